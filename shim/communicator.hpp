@@ -1,0 +1,103 @@
+/// Spanning communicators: the description behind a native handle, and the table that finds it.
+///
+/// The user's handle of a spanning communicator is the native communicator of its local members (DESIGN.md 1). A handle that is
+/// not in the table is native and every call on it goes straight to the vendor.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "wire/engine/operation.hpp"
+#include "wire/job_map.hpp"
+
+namespace impishim::shim {
+
+/// An intracommunicator whose members are in two or more clients. Immutable but for the fields that say otherwise.
+struct Communicator {
+  MPI_Comm handle = MPI_COMM_NULL;           ///< the user's: the vendor's communicator of the local members
+  wire::ContextId context = 0;               ///< point-to-point; collectives use context + 1 (IMPI 4.3)
+  std::vector<wire::WorldRank> members;      ///< spanning rank -> world rank
+  std::int32_t rank = 0;                     ///< this process's spanning rank
+  std::vector<std::int32_t> local_ranks;     ///< spanning rank -> rank in `handle`, or -1 for a process of another system
+  std::vector<std::int32_t> spanning_ranks;  ///< rank in `handle` -> spanning rank
+  bool local_ranks_are_spanning = false;     ///< spanning_ranks[i] == i for all i: statuses need no translation
+
+  std::vector<std::int32_t> masters;    ///< lowest spanning rank of each client in it, ascending (IMPI 4.1)
+  std::vector<std::int32_t> master_of;  ///< spanning rank -> index in `masters`
+  std::int32_t host_count = 0;          ///< IMPI_HOST_SIZE ...
+  std::int32_t host_color = 0;          ///< ... and IMPI_HOST_COLOR of this process
+  std::int32_t client_color = 0;        ///< IMPI_CLIENT_COLOR of this process; IMPI_CLIENT_SIZE is masters.size()
+
+  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(members.size()); }
+  [[nodiscard]] bool valid_rank(int rank_) const { return rank_ >= 0 && rank_ < size(); }
+
+  /// Fills in everything that follows from `handle`, `context`, `members` and the job map.
+  [[nodiscard]] static std::unique_ptr<Communicator> create(const wire::JobMap& job, wire::WorldRank here, MPI_Comm handle,
+                                                            wire::ContextId context, std::vector<wire::WorldRank> members);
+};
+
+/// Native handle -> Communicator. Lookups take no lock and a few nanoseconds; changes are rare and locked.
+/// Slots are replaced as a whole when the table grows; old tables live until the job ends, since readers may still hold them.
+class CommunicatorTable {
+ public:
+  CommunicatorTable();
+  ~CommunicatorTable();
+  CommunicatorTable(const CommunicatorTable&) = delete;
+  CommunicatorTable& operator=(const CommunicatorTable&) = delete;
+
+  /// The spanning communicator of `handle`, or null: it is native (or invalid: the vendor will say so).
+  [[nodiscard]] Communicator* find(MPI_Comm handle) const {
+    const Slots* slots = slots_.load(std::memory_order_acquire);
+    for (std::size_t i = hash(handle) & slots->mask;; i = (i + 1) & slots->mask) {
+      const Slot& slot = slots->slot[i];
+      const std::uint64_t key = slot.key.load(std::memory_order_acquire);
+      if (key == key_of(handle)) return slot.communicator.load(std::memory_order_acquire);
+      if (key == kEmpty) return nullptr;
+    }
+  }
+
+  /// Makes `communicator->handle` spanning. The pointer stays valid until remove().
+  Communicator* insert(std::unique_ptr<Communicator> communicator);
+  /// Makes the handle native again; call it before the vendor frees (and may recycle) the handle.
+  std::unique_ptr<Communicator> remove(MPI_Comm handle);
+  /// All spanning communicators, in no order.
+  [[nodiscard]] std::vector<Communicator*> all() const;
+
+ private:
+  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+  struct Slot {
+    std::atomic<std::uint64_t> key{kEmpty};
+    std::atomic<Communicator*> communicator{nullptr};
+  };
+  struct Slots {
+    explicit Slots(std::size_t size) : mask(size - 1), slot(size) {}
+    std::size_t mask;
+    std::vector<Slot> slot;
+  };
+  [[nodiscard]] static std::uint64_t key_of(MPI_Comm handle) {
+    if constexpr (sizeof(MPI_Comm) == sizeof(std::uint32_t)) {
+      std::uint32_t bits = 0;
+      __builtin_memcpy(&bits, &handle, sizeof(bits));
+      return bits;
+    } else {
+      std::uint64_t bits = 0;
+      __builtin_memcpy(&bits, &handle, sizeof(bits));
+      return bits;
+    }
+  }
+  [[nodiscard]] static std::size_t hash(MPI_Comm handle) {
+    return static_cast<std::size_t>((key_of(handle) * 0x9E3779B97F4A7C15ULL) >> 40U);
+  }
+
+  mutable std::mutex mutex_;
+  std::atomic<Slots*> slots_;
+  std::vector<std::unique_ptr<Slots>> generations_;
+  std::vector<std::unique_ptr<Communicator>> owned_;
+};
+
+}  // namespace impishim::shim

@@ -1,0 +1,84 @@
+/// The joined job as this process sees it: the library's only global object.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "shim/communicator.hpp"
+#include "wire/engine/engine.hpp"
+#include "wire/engine/progress_thread.hpp"
+#include "wire/protocol/startup_client.hpp"
+
+namespace impishim::shim {
+
+/// Made in MPI_Init when the environment asks for a joined job, ended in MPI_Finalize.
+struct Job {
+  wire::JobMap map;
+  wire::WorldRank here = 0;              ///< this process's world rank
+  std::int32_t client = 0;               ///< the system that this process is in (MPI_APPNUM)
+  int thread_level = MPI_THREAD_SINGLE;  ///< as the vendor granted it
+
+  std::unique_ptr<wire::Engine> engine;
+  std::unique_ptr<wire::ProgressThread> progress;
+  std::optional<wire::ServerConnection> server;  ///< on the system's rank 0 only
+
+  CommunicatorTable communicators;
+  MPI_Comm private_comm = MPI_COMM_NULL;  ///< a dup of the native world for our own use: progress probes, startup
+  MPI_Comm host_comm = MPI_COMM_NULL;     ///< the procs of this IMPI host
+
+  /// IMPI_max_cid of this process (IMPI 4.3), touched only inside communicator creation.
+  std::atomic<std::uint64_t> max_context{1};
+
+  /// Operations that only a calling thread can bring to an end (receives with a native twin; anything that needs
+  /// the vendor polled). While it is not zero no blocking vendor function may be entered (DESIGN.md 4b).
+  std::atomic<std::int32_t> needs_caller{0};
+
+  /// A blocking vendor function may be entered by this thread now.
+  [[nodiscard]] bool may_block_in_vendor() const {
+    return needs_caller.load(std::memory_order_relaxed) == 0 && thread_level != MPI_THREAD_MULTIPLE;
+  }
+};
+
+/// The job object; null before MPI_Init, after MPI_Finalize, and when the environment does not ask for a joined job.
+inline std::atomic<Job*> the_job{nullptr};
+
+/// How deep this thread is inside vendor calls: the vendor's own calls back into MPI_ and PMPI_ names pass straight through.
+inline thread_local int vendor_depth __attribute__((tls_model("initial-exec"))) = 0;
+
+/// The job, if this call comes from the user and a joined job runs; otherwise null: pass the call on.
+[[nodiscard]] inline Job* joined() {
+  Job* job = the_job.load(std::memory_order_acquire);
+  return job != nullptr && vendor_depth == 0 ? job : nullptr;
+}
+
+/// The spanning communicator behind `handle`, if any, and if this call comes from the user.
+[[nodiscard]] inline Communicator* spanning(const Job* job, MPI_Comm handle) {
+  return job == nullptr ? nullptr : job->communicators.find(handle);
+}
+
+/// Marks a vendor call on this thread.
+class InsideVendor {
+ public:
+  InsideVendor() { ++vendor_depth; }
+  ~InsideVendor() { --vendor_depth; }
+  InsideVendor(const InsideVendor&) = delete;
+  InsideVendor& operator=(const InsideVendor&) = delete;
+};
+
+/// Marks a user callback that the vendor calls: MPI calls made there are the user's again.
+class InsideUserCallback {
+ public:
+  InsideUserCallback() : depth_(vendor_depth) { vendor_depth = 0; }
+  ~InsideUserCallback() { vendor_depth = depth_; }
+  InsideUserCallback(const InsideUserCallback&) = delete;
+  InsideUserCallback& operator=(const InsideUserCallback&) = delete;
+
+ private:
+  int depth_;
+};
+
+}  // namespace impishim::shim

@@ -1,0 +1,87 @@
+/// Errors as values: the only way a failure travels inside wire/ and collectives/.
+/// Nothing in these folders throws for something a peer, the network or a user can cause.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace impishim {
+
+/// Whose fault a failure is; the MPI face maps it to an MPI error class.
+enum class ErrorKind : std::uint8_t {
+  kConfiguration,   ///< a variable, option or argument given by the user
+  kAuthentication,  ///< no common method, or a key that does not match
+  kProtocol,        ///< bytes from a peer that IMPI does not allow
+  kConnection,      ///< a peer is gone or cannot be reached
+  kTimeout,         ///< a peer did not answer within its bound
+  kSystem,          ///< a system call failed on this machine
+  kConversion,      ///< a value does not fit the wire's data representation
+  kTruncation,      ///< a message is longer than the receive buffer
+  kAborted,         ///< some process of the job called MPI_Abort
+};
+
+/// A failure: its kind and one sentence that names the cause and, where there is one, the cure.
+struct Error {
+  ErrorKind kind;
+  std::string text;
+};
+
+/// Either a value or an Error. Reading the wrong side is a bug and asserts.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : content_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : content_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool ok() const { return content_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  T& value() & {
+    assert(ok());
+    return *std::get_if<0>(&content_);
+  }
+  const T& value() const& {
+    assert(ok());
+    return *std::get_if<0>(&content_);
+  }
+  T&& value() && {
+    assert(ok());
+    return std::move(*std::get_if<0>(&content_));
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  [[nodiscard]] const Error& error() const {
+    assert(!ok());
+    return *std::get_if<1>(&content_);
+  }
+
+ private:
+  std::variant<T, Error> content_;
+};
+
+/// Success without a value, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool ok() const { return !error_.has_value(); }
+  explicit operator bool() const { return ok(); }
+  [[nodiscard]] const Error& error() const {
+    assert(!ok());
+    return *error_;
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+}  // namespace impishim

@@ -1,0 +1,52 @@
+/// Packing and unpacking of flattened data, in any format, in pieces of any size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "wire/base/result.hpp"
+#include "wire/data/type_layout.hpp"
+
+namespace impishim::wire {
+
+/// Reads a buffer's elements in type-map order as one stream of packed bytes.
+/// Pieces may end inside an element; the next call goes on there. The buffer must outlive the cursor.
+class PackCursor {
+ public:
+  PackCursor() = default;
+  PackCursor(const ConstBuffer& buffer, Format format);
+
+  /// Fills `out`, or less at the end of the data; returns the bytes written.
+  /// kConversion: a value does not fit its wire form (LONG or WCHAR in external32); the message says which.
+  [[nodiscard]] Result<std::size_t> pack(std::span<std::byte> out);
+
+  /// The next bytes as they stand in the user's memory, at most `limit`, and moves past them; empty if the data is not
+  /// contiguous, the format converts, or all is read. Lets a channel send from the user's buffer.
+  [[nodiscard]] std::span<const std::byte> borrow(std::size_t limit);
+
+  [[nodiscard]] std::uint64_t total() const;     ///< packed bytes of the whole buffer
+  [[nodiscard]] std::uint64_t position() const;  ///< packed bytes already taken
+};
+
+/// Writes a stream of packed bytes to a buffer's elements in type-map order.
+/// Pieces may end inside an element; the rest is kept until the next call.
+class UnpackCursor {
+ public:
+  UnpackCursor() = default;
+  UnpackCursor(const MutableBuffer& buffer, Format format);
+
+  /// Stores all of `in`. kTruncation if the buffer is full before its end (what fits is stored).
+  /// kConversion: a value does not fit this machine's type.
+  [[nodiscard]] Result<void> unpack(std::span<const std::byte> in);
+
+  /// The place in the user's memory where the next bytes belong, at most `limit`, and moves past them; empty if the data
+  /// is not contiguous, the format converts, or the buffer is full. Lets a channel read into the user's buffer.
+  [[nodiscard]] std::span<std::byte> borrow(std::size_t limit);
+
+  [[nodiscard]] std::uint64_t total() const;         ///< packed bytes that the whole buffer can take
+  [[nodiscard]] std::uint64_t position() const;      ///< packed bytes already stored
+  [[nodiscard]] std::uint64_t native_bytes() const;  ///< the same data's size in this machine's representation
+};
+
+}  // namespace impishim::wire

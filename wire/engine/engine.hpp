@@ -1,0 +1,142 @@
+/// The engine: moves packets between this process's operations and its channels, matches, relays, acknowledges.
+///
+/// Driven by poll(), from a thread that waits in an MPI call and from the progress thread alike; all functions are
+/// thread-safe and none blocks (wait_for_event() excepted). It never calls into upper layers: results are read from the
+/// operations.
+///
+/// Failure: a link that ends without FINI, or a packet that IMPI forbids, stops the engine for good; failure() then tells why,
+/// every pending operation completes with that error, and new ones fail at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/job_map.hpp"
+
+namespace impishim::wire {
+
+/// A channel and whom it leads to.
+struct HostChannel {
+  std::int32_t host = 0;
+  std::unique_ptr<Channel> channel;
+};
+struct LocalChannel {
+  WorldRank proc = 0;
+  std::unique_ptr<Channel> channel;
+};
+
+/// What an Engine is made of. `here` is this process's world rank.
+struct EngineOptions {
+  JobMap job;
+  WorldRank here = 0;
+  std::vector<HostChannel> host_channels;    ///< those whose representative this process is
+  std::vector<LocalChannel> local_channels;  ///< to procs of this host that relay for us or for which we relay
+  /// How payloads to and from each client are represented; indexed by client.
+  std::vector<Format> format_of_client;
+};
+
+/// A message taken out of the unexpected queue by Engine::match_probe (MPI_Mprobe).
+class MatchedMessage;
+struct MatchedMessageDeleter {
+  void operator()(MatchedMessage* message) const;
+};
+using MatchedMessagePointer = std::unique_ptr<MatchedMessage, MatchedMessageDeleter>;
+
+/// Counters since start, for statistics and tests.
+struct EngineCounters {
+  std::uint64_t packets_sent = 0;
+  std::uint64_t packets_received = 0;
+  std::uint64_t packets_relayed = 0;
+  std::uint64_t payload_bytes_sent = 0;
+  std::uint64_t payload_bytes_received = 0;
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_received = 0;
+  std::uint64_t unexpected_messages = 0;
+  std::uint64_t unexpected_bytes_peak = 0;
+  std::uint64_t flow_control_stalls = 0;
+  std::uint64_t send_calls = 0;     ///< system calls made to send on host channels
+  std::uint64_t receive_calls = 0;  ///< system calls made to receive on host channels
+};
+
+class Engine {
+ public:
+  explicit Engine(EngineOptions options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Starts an operation; it may be complete on return. Order of starts on one thread is the order of messages.
+  /// Failures are told by the operation's result. MPI-3.1 3.4, 3.5; IMPI 3.7.
+  void start(SendOperation& operation);
+  void start(ReceiveOperation& operation);
+
+  /// Receives a message that match_probe() took. `operation.context`, source and tag are ignored.
+  void start_matched(ReceiveOperation& operation, MatchedMessagePointer message);
+
+  /// Asks for a send to be withdrawn; it completes, cancelled or not, as any operation (IMPI 3.7.4).
+  void cancel(SendOperation& operation);
+  /// Withdraws a receive that has not matched: it completes at once with result.cancelled. Otherwise nothing changes. A
+  /// contested one must be settled first.
+  void cancel(ReceiveOperation& operation);
+
+  /// The first unmatched message for (context, source, tag), which stays where it is (MPI_Iprobe).
+  [[nodiscard]] std::optional<Envelope> probe(ContextId context, std::int32_t source, std::int32_t tag);
+  /// The same, taken out of the queue (MPI_Improbe). `envelope` is set if a message is returned.
+  [[nodiscard]] MatchedMessagePointer match_probe(ContextId context, std::int32_t source, std::int32_t tag, Envelope& envelope);
+
+  /// Number of receives with a native twin that a message of another system waits for. Cheap: one relaxed load.
+  [[nodiscard]] std::size_t contested_count() const;
+  /// One contested receive that nobody else is settling, or null. The caller must cancel its native twin and call settle().
+  [[nodiscard]] ReceiveOperation* contested();
+  /// The outcome for a receive returned by contested(): `native_won` if the twin could not be cancelled; the engine then
+  /// forgets the operation without completing it, and the message goes to the next receive. Otherwise the message matches.
+  void settle(ReceiveOperation& operation, bool native_won);
+  /// The native twin has completed by itself: forget the operation. It is not completed. A message that contested it goes to
+  /// the next receive.
+  void withdraw(ReceiveOperation& operation);
+
+  /// Sends and receives what is possible now; returns the number of events handled. `application_waits`: called by a thread
+  /// that found nothing to complete, so messages that nobody has asked for yet are acknowledged too (they may be blocking the
+  /// one that is asked for); otherwise they count as received only when they match, which bounds memory while a rank computes.
+  std::size_t poll(bool application_waits);
+
+  /// Sleeps until a channel has something, at most `timeout_ms` (-1: no bound). Returns at once if something is there.
+  void wait_for_event(int timeout_ms);
+  /// Ends a wait_for_event() in another thread.
+  void wake();
+
+  /// Changes whenever a thread that waits in an MPI call polls; the progress thread stays out of the way while it does.
+  [[nodiscard]] std::uint64_t application_polls() const;
+
+  /// Nothing is queued for output and no send is pending.
+  [[nodiscard]] bool idle();
+  /// Announces the end of this process's traffic. The host's representative sends FINI to the other hosts when all its procs
+  /// have closed (IMPI 3.8). Poll until closed().
+  void close();
+  [[nodiscard]] bool closed();
+  /// Tells every reachable impishim process that the job is over; best effort, does not block.
+  void announce_abort(std::int32_t exit_code, const std::string& text);
+
+  /// Why the engine stopped, or null.
+  [[nodiscard]] const Error* failure() const;
+  /// Exit code that came with an abort announcement, or nothing.
+  [[nodiscard]] std::optional<std::int32_t> abort_code() const;
+
+  /// Forgets the unmatched messages of a freed communicator's context.
+  void forget_context(ContextId context);
+
+  [[nodiscard]] const JobMap& job() const;
+  [[nodiscard]] EngineCounters counters();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace impishim::wire

@@ -1,0 +1,107 @@
+/// Sends and receives as the engine sees them. The caller owns an operation, fills in its public fields, starts it on the
+/// Engine, and keeps it, its buffer and its layout in place until complete() is true.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "wire/base/result.hpp"
+#include "wire/data/conversion.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/job_map.hpp"
+
+namespace impishim::wire {
+
+using ContextId = std::uint64_t;
+
+inline constexpr std::int32_t kAnySource = -1;  ///< a receive's or probe's source: whoever sends
+inline constexpr std::int32_t kAnyTag = -1;     ///< a receive's or probe's tag: whatever it is
+
+/// What a finished operation tells, or a probe.
+struct Envelope {
+  std::int32_t source = kAnySource;  ///< rank in the communicator (pk_lsrank)
+  std::int32_t tag = kAnyTag;
+  std::uint64_t wire_bytes = 0;    ///< bytes of the whole message as packed on the wire
+  std::uint64_t native_bytes = 0;  ///< bytes received, in this machine's representation; for a probe: best knowledge
+  bool cancelled = false;
+  std::optional<Error> error;  ///< kTruncation, kConversion, kConnection ...; the rest of the fields is still set
+};
+
+class Engine;
+struct SendState;
+struct ReceiveState;
+
+/// Common part: completion, readable from any thread.
+class Operation {
+ public:
+  Operation() = default;
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  /// True once the engine is done with the operation; `result` may then be read, and the operation reused or destroyed.
+  [[nodiscard]] bool complete() const { return complete_.load(std::memory_order_acquire); }
+
+  Envelope result;
+
+ protected:
+  ~Operation() = default;
+  friend class Engine;
+  void begin() { complete_.store(false, std::memory_order_relaxed); }
+  void finish() { complete_.store(true, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> complete_{true};
+};
+
+enum class SendMode : std::uint8_t {
+  kStandard,     ///< complete when the buffer may be reused (also ready and buffered sends)
+  kSynchronous,  ///< complete when a receive has matched
+};
+
+/// A message to another system's process.
+class SendOperation : public Operation {
+ public:
+  WorldRank destination = 0;
+  ContextId context = 0;
+  std::int32_t source_rank = 0;  ///< the sender's rank in the communicator
+  std::int32_t tag = 0;
+  SendMode mode = SendMode::kStandard;
+  ConstBuffer buffer;
+
+ private:
+  friend class Engine;
+  friend class Transfers;
+  friend class Link;
+  enum class Phase : std::uint8_t { kIdle, kHeldByFlowControl, kQueued, kAwaitingSyncAck, kStreaming, kDone };
+  Phase phase_ = Phase::kIdle;
+  bool cancelling_ = false;
+  bool first_packet_left_ = false;
+  std::uint64_t request_id_ = 0;
+  std::uint64_t peer_request_id_ = 0;
+  PackCursor cursor_;
+};
+
+/// A receive that messages of other systems may satisfy.
+class ReceiveOperation : public Operation {
+ public:
+  ContextId context = 0;
+  std::int32_t source = kAnySource;  ///< rank in the communicator, or kAnySource
+  std::int32_t tag = kAnyTag;
+  MutableBuffer buffer;
+  /// The same receive is posted at the vendor's MPI too (MPI_ANY_SOURCE): a message that would match makes the operation
+  /// *contested* instead of matching it; see Engine::contested() and Engine::settle().
+  bool has_native_twin = false;
+
+ private:
+  friend class Engine;
+  friend class Transfers;
+  friend class MatchQueue;
+  enum class Phase : std::uint8_t { kIdle, kPosted, kContested, kReceiving, kDone };
+  Phase phase_ = Phase::kIdle;
+  std::uint64_t post_order_ = 0;
+  std::uint64_t request_id_ = 0;
+  UnpackCursor cursor_;
+};
+
+}  // namespace impishim::wire

@@ -1,0 +1,72 @@
+#include "wire/job_map.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace impishim::wire {
+
+std::size_t JobMap::IdHash::operator()(const ProcId& id) const {
+  std::uint64_t halves[2];
+  std::memcpy(halves, id.host.data(), sizeof(halves));
+  const std::uint64_t mixed =
+      (halves[0] ^ (halves[1] * 0x9E3779B97F4A7C15ULL)) + static_cast<std::uint64_t>(id.pid) * 0xC2B2AE3D27D4EB4FULL;
+  return static_cast<std::size_t>(mixed ^ (mixed >> 32U));
+}
+
+Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hosts, std::vector<ProcId> procs,
+                              NegotiatedValues values) {
+  JobMap map;
+  std::int32_t next_host = 0;
+  WorldRank next_proc = 0;
+  for (std::size_t c = 0; c < clients.size(); ++c) {
+    Client& client = clients[c];
+    client.first_host = next_host;
+    client.first_proc = next_proc;
+    next_host += client.host_count;
+    if (client.host_count < 1 || static_cast<std::size_t>(next_host) > hosts.size()) {
+      return Error{ErrorKind::kProtocol, fmt::format("client {} announced {} hosts; {} are described for the whole job", c,
+                                                     client.host_count, hosts.size())};
+    }
+    for (std::int32_t h = client.first_host; h < next_host; ++h) {
+      Host& host = hosts[static_cast<std::size_t>(h)];
+      host.client = static_cast<std::int32_t>(c);
+      host.first_proc = next_proc;
+      next_proc += host.proc_count;
+      if (host.proc_count < 1 || static_cast<std::size_t>(next_proc) > procs.size()) {
+        return Error{ErrorKind::kProtocol, fmt::format("host {} announced {} procs; {} are described for the whole job", h,
+                                                       host.proc_count, procs.size())};
+      }
+      for (WorldRank p = host.first_proc; p < next_proc; ++p) {
+        map.procs_.push_back({static_cast<std::int32_t>(c), h, procs[static_cast<std::size_t>(p)]});
+      }
+    }
+    if (next_proc - client.first_proc != client.proc_count) {
+      return Error{ErrorKind::kProtocol, fmt::format("client {} announced {} procs, its hosts {}", c, client.proc_count,
+                                                     next_proc - client.first_proc)};
+    }
+  }
+  if (static_cast<std::size_t>(next_host) != hosts.size() || static_cast<std::size_t>(next_proc) != procs.size()) {
+    return Error{ErrorKind::kProtocol, fmt::format("{} hosts and {} procs are described, {} and {} were announced",
+                                                   hosts.size(), procs.size(), next_host, next_proc)};
+  }
+  for (WorldRank rank = 0; rank < next_proc; ++rank) {
+    if (!map.by_id_.emplace(procs[static_cast<std::size_t>(rank)], rank).second) {
+      return Error{ErrorKind::kProtocol,
+                   fmt::format("two processes share one address and pid {}: give each system an address of its own "
+                               "(IMPISHIM_HOST_ADDRESS)",
+                               procs[static_cast<std::size_t>(rank)].pid)};
+    }
+  }
+  map.clients_ = std::move(clients);
+  map.hosts_ = std::move(hosts);
+  map.values_ = values;
+  return map;
+}
+
+WorldRank JobMap::rank_of(const ProcId& id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? -1 : found->second;
+}
+
+}  // namespace impishim::wire

@@ -1,0 +1,81 @@
+/// Who is where: clients, hosts and procs of the whole job, as startup negotiated it. An immutable value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "wire/base/result.hpp"
+#include "wire/protocol/packet.hpp"
+
+namespace impishim::wire {
+
+/// Rank in the joined MPI_COMM_WORLD: procs in host order, hosts in client order (IMPI 2.3.5).
+using WorldRank = std::int32_t;
+
+/// One native MPI job ("system").
+struct Client {
+  std::int32_t first_host = 0;
+  std::int32_t host_count = 0;
+  WorldRank first_proc = 0;
+  std::int32_t proc_count = 0;
+  bool impishim = false;             ///< announced our own label; false: a foreign IMPI 0.0 implementation
+  std::uint64_t representation = 0;  ///< representation_fingerprint() of an impishim client
+};
+
+/// One IMPI agent and the consecutive procs it serves.
+struct Host {
+  std::int32_t client = 0;
+  HostId address{};
+  std::uint16_t port = 0;
+  WorldRank first_proc = 0;
+  std::int32_t proc_count = 0;
+};
+
+struct Proc {
+  std::int32_t client = 0;
+  std::int32_t host = 0;
+  ProcId id;
+};
+
+/// Values that startup negotiates for everybody (IMPI 2.3.5, 3.9).
+struct NegotiatedValues {
+  std::uint32_t version_major = 0;
+  std::uint32_t version_minor = 0;
+  std::uint32_t datalen = 65536;  ///< IMPI_Pk_maxdatalen: most payload bytes in a packet
+  std::int32_t tag_ub = 2147483647;
+  std::uint32_t ackmark = 10;       ///< packets received between two PROTOACKs
+  std::uint32_t hiwater = 20;       ///< packets sent without PROTOACK at which a source stops
+  std::int32_t coll_xsize = 1024;   ///< bytes from which collectives take their long form
+  std::int32_t coll_maxlinear = 4;  ///< masters up to which collectives take their linear form
+};
+
+class JobMap {
+ public:
+  JobMap() = default;
+  /// kProtocol: counts that do not add up, or two procs with the same address and pid.
+  [[nodiscard]] static Result<JobMap> create(std::vector<Client> clients, std::vector<Host> hosts, std::vector<ProcId> procs,
+                                             NegotiatedValues values);
+
+  [[nodiscard]] const std::vector<Client>& clients() const { return clients_; }
+  [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
+  [[nodiscard]] const std::vector<Proc>& procs() const { return procs_; }
+  [[nodiscard]] const NegotiatedValues& values() const { return values_; }
+  [[nodiscard]] WorldRank size() const { return static_cast<WorldRank>(procs_.size()); }
+
+  /// World rank of a packet's process, or -1 for nobody in this job.
+  [[nodiscard]] WorldRank rank_of(const ProcId& id) const;
+
+ private:
+  struct IdHash {
+    std::size_t operator()(const ProcId& id) const;
+  };
+  std::vector<Client> clients_;
+  std::vector<Host> hosts_;
+  std::vector<Proc> procs_;
+  NegotiatedValues values_;
+  std::unordered_map<ProcId, WorldRank, IdHash> by_id_;
+};
+
+}  // namespace impishim::wire

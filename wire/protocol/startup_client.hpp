@@ -1,0 +1,75 @@
+/// A client's side of startup (IMPI 2.3): what it contributes, what the job agreed on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/job_map.hpp"
+
+namespace impishim::wire {
+
+/// What the user set; std::int32_t -1 stands for the default (IMPI 2.3.5).
+struct ClientValues {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> versions = {{0, 0}};
+  std::uint32_t datalen = 65536;
+  std::int32_t tag_ub = 2147483647;
+  std::uint32_t ackmark = 10;
+  std::uint32_t hiwater = 20;
+  std::int32_t coll_xsize = -1;
+  std::int32_t coll_maxlinear = -1;
+  /// Reads IMPISHIM_DATALEN, IMPISHIM_ACKMARK, IMPISHIM_HIWATER, IMPISHIM_COLL_XSIZE, IMPISHIM_COLL_MAXLINEAR and checks each
+  /// (kConfiguration names the variable, its value and what is allowed).
+  [[nodiscard]] static Result<ClientValues> from_environment();
+};
+
+/// One host of this client, as it is announced.
+struct LocalHost {
+  HostId address{};
+  std::uint16_t port = 0;
+  std::vector<ProcId> procs;
+};
+
+/// Where to join, and as whom.
+struct JoinOptions {
+  std::string server;       ///< "address:port", IPv4, [IPv6]:port or a name
+  std::int32_t client = 0;  ///< 0 ... clients - 1
+  ClientValues values;
+  std::uint64_t representation = 0;
+  std::vector<LocalHost> hosts;
+  int timeout_ms = 60000;  ///< for connecting; waiting for the other clients is not bounded here but by the server
+};
+
+/// Methods enabled by IMPI_AUTH_NONE and IMPI_AUTH_KEY. kAuthentication if there is none, or the key is no decimal 64-bit
+/// number.
+struct AuthenticationMethods {
+  bool none = false;
+  bool key = false;
+  std::uint64_t key_value = 0;
+  [[nodiscard]] static Result<AuthenticationMethods> from_environment();
+};
+
+/// The connection to the rendezvous server, kept until finish().
+class ServerConnection {
+ public:
+  /// Connects, authenticates and joins: AUTH, IMPI. Blocks until all clients are there.
+  [[nodiscard]] static Result<ServerConnection> connect(const std::string& server, std::int32_t client,
+                                                        const AuthenticationMethods& methods, int timeout_ms);
+  /// COLL of every mandated label and our own, DONE; checks and negotiates. Blocks until all clients are done.
+  [[nodiscard]] Result<JobMap> exchange(const JoinOptions& options);
+  /// Sends FINI and closes.
+  [[nodiscard]] Result<void> finish();
+  /// This side's address of the connection: what other systems can probably reach.
+  [[nodiscard]] Result<HostId> local_address() const;
+  [[nodiscard]] std::int32_t client_count() const { return client_count_; }
+
+ private:
+  Descriptor socket_;
+  std::int32_t client_count_ = 0;
+};
+
+}  // namespace impishim::wire
