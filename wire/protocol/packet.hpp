@@ -39,6 +39,8 @@ enum class PacketType : std::uint32_t {
   kCancelYes = 5,  ///< it is destroyed
   kCancelNo = 6,   ///< it had matched
   kFini = 7,       ///< the sending host has no more traffic but acknowledgements
+  /// Ours, sent only to clients that announced our label: the job is over. `tag` is the exit code, the payload a text.
+  kAbort = 0x49530001,
 };
 
 inline constexpr std::size_t kPacketHeaderSize = 128;
@@ -60,9 +62,9 @@ struct PacketHeader {
   std::uint64_t dtype = 0;
   std::uint64_t reserved = 0;
 
-  /// Bytes that follow this header on the wire: `len` for DATA and DATASYNC, otherwise 0.
+  /// Bytes that follow this header on the wire: `len` for DATA, DATASYNC and our ABORT, otherwise 0.
   [[nodiscard]] std::size_t payload_size() const {
-    return type == PacketType::kData || type == PacketType::kDataSync ? len : 0;
+    return type == PacketType::kData || type == PacketType::kDataSync || type == PacketType::kAbort ? len : 0;
   }
 };
 
