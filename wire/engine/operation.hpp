@@ -29,8 +29,6 @@ struct Envelope {
 };
 
 class Engine;
-struct SendState;
-struct ReceiveState;
 
 /// Common part: completion, readable from any thread.
 class Operation {
@@ -71,12 +69,10 @@ class SendOperation : public Operation {
 
  private:
   friend class Engine;
-  friend class Transfers;
-  friend class Link;
   enum class Phase : std::uint8_t { kIdle, kHeldByFlowControl, kQueued, kAwaitingSyncAck, kStreaming, kDone };
   Phase phase_ = Phase::kIdle;
   bool cancelling_ = false;
-  bool first_packet_left_ = false;
+  std::uint32_t packets_queued_ = 0;
   std::uint64_t request_id_ = 0;
   std::uint64_t peer_request_id_ = 0;
   PackCursor cursor_;
@@ -91,16 +87,16 @@ class ReceiveOperation : public Operation {
   MutableBuffer buffer;
   /// The same receive is posted at the vendor's MPI too (MPI_ANY_SOURCE): a message that would match makes the operation
   /// *contested* instead of matching it; see Engine::contested() and Engine::settle().
+  /// Set it before start(), and post the twin after start() only if it is still set: a message that is there already matches at
+  /// once and clears it.
   bool has_native_twin = false;
 
  private:
   friend class Engine;
-  friend class Transfers;
-  friend class MatchQueue;
   enum class Phase : std::uint8_t { kIdle, kPosted, kContested, kReceiving, kDone };
   Phase phase_ = Phase::kIdle;
-  std::uint64_t post_order_ = 0;
-  std::uint64_t request_id_ = 0;
+  WorldRank sender_ = -1;
+  std::uint64_t arrived_ = 0;
   UnpackCursor cursor_;
 };
 

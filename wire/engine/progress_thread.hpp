@@ -1,7 +1,9 @@
 /// The thread that moves an Engine on while the program computes.
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
 #include <thread>
 
 #include "wire/engine/engine.hpp"
@@ -12,15 +14,24 @@ namespace impishim::wire {
 /// Never calls MPI. All signals are blocked in it. Destroying it stops and joins the thread.
 class ProgressThread {
  public:
-  explicit ProgressThread(Engine& engine);
+  /// `on_failure` is called once, on this thread, when the engine has failed and a grace period of one second has passed in
+  /// which an application thread inside an MPI call could end the job in its own way.
+  ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure);
   ~ProgressThread();
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
 
  private:
   void run();
+  void drive();
+  /// Sleeps at most `ms`, or until stop. True: stop.
+  bool stopped_within(int ms);
+
   Engine& engine_;
-  std::atomic<bool> stop_{false};
+  std::function<void(const Error&)> on_failure_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stop_ = false;
   std::thread thread_;
 };
 

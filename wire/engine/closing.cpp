@@ -1,0 +1,158 @@
+// The end of traffic: FINI (IMPI 3.8, 2.4), abort, failure.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "wire/base/log.hpp"
+#include "wire/engine/engine_impl.hpp"
+
+namespace impishim::wire {
+namespace {
+
+constexpr std::size_t kMaxAbortText = 512;
+
+}  // namespace
+
+void Engine::Impl::close_locked() {
+  closing = true;
+  advance_closing_locked();
+}
+
+/// FINI on local links says "my own traffic is over", FINI on a host link "that of all my host's procs". Each is queued behind
+/// everything that was sent before it.
+void Engine::Impl::advance_closing_locked() {
+  if (failed.load(std::memory_order_relaxed) || pending_sends > 0) return;
+  const auto send_fini = [&](Link& link) {
+    PacketHeader header;
+    header.type = PacketType::kFini;
+    OutgoingPacket packet;
+    encode_packet_header(header, packet.header);
+    link.state = LinkState::kClosing;
+    auto sent = link.send(std::move(packet));
+    if (!sent) return link_ended_locked(link, sent.error());
+    watch_output_locked(link);
+  };
+  bool local_procs_finished = true;
+  for (auto& [rank, link] : local_links) {
+    if (link->state == LinkState::kOpen) send_fini(*link);
+    local_procs_finished = local_procs_finished && link->peer_finished;
+  }
+  if (!local_procs_finished) return;
+  for (auto& [host, link] : host_links) {
+    if (link->state == LinkState::kOpen) send_fini(*link);
+    if (link->state == LinkState::kClosing && link->peer_finished && link->output_empty()) {
+      link->channel().shutdown_output();
+      link->state = LinkState::kClosed;
+    }
+  }
+}
+
+/// Host links are read to their end: closing one with unread bytes would reset the connection under the peer's last reads.
+bool Engine::Impl::closed_locked() const {
+  if (!closing || pending_sends > 0) return false;
+  const bool hosts = std::all_of(host_links.begin(), host_links.end(), [](const auto& entry) {
+    return entry.second->state == LinkState::kClosed && entry.second->input_ended;
+  });
+  const bool locals = std::all_of(local_links.begin(), local_links.end(), [](const auto& entry) {
+    return entry.second->state != LinkState::kOpen && entry.second->peer_finished && entry.second->output_empty();
+  });
+  return hosts && locals;
+}
+
+void Engine::Impl::announce_abort_locked(std::int32_t exit_code, const std::string& text) {
+  const std::size_t size = std::min({text.size(), kMaxAbortText, static_cast<std::size_t>(datalen)});
+  for (auto& link : links) {
+    if (link->input_ended || link->state == LinkState::kClosed) continue;
+    if (link->remote_host >= 0) {
+      const auto client = static_cast<std::size_t>(job.hosts()[static_cast<std::size_t>(link->remote_host)].client);
+      if (!job.clients()[client].impishim) continue;
+    }
+    PacketHeader header;
+    header.type = PacketType::kAbort;
+    header.tag = exit_code;
+    header.len = static_cast<std::uint32_t>(size);
+    header.msglen = size;
+    OutgoingPacket packet;
+    encode_packet_header(header, packet.header);
+    packet.owned = buffers.take(size);
+    std::memcpy(packet.owned.data(), text.data(), size);
+    packet.payload = packet.owned.first(size);
+    auto sent = link->send(std::move(packet));
+    // The job is ending: a peer that cannot be told will see the connection end.
+    if (!sent) log(LogLevel::kDebug, "cannot announce the abort to {}: {}", link->channel().peer_name(), sent.error().text);
+  }
+}
+
+void Engine::Impl::abort_arrived_locked(Link& link) {
+  const Link::Incoming& incoming = link.incoming();
+  const std::string text(reinterpret_cast<const char*>(incoming.owned.data()), incoming.header.len);
+  link.peer_finished = true;  // its end is announced, so it is no second failure
+  abort_code = incoming.header.tag;
+  announce_abort_locked(incoming.header.tag, text);
+  fail_locked(Error{ErrorKind::kAborted, text});
+}
+
+void Engine::Impl::link_ended_locked(Link& link, const Error& error) {
+  if (!link.input_ended) {
+    link.input_ended = true;
+    // An ended stream stays ready for ever.
+    auto removed = poller.remove(link.channel().descriptor());
+    if (!removed) log(LogLevel::kDebug, "{}", removed.error().text);
+  }
+  if (link.peer_finished || failed.load(std::memory_order_relaxed)) {
+    static_cast<void>(link.drop_output());
+    return;
+  }
+  const std::string peer_name = link.channel().peer_name();
+  const Error failure_error =
+      error.kind == ErrorKind::kProtocol
+          ? Error{error.kind, fmt::format("{} broke the IMPI protocol: {}", peer_name, error.text)}
+          : Error{error.kind,
+                  fmt::format("the connection to {} ended without FINI ({}): a process there has died, or the network is cut",
+                              peer_name, error.text)};
+  announce_abort_locked(1, failure_error.text);
+  fail_locked(failure_error);
+}
+
+void Engine::Impl::fail_locked(const Error& error) {
+  if (failed.load(std::memory_order_relaxed)) return;
+  failure = error;
+  failed.store(true, std::memory_order_release);
+  std::set<SendOperation*> pending;
+  for (auto& link : links) {
+    const auto dropped = link->drop_output();
+    pending.insert(dropped.begin(), dropped.end());
+  }
+  for (auto& each : peers) {
+    if (each == nullptr) continue;
+    pending.insert(each->held.begin(), each->held.end());
+    pending.insert(each->stalled.begin(), each->stalled.end());
+    each->held.clear();
+    each->stalled.clear();
+  }
+  for (const auto& [id, operation] : sends) pending.insert(operation);
+  sends.clear();
+  for (SendOperation* operation : pending) {
+    if (!operation->complete()) complete_send_locked(*operation, error);
+  }
+  std::set<ReceiveOperation*> receiving;
+  for (auto& link : links) {
+    if (link->incoming().receive != nullptr) receiving.insert(link->incoming().receive);
+    link->incoming().receive = nullptr;
+    link->incoming().area = {};
+  }
+  for (const auto& [id, operation] : receives) receiving.insert(operation);
+  receives.clear();
+  for (ReceiveOperation* operation : queue.release_all()) receiving.insert(operation);
+  contested.store(0, std::memory_order_release);
+  for (ReceiveOperation* operation : receiving) {
+    if (operation->complete()) continue;
+    operation->result.error = error;
+    operation->phase_ = ReceiveOperation::Phase::kDone;
+    operation->finish();
+  }
+}
+
+}  // namespace impishim::wire

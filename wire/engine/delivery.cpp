@@ -1,0 +1,317 @@
+// Packets to operations: message protocols of IMPI 3.7, destination side, and relaying.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "wire/engine/engine_impl.hpp"
+
+namespace impishim::wire {
+namespace {
+
+bool carries_message(PacketType type) { return type == PacketType::kData || type == PacketType::kDataSync; }
+
+}  // namespace
+
+Result<void> Engine::Impl::packet_begins(Link& link) {
+  Link::Incoming& incoming = link.incoming();
+  const PacketHeader& header = incoming.header;
+  ++counters.packets_received;
+  if (header.type == PacketType::kFini) return {};
+  if (header.type == PacketType::kAbort) {
+    incoming.owned = buffers.take(header.len);
+    incoming.area = incoming.owned.first(header.len);
+    return {};
+  }
+  incoming.source = job.rank_of(header.src);
+  const WorldRank destination = job.rank_of(header.dest);
+  if (incoming.source < 0 || destination < 0) {
+    return Error{ErrorKind::kProtocol, "a packet from or to a process that is not in this job"};
+  }
+  if (link.remote_host >= 0 && job.procs()[static_cast<std::size_t>(incoming.source)].host != link.remote_host) {
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("a packet that claims to come from rank {}, a process of another host", incoming.source)};
+  }
+  if (destination != here) {
+    incoming.relay_to = link_towards(destination);
+    if (incoming.relay_to == nullptr || incoming.relay_to == &link) {
+      return Error{ErrorKind::kProtocol, fmt::format("a packet for rank {}, which is not to be reached here", destination)};
+    }
+    incoming.owned = buffers.take(header.payload_size());
+    incoming.area = incoming.owned.first(header.payload_size());
+    return {};
+  }
+  if (!carries_message(header.type)) return {};
+  Peer& from = peer(incoming.source);
+  if (++from.unacknowledged > marks.hiwater) {
+    return Error{ErrorKind::kProtocol, fmt::format("rank {} sent more than {} packets without waiting for acknowledgements",
+                                                   incoming.source, marks.hiwater)};
+  }
+  counters.payload_bytes_received += header.len;
+  // The rest of a long message is DATA; its first packet always is DATASYNC, and a short message fits one packet.
+  const bool rest = header.type == PacketType::kData && header.msglen > datalen;
+  return rest ? rest_begins(link) : message_begins(link);
+}
+
+Result<void> Engine::Impl::message_begins(Link& link) {
+  Link::Incoming& incoming = link.incoming();
+  const PacketHeader& header = incoming.header;
+  if (header.tag < 0 || header.lsrank < 0) {
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("a message with tag {} from rank {} of its communicator", header.tag, header.lsrank)};
+  }
+  const std::uint64_t first = std::min<std::uint64_t>(header.msglen, datalen);
+  if (header.len != first) {
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("a first packet with {} of {} bytes; {} belong there", header.len, header.msglen, first)};
+  }
+  incoming.receive = queue.match_arrival(header.cid, header.lsrank, header.tag);
+  if (incoming.receive == nullptr) {
+    incoming.owned = buffers.take(header.len);
+    incoming.area = incoming.owned.first(header.len);
+    return {};
+  }
+  accept_message_locked(*incoming.receive, message_of(incoming));
+  prepare_area(link, *incoming.receive, header.len);
+  return {};
+}
+
+Result<void> Engine::Impl::rest_begins(Link& link) {
+  Link::Incoming& incoming = link.incoming();
+  const PacketHeader& header = incoming.header;
+  const auto found = receives.find(header.drqid);
+  if (found == receives.end() || found->second->sender_ != incoming.source) {
+    return Error{ErrorKind::kProtocol, fmt::format("data for receive {}, which is not waiting for any", header.drqid)};
+  }
+  ReceiveOperation& operation = *found->second;
+  if (header.len > operation.result.wire_bytes - operation.arrived_) {
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("more data than the {} bytes that a message announced", operation.result.wire_bytes)};
+  }
+  incoming.receive = &operation;
+  prepare_area(link, operation, header.len);
+  return {};
+}
+
+Message Engine::Impl::message_of(const Link::Incoming& incoming) const {
+  const PacketHeader& header = incoming.header;
+  Message message;
+  message.context = header.cid;
+  message.source_rank = header.lsrank;
+  message.tag = header.tag;
+  message.source = incoming.source;
+  message.request_id = header.srqid;
+  message.message_bytes = header.msglen;
+  message.native_bytes = native_estimate(header, incoming.source);
+  message.synchronous = header.type == PacketType::kDataSync;
+  message.payload_bytes = header.len;
+  return message;
+}
+
+/// For probes: our own systems send their native size in pk_count, which a foreign one may fill with anything.
+std::uint64_t Engine::Impl::native_estimate(const PacketHeader& header, WorldRank source) const {
+  const auto client = static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(source)].client);
+  const bool converted = format_of_client[client] != Format::kNative;
+  return converted && job.clients()[client].impishim ? header.count : header.msglen;
+}
+
+void Engine::Impl::accept_message_locked(ReceiveOperation& operation, const Message& message) {
+  operation.phase_ = ReceiveOperation::Phase::kReceiving;
+  operation.sender_ = message.source;
+  operation.arrived_ = 0;
+  operation.result.source = message.source_rank;
+  operation.result.tag = message.tag;
+  operation.result.wire_bytes = message.message_bytes;
+  operation.cursor_ = UnpackCursor(operation.buffer, peer(message.source).format);
+  if (message.message_bytes > operation.cursor_.total()) {
+    operation.result.error = Error{ErrorKind::kTruncation, fmt::format("a message of {} bytes for a buffer of {}",
+                                                                       message.message_bytes, operation.cursor_.total())};
+  }
+}
+
+/// Points the link at the user's memory where the bytes can stay as they come.
+void Engine::Impl::prepare_area(Link& link, ReceiveOperation& operation, std::size_t size) {
+  Link::Incoming& incoming = link.incoming();
+  if (size == 0 || operation.cursor_.position() == operation.cursor_.total()) return;
+  incoming.area = operation.cursor_.borrow(size);
+  if (!incoming.area.empty()) return;
+  incoming.owned = buffers.take(size);
+  incoming.area = incoming.owned.first(size);
+  incoming.unpack_at_end = true;
+}
+
+Result<void> Engine::Impl::packet_ends(Link& link) {
+  Link::Incoming& incoming = link.incoming();
+  if (incoming.relay_to != nullptr) {
+    relay_locked(link);
+    return {};
+  }
+  if (!carries_message(incoming.header.type)) return control_ends(link);
+  if (incoming.receive == nullptr) {
+    store_message_locked(link);
+    return {};
+  }
+  ReceiveOperation& operation = *incoming.receive;
+  finish_payload_locked(link, operation, incoming.header.len);
+  count_received_locked(incoming.source);
+  if (incoming.header.type != PacketType::kDataSync) {
+    if (operation.arrived_ == operation.result.wire_bytes) {
+      if (incoming.header.msglen > datalen) receives.erase(incoming.header.drqid);
+      complete_receive_locked(operation);
+    }
+    return {};
+  }
+  answer_match_locked(operation, incoming.source, incoming.header.srqid);
+  return {};
+}
+
+void Engine::Impl::finish_payload_locked(Link& link, ReceiveOperation& operation, std::size_t size) {
+  Link::Incoming& incoming = link.incoming();
+  operation.arrived_ += size;
+  if (!incoming.unpack_at_end) return;
+  auto unpacked = operation.cursor_.unpack(incoming.owned.first(size));
+  if (!unpacked && !operation.result.error) operation.result.error = unpacked.error();
+  buffers.put(std::move(incoming.owned));
+}
+
+/// SYNCACK to the sender of a DATASYNC packet that has matched; the receive is complete if the packet was all.
+void Engine::Impl::answer_match_locked(ReceiveOperation& operation, WorldRank source, std::uint64_t sender_request) {
+  PacketHeader header;
+  header.type = PacketType::kSyncAck;
+  header.srqid = sender_request;
+  header.drqid = next_request_id++;
+  const bool all = operation.arrived_ == operation.result.wire_bytes;
+  if (!all) receives.emplace(header.drqid, &operation);
+  send_control_locked(source, header);
+  if (all) complete_receive_locked(operation);
+}
+
+void Engine::Impl::complete_receive_locked(ReceiveOperation& operation) {
+  operation.result.native_bytes = operation.cursor_.native_bytes();
+  operation.phase_ = ReceiveOperation::Phase::kDone;
+  ++counters.messages_received;
+  operation.finish();
+}
+
+void Engine::Impl::store_message_locked(Link& link) {
+  Link::Incoming& incoming = link.incoming();
+  Message message = message_of(incoming);
+  message.payload = std::move(incoming.owned);
+  ++counters.unexpected_messages;
+  auto match = queue.store(std::move(message));
+  counters.unexpected_bytes_peak = std::max(counters.unexpected_bytes_peak, queue.unexpected_bytes());
+  contested.store(queue.contested(), std::memory_order_release);
+  if (match) deliver_locked(*match->receive, std::move(match->message));
+}
+
+/// Hands a whole stored message (its first packet) to a receive.
+void Engine::Impl::deliver_locked(ReceiveOperation& operation, std::list<Message>&& one) {
+  Message& message = one.front();
+  accept_message_locked(operation, message);
+  auto unpacked = operation.cursor_.unpack(message.payload.first(message.payload_bytes));
+  if (!unpacked && !operation.result.error) operation.result.error = unpacked.error();
+  operation.arrived_ = message.payload_bytes;
+  buffers.put(std::move(message.payload));
+  if (!message.counted) count_received_locked(message.source);
+  if (message.synchronous) {
+    answer_match_locked(operation, message.source, message.request_id);
+  } else {
+    complete_receive_locked(operation);
+  }
+  queue.recycle(std::move(one));
+}
+
+void Engine::Impl::deliver_all_locked(std::vector<Match>&& matches) {
+  for (Match& match : matches) deliver_locked(*match.receive, std::move(match.message));
+  contested.store(queue.contested(), std::memory_order_release);
+}
+
+void Engine::Impl::start_receive_locked(ReceiveOperation& operation) {
+  operation.begin();
+  operation.result = Envelope{};
+  operation.phase_ = ReceiveOperation::Phase::kPosted;
+  if (failed.load(std::memory_order_relaxed)) {
+    operation.has_native_twin = false;
+    operation.result.error = failure;
+    operation.phase_ = ReceiveOperation::Phase::kDone;
+    return operation.finish();
+  }
+  auto message = queue.post(operation);
+  if (!message.empty()) deliver_locked(operation, std::move(message));
+}
+
+/// One more packet of `source` counts as received by this process.
+void Engine::Impl::count_received_locked(WorldRank source) {
+  Peer& from = peer(source);
+  if (!from.receive_credit.packet_received(marks)) return;
+  from.unacknowledged -= marks.ackmark;
+  PacketHeader header;
+  header.type = PacketType::kProtoAck;
+  send_control_locked(source, header);
+}
+
+void Engine::Impl::relay_locked(Link& link) {
+  Link::Incoming& incoming = link.incoming();
+  OutgoingPacket packet;
+  packet.header = incoming.raw;
+  packet.payload = incoming.owned.first(incoming.header.payload_size());
+  packet.owned = std::move(incoming.owned);
+  ++counters.packets_relayed;
+  Link& next = *incoming.relay_to;
+  // Late acknowledgements for a process that has left already.
+  if (next.peer_finished && !carries_message(incoming.header.type)) return;
+  auto sent = next.send(std::move(packet));
+  if (!sent) return link_ended_locked(next, sent.error());
+  watch_output_locked(next);
+}
+
+void Engine::Impl::answer_cancel_locked(const PacketHeader& header, WorldRank source) {
+  auto message = queue.take_cancelled(source, header.srqid);
+  PacketHeader answer;
+  answer.type = message.empty() ? PacketType::kCancelNo : PacketType::kCancelYes;
+  answer.srqid = header.srqid;
+  if (!message.empty()) {
+    if (!message.front().counted) count_received_locked(source);
+    buffers.put(std::move(message.front().payload));
+    queue.recycle(std::move(message));
+  }
+  send_control_locked(source, answer);
+}
+
+Result<void> Engine::Impl::control_ends(Link& link) {
+  Link::Incoming& incoming = link.incoming();
+  const PacketHeader& header = incoming.header;
+  switch (header.type) {
+    case PacketType::kProtoAck: {
+      Peer& from = peer(incoming.source);
+      if (!from.send_credit.acknowledged(marks)) {
+        return Error{ErrorKind::kProtocol, fmt::format("rank {} acknowledged packets that it was never sent", incoming.source)};
+      }
+      acknowledged_locked(from);
+      return {};
+    }
+    case PacketType::kSyncAck:
+      sync_acknowledged_locked(header);
+      return {};
+    case PacketType::kCancel:
+      answer_cancel_locked(header, incoming.source);
+      return {};
+    case PacketType::kCancelYes:
+    case PacketType::kCancelNo:
+      cancel_answered_locked(header);
+      return {};
+    case PacketType::kFini:
+      link.peer_finished = true;
+      return {};
+    case PacketType::kAbort:
+      abort_arrived_locked(link);
+      return {};
+    case PacketType::kData:
+    case PacketType::kDataSync:
+      break;
+  }
+  assert(false && "messages are handled before");
+  return {};
+}
+
+}  // namespace impishim::wire

@@ -1,0 +1,305 @@
+#include "wire/engine/engine.hpp"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <mutex>
+
+#include "wire/base/log.hpp"
+#include "wire/engine/engine_impl.hpp"
+
+namespace impishim::wire {
+namespace {
+
+/// Above this many unexpected bytes a starving wait acknowledges them only once per kStarvedPause: memory then grows slowly
+/// where it must grow, and not at all where the wait ends by itself.
+constexpr std::uint64_t kUnexpectedComfort = 64ULL << 20U;
+constexpr std::uint64_t kStarvedPauseNs = 10'000'000;
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+}  // namespace
+
+void MatchedMessageDeleter::operator()(MatchedMessage* message) const { std::default_delete<MatchedMessage>()(message); }
+
+Engine::Impl::Impl(EngineOptions options)
+    : job(std::move(options.job)),
+      here(options.here),
+      my_id(job.procs()[static_cast<std::size_t>(here)].id),
+      format_of_client(std::move(options.format_of_client)),
+      marks{job.values().ackmark, job.values().hiwater},
+      datalen(job.values().datalen),
+      buffers(datalen),
+      peers(static_cast<std::size_t>(job.size())) {
+  const auto add = [&](std::unique_ptr<Channel> channel) -> Link& {
+    links.push_back(std::make_unique<Link>(*this, std::move(channel), buffers, datalen));
+    return *links.back();
+  };
+  for (HostChannel& each : options.host_channels) {
+    Link& link = add(std::move(each.channel));
+    link.remote_host = each.host;
+    host_links.emplace(each.host, &link);
+  }
+  for (LocalChannel& each : options.local_channels) {
+    Link& link = add(std::move(each.channel));
+    link.local_proc = each.proc;
+    local_links.emplace(each.proc, &link);
+  }
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    Channel& channel = links[i]->channel();
+    auto added = poller.add(channel.descriptor(), channel.epoll_events(), i);
+    if (!added) fail_locked(added.error());
+  }
+}
+
+Peer& Engine::Impl::peer(WorldRank rank) {
+  auto& slot = peers[static_cast<std::size_t>(rank)];
+  if (slot == nullptr) {
+    slot = std::make_unique<Peer>();
+    slot->rank = rank;
+    slot->link = link_towards(rank);
+    slot->format = format_of_client[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client)];
+  }
+  return *slot;
+}
+
+Link* Engine::Impl::link_towards(WorldRank destination) {
+  const NextHop hop = next_hop(job, here, destination);
+  if (hop.kind == NextHop::Kind::kRemote) {
+    const auto found = host_links.find(hop.host);
+    return found == host_links.end() ? nullptr : found->second;
+  }
+  const auto found = local_links.find(hop.proc);
+  return hop.kind == NextHop::Kind::kArrived || found == local_links.end() ? nullptr : found->second;
+}
+
+void Engine::Impl::watch_output_locked(Link& link) {
+  const bool wanted = !link.output_empty() || !link.streams.empty();
+  if (wanted == link.wants_output) return;
+  link.wants_output = wanted;
+  if (!link.channel().set_want_output(wanted)) return;
+  const auto token = static_cast<std::size_t>(
+      std::find_if(links.begin(), links.end(), [&](const auto& each) { return each.get() == &link; }) - links.begin());
+  auto changed = poller.modify(link.channel().descriptor(), link.channel().epoll_events(), token);
+  if (!changed) fail_locked(changed.error());
+}
+
+std::size_t Engine::Impl::poll_link_locked(Link& link) {
+  std::size_t events = 0;
+  if (!link.input_ended) {
+    auto received = link.receive();
+    if (!received) {
+      link_ended_locked(link, received.error());
+      return 1;
+    }
+    events += *received;
+  }
+  if (!link.output_empty() || !link.streams.empty()) {
+    auto flushed = link.flush();
+    if (!flushed) {
+      link_ended_locked(link, flushed.error());
+      return 1;
+    }
+    events += *flushed;
+    watch_output_locked(link);
+  }
+  return events;
+}
+
+/// Counts the messages that nobody has asked for as received, since a wait that nothing else ends may need what is held back
+/// behind them.
+void Engine::Impl::take_unexpected_locked() {
+  if (queue.unexpected_bytes() > kUnexpectedComfort) {
+    const std::uint64_t now = now_ns();
+    if (now - starved_at_ns < kStarvedPauseNs) return;
+    starved_at_ns = now;
+  }
+  std::vector<WorldRank> sources;
+  queue.count_all([&](const Message& message) { sources.push_back(message.source); });
+  for (const WorldRank source : sources) count_received_locked(source);
+}
+
+std::size_t Engine::Impl::poll_locked(bool application_waits) {
+  if (failed.load(std::memory_order_relaxed)) return 0;
+  std::size_t events = 0;
+  for (auto& link : links) {
+    events += poll_link_locked(*link);
+    if (failed.load(std::memory_order_relaxed)) return events + 1;
+  }
+  if (closing) advance_closing_locked();
+  if (application_waits && events == 0 && queue.uncounted() > 0) take_unexpected_locked();
+  return events;
+}
+
+Engine::Engine(EngineOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Engine::~Engine() = default;
+
+void Engine::start(SendOperation& operation) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->start_send_locked(operation);
+}
+
+void Engine::start(ReceiveOperation& operation) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->start_receive_locked(operation);
+}
+
+void Engine::start_matched(ReceiveOperation& operation, MatchedMessagePointer message) {
+  const std::lock_guard lock(impl_->mutex);
+  operation.begin();
+  operation.result = Envelope{};
+  operation.has_native_twin = false;
+  impl_->deliver_locked(operation, message->take());
+}
+
+void Engine::cancel(SendOperation& operation) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->cancel_send_locked(operation);
+}
+
+void Engine::cancel(ReceiveOperation& operation) {
+  const std::lock_guard lock(impl_->mutex);
+  if (operation.complete() || !impl_->queue.remove(operation)) return;
+  operation.result.cancelled = true;
+  operation.phase_ = ReceiveOperation::Phase::kDone;
+  operation.finish();
+}
+
+namespace {
+
+Envelope envelope_of(const Message& message) {
+  Envelope envelope;
+  envelope.source = message.source_rank;
+  envelope.tag = message.tag;
+  envelope.wire_bytes = message.message_bytes;
+  envelope.native_bytes = message.native_bytes;
+  return envelope;
+}
+
+}  // namespace
+
+std::optional<Envelope> Engine::probe(ContextId context, std::int32_t source, std::int32_t tag) {
+  const std::lock_guard lock(impl_->mutex);
+  const Message* message = impl_->queue.find(context, source, tag);
+  if (message == nullptr) return std::nullopt;
+  return envelope_of(*message);
+}
+
+MatchedMessagePointer Engine::match_probe(ContextId context, std::int32_t source, std::int32_t tag, Envelope& envelope) {
+  const std::lock_guard lock(impl_->mutex);
+  auto message = impl_->queue.take(context, source, tag);
+  if (message.empty()) return nullptr;
+  envelope = envelope_of(message.front());
+  // It has left the unexpected queue, so flow control counts it.
+  if (!message.front().counted) {
+    message.front().counted = true;
+    impl_->count_received_locked(message.front().source);
+  }
+  return MatchedMessagePointer(std::make_unique<MatchedMessage>(std::move(message)).release());
+}
+
+std::size_t Engine::contested_count() const { return impl_->contested.load(std::memory_order_acquire); }
+
+ReceiveOperation* Engine::contested() {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->queue.next_contested();
+}
+
+void Engine::settle(ReceiveOperation& operation, bool native_won) {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->failed.load(std::memory_order_relaxed)) return;
+  impl_->deliver_all_locked(impl_->queue.settle(operation, native_won));
+}
+
+void Engine::withdraw(ReceiveOperation& operation) { settle(operation, true); }
+
+std::size_t Engine::poll(bool application_waits) {
+  if (application_waits) impl_->application_polls.fetch_add(1, std::memory_order_relaxed);
+  const std::unique_lock lock(impl_->mutex, std::try_to_lock);
+  // Whoever holds the lock is doing the work.
+  if (!lock.owns_lock()) return 0;
+  return impl_->poll_locked(application_waits);
+}
+
+void Engine::wait_for_event(int timeout_ms) {
+  Impl& impl = *impl_;
+  {
+    const std::lock_guard lock(impl.mutex);
+    if (impl.failed.load(std::memory_order_relaxed) && timeout_ms > 0) timeout_ms = std::min(timeout_ms, 1);
+    ++impl.sleepers;
+    bool quiet = true;
+    for (auto& link : impl.links) quiet = (link->input_ended || link->channel().prepare_to_sleep()) && quiet;
+    if (!quiet) timeout_ms = 0;
+  }
+  std::array<epoll_event, 16> events{};
+  auto woken = timeout_ms == 0 ? Result<std::size_t>(std::size_t{0}) : impl.poller.wait(timeout_ms, events);
+  const std::lock_guard lock(impl.mutex);
+  if (!woken) impl.fail_locked(woken.error());
+  --impl.sleepers;
+  bool others_must_wake = false;
+  for (auto& link : impl.links) {
+    if (link->input_ended) continue;
+    link->channel().end_sleep();
+    // end_sleep() spoke for everybody: arm again for those who still sleep.
+    if (impl.sleepers > 0 && !link->channel().prepare_to_sleep()) others_must_wake = true;
+  }
+  if (others_must_wake) impl.poller.wake();
+}
+
+void Engine::wake() { impl_->poller.wake(); }
+
+std::uint64_t Engine::application_polls() const { return impl_->application_polls.load(std::memory_order_relaxed); }
+
+bool Engine::idle() {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->pending_sends == 0 &&
+         std::all_of(impl_->links.begin(), impl_->links.end(), [](const auto& link) { return link->output_empty(); });
+}
+
+void Engine::close() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->close_locked();
+}
+
+bool Engine::closed() {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->closed_locked();
+}
+
+void Engine::announce_abort(std::int32_t exit_code, const std::string& text) {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->failed.load(std::memory_order_relaxed)) impl_->announce_abort_locked(exit_code, text);
+}
+
+const Error* Engine::failure() const { return impl_->failed.load(std::memory_order_acquire) ? &*impl_->failure : nullptr; }
+
+std::optional<std::int32_t> Engine::abort_code() const {
+  return impl_->failed.load(std::memory_order_acquire) ? impl_->abort_code : std::nullopt;
+}
+
+void Engine::forget_context(ContextId context) {
+  const std::lock_guard lock(impl_->mutex);
+  for (Message& message : impl_->queue.forget(context)) {
+    if (!message.counted) impl_->count_received_locked(message.source);
+    impl_->buffers.put(std::move(message.payload));
+  }
+}
+
+const JobMap& Engine::job() const { return impl_->job; }
+
+EngineCounters Engine::counters() {
+  const std::lock_guard lock(impl_->mutex);
+  EngineCounters counters = impl_->counters;
+  for (const auto& [host, link] : impl_->host_links) {
+    counters.send_calls += link->send_calls;
+    counters.receive_calls += link->receive_calls;
+  }
+  return counters;
+}
+
+}  // namespace impishim::wire

@@ -1,0 +1,150 @@
+/// The inside of the Engine: one lock, the links, the peers' flow control, the match queue.
+///
+/// Split by direction: engine.cpp (the public face, polling, sleeping), sending.cpp (operations -> packets), delivery.cpp
+/// (packets -> operations), closing.cpp (FINI, abort, failure). Everything but the atomics is protected by `mutex`; functions
+/// whose name ends in _locked, and all functions of LinkOwner, run with it held.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "wire/channel/poller.hpp"
+#include "wire/engine/buffer_pool.hpp"
+#include "wire/engine/engine.hpp"
+#include "wire/engine/flow_control.hpp"
+#include "wire/engine/link.hpp"
+#include "wire/engine/match_queue.hpp"
+#include "wire/route.hpp"
+
+namespace impishim::wire {
+
+/// A message in the hands of the application, between MPI_Mprobe and MPI_Mrecv.
+class MatchedMessage {
+ public:
+  explicit MatchedMessage(std::list<Message>&& message) : message_(std::move(message)) {}
+  [[nodiscard]] std::list<Message> take() { return std::move(message_); }
+
+ private:
+  std::list<Message> message_;
+};
+
+/// What this process keeps of another process of the job that it talks to.
+struct Peer {
+  WorldRank rank = 0;
+  Link* link = nullptr;  ///< next hop
+  Format format = Format::kNative;
+  SendCredit send_credit;
+  ReceiveCredit receive_credit;
+  std::uint32_t unacknowledged = 0;    ///< packets arrived and not yet acknowledged: bounded by hiwater, or the peer lies
+  std::deque<SendOperation*> held;     ///< messages whose first packet waits for credit, in order
+  std::deque<SendOperation*> stalled;  ///< long messages whose next packet waits for credit
+};
+
+class Engine::Impl final : public LinkOwner {
+ public:
+  explicit Impl(EngineOptions options);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() = default;
+
+  // sending.cpp
+  void start_send_locked(SendOperation& operation);
+  void cancel_send_locked(SendOperation& operation);
+  void packet_left(SendOperation& operation) override;
+  [[nodiscard]] bool refill(Link& link) override;
+
+  // delivery.cpp
+  [[nodiscard]] Result<void> packet_begins(Link& link) override;
+  [[nodiscard]] Result<void> packet_ends(Link& link) override;
+  void start_receive_locked(ReceiveOperation& operation);
+  void deliver_locked(ReceiveOperation& operation, std::list<Message>&& message);
+  void deliver_all_locked(std::vector<Match>&& matches);
+  void count_received_locked(WorldRank source);
+
+  // closing.cpp
+  void close_locked();
+  void advance_closing_locked();
+  [[nodiscard]] bool closed_locked() const;
+  void announce_abort_locked(std::int32_t exit_code, const std::string& text);
+  void link_ended_locked(Link& link, const Error& error);
+  void fail_locked(const Error& error);
+  void abort_arrived_locked(Link& link);
+
+  // engine.cpp
+  std::size_t poll_locked(bool application_waits);
+  std::size_t poll_link_locked(Link& link);
+  void watch_output_locked(Link& link);
+  void take_unexpected_locked();
+  [[nodiscard]] Peer& peer(WorldRank rank);
+  [[nodiscard]] Link* link_towards(WorldRank destination);
+
+  JobMap job;
+  WorldRank here;
+  ProcId my_id;
+  std::vector<Format> format_of_client;
+  FlowMarks marks;
+  std::uint32_t datalen;
+
+  std::mutex mutex;
+  BufferPool buffers;
+  std::vector<std::unique_ptr<Link>> links;
+  std::unordered_map<std::int32_t, Link*> host_links;  ///< by remote host
+  std::unordered_map<WorldRank, Link*> local_links;    ///< by world rank
+  std::vector<std::unique_ptr<Peer>> peers;            ///< by world rank, made when needed
+  MatchQueue queue;
+  Poller poller;
+  int sleepers = 0;
+
+  std::uint64_t next_request_id = 1;
+  std::unordered_map<std::uint64_t, SendOperation*> sends;        ///< awaiting SYNCACK, or an answer to CANCEL
+  std::unordered_map<std::uint64_t, ReceiveOperation*> receives;  ///< awaiting the rest of a long message
+  std::size_t pending_sends = 0;                                  ///< started and not complete
+
+  bool closing = false;
+  bool fini_sent = false;
+  EngineCounters counters;
+  std::uint64_t starved_at_ns = 0;
+
+  std::atomic<std::uint64_t> application_polls{0};
+  std::atomic<std::size_t> contested{0};
+  std::atomic<bool> failed{false};
+  std::optional<Error> failure;            ///< written once, before `failed`
+  std::optional<std::int32_t> abort_code;  ///< likewise
+
+ private:
+  // sending.cpp
+  [[nodiscard]] PacketHeader header_to(const SendOperation& operation, PacketType type) const;
+  void send_first_packet_locked(Peer& peer, SendOperation& operation);
+  void send_control_locked(WorldRank destination, PacketHeader header);
+  void complete_send_locked(SendOperation& operation);
+  void complete_send_locked(SendOperation& operation, const Error& error);
+  [[nodiscard]] Result<void> next_payload(SendOperation& operation, std::size_t size, OutgoingPacket& packet);
+  void acknowledged_locked(Peer& peer);
+  void sync_acknowledged_locked(const PacketHeader& header);
+  void cancel_answered_locked(const PacketHeader& header);
+
+  // delivery.cpp
+  [[nodiscard]] Result<void> message_begins(Link& link);
+  [[nodiscard]] Result<void> rest_begins(Link& link);
+  void accept_message_locked(ReceiveOperation& operation, const Message& message);
+  void prepare_area(Link& link, ReceiveOperation& operation, std::size_t size);
+  void finish_payload_locked(Link& link, ReceiveOperation& operation, std::size_t size);
+  void answer_match_locked(ReceiveOperation& operation, WorldRank source, std::uint64_t sender_request);
+  void complete_receive_locked(ReceiveOperation& operation);
+  void store_message_locked(Link& link);
+  void relay_locked(Link& link);
+  void answer_cancel_locked(const PacketHeader& header, WorldRank source);
+  [[nodiscard]] Result<void> control_ends(Link& link);
+  [[nodiscard]] Message message_of(const Link::Incoming& incoming) const;
+  [[nodiscard]] std::uint64_t native_estimate(const PacketHeader& header, WorldRank source) const;
+  friend class Engine;
+};
+
+}  // namespace impishim::wire

@@ -1,0 +1,202 @@
+#include "wire/engine/link.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace impishim::wire {
+namespace {
+
+iovec piece_of(std::span<const std::byte> bytes) {
+  // iovec serves reading and writing alike, so it has no const form.
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+}
+
+}  // namespace
+
+Link::Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffers, std::uint32_t max_payload)
+    : owner_(owner), channel_(std::move(channel)), buffers_(buffers), max_payload_(max_payload), staging_(kStagingSize) {}
+
+Result<void> Link::send(OutgoingPacket&& packet) {
+  std::size_t sent = 0;
+  if (queue_.empty()) {
+    auto result = send_now(packet);
+    if (!result) return result.error();
+    sent = *result;
+    if (sent == packet.header.size() + packet.payload.size()) {
+      buffers_.put(std::move(packet.owned));
+      if (packet.operation != nullptr) owner_.packet_left(*packet.operation);
+      return {};
+    }
+    sent_of_first_ = sent;
+  }
+  queue_.push_back(std::move(packet));
+  return {};
+}
+
+Result<std::size_t> Link::send_now(OutgoingPacket& packet) {
+  const std::array<iovec, 2> pieces = {piece_of(packet.header), piece_of(packet.payload)};
+  ++send_calls;
+  return channel_->try_send(std::span(pieces).first(packet.payload.empty() ? 1 : 2));
+}
+
+std::size_t Link::gather_pieces(std::array<iovec, kMaxPieces>& pieces) const {
+  std::size_t count = 0;
+  std::size_t skip = sent_of_first_;
+  for (const OutgoingPacket& packet : queue_) {
+    if (count + 2 > kMaxPieces) break;
+    std::span<const std::byte> header = packet.header;
+    std::span<const std::byte> payload = packet.payload;
+    const std::size_t of_header = std::min(skip, header.size());
+    header = header.subspan(of_header);
+    payload = payload.subspan(skip - of_header);
+    skip = 0;
+    if (!header.empty()) pieces[count++] = piece_of(header);
+    if (!payload.empty()) pieces[count++] = piece_of(payload);
+  }
+  return count;
+}
+
+std::size_t Link::drop_sent(std::size_t bytes) {
+  std::size_t packets = 0;
+  sent_of_first_ += bytes;
+  while (!queue_.empty()) {
+    OutgoingPacket& first = queue_.front();
+    const std::size_t size = first.header.size() + first.payload.size();
+    if (sent_of_first_ < size) break;
+    sent_of_first_ -= size;
+    buffers_.put(std::move(first.owned));
+    SendOperation* operation = first.operation;
+    queue_.pop_front();
+    ++packets;
+    if (operation != nullptr) owner_.packet_left(*operation);
+  }
+  return packets;
+}
+
+std::vector<SendOperation*> Link::drop_output() {
+  std::vector<SendOperation*> operations(streams.begin(), streams.end());
+  for (const OutgoingPacket& packet : queue_) {
+    if (packet.operation != nullptr) operations.push_back(packet.operation);
+  }
+  queue_.clear();
+  streams.clear();
+  return operations;
+}
+
+Result<std::size_t> Link::flush() {
+  std::size_t packets = 0;
+  for (;;) {
+    // Enough packets of long messages at once to fill the channel with one call.
+    while (queue_.size() < kMaxPieces / 2 && owner_.refill(*this)) {
+    }
+    if (queue_.empty()) return packets;
+    std::array<iovec, kMaxPieces> pieces;
+    const std::size_t count = gather_pieces(pieces);
+    ++send_calls;
+    auto sent = channel_->try_send(std::span(pieces).first(count));
+    if (!sent) return sent.error();
+    if (*sent == 0) return packets;
+    packets += drop_sent(*sent);
+  }
+}
+
+Result<std::size_t> Link::receive() {
+  std::size_t events = 0;
+  // Bounded, so that one busy link does not starve the others.
+  for (int round = 0; round < 16; ++round) {
+    auto some = read_some();
+    if (!some) return some.error();
+    if (*some == 0) break;
+    auto handled = handle_staged();
+    if (!handled) return handled.error();
+    events += 1 + *handled;
+    // A short read emptied the channel: asking again would cost a system call for nothing.
+    if (*some < wanted_) break;
+  }
+  return events;
+}
+
+/// Reads payload bytes straight to their place while a payload is arriving, and whatever follows to the staging area. Behind a
+/// payload only one header is staged, so that the next payload can go straight to its place, too.
+Result<std::size_t> Link::read_some() {
+  assert(staged_begin_ == staged_end_ || !in_payload_);
+  if (staged_begin_ == staged_end_) staged_begin_ = staged_end_ = 0;
+  std::array<iovec, 2> pieces;
+  std::size_t count = 0;
+  std::size_t straight = 0;
+  std::size_t staging_room = staging_.size() - staged_end_;
+  if (in_payload_) {
+    straight = std::min(payload_left_, incoming_.area.size());
+    if (straight > 0) pieces[count++] = {incoming_.area.data(), straight};
+    // What exceeds the area is dropped by way of the staging area.
+    if (straight == payload_left_)
+      staging_room = std::min(staging_room, kPacketHeaderSize);
+    else
+      staging_room = std::min(staging_room, payload_left_ - straight);
+  }
+  pieces[count++] = {staging_.data() + staged_end_, staging_room};
+  ++receive_calls;
+  auto received = channel_->try_receive(std::span(pieces).first(count));
+  if (!received) return received.error();
+  const std::size_t placed = std::min(*received, straight);
+  incoming_.area = incoming_.area.subspan(placed);
+  payload_left_ -= placed;
+  staged_end_ += *received - placed;
+  wanted_ = straight + staging_room;
+  return *received;
+}
+
+Result<std::size_t> Link::handle_staged() {
+  std::size_t packets = 0;
+  for (;;) {
+    if (in_payload_) {
+      const std::size_t here = std::min(payload_left_, staged_end_ - staged_begin_);
+      place(std::span(staging_).subspan(staged_begin_, here));
+      staged_begin_ += here;
+      payload_left_ -= here;
+      if (payload_left_ > 0) return packets;
+      in_payload_ = false;
+      auto ended = owner_.packet_ends(*this);
+      incoming_.receive = nullptr;
+      if (!ended) return ended.error();
+      ++packets;
+    }
+    if (staged_end_ - staged_begin_ < kPacketHeaderSize) break;
+    auto begun = begin_packet();
+    if (!begun) return begun.error();
+  }
+  // An incomplete header moves to the front, to leave room for its rest.
+  if (staged_begin_ > 0 && staged_begin_ < staged_end_) {
+    std::memmove(staging_.data(), staging_.data() + staged_begin_, staged_end_ - staged_begin_);
+  }
+  staged_end_ -= staged_begin_;
+  staged_begin_ = 0;
+  return packets;
+}
+
+Result<bool> Link::begin_packet() {
+  std::memcpy(incoming_.raw.data(), staging_.data() + staged_begin_, kPacketHeaderSize);
+  staged_begin_ += kPacketHeaderSize;
+  auto header = decode_packet_header(incoming_.raw, max_payload_);
+  if (!header) return header.error();
+  incoming_.header = *header;
+  incoming_.source = -1;
+  incoming_.area = {};
+  incoming_.receive = nullptr;
+  incoming_.unpack_at_end = false;
+  incoming_.relay_to = nullptr;
+  in_payload_ = true;
+  payload_left_ = header->payload_size();
+  auto begun = owner_.packet_begins(*this);
+  if (!begun) return begun.error();
+  return true;
+}
+
+void Link::place(std::span<const std::byte> bytes) {
+  const std::size_t fits = std::min(bytes.size(), incoming_.area.size());
+  if (fits > 0) std::memcpy(incoming_.area.data(), bytes.data(), fits);
+  incoming_.area = incoming_.area.subspan(fits);
+}
+
+}  // namespace impishim::wire

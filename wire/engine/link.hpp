@@ -1,0 +1,129 @@
+/// One peer: packets in and out of a channel's byte stream. Knows framing and output order, not what packets mean.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
+#include "wire/engine/buffer_pool.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/protocol/packet.hpp"
+
+namespace impishim::wire {
+
+using RawHeader = std::array<std::byte, kPacketHeaderSize>;
+
+/// A packet on its way out. The payload lies in `owned`, or in the user's memory until `operation` is told that it was written.
+struct OutgoingPacket {
+  RawHeader header;
+  std::span<const std::byte> payload;
+  Buffer owned;
+  SendOperation* operation = nullptr;  ///< to be told when the packet has left; may be null
+};
+
+class Link;
+
+/// What a link asks of its owner.
+class LinkOwner {
+ public:
+  LinkOwner() = default;
+  LinkOwner(const LinkOwner&) = delete;
+  LinkOwner& operator=(const LinkOwner&) = delete;
+
+  /// A header has arrived: check it and decide where its payload goes (see Link::Incoming).
+  [[nodiscard]] virtual Result<void> packet_begins(Link& link) = 0;
+  /// The payload is complete.
+  [[nodiscard]] virtual Result<void> packet_ends(Link& link) = 0;
+  /// A packet with an operation has been handed to the channel entirely.
+  virtual void packet_left(SendOperation& operation) = 0;
+  /// The link has room: queue the next packet of a long message, if there is one. False: nothing to send.
+  [[nodiscard]] virtual bool refill(Link& link) = 0;
+
+ protected:
+  ~LinkOwner() = default;
+};
+
+/// How the life of a link goes on: forward only.
+enum class LinkState : std::uint8_t {
+  kOpen,     ///< traffic both ways
+  kClosing,  ///< our FINI is queued or sent: only acknowledgements may follow
+  kClosed,   ///< FINI both ways, everything sent; the channel is shut down
+};
+
+class Link {
+ public:
+  /// The packet that is arriving.
+  struct Incoming {
+    RawHeader raw{};
+    PacketHeader header;
+    WorldRank source = -1;
+    std::span<std::byte> area;            ///< where the next payload bytes go; what exceeds it is dropped
+    Buffer owned;                         ///< holds the payload if it is not going to the user's memory
+    ReceiveOperation* receive = nullptr;  ///< whose message it is, if that is known
+    bool unpack_at_end = false;           ///< `owned` is to be unpacked for `receive`
+    Link* relay_to = nullptr;             ///< the packet is for another process
+  };
+
+  Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffers, std::uint32_t max_payload);
+
+  /// Queues a packet, or hands it to the channel at once if nothing is queued. Order is kept.
+  [[nodiscard]] Result<void> send(OutgoingPacket&& packet);
+  /// Queues a packet without sending: for LinkOwner::refill.
+  void enqueue(OutgoingPacket&& packet) { queue_.push_back(std::move(packet)); }
+  /// Drops all output (the engine has failed); returns the operations that waited for it.
+  [[nodiscard]] std::vector<SendOperation*> drop_output();
+  /// Sends what the channel takes. Returns the number of packets that left.
+  [[nodiscard]] Result<std::size_t> flush();
+  /// Reads and handles what has arrived; returns how much was done (reads and packets), 0 for nothing.
+  [[nodiscard]] Result<std::size_t> receive();
+
+  [[nodiscard]] bool output_empty() const { return queue_.empty(); }
+  [[nodiscard]] Channel& channel() { return *channel_; }
+  [[nodiscard]] Incoming& incoming() { return incoming_; }
+
+  std::int32_t remote_host = -1;  ///< host link: the peer host's number
+  WorldRank local_proc = -1;      ///< local link: the peer's world rank
+  LinkState state = LinkState::kOpen;
+  bool peer_finished = false;          ///< the peer's FINI has come
+  bool input_ended = false;            ///< nothing more can be read
+  bool wants_output = false;           ///< the channel was asked to announce room
+  std::deque<SendOperation*> streams;  ///< long messages with packets left to send, in turn
+  std::uint64_t send_calls = 0;
+  std::uint64_t receive_calls = 0;
+
+ private:
+  static constexpr std::size_t kStagingSize = 32768;
+  static constexpr std::size_t kMaxPieces = 32;
+
+  [[nodiscard]] Result<std::size_t> send_now(OutgoingPacket& packet);
+  [[nodiscard]] Result<std::size_t> read_some();
+  [[nodiscard]] Result<std::size_t> handle_staged();
+  [[nodiscard]] Result<bool> begin_packet();
+  void place(std::span<const std::byte> bytes);
+  std::size_t gather_pieces(std::array<iovec, kMaxPieces>& pieces) const;
+  std::size_t drop_sent(std::size_t bytes);
+
+  LinkOwner& owner_;
+  std::unique_ptr<Channel> channel_;
+  BufferPool& buffers_;
+  std::uint32_t max_payload_;
+
+  std::deque<OutgoingPacket> queue_;
+  std::size_t sent_of_first_ = 0;  ///< bytes of the first queued packet already sent
+
+  std::vector<std::byte> staging_;
+  std::size_t staged_begin_ = 0;
+  std::size_t staged_end_ = 0;
+  std::size_t wanted_ = 0;  ///< bytes that the last read asked for
+  Incoming incoming_;
+  bool in_payload_ = false;
+  std::size_t payload_left_ = 0;
+};
+
+}  // namespace impishim::wire

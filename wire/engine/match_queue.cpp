@@ -1,0 +1,203 @@
+#include "wire/engine/match_queue.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+
+namespace impishim::wire {
+namespace {
+
+bool accepts(std::int32_t wanted_source, std::int32_t wanted_tag, std::int32_t source, std::int32_t tag) {
+  return (wanted_source == kAnySource || wanted_source == source) && (wanted_tag == kAnyTag || wanted_tag == tag);
+}
+
+auto first_accepting(std::list<ReceiveOperation*>& posted, std::int32_t source, std::int32_t tag) {
+  return std::find_if(posted.begin(), posted.end(),
+                      [&](const ReceiveOperation* receive) { return accepts(receive->source, receive->tag, source, tag); });
+}
+
+}  // namespace
+
+MatchQueue::Context& MatchQueue::context_of(ContextId id) { return contexts_[id]; }
+
+void MatchQueue::unpost(Context& context, std::list<ReceiveOperation*>::iterator receive) {
+  free_posted_.splice(free_posted_.begin(), context.posted, receive);
+}
+
+ReceiveOperation* MatchQueue::match_arrival(ContextId id, std::int32_t source, std::int32_t tag) {
+  Context& context = context_of(id);
+  // Messages that await a contest come first.
+  if (context.contest != nullptr) return nullptr;
+  const auto found = first_accepting(context.posted, source, tag);
+  if (found == context.posted.end() || (*found)->has_native_twin) return nullptr;
+  ReceiveOperation* receive = *found;
+  unpost(context, found);
+  return receive;
+}
+
+std::optional<Match> MatchQueue::store(Message&& message) {
+  Context& context = context_of(message.context);
+  if (free_messages_.empty()) free_messages_.emplace_back();
+  context.unexpected.splice(context.unexpected.end(), free_messages_, free_messages_.begin());
+  context.unexpected.back() = std::move(message);
+  Message& stored = context.unexpected.back();
+  unexpected_bytes_ += stored.payload_bytes;
+  if (!stored.counted) ++uncounted_;
+  if (context.contest != nullptr) {
+    stored.awaits_contest = true;
+    return std::nullopt;
+  }
+  return compare_first(context, std::prev(context.unexpected.end()));
+}
+
+/// Compares one message with the posted receives; a contest leaves it in place, marked.
+std::optional<Match> MatchQueue::compare_first(Context& context, std::list<Message>::iterator message) {
+  message->awaits_contest = false;
+  const auto found = first_accepting(context.posted, message->source_rank, message->tag);
+  if (found == context.posted.end()) return std::nullopt;
+  ReceiveOperation* receive = *found;
+  if (receive->has_native_twin) {
+    message->awaits_contest = true;
+    context.contest = receive;
+    context.settling = false;
+    ++contested_;
+    return std::nullopt;
+  }
+  unpost(context, found);
+  return Match{receive, extract(context, message)};
+}
+
+/// Goes on comparing waiting messages in order of arrival until one contests a receive.
+void MatchQueue::compare_waiting(Context& context, std::vector<Match>& matches) {
+  for (auto message = context.unexpected.begin(); message != context.unexpected.end() && context.contest == nullptr;) {
+    const auto current = message++;
+    if (!current->awaits_contest) continue;
+    if (auto match = compare_first(context, current)) matches.push_back(std::move(*match));
+  }
+}
+
+std::list<Message> MatchQueue::post(ReceiveOperation& receive) {
+  Context& context = context_of(receive.context);
+  const auto found = std::find_if(context.unexpected.begin(), context.unexpected.end(), [&](const Message& message) {
+    return accepts(receive.source, receive.tag, message.source_rank, message.tag);
+  });
+  if (found != context.unexpected.end() && !found->awaits_contest) {
+    receive.has_native_twin = false;
+    return extract(context, found);
+  }
+  // A message that awaits a contest may yet go to an older receive: this one queues behind.
+  if (free_posted_.empty()) free_posted_.emplace_back();
+  context.posted.splice(context.posted.end(), free_posted_, free_posted_.begin());
+  context.posted.back() = &receive;
+  return {};
+}
+
+bool MatchQueue::remove(ReceiveOperation& receive) {
+  Context& context = context_of(receive.context);
+  if (context.contest == &receive) return false;
+  const auto found = std::find(context.posted.begin(), context.posted.end(), &receive);
+  if (found == context.posted.end()) return false;
+  unpost(context, found);
+  return true;
+}
+
+const Message* MatchQueue::find(ContextId id, std::int32_t source, std::int32_t tag) const {
+  const auto context = contexts_.find(id);
+  if (context == contexts_.end()) return nullptr;
+  for (const Message& message : context->second.unexpected) {
+    if (!accepts(source, tag, message.source_rank, message.tag)) continue;
+    // An older receive may take it: to a probe it is not available yet.
+    return message.awaits_contest ? nullptr : &message;
+  }
+  return nullptr;
+}
+
+std::list<Message> MatchQueue::take(ContextId id, std::int32_t source, std::int32_t tag) {
+  const Message* wanted = find(id, source, tag);
+  if (wanted == nullptr) return {};
+  Context& context = context_of(id);
+  const auto found =
+      std::find_if(context.unexpected.begin(), context.unexpected.end(), [&](const Message& m) { return &m == wanted; });
+  return extract(context, found);
+}
+
+std::list<Message> MatchQueue::take_cancelled(WorldRank source, std::uint64_t request_id) {
+  for (auto& [id, context] : contexts_) {
+    const auto found = std::find_if(context.unexpected.rbegin(), context.unexpected.rend(), [&](const Message& message) {
+      return message.source == source && message.request_id == request_id;
+    });
+    if (found == context.unexpected.rend()) continue;
+    // While a contest is open the message may be a receive's already.
+    if (found->awaits_contest) return {};
+    return extract(context, std::prev(found.base()));
+  }
+  return {};
+}
+
+ReceiveOperation* MatchQueue::next_contested() {
+  if (contested_ == 0) return nullptr;
+  for (auto& [id, context] : contexts_) {
+    if (context.contest == nullptr || context.settling) continue;
+    context.settling = true;
+    return context.contest;
+  }
+  return nullptr;
+}
+
+std::vector<Match> MatchQueue::settle(ReceiveOperation& receive, bool native_won) {
+  std::vector<Match> matches;
+  Context& context = context_of(receive.context);
+  const auto posted = std::find(context.posted.begin(), context.posted.end(), &receive);
+  if (posted != context.posted.end()) unpost(context, posted);
+  if (context.contest != &receive) return matches;
+  context.contest = nullptr;
+  context.settling = false;
+  --contested_;
+  if (!native_won) {
+    const auto contester = std::find_if(context.unexpected.begin(), context.unexpected.end(), [&](const Message& message) {
+      return message.awaits_contest && accepts(receive.source, receive.tag, message.source_rank, message.tag);
+    });
+    assert(contester != context.unexpected.end());
+    receive.has_native_twin = false;
+    matches.push_back(Match{&receive, extract(context, contester)});
+  }
+  compare_waiting(context, matches);
+  return matches;
+}
+
+std::list<Message> MatchQueue::extract(Context& context, std::list<Message>::iterator message) {
+  std::list<Message> one;
+  one.splice(one.begin(), context.unexpected, message);
+  unexpected_bytes_ -= message->payload_bytes;
+  if (!message->counted) --uncounted_;
+  return one;
+}
+
+std::list<Message> MatchQueue::forget(ContextId id) {
+  const auto context = contexts_.find(id);
+  if (context == contexts_.end() || !context->second.posted.empty()) return {};
+  std::list<Message> dropped = std::move(context->second.unexpected);
+  for (const Message& message : dropped) {
+    unexpected_bytes_ -= message.payload_bytes;
+    if (!message.counted) --uncounted_;
+  }
+  contexts_.erase(context);
+  return dropped;
+}
+
+std::vector<ReceiveOperation*> MatchQueue::release_all() {
+  std::vector<ReceiveOperation*> receives;
+  for (auto& [id, context] : contexts_) {
+    receives.insert(receives.end(), context.posted.begin(), context.posted.end());
+    context.posted.clear();
+    context.contest = nullptr;
+  }
+  contested_ = 0;
+  return receives;
+}
+
+void MatchQueue::recycle(std::list<Message>&& message) {
+  if (free_messages_.size() < 1024) free_messages_.splice(free_messages_.begin(), message);
+}
+
+}  // namespace impishim::wire

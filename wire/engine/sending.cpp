@@ -1,0 +1,254 @@
+// Operations to packets: message protocols of IMPI 3.7, source side.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "wire/engine/engine_impl.hpp"
+
+namespace impishim::wire {
+namespace {
+
+/// Types whose values may not fit external32; all others always do.
+bool may_overflow(const TypeLayout& layout) {
+  return std::any_of(layout.blocks().begin(), layout.blocks().end(), [](const Block& block) {
+    return block.type == BasicType::kSignedLong || block.type == BasicType::kUnsignedLong || block.type == BasicType::kWideChar;
+  });
+}
+
+/// Packs everything once for its errors: a message that has begun can no longer be taken back.
+Result<void> check_values(const ConstBuffer& buffer, Format format) {
+  PackCursor cursor(buffer, format);
+  std::array<std::byte, 4096> scratch;
+  while (cursor.position() < cursor.total()) {
+    auto packed = cursor.pack(scratch);
+    if (!packed) return packed.error();
+  }
+  return {};
+}
+
+}  // namespace
+
+void Engine::Impl::start_send_locked(SendOperation& operation) {
+  operation.begin();
+  operation.result = Envelope{};
+  operation.cancelling_ = false;
+  operation.packets_queued_ = 0;
+  ++pending_sends;
+  if (failed.load(std::memory_order_relaxed)) return complete_send_locked(operation, *failure);
+  Peer& to = peer(operation.destination);
+  operation.cursor_ = PackCursor(operation.buffer, to.format);
+  operation.request_id_ = next_request_id++;
+  if (to.format == Format::kExternal32 && operation.cursor_.total() > datalen && may_overflow(*operation.buffer.layout)) {
+    auto checked = check_values(operation.buffer, to.format);
+    if (!checked) return complete_send_locked(operation, checked.error());
+  }
+  if (!to.held.empty() || !to.send_credit.may_send(marks)) {
+    operation.phase_ = SendOperation::Phase::kHeldByFlowControl;
+    to.held.push_back(&operation);
+    ++counters.flow_control_stalls;
+    return;
+  }
+  send_first_packet_locked(to, operation);
+}
+
+PacketHeader Engine::Impl::header_to(const SendOperation& operation, PacketType type) const {
+  PacketHeader header;
+  header.type = type;
+  header.src = my_id;
+  header.dest = job.procs()[static_cast<std::size_t>(operation.destination)].id;
+  header.srqid = operation.request_id_;
+  header.msglen = operation.cursor_.total();
+  header.lsrank = operation.source_rank;
+  header.tag = operation.tag;
+  header.cid = operation.context;
+  header.count = operation.buffer.packed_size(Format::kNative);
+  return header;
+}
+
+/// The next `size` bytes: from the user's memory if they can be sent as they stand, packed otherwise.
+Result<void> Engine::Impl::next_payload(SendOperation& operation, std::size_t size, OutgoingPacket& packet) {
+  packet.operation = &operation;
+  if (size == 0) return {};
+  packet.payload = operation.cursor_.borrow(size);
+  if (!packet.payload.empty()) return {};
+  packet.owned = buffers.take(size);
+  auto packed = operation.cursor_.pack(packet.owned.first(size));
+  if (!packed) return packed.error();
+  packet.payload = packet.owned.first(*packed);
+  return {};
+}
+
+void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) {
+  const std::uint64_t total = operation.cursor_.total();
+  const std::size_t size = std::min<std::uint64_t>(total, datalen);
+  const bool needs_answer = total > datalen || operation.mode == SendMode::kSynchronous;
+  OutgoingPacket packet;
+  auto filled = next_payload(operation, size, packet);
+  if (!filled) return complete_send_locked(operation, filled.error());
+  PacketHeader header = header_to(operation, needs_answer ? PacketType::kDataSync : PacketType::kData);
+  header.len = static_cast<std::uint32_t>(packet.payload.size());
+  encode_packet_header(header, packet.header);
+  operation.phase_ = needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
+  if (needs_answer) sends.emplace(operation.request_id_, &operation);
+  to.send_credit.packet_sent();
+  ++operation.packets_queued_;
+  ++counters.packets_sent;
+  ++counters.messages_sent;
+  counters.payload_bytes_sent += packet.payload.size();
+  Link& link = *to.link;
+  auto sent = link.send(std::move(packet));
+  if (!sent) return link_ended_locked(link, sent.error());
+  watch_output_locked(link);
+}
+
+void Engine::Impl::packet_left(SendOperation& operation) {
+  assert(operation.packets_queued_ > 0);
+  --operation.packets_queued_;
+  if (operation.packets_queued_ > 0 || operation.cancelling_) return;
+  const bool short_standard = operation.phase_ == SendOperation::Phase::kQueued;
+  const bool long_and_over =
+      operation.phase_ == SendOperation::Phase::kStreaming && operation.cursor_.position() == operation.cursor_.total();
+  if (short_standard || long_and_over) complete_send_locked(operation);
+}
+
+bool Engine::Impl::refill(Link& link) {
+  while (!link.streams.empty()) {
+    SendOperation& operation = *link.streams.front();
+    link.streams.pop_front();
+    Peer& to = peer(operation.destination);
+    if (!to.send_credit.may_send(marks)) {
+      to.stalled.push_back(&operation);
+      ++counters.flow_control_stalls;
+      continue;
+    }
+    const std::uint64_t rest = operation.cursor_.total() - operation.cursor_.position();
+    OutgoingPacket packet;
+    // Conversion errors were found before the first packet left.
+    auto filled = next_payload(operation, std::min<std::uint64_t>(rest, datalen), packet);
+    if (!filled) {
+      fail_locked(filled.error());
+      return false;
+    }
+    PacketHeader header = header_to(operation, PacketType::kData);
+    header.drqid = operation.peer_request_id_;
+    header.len = static_cast<std::uint32_t>(packet.payload.size());
+    encode_packet_header(header, packet.header);
+    to.send_credit.packet_sent();
+    ++operation.packets_queued_;
+    ++counters.packets_sent;
+    counters.payload_bytes_sent += packet.payload.size();
+    if (operation.cursor_.position() < operation.cursor_.total()) link.streams.push_back(&operation);
+    link.enqueue(std::move(packet));
+    return true;
+  }
+  return false;
+}
+
+void Engine::Impl::complete_send_locked(SendOperation& operation) {
+  operation.phase_ = SendOperation::Phase::kDone;
+  --pending_sends;
+  operation.finish();
+}
+
+void Engine::Impl::complete_send_locked(SendOperation& operation, const Error& error) {
+  operation.result.error = error;
+  complete_send_locked(operation);
+}
+
+void Engine::Impl::send_control_locked(WorldRank destination, PacketHeader header) {
+  Peer& to = peer(destination);
+  header.src = my_id;
+  header.dest = job.procs()[static_cast<std::size_t>(destination)].id;
+  OutgoingPacket packet;
+  encode_packet_header(header, packet.header);
+  ++counters.packets_sent;
+  Link& link = *to.link;
+  // A peer that has finished needs no acknowledgements any more.
+  if (link.state == LinkState::kClosed) return;
+  auto sent = link.send(std::move(packet));
+  if (!sent) return link_ended_locked(link, sent.error());
+  watch_output_locked(link);
+}
+
+/// PROTOACK: one held message first, so that a long one cannot keep it back for ever; then long ones; then the rest.
+void Engine::Impl::acknowledged_locked(Peer& from) {
+  const auto release_held = [&] {
+    if (from.held.empty() || !from.send_credit.may_send(marks)) return false;
+    SendOperation& operation = *from.held.front();
+    from.held.pop_front();
+    send_first_packet_locked(from, operation);
+    return true;
+  };
+  static_cast<void>(release_held());
+  Link& link = *from.link;
+  if (!from.stalled.empty()) {
+    link.streams.insert(link.streams.end(), from.stalled.begin(), from.stalled.end());
+    from.stalled.clear();
+    auto flushed = link.flush();
+    if (!flushed) return link_ended_locked(link, flushed.error());
+  }
+  while (release_held()) {
+  }
+  watch_output_locked(link);
+}
+
+void Engine::Impl::sync_acknowledged_locked(const PacketHeader& header) {
+  const auto found = sends.find(header.srqid);
+  if (found == sends.end()) return;  // cancelled meanwhile by both sides' consent
+  SendOperation& operation = *found->second;
+  if (operation.phase_ != SendOperation::Phase::kAwaitingSyncAck) return;
+  operation.cancelling_ = false;
+  sends.erase(found);
+  if (operation.cursor_.position() == operation.cursor_.total()) return complete_send_locked(operation);
+  operation.phase_ = SendOperation::Phase::kStreaming;
+  operation.peer_request_id_ = header.drqid;
+  Link& link = *peer(operation.destination).link;
+  link.streams.push_back(&operation);
+  auto flushed = link.flush();
+  if (!flushed) return link_ended_locked(link, flushed.error());
+  watch_output_locked(link);
+}
+
+void Engine::Impl::cancel_send_locked(SendOperation& operation) {
+  using Phase = SendOperation::Phase;
+  if (failed.load(std::memory_order_relaxed) || operation.cancelling_) return;
+  if (operation.phase_ == Phase::kHeldByFlowControl) {
+    auto& held = peer(operation.destination).held;
+    held.erase(std::find(held.begin(), held.end(), &operation));
+    operation.result.cancelled = true;
+    return complete_send_locked(operation);
+  }
+  const bool may_be_unmatched =
+      operation.phase_ == Phase::kQueued || operation.phase_ == Phase::kAwaitingSyncAck ||
+      (operation.phase_ == Phase::kDone && operation.mode == SendMode::kStandard && operation.cursor_.total() <= datalen &&
+       !operation.result.error && !operation.result.cancelled);
+  if (!may_be_unmatched) return;
+  if (operation.phase_ == Phase::kDone) {
+    // Its buffer was free to reuse, but the message may still lie unmatched at the receiver.
+    operation.begin();
+    ++pending_sends;
+    operation.phase_ = Phase::kQueued;
+  }
+  operation.cancelling_ = true;
+  sends.emplace(operation.request_id_, &operation);
+  PacketHeader header;
+  header.type = PacketType::kCancel;
+  header.srqid = operation.request_id_;
+  send_control_locked(operation.destination, header);
+}
+
+void Engine::Impl::cancel_answered_locked(const PacketHeader& header) {
+  const auto found = sends.find(header.srqid);
+  if (found == sends.end() || !found->second->cancelling_) return;  // it matched before the question arrived
+  SendOperation& operation = *found->second;
+  operation.cancelling_ = false;
+  const bool cancelled = header.type == PacketType::kCancelYes;
+  // A long or synchronous message that had matched goes on by its own SYNCACK.
+  if (!cancelled && operation.phase_ == SendOperation::Phase::kAwaitingSyncAck) return;
+  sends.erase(found);
+  operation.result.cancelled = cancelled;
+  complete_send_locked(operation);
+}
+
+}  // namespace impishim::wire
