@@ -1,6 +1,7 @@
 /// Packing and unpacking of flattened data, in any format, in pieces of any size.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,8 +11,19 @@
 
 namespace impishim::wire {
 
+/// Bytes of the largest basic element in any format.
+inline constexpr std::size_t kLargestElement = 16;
+
 /// Reads a buffer's elements in type-map order as one stream of packed bytes.
 /// Pieces may end inside an element; the next call goes on there. The buffer must outlive the cursor.
+/// Where a cursor stands: element of the datatype, block, run, and element in the run.
+struct CursorPlace {
+  std::uint64_t item = 0;
+  std::size_t block = 0;
+  std::uint64_t run = 0;
+  std::uint64_t element = 0;
+};
+
 class PackCursor {
  public:
   PackCursor() = default;
@@ -25,8 +37,20 @@ class PackCursor {
   /// contiguous, the format converts, or all is read. Lets a channel send from the user's buffer.
   [[nodiscard]] std::span<const std::byte> borrow(std::size_t limit);
 
-  [[nodiscard]] std::uint64_t total() const;     ///< packed bytes of the whole buffer
-  [[nodiscard]] std::uint64_t position() const;  ///< packed bytes already taken
+  [[nodiscard]] std::uint64_t total() const { return total_; }        ///< packed bytes of the whole buffer
+  [[nodiscard]] std::uint64_t position() const { return position_; }  ///< packed bytes already taken
+
+ private:
+  const std::byte* base_ = nullptr;
+  const TypeLayout* layout_ = nullptr;
+  Format format_ = Format::kNative;
+  bool straight_ = false;  ///< packed form and memory are the same
+  std::uint64_t total_ = 0;
+  std::uint64_t position_ = 0;
+  CursorPlace place_;
+  std::array<std::byte, kLargestElement> partial_{};  ///< an element whose first bytes have been taken
+  std::size_t partial_size_ = 0;
+  std::size_t partial_taken_ = 0;
 };
 
 /// Writes a stream of packed bytes to a buffer's elements in type-map order.
@@ -44,9 +68,22 @@ class UnpackCursor {
   /// is not contiguous, the format converts, or the buffer is full. Lets a channel read into the user's buffer.
   [[nodiscard]] std::span<std::byte> borrow(std::size_t limit);
 
-  [[nodiscard]] std::uint64_t total() const;         ///< packed bytes that the whole buffer can take
-  [[nodiscard]] std::uint64_t position() const;      ///< packed bytes already stored
-  [[nodiscard]] std::uint64_t native_bytes() const;  ///< the same data's size in this machine's representation
+  [[nodiscard]] std::uint64_t total() const { return total_; }        ///< packed bytes that the whole buffer can take
+  [[nodiscard]] std::uint64_t position() const { return position_; }  ///< packed bytes already stored
+  /// The same data's size in this machine's representation.
+  [[nodiscard]] std::uint64_t native_bytes() const { return straight_ ? position_ : native_bytes_; }
+
+ private:
+  std::byte* base_ = nullptr;
+  const TypeLayout* layout_ = nullptr;
+  Format format_ = Format::kNative;
+  bool straight_ = false;
+  std::uint64_t total_ = 0;
+  std::uint64_t position_ = 0;
+  std::uint64_t native_bytes_ = 0;
+  CursorPlace place_;
+  std::array<std::byte, kLargestElement> partial_{};  ///< the first bytes of an element that has not arrived whole
+  std::size_t partial_size_ = 0;
 };
 
 }  // namespace impishim::wire

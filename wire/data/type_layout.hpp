@@ -34,12 +34,10 @@ class TypeLayout {
   [[nodiscard]] std::uint64_t packed_size(Format format) const { return packed_size_[static_cast<std::size_t>(format)]; }
   /// Basic elements (MPI_Get_elements) in one element of the datatype.
   [[nodiscard]] std::uint64_t basic_count() const { return basic_count_; }
-  /// True if any number of elements is one gap-free run starting at offset 0 of the buffer's address plus
-  /// `contiguous_offset()`: its native packed form is the memory itself.
-  [[nodiscard]] bool contiguous() const { return contiguous_; }
-  [[nodiscard]] std::ptrdiff_t contiguous_offset() const {
-    return contiguous_ && !blocks_.empty() ? blocks_.front().offset : 0;
-  }
+  /// True if the native packed form of `count` elements is the memory itself, from first_offset() on.
+  [[nodiscard]] bool contiguous(std::uint64_t count) const { return contiguous_ || (gap_free_ && count <= 1); }
+  /// Distance in bytes from an element's origin to its first basic element.
+  [[nodiscard]] std::ptrdiff_t first_offset() const { return blocks_.empty() ? 0 : blocks_.front().offset; }
 
   /// The layout of one element of a basic type; lives forever.
   [[nodiscard]] static const TypeLayout& basic(BasicType type);
@@ -49,7 +47,8 @@ class TypeLayout {
   std::ptrdiff_t extent_;
   std::uint64_t packed_size_[3] = {0, 0, 0};
   std::uint64_t basic_count_ = 0;
-  bool contiguous_ = false;
+  bool gap_free_ = false;    ///< one element is one run of memory
+  bool contiguous_ = false;  ///< so is any number of them
 };
 
 /// `count` elements of `layout` at `base`: data to send. `base` may be null if the data is empty.

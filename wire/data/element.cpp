@@ -1,0 +1,186 @@
+#include "wire/data/element.hpp"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "wire/base/bytes.hpp"
+
+namespace impishim::wire {
+namespace {
+
+/// Same size on both sides: only the byte order differs, if at all.
+template <class Bits>
+void copy_big_endian(const std::byte* from, std::byte* to, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, from + i * sizeof(Bits), sizeof(Bits));
+    if constexpr (std::endian::native == std::endian::little) {
+      if constexpr (sizeof(Bits) == 2) bits = __builtin_bswap16(bits);
+      if constexpr (sizeof(Bits) == 4) bits = __builtin_bswap32(bits);
+      if constexpr (sizeof(Bits) == 8) bits = __builtin_bswap64(bits);
+    }
+    std::memcpy(to + i * sizeof(Bits), &bits, sizeof(Bits));
+  }
+}
+
+/// Integers whose size differs between the machine and the wire; a value must survive.
+template <class From, class To, class Load, class Store>
+std::uint64_t convert_integers(const std::byte* from, std::byte* to, std::uint64_t count, Load&& load, Store&& store) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const From value = load(from + i * sizeof(From));
+    const auto narrowed = static_cast<To>(value);
+    if (static_cast<From>(narrowed) != value || (value < From{}) != (narrowed < To{})) return i;
+    store(to + i * sizeof(To), narrowed);
+  }
+  return count;
+}
+
+template <class Native, class Wire>
+std::uint64_t integers_to_wire(const std::byte* from, std::byte* to, std::uint64_t count) {
+  return convert_integers<Native, Wire>(
+      from, to, count,
+      [](const std::byte* at) {
+        Native value;
+        std::memcpy(&value, at, sizeof(value));
+        return value;
+      },
+      [](std::byte* at, Wire value) { store_big_endian(at, value); });
+}
+
+template <class Native, class Wire>
+std::uint64_t integers_from_wire(const std::byte* from, std::byte* to, std::uint64_t count) {
+  return convert_integers<Wire, Native>(
+      from, to, count, [](const std::byte* at) { return load_big_endian<Wire>(at); },
+      [](std::byte* at, Native value) { std::memcpy(at, &value, sizeof(value)); });
+}
+
+constexpr bool kX87 = std::numeric_limits<long double>::digits == 64 && sizeof(long double) == 16;
+constexpr bool kQuad = std::numeric_limits<long double>::digits == 113;
+static_assert(kX87 || kQuad, "long double of this machine has no conversion to IEEE binary128 yet");
+
+/// x87: sign and exponent in 16 bits, then a 64-bit significand with an explicit leading one. binary128 has the same exponent
+/// range, an implicit leading one and 112 bits of fraction, so every normal number converts exactly.
+void x87_to_quad(const std::byte* from, std::byte* to) {
+  std::uint64_t significand = 0;
+  std::uint16_t sign_exponent = 0;
+  std::memcpy(&significand, from, sizeof(significand));
+  std::memcpy(&sign_exponent, from + 8, sizeof(sign_exponent));
+  std::uint64_t exponent = sign_exponent & 0x7fffU;
+  const std::uint64_t sign = static_cast<std::uint64_t>(sign_exponent >> 15U) << 63U;
+  if (exponent == 0 && significand != 0) {
+    // x87's smallest exponent is 1 in disguise; denormals stay denormals of binary128, whose leading bit is implicit.
+    if ((significand >> 63U) != 0) exponent = 1;
+  }
+  const std::uint64_t fraction = significand & 0x7fffffffffffffffULL;  // 63 bits, to stand at the top of 112
+  store_big_endian(to, sign | (exponent << 48U) | (fraction >> 15U));
+  store_big_endian(to + 8, fraction << 49U);
+}
+
+/// The extra 49 bits of a binary128 are rounded to the nearest, ties to even.
+void quad_to_x87(const std::byte* from, std::byte* to) {
+  const auto high = load_big_endian<std::uint64_t>(from);
+  const auto low = load_big_endian<std::uint64_t>(from + 8);
+  const std::uint64_t sign = high >> 63U;
+  std::uint64_t exponent = (high >> 48U) & 0x7fffU;
+  std::uint64_t fraction = ((high & 0xffffffffffffULL) << 15U) | (low >> 49U);
+  const std::uint64_t rest = low & ((1ULL << 49U) - 1);
+  const std::uint64_t half = 1ULL << 48U;
+  const bool special = exponent == 0x7fffU;
+  if (special && rest != 0 && fraction == 0) fraction = 1ULL << 62U;  // a NaN must not become an infinity
+  if (!special && (rest > half || (rest == half && (fraction & 1U) != 0))) ++fraction;
+  if ((fraction >> 63U) != 0) {
+    fraction = 0;
+    ++exponent;
+  }
+  const std::uint64_t leading = exponent == 0 ? 0 : 1ULL << 63U;
+  const std::uint64_t significand = leading | fraction;
+  const auto sign_exponent = static_cast<std::uint16_t>((sign << 15U) | exponent);
+  std::memset(to, 0, sizeof(long double));
+  std::memcpy(to, &significand, sizeof(significand));
+  std::memcpy(to + 8, &sign_exponent, sizeof(sign_exponent));
+}
+
+void long_doubles(const std::byte* from, std::byte* to, std::uint64_t count, bool to_wire) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::byte* source = from + i * 16;
+    std::byte* target = to + i * 16;
+    if constexpr (kX87) {
+      if (to_wire)
+        x87_to_quad(source, target);
+      else
+        quad_to_x87(source, target);
+    } else {
+      for (std::size_t b = 0; b < 16; ++b) target[b] = source[std::endian::native == std::endian::little ? 15 - b : b];
+    }
+  }
+}
+
+/// Types of one size on both sides. False: not one of them.
+bool convert_equal(BasicType type, Format format, const std::byte* from, std::byte* to, std::uint64_t count) {
+  if (type == BasicType::kLongDouble || element_size(type, Format::kNative) != element_size(type, format)) return false;
+  switch (element_size(type, format)) {
+    case 1:
+      std::memcpy(to, from, count);
+      return true;
+    case 2:
+      copy_big_endian<std::uint16_t>(from, to, count);
+      return true;
+    case 4:
+      copy_big_endian<std::uint32_t>(from, to, count);
+      return true;
+    case 8:
+      copy_big_endian<std::uint64_t>(from, to, count);
+      return true;
+    default:
+      return false;
+  }
+}
+
+using WideCharWire16 = std::uint16_t;
+using WideCharNative = std::conditional_t<sizeof(wchar_t) == 4, std::uint32_t, std::uint16_t>;
+
+}  // namespace
+
+std::uint64_t elements_to_wire(BasicType type, Format format, const std::byte* from, std::byte* to, std::uint64_t count) {
+  if (convert_equal(type, format, from, to, count)) return count;
+  const bool narrow = format == Format::kExternal32;
+  switch (type) {
+    case BasicType::kSignedLong:
+      return narrow ? integers_to_wire<long, std::int32_t>(from, to, count)
+                    : integers_to_wire<long, std::int64_t>(from, to, count);
+    case BasicType::kUnsignedLong:
+      return narrow ? integers_to_wire<unsigned long, std::uint32_t>(from, to, count)
+                    : integers_to_wire<unsigned long, std::uint64_t>(from, to, count);
+    case BasicType::kWideChar:
+      return narrow ? integers_to_wire<WideCharNative, WideCharWire16>(from, to, count)
+                    : integers_to_wire<WideCharNative, std::uint32_t>(from, to, count);
+    default:
+      break;
+  }
+  long_doubles(from, to, count, true);
+  return count;
+}
+
+std::uint64_t elements_from_wire(BasicType type, Format format, const std::byte* from, std::byte* to, std::uint64_t count) {
+  if (convert_equal(type, format, from, to, count)) return count;
+  const bool narrow = format == Format::kExternal32;
+  switch (type) {
+    case BasicType::kSignedLong:
+      return narrow ? integers_from_wire<long, std::int32_t>(from, to, count)
+                    : integers_from_wire<long, std::int64_t>(from, to, count);
+    case BasicType::kUnsignedLong:
+      return narrow ? integers_from_wire<unsigned long, std::uint32_t>(from, to, count)
+                    : integers_from_wire<unsigned long, std::uint64_t>(from, to, count);
+    case BasicType::kWideChar:
+      return narrow ? integers_from_wire<WideCharNative, WideCharWire16>(from, to, count)
+                    : integers_from_wire<WideCharNative, std::uint32_t>(from, to, count);
+    default:
+      break;
+  }
+  long_doubles(from, to, count, false);
+  return count;
+}
+
+}  // namespace impishim::wire
