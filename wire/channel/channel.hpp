@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -50,6 +51,16 @@ class Channel {
 
   /// For messages: "host 3 at 192.0.2.7 port 4711", "rank 5 of this host".
   [[nodiscard]] virtual std::string peer_name() const = 0;
+};
+
+/// A channel and whom it leads to.
+struct HostChannel {
+  std::int32_t host = 0;
+  std::unique_ptr<Channel> channel;
+};
+struct LocalChannel {
+  std::int32_t proc = 0;  ///< world rank
+  std::unique_ptr<Channel> channel;
 };
 
 }  // namespace impishim::wire

@@ -21,16 +21,6 @@
 
 namespace impishim::wire {
 
-/// A channel and whom it leads to.
-struct HostChannel {
-  std::int32_t host = 0;
-  std::unique_ptr<Channel> channel;
-};
-struct LocalChannel {
-  WorldRank proc = 0;
-  std::unique_ptr<Channel> channel;
-};
-
 /// What an Engine is made of. `here` is this process's world rank.
 struct EngineOptions {
   JobMap job;

@@ -1,0 +1,146 @@
+#include "wire/channel/address.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+#include "wire/base/descriptor.hpp"
+
+namespace impishim::wire {
+namespace {
+
+constexpr std::size_t kIpv4At = 12;
+constexpr std::array<std::byte, kIpv4At> kMapped = {std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
+                                                    std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
+                                                    std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}};
+
+bool all_zero(const std::byte* begin, std::size_t size) {
+  return std::all_of(begin, begin + size, [](std::byte b) { return b == std::byte{0}; });
+}
+
+/// ::1 has twelve zero bytes, too; 0.0.0.1 is nobody's address.
+bool is_ipv6_loopback(const HostId& address) { return all_zero(address.data(), 15) && address[15] == std::byte{1}; }
+
+HostId ipv4_part(const HostId& address) {
+  HostId plain{};
+  std::copy(address.begin() + kIpv4At, address.end(), plain.begin() + kIpv4At);
+  return plain;
+}
+
+}  // namespace
+
+bool is_ipv4(const HostId& address) {
+  if (std::equal(kMapped.begin(), kMapped.end(), address.begin())) return true;
+  return all_zero(address.data(), kIpv4At) && !is_ipv6_loopback(address) && !all_zero(address.data(), address.size());
+}
+
+bool same_address(const HostId& a, const HostId& b) {
+  if (is_ipv4(a) && is_ipv4(b)) return ipv4_part(a) == ipv4_part(b);
+  return a == b;
+}
+
+HostId SocketAddress::host() const {
+  HostId address{};
+  if (storage.ss_family == AF_INET) {
+    const auto* in = reinterpret_cast<const sockaddr_in*>(&storage);
+    std::memcpy(address.data() + kIpv4At, &in->sin_addr, sizeof(in->sin_addr));
+  } else if (storage.ss_family == AF_INET6) {
+    const auto* in6 = reinterpret_cast<const sockaddr_in6*>(&storage);
+    std::memcpy(address.data(), &in6->sin6_addr, address.size());
+    if (is_ipv4(address)) address = ipv4_part(address);
+  }
+  return address;
+}
+
+std::uint16_t SocketAddress::port() const {
+  if (storage.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
+  return ntohs(reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_port);
+}
+
+SocketAddress SocketAddress::of(const HostId& address, std::uint16_t port) {
+  SocketAddress made;
+  if (is_ipv4(address)) {
+    auto* in = reinterpret_cast<sockaddr_in*>(&made.storage);
+    in->sin_family = AF_INET;
+    in->sin_port = htons(port);
+    std::memcpy(&in->sin_addr, address.data() + kIpv4At, sizeof(in->sin_addr));
+    made.size = sizeof(sockaddr_in);
+  } else {
+    auto* in6 = reinterpret_cast<sockaddr_in6*>(&made.storage);
+    in6->sin6_family = AF_INET6;
+    in6->sin6_port = htons(port);
+    std::memcpy(&in6->sin6_addr, address.data(), address.size());
+    made.size = sizeof(sockaddr_in6);
+  }
+  return made;
+}
+
+std::string address_text(const HostId& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (is_ipv4(address)) {
+    inet_ntop(AF_INET, address.data() + kIpv4At, text.data(), text.size());
+  } else {
+    inet_ntop(AF_INET6, address.data(), text.data(), text.size());
+  }
+  return text.data();
+}
+
+Result<HostId> parse_address(const std::string& text) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int code = getaddrinfo(text.c_str(), nullptr, &hints, &found);
+  if (code != 0) {
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("\"{}\" is no address and no known host name: {}", text, gai_strerror(code))};
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
+  SocketAddress address;
+  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
+  return address.host();
+}
+
+Result<std::pair<std::string, std::uint16_t>> split_address_and_port(const std::string& text) {
+  const Error bad{ErrorKind::kConfiguration,
+                  fmt::format("\"{}\" is not of the form address:port (IPv6: [address]:port)", text)};
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return bad;
+  std::string host = text.substr(0, colon);
+  if (host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string::npos) {
+    return bad;
+  }
+  unsigned port = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data() + colon + 1, end, port);
+  if (parsed.ec != std::errc() || parsed.ptr != end || port == 0 || port > 65535 || host.empty()) return bad;
+  return std::make_pair(host, static_cast<std::uint16_t>(port));
+}
+
+Result<HostId> address_towards(const std::string& server) {
+  auto parts = split_address_and_port(server);
+  if (!parts) return parts.error();
+  auto host = parse_address(parts->first);
+  if (!host) return host.error();
+  const SocketAddress there = SocketAddress::of(*host, parts->second);
+  // Connecting a datagram socket sends nothing; it only asks the kernel for the route.
+  const Descriptor probe(socket(there.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  SocketAddress here;
+  if (!probe.valid() || connect(probe.get(), there.get(), there.size) != 0 ||
+      getsockname(probe.get(), here.get(), &here.size) != 0) {
+    return Error{ErrorKind::kSystem,
+                 fmt::format("there is no route to {}: {}; set IMPISHIM_HOST_ADDRESS to this machine's address", server,
+                             std::strerror(errno))};
+  }
+  return here.host();
+}
+
+}  // namespace impishim::wire

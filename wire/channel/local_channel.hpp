@@ -1,0 +1,81 @@
+/// A channel between two procs of one host: a ring of shared memory per direction, and a Unix socket that carries wake-ups and,
+/// by its end, the news that the peer has died.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/channel/channel.hpp"
+
+namespace impishim::wire {
+
+/// Bytes that a ring holds. A power of two.
+inline constexpr std::size_t kRingCapacity = 256U << 10U;
+
+/// What the two procs share of one direction. The consumer writes `head`, the producer `tail`; both only grow.
+struct RingState {
+  alignas(64) std::atomic<std::uint64_t> head;
+  alignas(64) std::atomic<std::uint64_t> tail;
+  alignas(64) std::atomic<std::uint32_t> consumer_sleeps;  ///< ring the bell after adding bytes
+  std::atomic<std::uint32_t> producer_waits;               ///< ring the bell after taking bytes
+};
+
+/// A mapped ring. Single producer, single consumer.
+class Ring {
+ public:
+  Ring() = default;
+  Ring(Ring&& other) noexcept;
+  Ring& operator=(Ring&& other) noexcept;
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+  ~Ring();
+
+  /// New shared memory of the right size, sealed against shrinking, and its descriptor for the peer.
+  [[nodiscard]] static Result<Ring> create(Descriptor& descriptor);
+  /// Maps a peer's ring; refuses one of another size, or one that could shrink under us.
+  [[nodiscard]] static Result<Ring> attach(const Descriptor& descriptor);
+
+  [[nodiscard]] RingState& state() const { return *state_; }
+  /// Copies in what fits; returns the bytes taken.
+  std::size_t push(std::span<const iovec> pieces);
+  /// Copies out what is there; returns the bytes given.
+  std::size_t pop(std::span<const iovec> pieces);
+  [[nodiscard]] bool empty() const;
+
+ private:
+  [[nodiscard]] static Result<Ring> map(int descriptor);
+  RingState* state_ = nullptr;  // a view of the mapping, which this object unmaps
+  std::byte* bytes_ = nullptr;
+};
+
+class SharedMemoryChannel final : public Channel {
+ public:
+  /// `in` is the ring that this side reads, `out` the one it writes; `socket` is connected to the peer.
+  SharedMemoryChannel(Ring in, Ring out, Descriptor socket, std::string peer_name);
+
+  [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;
+  [[nodiscard]] Result<std::size_t> try_receive(std::span<const iovec> pieces) override;
+  [[nodiscard]] int descriptor() const override { return socket_.get(); }
+  [[nodiscard]] std::uint32_t epoll_events() const override;
+  bool set_want_output(bool want) override;
+  [[nodiscard]] bool prepare_to_sleep() override;
+  void end_sleep() override;
+  void shutdown_output() override;
+  [[nodiscard]] std::string peer_name() const override { return peer_name_; }
+
+ private:
+  void ring_bell();
+  void drain_bell();
+  Ring in_;
+  Ring out_;
+  Descriptor socket_;
+  std::string peer_name_;
+  bool want_output_ = false;
+  bool peer_gone_ = false;
+  std::uint32_t empty_reads_ = 0;
+};
+
+}  // namespace impishim::wire

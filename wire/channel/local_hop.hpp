@@ -1,0 +1,32 @@
+/// How the channels among the procs of one host come to be.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
+
+namespace impishim::wire {
+
+/// The local hop: one end of it per proc. Sockets in the abstract namespace named by `token` carry wake-ups and the descriptors
+/// of shared-memory rings (memfd); nothing is left behind when a process dies.
+class LocalHop {
+ public:
+  /// First step, on every proc of the host: be reachable. Then the procs synchronise by other means (a barrier of the
+  /// vendor's).
+  [[nodiscard]] static Result<LocalHop> open(const std::string& token, std::int32_t my_index);
+  /// Second step: connect to `peers` (indices in the host); both sides must name each other. Blocks at most `timeout_ms`.
+  /// Returns the channels in the order of `peers`.
+  [[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> connect(const std::vector<std::int32_t>& peers, int timeout_ms);
+
+ private:
+  std::string token_;
+  std::int32_t my_index_ = 0;
+  Descriptor socket_;
+};
+
+}  // namespace impishim::wire

@@ -1,0 +1,54 @@
+/// Two ends of a stream in one process, with seeded short reads and writes and a cut on demand: for tests of upper layers.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/channel/channel.hpp"
+
+namespace impishim::wire {
+
+struct MemoryChannelOptions {
+  std::size_t capacity = 1U << 20U;  ///< bytes in flight per direction
+  std::uint32_t seed = 0;            ///< 0: whole reads and writes; otherwise random short ones
+  std::uint64_t cut_after = 0;       ///< bytes per direction after which the stream ends; 0: never
+};
+
+class MemoryChannel final : public Channel {
+ public:
+  /// Both ends; each may be used by its own thread under one common lock only.
+  [[nodiscard]] static std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> make_pair(
+      const MemoryChannelOptions& options);
+
+  MemoryChannel(MemoryChannelOptions options, int end);
+  ~MemoryChannel() override;
+  [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;
+  [[nodiscard]] Result<std::size_t> try_receive(std::span<const iovec> pieces) override;
+  [[nodiscard]] int descriptor() const override { return event_.get(); }
+  [[nodiscard]] std::uint32_t epoll_events() const override;
+  bool set_want_output(bool want) override;
+  [[nodiscard]] bool prepare_to_sleep() override;
+  void end_sleep() override {}
+  void shutdown_output() override;
+  [[nodiscard]] std::string peer_name() const override { return "memory"; }
+
+ private:
+  struct Stream {
+    std::deque<std::byte> bytes;
+    std::uint64_t carried = 0;
+    bool ended = false;
+  };
+  std::size_t shortened(std::size_t size);
+  MemoryChannelOptions options_;
+  std::mt19937 random_;
+  Descriptor event_;
+  std::shared_ptr<Stream> in_;
+  std::shared_ptr<Stream> out_;
+};
+
+}  // namespace impishim::wire

@@ -1,0 +1,59 @@
+#include "wire/channel/poller.hpp"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace impishim::wire {
+
+Poller::Poller() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kWakeToken;
+  if (epoll_.valid() && wake_.valid()) epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
+}
+
+Result<void> Poller::control(int operation, int descriptor, std::uint32_t events, std::uint64_t token) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = token;
+  if (epoll_ctl(epoll_.get(), operation, descriptor, &event) == 0) return {};
+  return Error{ErrorKind::kSystem, fmt::format("epoll_ctl failed: {}", std::strerror(errno))};
+}
+
+Result<void> Poller::add(int descriptor, std::uint32_t events, std::uint64_t token) {
+  return control(EPOLL_CTL_ADD, descriptor, events, token);
+}
+
+Result<void> Poller::modify(int descriptor, std::uint32_t events, std::uint64_t token) {
+  return control(EPOLL_CTL_MOD, descriptor, events, token);
+}
+
+Result<void> Poller::remove(int descriptor) { return control(EPOLL_CTL_DEL, descriptor, 0, 0); }
+
+Result<std::size_t> Poller::wait(int timeout_ms, std::span<epoll_event> events) {
+  const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
+  if (count < 0) {
+    if (errno == EINTR) return std::size_t{0};
+    return Error{ErrorKind::kSystem, fmt::format("epoll_wait failed: {}", std::strerror(errno))};
+  }
+  auto* end = std::remove_if(events.data(), events.data() + count, [this](const epoll_event& event) {
+    if (event.data.u64 != kWakeToken) return false;
+    std::uint64_t drained = 0;
+    // Another waiter may have drained it already.
+    [[maybe_unused]] const auto size = ::read(wake_.get(), &drained, sizeof(drained));
+    return true;
+  });
+  return static_cast<std::size_t>(end - events.data());
+}
+
+void Poller::wake() {
+  const std::uint64_t one = 1;
+  // It can only fail when the counter is full, which wakes as well.
+  [[maybe_unused]] const auto size = ::write(wake_.get(), &one, sizeof(one));
+}
+
+}  // namespace impishim::wire
