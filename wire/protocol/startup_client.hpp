@@ -10,6 +10,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/job_map.hpp"
+#include "wire/protocol/startup_message.hpp"
 
 namespace impishim::wire {
 
@@ -69,6 +70,7 @@ class ServerConnection {
 
  private:
   Descriptor socket_;
+  std::unique_ptr<StartupDecoder> decoder_;
   std::int32_t client_count_ = 0;
 };
 

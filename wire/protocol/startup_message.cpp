@@ -1,0 +1,66 @@
+#include "wire/protocol/startup_message.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "wire/base/bytes.hpp"
+
+namespace impishim::wire {
+
+std::vector<std::byte> encode_startup(StartupCommand command, std::span<const std::byte> payload) {
+  ByteWriter out;
+  out.put(static_cast<std::uint32_t>(command));
+  out.put(static_cast<std::uint32_t>(payload.size()));
+  out.put_bytes(payload);
+  return out.take();
+}
+
+std::vector<std::byte> encode_coll(std::uint32_t label, std::span<const std::byte> data) {
+  ByteWriter payload;
+  payload.put(label);
+  payload.put_bytes(data);
+  return encode_startup(StartupCommand::kColl, payload.bytes());
+}
+
+Result<std::optional<StartupMessage>> StartupDecoder::next() {
+  constexpr std::size_t kFrame = 8;
+  if (pending_.size() < kFrame) return std::optional<StartupMessage>();
+  std::array<std::byte, kFrame> frame;
+  std::copy_n(pending_.begin(), kFrame, frame.begin());
+  StartupMessage message;
+  message.command = load_big_endian<std::uint32_t>(frame.data());
+  const auto length = load_big_endian<std::uint32_t>(frame.data() + 4);
+  if (length > kMaxStartupPayload) {
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("a startup command 0x{:08x} of {} bytes: not IMPI", message.command, length)};
+  }
+  if (pending_.size() < kFrame + length) return std::optional<StartupMessage>();
+  const auto begin = pending_.begin() + kFrame;
+  message.payload.assign(begin, begin + length);
+  pending_.erase(pending_.begin(), begin + length);
+  return std::optional<StartupMessage>(std::move(message));
+}
+
+std::optional<std::vector<std::byte>> StartupDecoder::next_raw(std::size_t count) {
+  if (pending_.size() < count) return std::nullopt;
+  const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<std::byte> bytes(pending_.begin(), end);
+  pending_.erase(pending_.begin(), end);
+  return bytes;
+}
+
+Result<CollAnswer> parse_coll_answer(std::span<const std::byte> payload) {
+  ByteReader reader(payload);
+  CollAnswer answer;
+  const auto label = reader.get<std::uint32_t>();
+  const auto mask = reader.get<std::uint32_t>();
+  if (!label || !mask) return Error{ErrorKind::kProtocol, "a COLL answer without label and client mask"};
+  answer.label = *label;
+  answer.client_mask = *mask;
+  answer.data = payload.subspan(8);
+  return answer;
+}
+
+}  // namespace impishim::wire

@@ -1,0 +1,86 @@
+/// What client and rendezvous server say to each other (IMPI 2.3): commands, labels, framing. No sockets.
+///
+/// Every message is cmd:Int4, len:Int4 and len bytes; only the server's answer to AUTH (which:Int4, len:Int4, len bytes) and
+/// the client's key (Uint8) are not framed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "wire/base/result.hpp"
+
+namespace impishim::wire {
+
+enum class StartupCommand : std::uint32_t {
+  kAuth = 0x41555448,
+  kImpi = 0x494D5049,
+  kColl = 0x434F4C4C,
+  kDone = 0x444F4E45,
+  kFini = 0x46494E49,
+  /// Ours, server to client before it closes the connection: why, as text. Others skip it as they skip all unknown commands.
+  kSaid = 0x53414944,
+};
+
+/// IMPI 2.3.5; values are per client (0x1000), per host (0x2000) and per proc (0x3000).
+enum class StartupLabel : std::uint32_t {
+  kVersion = 0x1000,
+  kNHosts = 0x1100,
+  kNProcs = 0x1200,
+  kDataLen = 0x1300,
+  kTagUb = 0x1400,
+  kCollXSize = 0x1500,
+  kCollMaxLinear = 0x1600,
+  kHostIpv6 = 0x2000,
+  kHostPort = 0x2100,
+  kHostNProcs = 0x2200,
+  kHostAckMark = 0x2300,
+  kHostHiWater = 0x2400,
+  kProcIpv6 = 0x3000,
+  kProcPid = 0x3100,
+  /// Ours: "IMPISHIM", version:Uint4, representation fingerprint:Uint8 of each impishim client.
+  kImpishim = 0x49530001,
+};
+
+inline constexpr std::int32_t kAuthNone = 0;
+inline constexpr std::int32_t kAuthKey = 1;
+inline constexpr std::size_t kMaxClients = 32;  ///< client_mask has 32 bits
+/// A longer payload is garbage: 1,000,000 procs of 16 bytes fit.
+inline constexpr std::uint32_t kMaxStartupPayload = 16U << 20U;
+
+struct StartupMessage {
+  std::uint32_t command = 0;
+  std::vector<std::byte> payload;
+};
+
+/// The framed bytes of one message.
+[[nodiscard]] std::vector<std::byte> encode_startup(StartupCommand command, std::span<const std::byte> payload);
+/// A COLL command of a client: label and data.
+[[nodiscard]] std::vector<std::byte> encode_coll(std::uint32_t label, std::span<const std::byte> data);
+
+/// Bytes in, messages out. Also hands out unframed bytes where the protocol has them.
+class StartupDecoder {
+ public:
+  void feed(std::span<const std::byte> bytes) { pending_.insert(pending_.end(), bytes.begin(), bytes.end()); }
+  /// The next whole message; nothing: more bytes are needed. kProtocol: a length that cannot be.
+  [[nodiscard]] Result<std::optional<StartupMessage>> next();
+  /// The next `count` unframed bytes, or nothing yet.
+  [[nodiscard]] std::optional<std::vector<std::byte>> next_raw(std::size_t count);
+  [[nodiscard]] std::size_t buffered() const { return pending_.size(); }
+
+ private:
+  std::deque<std::byte> pending_;
+};
+
+/// A server's answer to COLL, taken apart.
+struct CollAnswer {
+  std::uint32_t label = 0;
+  std::uint32_t client_mask = 0;
+  std::span<const std::byte> data;
+};
+[[nodiscard]] Result<CollAnswer> parse_coll_answer(std::span<const std::byte> payload);
+
+}  // namespace impishim::wire
