@@ -1,9 +1,9 @@
 # Finds every MPI library on this machine by its compiler wrapper and records, for each one in IMPISHIM_MPIS:
-#   IMPISHIM_<mpi>_MPICC, IMPISHIM_<mpi>_MPIEXEC, IMPISHIM_<mpi>_INCLUDES, IMPISHIM_<mpi>_LINK
+#   IMPISHIM_<mpi>_MPICC, IMPISHIM_<mpi>_MPIEXEC, IMPISHIM_<mpi>_INCLUDES, IMPISHIM_<mpi>_LINK, IMPISHIM_<mpi>_SONAME
 set(IMPISHIM_MPIS)
 
 function(impishim_find_mpi mpi)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "MPICC;MPIEXEC;SHOW")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "MPICC;MPIEXEC;SHOW;SONAME")
   find_program(IMPISHIM_${mpi}_MPICC NAMES ${arg_MPICC})
   find_program(IMPISHIM_${mpi}_MPIEXEC NAMES ${arg_MPIEXEC})
   if(NOT IMPISHIM_${mpi}_MPICC OR NOT IMPISHIM_${mpi}_MPIEXEC)
@@ -24,11 +24,12 @@ function(impishim_find_mpi mpi)
   endforeach()
   set(IMPISHIM_${mpi}_INCLUDES ${includes} PARENT_SCOPE)
   set(IMPISHIM_${mpi}_LINK ${link} PARENT_SCOPE)
+  set(IMPISHIM_${mpi}_SONAME ${arg_SONAME} PARENT_SCOPE)
   set(IMPISHIM_MPIS ${IMPISHIM_MPIS} ${mpi} PARENT_SCOPE)
   message(STATUS "${mpi}: ${IMPISHIM_${mpi}_MPICC}, ${includes}, ${link}")
 endfunction()
 
-impishim_find_mpi(mpich MPICC mpicc.mpich MPIEXEC mpiexec.mpich mpiexec.hydra SHOW -show)
+impishim_find_mpi(mpich MPICC mpicc.mpich MPIEXEC mpiexec.mpich mpiexec.hydra SHOW -show SONAME libmpich.so.12)
 if(NOT IMPISHIM_MPIS)
   message(FATAL_ERROR "No MPI library found: install one (Debian: libmpich-dev mpich)")
 endif()

@@ -16,6 +16,9 @@ namespace impishim::shim {
 /// system, MPI_ERRORS_RETURN returns the code, user handlers see the user's handle. Returns the code. MPI-3.1 8.3.
 int raise(MPI_Comm comm, int error_class, std::string_view function, std::string_view text);
 
+/// Raises a code that exists already; `text` is for the handler that ends the job.
+int raise_code(MPI_Comm comm, int code, std::string_view text);
+
 /// The same for an Error from wire/ or collectives/.
 int raise(MPI_Comm comm, std::string_view function, const Error& error);
 

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Writes the wrappers of one MPI library from its own mpi.h.
+
+Reads the prototypes (preprocessed by the compiler) and shim/functions.txt, which gives the functions that are special their fate.
+Holds no decisions about single functions: see shim/README.md for the fates and the files that come out.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+PROTOTYPE = re.compile(r"([A-Za-z_][\w\s\*]*?[\s\*])(P?MPIX?_\w+)\s*\(([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*)\)\s*$")
+FATES = ("joined", "always", "forward", "refuse", "refuse_joined")
+FILES = 8  # wrappers are spread over so many files, to build in parallel
+
+
+class Parameter:
+    def __init__(self, text, index):
+        text = " ".join(text.split())
+        array = re.search(r"((?:\s*\[[^\]]*\])+)$", text)
+        self.suffix = array.group(1).strip() if array else ""
+        body = text[: array.start()] if array else text
+        named = re.match(r"(.*[\s\*])([A-Za-z_]\w*)$", body)
+        known_types = {"int", "char", "void", "double", "long"}
+        if named and named.group(2) not in known_types and named.group(1).strip() not in ("", "const", "unsigned"):
+            self.type, self.name = named.group(1).strip(), named.group(2)
+        else:
+            self.type, self.name = body.strip(), f"argument{index}"
+
+    def declaration(self):
+        return f"{self.type} {self.name}{self.suffix}"
+
+    def is_value(self, handle):
+        return self.type.replace("const", "").strip() == handle and not self.suffix
+
+
+class Function:
+    def __init__(self, result, name, parameters):
+        self.result = " ".join(result.replace("extern", "").split())
+        self.name = name
+        self.short = re.sub(r"^MPI_", "", name)
+        self.variadic = "..." in parameters
+        texts = [text for text in split_parameters(parameters) if text not in ("", "void", "...")]
+        self.parameters = [Parameter(text, index) for index, text in enumerate(texts)]
+        self.fate, self.reason = "", ""
+
+    def declared(self, first=""):
+        parts = ([first] if first else []) + [parameter.declaration() for parameter in self.parameters]
+        return ", ".join(parts) if parts else ("void" if not first else "")
+
+    def passed(self, first=""):
+        return ", ".join(([first] if first else []) + [parameter.name for parameter in self.parameters])
+
+    def values_of(self, handle):
+        return [parameter.name for parameter in self.parameters if parameter.is_value(handle)]
+
+
+def split_parameters(text):
+    depth, part, parts = 0, "", []
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append(part.strip())
+            part = ""
+        else:
+            part += letter
+    return parts + [part.strip()]
+
+
+def read_prototypes(compiler, includes, header):
+    command = [compiler, "-E", "-P", "-x", "c"] + [f"-I{path}" for path in includes] + ["-"]
+    source = subprocess.run(command, input=f"#include <{header}>\n", capture_output=True, text=True, check=True).stdout
+    source = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", " ", source)
+    functions, twins = {}, set()
+    for statement in source.split(";"):
+        statement = " ".join(statement.split())
+        if "typedef" in statement or "{" in statement:
+            statement = statement.rsplit("}", 1)[-1].strip()
+            if "typedef" in statement:
+                continue
+        match = PROTOTYPE.search(statement)
+        if not match:
+            continue
+        result, name, parameters = match.groups()
+        if name.startswith("PMPI"):
+            twins.add(name[1:])
+        else:
+            functions[name] = Function(result, name, parameters)
+    wrapped = {name: function for name, function in functions.items() if name in twins}
+    if len(wrapped) < 100:
+        sys.exit(f"gen_wrappers.py: only {len(wrapped)} functions found in <{header}>: is this an mpi.h?")
+    return wrapped
+
+
+def read_fates(path, functions):
+    for number, line in enumerate(pathlib.Path(path).read_text().splitlines(), 1):
+        words = line.split(None, 2)
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) < 2 or words[1] not in FATES or (words[1] in ("forward", "refuse_joined") and len(words) < 3):
+            sys.exit(f"{path}:{number}: expected: MPI_Function {'|'.join(FATES)} [reason]")
+        if words[0] in functions:
+            functions[words[0]].fate = words[1]
+            functions[words[0]].reason = words[2] if len(words) == 3 else ""
+    for function in functions.values():
+        if function.fate:
+            continue
+        if function.values_of("MPI_Comm"):
+            function.fate, function.reason = "refuse", "takes a communicator"
+        elif function.values_of("MPI_Request"):
+            function.fate, function.reason = "refuse", "takes a request"
+        else:
+            function.fate, function.reason = "forward", "takes no communicator and no request"
+
+
+def wrapper(function, nonblocking):
+    name, args = function.short, function.passed()
+    lines = [f'extern "C" __attribute__((visibility("default"))) {function.result} '
+             f"{function.name}({function.declared()}{', ...' if function.variadic else ''}) {{"]
+    give = "" if function.result == "void" else "return "
+    if function.fate == "always":
+        lines.append(f"  {give}calls::{name}({args});")
+    elif function.fate == "joined":
+        lines.append(f"  if (Job* job = joined(); job != nullptr) {give}calls::{name}({function.passed('*job')});")
+        lines.append(f"  {give}vendor::raw::{name}({args});")
+    else:
+        call = f"native::{name}({function.passed('*job')})" if name in nonblocking else f"vendor::{name}({args})"
+        lines.append("  if (Job* job = joined(); job != nullptr) {")
+        if function.fate == "refuse":
+            for comm in function.values_of("MPI_Comm"):
+                lines.append(f'    if (spanning(job, {comm}) != nullptr) {give}refuse({comm}, "{function.name}");')
+            for request in function.values_of("MPI_Request"):
+                lines.append(f'    if (is_own_request({request})) {give}refuse(MPI_COMM_WORLD, "{function.name}");')
+        if function.fate == "refuse_joined":
+            lines.append(f'    {give}refuse(MPI_COMM_WORLD, "{function.name}");')
+        else:
+            lines.append(f"    {give}{call};")
+        lines.append("  }")
+        lines.append(f"  {give}vendor::raw::{name}({args});")
+    lines.append("}")
+    lines.append(f'extern "C" __attribute__((visibility("default"), alias("{function.name}"))) {function.result} '
+                 f"P{function.name}({function.declared()}{', ...' if function.variadic else ''});")
+    return "\n".join(lines)
+
+
+def vendor_header(functions, nonblocking):
+    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", "#include <mpi.h>", '#include "shim/job.hpp"',
+           "namespace impishim::shim::vendor::pointers {"]
+    for function in functions:
+        out.append(f"extern decltype(&::P{function.name}) {function.short};")
+    out.append("}\nnamespace impishim::shim::vendor::raw {")
+    for function in functions:
+        out.append(f"inline {function.result} {function.short}({function.declared()}) "
+                   f"{{ return pointers::{function.short}({function.passed()}); }}")
+    out.append("}\nnamespace impishim::shim::vendor {")
+    for function in functions:
+        out.append(f"inline {function.result} {function.short}({function.declared()}) "
+                   f"{{ const InsideVendor inside; return pointers::{function.short}({function.passed()}); }}")
+    out.append("}\nnamespace impishim::shim {\nint poll_native(Job& job, MPI_Request request);\n}")
+    out.append("namespace impishim::shim::native {")
+    for function in functions:
+        if function.short not in nonblocking:
+            continue
+        twin = nonblocking[function.short]
+        args = function.passed()
+        out.append(f"inline int {function.short}({function.declared('Job& job')}) {{\n"
+                   f"  if (job.may_block_in_vendor()) [[likely]] return vendor::{function.short}({args});\n"
+                   f"  MPI_Request request = MPI_REQUEST_NULL;\n"
+                   f"  const int code = vendor::{twin}({args}, &request);\n"
+                   f"  return code == MPI_SUCCESS ? poll_native(job, request) : code;\n}}")
+    out.append("}")
+    return "\n".join(out) + "\n"
+
+
+def handled_header(functions):
+    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", "#include <mpi.h>", '#include "shim/job.hpp"']
+    out += [f"#define IMPISHIM_HAVE_{function.name} 1" for function in functions]
+    out.append("namespace impishim::shim::calls {")
+    for function in functions:
+        if function.fate == "joined":
+            out.append(f"{function.result} {function.short}({function.declared('Job& job')});")
+        elif function.fate == "always":
+            out.append(f"{function.result} {function.short}({function.declared()});")
+    return "\n".join(out + ["}"]) + "\n"
+
+
+def pointers_source(functions):
+    out = ["// Written by scripts/gen_wrappers.py.", '#include "shim/vendor.hpp"', '#include "shim/resolve.hpp"',
+           "namespace impishim::shim::vendor {", "namespace {"]
+    for function in functions:
+        out.append(f"{function.result} first_{function.short}({function.declared()}{', ...' if function.variadic else ''}) {{\n"
+                   f"  pointers::{function.short} = reinterpret_cast<decltype(pointers::{function.short})>"
+                   f'(resolve("P{function.name}"));\n'
+                   f"  return pointers::{function.short}({function.passed()});\n}}")
+    out.append("}\nnamespace pointers {")
+    for function in functions:
+        out.append(f"decltype(&::P{function.name}) {function.short} = first_{function.short};")
+    return "\n".join(out + ["}", "}"]) + "\n"
+
+
+def find_nonblocking(functions):
+    """Blocking collectives that have a nonblocking form with the same parameters and a request."""
+    pairs = {}
+    for name, function in functions.items():
+        twin = functions.get("MPI_I" + function.short[0].lower() + function.short[1:])
+        if twin is None or not function.values_of("MPI_Comm"):
+            continue
+        types = [parameter.type + parameter.suffix for parameter in function.parameters]
+        twin_types = [parameter.type + parameter.suffix for parameter in twin.parameters]
+        if twin_types[:-1] == types and "MPI_Request" in twin_types[-1]:
+            pairs[function.short] = twin.short
+    return pairs
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--compiler", default="gcc")
+    parser.add_argument("--include", action="append", default=[])
+    parser.add_argument("--header", default="mpi.h")
+    parser.add_argument("--functions", required=True)
+    parser.add_argument("--output", required=True)
+    arguments = parser.parse_args()
+    functions = read_prototypes(arguments.compiler, arguments.include, arguments.header)
+    read_fates(arguments.functions, functions)
+    nonblocking = find_nonblocking(functions)
+    ordered = [functions[name] for name in sorted(functions)]
+    output = pathlib.Path(arguments.output)
+    (output / "shim").mkdir(parents=True, exist_ok=True)
+    (output / "shim/vendor.hpp").write_text(vendor_header(ordered, nonblocking))
+    (output / "shim/handled.hpp").write_text(handled_header(ordered))
+    (output / "vendor_pointers.cpp").write_text(pointers_source(ordered))
+    head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/errors.hpp"', '#include "shim/handled.hpp"',
+            '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/vendor.hpp"',
+            "using namespace impishim::shim;  // NOLINT"]
+    for part in range(FILES):
+        undefined = [f"#undef {function.name}" for function in ordered[part::FILES]]
+        body = [wrapper(function, nonblocking) for function in ordered[part::FILES]]
+        (output / f"wrappers_{part}.cpp").write_text("\n".join(head + undefined + body) + "\n")
+    listing = [f"{function.name}\t{function.fate}\t{function.reason}" for function in ordered]
+    (output / "wrapped.txt").write_text("\n".join(listing) + "\n")
+
+
+if __name__ == "__main__":
+    main()

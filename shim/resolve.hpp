@@ -1,0 +1,10 @@
+/// Finding the vendor's functions.
+#pragma once
+
+namespace impishim::shim {
+
+/// The address of the vendor's function `name` ("PMPI_Send"): the next definition after this library's in link order, or in the
+/// vendor's library itself where a dlopen'ed program part hides it. Ends the process with a clear message if there is none.
+void* resolve(const char* name);
+
+}  // namespace impishim::shim
