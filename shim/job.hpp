@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "shim/attribute.hpp"
 #include "shim/communicator.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/progress_thread.hpp"
@@ -29,6 +30,9 @@ struct Job {
   CommunicatorTable communicators;
   MPI_Comm private_comm = MPI_COMM_NULL;  ///< a dup of the native world for our own use: progress probes, startup
   MPI_Comm host_comm = MPI_COMM_NULL;     ///< the procs of this IMPI host
+
+  SelfAttributes self_attributes;
+  AttributeValues attribute_values;
 
   /// IMPI_max_cid of this process (IMPI 4.3), touched only inside communicator creation.
   std::atomic<std::uint64_t> max_context{1};

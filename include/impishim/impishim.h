@@ -1,0 +1,49 @@
+/* The public face of impishim beyond MPI itself: the joined world as a communicator, and where a process is in it.
+ *
+ * Programs need none of this to run as one job over several systems. A program that includes this header needs no library to
+ * link: the names below are found when libimpishim.so is preloaded or linked, and impishim_comm_world is a null pointer when it
+ * is not.
+ */
+#ifndef IMPISHIM_IMPISHIM_H
+#define IMPISHIM_IMPISHIM_H
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Attributes that every communicator of a joined job has (IMPI 2.5): MPI_Comm_get_attr with one of these keys gives an int*.
+ *   IMPI_CLIENT_SIZE   clients ("systems") that have a process in the communicator
+ *   IMPI_CLIENT_COLOR  the index of this process's client among them, from 0
+ *   IMPI_HOST_SIZE     IMPI hosts that have a process in the communicator
+ *   IMPI_HOST_COLOR    the index of this process's host among them, from 0
+ * For an intercommunicator they speak of the local group. Outside of a joined job the vendor reports MPI_ERR_KEYVAL.
+ *
+ * Open MPI before 5.0 has enumerators of these names, and those are used; elsewhere they are numbers that no MPI library makes.
+ */
+#if !defined(OPEN_MPI) || !defined(OMPI_MAJOR_VERSION) || OMPI_MAJOR_VERSION >= 5
+#define IMPI_CLIENT_SIZE 0x494D5001
+#define IMPI_CLIENT_COLOR 0x494D5002
+#define IMPI_HOST_SIZE 0x494D5003
+#define IMPI_HOST_COLOR 0x494D5004
+#endif
+
+#if defined(__GNUC__)
+#define IMPISHIM_OPTIONAL __attribute__((weak))
+#else
+#define IMPISHIM_OPTIONAL
+#endif
+
+/* Gives the communicator of all processes of all systems. With IMPISHIM_WORLD=joined (the default), and in a job that is not
+ * joined to others, that is MPI_COMM_WORLD; with IMPISHIM_WORLD=split it is a communicator of its own, and MPI_COMM_WORLD stays
+ * the system's. Call it between MPI_Init and MPI_Finalize; local; the communicator belongs to the library: do not free it.
+ * Returns MPI_SUCCESS, or MPI_ERR_ARG for a null pointer.
+ */
+int impishim_comm_world(MPI_Comm* comm) IMPISHIM_OPTIONAL;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

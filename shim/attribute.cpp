@@ -1,0 +1,173 @@
+#include "shim/attribute.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "impishim/impishim.h"
+#include "shim/handled.hpp"
+#include "shim/job.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+
+void SelfAttributes::set(int keyval) {
+  const std::lock_guard lock(mutex_);
+  std::erase(keyvals_, keyval);
+  keyvals_.push_back(keyval);
+}
+
+void SelfAttributes::deleted(int keyval) {
+  const std::lock_guard lock(mutex_);
+  std::erase(keyvals_, keyval);
+}
+
+std::optional<int> SelfAttributes::take_last() {
+  const std::lock_guard lock(mutex_);
+  if (keyvals_.empty()) return std::nullopt;
+  const int last = keyvals_.back();
+  keyvals_.pop_back();
+  return last;
+}
+
+int* AttributeValues::of(int value) {
+  const std::lock_guard lock(mutex_);
+  return &values_.try_emplace(value, value).first->second;
+}
+
+int delete_self_attributes(Job& job) {
+  int outcome = MPI_SUCCESS;
+  // One at a time: a callback may set and delete attributes itself.
+  while (const auto keyval = job.self_attributes.take_last()) {
+    const int code = vendor::Comm_delete_attr(MPI_COMM_SELF, *keyval);
+    if (outcome == MPI_SUCCESS) outcome = code;
+  }
+  return outcome;
+}
+
+namespace {
+
+/// The four values of IMPI 2.5 for one communicator.
+struct Whereabouts {
+  int client_size = 1;
+  int client_color = 0;
+  int host_size = 1;
+  int host_color = 0;
+};
+
+/// Of a native communicator: all its processes are in this client.
+int whereabouts_of_native(Job& job, MPI_Comm comm, Whereabouts& out) {
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  int code = vendor::Comm_group(comm, &group);
+  if (code != MPI_SUCCESS) return code;
+  vendor::Comm_group(job.private_comm, &world);
+  int size = 0;
+  vendor::Group_size(group, &size);
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::vector<int> native_ranks(ranks.size());
+  for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
+  code = vendor::Group_translate_ranks(group, size, ranks.data(), world, native_ranks.data());
+  vendor::Group_free(&group);
+  vendor::Group_free(&world);
+  if (code != MPI_SUCCESS) return code;
+
+  const wire::WorldRank first = job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
+  std::set<std::int32_t> hosts;
+  for (const int native : native_ranks) {
+    // Processes that were started later (MPI_Comm_spawn) are on no host of the job.
+    if (native != MPI_UNDEFINED) hosts.insert(job.map.procs()[static_cast<std::size_t>(first + native)].host);
+  }
+  const std::int32_t my_host = job.map.procs()[static_cast<std::size_t>(job.here)].host;
+  out.host_size = static_cast<int>(hosts.size());
+  out.host_color = static_cast<int>(std::distance(hosts.begin(), hosts.lower_bound(my_host)));
+  return MPI_SUCCESS;
+}
+
+Whereabouts whereabouts_of(const Communicator& communicator) {
+  return {static_cast<int>(communicator.masters.size()), communicator.client_color, communicator.host_count,
+          communicator.host_color};
+}
+
+bool is_impi_key(int keyval) {
+  return keyval == IMPI_CLIENT_SIZE || keyval == IMPI_CLIENT_COLOR || keyval == IMPI_HOST_SIZE || keyval == IMPI_HOST_COLOR;
+}
+
+int value_of(const Whereabouts& whereabouts, int keyval) {
+  if (keyval == IMPI_CLIENT_SIZE) return whereabouts.client_size;
+  if (keyval == IMPI_CLIENT_COLOR) return whereabouts.client_color;
+  if (keyval == IMPI_HOST_SIZE) return whereabouts.host_size;
+  return whereabouts.host_color;
+}
+
+/// What the joined job says about a predefined key instead of the vendor, or nothing.
+std::optional<int> joined_value(const Job& job, const Communicator* spanning, int keyval) {
+  // The number of the client is this process's in every communicator: coupled programs ask MPI_COMM_WORLD in both world modes.
+  if (keyval == MPI_APPNUM) return job.client;
+  if (spanning == nullptr) return std::nullopt;
+  if (keyval == MPI_TAG_UB) return job.map.values().tag_ub;
+  if (keyval == MPI_UNIVERSE_SIZE) return job.map.size();
+  return std::nullopt;
+}
+
+}  // namespace
+
+namespace calls {
+
+int Comm_get_attr(Job& job, MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
+  const bool impi = is_impi_key(comm_keyval);
+  const Communicator* communicator = spanning(&job, comm);
+  // The vendor looks first in any case: it checks the arguments.
+  int code = vendor::Comm_get_attr(comm, impi ? MPI_TAG_UB : comm_keyval, attribute_val, flag);
+  if (code != MPI_SUCCESS) return code;
+
+  std::optional<int> value;
+  if (impi) {
+    Whereabouts whereabouts;
+    if (communicator != nullptr) {
+      whereabouts = whereabouts_of(*communicator);
+    } else {
+      code = whereabouts_of_native(job, comm, whereabouts);
+      if (code != MPI_SUCCESS) return code;
+    }
+    value = value_of(whereabouts, comm_keyval);
+  } else {
+    value = joined_value(job, communicator, comm_keyval);
+  }
+  if (value) {
+    *static_cast<int**>(attribute_val) = job.attribute_values.of(*value);
+    *flag = 1;
+  }
+  return MPI_SUCCESS;
+}
+
+int Comm_set_attr(Job& job, MPI_Comm comm, int comm_keyval, void* attribute_val) {
+  const int code = vendor::Comm_set_attr(comm, comm_keyval, attribute_val);
+  if (code == MPI_SUCCESS && comm == MPI_COMM_SELF) job.self_attributes.set(comm_keyval);
+  return code;
+}
+
+int Comm_delete_attr(Job& job, MPI_Comm comm, int comm_keyval) {
+  const int code = vendor::Comm_delete_attr(comm, comm_keyval);
+  if (code == MPI_SUCCESS && comm == MPI_COMM_SELF) job.self_attributes.deleted(comm_keyval);
+  return code;
+}
+
+// The names of MPI-1, deprecated since MPI-2 and still used.
+#ifdef IMPISHIM_HAVE_MPI_Attr_get
+int Attr_get(Job& job, MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
+  return Comm_get_attr(job, comm, keyval, attribute_val, flag);
+}
+#endif
+
+#ifdef IMPISHIM_HAVE_MPI_Attr_put
+int Attr_put(Job& job, MPI_Comm comm, int keyval, void* attribute_val) {
+  return Comm_set_attr(job, comm, keyval, attribute_val);
+}
+#endif
+
+#ifdef IMPISHIM_HAVE_MPI_Attr_delete
+int Attr_delete(Job& job, MPI_Comm comm, int keyval) { return Comm_delete_attr(job, comm, keyval); }
+#endif
+
+}  // namespace calls
+}  // namespace impishim::shim
