@@ -205,6 +205,7 @@ def find_nonblocking(functions):
     pairs = {}
     for name, function in functions.items():
         twin = functions.get("MPI_I" + function.short[0].lower() + function.short[1:])
+        twin = twin or functions.get(re.sub(r"^(MPI_[A-Za-z]+_)(?=[a-z])", r"\1i", name))  # MPI_Comm_dup, MPI_Comm_idup
         if twin is None or not function.values_of("MPI_Comm"):
             continue
         types = [parameter.type + parameter.suffix for parameter in function.parameters]

@@ -33,6 +33,9 @@ struct Communicator {
   std::int32_t host_color = 0;          ///< ... and IMPI_HOST_COLOR of this process
   std::int32_t client_color = 0;        ///< IMPI_CLIENT_COLOR of this process; IMPI_CLIENT_SIZE is masters.size()
 
+  /// Requests that still refer to this object; a freed communicator lives until they are over (MPI-3.1 6.4.3).
+  std::atomic<std::int32_t> pending{0};
+
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(members.size()); }
   [[nodiscard]] bool valid_rank(int rank_) const { return rank_ >= 0 && rank_ < size(); }
 
@@ -63,8 +66,9 @@ class CommunicatorTable {
 
   /// Makes `communicator->handle` spanning. The pointer stays valid until remove().
   Communicator* insert(std::unique_ptr<Communicator> communicator);
-  /// Makes the handle native again; call it before the vendor frees (and may recycle) the handle.
-  std::unique_ptr<Communicator> remove(MPI_Comm handle);
+  /// Makes the handle native again; call it before the vendor frees (and may recycle) the handle. The object lives on while
+  /// requests refer to it.
+  void remove(MPI_Comm handle);
   /// All spanning communicators, in no order.
   [[nodiscard]] std::vector<Communicator*> all() const;
 
@@ -94,10 +98,13 @@ class CommunicatorTable {
     return static_cast<std::size_t>((key_of(handle) * 0x9E3779B97F4A7C15ULL) >> 40U);
   }
 
+  static void place(Slots& slots, Communicator* communicator);
+
   mutable std::mutex mutex_;
   std::atomic<Slots*> slots_;
   std::vector<std::unique_ptr<Slots>> generations_;
   std::vector<std::unique_ptr<Communicator>> owned_;
+  std::vector<std::unique_ptr<Communicator>> retired_;  ///< freed, with requests pending
 };
 
 }  // namespace impishim::shim

@@ -30,6 +30,9 @@ struct Job {
   CommunicatorTable communicators;
   MPI_Comm private_comm = MPI_COMM_NULL;  ///< a dup of the native world for our own use: progress probes, startup
   MPI_Comm host_comm = MPI_COMM_NULL;     ///< the procs of this IMPI host
+  /// All processes of the job: MPI_COMM_WORLD, or with IMPISHIM_WORLD=split a communicator of its own (impishim_comm_world()).
+  MPI_Comm joined_world = MPI_COMM_NULL;
+  bool owns_channels = false;  ///< this process is a representative of its host
 
   SelfAttributes self_attributes;
   AttributeValues attribute_values;

@@ -1,0 +1,39 @@
+#include "shim/failure.hpp"
+
+#include <unistd.h>
+
+#include <string>
+
+#include "shim/vendor.hpp"
+#include "wire/base/log.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// One message for each system: an abort that was announced is printed by the representatives alone.
+void print_once(const Job& job, const Error& failure) {
+  if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.owns_channels)) return;
+  log_line(LogLevel::kError,
+           failure.kind == ErrorKind::kAborted ? "the job was ended by another system: " + failure.text : failure.text);
+}
+
+int exit_code(const Job& job) {
+  const int code = job.engine->abort_code().value_or(1);
+  return code == 0 ? 1 : code;
+}
+
+}  // namespace
+
+void end_after_failure(Job& job) {
+  print_once(job, *job.engine->failure());
+  const int code = exit_code(job);
+  vendor::Abort(MPI_COMM_WORLD, code);
+  _exit(code);
+}
+
+void exit_after_failure(const Job& job, const Error& failure) {
+  print_once(job, failure);
+  _exit(exit_code(job));
+}
+
+}  // namespace impishim::shim

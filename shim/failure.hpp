@@ -1,0 +1,17 @@
+/// What a process does when the engine has failed.
+#pragma once
+
+#include "shim/job.hpp"
+#include "wire/base/result.hpp"
+
+namespace impishim::shim {
+
+/// Ends the job after job.engine->failure(): prints its text if this process is the one to print it (the host's representative,
+/// or whoever lost a neighbour of its own), and ends the native job with the exit code that an abort announced, or 1.
+/// Application threads only.
+[[noreturn]] void end_after_failure(Job& job);
+
+/// The same from the progress thread, which may not call MPI: the launcher ends the rest of the system.
+[[noreturn]] void exit_after_failure(const Job& job, const Error& failure);
+
+}  // namespace impishim::shim

@@ -1,0 +1,88 @@
+// MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Abort.
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "shim/attribute.hpp"
+#include "shim/datatype.hpp"
+#include "shim/errors.hpp"
+#include "shim/failure.hpp"
+#include "shim/handled.hpp"
+#include "shim/session.hpp"
+#include "shim/vendor.hpp"
+#include "shim/wait.hpp"
+#include "wire/base/log.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// A child of fork() has no progress thread and no right to the sockets: it is no process of the job.
+void forget_job_in_child() { the_job.store(nullptr, std::memory_order_release); }
+
+[[noreturn]] void give_up(const Error& error) {
+  int rank = 0;
+  vendor::Comm_rank(MPI_COMM_WORLD, &rank);
+  // Everybody has the same error; the lowest rank says it.
+  if (rank == 0) log_line(LogLevel::kError, error.text);
+  vendor::Barrier(MPI_COMM_WORLD);
+  vendor::Abort(MPI_COMM_WORLD, 1);
+  _exit(1);
+}
+
+void join_if_asked() {
+  auto request = JoinRequest::from_environment();
+  if (!request) give_up(request.error());
+  if (!request->wanted) return;
+  int level = MPI_THREAD_SINGLE;
+  vendor::Query_thread(&level);
+  auto job = join(*request, level);
+  if (!job) give_up(job.error());
+  pthread_atfork(nullptr, nullptr, forget_job_in_child);
+  // Not destroyed at exit: a process that ends without MPI_Finalize must not wait for anybody.
+  the_job.store(std::move(*job).release(), std::memory_order_release);
+}
+
+}  // namespace
+
+namespace calls {
+
+int Init(int* argc, char*** argv) {
+  const bool first = the_job.load() == nullptr;
+  const int code = vendor::Init(argc, argv);
+  if (code == MPI_SUCCESS && first) join_if_asked();
+  return code;
+}
+
+int Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const bool first = the_job.load() == nullptr;
+  const int code = vendor::Init_thread(argc, argv, required, provided);
+  if (code == MPI_SUCCESS && first) join_if_asked();
+  return code;
+}
+
+/// MPI-3.1 8.7: attributes of MPI_COMM_SELF go first, while everything still works. Then IMPI 2.4: a barrier over the whole
+/// job, the hosts' FINI, the server's FINI.
+int Finalize(Job& job) {
+  delete_self_attributes(job);
+  if (job.communicators.find(job.joined_world) != nullptr) {
+    const int code = Barrier(job, job.joined_world);
+    if (code != MPI_SUCCESS) return code;
+  }
+  drive_until(job, true, [&] { return job.engine->idle(); });
+  job.engine->close();
+  drive_until(job, true, [&] { return job.engine->closed(); });
+  leave(job);
+  const std::unique_ptr<Job> ended(the_job.exchange(nullptr, std::memory_order_acq_rel));
+  release_datatype_cache();
+  return vendor::Finalize();
+}
+
+int Abort(Job& job, MPI_Comm comm, int errorcode) {
+  job.engine->announce_abort(errorcode, fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
+  return vendor::Abort(comm, errorcode);
+}
+
+}  // namespace calls
+}  // namespace impishim::shim

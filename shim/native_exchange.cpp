@@ -1,0 +1,58 @@
+#include "shim/native_exchange.hpp"
+
+#include <numeric>
+
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+
+std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root, std::span<const std::byte> mine) {
+  int rank = 0;
+  int size = 0;
+  vendor::Comm_rank(comm, &rank);
+  vendor::Comm_size(comm, &size);
+  const int my_size = static_cast<int>(mine.size());
+  std::vector<int> sizes(static_cast<std::size_t>(size));
+  vendor::Gather(&my_size, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, comm);
+  std::vector<int> offsets(sizes.size());
+  std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), 0);
+  std::vector<std::byte> all(rank == root ? static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), 0)) : 0);
+  vendor::Gatherv(mine.data(), my_size, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, root, comm);
+  std::vector<std::vector<std::byte>> parts;
+  if (rank != root) return parts;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto begin = all.begin() + offsets[i];
+    parts.emplace_back(begin, begin + sizes[i]);
+  }
+  return parts;
+}
+
+std::vector<std::byte> broadcast_bytes(MPI_Comm comm, int root, std::vector<std::byte> bytes) {
+  int size = static_cast<int>(bytes.size());
+  vendor::Bcast(&size, 1, MPI_INT, root, comm);
+  bytes.resize(static_cast<std::size_t>(size));
+  vendor::Bcast(bytes.data(), size, MPI_BYTE, root, comm);
+  return bytes;
+}
+
+std::optional<Error> first_error(MPI_Comm comm, const std::optional<Error>& mine) {
+  int rank = 0;
+  int size = 0;
+  vendor::Comm_rank(comm, &rank);
+  vendor::Comm_size(comm, &size);
+  const int candidate = mine ? rank : size;
+  int lowest = size;
+  vendor::Allreduce(&candidate, &lowest, 1, MPI_INT, MPI_MIN, comm);
+  if (lowest == size) return std::nullopt;
+  std::vector<std::byte> bytes;
+  if (rank == lowest) {
+    bytes.push_back(static_cast<std::byte>(mine->kind));
+    const auto text = std::as_bytes(std::span(mine->text));
+    bytes.insert(bytes.end(), text.begin(), text.end());
+  }
+  bytes = broadcast_bytes(comm, lowest, std::move(bytes));
+  return Error{static_cast<ErrorKind>(bytes.front()),
+               std::string(reinterpret_cast<const char*>(bytes.data() + 1), bytes.size() - 1)};
+}
+
+}  // namespace impishim::shim

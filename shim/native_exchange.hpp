@@ -1,0 +1,23 @@
+/// Small exchanges among the processes of one system during startup, over the vendor's collectives.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wire/base/result.hpp"
+
+namespace impishim::shim {
+
+/// Every process's bytes, in rank order, on `root` (elsewhere empty).
+[[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root, std::span<const std::byte> mine);
+/// The root's bytes on everybody.
+[[nodiscard]] std::vector<std::byte> broadcast_bytes(MPI_Comm comm, int root, std::vector<std::byte> bytes);
+/// The error of the lowest rank that has one, on everybody; nothing if nobody has.
+[[nodiscard]] std::optional<Error> first_error(MPI_Comm comm, const std::optional<Error>& mine);
+
+}  // namespace impishim::shim

@@ -1,0 +1,301 @@
+#include "shim/session.hpp"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "shim/failure.hpp"
+#include "shim/native_exchange.hpp"
+#include "shim/vendor.hpp"
+#include "wire/base/bytes.hpp"
+#include "wire/base/log.hpp"
+#include "wire/channel/dance.hpp"
+#include "wire/channel/local_hop.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/job_map_codec.hpp"
+#include "wire/route.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// Bound on connecting to the server and to the other hosts.
+constexpr int kConnectTimeoutMs = 60000;
+
+/// Meets the other processes of `comm` without burning their processors: the vendor's barrier would spin while others wait for
+/// the network.
+void meet_politely(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Ibarrier(comm, &request);
+  int done = 0;
+  while (vendor::Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
+    const timespec pause{0, 200'000};  // the vendor's progress has no event to await
+    nanosleep(&pause, nullptr);
+  }
+}
+
+/// First native rank and number of procs of each IMPI host: consecutive ranks of one node, `host_procs` at most.
+struct HostPlan {
+  std::vector<std::pair<int, int>> hosts;
+  int mine = 0;
+};
+
+HostPlan plan_hosts(MPI_Comm comm, int host_procs) {
+  int rank = 0;
+  int size = 0;
+  vendor::Comm_rank(comm, &rank);
+  vendor::Comm_size(comm, &size);
+  MPI_Comm node = MPI_COMM_NULL;
+  vendor::Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+  int node_leader = rank;
+  vendor::Bcast(&node_leader, 1, MPI_INT, 0, node);
+  vendor::Comm_free(&node);
+  std::vector<int> leaders(static_cast<std::size_t>(size));
+  vendor::Allgather(&node_leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, comm);
+  HostPlan plan;
+  for (int each = 0; each < size; ++each) {
+    const bool same_node = each > 0 && leaders[static_cast<std::size_t>(each)] == leaders[static_cast<std::size_t>(each) - 1];
+    const bool room = same_node && (host_procs == 0 || plan.hosts.back().second < host_procs);
+    if (!room) plan.hosts.emplace_back(each, 0);
+    ++plan.hosts.back().second;
+    if (each == rank) plan.mine = static_cast<int>(plan.hosts.size()) - 1;
+  }
+  return plan;
+}
+
+Result<wire::HostId> own_address(const JoinRequest& request) {
+  return request.address.empty() ? wire::address_towards(request.server) : wire::parse_address(request.address);
+}
+
+/// One proc as gathered on native rank 0.
+struct Card {
+  wire::HostId address{};
+  std::uint16_t port = 0;
+  std::int64_t pid = 0;
+  [[nodiscard]] std::vector<std::byte> encode() const {
+    ByteWriter out;
+    out.put_bytes(address);
+    out.put(port);
+    out.put(pid);
+    return out.take();
+  }
+  static Card decode(std::span<const std::byte> bytes) {
+    ByteReader in(bytes);
+    Card card;
+    const auto address_bytes = *in.get_bytes(card.address.size());
+    std::copy(address_bytes.begin(), address_bytes.end(), card.address.begin());
+    card.port = *in.get<std::uint16_t>();
+    card.pid = *in.get<std::int64_t>();
+    return card;
+  }
+};
+
+/// The joining process of one system's native job.
+class Joining {
+ public:
+  Joining(const JoinRequest& request, int thread_level) : request_(request), job_(std::make_unique<Job>()) {
+    job_->thread_level = thread_level;
+    job_->client = request.client;
+    vendor::Comm_dup(MPI_COMM_WORLD, &job_->private_comm);
+    vendor::Comm_rank(job_->private_comm, &rank_);
+  }
+
+  Result<std::unique_ptr<Job>> run() {
+    plan_ = plan_hosts(job_->private_comm, request_.host_procs);
+    vendor::Comm_split(job_->private_comm, plan_.mine, rank_, &job_->host_comm);
+    vendor::Comm_rank(job_->host_comm, &host_rank_);
+    for (auto step : {&Joining::prepare_host, &Joining::meet_clients, &Joining::connect_hosts, &Joining::connect_procs}) {
+      std::optional<Error> mine;
+      auto done = (this->*step)();
+      if (!done) mine = done.error();
+      meet_politely(job_->private_comm);
+      if (auto error = first_error(job_->private_comm, mine)) return *error;
+    }
+    start_engine();
+    return std::move(job_);
+  }
+
+ private:
+  [[nodiscard]] std::int32_t my_host() const { return job_->map.procs()[static_cast<std::size_t>(job_->here)].host; }
+
+  /// The host's lowest proc finds its address and listens.
+  Result<void> prepare_host() {
+    if (host_rank_ != 0) return {};
+    auto address = own_address(request_);
+    if (!address) return address.error();
+    card_.address = *address;
+    auto listener = wire::HostListener::open(*address);
+    if (!listener) return listener.error();
+    listener_ = std::move(*listener);
+    card_.port = listener_->port();
+    return {};
+  }
+
+  /// Native rank 0 speaks with the server for all.
+  Result<void> meet_clients() {
+    std::vector<std::byte> address(card_.address.begin(), card_.address.end());
+    address = broadcast_bytes(job_->host_comm, 0, std::move(address));
+    std::copy(address.begin(), address.end(), card_.address.begin());
+    card_.pid = getpid();
+    const auto cards = gather_bytes(job_->private_comm, 0, card_.encode());
+    std::optional<Error> error;
+    std::vector<std::byte> encoded;
+    if (rank_ == 0) {
+      auto map = negotiate(cards);
+      if (map)
+        encoded = wire::encode_job_map(*map);
+      else
+        error = map.error();
+    }
+    meet_politely(job_->private_comm);
+    encoded = broadcast_bytes(job_->private_comm, 0, std::move(encoded));
+    if (error) return *error;
+    if (encoded.empty()) return {};  // rank 0 tells why
+    auto map = wire::decode_job_map(encoded);
+    if (!map) return map.error();
+    job_->map = std::move(*map);
+    job_->here = job_->map.clients()[static_cast<std::size_t>(request_.client)].first_proc + rank_;
+    return {};
+  }
+
+  Result<wire::JobMap> negotiate(const std::vector<std::vector<std::byte>>& cards) {
+    auto methods = wire::AuthenticationMethods::from_environment();
+    if (!methods) return methods.error();
+    wire::JoinOptions options;
+    auto values = wire::ClientValues::from_environment();
+    if (!values) return values.error();
+    options.values = *values;
+    options.server = request_.server;
+    options.client = request_.client;
+    options.representation = wire::representation_fingerprint();
+    for (const auto& [first, count] : plan_.hosts) {
+      wire::LocalHost host;
+      for (int each = first; each < first + count; ++each) {
+        const Card card = Card::decode(cards[static_cast<std::size_t>(each)]);
+        if (each == first) {
+          host.address = card.address;
+          host.port = card.port;
+        }
+        host.procs.push_back({card.address, card.pid});
+      }
+      options.hosts.push_back(std::move(host));
+    }
+    auto server = wire::ServerConnection::connect(request_.server, request_.client, *methods, kConnectTimeoutMs);
+    if (!server) return server.error();
+    auto map = server->exchange(options);
+    if (!map) return map.error();
+    job_->server = std::move(*server);
+    return map;
+  }
+
+  /// The host's lowest proc owns the listening port, and with it all channels of the host.
+  Result<void> connect_hosts() {
+    if (host_rank_ != 0) return {};
+    auto channels = wire::dance(job_->map, my_host(), std::move(*listener_), kConnectTimeoutMs);
+    if (!channels) return channels.error();
+    host_channels_ = std::move(*channels);
+    return {};
+  }
+
+  /// Indices in this host of the procs that a proc of it exchanges packets with.
+  [[nodiscard]] std::vector<std::int32_t> local_peers() const {
+    const auto& hosts = job_->map.hosts();
+    const wire::Host& mine = hosts[static_cast<std::size_t>(my_host())];
+    std::set<std::int32_t> representatives;
+    for (std::int32_t host = 0; host < static_cast<std::int32_t>(hosts.size()); ++host) {
+      if (host != my_host()) representatives.insert(wire::representative(job_->map, my_host(), host) - mine.first_proc);
+    }
+    std::vector<std::int32_t> peers;
+    for (std::int32_t index = 0; index < mine.proc_count; ++index) {
+      const bool relays = representatives.count(index) != 0 || representatives.count(host_rank_) != 0;
+      if (index != host_rank_ && relays) peers.push_back(index);
+    }
+    return peers;
+  }
+
+  Result<void> connect_procs() {
+    std::uint64_t random[2] = {0, 0};
+    if (host_rank_ == 0 && getrandom(random, sizeof(random), 0) != sizeof(random)) {
+      return Error{ErrorKind::kSystem, "no random numbers for the names of local sockets"};
+    }
+    vendor::Bcast(random, 2, MPI_UINT64_T, 0, job_->host_comm);
+    auto hop = wire::LocalHop::open(fmt::format("{:016x}{:016x}", random[0], random[1]), host_rank_);
+    meet_politely(job_->host_comm);  // everybody listens before anybody connects
+    if (!hop) return hop.error();
+    const auto peers = local_peers();
+    auto channels = hop->connect(peers, kConnectTimeoutMs);
+    if (!channels) return channels.error();
+    const wire::WorldRank first = job_->map.hosts()[static_cast<std::size_t>(my_host())].first_proc;
+    for (std::size_t i = 0; i < peers.size(); ++i) local_channels_.push_back({first + peers[i], std::move((*channels)[i])});
+    return {};
+  }
+
+  [[nodiscard]] wire::Format format_for(const wire::Client& client) const {
+    if (request_.wire_format != "auto") return *wire::format_from_name(request_.wire_format);
+    if (!client.impishim) return wire::Format::kExternal32;
+    return client.representation == wire::representation_fingerprint() ? wire::Format::kNative : wire::Format::kWide;
+  }
+
+  void start_engine() {
+    set_log_name(fmt::format("rank {}", job_->here));
+    wire::EngineOptions options;
+    options.job = job_->map;
+    options.here = job_->here;
+    for (const wire::Client& client : job_->map.clients()) options.format_of_client.push_back(format_for(client));
+    job_->owns_channels = !host_channels_.empty();
+    options.host_channels = std::move(host_channels_);
+    options.local_channels = std::move(local_channels_);
+    job_->engine = std::make_unique<wire::Engine>(std::move(options));
+    const Job* job = job_.get();
+    job_->progress = std::make_unique<wire::ProgressThread>(*job_->engine,
+                                                            [job](const Error& failure) { exit_after_failure(*job, failure); });
+    log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job->map.size(), job->map.clients().size(),
+        job->map.hosts().size());
+  }
+
+  const JoinRequest& request_;
+  std::unique_ptr<Job> job_;
+  int rank_ = 0;
+  int host_rank_ = 0;
+  HostPlan plan_;
+  Card card_;
+  std::optional<wire::HostListener> listener_;
+  std::vector<wire::HostChannel> host_channels_;
+  std::vector<wire::LocalChannel> local_channels_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level) {
+  Joining joining(request, thread_level);
+  auto job = joining.run();
+  if (!job) return job;
+  Job& joined_job = **job;
+  joined_job.joined_world = MPI_COMM_WORLD;
+  if (request.split_world) vendor::Comm_dup(MPI_COMM_WORLD, &joined_job.joined_world);
+  if (joined_job.map.clients().size() > 1) {
+    std::vector<wire::WorldRank> everybody(static_cast<std::size_t>(joined_job.map.size()));
+    std::iota(everybody.begin(), everybody.end(), 0);
+    joined_job.communicators.insert(
+        Communicator::create(joined_job.map, joined_job.here, joined_job.joined_world, 0, std::move(everybody)));
+  }
+  return job;
+}
+
+void leave(Job& job) {
+  meet_politely(job.private_comm);
+  job.progress.reset();
+  if (job.server) {
+    auto finished = job.server->finish();
+    if (!finished) log(LogLevel::kWarn, "{}", finished.error().text);
+  }
+  if (job.joined_world != MPI_COMM_WORLD) vendor::Comm_free(&job.joined_world);
+  vendor::Comm_free(&job.host_comm);
+  vendor::Comm_free(&job.private_comm);
+}
+
+}  // namespace impishim::shim

@@ -1,0 +1,34 @@
+/// Joining and leaving the job: what MPI_Init and MPI_Finalize do beyond the vendor's.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "shim/job.hpp"
+#include "wire/base/result.hpp"
+
+namespace impishim::shim {
+
+/// What the environment asks for.
+struct JoinRequest {
+  bool wanted = false;  ///< IMPISHIM_SERVER and IMPISHIM_CLIENT are set
+  std::string server;
+  std::int32_t client = 0;
+  int host_procs = 0;        ///< IMPISHIM_HOST_PROCS; 0: one host per node
+  std::string address;       ///< IMPISHIM_HOST_ADDRESS; empty: found out
+  bool split_world = false;  ///< IMPISHIM_WORLD=split
+  std::string wire_format;   ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide
+
+  /// kConfiguration names the variable, its value and what is allowed.
+  [[nodiscard]] static Result<JoinRequest> from_environment();
+};
+
+/// Joins the job over the vendor's initialised MPI: hosts, startup, channels, engine. Collective over the native world; all of
+/// its processes get the same outcome. Does not publish the job.
+[[nodiscard]] Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level);
+
+/// Leaves: waits until all traffic of the host is over, says FINI to the other hosts and, on the system's rank 0, to the
+/// server. The job must not be published any more for new operations, and no operation may be pending.
+void leave(Job& job);
+
+}  // namespace impishim::shim

@@ -1,0 +1,65 @@
+// What the environment asks for.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "shim/session.hpp"
+#include "wire/data/basic_type.hpp"
+
+namespace impishim::shim {
+namespace {
+
+std::optional<int> whole_number(const char* text, int low, int high) {
+  int value = 0;
+  const char* end = text + std::strlen(text);
+  const auto parsed = std::from_chars(text, end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < low || value > high) return std::nullopt;
+  return value;
+}
+
+Error bad(const char* variable, const char* text, const char* allowed) {
+  return Error{ErrorKind::kConfiguration, fmt::format("{}={}: {}", variable, text, allowed)};
+}
+
+}  // namespace
+
+Result<JoinRequest> JoinRequest::from_environment() {
+  JoinRequest request;
+  const char* server = std::getenv("IMPISHIM_SERVER");
+  const char* client = std::getenv("IMPISHIM_CLIENT");
+  if (server == nullptr && client == nullptr) return request;
+  if (server == nullptr || client == nullptr) {
+    return Error{ErrorKind::kConfiguration, fmt::format("{} is set but {} is not: a joined job needs both (impirun sets them)",
+                                                        server != nullptr ? "IMPISHIM_SERVER" : "IMPISHIM_CLIENT",
+                                                        server != nullptr ? "IMPISHIM_CLIENT" : "IMPISHIM_SERVER")};
+  }
+  request.wanted = true;
+  request.server = server;
+  const auto index = whole_number(client, 0, 31);
+  if (!index) return bad("IMPISHIM_CLIENT", client, "a client's number from 0 to 31 is needed");
+  request.client = *index;
+  if (const char* text = std::getenv("IMPISHIM_HOST_PROCS"); text != nullptr) {
+    const auto procs = whole_number(text, 1, 1 << 20);
+    if (!procs) return bad("IMPISHIM_HOST_PROCS", text, "a number of processes per host of at least 1 is needed");
+    request.host_procs = *procs;
+  }
+  if (const char* text = std::getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr) request.address = text;
+  if (const char* text = std::getenv("IMPISHIM_WORLD"); text != nullptr) {
+    request.split_world = std::strcmp(text, "split") == 0;
+    if (!request.split_world && std::strcmp(text, "joined") != 0)
+      return bad("IMPISHIM_WORLD", text, "use joined (default) or split");
+  }
+  request.wire_format = "auto";
+  if (const char* text = std::getenv("IMPISHIM_WIRE_FORMAT"); text != nullptr) {
+    request.wire_format = text;
+    if (request.wire_format != "auto" && !wire::format_from_name(text)) {
+      return bad("IMPISHIM_WIRE_FORMAT", text, "use auto (default), external32, native or wide");
+    }
+  }
+  return request;
+}
+
+}  // namespace impishim::shim
