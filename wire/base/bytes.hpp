@@ -1,6 +1,8 @@
 /// Big-endian integers in byte buffers (IMPI 1.2.1: all integral values are two's complement, big-endian).
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,27 +13,35 @@
 
 namespace impishim {
 
+namespace detail {
+
+/// Reverses the bytes of an integer where this machine is little-endian.
+template <class Integer>
+[[nodiscard]] Integer to_or_from_big_endian(Integer value) {
+  static_assert(std::is_integral_v<Integer>);
+  if constexpr (std::endian::native == std::endian::little) {
+    if constexpr (sizeof(Integer) == 2) return static_cast<Integer>(__builtin_bswap16(static_cast<std::uint16_t>(value)));
+    if constexpr (sizeof(Integer) == 4) return static_cast<Integer>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
+    if constexpr (sizeof(Integer) == 8) return static_cast<Integer>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
+  }
+  return value;
+}
+
+}  // namespace detail
+
 /// Stores `value` at `at` in big-endian order; `at` must have room for sizeof(Integer) bytes.
 template <class Integer>
 void store_big_endian(std::byte* at, Integer value) {
-  static_assert(std::is_integral_v<Integer>);
-  auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
-  for (std::size_t i = sizeof(Integer); i-- > 0;) {
-    at[i] = static_cast<std::byte>(bits & 0xffU);
-    if constexpr (sizeof(Integer) > 1) bits = static_cast<decltype(bits)>(bits >> 8U);
-  }
+  const Integer ordered = detail::to_or_from_big_endian(value);
+  std::memcpy(at, &ordered, sizeof(ordered));
 }
 
 /// Loads a big-endian integer from `at`, which must hold sizeof(Integer) bytes.
 template <class Integer>
 [[nodiscard]] Integer load_big_endian(const std::byte* at) {
-  static_assert(std::is_integral_v<Integer>);
-  std::make_unsigned_t<Integer> bits = 0;
-  for (std::size_t i = 0; i < sizeof(Integer); ++i) {
-    if constexpr (sizeof(Integer) > 1) bits = static_cast<decltype(bits)>(bits << 8U);
-    bits = static_cast<decltype(bits)>(bits | std::to_integer<unsigned>(at[i]));
-  }
-  return static_cast<Integer>(bits);
+  Integer ordered;
+  std::memcpy(&ordered, at, sizeof(ordered));
+  return detail::to_or_from_big_endian(ordered);
 }
 
 /// Appends big-endian integers and raw bytes to a growing buffer.
@@ -39,9 +49,9 @@ class ByteWriter {
  public:
   template <class Integer>
   void put(Integer value) {
-    const std::size_t at = bytes_.size();
-    bytes_.resize(at + sizeof(Integer));
-    store_big_endian(bytes_.data() + at, value);
+    std::array<std::byte, sizeof(Integer)> stored;
+    store_big_endian(stored.data(), value);
+    for (const std::byte byte : stored) bytes_.push_back(byte);
   }
   void put_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
   [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
