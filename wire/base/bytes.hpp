@@ -51,9 +51,9 @@ class ByteWriter {
   void put(Integer value) {
     std::array<std::byte, sizeof(Integer)> stored;
     store_big_endian(stored.data(), value);
-    for (const std::byte byte : stored) bytes_.push_back(byte);
+    put_bytes(stored);
   }
-  void put_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  void put_bytes(std::span<const std::byte> bytes);
   [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
   [[nodiscard]] std::vector<std::byte> take() { return std::move(bytes_); }
 

@@ -1,0 +1,7 @@
+#include "wire/base/bytes.hpp"
+
+namespace impishim {
+
+void ByteWriter::put_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+
+}  // namespace impishim
