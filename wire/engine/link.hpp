@@ -100,6 +100,7 @@ class Link {
  private:
   static constexpr std::size_t kStagingSize = 32768;
   static constexpr std::size_t kMaxPieces = 32;
+  static constexpr std::size_t kJoinedSize = 1024;  ///< largest payload that is copied behind its header
 
   [[nodiscard]] Result<std::size_t> send_now(OutgoingPacket& packet);
   [[nodiscard]] Result<std::size_t> read_some();
