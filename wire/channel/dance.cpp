@@ -33,8 +33,8 @@ std::string host_name(const JobMap& job, std::int32_t host) {
 /// A connection to a lower host under way.
 struct Outgoing {
   Descriptor socket;
-  bool connected = false;
   Clock::time_point retry_at;
+  int last_error = 0;  ///< why the latest attempt failed
 };
 
 /// A connection that has not said yet which host it is.
@@ -64,6 +64,7 @@ class Dance {
       auto waited = wait_for_event();
       if (!waited) return waited.error();
     }
+    for (const Stranger& stranger : strangers_) turn_away(stranger, "every host is connected");
     std::vector<HostChannel> ordered;
     for (auto& [host, channel] : channels_) ordered.push_back({host, std::move(channel)});
     return ordered;
@@ -84,11 +85,14 @@ class Dance {
                                "to an address of this machine",
                                address_text(here.address), std::strerror(errno))};
     }
-    if (::connect(connection.socket.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) retry(connection);
+    if (::connect(connection.socket.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) {
+      retry(connection, errno);
+    }
     return {};
   }
 
-  static void retry(Outgoing& connection) {
+  static void retry(Outgoing& connection, int error) {
+    connection.last_error = error;
     connection.socket.reset();
     connection.retry_at = Clock::now() + std::chrono::milliseconds(kRetryMs);
   }
@@ -115,8 +119,7 @@ class Dance {
       else
         ++it;
     }
-    if ((descriptors[0].revents & POLLIN) != 0) accept_one();
-    return {};
+    return (descriptors[0].revents & POLLIN) != 0 ? accept_one() : Result<void>();
   }
 
   /// True: connected and introduced.
@@ -126,22 +129,30 @@ class Dance {
     getsockopt(connection.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     std::array<std::byte, 4> rank;
     store_big_endian(rank.data(), my_host_);
-    if (error != 0 || send(connection.socket.get(), rank.data(), rank.size(), MSG_NOSIGNAL) != 4) {
+    if (error == 0 && send(connection.socket.get(), rank.data(), rank.size(), MSG_NOSIGNAL) < 0) error = errno;
+    if (error != 0) {
       log(LogLevel::kDebug, "{}: {}", host_name(job_, host), std::strerror(error));
-      retry(connection);
+      retry(connection, error);
       return false;
     }
     channels_.emplace(host, std::make_unique<TcpChannel>(std::move(connection.socket), host_name(job_, host)));
     return true;
   }
 
-  void accept_one() {
+  Result<void> accept_one() {
     Stranger stranger;
     stranger.socket =
         Descriptor(accept4(listener_.descriptor(), stranger.from.get(), &stranger.from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!stranger.socket.valid()) return;
+    if (!stranger.socket.valid()) {
+      // Out of descriptors or memory: waiting would not cure it.
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        return Error{ErrorKind::kSystem, fmt::format("cannot accept a connection: {}; see ulimit -n", std::strerror(errno))};
+      }
+      return {};
+    }
     stranger.deadline = Clock::now() + kIntroductionTime;
     strangers_.push_back(std::move(stranger));
+    return {};
   }
 
   bool turn_away_if_silent(const Stranger& stranger) {
@@ -180,6 +191,10 @@ class Dance {
     for (std::int32_t host = 0; host < static_cast<std::int32_t>(job_.hosts().size()); ++host) {
       if (host == my_host_ || channels_.find(host) != channels_.end()) continue;
       names += (names.empty() ? "" : ", ") + host_name(job_, host);
+      const auto tried = outgoing_.find(host);
+      if (tried != outgoing_.end() && tried->second.last_error != 0) {
+        names += fmt::format(": {}", std::strerror(tried->second.last_error));
+      }
     }
     return Error{ErrorKind::kTimeout,
                  fmt::format("no connection with {} in time: is its address reachable from here, and its port open?", names)};

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -26,14 +27,30 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
 /// A wait finds out about a dead peer by its sleep; one that only polls looks at the socket once in so many empty reads.
 constexpr std::uint32_t kEmptyReadsPerLook = 4096;
 
+/// A long copy is published in parts of this size, so that the other side copies at the same time.
+constexpr std::size_t kPublishSize = 8192;
+
+std::size_t total_size(std::span<const iovec> pieces) {
+  std::size_t size = 0;
+  for (const iovec& piece : pieces) size += piece.iov_len;
+  return size;
+}
+
 }  // namespace
 
 Ring::Ring(Ring&& other) noexcept
-    : state_(std::exchange(other.state_, nullptr)), bytes_(std::exchange(other.bytes_, nullptr)) {}
+    : state_(std::exchange(other.state_, nullptr)),
+      bytes_(std::exchange(other.bytes_, nullptr)),
+      tail_(other.tail_),
+      head_seen_(other.head_seen_),
+      head_(other.head_) {}
 
 Ring& Ring::operator=(Ring&& other) noexcept {
   std::swap(state_, other.state_);
   std::swap(bytes_, other.bytes_);
+  tail_ = other.tail_;
+  head_seen_ = other.head_seen_;
+  head_ = other.head_;
   return *this;
 }
 
@@ -72,77 +89,115 @@ Result<Ring> Ring::attach(const Descriptor& descriptor) {
   return map(descriptor.get());
 }
 
+void Ring::copy_in(std::uint64_t at, const std::byte* from, std::size_t size) {
+  const std::size_t first = std::min<std::size_t>(size, kRingCapacity - (at & kMask));
+  std::memcpy(bytes_ + (at & kMask), from, first);
+  if (size > first) std::memcpy(bytes_, from + first, size - first);
+}
+
+void Ring::copy_out(std::uint64_t at, std::byte* to, std::size_t size) const {
+  const std::size_t first = std::min<std::size_t>(size, kRingCapacity - (at & kMask));
+  std::memcpy(to, bytes_ + (at & kMask), first);
+  if (size > first) std::memcpy(to + first, bytes_, size - first);
+}
+
 std::size_t Ring::push(std::span<const iovec> pieces) {
-  const std::uint64_t tail = state_->tail.load(std::memory_order_relaxed);
-  const std::uint64_t used = tail - state_->head.load(std::memory_order_acquire);
-  std::size_t room = used > kRingCapacity ? 0 : kRingCapacity - used;
-  std::uint64_t at = tail;
-  for (const iovec& piece : pieces) {
-    const std::size_t size = std::min(piece.iov_len, room);
-    const std::size_t first = std::min<std::size_t>(size, kRingCapacity - (at & kMask));
-    const auto* from = static_cast<const std::byte*>(piece.iov_base);
-    if (first > 0) std::memcpy(bytes_ + (at & kMask), from, first);
-    if (size > first) std::memcpy(bytes_, from + first, size - first);
-    at += size;
-    room -= size;
+  const std::size_t wanted = total_size(pieces);
+  if (kRingCapacity - (tail_ - head_seen_) < wanted) {
+    const std::uint64_t head = state_->head.load(std::memory_order_seq_cst);
+    // An index that cannot be is a peer's mischief; it gets nothing.
+    if (tail_ - head > kRingCapacity) return 0;
+    head_seen_ = head;
   }
-  state_->tail.store(at, std::memory_order_release);
-  return at - tail;
+  std::size_t left = std::min<std::size_t>(wanted, kRingCapacity - (tail_ - head_seen_));
+  if (left == 0) return 0;
+  const std::uint64_t before = tail_;
+  for (const iovec& piece : pieces) {
+    const std::size_t size = std::min(piece.iov_len, left);
+    const auto* from = static_cast<const std::byte*>(piece.iov_base);
+    for (std::size_t done = 0; done < size;) {
+      const std::size_t part = std::min(size - done, kPublishSize);
+      copy_in(tail_, from + done, part);
+      done += part;
+      tail_ += part;
+      if (part == kPublishSize) state_->tail.store(tail_, std::memory_order_release);
+    }
+    left -= size;
+  }
+  state_->tail.store(tail_, std::memory_order_seq_cst);
+  return tail_ - before;
 }
 
 std::size_t Ring::pop(std::span<const iovec> pieces) {
-  const std::uint64_t head = state_->head.load(std::memory_order_relaxed);
-  std::size_t there = std::min<std::uint64_t>(state_->tail.load(std::memory_order_acquire) - head, kRingCapacity);
-  if (there == 0) return 0;
-  std::uint64_t at = head;
+  std::size_t left = std::min<std::uint64_t>(state_->tail.load(std::memory_order_acquire) - head_, kRingCapacity);
+  if (left == 0) return 0;
+  const std::uint64_t before = head_;
   for (const iovec& piece : pieces) {
-    const std::size_t size = std::min(piece.iov_len, there);
-    const std::size_t first = std::min<std::size_t>(size, kRingCapacity - (at & kMask));
+    const std::size_t size = std::min(piece.iov_len, left);
     auto* to = static_cast<std::byte*>(piece.iov_base);
-    if (first > 0) std::memcpy(to, bytes_ + (at & kMask), first);
-    if (size > first) std::memcpy(to + first, bytes_, size - first);
-    at += size;
-    there -= size;
+    for (std::size_t done = 0; done < size;) {
+      const std::size_t part = std::min(size - done, kPublishSize);
+      copy_out(head_, to + done, part);
+      done += part;
+      head_ += part;
+      if (part == kPublishSize) state_->head.store(head_, std::memory_order_release);
+    }
+    left -= size;
   }
-  state_->head.store(at, std::memory_order_release);
-  return at - head;
+  if (head_ != before) state_->head.store(head_, std::memory_order_seq_cst);
+  return head_ - before;
 }
 
-bool Ring::empty() const {
-  return state_->tail.load(std::memory_order_acquire) == state_->head.load(std::memory_order_relaxed);
-}
+bool Ring::empty() const { return state_->tail.load(std::memory_order_seq_cst) == head_; }
+
+bool Ring::has_room() const { return tail_ - state_->head.load(std::memory_order_seq_cst) < kRingCapacity; }
 
 SharedMemoryChannel::SharedMemoryChannel(Ring in, Ring out, Descriptor socket, std::string peer_name)
     : in_(std::move(in)), out_(std::move(out)), socket_(std::move(socket)), peer_name_(std::move(peer_name)) {}
 
 void SharedMemoryChannel::ring_bell() {
   const char token = 1;
-  // A full socket buffer is full of tokens: the peer wakes anyway. A dead peer is noticed by reading.
-  [[maybe_unused]] const auto sent = send(socket_.get(), &token, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+  // A full socket buffer is full of tokens: the peer wakes anyway.
+  const ssize_t sent = send(socket_.get(), &token, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) peer_has_gone();
 }
 
 void SharedMemoryChannel::drain_bell() {
   std::array<char, 64> tokens;
   for (;;) {
     const ssize_t size = recv(socket_.get(), tokens.data(), tokens.size(), MSG_DONTWAIT);
-    if (size == 0 || (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) peer_gone_ = true;
-    if (size < static_cast<ssize_t>(tokens.size())) return;
+    if (size == static_cast<ssize_t>(tokens.size())) continue;
+    if (size > 0) return;
+    if (size < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) peer_has_gone();
+      return;
+    }
+    input_ended_ = true;
+    // POLLHUP: not only has the peer said that nothing will follow, it has closed or died.
+    pollfd state{socket_.get(), 0, 0};
+    if (poll(&state, 1, 0) > 0) peer_has_gone();
+    return;
   }
+}
+
+void SharedMemoryChannel::peer_has_gone() {
+  input_ended_ = true;
+  peer_gone_ = true;
 }
 
 Result<std::size_t> SharedMemoryChannel::try_send(std::span<const iovec> pieces) {
   if (peer_gone_) return Error{ErrorKind::kConnection, "the process has ended"};
   std::size_t sent = out_.push(pieces);
   RingState& state = out_.state();
-  // Announce the wish for room before looking for room again: the consumer looks for the wish after making room.
-  if (sent == 0 && want_output_) {
+  if (sent == 0) {
+    if (!want_output_) return sent;
+    // The wish first, then another look: see Ring.
     state.producer_waits.store(1, std::memory_order_seq_cst);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
     sent = out_.push(pieces);
+    if (sent == 0) return sent;
   }
-  if (sent == 0) return sent;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (state.consumer_sleeps.load(std::memory_order_relaxed) != 0 && state.consumer_sleeps.exchange(0) != 0) ring_bell();
+  if (state.consumer_sleeps.load(std::memory_order_seq_cst) != 0 && state.consumer_sleeps.exchange(0) != 0) ring_bell();
   return sent;
 }
 
@@ -150,15 +205,12 @@ Result<std::size_t> SharedMemoryChannel::try_receive(std::span<const iovec> piec
   const std::size_t received = in_.pop(pieces);
   if (received > 0) {
     RingState& state = in_.state();
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (state.producer_waits.load(std::memory_order_relaxed) != 0 && state.producer_waits.exchange(0) != 0) ring_bell();
+    if (state.producer_waits.load(std::memory_order_seq_cst) != 0 && state.producer_waits.exchange(0) != 0) ring_bell();
     return received;
   }
-  if (peer_gone_) {
-    // What it wrote before it ended comes first.
-    if (!in_.empty()) return in_.pop(pieces);
-    return Error{ErrorKind::kConnection, "the process has ended"};
-  }
+  // The news of the end came before the look at the ring, so nothing can be left there.
+  if (peer_gone_) return Error{ErrorKind::kConnection, "the process has ended"};
+  if (input_ended_) return Error{ErrorKind::kConnection, "end of stream"};
   if (++empty_reads_ % kEmptyReadsPerLook == 0) drain_bell();
   return std::size_t{0};
 }
@@ -167,13 +219,17 @@ std::uint32_t SharedMemoryChannel::epoll_events() const { return EPOLLIN; }
 
 bool SharedMemoryChannel::set_want_output(bool want) {
   want_output_ = want;
+  out_.state().producer_waits.store(want ? 1 : 0, std::memory_order_seq_cst);
   return false;
 }
 
 bool SharedMemoryChannel::prepare_to_sleep() {
   in_.state().consumer_sleeps.store(1, std::memory_order_seq_cst);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  return in_.empty() && !peer_gone_;
+  if (want_output_) {
+    out_.state().producer_waits.store(1, std::memory_order_seq_cst);
+    if (out_.has_room()) return false;
+  }
+  return in_.empty() && !input_ended_;
 }
 
 void SharedMemoryChannel::end_sleep() {

@@ -23,7 +23,12 @@ struct RingState {
   std::atomic<std::uint32_t> producer_waits;               ///< ring the bell after taking bytes
 };
 
-/// A mapped ring. Single producer, single consumer.
+/// A mapped ring. Single producer, single consumer: push() and has_room() belong to the one, pop() and empty() to the other.
+/// Each keeps its own index, so that what a peer writes into the shared state can only cost it its own data.
+///
+/// Sleep protocol: one side raises its flag and then looks at the other's index; the other side moves its index and then looks
+/// at the flag. All four accesses are sequentially consistent, so at least one of them sees the other: no wake-up is lost, and
+/// none is sent to a side that is awake.
 class Ring {
  public:
   Ring() = default;
@@ -44,11 +49,18 @@ class Ring {
   /// Copies out what is there; returns the bytes given.
   std::size_t pop(std::span<const iovec> pieces);
   [[nodiscard]] bool empty() const;
+  [[nodiscard]] bool has_room() const;
 
  private:
   [[nodiscard]] static Result<Ring> map(int descriptor);
+  void copy_in(std::uint64_t at, const std::byte* from, std::size_t size);
+  void copy_out(std::uint64_t at, std::byte* to, std::size_t size) const;
   RingState* state_ = nullptr;  // a view of the mapping, which this object unmaps
   std::byte* bytes_ = nullptr;
+  // On lines of their own, since producer and consumer may be threads of one process that share this object.
+  alignas(64) std::uint64_t tail_ = 0;  // the producer's
+  std::uint64_t head_seen_ = 0;         // the producer's: read anew only when it leaves too little room
+  alignas(64) std::uint64_t head_ = 0;  // the consumer's
 };
 
 class SharedMemoryChannel final : public Channel {
@@ -69,11 +81,13 @@ class SharedMemoryChannel final : public Channel {
  private:
   void ring_bell();
   void drain_bell();
+  void peer_has_gone();
   Ring in_;
   Ring out_;
   Descriptor socket_;
   std::string peer_name_;
   bool want_output_ = false;
+  bool input_ended_ = false;  // what lies in the ring is still to be read
   bool peer_gone_ = false;
   std::uint32_t empty_reads_ = 0;
 };

@@ -11,7 +11,7 @@ MemoryChannel::MemoryChannel(MemoryChannelOptions options, int end)
     : options_(options), random_(options.seed + static_cast<unsigned>(end)), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 MemoryChannel::~MemoryChannel() {
-  if (out_ != nullptr) out_->ended = true;
+  if (out_ != nullptr) out_->ended = in_->ended = true;
 }
 
 std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> MemoryChannel::make_pair(const MemoryChannelOptions& options) {
