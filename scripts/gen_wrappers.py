@@ -146,18 +146,18 @@ def wrapper(function, nonblocking):
 
 
 def vendor_header(functions, nonblocking):
-    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", "#include <mpi.h>", '#include "shim/job.hpp"',
-           "namespace impishim::shim::vendor::pointers {"]
+    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", "#include <mpi.h>", "#include <atomic>", '#include "shim/job.hpp"',
+           "namespace impishim::shim::vendor::pointers {", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
     for function in functions:
-        out.append(f"extern decltype(&::P{function.name}) {function.short};")
+        out.append(f"extern std::atomic<decltype(&::P{function.name})> {function.short};")
     out.append("}\nnamespace impishim::shim::vendor::raw {")
     for function in functions:
         out.append(f"inline {function.result} {function.short}({function.declared()}) "
-                   f"{{ return pointers::{function.short}({function.passed()}); }}")
+                   f"{{ return pointers::{function.short}.load(pointers::kOrder)({function.passed()}); }}")
     out.append("}\nnamespace impishim::shim::vendor {")
     for function in functions:
         out.append(f"inline {function.result} {function.short}({function.declared()}) "
-                   f"{{ const InsideVendor inside; return pointers::{function.short}({function.passed()}); }}")
+                   f"{{ const InsideVendor inside; return raw::{function.short}({function.passed()}); }}")
     out.append("}\nnamespace impishim::shim {\nint poll_native(Job& job, MPI_Request request);\n}")
     out.append("namespace impishim::shim::native {")
     for function in functions:
@@ -191,12 +191,12 @@ def pointers_source(functions):
            "namespace impishim::shim::vendor {", "namespace {"]
     for function in functions:
         out.append(f"{function.result} first_{function.short}({function.declared()}{', ...' if function.variadic else ''}) {{\n"
-                   f"  pointers::{function.short} = reinterpret_cast<decltype(pointers::{function.short})>"
-                   f'(resolve("P{function.name}"));\n'
-                   f"  return pointers::{function.short}({function.passed()});\n}}")
+                   f'  pointers::{function.short}.store(reinterpret_cast<decltype(&::P{function.name})>(resolve("P{function.name}")), '
+                   f"pointers::kOrder);\n"
+                   f"  return raw::{function.short}({function.passed()});\n}}")
     out.append("}\nnamespace pointers {")
     for function in functions:
-        out.append(f"decltype(&::P{function.name}) {function.short} = first_{function.short};")
+        out.append(f"constinit std::atomic<decltype(&::P{function.name})> {function.short}{{first_{function.short}}};")
     return "\n".join(out + ["}", "}"]) + "\n"
 
 
@@ -236,7 +236,7 @@ def main():
             '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/vendor.hpp"',
             "using namespace impishim::shim;  // NOLINT"]
     for part in range(FILES):
-        undefined = [f"#undef {function.name}" for function in ordered[part::FILES]]
+        undefined = [f"#undef {prefix}{function.name}" for function in ordered[part::FILES] for prefix in ("", "P")]
         body = [wrapper(function, nonblocking) for function in ordered[part::FILES]]
         (output / f"wrappers_{part}.cpp").write_text("\n".join(head + undefined + body) + "\n")
     listing = [f"{function.name}\t{function.fate}\t{function.reason}" for function in ordered]

@@ -3,8 +3,9 @@
 
 namespace impishim::shim {
 
-/// The address of the vendor's function `name` ("PMPI_Send"): the next definition after this library's in link order, or in the
-/// vendor's library itself where a dlopen'ed program part hides it. Ends the process with a clear message if there is none.
+/// The address of the vendor's function `name` ("PMPI_Send"; "MPI_Send" serves where the library has no other): the next
+/// definition after this library's in link order, or in the vendor's library itself where a dlopen'ed program part hides it.
+/// Ends the process with a clear message if there is none. Any thread.
 void* resolve(const char* name);
 
 }  // namespace impishim::shim
