@@ -4,8 +4,6 @@
 #include <map>
 #include <set>
 
-#include "shim/vendor.hpp"
-
 namespace impishim::shim {
 
 std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire::WorldRank here, MPI_Comm handle,
