@@ -41,15 +41,18 @@ Task hypercube(const Team& team) {
   co_await team.leaders.all_posted();
 }
 
+Task among_masters(const Team& team) {
+  const Form form = choose(Collective::kBarrier, team.shape.client_count(), 0, team.limits);
+  return form == Form::kTree ? hypercube(team) : linear(team);
+}
+
 }  // namespace
 
 Task barrier(const Team& team) {
   const Shape& shape = team.shape;
   co_await team.local.barrier();
-  if (shape.speaker(shape.my_client(), shape.masters[0]) == shape.rank) {
-    const bool tree = choose(Collective::kBarrier, shape.client_count(), 0, team.limits) == Form::kTree;
-    co_await (tree ? hypercube(team) : linear(team));
-  }
+  const bool is_master = shape.masters[static_cast<std::size_t>(shape.my_client())] == shape.rank;
+  if (is_master) co_await among_masters(team);
   co_await team.local.barrier();
 }
 

@@ -38,6 +38,11 @@ Task binomial(const Team& team, Data sum, const Reduction& operation, std::int32
   if (me != 0) co_await team.leaders.send(speaker_of(binomial_parent(me)), kReduceTag, ConstData(sum).buffer());
 }
 
+Task among_masters(const Team& team, Data sum, const Reduction& operation, std::int32_t root) {
+  const Form form = choose(Collective::kReduce, team.shape.client_count(), ConstData(sum).external_bytes(), team.limits);
+  return form == Form::kTree ? binomial(team, sum, operation, root) : linear(team, sum, operation, root);
+}
+
 /// Any order of combining will do: local results first.
 Task reduce_commutative(const Team& team, ConstData contribution, Data result, const Reduction& operation, std::int32_t root) {
   const Shape& shape = team.shape;
@@ -45,10 +50,7 @@ Task reduce_commutative(const Team& team, ConstData contribution, Data result, c
   const TypedRoom room(*contribution.type, shape.rank == speaker && shape.rank != root ? contribution.count : 0);
   const Data sum = shape.rank == root ? result : Data{room.data().base, contribution.count, contribution.type};
   co_await team.local.reduce(contribution, sum, operation, shape.local_rank(speaker));
-  if (shape.rank != speaker) co_return;
-  const bool tree =
-      choose(Collective::kReduce, shape.client_count(), contribution.external_bytes(), team.limits) == Form::kTree;
-  co_await (tree ? binomial(team, sum, operation, root) : linear(team, sum, operation, root));
+  if (shape.rank == speaker) co_await among_masters(team, sum, operation, root);
 }
 
 /// Every process's data goes to the root, which combines from the highest rank down: r = x(i) op r.

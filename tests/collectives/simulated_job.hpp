@@ -1,0 +1,66 @@
+/// A joined job in memory: any number of clients with any members, collective tasks stepped in turn, every message recorded.
+///
+/// A step that moves nobody is a deadlock and fails the test. Messages travel packed, in external32 between some pairs of
+/// clients and in the wide form between others, so that a master that passes on another system's bytes unread is found out.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collectives/collectives.hpp"
+
+namespace impishim::collectives::test {
+
+/// One message between clients.
+struct Message {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  std::int32_t tag = 0;
+  std::uint64_t elements = 0;
+  bool operator==(const Message&) const = default;
+};
+
+/// When a send is over: at once, or when its receive has come.
+enum class SendEnds { kAtOnce, kAtMatch };
+
+class SimulatedJob {
+ public:
+  /// `client_of[rank]` is the client of each rank: clients' numbers are any, in any order.
+  SimulatedJob(std::vector<std::int32_t> client_of, SendEnds send_ends);
+  ~SimulatedJob();
+  SimulatedJob(const SimulatedJob&) = delete;
+  SimulatedJob& operator=(const SimulatedJob&) = delete;
+
+  /// Runs one task on every rank to its end. Returns false, with the reason in failure(), on a deadlock, an error, or messages
+  /// left over.
+  [[nodiscard]] bool run(const std::function<Task(std::int32_t rank, const Team& team)>& make_task);
+
+  [[nodiscard]] std::int32_t size() const;
+  [[nodiscard]] const Shape& shape(std::int32_t rank) const;
+  /// All messages of the last run, in the order of posting.
+  [[nodiscard]] const std::vector<Message>& messages() const;
+  [[nodiscard]] const std::string& failure() const;
+  Limits limits;
+
+  class State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// Client numbers for `clients` clients of one to three members each, in blocks of ranks; or dealt out in turn.
+[[nodiscard]] std::vector<std::int32_t> blocks_of_ranks(std::int32_t clients);
+[[nodiscard]] std::vector<std::int32_t> dealt_ranks(std::int32_t clients);
+
+/// Jobs of 1 to 17 clients, blocked and dealt, with both kinds of sends.
+void for_each_job(const std::function<void(SimulatedJob& job)>& check);
+
+/// The type of `count` consecutive elements, and one with a gap after each element and its origin not at its first byte.
+[[nodiscard]] ElementType plain_type(wire::BasicType type);
+[[nodiscard]] ElementType gapped_type(wire::BasicType type);
+
+}  // namespace impishim::collectives::test
