@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <array>
+#include <thread>
+
+#include "tests/channel/support.hpp"
+#include "wire/channel/poller.hpp"
+
+namespace impishim::wire {
+namespace {
+
+using test::kLongMs;
+
+class PollerTest : public testing::Test {
+ protected:
+  void ring() {
+    const std::uint64_t one = 1;
+    ASSERT_EQ(write(event.get(), &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
+  }
+  Descriptor event{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  Poller poller;
+  std::array<epoll_event, 4> events{};
+};
+
+TEST_F(PollerTest, GivesNothingWhenTimeIsOver) {
+  ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 7).ok());
+  auto count = poller.wait(0, events);
+  ASSERT_TRUE(count.ok());
+  EXPECT_EQ(*count, 0U);
+}
+
+TEST_F(PollerTest, TellsWhoIsReadyByItsToken) {
+  ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 0x123456789abcdef0U).ok());
+  ring();
+  auto count = poller.wait(kLongMs, events);
+  ASSERT_TRUE(count.ok());
+  ASSERT_EQ(*count, 1U);
+  EXPECT_EQ(events[0].data.u64, 0x123456789abcdef0U);
+  EXPECT_NE(events[0].events & EPOLLIN, 0U);
+  // Level-triggered: still there.
+  EXPECT_EQ(*poller.wait(kLongMs, events), 1U);
+}
+
+TEST_F(PollerTest, ChangesWhatIsAwaited) {
+  ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 1).ok());
+  ASSERT_TRUE(poller.modify(event.get(), static_cast<std::uint32_t>(EPOLLIN) | static_cast<std::uint32_t>(EPOLLOUT), 2).ok());
+  ASSERT_EQ(*poller.wait(kLongMs, events), 1U);
+  EXPECT_EQ(events[0].data.u64, 2U);
+  EXPECT_EQ(events[0].events, static_cast<std::uint32_t>(EPOLLOUT));
+}
+
+TEST_F(PollerTest, ForgetsWhatIsRemoved) {
+  ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 1).ok());
+  ring();
+  ASSERT_TRUE(poller.remove(event.get()).ok());
+  EXPECT_EQ(*poller.wait(0, events), 0U);
+}
+
+TEST_F(PollerTest, ReportsMisuse) {
+  EXPECT_FALSE(poller.add(-1, EPOLLIN, 1).ok());
+  EXPECT_FALSE(poller.modify(event.get(), EPOLLIN, 1).ok());
+  EXPECT_FALSE(poller.remove(event.get()).ok());
+  ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 1).ok());
+  auto twice = poller.add(event.get(), EPOLLIN, 1);
+  ASSERT_FALSE(twice.ok());
+  EXPECT_EQ(twice.error().kind, ErrorKind::kSystem);
+}
+
+TEST_F(PollerTest, AWakeEndsTheNextWaitAndOnlyThat) {
+  ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 1).ok());
+  poller.wake();
+  poller.wake();
+  EXPECT_EQ(*poller.wait(-1, events), 0U);
+  ring();
+  EXPECT_EQ(*poller.wait(-1, events), 1U) << "the wake-ups are used up, the event is there";
+}
+
+TEST_F(PollerTest, AWakeDoesNotHideEvents) {
+  ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 1).ok());
+  ring();
+  poller.wake();
+  ASSERT_EQ(*poller.wait(kLongMs, events), 1U);
+  EXPECT_EQ(events[0].data.u64, 1U);
+}
+
+TEST_F(PollerTest, AWakeEndsAWaitInAnotherThread) {
+  std::thread waker([&] { poller.wake(); });
+  auto count = poller.wait(-1, events);
+  waker.join();
+  ASSERT_TRUE(count.ok());
+  EXPECT_EQ(*count, 0U);
+}
+
+}  // namespace
+}  // namespace impishim::wire
