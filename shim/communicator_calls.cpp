@@ -48,7 +48,8 @@ int duplicate(Job& job, MPI_Comm comm, MPI_Comm* newcomm, const char* function, 
 int free_communicator(Job& job, MPI_Comm* comm, const char* function, int (*vendor_free)(MPI_Comm*)) {
   Communicator* freed = comm == nullptr ? nullptr : spanning(&job, *comm);
   // The vendor has its own word on freeing MPI_COMM_WORLD.
-  if (freed == nullptr || *comm == job.joined_world) return vendor_free(comm);
+  if (freed == nullptr || *comm == MPI_COMM_WORLD) return vendor_free(comm);
+  if (*comm == job.joined_world) return raise(*comm, MPI_ERR_COMM, function, "the joined world belongs to impishim");
   const int code = calls::Barrier(job, *comm);
   if (code != MPI_SUCCESS) return raise_code(*comm, code, function);
   if (freed->pending.load() == 0) {

@@ -1,6 +1,7 @@
 // MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Abort.
 #include <fmt/format.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <memory>
@@ -21,12 +22,16 @@ namespace {
 /// A child of fork() has no progress thread and no right to the sockets: it is no process of the job.
 void forget_job_in_child() { the_job.store(nullptr, std::memory_order_release); }
 
+/// Ends this system. As a rule every rank has the same error, and rank 0 says it and ends them all; the others speak up if they
+/// are still there after a while: the environment may differ between ranks, so nothing here may wait for all of them.
 [[noreturn]] void give_up(const Error& error) {
   int rank = 0;
   vendor::Comm_rank(MPI_COMM_WORLD, &rank);
-  // Everybody has the same error; the lowest rank says it.
-  if (rank == 0) log_line(LogLevel::kError, error.text);
-  vendor::Barrier(MPI_COMM_WORLD);
+  if (rank != 0) {
+    const timespec bound{2, 0};
+    nanosleep(&bound, nullptr);
+  }
+  log_line(LogLevel::kError, error.text);
   vendor::Abort(MPI_COMM_WORLD, 1);
   _exit(1);
 }

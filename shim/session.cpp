@@ -25,6 +25,8 @@ namespace {
 
 /// Bound on connecting to the server and to the other hosts.
 constexpr int kConnectTimeoutMs = 60000;
+/// What every MPI library guarantees (MPI-3.1 8.1.2).
+constexpr int kLeastTagUb = 32767;
 
 /// Meets the other processes of `comm` without burning their processors: the vendor's barrier would spin while others wait for
 /// the network.
@@ -162,6 +164,14 @@ class Joining {
     return {};
   }
 
+  /// Messages inside this system carry the user's tags through the vendor.
+  [[nodiscard]] int native_tag_ub() const {
+    int* tag_ub = nullptr;
+    int found = 0;
+    vendor::Comm_get_attr(job_->private_comm, MPI_TAG_UB, static_cast<void*>(&tag_ub), &found);
+    return found != 0 ? *tag_ub : kLeastTagUb;
+  }
+
   Result<wire::JobMap> negotiate(const std::vector<std::vector<std::byte>>& cards) {
     auto methods = wire::AuthenticationMethods::from_environment();
     if (!methods) return methods.error();
@@ -169,6 +179,7 @@ class Joining {
     auto values = wire::ClientValues::from_environment();
     if (!values) return values.error();
     options.values = *values;
+    options.values.tag_ub = native_tag_ub();
     options.server = request_.server;
     options.client = request_.client;
     options.representation = wire::representation_fingerprint();
