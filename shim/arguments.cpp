@@ -1,0 +1,46 @@
+#include "shim/arguments.hpp"
+
+#include <fmt/format.h>
+
+#include "shim/errors.hpp"
+
+namespace impishim::shim {
+namespace {
+
+int check_count_and_type(const Communicator& communicator, const char* function, int count, MPI_Datatype datatype) {
+  if (count < 0) return raise(communicator.handle, MPI_ERR_COUNT, function, fmt::format("count {} is negative", count));
+  if (datatype == MPI_DATATYPE_NULL)
+    return raise(communicator.handle, MPI_ERR_TYPE, function, "the datatype is MPI_DATATYPE_NULL");
+  return MPI_SUCCESS;
+}
+
+int check_tag(const Job& job, const Communicator& communicator, const char* function, int tag) {
+  const int upper = job.map.values().tag_ub;
+  if (tag >= 0 && tag <= upper) return MPI_SUCCESS;
+  return raise(communicator.handle, MPI_ERR_TAG, function,
+               fmt::format("tag {} is not within 0 ... {} (MPI_TAG_UB)", tag, upper));
+}
+
+int check_rank(const Communicator& communicator, const char* function, int rank) {
+  if (communicator.valid_rank(rank) || rank == MPI_PROC_NULL) return MPI_SUCCESS;
+  return raise(communicator.handle, MPI_ERR_RANK, function,
+               fmt::format("rank {} is not within 0 ... {}", rank, communicator.size() - 1));
+}
+
+}  // namespace
+
+int check_send(const Job& job, const Communicator& communicator, const char* function, int count, MPI_Datatype datatype,
+               int dest, int tag) {
+  int code = check_count_and_type(communicator, function, count, datatype);
+  if (code == MPI_SUCCESS) code = check_tag(job, communicator, function, tag);
+  return code == MPI_SUCCESS ? check_rank(communicator, function, dest) : code;
+}
+
+int check_receive(const Job& job, const Communicator& communicator, const char* function, int count, MPI_Datatype datatype,
+                  int source, int tag) {
+  int code = check_count_and_type(communicator, function, count, datatype);
+  if (code == MPI_SUCCESS && tag != MPI_ANY_TAG) code = check_tag(job, communicator, function, tag);
+  return code == MPI_SUCCESS && source != MPI_ANY_SOURCE ? check_rank(communicator, function, source) : code;
+}
+
+}  // namespace impishim::shim

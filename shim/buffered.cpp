@@ -1,0 +1,92 @@
+#include "shim/buffered.hpp"
+
+#include <fmt/format.h>
+
+#include "shim/errors.hpp"
+#include "shim/handled.hpp"
+#include "shim/vendor.hpp"
+#include "shim/wait.hpp"
+#include "wire/data/conversion.hpp"
+
+namespace impishim::shim {
+
+BufferedSpace& BufferedSpace::instance() {
+  static BufferedSpace space;
+  return space;
+}
+
+bool BufferedSpace::take(std::int64_t bytes) {
+  if (used_.fetch_add(bytes) + bytes <= room_.load()) return true;
+  used_.fetch_sub(bytes);
+  return false;
+}
+
+namespace {
+
+/// The typed data as a gap-free copy with the same type signature: native packed form, described block by block.
+std::shared_ptr<const wire::TypeLayout> packed_layout(const wire::TypeLayout& layout) {
+  std::vector<wire::Block> blocks;
+  std::ptrdiff_t offset = 0;
+  for (const wire::Block& block : layout.blocks()) {
+    const std::uint64_t count = block.count * block.repeat;
+    blocks.push_back({offset, block.type, count, 1, 0});
+    offset += static_cast<std::ptrdiff_t>(count * wire::element_size(block.type, wire::Format::kNative));
+  }
+  return std::make_shared<const wire::TypeLayout>(std::move(blocks), offset);
+}
+
+}  // namespace
+
+int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buffer) {
+  const std::uint64_t size = buffer.packed_size(wire::Format::kNative);
+  const auto cost = static_cast<std::int64_t>(size) + MPI_BSEND_OVERHEAD;
+  if (!BufferedSpace::instance().take(cost)) {
+    return error_code(MPI_ERR_BUFFER, request.function,
+                      fmt::format("{} bytes do not fit in the attached buffer: {} bytes of it are in use", cost,
+                                  BufferedSpace::instance().used()));
+  }
+  auto copy = std::make_shared<std::vector<std::byte>>(size);
+  wire::PackCursor cursor(buffer, wire::Format::kNative);
+  auto packed = cursor.pack(*copy);
+  if (!packed) return error_code(MPI_ERR_INTERN, request.function, packed.error().text);
+  // The message goes on by itself: its own request is an orphan from the start, and the user's is done.
+  Request& carrier = RequestPool::instance().acquire(request.communicator, request.function);
+  carrier.kind = Request::Kind::kSend;
+  carrier.carrier = Carrier::kEngine;
+  carrier.active = true;
+  carrier.done.store(false);
+  carrier.buffered = std::move(copy);
+  carrier.buffered_cost = cost;
+  carrier.send.destination = request.communicator->members[static_cast<std::size_t>(request.peer)];
+  carrier.send.context = request.communicator->context;
+  carrier.send.source_rank = request.communicator->rank;
+  carrier.send.tag = request.tag;
+  carrier.send.mode = wire::SendMode::kStandard;
+  auto layout = packed_layout(*buffer.layout);
+  carrier.send.buffer = {carrier.buffered->data(), buffer.count, layout.get(), layout};
+  job.engine->start(carrier.send);
+  RequestPool::instance().orphan(carrier);
+  request.done.store(true, std::memory_order_release);
+  return MPI_SUCCESS;
+}
+
+namespace calls {
+
+int Buffer_attach(Job& /*job*/, void* buffer, int size) {
+  const int code = vendor::Buffer_attach(buffer, size);
+  if (code == MPI_SUCCESS) BufferedSpace::instance().attached(size);
+  return code;
+}
+
+int Buffer_detach(Job& job, void* buffer_addr, int* size) {
+  // MPI-3.1 3.6: returns when all messages in the buffer have been transmitted.
+  drive_until(job, false, [&] {
+    RequestPool::instance().reap_orphans(job);
+    return BufferedSpace::instance().used() == 0;
+  });
+  BufferedSpace::instance().attached(0);
+  return vendor::Buffer_detach(buffer_addr, size);
+}
+
+}  // namespace calls
+}  // namespace impishim::shim

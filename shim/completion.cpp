@@ -1,0 +1,376 @@
+// MPI_Wait, MPI_Test and their kin on arrays that mix native, own, inactive and null requests (MPI-3.1 3.7).
+#include "shim/completion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "shim/errors.hpp"
+#include "shim/handled.hpp"
+#include "shim/request.hpp"
+#include "shim/status.hpp"
+#include "shim/vendor.hpp"
+#include "shim/wait.hpp"
+
+namespace impishim::shim {
+namespace {
+
+bool any_own(int count, const MPI_Request* requests) {
+  return std::any_of(requests, requests + count, [](MPI_Request request) { return is_own_request(request); });
+}
+
+/// The status at `i` of a user's array, which may be ignored.
+MPI_Status* status_at(MPI_Status* statuses, int i) {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+/// Neither null nor inactive: something to wait for.
+bool is_active(Job& /*job*/, MPI_Request request) {
+  if (request == MPI_REQUEST_NULL) return false;
+  if (is_own_request(request)) return RequestPool::instance().at(request).active;
+  // The vendor says of an inactive persistent request that it is complete, with the empty status.
+  return true;
+}
+
+/// An inactive native persistent request completes at once with an empty status: it must not count as a completion.
+bool native_inactive(MPI_Request request, const MPI_Status& status) {
+  return request != MPI_REQUEST_NULL && status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG;
+}
+
+}  // namespace
+
+TestResult test_handle(Job& job, MPI_Request* handle, MPI_Status* status) {
+  if (*handle == MPI_REQUEST_NULL) {
+    set_empty_status(status, MPI_ANY_SOURCE);
+    return {true, MPI_SUCCESS};
+  }
+  if (!is_own_request(*handle)) {
+    int flag = 0;
+    const int code = vendor::Test(handle, &flag, status);
+    return {flag != 0 || code != MPI_SUCCESS, code};
+  }
+  Request& request = RequestPool::instance().at(*handle);
+  if (request.active && !test_request(job, request)) return {false, MPI_SUCCESS};
+  return {true, finish_request(job, handle, status)};
+}
+
+namespace {
+
+/// The communicator whose handler an error of this request goes to; it must be asked before the request ends.
+MPI_Comm comm_of(MPI_Request request) {
+  return is_own_request(request) ? RequestPool::instance().at(request).comm : MPI_COMM_WORLD;
+}
+
+/// True if waiting for these requests can end inside the vendor's MPI.
+bool vendor_may_complete(int count, const MPI_Request* requests) {
+  return std::any_of(requests, requests + count, [](MPI_Request request) {
+    if (request == MPI_REQUEST_NULL) return false;
+    if (!is_own_request(request)) return true;
+    const Carrier carrier = RequestPool::instance().at(request).carrier;
+    return carrier != Carrier::kEngine && carrier != Carrier::kNothing;
+  });
+}
+
+/// Completes what is complete of an array, in place; keeps the statuses and codes until all are.
+class AllOf {
+ public:
+  AllOf(Job& job, int count, MPI_Request* requests)
+      : job_(job),
+        count_(static_cast<std::size_t>(count)),
+        requests_(requests),
+        done_(count_),
+        codes_(count_, MPI_SUCCESS),
+        statuses_(count_) {
+    if (count > 0) comm_ = MPI_COMM_WORLD;
+  }
+
+  /// Tests everything that is left. True: nothing is.
+  bool step() {
+    bool all = true;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (done_[i]) continue;
+      const MPI_Comm comm = comm_of(requests_[i]);
+      const TestResult result = test_handle(job_, &requests_[i], &statuses_[i]);
+      done_[i] = result.done;
+      all = all && result.done;
+      if (!result.done || result.code == MPI_SUCCESS) continue;
+      codes_[i] = result.code;
+      comm_ = comm;
+      failed_ = true;
+    }
+    return all;
+  }
+
+  /// Copies the statuses out and raises MPI_ERR_IN_STATUS if any failed. MPI-3.1 3.7.5.
+  int finish(MPI_Status* statuses, const char* function) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      MPI_Status* status = status_at(statuses, static_cast<int>(i));
+      if (status == MPI_STATUS_IGNORE) continue;
+      if (done_[i]) copy_status(status, statuses_[i]);
+      if (failed_) status->MPI_ERROR = done_[i] ? codes_[i] : MPI_ERR_PENDING;
+    }
+    if (!failed_) return MPI_SUCCESS;
+    // With one handler for all errors of the call: that of the communicator that the last one belongs to.
+    const auto first = std::find_if(codes_.begin(), codes_.end(), [](int code) { return code != MPI_SUCCESS; });
+    const auto text = own_error_text(*first);
+    return raise_code(comm_, MPI_ERR_IN_STATUS, text ? *text : function);
+  }
+
+ private:
+  Job& job_;
+  std::size_t count_;
+  MPI_Request* requests_;
+  std::vector<bool> done_;
+  std::vector<int> codes_;
+  std::vector<MPI_Status> statuses_;
+  MPI_Comm comm_ = MPI_COMM_WORLD;
+  bool failed_ = false;
+};
+
+/// True if all can complete now: MPI_Testall changes nothing otherwise. Native requests are looked at without being completed.
+bool all_ready(Job& job, int count, MPI_Request* requests) {
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    if (is_own_request(requests[i])) {
+      Request& request = RequestPool::instance().at(requests[i]);
+      if (request.active && !test_request(job, request)) return false;
+      continue;
+    }
+    int flag = 0;
+    if (vendor::Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0) return false;
+  }
+  return true;
+}
+
+/// Outcome of a look for any completed request.
+struct AnyResult {
+  int index = MPI_UNDEFINED;
+  bool some_active = false;
+  int code = MPI_SUCCESS;
+  MPI_Comm comm = MPI_COMM_WORLD;
+};
+
+/// Completes one request, beginning the search at a different place each time, so that none is starved.
+AnyResult test_any(Job& job, int count, MPI_Request* requests, MPI_Status* status) {
+  static thread_local unsigned turn = 0;
+  ++turn;
+  AnyResult result;
+  for (int step = 0; step < count; ++step) {
+    const int i = static_cast<int>((turn + static_cast<unsigned>(step)) % static_cast<unsigned>(count));
+    if (!is_active(job, requests[i])) continue;
+    const bool native = !is_own_request(requests[i]);
+    MPI_Status found{};
+    const MPI_Comm comm = comm_of(requests[i]);
+    const TestResult test = test_handle(job, &requests[i], &found);
+    if (test.done && native && test.code == MPI_SUCCESS && native_inactive(requests[i], found)) continue;
+    result.some_active = true;
+    if (!test.done) continue;
+    result.index = i;
+    result.code = test.code;
+    result.comm = comm;
+    copy_status(status, found);
+    return result;
+  }
+  return result;
+}
+
+/// All that are complete now. Returns the number of active ones; `outcount` and the arrays as MPI_Testsome has them.
+int test_some(Job& job, int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses, int* first_error,
+              MPI_Comm* comm) {
+  int active = 0;
+  *outcount = 0;
+  for (int i = 0; i < count; ++i) {
+    if (!is_active(job, requests[i])) continue;
+    const bool native = !is_own_request(requests[i]);
+    MPI_Status found{};
+    const MPI_Comm its_comm = comm_of(requests[i]);
+    const TestResult test = test_handle(job, &requests[i], &found);
+    if (test.done && native && test.code == MPI_SUCCESS && native_inactive(requests[i], found)) continue;
+    ++active;
+    if (!test.done) continue;
+    indices[*outcount] = i;
+    if (MPI_Status* status = status_at(statuses, *outcount); status != MPI_STATUS_IGNORE) {
+      copy_status(status, found);
+      status->MPI_ERROR = test.code;
+    }
+    if (test.code != MPI_SUCCESS && *first_error == MPI_SUCCESS) {
+      *first_error = test.code;
+      *comm = its_comm;
+    }
+    ++*outcount;
+  }
+  return active;
+}
+
+int finish_some(int first_error, MPI_Comm comm, const char* function) {
+  if (first_error == MPI_SUCCESS) return MPI_SUCCESS;
+  const auto text = own_error_text(first_error);
+  return raise_code(comm, MPI_ERR_IN_STATUS, text ? *text : function);
+}
+
+}  // namespace
+
+namespace calls {
+
+int Wait(Job& job, MPI_Request* handle, MPI_Status* status) {
+  if (!is_own_request(*handle) && job.may_block_in_vendor()) return vendor::Wait(handle, status);
+  const MPI_Comm comm = comm_of(*handle);
+  TestResult result;
+  drive_until(job, vendor_may_complete(1, handle), [&] {
+    result = test_handle(job, handle, status);
+    return result.done;
+  });
+  return raise_if_own(comm, result.code);
+}
+
+int Test(Job& job, MPI_Request* handle, int* flag, MPI_Status* status) {
+  if (!is_own_request(*handle) && job.may_block_in_vendor()) return vendor::Test(handle, flag, status);
+  const MPI_Comm comm = comm_of(*handle);
+  TestResult result = test_handle(job, handle, status);
+  if (!result.done) {
+    progress_once(job, true);
+    result = test_handle(job, handle, status);
+  }
+  *flag = result.done ? 1 : 0;
+  return result.done ? raise_if_own(comm, result.code) : MPI_SUCCESS;
+}
+
+int Waitall(Job& job, int count, MPI_Request* requests, MPI_Status* statuses) {
+  if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Waitall(count, requests, statuses);
+  AllOf all(job, count, requests);
+  drive_until(job, vendor_may_complete(count, requests), [&] { return all.step(); });
+  return all.finish(statuses, "MPI_Waitall");
+}
+
+int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Testall(count, requests, flag, statuses);
+  bool ready = all_ready(job, count, requests);
+  if (!ready) {
+    progress_once(job, true);
+    ready = all_ready(job, count, requests);
+  }
+  *flag = ready ? 1 : 0;
+  if (!ready) return MPI_SUCCESS;
+  AllOf all(job, count, requests);
+  drive_until(job, true, [&] { return all.step(); });
+  return all.finish(statuses, "MPI_Testall");
+}
+
+int Waitany(Job& job, int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Waitany(count, requests, index, status);
+  AnyResult result;
+  drive_until(job, vendor_may_complete(count, requests), [&] {
+    result = test_any(job, count, requests, status);
+    return result.index != MPI_UNDEFINED || !result.some_active;
+  });
+  *index = result.index;
+  if (result.index == MPI_UNDEFINED) set_empty_status(status, MPI_ANY_SOURCE);
+  return raise_if_own(result.comm, result.code);
+}
+
+int Testany(Job& job, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Testany(count, requests, index, flag, status);
+  AnyResult result = test_any(job, count, requests, status);
+  if (result.index == MPI_UNDEFINED && result.some_active) {
+    progress_once(job, true);
+    result = test_any(job, count, requests, status);
+  }
+  *index = result.index;
+  *flag = result.index != MPI_UNDEFINED || !result.some_active ? 1 : 0;
+  if (!result.some_active) set_empty_status(status, MPI_ANY_SOURCE);
+  return raise_if_own(result.comm, result.code);
+}
+
+int Waitsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+  if (job.may_block_in_vendor() && !any_own(incount, requests)) {
+    return vendor::Waitsome(incount, requests, outcount, indices, statuses);
+  }
+  int active = 0;
+  int first_error = MPI_SUCCESS;
+  MPI_Comm comm = MPI_COMM_WORLD;
+  drive_until(job, vendor_may_complete(incount, requests), [&] {
+    active = test_some(job, incount, requests, outcount, indices, statuses, &first_error, &comm);
+    return active == 0 || *outcount > 0;
+  });
+  if (active == 0) *outcount = MPI_UNDEFINED;
+  return finish_some(first_error, comm, "MPI_Waitsome");
+}
+
+int Testsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+  if (job.may_block_in_vendor() && !any_own(incount, requests)) {
+    return vendor::Testsome(incount, requests, outcount, indices, statuses);
+  }
+  int first_error = MPI_SUCCESS;
+  MPI_Comm comm = MPI_COMM_WORLD;
+  int active = test_some(job, incount, requests, outcount, indices, statuses, &first_error, &comm);
+  if (active > 0 && *outcount == 0) {
+    progress_once(job, true);
+    active = test_some(job, incount, requests, outcount, indices, statuses, &first_error, &comm);
+  }
+  if (active == 0) *outcount = MPI_UNDEFINED;
+  return finish_some(first_error, comm, "MPI_Testsome");
+}
+
+int Request_free(Job& job, MPI_Request* handle) {
+  if (!is_own_request(*handle)) return vendor::Request_free(handle);
+  RequestPool& pool = RequestPool::instance();
+  Request& request = pool.at(*handle);
+  *handle = MPI_REQUEST_NULL;
+  if (request.persistent && request.native != MPI_REQUEST_NULL && !request.active) vendor::Request_free(&request.native);
+  request.persistent = false;
+  if (request.active && !test_request(job, request)) {
+    pool.orphan(request);
+  } else {
+    pool.release(request);
+  }
+  return MPI_SUCCESS;
+}
+
+int Request_get_status(Job& job, MPI_Request handle, int* flag, MPI_Status* status) {
+  if (!is_own_request(handle)) return vendor::Request_get_status(handle, flag, status);
+  Request& request = RequestPool::instance().at(handle);
+  bool done = !request.active || test_request(job, request);
+  if (!done) {
+    progress_once(job, true);
+    done = test_request(job, request);
+  }
+  *flag = done ? 1 : 0;
+  return done ? raise_if_own(request.comm, read_status(job, request, status)) : MPI_SUCCESS;
+}
+
+int Cancel(Job& job, MPI_Request* handle) {
+  if (!is_own_request(*handle)) return vendor::Cancel(handle);
+  Request& request = RequestPool::instance().at(*handle);
+  if (!request.active) return raise(request.comm, MPI_ERR_REQUEST, "MPI_Cancel", "the request is not active");
+  switch (request.carrier) {
+    case Carrier::kNothing:
+      break;
+    case Carrier::kEngine:
+      if (request.kind == Request::Kind::kSend) {
+        job.engine->cancel(request.send);
+        if (!request.send.complete()) request.done.store(false);
+      } else {
+        job.engine->cancel(request.receive);
+      }
+      break;
+    case Carrier::kVendor: {
+      const std::lock_guard lock(request.mutex);
+      if (!request.done.load()) vendor::Cancel(&request.native);
+      break;
+    }
+    case Carrier::kBoth: {
+      const std::lock_guard lock(request.mutex);
+      if (request.done.load() || request.native == MPI_REQUEST_NULL) break;
+      request.user_cancelled = true;
+      if (!request.cancelling_twin) {
+        request.cancelling_twin = true;
+        vendor::Cancel(&request.native);
+      }
+      break;
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace calls
+}  // namespace impishim::shim

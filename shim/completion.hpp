@@ -1,0 +1,19 @@
+/// Completion of single requests, whoever carries them.
+#pragma once
+
+#include <mpi.h>
+
+#include "shim/job.hpp"
+
+namespace impishim::shim {
+
+struct TestResult {
+  bool done = false;
+  int code = MPI_SUCCESS;  ///< not raised yet if it was made here
+};
+
+/// MPI_Test without progress on our side: completes `*handle` if it is done, as MPI_Wait would. Null and inactive handles are
+/// done.
+[[nodiscard]] TestResult test_handle(Job& job, MPI_Request* handle, MPI_Status* status);
+
+}  // namespace impishim::shim

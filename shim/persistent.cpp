@@ -1,0 +1,102 @@
+// MPI_Send_init and its kin, MPI_Start, MPI_Startall (MPI-3.1 3.9).
+#include "shim/arguments.hpp"
+#include "shim/errors.hpp"
+#include "shim/handled.hpp"
+#include "shim/receive.hpp"
+#include "shim/request.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+namespace {
+
+using VendorInit = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+
+int send_init(Job& job, SendKind kind, const char* function, VendorInit vendor_init, const void* buf, int count,
+              MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* handle) {
+  Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr) return vendor_init(buf, count, datatype, dest, tag, comm, handle);
+  const int checked = check_send(job, *communicator, function, count, datatype, dest, tag);
+  if (checked != MPI_SUCCESS) return checked;
+  const int local = dest == MPI_PROC_NULL ? -1 : communicator->local_ranks[static_cast<std::size_t>(dest)];
+  if (local >= 0) return vendor_init(buf, count, datatype, local, tag, comm, handle);
+  Request& request = RequestPool::instance().acquire(communicator, function);
+  request.kind = Request::Kind::kSend;
+  request.carrier = dest == MPI_PROC_NULL ? Carrier::kNothing : Carrier::kEngine;
+  request.send_kind = kind;
+  request.persistent = true;
+  request.send_buffer = buf;
+  request.count = count;
+  request.datatype = datatype;
+  request.peer = dest;
+  request.tag = tag;
+  request.done.store(true);
+  *handle = RequestPool::instance().handle_of(request);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+namespace calls {
+
+int Send_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  return send_init(job, SendKind::kStandard, "MPI_Send_init", vendor::Send_init, buf, count, datatype, dest, tag, comm,
+                   request);
+}
+int Ssend_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+               MPI_Request* request) {
+  return send_init(job, SendKind::kSynchronous, "MPI_Ssend_init", vendor::Ssend_init, buf, count, datatype, dest, tag, comm,
+                   request);
+}
+int Rsend_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+               MPI_Request* request) {
+  return send_init(job, SendKind::kReady, "MPI_Rsend_init", vendor::Rsend_init, buf, count, datatype, dest, tag, comm, request);
+}
+int Bsend_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+               MPI_Request* request) {
+  return send_init(job, SendKind::kBuffered, "MPI_Bsend_init", vendor::Bsend_init, buf, count, datatype, dest, tag, comm,
+                   request);
+}
+
+int Recv_init(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
+  Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr) return vendor::Recv_init(buf, count, datatype, source, tag, comm, handle);
+  const int checked = check_receive(job, *communicator, "MPI_Recv_init", count, datatype, source, tag);
+  if (checked != MPI_SUCCESS) return checked;
+  Request& request = RequestPool::instance().acquire(communicator, "MPI_Recv_init");
+  request.kind = Request::Kind::kReceive;
+  request.carrier = receive_carrier(*communicator, source);
+  request.persistent = true;
+  request.receive_buffer = buf;
+  request.count = count;
+  request.datatype = datatype;
+  request.peer = source;
+  request.tag = tag;
+  request.done.store(true);
+  *handle = RequestPool::instance().handle_of(request);
+  return MPI_SUCCESS;
+}
+
+int Start(Job& job, MPI_Request* handle) {
+  if (!is_own_request(*handle)) return vendor::Start(handle);
+  Request& request = RequestPool::instance().at(*handle);
+  if (!request.persistent || request.active) {
+    return raise(request.comm, MPI_ERR_REQUEST, "MPI_Start", "the request is not an inactive persistent one");
+  }
+  const int code = request.kind == Request::Kind::kSend ? start_send(job, request) : start_receive(job, request);
+  if (code == MPI_SUCCESS) return code;
+  request.active = false;
+  request.done.store(true);
+  return raise_if_own(request.comm, code);
+}
+
+int Startall(Job& job, int count, MPI_Request* handles) {
+  for (int i = 0; i < count; ++i) {
+    const int code = Start(job, &handles[i]);
+    if (code != MPI_SUCCESS) return code;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace calls
+}  // namespace impishim::shim

@@ -1,0 +1,134 @@
+// MPI_Recv, MPI_Irecv and the combined send and receive.
+#include "shim/receive.hpp"
+#include "shim/arguments.hpp"
+#include "shim/datatype.hpp"
+#include "shim/errors.hpp"
+#include "shim/handled.hpp"
+#include "shim/request.hpp"
+#include "shim/status.hpp"
+#include "shim/vendor.hpp"
+#include "shim/wait.hpp"
+
+namespace impishim::shim {
+
+Carrier receive_carrier(const Communicator& communicator, int source) {
+  if (source == MPI_PROC_NULL) return Carrier::kNothing;
+  if (source == MPI_ANY_SOURCE) return Carrier::kBoth;
+  return communicator.local_ranks[static_cast<std::size_t>(source)] >= 0 ? Carrier::kVendor : Carrier::kEngine;
+}
+
+namespace {
+
+Request& make_receive(Communicator& communicator, const char* function, void* buf, int count, MPI_Datatype datatype, int source,
+                      int tag) {
+  Request& request = RequestPool::instance().acquire(&communicator, function);
+  request.kind = Request::Kind::kReceive;
+  request.carrier = receive_carrier(communicator, source);
+  request.receive_buffer = buf;
+  request.count = count;
+  request.datatype = datatype;
+  request.peer = source;
+  request.tag = tag;
+  return request;
+}
+
+/// A blocking receive inside this system: blocking at the vendor only if nothing of ours needs this thread (DESIGN 4b).
+int receive_local(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                  MPI_Status* status) {
+  if (job.may_block_in_vendor()) [[likely]]
+    return vendor::Recv(buf, count, datatype, source, tag, comm, status);
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = vendor::Irecv(buf, count, datatype, source, tag, comm, &request);
+  if (code != MPI_SUCCESS) return code;
+  drive_until(job, true, [&] {
+    int flag = 0;
+    code = vendor::Test(&request, &flag, status);
+    return code != MPI_SUCCESS || flag != 0;
+  });
+  return code;
+}
+
+int receive_remote(Job& job, const Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int source, int tag,
+                   MPI_Status* status) {
+  auto buffer = mutable_buffer(buf, count, datatype);
+  if (!buffer) return raise(communicator.handle, MPI_ERR_TYPE, "MPI_Recv", buffer.error().text);
+  wire::ReceiveOperation operation;
+  operation.context = communicator.context;
+  operation.source = source;
+  operation.tag = tag == MPI_ANY_TAG ? wire::kAnyTag : tag;
+  operation.buffer = std::move(*buffer);
+  job.engine->start(operation);
+  if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
+  set_remote_status(status, operation.result);
+  if (operation.result.error) return raise(communicator.handle, "MPI_Recv", *operation.result.error);
+  return MPI_SUCCESS;
+}
+
+int receive_any(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int tag,
+                MPI_Status* status) {
+  RequestPool& pool = RequestPool::instance();
+  Request& request = make_receive(communicator, "MPI_Recv", buf, count, datatype, MPI_ANY_SOURCE, tag);
+  MPI_Request handle = pool.handle_of(request);
+  int code = start_receive(job, request);
+  if (code == MPI_SUCCESS) {
+    drive_until(job, true, [&] { return test_request(job, request); });
+    code = finish_request(job, &handle, status);
+  } else {
+    pool.release(request);
+  }
+  return raise_if_own(communicator.handle, code);
+}
+
+}  // namespace
+
+int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int source, int tag,
+            MPI_Status* status) {
+  if (communicator.valid_rank(source)) [[likely]] {
+    const int local = communicator.local_ranks[static_cast<std::size_t>(source)];
+    if (local >= 0) {
+      const int code = receive_local(job, buf, count, datatype, local, tag, communicator.handle, status);
+      if (!communicator.local_ranks_are_spanning && status != MPI_STATUS_IGNORE) translate_source(communicator, *status);
+      return code;
+    }
+  }
+  const int code = check_receive(job, communicator, "MPI_Recv", count, datatype, source, tag);
+  if (code != MPI_SUCCESS) return code;
+  if (source == MPI_PROC_NULL) {
+    set_empty_status(status, MPI_PROC_NULL);
+    return MPI_SUCCESS;
+  }
+  if (source == MPI_ANY_SOURCE) return receive_any(job, communicator, buf, count, datatype, tag, status);
+  return receive_remote(job, communicator, buf, count, datatype, source, tag, status);
+}
+
+namespace calls {
+
+int Recv(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr) return receive_local(job, buf, count, datatype, source, tag, comm, status);
+  return receive(job, *communicator, buf, count, datatype, source, tag, status);
+}
+
+int Irecv(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
+  Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr) return vendor::Irecv(buf, count, datatype, source, tag, comm, handle);
+  if (communicator->local_ranks_are_spanning && communicator->valid_rank(source)) {
+    // No status of this one needs translation: the vendor's own request will do.
+    const int local = communicator->local_ranks[static_cast<std::size_t>(source)];
+    if (local >= 0) return vendor::Irecv(buf, count, datatype, local, tag, comm, handle);
+  }
+  const int checked = check_receive(job, *communicator, "MPI_Irecv", count, datatype, source, tag);
+  if (checked != MPI_SUCCESS) return checked;
+  RequestPool& pool = RequestPool::instance();
+  Request& request = make_receive(*communicator, "MPI_Irecv", buf, count, datatype, source, tag);
+  const int code = start_receive(job, request);
+  if (code != MPI_SUCCESS) {
+    pool.release(request);
+    return raise_if_own(comm, code);
+  }
+  *handle = pool.handle_of(request);
+  return MPI_SUCCESS;
+}
+
+}  // namespace calls
+}  // namespace impishim::shim

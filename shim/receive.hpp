@@ -1,0 +1,17 @@
+/// Receiving on spanning communicators, for the calls that are built on it.
+#pragma once
+
+#include <mpi.h>
+
+#include "shim/request.hpp"
+
+namespace impishim::shim {
+
+/// Who carries a receive from this spanning rank, MPI_ANY_SOURCE or MPI_PROC_NULL.
+[[nodiscard]] Carrier receive_carrier(const Communicator& communicator, int source);
+
+/// MPI_Recv on a spanning communicator, with the errors raised.
+int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int source, int tag,
+            MPI_Status* status);
+
+}  // namespace impishim::shim

@@ -1,0 +1,139 @@
+/// Requests of our own: operations that the vendor's MPI cannot carry alone.
+///
+/// A user's request handle is either the vendor's, or one of ours (own_handle.hpp) that names a Request in the pool. A Request
+/// is driven by application threads only, under its own lock; the engine's part of it may complete on the progress thread.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "shim/communicator.hpp"
+#include "shim/job.hpp"
+#include "shim/own_handle.hpp"
+#include "wire/engine/engine.hpp"
+#include "wire/engine/operation.hpp"
+
+namespace impishim::shim {
+
+/// Who carries an operation.
+enum class Carrier : std::uint8_t {
+  kNothing,  ///< MPI_PROC_NULL: complete at once
+  kVendor,   ///< a native request inside ours (persistent ones, translated ones)
+  kEngine,   ///< another system's process
+  kBoth,     ///< a receive from MPI_ANY_SOURCE: whichever comes first
+  kPair,     ///< MPI_Isendrecv: a receive and a send, each a request of its own
+};
+
+/// How a send is to be made; the letters of MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Bsend.
+enum class SendKind : std::uint8_t { kStandard, kSynchronous, kReady, kBuffered };
+
+/// An own request. Fields are set before it starts and then changed under `mutex` only; `done` may be read without.
+struct Request {
+  enum class Kind : std::uint8_t { kSend, kReceive };
+
+  // What it is.
+  Kind kind = Kind::kSend;
+  Carrier carrier = Carrier::kNothing;
+  SendKind send_kind = SendKind::kStandard;
+  bool persistent = false;
+  Communicator* communicator = nullptr;  ///< counted in its `pending`
+  MPI_Comm comm = MPI_COMM_NULL;         ///< the user's handle, for errors
+  const char* function = "";             ///< for errors: the call that made it
+
+  // Arguments of a persistent operation, kept for MPI_Start.
+  const void* send_buffer = nullptr;
+  void* receive_buffer = nullptr;
+  std::int64_t count = 0;
+  MPI_Datatype datatype = MPI_DATATYPE_NULL;
+  int peer = MPI_PROC_NULL;  ///< spanning rank, MPI_ANY_SOURCE or MPI_PROC_NULL
+  int tag = 0;
+
+  // State.
+  std::mutex mutex;
+  bool active = false;
+  std::atomic<bool> done{true};
+  bool cancelling_twin = false;  ///< the native twin was asked to withdraw for the contesting message
+  bool user_cancelled = false;
+  MPI_Request native = MPI_REQUEST_NULL;
+  MPI_Status native_status{};
+  bool native_won = false;  ///< the result is native_status
+  int error = MPI_SUCCESS;  ///< found at completion; not raised yet
+  wire::SendOperation send;
+  wire::ReceiveOperation receive;
+  std::array<MPI_Request, 2> pair{MPI_REQUEST_NULL,
+                                  MPI_REQUEST_NULL};  ///< kPair: receive, send; native_status is the receive's
+  std::shared_ptr<void> keep_alive;                   ///< memory that the operation needs
+  std::shared_ptr<std::vector<std::byte>> buffered;   ///< the packed copy of a buffered send
+  std::int64_t buffered_cost = 0;
+  std::uint32_t index = 0;  ///< in the pool
+};
+
+/// All own requests of the process. Objects stay at their place; handles are recycled after release only.
+class RequestPool {
+ public:
+  static RequestPool& instance();
+  /// A fresh request, referring to `communicator`.
+  [[nodiscard]] Request& acquire(Communicator* communicator, const char* function);
+  void release(Request& request);
+  [[nodiscard]] Request& at(MPI_Request handle) {
+    return *blocks_[own_requests().index(handle) / kBlock]->at(own_requests().index(handle) % kBlock);
+  }
+  [[nodiscard]] MPI_Request handle_of(const Request& request) const { return own_requests().make(request.index); }
+
+  /// Requests that the user has freed while they were active: they go on, and are reaped when they are done.
+  void orphan(Request& request);
+  void reap_orphans(Job& job);
+
+  /// Receives whose twin has been asked to withdraw and has not answered yet; somebody has to ask again, whoever waits for
+  /// what.
+  void remember_unsettled(Request& request);
+  /// Asks them. Returns true if any is settled now.
+  bool poll_unsettled(Job& job);
+
+ private:
+  static constexpr std::size_t kBlock = 256;
+  static constexpr std::size_t kMaxBlocks = kMaxOwnHandles / kBlock;
+  struct Block {
+    std::unique_ptr<Request[]> requests{new Request[kBlock]};
+    Request* at(std::size_t i) { return &requests[i]; }
+  };
+  RequestPool() : blocks_(kMaxBlocks) {}
+  std::mutex mutex_;
+  // Reserved once, so that lookups need no lock while other threads add blocks.
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::size_t block_count_ = 0;
+  std::vector<std::uint32_t> free_;
+  std::vector<Request*> orphans_;
+  std::vector<Request*> unsettled_;
+  std::atomic<std::size_t> unsettled_count_{0};
+  std::atomic<std::size_t> orphan_count_{0};
+};
+
+/// Posts a receive from MPI_ANY_SOURCE (or any other) that is described in `request`, and starts it. Errors are returned as MPI
+/// codes that were not raised.
+[[nodiscard]] int start_receive(Job& job, Request& request);
+[[nodiscard]] int start_send(Job& job, Request& request);
+
+/// Moves one request on (native twin, contests) and tells whether it is done. Application threads only.
+bool test_request(Job& job, Request& request);
+
+/// Settles receives that a remote message and their native twin both want. Returns true if any moved.
+bool settle_contested(Job& job);
+
+/// Fills `status` (may be ignored) from a request that is done, and returns its error code, not raised. Ends the operation: a
+/// persistent one becomes inactive, any other is released and `*handle` set to MPI_REQUEST_NULL.
+[[nodiscard]] int finish_request(Job& job, MPI_Request* handle, MPI_Status* status);
+
+/// Raises `code` through the handler of `comm` if it was made here (the vendor raises its own), and returns it.
+int raise_if_own(MPI_Comm comm, int code);
+
+/// The same without ending it (MPI_Request_get_status).
+[[nodiscard]] int read_status(Job& job, Request& request, MPI_Status* status);
+
+}  // namespace impishim::shim

@@ -1,0 +1,144 @@
+// MPI_Send and its kin, blocking and nonblocking.
+#include "shim/arguments.hpp"
+#include "shim/buffered.hpp"
+#include "shim/datatype.hpp"
+#include "shim/errors.hpp"
+#include "shim/handled.hpp"
+#include "shim/request.hpp"
+#include "shim/vendor.hpp"
+#include "shim/wait.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// One kind of send: the vendor's two functions for it, and our name for it.
+struct SendForms {
+  SendKind kind;
+  const char* function;
+  const char* nonblocking_function;
+  int (*blocking)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
+  int (*nonblocking)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+};
+
+constexpr SendForms kStandard = {SendKind::kStandard, "MPI_Send", "MPI_Isend", vendor::Send, vendor::Isend};
+constexpr SendForms kSynchronous = {SendKind::kSynchronous, "MPI_Ssend", "MPI_Issend", vendor::Ssend, vendor::Issend};
+constexpr SendForms kReady = {SendKind::kReady, "MPI_Rsend", "MPI_Irsend", vendor::Rsend, vendor::Irsend};
+constexpr SendForms kBuffered = {SendKind::kBuffered, "MPI_Bsend", "MPI_Ibsend", vendor::Bsend, vendor::Ibsend};
+
+/// A blocking send inside this system. The vendor may only block if nothing of ours needs this thread (DESIGN 4b).
+int send_local(Job& job, const SendForms& forms, const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm) {
+  if (job.may_block_in_vendor()) [[likely]]
+    return forms.blocking(buf, count, datatype, dest, tag, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = forms.nonblocking(buf, count, datatype, dest, tag, comm, &request);
+  return code == MPI_SUCCESS ? poll_native(job, request) : code;
+}
+
+int send_remote(Job& job, const Communicator& communicator, const SendForms& forms, const void* buf, int count,
+                MPI_Datatype datatype, int dest, int tag) {
+  auto buffer = const_buffer(buf, count, datatype);
+  if (!buffer) return raise(communicator.handle, MPI_ERR_TYPE, forms.function, buffer.error().text);
+  wire::SendOperation operation;
+  operation.destination = communicator.members[static_cast<std::size_t>(dest)];
+  operation.context = communicator.context;
+  operation.source_rank = communicator.rank;
+  operation.tag = tag;
+  operation.mode = forms.kind == SendKind::kSynchronous ? wire::SendMode::kSynchronous : wire::SendMode::kStandard;
+  operation.buffer = std::move(*buffer);
+  job.engine->start(operation);
+  if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
+  if (operation.result.error) return raise(communicator.handle, forms.function, *operation.result.error);
+  return MPI_SUCCESS;
+}
+
+int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
+                         MPI_Datatype datatype, int dest, int tag) {
+  auto buffer = const_buffer(buf, count, datatype);
+  if (!buffer) return raise(communicator.handle, MPI_ERR_TYPE, forms.function, buffer.error().text);
+  Request& request = RequestPool::instance().acquire(&communicator, forms.function);
+  request.peer = dest;
+  request.tag = tag;
+  const int code = start_buffered_send(job, request, *buffer);
+  RequestPool::instance().release(request);
+  return raise_if_own(communicator.handle, code);
+}
+
+int send(Job& job, const SendForms& forms, const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+         MPI_Comm comm) {
+  Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr) return send_local(job, forms, buf, count, datatype, dest, tag, comm);
+  if (communicator->valid_rank(dest)) [[likely]] {
+    const int local = communicator->local_ranks[static_cast<std::size_t>(dest)];
+    if (local >= 0) return send_local(job, forms, buf, count, datatype, local, tag, comm);
+  }
+  const int code = check_send(job, *communicator, forms.function, count, datatype, dest, tag);
+  if (code != MPI_SUCCESS || dest == MPI_PROC_NULL) return code;
+  if (forms.kind == SendKind::kBuffered)
+    return send_buffered_remote(job, *communicator, forms, buf, count, datatype, dest, tag);
+  return send_remote(job, *communicator, forms, buf, count, datatype, dest, tag);
+}
+
+int isend(Job& job, const SendForms& forms, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+          MPI_Request* handle) {
+  Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr) return forms.nonblocking(buf, count, datatype, dest, tag, comm, handle);
+  if (communicator->valid_rank(dest)) [[likely]] {
+    const int local = communicator->local_ranks[static_cast<std::size_t>(dest)];
+    if (local >= 0) return forms.nonblocking(buf, count, datatype, local, tag, comm, handle);
+  }
+  const int checked = check_send(job, *communicator, forms.nonblocking_function, count, datatype, dest, tag);
+  if (checked != MPI_SUCCESS) return checked;
+  RequestPool& pool = RequestPool::instance();
+  Request& request = pool.acquire(communicator, forms.nonblocking_function);
+  request.kind = Request::Kind::kSend;
+  request.carrier = dest == MPI_PROC_NULL ? Carrier::kNothing : Carrier::kEngine;
+  request.send_kind = forms.kind;
+  request.send_buffer = buf;
+  request.count = count;
+  request.datatype = datatype;
+  request.peer = dest;
+  request.tag = tag;
+  const int code = start_send(job, request);
+  if (code != MPI_SUCCESS) {
+    pool.release(request);
+    return raise_if_own(comm, code);
+  }
+  *handle = pool.handle_of(request);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+namespace calls {
+
+int Send(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send(job, kStandard, buf, count, datatype, dest, tag, comm);
+}
+int Ssend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send(job, kSynchronous, buf, count, datatype, dest, tag, comm);
+}
+int Rsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send(job, kReady, buf, count, datatype, dest, tag, comm);
+}
+int Bsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send(job, kBuffered, buf, count, datatype, dest, tag, comm);
+}
+int Isend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend(job, kStandard, buf, count, datatype, dest, tag, comm, request);
+}
+int Issend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+           MPI_Request* request) {
+  return isend(job, kSynchronous, buf, count, datatype, dest, tag, comm, request);
+}
+int Irsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+           MPI_Request* request) {
+  return isend(job, kReady, buf, count, datatype, dest, tag, comm, request);
+}
+int Ibsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+           MPI_Request* request) {
+  return isend(job, kBuffered, buf, count, datatype, dest, tag, comm, request);
+}
+
+}  // namespace calls
+}  // namespace impishim::shim

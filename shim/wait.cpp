@@ -1,0 +1,82 @@
+#include "shim/wait.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "shim/failure.hpp"
+#include "shim/request.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// Rounds between two looks at the vendor's progress: a round costs about as much as one look.
+constexpr std::uint32_t kRoundsPerVendorLook = 4;
+constexpr std::uint32_t kSpinRounds = 200;  ///< some 50 us where every process has a core
+constexpr std::uint32_t kCrowdedSpinRounds = 8;
+constexpr std::uint32_t kYieldRounds = 2000;  ///< some milliseconds
+constexpr int kSleepMs = 1;                   ///< the vendor's progress must not wait longer
+
+/// More processes of this host than processors: a spinning one holds up those that it waits for.
+bool crowded(const Job& job) {
+  static const bool answer = [&] {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return true;
+    std::int32_t procs = 0;
+    // Hosts that share an address share the machine: forced hosts, or systems on one machine.
+    const auto& hosts = job.map.hosts();
+    const auto& mine = hosts[static_cast<std::size_t>(job.map.procs()[static_cast<std::size_t>(job.here)].host)];
+    for (const auto& host : hosts) procs += host.address == mine.address ? host.proc_count : 0;
+    return procs > CPU_COUNT(&allowed);
+  }();
+  return answer;
+}
+
+thread_local std::uint32_t rounds = 0;
+
+void look_at_vendor(Job& job) {
+  int flag = 0;
+  vendor::Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job.private_comm, &flag, MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+bool progress_once(Job& job, bool application_waits) {
+  bool moved = job.engine->poll(application_waits) != 0;
+  if (job.engine->failure() != nullptr) end_after_failure(job);
+  moved = settle_contested(job) || moved;
+  RequestPool::instance().reap_orphans(job);
+  if (++rounds % kRoundsPerVendorLook == 0) look_at_vendor(job);
+  return moved;
+}
+
+void WaitPolicy::pause(Job& job, bool moved) {
+  if (moved) {
+    idle_rounds_ = 0;
+    return;
+  }
+  ++idle_rounds_;
+  if (idle_rounds_ < (crowded(job) ? kCrowdedSpinRounds : kSpinRounds)) return;
+  if (vendor_may_complete_ || idle_rounds_ < kYieldRounds) {
+    sched_yield();
+    return;
+  }
+  look_at_vendor(job);
+  job.engine->wait_for_event(kSleepMs);
+}
+
+int poll_native(Job& job, MPI_Request request) {
+  int code = MPI_SUCCESS;
+  drive_until(job, true, [&] {
+    int flag = 0;
+    code = vendor::Test(&request, &flag, MPI_STATUS_IGNORE);
+    return code != MPI_SUCCESS || flag != 0;
+  });
+  return code;
+}
+
+}  // namespace impishim::shim
