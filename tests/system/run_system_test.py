@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Runs an MPI program as one job over several systems on this machine and checks how it ends.
+
+--shape 2+2     two systems of two ranks each, joined by impirun; the lines of standard output must be those of a native run with
+                as many ranks, in any order
+--shape native  the vendor's MPI alone
+--shape preload the vendor's MPI with the library preloaded but not asked to join
+
+Fails as well if the run takes longer than --timeout seconds, or leaves a process behind.
+"""
+
+import argparse
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import uuid
+
+MARK = "IMPISHIM_TEST_RUN"
+
+
+class Outcome:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def lines(self):
+        return sorted(line for line in self.out.splitlines() if line.strip())
+
+    def show(self, title):
+        print(f"--- {title}: exit code {self.code}\n--- stdout\n{self.out}--- stderr\n{self.err}---", file=sys.stderr)
+
+
+def processes_of(mark):
+    """Ids of the processes that a run has started, wherever they have moved to."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:
+            continue  # it has ended
+    return found
+
+
+def end_leftovers(mark, patience):
+    """Waits for the run's processes to end by themselves; ends and returns those that do not."""
+    deadline = time.monotonic() + patience
+    while (left := processes_of(mark)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for process in left:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    return left
+
+
+def run(command, timeout, environment=None):
+    mark = uuid.uuid4().hex
+    variables = {**os.environ, **(environment or {}), MARK: mark}
+    variables.setdefault("IMPI_AUTH_NONE", "1")
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=variables, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        end_leftovers(mark, 0)
+        process.kill()
+        out, err = process.communicate()
+        Outcome("none", out, err).show(" ".join(command))
+        sys.exit(f"not over after {timeout} seconds: {' '.join(command)}")
+    outcome = Outcome(process.returncode, out, err)
+    left = end_leftovers(mark, 5)
+    if left:
+        outcome.show(" ".join(command))
+        sys.exit(f"left {len(left)} processes behind")
+    return outcome
+
+
+def joined_command(arguments, counts):
+    sections = []
+    for count in counts:
+        sections += ([":"] if sections else []) + ["-np", str(count)] + arguments.program
+    return [arguments.impirun] + sections
+
+
+def require(condition, outcome, title, message):
+    if not condition:
+        outcome.show(title)
+        sys.exit(f"{title}: {message}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--impirun", required=True)
+    parser.add_argument("--mpiexec", required=True)
+    parser.add_argument("--library", required=True, help="the libimpishim.so of this MPI")
+    parser.add_argument("--shape", required=True, help="2+2, 1+1+2, ..., native or preload")
+    parser.add_argument("--ranks", type=int, default=4, help="for the shapes native and preload")
+    parser.add_argument("--timeout", type=float, default=60)
+    parser.add_argument("--exit-code", type=int, default=0, help="what the run must end with; -1: anything but 0")
+    parser.add_argument("--expect", action="append", default=[], help="text that standard error or output must contain")
+    parser.add_argument("--expect-once", action="append", default=[], help="text that must be there exactly once")
+    parser.add_argument("--no-compare", action="store_true", help="the output differs from the native one by its nature")
+    parser.add_argument("program", nargs="+")
+    arguments = parser.parse_args()
+
+    counts = [int(count) for count in arguments.shape.split("+")] if arguments.shape[0].isdigit() else []
+    native = [arguments.mpiexec, "-n", str(sum(counts) or arguments.ranks)] + arguments.program
+    if counts:
+        outcome = run(joined_command(arguments, counts), arguments.timeout)
+    elif arguments.shape == "preload":
+        outcome = run(native, arguments.timeout, {"LD_PRELOAD": arguments.library})
+    else:
+        outcome = run(native, arguments.timeout)
+
+    title = arguments.shape
+    right_code = outcome.code != 0 if arguments.exit_code == -1 else outcome.code == arguments.exit_code
+    require(right_code, outcome, title, f"exit code {outcome.code}, expected {arguments.exit_code}")
+    text = outcome.out + outcome.err
+    for expected in arguments.expect + arguments.expect_once:
+        require(expected in text, outcome, title, f'"{expected}" is missing')
+    for expected in arguments.expect_once:
+        require(text.count(expected) == 1, outcome, title, f'"{expected}" is there {text.count(expected)} times')
+    if arguments.shape != "native" and not arguments.no_compare and arguments.exit_code == 0:
+        reference = run(native, arguments.timeout)
+        require(reference.code == 0, reference, "native", f"exit code {reference.code}")
+        if reference.lines() != outcome.lines():
+            reference.show("native")
+            require(False, outcome, title, "the output differs from the native one")
+    print(outcome.out, end="")
+
+
+if __name__ == "__main__":
+    main()
