@@ -345,6 +345,11 @@ int Cancel(Job& job, MPI_Request* handle) {
   switch (request.carrier) {
     case Carrier::kNothing:
       break;
+    case Carrier::kPair:
+      for (MPI_Request& part : request.pair) {
+        if (part != MPI_REQUEST_NULL) Cancel(job, &part);
+      }
+      break;
     case Carrier::kEngine:
       if (request.kind == Request::Kind::kSend) {
         job.engine->cancel(request.send);

@@ -135,6 +135,7 @@ int start_receive(Job& job, Request& request) {
       return vendor_receive(request, request.communicator->local_ranks[static_cast<std::size_t>(request.peer)]);
     case Carrier::kEngine:
       return start_engine_receive(job, request, false);
+    case Carrier::kPair:
     case Carrier::kBoth:
       break;
   }
