@@ -82,7 +82,11 @@ void Engine::Impl::watch_output_locked(Link& link) {
   const bool wanted = !link.output_empty() || !link.streams.empty();
   if (wanted == link.wants_output) return;
   link.wants_output = wanted;
-  if (!link.channel().set_want_output(wanted)) return;
+  if (!link.channel().set_want_output(wanted)) {
+    // Room that came before the channel knew of the wish is announced to nobody: a sleeper looks once more before it sleeps.
+    if (wanted && sleepers > 0) poller.wake();
+    return;
+  }
   const auto token = static_cast<std::size_t>(
       std::find_if(links.begin(), links.end(), [&](const auto& each) { return each.get() == &link; }) - links.begin());
   auto changed = poller.modify(link.channel().descriptor(), link.channel().epoll_events(), token);
