@@ -1,0 +1,27 @@
+# Sourced by the scripts: what Debian packages they need, and how missing ones are installed. Debian 12 is what is tested.
+
+build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libgtest-dev libgmock-dev)
+demo_packages=(netpipe-mpich2)
+test_packages=(netpipe-mpich2 libbenchmark-dev nlohmann-json3-dev clang-format)
+bench_packages=(libbenchmark-dev nlohmann-json3-dev openmpi-bin libopenmpi-dev)
+check_packages=(clang-format clang-tidy)
+
+# ensure_packages NAME...: installs those that are missing; needs root only then.
+ensure_packages() {
+  local missing=() package
+  for package in "$@"; do
+    if [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" != installed ]; then
+      missing+=("$package")
+    fi
+  done
+  if [ ${#missing[@]} -eq 0 ]; then
+    return 0
+  fi
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "These packages are missing; run this as root, or install them with: apt-get install ${missing[*]}" >&2
+    return 1
+  fi
+  echo "Installing ${missing[*]}" >&2
+  apt-get -qq update >&2
+  DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" >&2
+}
