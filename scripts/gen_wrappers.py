@@ -19,6 +19,10 @@ FILES = 8  # wrappers are spread over so many files, to build in parallel
 class Parameter:
     def __init__(self, text, index):
         text = " ".join(text.split())
+        function = re.match(r"(.*\(\s*\*)\s*(\w*)\s*(\)\s*\(.*\))$", text)
+        if function:
+            self.type, self.name, self.suffix = function.group(1), function.group(2) or f"argument{index}", function.group(3)
+            return
         array = re.search(r"((?:\s*\[[^\]]*\])+)$", text)
         self.suffix = array.group(1).strip() if array else ""
         body = text[: array.start()] if array else text
@@ -33,7 +37,7 @@ class Parameter:
         return f"{self.type} {self.name}{self.suffix}"
 
     def is_value(self, handle):
-        return self.type.replace("const", "").strip() == handle and not self.suffix
+        return self.type.replace("const", "").replace(" ", "") == handle.replace(" ", "") and not self.suffix
 
 
 class Function:
@@ -55,6 +59,11 @@ class Function:
 
     def values_of(self, handle):
         return [parameter.name for parameter in self.parameters if parameter.is_value(handle)]
+
+    def messages(self):
+        """Matched messages that the function consumes; with a communicator it is a probe, which only makes one."""
+        has_comm = self.values_of("MPI_Comm")
+        return [] if has_comm else [parameter.name for parameter in self.parameters if parameter.is_value("MPI_Message *")]
 
 
 def split_parameters(text):
@@ -89,8 +98,9 @@ def read_prototypes(compiler, includes, header):
         else:
             functions[name] = Function(result, name, parameters)
     wrapped = {name: function for name, function in functions.items() if name in twins}
-    if len(wrapped) < 100:
-        sys.exit(f"gen_wrappers.py: only {len(wrapped)} functions found in <{header}>: is this an mpi.h?")
+    missing = {"MPI_Init", "MPI_Send", "MPI_Finalize"} - wrapped.keys()
+    if missing:
+        sys.exit(f"gen_wrappers.py: <{header}> declares no {', no '.join(sorted(missing))} under both names: is this an mpi.h?")
     return wrapped
 
 
@@ -111,8 +121,10 @@ def read_fates(path, functions):
             function.fate, function.reason = "refuse", "takes a communicator"
         elif function.values_of("MPI_Request"):
             function.fate, function.reason = "refuse", "takes a request"
+        elif function.messages():
+            function.fate, function.reason = "refuse", "takes a matched message"
         else:
-            function.fate, function.reason = "forward", "takes no communicator and no request"
+            function.fate, function.reason = "forward", "takes no communicator, no request and no matched message"
 
 
 def wrapper(function, nonblocking):
@@ -133,6 +145,8 @@ def wrapper(function, nonblocking):
                 lines.append(f'    if (spanning(job, {comm}) != nullptr) {give}refuse({comm}, "{function.name}");')
             for request in function.values_of("MPI_Request"):
                 lines.append(f'    if (is_own_request({request})) {give}refuse(MPI_COMM_WORLD, "{function.name}");')
+            for message in function.messages():
+                lines.append(f'    if (is_own_message(*{message})) {give}refuse(MPI_COMM_WORLD, "{function.name}");')
         if function.fate == "refuse_joined":
             lines.append(f'    {give}refuse(MPI_COMM_WORLD, "{function.name}");')
         else:

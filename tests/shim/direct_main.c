@@ -1,0 +1,3 @@
+/* The plugin's code in a program of the usual kind. */
+int run(int argc, char** argv);
+int main(int argc, char** argv) { return run(argc, argv); }

@@ -1,0 +1,182 @@
+"""scripts/gen_wrappers.py on a small mpi.h of our own: what it reads, decides and writes."""
+
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GENERATOR = pathlib.Path(sys.argv.pop(1))
+
+HEADER = """
+typedef int MPI_Comm; typedef int MPI_Request; typedef int MPI_Message; typedef int MPI_Win;
+typedef struct { int a; } MPI_Status;
+typedef int (MPI_Function)(MPI_Comm, int);
+#define MPI_Comm_c2f(comm) (comm)
+TWIN(int, Init, (int *argc, char ***argv))
+TWIN(int, Finalize, (void))
+TWIN(int, Send, (const void *buf, int count, int type, int dest, int tag, MPI_Comm comm) __attribute__((pointer_with_type_tag(MPI,1,3))))
+TWIN(int, Barrier, (MPI_Comm comm))
+TWIN(int, Ibarrier, (MPI_Comm comm, MPI_Request *request))
+TWIN(int, Comm_dup, (MPI_Comm comm, MPI_Comm *newcomm))
+TWIN(int, Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request))
+TWIN(int, Comm_spawn, (const char *command, int root, MPI_Comm comm, MPI_Comm *intercomm, int codes[]))
+TWIN(int, Intercomm_create, (MPI_Comm local_comm, int leader, MPI_Comm peer_comm, MPI_Comm *newcomm))
+TWIN(int, Parrived, (MPI_Request request, int partition, int *flag))
+TWIN(int, Mrecv_c, (void *buf, MPI_Message *message, MPI_Status *status))
+TWIN(int, Mprobe, (int source, MPI_Comm comm, MPI_Message *message, MPI_Status *status))
+TWIN(int, Group_range_incl, (int n, int ranges[][3]))
+TWIN(int, Pcontrol, (const int level, ...))
+TWIN(double, Wtime, (void))
+TWIN(int, Unnamed, (int, const char *, void *, MPI_Comm *))
+TWIN(int, Win_fence, (int assertion, MPI_Win win))
+TWIN(int, Comm_create_keyval, (MPI_Function *copy, int (*remove)(MPI_Comm, int), int *keyval))
+TWIN(int, T_init_thread, (int required, int *provided))
+extern int MPIX_Extension(MPI_Comm comm); extern int PMPIX_Extension(MPI_Comm comm);
+int MPI_Only_here(MPI_Comm comm);
+int PMPI_Only_there(MPI_Comm comm);
+"""
+MACRO = "#define TWIN(result, name, parameters) result MPI_##name parameters; result PMPI_##name parameters;\n"
+FATES = """
+# comment
+MPI_Init always
+MPI_Send joined
+MPI_Win_fence forward no spanning window exists
+MPI_Comm_spawn refuse_joined started processes belong to no system
+MPI_Elsewhere joined
+"""
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("gen_wrappers", GENERATOR)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Generator(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.path = pathlib.Path(self.directory.name)
+
+    def run_generator(self, header=MACRO + HEADER, fates=FATES):
+        (self.path / "mpi.h").write_text(header)
+        (self.path / "functions.txt").write_text(fates)
+        return subprocess.run([sys.executable, GENERATOR, "--include", self.path, "--functions", self.path / "functions.txt",
+                               "--output", self.path / "out"], capture_output=True, text=True, check=False)
+
+    def generate(self):
+        done = self.run_generator()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [line.split("\t") for line in (self.path / "out/wrapped.txt").read_text().splitlines()]
+        return {row[0]: row[1] for row in rows}
+
+    def text(self, *patterns):
+        return "".join(file.read_text() for pattern in patterns for file in sorted((self.path / "out").glob(pattern)))
+
+    def body(self, function):
+        """The wrapper of `function`, up to its closing brace."""
+        wrappers = self.text("wrappers_*.cpp")
+        start = wrappers.index(f" {function}(")
+        return wrappers[start : wrappers.index("\n}\n", start)]
+
+    def test_fates(self):
+        self.assertEqual(self.generate(), {
+            "MPIX_Extension": "refuse", "MPI_Barrier": "refuse", "MPI_Comm_create_keyval": "forward", "MPI_Comm_dup": "refuse",
+            "MPI_Comm_idup": "refuse", "MPI_Comm_spawn": "refuse_joined", "MPI_Finalize": "forward",
+            "MPI_Group_range_incl": "forward", "MPI_Ibarrier": "refuse", "MPI_Init": "always", "MPI_Intercomm_create": "refuse",
+            "MPI_Mprobe": "refuse", "MPI_Mrecv_c": "refuse", "MPI_Parrived": "refuse", "MPI_Pcontrol": "forward",
+            "MPI_Send": "joined", "MPI_T_init_thread": "forward", "MPI_Unnamed": "forward", "MPI_Win_fence": "forward",
+            "MPI_Wtime": "forward"})
+
+    def test_every_input_is_checked(self):
+        self.generate()
+        both = self.body("MPI_Intercomm_create")
+        self.assertIn('if (spanning(job, local_comm) != nullptr) return refuse(local_comm, "MPI_Intercomm_create");', both)
+        self.assertIn('if (spanning(job, peer_comm) != nullptr) return refuse(peer_comm, "MPI_Intercomm_create");', both)
+        self.assertNotIn("spanning(job, newcomm)", both)
+        self.assertIn("if (is_own_request(request)) return refuse", self.body("MPI_Parrived"))
+        self.assertIn("if (is_own_message(*message)) return refuse", self.body("MPI_Mrecv_c"))
+        self.assertNotIn("is_own_message", self.body("MPI_Mprobe"))
+
+    def test_blocking_collectives_poll(self):
+        self.generate()
+        vendor = self.text("shim/vendor.hpp")
+        self.assertIn("vendor::Ibarrier(comm, &request)", vendor)
+        self.assertIn("vendor::Comm_idup(comm, newcomm, &request)", vendor)
+        self.assertIn("return native::Barrier(*job, comm);", self.body("MPI_Barrier"))
+        self.assertIn("return vendor::Ibarrier(comm, request);", self.body("MPI_Ibarrier"))
+
+    def test_both_names_and_both_paths(self):
+        self.generate()
+        wrappers = self.text("wrappers_*.cpp")
+        self.assertIn('alias("MPI_Send"))) int PMPI_Send(const void * buf, int count, int type, int dest, int tag, MPI_Comm comm);',
+                      wrappers.replace("void *buf", "void * buf"))
+        send = self.body("MPI_Send")
+        self.assertIn("calls::Send(*job, buf, count, type, dest, tag, comm)", send)
+        self.assertIn("vendor::raw::Send(buf, count, type, dest, tag, comm)", send)
+        self.assertIn("return calls::Init(argc, argv);", self.body("MPI_Init"))
+        self.assertNotIn("joined()", self.body("MPI_Init"))
+        self.assertIn("int Send(Job& job, const void * buf", self.text("shim/handled.hpp").replace("void *buf", "void * buf"))
+        self.assertIn("#define IMPISHIM_HAVE_MPI_Send 1", self.text("shim/handled.hpp"))
+        self.assertNotIn("Elsewhere", self.text("shim/*.hpp", "*.cpp"))
+
+    def test_unusual_declarations(self):
+        self.generate()
+        wrappers = self.text("wrappers_*.cpp")
+        self.assertIn("MPI_Pcontrol(const int level, ...) {", wrappers)
+        self.assertIn("double MPI_Wtime(void) {", wrappers)
+        self.assertIn("int ranges[][3]) {", wrappers)
+        self.assertIn("raw::Unnamed(argument0, argument1, argument2, argument3)", wrappers)
+        self.assertIn("#undef MPI_Barrier\n#undef PMPI_Barrier\n", wrappers)
+        self.assertNotIn("Only_", wrappers)
+
+    def test_output_compiles(self):
+        """The four headers that it needs, reduced to what it needs of them."""
+        self.generate()
+        out = self.path / "out"
+        (out / "shim/job.hpp").write_text(
+            "#pragma once\nnamespace impishim::shim { struct Job { bool may_block_in_vendor() const; }; Job* joined();\n"
+            "void* spanning(const Job*, int); struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n")
+        (out / "shim/errors.hpp").write_text("namespace impishim::shim { int refuse(int comm, const char* function); }\n")
+        (out / "shim/own_handle.hpp").write_text(
+            "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); }\n")
+        (out / "shim/resolve.hpp").write_text("namespace impishim::shim { void* resolve(const char* name); }\n")
+        header = (self.path / "mpi.h").read_text()
+        (out / "mpi.h").write_text('#pragma once\nextern "C" {\n#define MPI_REQUEST_NULL 0\n#define MPI_SUCCESS 0\n'
+                                   "#define MPI_COMM_WORLD 1\n" + header + "}\n")
+        for source in sorted(out.glob("*.cpp")):
+            done = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", f"-I{out}", source], capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual(done.returncode, 0, done.stderr[:2000])
+
+    def test_bad_input(self):
+        done = self.run_generator(header="int MPI_Init(int*, char***);\n")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("is this an mpi.h?", done.stderr)
+        done = self.run_generator(fates="MPI_Send forward\n")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("functions.txt:1", done.stderr)
+        done = self.run_generator(fates="MPI_Send handled\n")
+        self.assertNotEqual(done.returncode, 0)
+
+
+class Parameters(unittest.TestCase):
+    def test_split(self):
+        module = load()
+        self.assertEqual(module.split_parameters("int a, int (*f)(int, int), char b[]"),
+                         ["int a", "int (*f)(int, int)", "char b[]"])
+
+    def test_names_and_kinds(self):
+        module = load()
+        parameter = module.Parameter("const int array_of_counts[]", 0)
+        self.assertEqual((parameter.type, parameter.name, parameter.suffix), ("const int", "array_of_counts", "[]"))
+        self.assertTrue(module.Parameter("MPI_Comm comm", 0).is_value("MPI_Comm"))
+        self.assertFalse(module.Parameter("MPI_Comm *comm", 0).is_value("MPI_Comm"))
+        self.assertFalse(module.Parameter("MPI_Request requests[]", 0).is_value("MPI_Request"))
+
+
+if __name__ == "__main__":
+    unittest.main()
