@@ -1,0 +1,142 @@
+// Flow control between pairs of processes (IMPI 3.7): a fast sender stops at hiwater, memory stays bounded while the receiver
+// computes, and a wait that needs what is held back gets it.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "tests/engine/simulated_job.hpp"
+
+namespace impishim::wire {
+namespace {
+
+using test::JobShape;
+using test::pattern;
+using test::Receive;
+using test::Send;
+using test::SimulatedJob;
+
+using Parameters = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // seed, ackmark, hiwater
+
+class FlowControl : public testing::TestWithParam<Parameters> {
+ protected:
+  static JobShape shape() {
+    JobShape shape;
+    shape.procs_of_hosts = {{1, 1}, {1}};
+    shape.seed = std::get<0>(GetParam());
+    shape.values.datalen = 500;
+    shape.values.ackmark = std::get<1>(GetParam());
+    shape.values.hiwater = std::get<2>(GetParam());
+    return shape;
+  }
+  std::uint32_t hiwater = std::get<2>(GetParam());
+  SimulatedJob job{shape()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Marks, FlowControl,
+                         testing::Values(Parameters{0, 10, 20}, Parameters{1, 10, 20}, Parameters{0, 1, 1}, Parameters{2, 1, 1},
+                                         Parameters{3, 7, 7}, Parameters{0, 1, 100}, Parameters{4, 3, 8}));
+
+std::vector<std::unique_ptr<Send>> send_many(SimulatedJob& job, int from, int to, std::size_t count, std::size_t size) {
+  std::vector<std::unique_ptr<Send>> sends;
+  for (std::size_t i = 0; i < count; ++i) {
+    sends.push_back(
+        std::make_unique<Send>(job, from, to, static_cast<std::int32_t>(i), pattern(size, static_cast<unsigned>(i))));
+  }
+  return sends;
+}
+
+TEST_P(FlowControl, HoldsAFastSenderWhileTheReceiverComputes) {
+  constexpr std::size_t kMessages = 1000;
+  job.only_these_wait({0, 1});
+  const auto sends = send_many(job, 0, 2, kMessages, 100);
+  job.settle();
+  // The receiver's progress thread takes what is allowed to be on the way, and no more.
+  EXPECT_EQ(job.engine(2).counters().packets_received, hiwater);
+  EXPECT_LE(job.engine(2).counters().unexpected_bytes_peak, std::uint64_t{hiwater} * 500);
+  EXPECT_GT(job.engine(0).counters().flow_control_stalls, 0U);
+  EXPECT_FALSE(sends.back()->operation.complete());
+  // Another sender is not held by it.
+  Send other(job, 1, 2, 5, pattern(10, 3));
+  job.settle();
+  EXPECT_TRUE(other.operation.complete());
+  EXPECT_TRUE(job.engine(2).probe(0, 1, 5));
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    Receive receive(job, 2, 0, static_cast<std::int32_t>(i), 100);
+    ASSERT_TRUE(job.run_until([&] { return receive.complete(); })) << i;
+    ASSERT_EQ(receive.bytes(), sends[i]->data);
+  }
+  ASSERT_TRUE(job.run_until([&] { return sends.back()->operation.complete(); }));
+  // A run with a bounded receiver has kept bounded memory all along.
+  EXPECT_LE(job.engine(2).counters().unexpected_bytes_peak, std::uint64_t{hiwater + 1} * 500);
+}
+
+TEST_P(FlowControl, GivesAWaitWhatIsHeldBackBehindOthers) {
+  constexpr std::size_t kMessages = 300;
+  const auto sends = send_many(job, 0, 2, kMessages, 20);
+  Receive last(job, 2, 0, kMessages - 1, 20);
+  ASSERT_TRUE(job.run_until([&] { return last.complete(); })) << "it waits behind messages that nobody receives";
+  EXPECT_EQ(last.bytes(), sends.back()->data);
+  for (std::size_t i = 0; i + 1 < kMessages; ++i) {
+    Receive receive(job, 2, 0, static_cast<std::int32_t>(i), 20);
+    ASSERT_TRUE(job.run_until([&] { return receive.complete(); }));
+    ASSERT_EQ(receive.bytes(), sends[i]->data);
+  }
+}
+
+TEST_P(FlowControl, LetsLongAndShortMessagesThroughTogether) {
+  std::vector<std::unique_ptr<Send>> sends;
+  std::vector<std::unique_ptr<Receive>> receives;
+  for (int i = 0; i < 40; ++i) {
+    const std::size_t size = i % 3 == 0 ? 40000 : 100;
+    sends.push_back(std::make_unique<Send>(job, 0, 2, i, pattern(size, static_cast<unsigned>(i))));
+    receives.push_back(std::make_unique<Receive>(job, 2, 0, i, size));
+  }
+  for (std::size_t i = 0; i < sends.size(); ++i) {
+    ASSERT_TRUE(job.run_until([&] { return receives[i]->complete() && sends[i]->operation.complete(); })) << i;
+    EXPECT_TRUE(receives[i]->bytes() == sends[i]->data);
+  }
+}
+
+/// Both directions full of long and synchronous messages: acknowledgements must get through.
+TEST_P(FlowControl, DoesNotLockTwoSendersUp) {
+  std::vector<std::unique_ptr<Send>> sends;
+  std::vector<std::unique_ptr<Receive>> receives;
+  for (int i = 0; i < 60; ++i) {
+    for (const int from : {0, 2}) {
+      sends.push_back(std::make_unique<Send>(job, from, 2 - from, i,
+                                             pattern(i % 2 == 0 ? 30000 : 300, static_cast<unsigned>(i)),
+                                             i % 3 == 0 ? SendMode::kSynchronous : SendMode::kStandard));
+    }
+  }
+  for (int i = 60; i-- > 0;) {
+    for (const int from : {2, 0}) receives.push_back(std::make_unique<Receive>(job, 2 - from, from, i, 30000));
+  }
+  ASSERT_TRUE(job.run_until([&] {
+    return std::all_of(receives.begin(), receives.end(), [](const auto& each) { return each->complete(); }) &&
+           std::all_of(sends.begin(), sends.end(), [](const auto& each) { return each->operation.complete(); });
+  }));
+}
+
+TEST_P(FlowControl, CanWithdrawWhatItHolds) {
+  job.only_these_wait({0, 1});
+  const auto sends = send_many(job, 0, 2, 200, 20);
+  job.settle();
+  Send& last = *sends.back();
+  ASSERT_FALSE(last.operation.complete());
+  job.engine(0).cancel(last.operation);
+  ASSERT_TRUE(last.operation.complete());
+  EXPECT_TRUE(last.operation.result.cancelled);
+  job.only_these_wait({0, 1, 2});
+  for (int i = 0; i < 199; ++i) {
+    Receive receive(job, 2, 0, i, 20);
+    ASSERT_TRUE(job.run_until([&] { return receive.complete(); }));
+  }
+  job.settle();
+  EXPECT_FALSE(job.engine(2).probe(0, 0, 199));
+}
+
+}  // namespace
+}  // namespace impishim::wire

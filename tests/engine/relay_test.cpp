@@ -1,0 +1,90 @@
+// Messages between any two processes of jobs with several hosts and several processes per host: one to three hops.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "tests/engine/simulated_job.hpp"
+
+namespace impishim::wire {
+namespace {
+
+using test::JobShape;
+using test::pattern;
+using test::Receive;
+using test::Send;
+using test::SimulatedJob;
+
+using Hosts = std::vector<std::vector<int>>;
+
+class Relays : public testing::TestWithParam<std::tuple<Hosts, std::uint32_t>> {
+ protected:
+  static JobShape shape() {
+    JobShape shape;
+    shape.procs_of_hosts = std::get<0>(GetParam());
+    shape.seed = std::get<1>(GetParam());
+    shape.values.datalen = 700;
+    return shape;
+  }
+  [[nodiscard]] bool remote(int a, int b) const {
+    const auto& procs = job.job().procs();
+    return procs[static_cast<std::size_t>(a)].host != procs[static_cast<std::size_t>(b)].host;
+  }
+  SimulatedJob job{shape()};
+};
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Relays,
+                         testing::Combine(testing::Values(Hosts{{1}, {1}}, Hosts{{2}, {2}}, Hosts{{3, 1}, {2}},
+                                                          Hosts{{1}, {2, 2}, {3}}),
+                                          testing::Values(0, 1, 2)));
+
+TEST_P(Relays, CarryEveryMessageToItsReceiver) {
+  std::mt19937 random(5);
+  std::vector<std::unique_ptr<Send>> sends;
+  std::vector<std::unique_ptr<Receive>> receives;
+  for (int round = 0; round < 4; ++round) {
+    for (int from = 0; from < job.size(); ++from) {
+      for (int to = 0; to < job.size(); ++to) {
+        if (!remote(from, to)) continue;
+        const std::size_t size = random() % 3 == 0 ? 5000 : random() % 700;
+        sends.push_back(std::make_unique<Send>(job, from, to, round, pattern(size, random()),
+                                               random() % 4 == 0 ? SendMode::kSynchronous : SendMode::kStandard));
+        receives.push_back(std::make_unique<Receive>(job, to, from, round, 5000));
+      }
+    }
+  }
+  for (std::size_t i = 0; i < sends.size(); ++i) {
+    ASSERT_TRUE(job.run_until([&] { return sends[i]->operation.complete() && receives[i]->complete(); }));
+    ASSERT_EQ(receives[i]->operation.result.source, sends[i]->operation.source_rank);
+    ASSERT_TRUE(receives[i]->bytes() == sends[i]->data);
+  }
+  EXPECT_TRUE(job.close_all());
+  for (int rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job.engine(rank).failure(), nullptr) << rank;
+}
+
+/// The representatives compute: their progress threads alone relay, and match nothing of their own.
+TEST_P(Relays, WorkWhileTheRelayingProcessesCompute) {
+  const int last = job.size() - 1;
+  job.only_these_wait({last});
+  Send send(job, 0, last, 1, pattern(20000, 1));
+  Receive receive(job, last, 0, 1, 20000);
+  ASSERT_TRUE(job.run_until([&] { return receive.complete() && send.operation.complete(); }));
+  EXPECT_TRUE(receive.bytes() == send.data);
+}
+
+TEST_P(Relays, CountThePacketsOfOthersOnly) {
+  Send send(job, 0, job.size() - 1, 1, pattern(10, 1));
+  Receive receive(job, job.size() - 1, 0, 1, 10);
+  ASSERT_TRUE(job.run_until([&] { return receive.complete(); }));
+  std::uint64_t relayed = 0;
+  for (int rank = 0; rank < job.size(); ++rank) relayed += job.engine(rank).counters().packets_relayed;
+  // From rank 0, its own host's representative, to the last rank of the last host.
+  const auto& last_host = job.job().hosts().back();
+  EXPECT_EQ(relayed, last_host.proc_count > 1 ? 1U : 0U);
+}
+
+}  // namespace
+}  // namespace impishim::wire
