@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "shim/datatype.hpp"
 #include "shim/errors.hpp"
 
 namespace impishim::shim {
@@ -41,6 +42,30 @@ int check_receive(const Job& job, const Communicator& communicator, const char* 
   int code = check_count_and_type(communicator, function, count, datatype);
   if (code == MPI_SUCCESS && tag != MPI_ANY_TAG) code = check_tag(job, communicator, function, tag);
   return code == MPI_SUCCESS && source != MPI_ANY_SOURCE ? check_rank(communicator, function, source) : code;
+}
+
+namespace {
+
+template <class Buffer>
+int describe(const char* function, Result<Buffer> described, Buffer& buffer) {
+  if (!described) return error_code(MPI_ERR_TYPE, function, described.error().text);
+  buffer = std::move(*described);
+  // Only derived types have a layout to keep alive.
+  if (buffer.base != nullptr || buffer.count == 0 || buffer.keep_alive != nullptr) [[likely]]
+    return MPI_SUCCESS;
+  return error_code(MPI_ERR_BUFFER, function, "the address of the data is null");
+}
+
+}  // namespace
+
+int describe_buffer(const char* function, const void* address, std::int64_t count, MPI_Datatype datatype,
+                    wire::ConstBuffer& buffer) {
+  return describe(function, const_buffer(address, count, datatype), buffer);
+}
+
+int describe_buffer(const char* function, void* address, std::int64_t count, MPI_Datatype datatype,
+                    wire::MutableBuffer& buffer) {
+  return describe(function, mutable_buffer(address, count, datatype), buffer);
 }
 
 }  // namespace impishim::shim

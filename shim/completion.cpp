@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <span>
+#include <vector>
 
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
@@ -24,17 +25,9 @@ MPI_Status* status_at(MPI_Status* statuses, int i) {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
-/// Neither null nor inactive: something to wait for.
-bool is_active(Job& /*job*/, MPI_Request request) {
-  if (request == MPI_REQUEST_NULL) return false;
-  if (is_own_request(request)) return RequestPool::instance().at(request).active;
-  // The vendor says of an inactive persistent request that it is complete, with the empty status.
-  return true;
-}
-
-/// An inactive native persistent request completes at once with an empty status: it must not count as a completion.
-bool native_inactive(MPI_Request request, const MPI_Status& status) {
-  return request != MPI_REQUEST_NULL && status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG;
+/// Null, or an inactive persistent request of ours. Whether one of the vendor's is inactive tells only its MPI_Testany.
+bool is_inactive(MPI_Request request) {
+  return request == MPI_REQUEST_NULL || (is_own_request(request) && !RequestPool::instance().at(request).active);
 }
 
 }  // namespace
@@ -61,6 +54,23 @@ MPI_Comm comm_of(MPI_Request request) {
   return is_own_request(request) ? RequestPool::instance().at(request).comm : MPI_COMM_WORLD;
 }
 
+/// A look at one request among others, which may turn out to be inactive.
+struct ActiveResult {
+  bool active = false;
+  TestResult test;
+};
+
+ActiveResult test_active(Job& job, MPI_Request* handle, MPI_Status* status) {
+  if (is_inactive(*handle)) return {};
+  if (is_own_request(*handle)) return {true, test_handle(job, handle, status)};
+  // The status of a completed send tells nothing: only MPI_Testany tells an inactive persistent request from a completed one.
+  int index = MPI_UNDEFINED;
+  int flag = 0;
+  const int code = vendor::Testany(1, handle, &index, &flag, status);
+  if (code == MPI_SUCCESS && flag != 0 && index == MPI_UNDEFINED) return {};
+  return {true, {flag != 0 || code != MPI_SUCCESS, code}};
+}
+
 /// True if waiting for these requests can end inside the vendor's MPI.
 bool vendor_may_complete(int count, const MPI_Request* requests) {
   return std::any_of(requests, requests + count, [](MPI_Request request) {
@@ -74,55 +84,68 @@ bool vendor_may_complete(int count, const MPI_Request* requests) {
 /// Completes what is complete of an array, in place; keeps the statuses and codes until all are.
 class AllOf {
  public:
-  AllOf(Job& job, int count, MPI_Request* requests)
-      : job_(job),
-        count_(static_cast<std::size_t>(count)),
-        requests_(requests),
-        done_(count_),
-        codes_(count_, MPI_SUCCESS),
-        statuses_(count_) {
-    if (count > 0) comm_ = MPI_COMM_WORLD;
+  AllOf(Job& job, int count, MPI_Request* requests) : job_(job), requests_(requests) {
+    const auto size = static_cast<std::size_t>(std::max(count, 0));
+    if (size > few_.size()) many_.resize(size);
+    parts_ = size > few_.size() ? std::span<Part>(many_) : std::span<Part>(few_).first(size);
   }
 
-  /// Tests everything that is left. True: nothing is.
+  /// Tests what is left. True: nothing is.
   bool step() {
     bool all = true;
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (done_[i]) continue;
-      const MPI_Comm comm = comm_of(requests_[i]);
-      const TestResult result = test_handle(job_, &requests_[i], &statuses_[i]);
-      done_[i] = result.done;
-      all = all && result.done;
-      if (!result.done || result.code == MPI_SUCCESS) continue;
-      codes_[i] = result.code;
-      comm_ = comm;
-      failed_ = true;
+    bool vendor_pending = false;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (parts_[i].done) continue;
+      const bool native = !is_own_request(requests_[i]);
+      // A look at one native request moves all of them on: those behind it wait for their turn.
+      if (native && vendor_pending) continue;
+      if (!test(i)) {
+        all = false;
+        vendor_pending = vendor_pending || native;
+      }
     }
     return all;
   }
 
   /// Copies the statuses out and raises MPI_ERR_IN_STATUS if any failed. MPI-3.1 3.7.5.
   int finish(MPI_Status* statuses, const char* function) {
-    for (std::size_t i = 0; i < count_; ++i) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
       MPI_Status* status = status_at(statuses, static_cast<int>(i));
       if (status == MPI_STATUS_IGNORE) continue;
-      if (done_[i]) copy_status(status, statuses_[i]);
-      if (failed_) status->MPI_ERROR = done_[i] ? codes_[i] : MPI_ERR_PENDING;
+      copy_status(status, parts_[i].status);
+      if (failed_) status->MPI_ERROR = parts_[i].code;
     }
     if (!failed_) return MPI_SUCCESS;
-    // With one handler for all errors of the call: that of the communicator that the last one belongs to.
-    const auto first = std::find_if(codes_.begin(), codes_.end(), [](int code) { return code != MPI_SUCCESS; });
-    const auto text = own_error_text(*first);
+    const auto first = std::find_if(parts_.begin(), parts_.end(), [](const Part& part) { return part.code != MPI_SUCCESS; });
+    const auto text = own_error_text(first->code);
     return raise_code(comm_, MPI_ERR_IN_STATUS, text ? *text : function);
   }
 
  private:
+  struct Part {
+    bool done = false;
+    int code = MPI_SUCCESS;
+    MPI_Status status{};
+  };
+
+  bool test(std::size_t i) {
+    const MPI_Comm comm = comm_of(requests_[i]);
+    const TestResult result = test_handle(job_, &requests_[i], &parts_[i].status);
+    parts_[i].done = result.done;
+    if (result.done && result.code != MPI_SUCCESS) {
+      // One handler is called for all errors of the call: that of the communicator that the last one belongs to.
+      parts_[i].code = result.code;
+      comm_ = comm;
+      failed_ = true;
+    }
+    return result.done;
+  }
+
   Job& job_;
-  std::size_t count_;
   MPI_Request* requests_;
-  std::vector<bool> done_;
-  std::vector<int> codes_;
-  std::vector<MPI_Status> statuses_;
+  std::array<Part, 8> few_;  ///< most calls wait for few, and should not allocate
+  std::vector<Part> many_;
+  std::span<Part> parts_;
   MPI_Comm comm_ = MPI_COMM_WORLD;
   bool failed_ = false;
 };
@@ -157,12 +180,10 @@ AnyResult test_any(Job& job, int count, MPI_Request* requests, MPI_Status* statu
   AnyResult result;
   for (int step = 0; step < count; ++step) {
     const int i = static_cast<int>((turn + static_cast<unsigned>(step)) % static_cast<unsigned>(count));
-    if (!is_active(job, requests[i])) continue;
-    const bool native = !is_own_request(requests[i]);
     MPI_Status found{};
     const MPI_Comm comm = comm_of(requests[i]);
-    const TestResult test = test_handle(job, &requests[i], &found);
-    if (test.done && native && test.code == MPI_SUCCESS && native_inactive(requests[i], found)) continue;
+    const auto [active, test] = test_active(job, &requests[i], &found);
+    if (!active) continue;
     result.some_active = true;
     if (!test.done) continue;
     result.index = i;
@@ -177,29 +198,32 @@ AnyResult test_any(Job& job, int count, MPI_Request* requests, MPI_Status* statu
 /// All that are complete now. Returns the number of active ones; `outcount` and the arrays as MPI_Testsome has them.
 int test_some(Job& job, int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses, int* first_error,
               MPI_Comm* comm) {
-  int active = 0;
+  int active_count = 0;
   *outcount = 0;
   for (int i = 0; i < count; ++i) {
-    if (!is_active(job, requests[i])) continue;
-    const bool native = !is_own_request(requests[i]);
     MPI_Status found{};
     const MPI_Comm its_comm = comm_of(requests[i]);
-    const TestResult test = test_handle(job, &requests[i], &found);
-    if (test.done && native && test.code == MPI_SUCCESS && native_inactive(requests[i], found)) continue;
-    ++active;
+    const auto [active, test] = test_active(job, &requests[i], &found);
+    if (!active) continue;
+    ++active_count;
     if (!test.done) continue;
-    indices[*outcount] = i;
-    if (MPI_Status* status = status_at(statuses, *outcount); status != MPI_STATUS_IGNORE) {
-      copy_status(status, found);
-      status->MPI_ERROR = test.code;
-    }
-    if (test.code != MPI_SUCCESS && *first_error == MPI_SUCCESS) {
+    const bool first = test.code != MPI_SUCCESS && *first_error == MPI_SUCCESS;
+    if (first) {
       *first_error = test.code;
       *comm = its_comm;
     }
+    indices[*outcount] = i;
+    if (statuses != MPI_STATUSES_IGNORE) {
+      copy_status(&statuses[*outcount], found);
+      // The error fields are touched only if the call fails (MPI-3.1 3.2.5).
+      if (first) {
+        for (int j = 0; j < *outcount; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
+      }
+      if (*first_error != MPI_SUCCESS) statuses[*outcount].MPI_ERROR = test.code;
+    }
     ++*outcount;
   }
-  return active;
+  return active_count;
 }
 
 int finish_some(int first_error, MPI_Comm comm, const char* function) {
@@ -352,8 +376,8 @@ int Cancel(Job& job, MPI_Request* handle) {
       break;
     case Carrier::kEngine:
       if (request.kind == Request::Kind::kSend) {
-        job.engine->cancel(request.send);
-        if (!request.send.complete()) request.done.store(false);
+        // A buffered send is done already; its message goes on by itself.
+        if (!request.done.load()) job.engine->cancel(request.send);
       } else {
         job.engine->cancel(request.receive);
       }

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "shim/failure.hpp"
 #include "shim/handled.hpp"
 #include "shim/job.hpp"
 #include "shim/vendor.hpp"
@@ -53,12 +54,20 @@ class OwnErrors {
   std::map<int, std::pair<int, std::string>> texts_;
 };
 
-bool handler_is(MPI_Comm comm, MPI_Errhandler wanted) {
+enum class Handling { kReturn, kEnd, kCall };
+
+/// What the error handler of `comm` wants.
+Handling handling_of(MPI_Comm comm) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (vendor::Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
-  const bool same = handler == wanted;
-  if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN) vendor::Errhandler_free(&handler);
-  return same;
+  if (vendor::Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return Handling::kReturn;
+  if (handler == MPI_ERRORS_RETURN) return Handling::kReturn;
+  if (handler == MPI_ERRORS_ARE_FATAL) return Handling::kEnd;
+#ifdef MPI_ERRORS_ABORT
+  // Ends the processes of the communicator, and with them the job: it spans systems.
+  if (handler == MPI_ERRORS_ABORT) return Handling::kEnd;
+#endif
+  vendor::Errhandler_free(&handler);  // our reference
+  return Handling::kCall;
 }
 
 }  // namespace
@@ -73,9 +82,9 @@ int raise(MPI_Comm comm, int error_class, std::string_view function, std::string
 }
 
 int raise_code(MPI_Comm comm, int code, std::string_view text) {
-  if (handler_is(comm, MPI_ERRORS_RETURN)) return code;
-  if (handler_is(comm, MPI_ERRORS_ARE_FATAL)) end_job(1, text);
-  vendor::Comm_call_errhandler(comm, code);
+  const Handling handling = handling_of(comm);
+  if (handling == Handling::kEnd) end_job(1, text);
+  if (handling == Handling::kCall) vendor::Comm_call_errhandler(comm, code);
   return code;
 }
 
@@ -122,7 +131,7 @@ std::optional<int> own_error_class(int code) {
 void end_job(int code, std::string_view text) {
   if (!text.empty()) log_line(LogLevel::kError, text);
   Job* job = the_job.load(std::memory_order_acquire);
-  if (job != nullptr && job->engine != nullptr) job->engine->announce_abort(code, std::string(text));
+  if (job != nullptr && job->engine != nullptr) announce_end(*job, code, std::string(text));
   vendor::Abort(MPI_COMM_WORLD, code);
   // The vendor's abort does not return; if it does, this process still ends.
   _exit(code == 0 ? 1 : code);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
 
 #include "shim/vendor.hpp"
@@ -34,6 +35,18 @@ void end_after_failure(Job& job) {
 void exit_after_failure(const Job& job, const Error& failure) {
   print_once(job, failure);
   _exit(exit_code(job));
+}
+
+void announce_end(Job& job, int code, const std::string& text) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kBound = std::chrono::milliseconds(500);
+  const auto deadline = Clock::now() + kBound;
+  job.engine->announce_abort(code, text);
+  if (job.map.clients().size() < 2) return;
+  // Whoever hears it passes it on to all that it knows, the sender among them: the echo says that it is under way.
+  while (job.engine->failure() == nullptr && Clock::now() < deadline) {
+    if (job.engine->poll(true) == 0) job.engine->wait_for_event(10);
+  }
 }
 
 }  // namespace impishim::shim

@@ -1,6 +1,8 @@
 /// What a process does when the engine has failed.
 #pragma once
 
+#include <string>
+
 #include "shim/job.hpp"
 #include "wire/base/result.hpp"
 
@@ -13,5 +15,9 @@ namespace impishim::shim {
 
 /// The same from the progress thread, which may not call MPI: the launcher ends the rest of the system.
 [[noreturn]] void exit_after_failure(const Job& job, const Error& failure);
+
+/// Tells the other systems that the job is over, and waits a moment for that to have left this host: the vendor's abort, which
+/// follows, ends the representative that passes it on. At most half a second.
+void announce_end(Job& job, int code, const std::string& text);
 
 }  // namespace impishim::shim

@@ -85,7 +85,7 @@ int Finalize(Job& job) {
 }
 
 int Abort(Job& job, MPI_Comm comm, int errorcode) {
-  job.engine->announce_abort(errorcode, fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
+  announce_end(job, errorcode, fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
   return vendor::Abort(comm, errorcode);
 }
 

@@ -1,7 +1,6 @@
 // MPI_Probe, MPI_Mprobe and their kin; MPI_Mrecv and MPI_Imrecv (MPI-3.1 3.8).
 #include "shim/arguments.hpp"
 #include "shim/completion.hpp"
-#include "shim/datatype.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/message.hpp"
@@ -198,13 +197,8 @@ int Imrecv(Job& job, void* buf, int count, MPI_Datatype datatype, MPI_Message* m
   if (kept.remote == nullptr) {
     code = vendor::Imrecv(buf, count, datatype, &kept.native, &request.native);
   } else {
-    auto buffer = mutable_buffer(buf, count, datatype);
-    if (!buffer) {
-      code = error_code(MPI_ERR_TYPE, "MPI_Imrecv", buffer.error().text);
-    } else {
-      request.receive.buffer = std::move(*buffer);
-      job.engine->start_matched(request.receive, std::move(kept.remote));
-    }
+    code = describe_buffer("MPI_Imrecv", buf, count, datatype, request.receive.buffer);
+    if (code == MPI_SUCCESS) job.engine->start_matched(request.receive, std::move(kept.remote));
   }
   if (code != MPI_SUCCESS) {
     const MPI_Comm comm = request.comm;

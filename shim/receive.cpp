@@ -1,7 +1,6 @@
 // MPI_Recv, MPI_Irecv and the combined send and receive.
 #include "shim/receive.hpp"
 #include "shim/arguments.hpp"
-#include "shim/datatype.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/request.hpp"
@@ -50,13 +49,12 @@ int receive_local(Job& job, void* buf, int count, MPI_Datatype datatype, int sou
 
 int receive_remote(Job& job, const Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int source, int tag,
                    MPI_Status* status) {
-  auto buffer = mutable_buffer(buf, count, datatype);
-  if (!buffer) return raise(communicator.handle, MPI_ERR_TYPE, "MPI_Recv", buffer.error().text);
   wire::ReceiveOperation operation;
+  const int described = describe_buffer("MPI_Recv", buf, count, datatype, operation.buffer);
+  if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
   operation.context = communicator.context;
   operation.source = source;
   operation.tag = tag == MPI_ANY_TAG ? wire::kAnyTag : tag;
-  operation.buffer = std::move(*buffer);
   job.engine->start(operation);
   if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
   set_remote_status(status, operation.result);

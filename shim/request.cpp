@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "shim/arguments.hpp"
 #include "shim/buffered.hpp"
 #include "shim/completion.hpp"
-#include "shim/datatype.hpp"
 #include "shim/errors.hpp"
 #include "shim/status.hpp"
 #include "shim/vendor.hpp"
@@ -95,16 +95,22 @@ namespace {
 
 /// Starts the engine's part of a receive. Returns an MPI code.
 int start_engine_receive(Job& job, Request& request, bool has_twin) {
-  auto buffer = mutable_buffer(request.receive_buffer, request.count, request.datatype);
-  if (!buffer) return error_code(MPI_ERR_TYPE, request.function, buffer.error().text);
+  const int described =
+      describe_buffer(request.function, request.receive_buffer, request.count, request.datatype, request.receive.buffer);
+  if (described != MPI_SUCCESS) return described;
   request.receive.context = request.communicator->context;
   request.receive.source = request.peer == MPI_ANY_SOURCE ? wire::kAnySource : request.peer;
   request.receive.tag = request.tag == MPI_ANY_TAG ? wire::kAnyTag : request.tag;
-  request.receive.buffer = std::move(*buffer);
   request.receive.has_native_twin = has_twin;
   request.receive.owner = &request;
   job.engine->start(request.receive);
   return MPI_SUCCESS;
+}
+
+/// A receive that stood at the vendor and in the engine is over.
+void end_both(Job& job, Request& request) {
+  job.needs_caller.fetch_sub(1, std::memory_order_relaxed);
+  request.done.store(true, std::memory_order_release);
 }
 
 int vendor_receive(Request& request, int source) {
@@ -144,7 +150,11 @@ int start_receive(Job& job, Request& request) {
   job.needs_caller.fetch_add(1, std::memory_order_relaxed);
   int code = start_engine_receive(job, request, true);
   // A message that was there has matched already: no twin is needed.
-  if (code == MPI_SUCCESS && request.receive.has_native_twin) code = vendor_receive(request, MPI_ANY_SOURCE);
+  if (code == MPI_SUCCESS && request.receive.has_native_twin) {
+    code = vendor_receive(request, MPI_ANY_SOURCE);
+    if (code != MPI_SUCCESS) job.engine->withdraw(request.receive);
+  }
+  if (code != MPI_SUCCESS) end_both(job, request);
   return code;
 }
 
@@ -163,15 +173,18 @@ int start_send(Job& job, Request& request) {
     return start(request.send_buffer, static_cast<int>(request.count), request.datatype, local, request.tag,
                  request.communicator->handle, &request.native);
   }
-  auto buffer = const_buffer(request.send_buffer, request.count, request.datatype);
-  if (!buffer) return error_code(MPI_ERR_TYPE, request.function, buffer.error().text);
-  if (request.send_kind == SendKind::kBuffered) return start_buffered_send(job, request, *buffer);
+  const int described =
+      describe_buffer(request.function, request.send_buffer, request.count, request.datatype, request.send.buffer);
+  if (described != MPI_SUCCESS) return described;
+  if (request.send_kind == SendKind::kBuffered) {
+    request.send.result = wire::Envelope{};
+    return start_buffered_send(job, request, request.send.buffer);
+  }
   request.send.destination = request.communicator->members[static_cast<std::size_t>(request.peer)];
   request.send.context = request.communicator->context;
   request.send.source_rank = request.communicator->rank;
   request.send.tag = request.tag;
   request.send.mode = request.send_kind == SendKind::kSynchronous ? wire::SendMode::kSynchronous : wire::SendMode::kStandard;
-  request.send.buffer = std::move(*buffer);
   job.engine->start(request.send);
   return MPI_SUCCESS;
 }
@@ -192,11 +205,6 @@ bool test_native(Request& request) {
   if (code == MPI_SUCCESS && flag == 0) return false;
   native_finished(request, code);
   return true;
-}
-
-void end_both(Job& job, Request& request) {
-  job.needs_caller.fetch_sub(1, std::memory_order_relaxed);
-  request.done.store(true, std::memory_order_release);
 }
 
 /// One step of a receive that stands at the vendor and in the engine. `mutex` is held.
@@ -296,7 +304,8 @@ bool settle_contested(Job& job) {
     // The operation is a member of its request.
     Request& request = *static_cast<Request*>(operation->owner);
     const std::lock_guard lock(request.mutex);
-    if (request.done.load(std::memory_order_relaxed)) continue;
+    // Another thread may have brought it to its end, and started it anew, since it was said to be contested.
+    if (request.done.load(std::memory_order_relaxed) || !job.engine->is_contested(request.receive)) continue;
     if (request.native == MPI_REQUEST_NULL) {
       job.engine->settle(request.receive, false);
     } else if (!request.cancelling_twin) {

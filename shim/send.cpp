@@ -1,7 +1,6 @@
 // MPI_Send and its kin, blocking and nonblocking.
 #include "shim/arguments.hpp"
 #include "shim/buffered.hpp"
-#include "shim/datatype.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/request.hpp"
@@ -37,15 +36,14 @@ int send_local(Job& job, const SendForms& forms, const void* buf, int count, MPI
 
 int send_remote(Job& job, const Communicator& communicator, const SendForms& forms, const void* buf, int count,
                 MPI_Datatype datatype, int dest, int tag) {
-  auto buffer = const_buffer(buf, count, datatype);
-  if (!buffer) return raise(communicator.handle, MPI_ERR_TYPE, forms.function, buffer.error().text);
   wire::SendOperation operation;
+  const int described = describe_buffer(forms.function, buf, count, datatype, operation.buffer);
+  if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
   operation.destination = communicator.members[static_cast<std::size_t>(dest)];
   operation.context = communicator.context;
   operation.source_rank = communicator.rank;
   operation.tag = tag;
   operation.mode = forms.kind == SendKind::kSynchronous ? wire::SendMode::kSynchronous : wire::SendMode::kStandard;
-  operation.buffer = std::move(*buffer);
   job.engine->start(operation);
   if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
   if (operation.result.error) return raise(communicator.handle, forms.function, *operation.result.error);
@@ -54,12 +52,13 @@ int send_remote(Job& job, const Communicator& communicator, const SendForms& for
 
 int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
                          MPI_Datatype datatype, int dest, int tag) {
-  auto buffer = const_buffer(buf, count, datatype);
-  if (!buffer) return raise(communicator.handle, MPI_ERR_TYPE, forms.function, buffer.error().text);
+  wire::ConstBuffer buffer;
+  const int described = describe_buffer(forms.function, buf, count, datatype, buffer);
+  if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
   Request& request = RequestPool::instance().acquire(&communicator, forms.function);
   request.peer = dest;
   request.tag = tag;
-  const int code = start_buffered_send(job, request, *buffer);
+  const int code = start_buffered_send(job, request, buffer);
   RequestPool::instance().release(request);
   return raise_if_own(communicator.handle, code);
 }

@@ -39,13 +39,13 @@ class BufferPool {
   /// Gives a buffer back; an empty one is ignored.
   void put(Buffer&& buffer) {
     if (!buffer) return;
-    if (buffer.capacity() == kSmallSize && small_.size() < kSmallKept) {
-      small_.push_back(std::move(buffer));
-    } else if (buffer.capacity() == large_size_ && large_.size() < kLargeKept) {
-      large_.push_back(std::move(buffer));
+    // What is not kept is freed with `given`.
+    Buffer given = std::move(buffer);
+    if (given.capacity() == kSmallSize && small_.size() < kSmallKept) {
+      small_.push_back(std::move(given));
+    } else if (given.capacity() == large_size_ && large_.size() < kLargeKept) {
+      large_.push_back(std::move(given));
     }
-    // Anything else is freed here.
-    const Buffer freed = std::move(buffer);
   }
 
  private:

@@ -85,6 +85,22 @@ void Engine::Impl::announce_abort_locked(std::int32_t exit_code, const std::stri
   }
 }
 
+/// What is left of the announcements of an abort, and of a packet before them.
+std::size_t Engine::Impl::flush_after_failure_locked() {
+  std::size_t packets = 0;
+  for (auto& link : links) {
+    if (link->output_empty()) continue;
+    auto flushed = link->flush();
+    if (flushed) {
+      packets += *flushed;
+    } else {
+      static_cast<void>(link->drop_output());
+    }
+    watch_output_locked(*link);
+  }
+  return packets;
+}
+
 void Engine::Impl::abort_arrived_locked(Link& link) {
   const Link::Incoming& incoming = link.incoming();
   const std::string text(reinterpret_cast<const char*>(incoming.owned.data()), incoming.header.len);
@@ -122,7 +138,7 @@ void Engine::Impl::fail_locked(const Error& error) {
   failed.store(true, std::memory_order_release);
   std::set<SendOperation*> pending;
   for (auto& link : links) {
-    const auto dropped = link->drop_output();
+    const auto dropped = link->input_ended ? link->drop_output() : link->drop_output_but_aborts();
     pending.insert(dropped.begin(), dropped.end());
   }
   for (auto& each : peers) {

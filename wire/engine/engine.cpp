@@ -18,6 +18,9 @@ namespace {
 constexpr std::uint64_t kUnexpectedComfort = 64ULL << 20U;
 constexpr std::uint64_t kStarvedPauseNs = 10'000'000;
 
+/// How long the end of this process waits for the others to take the news of it.
+constexpr std::uint64_t kAbortSendNs = 100'000'000;
+
 std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
@@ -129,7 +132,7 @@ void Engine::Impl::take_unexpected_locked() {
 }
 
 std::size_t Engine::Impl::poll_locked(bool application_waits) {
-  if (failed.load(std::memory_order_relaxed)) return 0;
+  if (failed.load(std::memory_order_relaxed)) return flush_after_failure_locked();
   std::size_t events = 0;
   for (auto& link : links) {
     events += poll_link_locked(*link);
@@ -214,6 +217,11 @@ ReceiveOperation* Engine::contested() {
   return impl_->queue.next_contested();
 }
 
+bool Engine::is_contested(const ReceiveOperation& operation) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->queue.is_contested(operation);
+}
+
 void Engine::settle(ReceiveOperation& operation, bool native_won) {
   const std::lock_guard lock(impl_->mutex);
   if (impl_->failed.load(std::memory_order_relaxed)) return;
@@ -224,10 +232,30 @@ void Engine::withdraw(ReceiveOperation& operation) { settle(operation, true); }
 
 std::size_t Engine::poll(bool application_waits) {
   if (application_waits) impl_->application_polls.fetch_add(1, std::memory_order_relaxed);
-  const std::unique_lock lock(impl_->mutex, std::try_to_lock);
+  std::unique_lock lock(impl_->mutex, std::try_to_lock);
   // Whoever holds the lock is doing the work.
   if (!lock.owns_lock()) return 0;
-  return impl_->poll_locked(application_waits);
+  const bool failed_before = impl_->failed.load(std::memory_order_relaxed);
+  const std::size_t events = impl_->poll_locked(application_waits);
+  if (failed_before || !impl_->failed.load(std::memory_order_relaxed)) return events;
+  lock.unlock();
+  drain_output();
+  return events;
+}
+
+void Engine::drain_output() {
+  const std::uint64_t deadline = now_ns() + kAbortSendNs;
+  for (;;) {
+    {
+      const std::lock_guard lock(impl_->mutex);
+      static_cast<void>(impl_->poll_locked(false));
+      const bool all_out = std::all_of(impl_->links.begin(), impl_->links.end(),
+                                       [](const auto& link) { return link->output_empty() || link->input_ended; });
+      if (all_out) return;
+    }
+    if (now_ns() >= deadline) return;
+    wait_for_event(10);
+  }
 }
 
 void Engine::wait_for_event(int timeout_ms) {
@@ -276,8 +304,12 @@ bool Engine::closed() {
 }
 
 void Engine::announce_abort(std::int32_t exit_code, const std::string& text) {
-  const std::lock_guard lock(impl_->mutex);
-  if (!impl_->failed.load(std::memory_order_relaxed)) impl_->announce_abort_locked(exit_code, text);
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->failed.load(std::memory_order_relaxed)) return;
+    impl_->announce_abort_locked(exit_code, text);
+  }
+  drain_output();
 }
 
 const Error* Engine::failure() const { return impl_->failed.load(std::memory_order_acquire) ? &*impl_->failure : nullptr; }

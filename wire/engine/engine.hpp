@@ -1,8 +1,8 @@
 /// The engine: moves packets between this process's operations and its channels, matches, relays, acknowledges.
 ///
 /// Driven by poll(), from a thread that waits in an MPI call and from the progress thread alike; all functions are
-/// thread-safe and none blocks (wait_for_event() excepted). It never calls into upper layers: results are read from the
-/// operations.
+/// thread-safe and none blocks (wait_for_event() excepted, and at its end the job's announcement of it, for at most 0.1 s). It
+/// never calls into upper layers: results are read from the operations.
 ///
 /// Failure: a link that ends without FINI, or a packet that IMPI forbids, stops the engine for good; failure() then tells why,
 /// every pending operation completes with that error, and new ones fail at once.
@@ -84,6 +84,8 @@ class Engine {
   [[nodiscard]] std::size_t contested_count() const;
   /// One contested receive that nobody else is settling, or null. The caller must cancel its native twin and call settle().
   [[nodiscard]] ReceiveOperation* contested();
+  /// Whether a message waits for this receive; with threads, what contested() returned may be over or even started anew.
+  [[nodiscard]] bool is_contested(const ReceiveOperation& operation);
   /// The outcome for a receive returned by contested(): `native_won` if the twin could not be cancelled; the engine then
   /// forgets the operation without completing it, and the message goes to the next receive. Otherwise the message matches.
   void settle(ReceiveOperation& operation, bool native_won);
@@ -110,7 +112,7 @@ class Engine {
   /// have closed (IMPI 3.8). Poll until closed().
   void close();
   [[nodiscard]] bool closed();
-  /// Tells every reachable impishim process that the job is over; best effort, does not block.
+  /// Tells every reachable impishim process that the job is over; best effort, at most 0.1 s where channels are full.
   void announce_abort(std::int32_t exit_code, const std::string& text);
 
   /// Why the engine stopped, or null.
@@ -126,6 +128,8 @@ class Engine {
 
  private:
   class Impl;
+  /// Waits, bounded, until what tells the others of the end has left.
+  void drain_output();
   std::unique_ptr<Impl> impl_;
 };
 

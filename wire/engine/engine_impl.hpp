@@ -73,6 +73,7 @@ class Engine::Impl final : public LinkOwner {
   void advance_closing_locked();
   [[nodiscard]] bool closed_locked() const;
   void announce_abort_locked(std::int32_t exit_code, const std::string& text);
+  [[nodiscard]] std::size_t flush_after_failure_locked();
   void link_ended_locked(Link& link, const Error& error);
   void fail_locked(const Error& error);
   void abort_arrived_locked(Link& link);

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "wire/base/bytes.hpp"
+
 namespace impishim::wire {
 namespace {
 
@@ -89,6 +91,25 @@ std::vector<SendOperation*> Link::drop_output() {
   }
   queue_.clear();
   streams.clear();
+  return operations;
+}
+
+std::vector<SendOperation*> Link::drop_output_but_aborts() {
+  std::deque<OutgoingPacket> kept;
+  for (OutgoingPacket& packet : queue_) {
+    const bool begun = kept.empty() && sent_of_first_ > 0 && &packet == &queue_.front();
+    const bool abort = load_big_endian<std::uint32_t>(packet.header.data()) == static_cast<std::uint32_t>(PacketType::kAbort);
+    if (!begun && !abort) continue;
+    OutgoingPacket keep;
+    keep.header = packet.header;
+    keep.owned = buffers_.take(packet.payload.size());
+    // The payload may lie in the user's memory, which is the user's again as soon as the operation has been told.
+    if (!packet.payload.empty()) std::memcpy(keep.owned.data(), packet.payload.data(), packet.payload.size());
+    keep.payload = keep.owned.first(packet.payload.size());
+    kept.push_back(std::move(keep));
+  }
+  auto operations = drop_output();
+  queue_ = std::move(kept);
   return operations;
 }
 

@@ -76,8 +76,10 @@ class Link {
   [[nodiscard]] Result<void> send(OutgoingPacket&& packet);
   /// Queues a packet without sending: for LinkOwner::refill.
   void enqueue(OutgoingPacket&& packet) { queue_.push_back(std::move(packet)); }
-  /// Drops all output (the engine has failed); returns the operations that waited for it.
+  /// Drops all output; returns the operations that waited for it.
   [[nodiscard]] std::vector<SendOperation*> drop_output();
+  /// The same, but what tells the peer why the job ends stays, and the packet that has begun to leave, lest it be cut.
+  [[nodiscard]] std::vector<SendOperation*> drop_output_but_aborts();
   /// Sends what the channel takes. Returns the number of packets that left.
   [[nodiscard]] Result<std::size_t> flush();
   /// Reads and handles what has arrived; returns how much was done (reads and packets), 0 for nothing.

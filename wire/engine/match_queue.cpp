@@ -144,6 +144,11 @@ ReceiveOperation* MatchQueue::next_contested() {
   return nullptr;
 }
 
+bool MatchQueue::is_contested(const ReceiveOperation& receive) const {
+  const auto context = contexts_.find(receive.context);
+  return context != contexts_.end() && context->second.contest == &receive;
+}
+
 std::vector<Match> MatchQueue::settle(ReceiveOperation& receive, bool native_won) {
   std::vector<Match> matches;
   Context& context = context_of(receive.context);

@@ -65,6 +65,7 @@ class MatchQueue {
 
   /// A contested receive that nobody settles yet; it counts as being settled from now on.
   [[nodiscard]] ReceiveOperation* next_contested();
+  [[nodiscard]] bool is_contested(const ReceiveOperation& receive) const;
   /// Ends a contest, or withdraws a receive whose twin has completed. Not `native_won`: the contesting message is the
   /// receive's. Returns the matches that follow, in order.
   [[nodiscard]] std::vector<Match> settle(ReceiveOperation& receive, bool native_won);

@@ -41,6 +41,7 @@ class Operation {
   [[nodiscard]] bool complete() const { return complete_.load(std::memory_order_acquire); }
 
   Envelope result;
+  void* owner = nullptr;  ///< the caller's; the engine does not look at it
 
  protected:
   ~Operation() = default;

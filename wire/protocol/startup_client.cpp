@@ -171,7 +171,27 @@ class ServerReader {
   std::string said_;
 };
 
-Result<Descriptor> connect_to(const std::string& server, int timeout_ms) {
+Result<void> authenticate(int socket, ServerReader& reader, const AuthenticationMethods& methods) {
+  const std::uint32_t mask = (methods.none ? 1U << kAuthNone : 0U) | (methods.key ? 1U << kAuthKey : 0U);
+  ByteWriter payload;
+  payload.put(mask);
+  auto sent = send_all(socket, encode_startup(StartupCommand::kAuth, payload.bytes()));
+  if (!sent) return sent;
+  auto which = reader.method();
+  if (!which) return which.error();
+  if (*which == kAuthNone && methods.none) return {};
+  if (*which != kAuthKey || !methods.key) {
+    return Error{ErrorKind::kAuthentication,
+                 fmt::format("the rendezvous server chose authentication method {}, which was not offered", *which)};
+  }
+  ByteWriter key;
+  key.put(methods.key_value);
+  return send_all(socket, key.bytes());
+}
+
+}  // namespace
+
+Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms) {
   auto parts = split_address_and_port(server);
   if (!parts) return parts.error();
   auto host = parse_address(parts->first);
@@ -195,31 +215,11 @@ Result<Descriptor> connect_to(const std::string& server, int timeout_ms) {
   return connection;
 }
 
-Result<void> authenticate(int socket, ServerReader& reader, const AuthenticationMethods& methods) {
-  const std::uint32_t mask = (methods.none ? 1U << kAuthNone : 0U) | (methods.key ? 1U << kAuthKey : 0U);
-  ByteWriter payload;
-  payload.put(mask);
-  auto sent = send_all(socket, encode_startup(StartupCommand::kAuth, payload.bytes()));
-  if (!sent) return sent;
-  auto which = reader.method();
-  if (!which) return which.error();
-  if (*which == kAuthNone && methods.none) return {};
-  if (*which != kAuthKey || !methods.key) {
-    return Error{ErrorKind::kAuthentication,
-                 fmt::format("the rendezvous server chose authentication method {}, which was not offered", *which)};
-  }
-  ByteWriter key;
-  key.put(methods.key_value);
-  return send_all(socket, key.bytes());
-}
-
-}  // namespace
-
 Result<ServerConnection> ServerConnection::connect(const std::string& server, std::int32_t client,
                                                    const AuthenticationMethods& methods, int timeout_ms) {
   ServerConnection connection;
   connection.decoder_ = std::make_unique<StartupDecoder>();
-  auto socket = connect_to(server, timeout_ms);
+  auto socket = connect_to_server(server, timeout_ms);
   if (!socket) return socket.error();
   connection.socket_ = std::move(*socket);
   ServerReader reader(connection.socket_.get(), *connection.decoder_);

@@ -54,6 +54,9 @@ struct AuthenticationMethods {
   [[nodiscard]] static Result<AuthenticationMethods> from_environment();
 };
 
+/// A TCP connection to "address:port" within `timeout_ms`. kConfiguration: no such address; kConnection: nobody is there.
+[[nodiscard]] Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms);
+
 /// The connection to the rendezvous server, kept until finish().
 class ServerConnection {
  public:

@@ -43,6 +43,17 @@ Result<std::optional<StartupMessage>> StartupDecoder::next() {
   return std::optional<StartupMessage>(std::move(message));
 }
 
+bool StartupDecoder::may_be(StartupCommand command, std::uint32_t limit) const {
+  constexpr std::size_t kFrame = 8;
+  std::array<std::byte, kFrame> frame{};
+  store_big_endian(frame.data(), static_cast<std::uint32_t>(command));
+  const std::size_t known = std::min<std::size_t>(pending_.size(), sizeof(std::uint32_t));
+  if (!std::equal(frame.begin(), frame.begin() + known, pending_.begin())) return false;
+  if (pending_.size() < kFrame) return true;
+  std::copy_n(pending_.begin(), kFrame, frame.begin());
+  return load_big_endian<std::uint32_t>(frame.data() + sizeof(std::uint32_t)) <= limit;
+}
+
 std::optional<std::vector<std::byte>> StartupDecoder::next_raw(std::size_t count) {
   if (pending_.size() < count) return std::nullopt;
   const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(count);

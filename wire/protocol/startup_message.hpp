@@ -67,6 +67,8 @@ class StartupDecoder {
   void feed(std::span<const std::byte> bytes) { pending_.insert(pending_.end(), bytes.begin(), bytes.end()); }
   /// The next whole message; nothing: more bytes are needed. kProtocol: a length that cannot be.
   [[nodiscard]] Result<std::optional<StartupMessage>> next();
+  /// What has come of the next message is, or can become, `command` with at most `limit` bytes of payload.
+  [[nodiscard]] bool may_be(StartupCommand command, std::uint32_t limit) const;
   /// The next `count` unframed bytes, or nothing yet.
   [[nodiscard]] std::optional<std::vector<std::byte>> next_raw(std::size_t count);
   [[nodiscard]] std::size_t buffered() const { return pending_.size(); }

@@ -9,6 +9,12 @@
 #include "wire/base/bytes.hpp"
 
 namespace impishim::wire {
+namespace {
+
+/// Masks for 1024 methods; the specification knows two. A stranger's pretended length must not be waited for.
+constexpr std::uint32_t kMaxAuthPayload = 128;
+
+}  // namespace
 
 StartupServer::StartupServer(std::int32_t clients, AuthenticationMethods methods, std::vector<std::int32_t> preference)
     : clients_(clients), methods_(methods), preference_(std::move(preference)) {}
@@ -25,12 +31,47 @@ void StartupServer::turn_away(int id, Connection& connection, const std::string&
   tell(fmt::format("turned away {}: {}", connection.peer, reason));
   send(id, encode_startup(StartupCommand::kSaid, std::as_bytes(std::span(reason))));
   actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
+  const bool member = connection.stage == Stage::kJoined || connection.stage == Stage::kDone;
   connection.stage = Stage::kTurnedAway;
+  if (!member) return;
+  if (!all_joined()) return forget(connection);
+  fail(connection, {ErrorKind::kProtocol, fmt::format("client {} at {}: {}", connection.client, connection.peer, reason)});
+}
+
+/// Before all have joined, a client may go and another may come in its place.
+void StartupServer::forget(const Connection& connection) {
+  for (auto& [label, parts] : labels_) parts.erase(connection.client);
+  std::erase_if(labels_, [](const auto& label) { return label.second.empty(); });
+  if (connection.stage == Stage::kFinished) --finished_;
+  by_client_.erase(connection.client);
+}
+
+void StartupServer::fail(const Connection& connection, Error error) {
+  if (failure_) return;
+  failure_ = std::move(error);
+  failed_client_ = connection.client;
+  give_up(failure_->text);
+}
+
+void StartupServer::give_up(const std::string& reason) {
+  for (auto& [id, connection] : connections_) {
+    if (connection.stage == Stage::kTurnedAway || connection.stage == Stage::kFinished) continue;
+    connection.stage = Stage::kTurnedAway;
+    send(id, encode_startup(StartupCommand::kSaid, std::as_bytes(std::span(reason))));
+    actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
+  }
+}
+
+bool StartupServer::finished(std::int32_t client) const {
+  const auto found = by_client_.find(client);
+  return found != by_client_.end() && connections_.at(found->second).stage == Stage::kFinished;
 }
 
 void StartupServer::received(int id, std::span<const std::byte> bytes) {
   const auto found = connections_.find(id);
-  if (found == connections_.end() || found->second.stage == Stage::kTurnedAway) return;
+  if (found == connections_.end() || found->second.stage == Stage::kTurnedAway || found->second.stage == Stage::kFinished) {
+    return;
+  }
   found->second.said_anything = true;
   found->second.decoder.feed(bytes);
   while (step(id, found->second)) {
@@ -39,32 +80,30 @@ void StartupServer::received(int id, std::span<const std::byte> bytes) {
 
 /// Handles one message, if a whole one is there.
 bool StartupServer::step(int id, Connection& connection) {
-  if (connection.stage == Stage::kTurnedAway) return false;
+  if (connection.stage == Stage::kTurnedAway || connection.stage == Stage::kFinished) return false;
   if (connection.stage == Stage::kKey) {
     const auto key = connection.decoder.next_raw(8);
     if (!key) return false;
     check_key(id, connection, load_big_endian<std::uint64_t>(key->data()));
     return true;
   }
+  if (connection.stage == Stage::kAuth && !connection.decoder.may_be(StartupCommand::kAuth, kMaxAuthPayload)) {
+    turn_away(id, connection, "it does not speak IMPI (AUTH must come first)");
+    return false;
+  }
   auto message = connection.decoder.next();
   if (!message) {
-    turn_away(id, connection, "it does not speak IMPI");
+    turn_away(id, connection, message.error().text);
     return false;
   }
-  if (!message->has_value()) {
-    // AUTH comes first: garbage need not complete its pretended length to be known.
-    return false;
-  }
+  if (!message->has_value()) return false;
   handle(id, connection, **message);
   return true;
 }
 
 void StartupServer::handle(int id, Connection& connection, const StartupMessage& message) {
   const auto command = static_cast<StartupCommand>(message.command);
-  if (connection.stage == Stage::kAuth) {
-    if (command != StartupCommand::kAuth) return turn_away(id, connection, "it does not speak IMPI (AUTH must come first)");
-    return authenticate(id, connection, message);
-  }
+  if (connection.stage == Stage::kAuth) return authenticate(id, connection, message);
   if (connection.stage == Stage::kImpi) {
     if (command == StartupCommand::kImpi) join(id, connection, message);
     return;
@@ -148,10 +187,9 @@ void StartupServer::collect(int id, Connection& connection, const StartupMessage
   ByteReader payload(message.payload);
   const auto label = payload.get<std::uint32_t>();
   if (!label) return turn_away(id, connection, "it sent COLL without a label");
-  if (*label <= connection.last_label) {
-    failure_ = Error{ErrorKind::kProtocol, fmt::format("client {} sent label 0x{:x} after 0x{:x}; labels must ascend",
-                                                       connection.client, *label, connection.last_label)};
-    return;
+  if (connection.last_label && *label <= *connection.last_label) {
+    return turn_away(id, connection,
+                     fmt::format("it sent label 0x{:x} after 0x{:x}; labels must ascend", *label, *connection.last_label));
   }
   connection.last_label = *label;
   labels_[*label][connection.client].assign(message.payload.begin() + 4, message.payload.end());
@@ -164,7 +202,9 @@ void StartupServer::answer_labels() {
   std::uint32_t settled = ~0U;
   for (const auto& [client, id] : by_client_) {
     const Connection& connection = connections_[id];
-    if (connection.stage == Stage::kJoined) settled = std::min(settled, connection.last_label);
+    if (connection.stage != Stage::kJoined) continue;
+    if (!connection.last_label) return;
+    settled = std::min(settled, *connection.last_label);
   }
   while (!labels_.empty() && labels_.begin()->first <= settled) {
     const auto& [label, parts] = *labels_.begin();
@@ -181,7 +221,7 @@ void StartupServer::answer_labels() {
 
 void StartupServer::answer_done() {
   const bool all = all_joined() && std::all_of(by_client_.begin(), by_client_.end(), [this](const auto& entry) {
-                     return connections_[entry.second].stage == Stage::kDone;
+                     return connections_[entry.second].stage >= Stage::kDone;
                    });
   if (!all || done_answered_) return;
   done_answered_ = true;
@@ -192,23 +232,23 @@ void StartupServer::disconnected(int id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   const Connection& connection = found->second;
-  if (connection.stage == Stage::kFinished || connection.stage == Stage::kTurnedAway) {
-    // Nothing is lost; its entry stays for the messages about its client.
-    return;
-  }
-  if (connection.client < 0) {
-    if (connection.said_anything) tell(fmt::format("{} closed before it had joined", connection.peer));
+  if (connection.stage == Stage::kTurnedAway || connection.client < 0) {
+    if (connection.stage != Stage::kTurnedAway && connection.said_anything) {
+      tell(fmt::format("{} closed before it had joined", connection.peer));
+    }
     connections_.erase(found);
     return;
   }
+  // Nothing is lost; the entry stays for what is asked about its client.
+  if (connection.stage == Stage::kFinished && done_answered_) return;
   if (!all_joined()) {
     tell(fmt::format("client {} at {} left before all had joined", connection.client, connection.peer));
-    by_client_.erase(connection.client);
+    forget(connection);
     connections_.erase(found);
     return;
   }
-  failure_ = Error{ErrorKind::kConnection, fmt::format("client {} at {} was lost: its connection ended without FINI",
-                                                       connection.client, connection.peer)};
+  fail(connection, {ErrorKind::kConnection, fmt::format("client {} at {} was lost: its connection ended without FINI",
+                                                        connection.client, connection.peer)});
 }
 
 Result<std::vector<std::int32_t>> parse_preference(const std::string& text) {

@@ -37,6 +37,8 @@ class StartupServer {
   void received(int connection, std::span<const std::byte> bytes);
   /// The peer has closed, or the connection has failed.
   void disconnected(int connection);
+  /// Tells every connected client why there will be no job, and closes.
+  void give_up(const std::string& reason);
 
   [[nodiscard]] std::vector<ServerAction> take_actions() { return std::exchange(actions_, {}); }
   [[nodiscard]] std::int32_t joined() const { return static_cast<std::int32_t>(by_client_.size()); }
@@ -45,8 +47,11 @@ class StartupServer {
   [[nodiscard]] std::string progress() const;
   /// Every client has sent FINI.
   [[nodiscard]] bool finished() const { return finished_ == clients_; }
-  /// A client was lost after the job had begun.
+  [[nodiscard]] bool finished(std::int32_t client) const;
+  /// The job has begun and cannot go on. The clients have been told.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+  /// The client that caused failure(), or -1.
+  [[nodiscard]] std::int32_t failed_client() const { return failed_client_; }
 
  private:
   enum class Stage : std::uint8_t { kAuth, kKey, kImpi, kJoined, kDone, kFinished, kTurnedAway };
@@ -55,7 +60,7 @@ class StartupServer {
     Stage stage = Stage::kAuth;
     StartupDecoder decoder;
     std::int32_t client = -1;
-    std::uint32_t last_label = 0;
+    std::optional<std::uint32_t> last_label;
     bool said_anything = false;
   };
 
@@ -70,6 +75,8 @@ class StartupServer {
   void send(int id, std::vector<std::byte> bytes);
   void tell(std::string text);
   void turn_away(int id, Connection& connection, const std::string& reason);
+  void forget(const Connection& connection);
+  void fail(const Connection& connection, Error error);
 
   std::int32_t clients_;
   AuthenticationMethods methods_;
@@ -80,6 +87,7 @@ class StartupServer {
   std::int32_t finished_ = 0;
   bool done_answered_ = false;
   std::optional<Error> failure_;
+  std::int32_t failed_client_ = -1;
   std::vector<ServerAction> actions_;
 };
 

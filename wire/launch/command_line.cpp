@@ -1,0 +1,190 @@
+#include "wire/launch/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+
+namespace impishim::launch {
+namespace {
+
+/// Options and the number of words that each takes.
+const std::map<std::string, int>& option_words() {
+  static const std::map<std::string, int> words = {
+      {"server", 1},  {"port", 1}, {"auth", 1},       {"timeout", 1}, {"client", 2},  {"np", 1}, {"n", 1},
+      {"systems", 1}, {"mpi", 1},  {"host-procs", 1}, {"help", 0},    {"version", 0}, {"h", 0}};
+  return words;
+}
+
+/// The option that a word is, without its dashes; IMPI's command line has one dash (IMPI 2.2), others use two.
+std::optional<std::string> option_name(const std::string& word) {
+  if (word.size() < 2 || word[0] != '-' || word == "--") return std::nullopt;
+  return word.substr(word[1] == '-' ? 2 : 1);
+}
+
+/// The words before a program's name, as CLI11 wants them, and where the program begins.
+Result<std::size_t> collect_options(const std::vector<std::string>& words, std::size_t begin,
+                                    std::vector<std::string>& options) {
+  std::size_t at = begin;
+  while (at < words.size()) {
+    const auto name = option_name(words[at]);
+    if (!name) return at;
+    const auto known = option_words().find(*name);
+    if (known == option_words().end()) {
+      return Error{ErrorKind::kConfiguration, fmt::format("unknown option {}; see impirun -help", words[at])};
+    }
+    options.push_back("--" + *name);
+    for (int i = 0; i < known->second; ++i) {
+      if (++at >= words.size())
+        return Error{ErrorKind::kConfiguration, fmt::format("-{} needs {} argument(s)", *name, known->second)};
+      options.push_back(words[at]);
+    }
+    ++at;
+  }
+  return at;
+}
+
+/// Values of the options of one section, as CLI11 parses and checks them.
+struct Options {
+  std::vector<std::string> client;
+  int server = 0;
+  int port = 0;
+  std::string auth;
+  int timeout = 0;
+  int procs = 0;
+  int systems = 0;
+  std::string mpi;
+  int host_procs = 0;
+  bool version = false;
+  std::string help;
+};
+
+Result<Options> parse_options(std::vector<std::string> words) {
+  Options options;
+  CLI::App app{
+      "Starts and joins MPI jobs of several systems: one MPI_COMM_WORLD over all of them.\n\n"
+      "  impirun -server N [-port P] [-auth list] [-timeout S]\n"
+      "  impirun -client I address:port -np N program args...\n"
+      "  impirun -client I address:port -- launcher args... program args...\n"
+      "  impirun -np 2 ./a : -np 2 ./b          (all on this machine, a system each)\n"
+      "  impirun -systems K -n N program args...  (N processes, split over K systems on this machine)\n\n"
+      "Authentication: IMPI_AUTH_KEY=<decimal number> or IMPI_AUTH_NONE in the environment of server and clients.",
+      "impirun"};
+  app.add_option("--server", options.server, "be the rendezvous server of N clients")->check(CLI::Range(1, 32));
+  app.add_option("--port", options.port, "server: listen on this port")->check(CLI::Range(1, 65535));
+  app.add_option("--auth", options.auth, "server: authentication methods in order of preference, e.g. 1,0 or 3,1-0");
+  app.add_option("--timeout", options.timeout, "server: give up if the clients have not joined after S seconds")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--client", options.client, "join as client I (0 ... N-1) the server at address:port")->expected(2);
+  app.add_option("--np,-n,--n", options.procs, "number of processes")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--systems", options.systems, "split the processes over K systems on this machine")->check(CLI::Range(1, 32));
+  app.add_option("--mpi", options.mpi, "MPI library of the program: mpich or openmpi (for scripts and interpreters)");
+  app.add_option("--host-procs", options.host_procs, "processes per IMPI host (IMPISHIM_HOST_PROCS)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_flag("--version", options.version, "print the version");
+  std::reverse(words.begin(), words.end());
+  try {
+    app.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    options.help = app.help();
+  } catch (const CLI::ParseError& error) {
+    return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", error.what())};
+  }
+  return options;
+}
+
+Error usage(const char* what) { return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", what)}; }
+
+/// N processes over K systems; earlier systems get the remainder.
+Result<std::vector<Section>> split_over_systems(const Options& options, const std::vector<std::string>& command) {
+  if (options.procs < options.systems) {
+    return Error{ErrorKind::kConfiguration, fmt::format("{} processes cannot be split over {} systems: give -n a larger number",
+                                                        options.procs, options.systems)};
+  }
+  std::vector<Section> sections;
+  for (int system = 0; system < options.systems; ++system) {
+    const int procs = options.procs / options.systems + (system < options.procs % options.systems ? 1 : 0);
+    sections.push_back({procs, command});
+  }
+  return sections;
+}
+
+Result<void> fill_client(CommandLine& line, const Options& options, const std::vector<std::string>& words,
+                         std::size_t program) {
+  line.mode = CommandLine::Mode::kClient;
+  int client = -1;
+  const auto& text = options.client[0];
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), client);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || client < 0 || client > 31) {
+    return Error{ErrorKind::kConfiguration, fmt::format("-client {}: a client's number from 0 to 31 is needed", text)};
+  }
+  line.client = client;
+  line.server = options.client[1];
+  line.own_launcher = program < words.size() && words[program] == "--";
+  const std::size_t first = program + (line.own_launcher ? 1 : 0);
+  if (first >= words.size()) return usage("-client needs a program to run");
+  if (!line.own_launcher && options.procs == 0) return usage("-client needs -np N, or -- and a launcher's command");
+  line.sections.push_back({options.procs, {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()}});
+  return {};
+}
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
+  CommandLine line;
+  std::size_t begin = 0;
+  for (bool first = true;; first = false) {
+    std::vector<std::string> option_list;
+    auto program = collect_options(words, begin, option_list);
+    if (!program) return program.error();
+    auto options = parse_options(std::move(option_list));
+    if (!options) return options.error();
+    if (first) {
+      line.mpi = options->mpi;
+      line.host_procs = options->host_procs;
+    }
+    if (!options->help.empty() || words.empty()) {
+      line.mode = CommandLine::Mode::kHelp;
+      line.help = options->help;
+      return line;
+    }
+    if (options->version) {
+      line.mode = CommandLine::Mode::kVersion;
+      return line;
+    }
+    if (options->server != 0) {
+      if (*program < words.size()) return usage("-server takes no program: the clients start it");
+      line.mode = CommandLine::Mode::kServer;
+      line.clients = options->server;
+      line.port = options->port;
+      line.preference = options->auth;
+      line.timeout_s = options->timeout;
+      return line;
+    }
+    if (!options->client.empty()) {
+      auto filled = fill_client(line, *options, words, *program);
+      if (!filled) return filled.error();
+      return line;
+    }
+    if (options->procs == 0) return usage("-np N is missing");
+    const auto end = std::find(words.begin() + static_cast<std::ptrdiff_t>(*program), words.end(), ":");
+    std::vector<std::string> command(words.begin() + static_cast<std::ptrdiff_t>(*program), end);
+    if (command.empty()) return usage("a program is missing");
+    if (options->systems != 0) {
+      if (end != words.end() || !first) return usage("-systems and sections with : exclude each other");
+      auto sections = split_over_systems(*options, command);
+      if (!sections) return sections.error();
+      line.sections = std::move(*sections);
+      return line;
+    }
+    line.sections.push_back({options->procs, std::move(command)});
+    if (line.sections.size() > 32) return usage("more than 32 systems cannot be joined (IMPI's client mask has 32 bits)");
+    if (end == words.end()) return line;
+    begin = static_cast<std::size_t>(end - words.begin()) + 1;
+  }
+}
+
+}  // namespace impishim::launch

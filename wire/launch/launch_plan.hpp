@@ -1,0 +1,18 @@
+/// From a section of the command line to the command that starts it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wire/base/result.hpp"
+#include "wire/launch/command_line.hpp"
+
+namespace impishim::launch {
+
+/// The words to execute so that the processes of `section` join the server as `client`. LD_PRELOAD reaches the program alone,
+/// never the launcher: it is set by env(1) in front of the program. kConfiguration: everything that can be known to be wrong
+/// before starting.
+[[nodiscard]] Result<std::vector<std::string>> plan_launch(const Section& section, bool own_launcher, const std::string& mpi,
+                                                           int host_procs, const std::string& server, int client);
+
+}  // namespace impishim::launch

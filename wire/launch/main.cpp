@@ -1,0 +1,142 @@
+// impirun: the rendezvous server, a client, or a whole job on this machine (IMPI 2.2).
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "wire/base/log.hpp"
+#include "wire/channel/address.hpp"
+#include "wire/launch/command_line.hpp"
+#include "wire/launch/launch_plan.hpp"
+#include "wire/launch/rendezvous.hpp"
+#include "wire/launch/supervisor.hpp"
+#include "wire/protocol/startup_client.hpp"
+
+namespace impishim::launch {
+namespace {
+
+constexpr int kUsageStatus = 2;    ///< what the user asked cannot be done
+constexpr int kFailureStatus = 1;  ///< it was begun and failed
+
+int complain(const Error& error, int status) {
+  std::fprintf(stderr, "impirun: %s\n", error.text.c_str());
+  return status;
+}
+
+int run_server(const CommandLine& line) {
+  wire::RendezvousOptions options;
+  options.clients = line.clients;
+  options.port = static_cast<std::uint16_t>(line.port);
+  options.timeout_ms = line.timeout_s == 0 ? -1 : line.timeout_s * 1000;
+  auto methods = wire::AuthenticationMethods::from_environment();
+  if (!methods) return complain(methods.error(), kUsageStatus);
+  options.methods = *methods;
+  if (!line.preference.empty()) {
+    auto preference = wire::parse_preference(line.preference);
+    if (!preference) return complain(preference.error(), kUsageStatus);
+    options.preference = *preference;
+  }
+  auto server = wire::Rendezvous::open(options);
+  if (!server) return complain(server.error(), kUsageStatus);
+  std::printf("%s\n", server->address().c_str());
+  std::fflush(stdout);
+  auto served = server->serve();
+  return served ? 0 : complain(served.error(), kFailureStatus);
+}
+
+/// Reaching the server once tells a wrong address from a job that never starts. The server passes over connections that say
+/// nothing.
+Result<void> check_server(const std::string& server) {
+  constexpr int kTimeoutMs = 10000;
+  auto reached = wire::connect_to_server(server, kTimeoutMs);
+  if (!reached) return reached.error();
+  return {};
+}
+
+int run_client(const CommandLine& line) {
+  auto methods = wire::AuthenticationMethods::from_environment();
+  if (!methods) return complain(methods.error(), kUsageStatus);
+  auto words = plan_launch(line.sections.front(), line.own_launcher, line.mpi, line.host_procs, line.server, line.client);
+  if (!words) return complain(words.error(), kUsageStatus);
+  auto reachable = check_server(line.server);
+  if (!reachable) return complain(reachable.error(), kFailureStatus);
+  std::vector<char*> arguments;
+  for (std::string& word : *words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  // The launcher's status is the program's.
+  execvp(arguments[0], arguments.data());
+  return complain(Error{ErrorKind::kSystem, fmt::format("cannot run {}: {}", arguments[0], std::strerror(errno))},
+                  kFailureStatus);
+}
+
+/// A job of its own on this machine: nobody else can know the key.
+Result<wire::AuthenticationMethods> private_key() {
+  wire::AuthenticationMethods methods;
+  if (getrandom(&methods.key_value, sizeof(methods.key_value), 0) != sizeof(methods.key_value)) {
+    return Error{ErrorKind::kSystem, "no random numbers for an authentication key"};
+  }
+  methods.key = true;
+  setenv("IMPI_AUTH_KEY", std::to_string(methods.key_value).c_str(), 1);
+  unsetenv("IMPI_AUTH_NONE");
+  return methods;
+}
+
+int run_local(const CommandLine& line) {
+  wire::RendezvousOptions options;
+  options.clients = static_cast<std::int32_t>(line.sections.size());
+  options.this_machine = true;
+  auto methods = private_key();
+  if (!methods) return complain(methods.error(), kFailureStatus);
+  options.methods = *methods;
+  auto server = wire::Rendezvous::open(options);
+  if (!server) return complain(server.error(), kFailureStatus);
+  std::vector<std::vector<std::string>> commands;
+  for (std::size_t i = 0; i < line.sections.size(); ++i) {
+    auto words = plan_launch(line.sections[i], false, line.mpi, line.host_procs, server->address(), static_cast<int>(i));
+    if (!words) return complain(words.error(), kUsageStatus);
+    commands.push_back(std::move(*words));
+  }
+  Supervisor supervisor;
+  auto started = supervisor.start("the rendezvous server", [&] {
+    auto served = server->serve();
+    return served ? 0 : complain(served.error(), kFailureStatus);
+  });
+  for (std::size_t i = 0; i < commands.size() && started; ++i) {
+    started = supervisor.start(fmt::format("system {}", i), commands[i], i == 0);
+  }
+  if (!started) return complain(started.error(), kFailureStatus);
+  return supervisor.wait_for_all();
+}
+
+int run(const std::vector<std::string>& words) {
+  auto line = parse_command_line(words);
+  if (!line) return complain(line.error(), kUsageStatus);
+  switch (line->mode) {
+    case CommandLine::Mode::kHelp:
+      std::printf("%s", line->help.c_str());
+      return 0;
+    case CommandLine::Mode::kVersion:
+      std::printf("impirun %s (IMPI 0.0)\n", IMPISHIM_VERSION);
+      return 0;
+    case CommandLine::Mode::kServer:
+      return run_server(*line);
+    case CommandLine::Mode::kClient:
+      return run_client(*line);
+    case CommandLine::Mode::kLocal:
+      break;
+  }
+  return run_local(*line);
+}
+
+}  // namespace
+}  // namespace impishim::launch
+
+int main(int argc, char** argv) {
+  impishim::set_log_name("impirun");
+  return impishim::launch::run(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,165 @@
+#include "wire/launch/rendezvous.hpp"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "wire/channel/address.hpp"
+
+namespace impishim::wire {
+namespace {
+
+constexpr std::uint64_t kListenerToken = 0;
+/// Connections at once; a job has at most 32, the rest are strangers.
+constexpr std::size_t kMaxConnections = 256;
+
+void tell(const std::string& text) { fmt::print(stderr, "impirun: {}\n", text); }
+
+/// The address by which other machines reach this one: that of the interface with the way to everywhere.
+std::string own_address() {
+  auto address = address_towards("192.0.2.1:9");
+  return address ? address_text(*address) : "127.0.0.1";
+}
+
+}  // namespace
+
+Rendezvous::Rendezvous(const RendezvousOptions& options)
+    : options_(options), server_(options.clients, options.methods, options.preference) {}
+
+Result<Rendezvous> Rendezvous::open(const RendezvousOptions& options) {
+  Rendezvous rendezvous(options);
+  auto listening = rendezvous.listen();
+  if (!listening) return listening.error();
+  return rendezvous;
+}
+
+Result<void> Rendezvous::listen() {
+  const auto failed = [&](const char* call) {
+    return Error{ErrorKind::kSystem, fmt::format("cannot serve on port {}: {}: {}", options_.port, call, std::strerror(errno))};
+  };
+  listener_ = Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener_.valid()) return failed("socket");
+  const int on = 1;
+  if (setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0) return failed("setsockopt");
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_port = htons(options_.port);
+  here.sin_addr.s_addr = htonl(options_.this_machine ? INADDR_LOOPBACK : INADDR_ANY);
+  if (bind(listener_.get(), reinterpret_cast<const sockaddr*>(&here), sizeof(here)) != 0) return failed("bind");
+  if (::listen(listener_.get(), SOMAXCONN) != 0) return failed("listen");
+  socklen_t size = sizeof(here);
+  if (getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&here), &size) != 0) return failed("getsockname");
+  address_ = fmt::format("{}:{}", options_.this_machine ? "127.0.0.1" : own_address(), ntohs(here.sin_port));
+  return poller_.add(listener_.get(), EPOLLIN, kListenerToken);
+}
+
+Result<void> Rendezvous::serve() {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  std::array<epoll_event, 32> events{};
+  while (!server_.finished()) {
+    int wait_ms = -1;
+    if (options_.timeout_ms >= 0 && !server_.all_joined()) {
+      wait_ms = static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count()) + 1;
+      if (wait_ms <= 0) {
+        return Error{ErrorKind::kTimeout,
+                     fmt::format("not all clients came within {} s: {}", options_.timeout_ms / 1000, server_.progress())};
+      }
+    }
+    auto count = poller_.wait(wait_ms, events);
+    if (!count) return count.error();
+    for (std::size_t i = 0; i < *count; ++i) {
+      if (events[i].data.u64 == kListenerToken) {
+        accept_one();
+      } else {
+        handle(static_cast<int>(events[i].data.u64), events[i].events);
+      }
+    }
+    act();
+    if (server_.failure()) return *server_.failure();
+  }
+  return {};
+}
+
+void Rendezvous::accept_one() {
+  SocketAddress from;
+  Descriptor socket(accept4(listener_.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.valid()) return;  // it has gone again
+  if (connections_.size() >= kMaxConnections) return tell("turned away a connection: too many at once");
+  const int id = next_id_++;
+  auto added = poller_.add(socket.get(), EPOLLIN, static_cast<std::uint64_t>(id));
+  if (!added) return tell(added.error().text);
+  connections_[id].socket = std::move(socket);
+  server_.connected(id, fmt::format("{} port {}", address_text(from.host()), from.port()));
+}
+
+void Rendezvous::handle(int id, std::uint32_t events) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  if ((events & EPOLLOUT) != 0) write_to(id, found->second);
+  if (connections_.count(id) != 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read_from(id, found->second);
+}
+
+void Rendezvous::read_from(int id, Connection& connection) {
+  std::array<std::byte, 65536> buffer{};
+  const ssize_t size = recv(connection.socket.get(), buffer.data(), buffer.size(), 0);
+  if (size > 0) {
+    if (!connection.closing) server_.received(id, std::span(buffer).first(static_cast<std::size_t>(size)));
+    return;
+  }
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  server_.disconnected(id);
+  drop(id);
+}
+
+void Rendezvous::write_to(int id, Connection& connection) {
+  while (!connection.output.empty()) {
+    const ssize_t size = send(connection.socket.get(), connection.output.data(), connection.output.size(), MSG_NOSIGNAL);
+    if (size < 0) {
+      if (errno == EAGAIN || errno == EINTR) break;
+      server_.disconnected(id);
+      return drop(id);
+    }
+    connection.output.erase(connection.output.begin(), connection.output.begin() + size);
+  }
+  if (connection.output.empty() && connection.closing) {
+    // The end of our side carries the last words to the peer; dropping unread bytes at once could overtake them.
+    shutdown(connection.socket.get(), SHUT_WR);
+  }
+  const std::uint32_t wanted = EPOLLIN | (connection.output.empty() ? 0U : static_cast<std::uint32_t>(EPOLLOUT));
+  auto changed = poller_.modify(connection.socket.get(), wanted, static_cast<std::uint64_t>(id));
+  if (!changed) tell(changed.error().text);
+}
+
+void Rendezvous::drop(int id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  auto removed = poller_.remove(found->second.socket.get());
+  if (!removed) tell(removed.error().text);
+  connections_.erase(found);
+}
+
+void Rendezvous::act() {
+  for (ServerAction& action : server_.take_actions()) {
+    if (action.kind == ServerAction::Kind::kTell) {
+      tell(action.text);
+      continue;
+    }
+    const auto found = connections_.find(action.connection);
+    if (found == connections_.end()) continue;
+    Connection& connection = found->second;
+    if (action.kind == ServerAction::Kind::kSend) {
+      connection.output.insert(connection.output.end(), action.bytes.begin(), action.bytes.end());
+    } else {
+      connection.closing = true;
+    }
+    write_to(action.connection, connection);
+  }
+}
+
+}  // namespace impishim::wire

@@ -1,0 +1,60 @@
+/// The rendezvous server on its sockets: what `impirun -server` runs (IMPI 2.3).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/poller.hpp"
+#include "wire/protocol/startup_server.hpp"
+
+namespace impishim::wire {
+
+struct RendezvousOptions {
+  std::int32_t clients = 1;
+  std::uint16_t port = 0;     ///< 0: the kernel's choice
+  bool this_machine = false;  ///< serve on the loopback address only
+  int timeout_ms = -1;        ///< until all clients have joined; -1: no bound
+  AuthenticationMethods methods;
+  std::vector<std::int32_t> preference = {kAuthKey, kAuthNone};
+};
+
+/// Serves one job. What it has to tell goes to standard error, a line each.
+class Rendezvous {
+ public:
+  /// Listens. kSystem names the port that cannot be had.
+  [[nodiscard]] static Result<Rendezvous> open(const RendezvousOptions& options);
+  /// "address:port" for the clients.
+  [[nodiscard]] const std::string& address() const { return address_; }
+  /// Blocks until every client has sent FINI. kTimeout names the clients that have not come; kConnection the one that was lost.
+  [[nodiscard]] Result<void> serve();
+
+ private:
+  struct Connection {
+    Descriptor socket;
+    std::vector<std::byte> output;
+    bool closing = false;
+  };
+
+  explicit Rendezvous(const RendezvousOptions& options);
+  [[nodiscard]] Result<void> listen();
+  void accept_one();
+  void handle(int id, std::uint32_t events);
+  void read_from(int id, Connection& connection);
+  void write_to(int id, Connection& connection);
+  void drop(int id);
+  void act();
+
+  RendezvousOptions options_;
+  StartupServer server_;
+  Descriptor listener_;
+  std::string address_;
+  Poller poller_;
+  std::map<int, Connection> connections_;
+  int next_id_ = 1;
+};
+
+}  // namespace impishim::wire

@@ -1,0 +1,194 @@
+#include "wire/launch/supervisor.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "wire/base/log.hpp"
+
+namespace impishim::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Others end by themselves when a system is lost: their connections end. How long they may take, and how long after SIGTERM.
+constexpr int kGraceMs = 4000;
+constexpr int kTermMs = 4000;
+
+sigset_t watched_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
+int exit_status(int wait_status) { return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status); }
+
+/// Parent of every process, from /proc.
+std::map<pid_t, pid_t> parents() {
+  std::map<pid_t, pid_t> parent_of;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size() || pid == 0) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    // The name in parentheses may hold anything: what follows the last one is the state and the parent.
+    const auto close = text.rfind(')');
+    if (close == std::string::npos || close + 4 > text.size()) continue;
+    parent_of[pid] = static_cast<pid_t>(std::strtol(text.c_str() + close + 4, nullptr, 10));
+  }
+  return parent_of;
+}
+
+std::vector<pid_t> descendants_of(pid_t root) {
+  const auto parent_of = parents();
+  std::vector<pid_t> found;
+  for (const auto& [pid, parent] : parent_of) {
+    for (auto at = parent_of.find(pid); at != parent_of.end() && at->first != 1; at = parent_of.find(at->second)) {
+      if (at->second != root) continue;
+      found.push_back(pid);
+      break;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Supervisor::Supervisor() {
+  const sigset_t set = watched_signals();
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+Result<void> Supervisor::fork_child(const std::string& name, const std::function<void()>& body) {
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return Error{ErrorKind::kSystem, fmt::format("cannot start {}: {}", name, std::strerror(errno))};
+  if (pid == 0) {
+    setpgid(0, 0);
+    // Killed without a chance to clean up, impirun still takes its children along.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    const sigset_t set = watched_signals();
+    sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    if (getppid() == parent) body();
+    _exit(127);
+  }
+  setpgid(pid, pid);
+  children_.push_back({pid, name});
+  return {};
+}
+
+Result<void> Supervisor::start(const std::string& name, const std::vector<std::string>& command, bool keeps_stdin) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
+  words.push_back(nullptr);
+  return fork_child(name, [&] {
+    if (!keeps_stdin) {
+      const int nothing = open("/dev/null", O_RDONLY);
+      if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    }
+    execvp(words[0], words.data());
+    log(LogLevel::kError, "cannot run {}: {}", command.front(), std::strerror(errno));
+  });
+}
+
+Result<void> Supervisor::start(const std::string& name, const std::function<int()>& body) {
+  return fork_child(name, [&] { _exit(body()); });
+}
+
+bool Supervisor::any_running() const {
+  return std::any_of(children_.begin(), children_.end(), [](const Child& child) { return child.running; });
+}
+
+void Supervisor::reap() {
+  int wait_status = 0;
+  for (pid_t pid = 0; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+    const auto child = std::find_if(children_.begin(), children_.end(), [&](const Child& each) { return each.pid == pid; });
+    if (child == children_.end()) continue;  // an orphan from below
+    child->running = false;
+    const int status = exit_status(wait_status);
+    if (status == 0) continue;
+    if (status_ == 0) {
+      status_ = status;
+      if (!ending_) {
+        log(LogLevel::kError, "{} ended with {} {}; ending the job", child->name,
+            WIFSIGNALED(wait_status) ? "signal" : "status", WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status);
+      }
+    }
+    ending_ = true;
+  }
+}
+
+void Supervisor::read_signal() {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+    if (info.ssi_signo == SIGCHLD) continue;
+    if (status_ == 0) status_ = 128 + static_cast<int>(info.ssi_signo);
+    // The user wants an end now.
+    if (ending_) kill_descendants();
+    ending_ = true;
+    signal_rest(SIGTERM);
+  }
+  reap();
+}
+
+bool Supervisor::wait_for_signal(int timeout_ms) {
+  pollfd descriptor{signals_.get(), POLLIN, 0};
+  const int ready = poll(&descriptor, 1, timeout_ms);
+  if (ready > 0) read_signal();
+  return ready > 0;
+}
+
+void Supervisor::signal_rest(int signal) {
+  for (const Child& child : children_) {
+    if (child.running) kill(-child.pid, signal);
+  }
+}
+
+void Supervisor::kill_descendants() {
+  for (const pid_t pid : descendants_of(getpid())) kill(pid, SIGKILL);
+}
+
+void Supervisor::end_rest() {
+  const auto wait_until = [this](Clock::time_point deadline) {
+    while (any_running() && Clock::now() < deadline) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+      wait_for_signal(static_cast<int>(std::max<std::int64_t>(left, 0)) + 1);
+    }
+  };
+  wait_until(Clock::now() + std::chrono::milliseconds(kGraceMs));
+  signal_rest(SIGTERM);
+  wait_until(Clock::now() + std::chrono::milliseconds(kTermMs));
+}
+
+int Supervisor::wait_for_all() {
+  reap();
+  while (any_running() && !ending_) wait_for_signal(-1);
+  if (ending_) end_rest();
+  // Whatever is left below here has lost its launcher.
+  kill_descendants();
+  while (waitpid(-1, nullptr, 0) > 0) {
+  }
+  return status_;
+}
+
+}  // namespace impishim::launch

@@ -1,0 +1,52 @@
+/// Child processes of impirun: started in groups of their own, watched together, and ended together.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+
+namespace impishim::launch {
+
+/// Starts and watches children. While it lives, SIGCHLD, SIGINT, SIGTERM and SIGHUP come to it alone, and processes that lose
+/// their parent below impirun become its children, so that none is left behind.
+class Supervisor {
+ public:
+  Supervisor();
+
+  /// Starts a command; `name` is for messages ("system 1"). `keeps_stdin`: others read nothing.
+  [[nodiscard]] Result<void> start(const std::string& name, const std::vector<std::string>& command, bool keeps_stdin);
+  /// Runs `body` in a child; its return value is the exit status.
+  [[nodiscard]] Result<void> start(const std::string& name, const std::function<int()>& body);
+
+  /// Waits until all children have ended, or one has failed or a signal has come: then the rest get a few seconds to end by
+  /// themselves, are asked to (SIGTERM), and are killed. Returns the exit status for impirun: 0, or that of the first failure.
+  [[nodiscard]] int wait_for_all();
+
+ private:
+  struct Child {
+    pid_t pid;
+    std::string name;
+    bool running = true;
+  };
+
+  [[nodiscard]] Result<void> fork_child(const std::string& name, const std::function<void()>& body);
+  void reap();
+  void read_signal();
+  [[nodiscard]] bool any_running() const;
+  void end_rest();
+  void signal_rest(int signal);
+  bool wait_for_signal(int timeout_ms);
+  void kill_descendants();
+
+  Descriptor signals_;
+  std::vector<Child> children_;
+  int status_ = 0;
+  bool ending_ = false;
+};
+
+}  // namespace impishim::launch
