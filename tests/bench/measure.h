@@ -1,0 +1,37 @@
+/* The measurements that every contestant of scripts/bench goes through, whatever carries its messages. */
+#ifndef IMPISHIM_TESTS_BENCH_MEASURE_H
+#define IMPISHIM_TESTS_BENCH_MEASURE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One side of a pair: the leader measures, the follower does as it is told. */
+struct contestant {
+  int leader;
+  /* Bytes that carry a message of `size` payload bytes: more than `size` where the contestant adds headers by hand. */
+  size_t (*bytes_of)(size_t size);
+  /* The leader tells the follower how many rounds come, the follower hears it. */
+  void (*tell)(long rounds);
+  long (*hear)(void);
+  /* `rounds` times from the leader's `out` to the follower's `in`, and from there back to the leader's `in`. */
+  void (*ping_pong)(char* out, char* in, size_t bytes, long rounds);
+  /* `rounds` times `window` messages from the leader to the follower, all outstanding at once, each in a place of its own in
+   * `memory`; then an answer of 8 payload bytes. */
+  void (*stream)(char* memory, size_t bytes, int window, long rounds);
+};
+
+/* Arguments: sizes as 8,64,512; microseconds per batch; most batches per size. The leader prints for each size
+ *   latency SIZE MICROSECONDS      half a round trip
+ *   bandwidth SIZE MEGABYTES       10^6 payload bytes per second
+ * both in the batch that a quarter of all batches beat. Returns 0, or 1 with a text on stderr: bad arguments, or data that did
+ * not arrive as sent. */
+int measure(const struct contestant* contestant, int argc, char** argv);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
