@@ -1,5 +1,4 @@
 /* Ranks 0 and 1 measure each other; all other ranks only wait, asleep. Plain MPI: built for every MPI library alike. */
-#define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>
