@@ -20,18 +20,27 @@ constexpr std::uint32_t kCrowdedSpinRounds = 8;
 constexpr std::uint32_t kYieldRounds = 2000;  ///< some milliseconds
 constexpr int kSleepMs = 1;                   ///< the vendor's progress must not wait longer
 
-/// More processes of this host than processors: a spinning one holds up those that it waits for.
-bool crowded(const Job& job) {
-  static const bool answer = [&] {
+/// Processors that the processes of this machine share. A launcher binds each of its children to a processor of its own, but
+/// not itself: what it may use tells more than this process's own share.
+int shared_processors() {
+  int most = 0;
+  for (const pid_t process : {pid_t{0}, getppid()}) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return true;
+    if (sched_getaffinity(process, sizeof(allowed), &allowed) == 0) most = std::max(most, CPU_COUNT(&allowed));
+  }
+  return most;
+}
+
+/// More processes of this machine than processors: a spinning one holds up those that it waits for.
+bool crowded(const Job& job) {
+  static const bool answer = [&] {
     std::int32_t procs = 0;
     // Hosts that share an address share the machine: forced hosts, or systems on one machine.
     const auto& hosts = job.map.hosts();
     const auto& mine = hosts[static_cast<std::size_t>(job.map.procs()[static_cast<std::size_t>(job.here)].host)];
     for (const auto& host : hosts) procs += host.address == mine.address ? host.proc_count : 0;
-    return procs > CPU_COUNT(&allowed);
+    return procs > shared_processors();
   }();
   return answer;
 }
