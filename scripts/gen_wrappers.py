@@ -179,8 +179,12 @@ def vendor_header(functions, nonblocking):
             continue
         twin = nonblocking[function.short]
         args = function.passed()
+        # Blocking and nonblocking collectives do not match (MPI-3.1 5.12): all members must choose alike, whatever each has
+        # outstanding. A barrier is the one that programs synchronise with, and costs the same in both forms.
+        blocking = "" if function.short == "Barrier" else (
+            f"  if (!job.polls_collectives) [[likely]] return vendor::{function.short}({args});\n")
         out.append(f"inline int {function.short}({function.declared('Job& job')}) {{\n"
-                   f"  if (job.may_block_in_vendor()) [[likely]] return vendor::{function.short}({args});\n"
+                   f"{blocking}"
                    f"  MPI_Request request = MPI_REQUEST_NULL;\n"
                    f"  const int code = vendor::{twin}({args}, &request);\n"
                    f"  return code == MPI_SUCCESS ? poll_native(job, request) : code;\n}}")

@@ -35,12 +35,20 @@ std::shared_ptr<const wire::TypeLayout> packed_layout(const wire::TypeLayout& la
   return std::make_shared<const wire::TypeLayout>(std::move(blocks), offset);
 }
 
+/// Messages that have left since the last look give their room back.
+bool take_space(Job& job, std::int64_t cost) {
+  if (BufferedSpace::instance().take(cost)) return true;
+  progress_once(job, true);
+  RequestPool::instance().reap_orphans(job);
+  return BufferedSpace::instance().take(cost);
+}
+
 }  // namespace
 
 int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buffer) {
   const std::uint64_t size = buffer.packed_size(wire::Format::kNative);
   const auto cost = static_cast<std::int64_t>(size) + MPI_BSEND_OVERHEAD;
-  if (!BufferedSpace::instance().take(cost)) {
+  if (!take_space(job, cost)) {
     return error_code(MPI_ERR_BUFFER, request.function,
                       fmt::format("{} bytes do not fit in the attached buffer: {} bytes of it are in use", cost,
                                   BufferedSpace::instance().used()));

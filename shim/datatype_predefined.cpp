@@ -154,9 +154,9 @@ class PredefinedTable {
     for (MPI_Datatype type : {MPI_COMPLEX8, MPI_COMPLEX16}) add_real(type, 2);
 #endif
 #ifdef MPI_REAL16
-    // 16 bytes of gfortran's REAL(16) are IEEE binary128 and no long double: moved, never converted.
-    add_bytes(MPI_REAL16);
-    add_bytes(MPI_COMPLEX32);
+    // 16 bytes of gfortran's REAL(16) are IEEE binary128 and no long double.
+    add(MPI_REAL16, BasicType::kQuad);
+    add(MPI_COMPLEX32, BasicType::kQuad);
 #endif
   }
 

@@ -22,6 +22,9 @@ struct Job {
   wire::WorldRank here = 0;              ///< this process's world rank
   std::int32_t client = 0;               ///< the system that this process is in (MPI_APPNUM)
   int thread_level = MPI_THREAD_SINGLE;  ///< as the vendor granted it
+  /// Blocking collectives inside this system are the vendor's nonblocking ones, polled: some process of it has threads that call MPI
+  /// at once, and a thread that blocks in the vendor's MPI could hold up the others' receives from anybody.
+  bool polls_collectives = false;
 
   std::unique_ptr<wire::Engine> engine;
   std::unique_ptr<wire::ProgressThread> progress;
@@ -41,10 +44,10 @@ struct Job {
   std::atomic<std::uint64_t> max_context{1};
 
   /// Operations that only a calling thread can bring to an end (receives with a native twin; anything that needs
-  /// the vendor polled). While it is not zero no blocking vendor function may be entered (DESIGN.md 4b).
+  /// the vendor polled). While it is not zero no blocking point-to-point function of the vendor may be entered (DESIGN.md 4b).
   std::atomic<std::int32_t> needs_caller{0};
 
-  /// A blocking vendor function may be entered by this thread now.
+  /// A blocking point-to-point function of the vendor may be entered by this thread now.
   [[nodiscard]] bool may_block_in_vendor() const {
     return needs_caller.load(std::memory_order_relaxed) == 0 && thread_level != MPI_THREAD_MULTIPLE;
   }

@@ -194,6 +194,7 @@ namespace {
 /// The native part of a request is over: its status is the result.
 void native_finished(Request& request, int code) {
   request.native = MPI_REQUEST_NULL;
+  if (request.kind == Request::Kind::kReceive) translate_source(*request.communicator, request.native_status);
   request.native_won = true;
   request.error = code;
 }
@@ -345,7 +346,6 @@ int read_status(Job& /*job*/, Request& request, MPI_Status* status) {
     return request.error;
   }
   if (request.native_won || request.carrier == Carrier::kVendor) {
-    if (request.kind == Request::Kind::kReceive) translate_source(*request.communicator, request.native_status);
     copy_status(status, request.native_status);
     return request.error;
   }

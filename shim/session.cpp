@@ -104,6 +104,9 @@ class Joining {
     job_->client = request.client;
     vendor::Comm_dup(MPI_COMM_WORLD, &job_->private_comm);
     vendor::Comm_rank(job_->private_comm, &rank_);
+    int highest = thread_level;
+    vendor::Allreduce(MPI_IN_PLACE, &highest, 1, MPI_INT, MPI_MAX, job_->private_comm);
+    job_->polls_collectives = highest == MPI_THREAD_MULTIPLE;
   }
 
   Result<std::unique_ptr<Job>> run() {
@@ -252,7 +255,7 @@ class Joining {
   }
 
   void start_engine() {
-    set_log_name(fmt::format("rank {}", job_->here));
+    set_log_name(fmt::format("impishim: rank {}", job_->here));
     wire::EngineOptions options;
     options.job = job_->map;
     options.here = job_->here;

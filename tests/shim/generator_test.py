@@ -138,7 +138,7 @@ class Generator(unittest.TestCase):
         self.generate()
         out = self.path / "out"
         (out / "shim/job.hpp").write_text(
-            "#pragma once\nnamespace impishim::shim { struct Job { bool may_block_in_vendor() const; }; Job* joined();\n"
+            "#pragma once\nnamespace impishim::shim { struct Job { bool polls_collectives; }; Job* joined();\n"
             "void* spanning(const Job*, int); struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n")
         (out / "shim/errors.hpp").write_text("namespace impishim::shim { int refuse(int comm, const char* function); }\n")
         (out / "shim/own_handle.hpp").write_text(

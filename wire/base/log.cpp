@@ -26,9 +26,9 @@ LogLevel read_level() {
   return LogLevel::kError;
 }
 
-std::string& process_name() {
-  static std::string name;
-  return name;
+std::string& prefix() {
+  static std::string text = "impishim";
+  return text;
 }
 
 }  // namespace
@@ -38,12 +38,11 @@ LogLevel log_level() {
   return level;
 }
 
-void set_log_name(std::string_view name) { process_name() = name; }
+void set_log_name(std::string_view name) { prefix() = name; }
 
 void log_line(LogLevel level, std::string_view text) {
   const std::string_view severity = level == LogLevel::kError ? "" : kNames[static_cast<std::size_t>(level)];
-  std::string line = "impishim: ";
-  if (!process_name().empty()) line += process_name() + ": ";
+  std::string line = prefix() + ": ";
   if (!severity.empty()) line += fmt::format("{}: ", severity);
   line += text;
   line += '\n';

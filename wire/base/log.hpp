@@ -22,10 +22,10 @@ enum class LogLevel : std::uint8_t {
 /// The level in force, read once from IMPISHIM_LOG. An unknown name means kError, and is reported.
 [[nodiscard]] LogLevel log_level();
 
-/// Names this process in every later line, e.g. "rank 3". Not thread-safe: call before threads exist.
+/// What every later line begins with, e.g. "impishim: rank 3". Not thread-safe: call before threads exist.
 void set_log_name(std::string_view name);
 
-/// Writes one line, prefixed "impishim: " and the process's name, to standard error.
+/// Writes one line to standard error, after the log's name.
 void log_line(LogLevel level, std::string_view text);
 
 template <class... Args>

@@ -24,6 +24,7 @@ constexpr std::array<Sizes, static_cast<std::size_t>(BasicType::kCount_)> kSizes
     {sizeof(float), 4, 4},          // kFloat
     {sizeof(double), 8, 8},         // kDouble
     {sizeof(long double), 16, 16},  // kLongDouble
+    {16, 16, 16},                   // kQuad
 }};
 
 constexpr std::array<std::string_view, 3> kFormatNames = {"native", "external32", "wide"};

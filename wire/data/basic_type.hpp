@@ -29,6 +29,7 @@ enum class BasicType : std::uint8_t {
   kFloat,         ///< FLOAT, REAL: IEEE binary32
   kDouble,        ///< DOUBLE, DOUBLE_PRECISION: IEEE binary64
   kLongDouble,    ///< LONG_DOUBLE: IEEE binary128 on the wire, x87's 80 bits here
+  kQuad,          ///< REAL16: IEEE binary128 on both sides
   kCount_,        ///< number of values above
 };
 

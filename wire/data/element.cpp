@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "wire/base/bytes.hpp"
 
@@ -102,6 +103,18 @@ void quad_to_x87(const std::byte* from, std::byte* to) {
   std::memcpy(to + 8, &sign_exponent, sizeof(sign_exponent));
 }
 
+/// binary128 on both sides: only the byte order differs, if at all.
+void copy_quad(const std::byte* from, std::byte* to) {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  std::memcpy(&low, from, sizeof(low));
+  std::memcpy(&high, from + sizeof(low), sizeof(high));
+  if constexpr (std::endian::native == std::endian::little) std::swap(low, high);
+  // Swapped as words above, and within them by the stores: the same in both directions.
+  store_big_endian(to, low);
+  store_big_endian(to + sizeof(low), high);
+}
+
 void long_doubles(const std::byte* from, std::byte* to, std::uint64_t count, bool to_wire) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::byte* source = from + i * 16;
@@ -112,7 +125,7 @@ void long_doubles(const std::byte* from, std::byte* to, std::uint64_t count, boo
       else
         quad_to_x87(source, target);
     } else {
-      for (std::size_t b = 0; b < 16; ++b) target[b] = source[std::endian::native == std::endian::little ? 15 - b : b];
+      copy_quad(source, target);
     }
   }
 }
@@ -156,6 +169,9 @@ std::uint64_t elements_to_wire(BasicType type, Format format, const std::byte* f
     case BasicType::kWideChar:
       return narrow ? integers_to_wire<WideCharNative, WideCharWire16>(from, to, count)
                     : integers_to_wire<WideCharNative, std::uint32_t>(from, to, count);
+    case BasicType::kQuad:
+      for (std::uint64_t i = 0; i < count; ++i) copy_quad(from + i * 16, to + i * 16);
+      return count;
     default:
       break;
   }
@@ -176,6 +192,9 @@ std::uint64_t elements_from_wire(BasicType type, Format format, const std::byte*
     case BasicType::kWideChar:
       return narrow ? integers_from_wire<WideCharNative, WideCharWire16>(from, to, count)
                     : integers_from_wire<WideCharNative, std::uint32_t>(from, to, count);
+    case BasicType::kQuad:
+      for (std::uint64_t i = 0; i < count; ++i) copy_quad(from + i * 16, to + i * 16);
+      return count;
     default:
       break;
   }

@@ -98,6 +98,18 @@ void Engine::Impl::watch_output_locked(Link& link) {
 
 std::size_t Engine::Impl::poll_link_locked(Link& link) {
   std::size_t events = 0;
+  const auto flush = [&] {
+    auto flushed = link.flush();
+    if (!flushed) {
+      link_ended_locked(link, flushed.error());
+      return false;
+    }
+    events += *flushed;
+    watch_output_locked(link);
+    return true;
+  };
+  // It has waited since the last time; what this time brings may wait until the next.
+  if (link.awaits_company() && !flush()) return 1;
   if (!link.input_ended) {
     auto received = link.receive();
     if (!received) {
@@ -106,15 +118,8 @@ std::size_t Engine::Impl::poll_link_locked(Link& link) {
     }
     events += *received;
   }
-  if (!link.output_empty() || !link.streams.empty()) {
-    auto flushed = link.flush();
-    if (!flushed) {
-      link_ended_locked(link, flushed.error());
-      return 1;
-    }
-    events += *flushed;
-    watch_output_locked(link);
-  }
+  const bool output_due = !link.output_empty() && !link.awaits_company();
+  if ((output_due || !link.streams.empty()) && !flush()) return 1;
   return events;
 }
 
@@ -265,7 +270,8 @@ void Engine::wait_for_event(int timeout_ms) {
     if (impl.failed.load(std::memory_order_relaxed) && timeout_ms > 0) timeout_ms = std::min(timeout_ms, 1);
     ++impl.sleepers;
     bool quiet = true;
-    for (auto& link : impl.links) quiet = (link->input_ended || link->channel().prepare_to_sleep()) && quiet;
+    for (auto& link : impl.links)
+      quiet = (link->input_ended || link->channel().prepare_to_sleep()) && !link->awaits_company() && quiet;
     if (!quiet) timeout_ms = 0;
   }
   std::array<epoll_event, 16> events{};

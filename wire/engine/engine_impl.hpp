@@ -123,6 +123,7 @@ class Engine::Impl final : public LinkOwner {
   // sending.cpp
   [[nodiscard]] PacketHeader header_to(const SendOperation& operation, PacketType type) const;
   void send_first_packet_locked(Peer& peer, SendOperation& operation);
+  [[nodiscard]] bool make_first_packet_locked(Peer& peer, SendOperation& operation, OutgoingPacket& packet);
   void send_control_locked(WorldRank destination, PacketHeader header);
   void complete_send_locked(SendOperation& operation);
   void complete_send_locked(SendOperation& operation, const Error& error);

@@ -33,6 +33,16 @@ Result<void> Link::send(OutgoingPacket&& packet) {
     sent_of_first_ = sent;
   }
   queue_.push_back(std::move(packet));
+  if (!awaits_company_) return {};
+  auto flushed = flush();
+  if (!flushed) return flushed.error();
+  return {};
+}
+
+Result<void> Link::send_in_company(OutgoingPacket&& packet) {
+  if (!queue_.empty()) return send(std::move(packet));
+  queue_.push_back(std::move(packet));
+  awaits_company_ = true;
   return {};
 }
 
@@ -90,6 +100,7 @@ std::vector<SendOperation*> Link::drop_output() {
     if (packet.operation != nullptr) operations.push_back(packet.operation);
   }
   queue_.clear();
+  awaits_company_ = false;
   streams.clear();
   return operations;
 }
@@ -115,6 +126,7 @@ std::vector<SendOperation*> Link::drop_output_but_aborts() {
 
 Result<std::size_t> Link::flush() {
   std::size_t packets = 0;
+  awaits_company_ = false;
   for (;;) {
     // Enough packets of long messages at once to fill the channel with one call.
     while (queue_.size() < kMaxPieces / 2 && owner_.refill(*this)) {
@@ -163,6 +175,8 @@ Result<std::size_t> Link::read_some() {
       staging_room = std::min(staging_room, kPacketHeaderSize);
     else
       staging_room = std::min(staging_room, payload_left_ - straight);
+  } else if (last_payload_ > kCopiedSize) {
+    staging_room = kPacketHeaderSize - staged_end_;
   }
   pieces[count++] = {staging_.data() + staged_end_, staging_room};
   ++receive_calls;
@@ -217,6 +231,7 @@ Result<bool> Link::begin_packet() {
   incoming_.relay_to = nullptr;
   in_payload_ = true;
   payload_left_ = header->payload_size();
+  last_payload_ = payload_left_;
   auto begun = owner_.packet_begins(*this);
   if (!begun) return begun.error();
   return true;

@@ -74,8 +74,13 @@ class Link {
 
   /// Queues a packet, or hands it to the channel at once if nothing is queued. Order is kept.
   [[nodiscard]] Result<void> send(OutgoingPacket&& packet);
-  /// Queues a packet without sending: for LinkOwner::refill.
+  /// Queues a packet without sending: for LinkOwner::refill, and for packets that a flush() follows.
   void enqueue(OutgoingPacket&& packet) { queue_.push_back(std::move(packet)); }
+  /// Queues a packet that nobody waits for: it leaves with the next one or at the next flush(), at no cost of its own. A second
+  /// one takes the first along at once.
+  [[nodiscard]] Result<void> send_in_company(OutgoingPacket&& packet);
+  /// All output is one packet that waits for company.
+  [[nodiscard]] bool awaits_company() const { return awaits_company_; }
   /// Drops all output; returns the operations that waited for it.
   [[nodiscard]] std::vector<SendOperation*> drop_output();
   /// The same, but what tells the peer why the job ends stays, and the packet that has begun to leave, lest it be cut.
@@ -103,6 +108,8 @@ class Link {
   static constexpr std::size_t kStagingSize = 32768;
   static constexpr std::size_t kMaxPieces = 32;
   static constexpr std::size_t kJoinedSize = 1024;  ///< largest payload that is copied behind its header
+  /// After a payload above this one alone a header is read first, so that the next payload can go straight to its place.
+  static constexpr std::size_t kCopiedSize = 8192;
 
   [[nodiscard]] Result<std::size_t> send_now(OutgoingPacket& packet);
   [[nodiscard]] Result<std::size_t> read_some();
@@ -118,6 +125,7 @@ class Link {
   std::uint32_t max_payload_;
 
   std::deque<OutgoingPacket> queue_;
+  bool awaits_company_ = false;
   std::size_t sent_of_first_ = 0;  ///< bytes of the first queued packet already sent
 
   std::vector<std::byte> staging_;
@@ -127,6 +135,7 @@ class Link {
   Incoming incoming_;
   bool in_payload_ = false;
   std::size_t payload_left_ = 0;
+  std::size_t last_payload_ = 0;
 };
 
 }  // namespace impishim::wire

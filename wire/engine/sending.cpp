@@ -9,6 +9,9 @@
 namespace impishim::wire {
 namespace {
 
+/// Acknowledgements of packets up to this size wait for company.
+constexpr std::uint32_t kShortPacket = 8192;
+
 /// Types whose values may not fit external32; all others always do.
 bool may_overflow(const TypeLayout& layout) {
   return std::any_of(layout.blocks().begin(), layout.blocks().end(), [](const Block& block) {
@@ -79,13 +82,16 @@ Result<void> Engine::Impl::next_payload(SendOperation& operation, std::size_t si
   return {};
 }
 
-void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) {
+/// False: the values cannot be packed, and the operation is complete with that error.
+bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation, OutgoingPacket& packet) {
   const std::uint64_t total = operation.cursor_.total();
   const std::size_t size = std::min<std::uint64_t>(total, datalen);
   const bool needs_answer = total > datalen || operation.mode == SendMode::kSynchronous;
-  OutgoingPacket packet;
   auto filled = next_payload(operation, size, packet);
-  if (!filled) return complete_send_locked(operation, filled.error());
+  if (!filled) {
+    complete_send_locked(operation, filled.error());
+    return false;
+  }
   PacketHeader header = header_to(operation, needs_answer ? PacketType::kDataSync : PacketType::kData);
   header.len = static_cast<std::uint32_t>(packet.payload.size());
   encode_packet_header(header, packet.header);
@@ -96,6 +102,12 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
   ++counters.packets_sent;
   ++counters.messages_sent;
   counters.payload_bytes_sent += packet.payload.size();
+  return true;
+}
+
+void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) {
+  OutgoingPacket packet;
+  if (!make_first_packet_locked(to, operation, packet)) return;
   Link& link = *to.link;
   auto sent = link.send(std::move(packet));
   if (!sent) return link_ended_locked(link, sent.error());
@@ -166,30 +178,45 @@ void Engine::Impl::send_control_locked(WorldRank destination, PacketHeader heade
   Link& link = *to.link;
   // A peer that has finished needs no acknowledgements any more.
   if (link.state == LinkState::kClosed) return;
-  auto sent = link.send(std::move(packet));
+  // A PROTOACK may wait for the program's answer to the message that it acknowledges; behind long packets it may not, since its
+  // own cost is small there, and the sender's time is not.
+  const bool may_wait = header.type == PacketType::kProtoAck && link.incoming().header.len <= kShortPacket;
+  auto sent = may_wait ? link.send_in_company(std::move(packet)) : link.send(std::move(packet));
+  if (may_wait && sent && link.awaits_company()) {
+    // Whoever polls sends it next time; a sleeper would not.
+    if (sleepers > 0) poller.wake();
+    return;
+  }
   if (!sent) return link_ended_locked(link, sent.error());
   watch_output_locked(link);
 }
 
-/// PROTOACK: one held message first, so that a long one cannot keep it back for ever; then long ones; then the rest.
+/// PROTOACK: one held message first, so that a long one cannot keep it back for ever; then long ones; then the rest. They have
+/// waited together and leave together.
 void Engine::Impl::acknowledged_locked(Peer& from) {
+  Link& link = *from.link;
   const auto release_held = [&] {
     if (from.held.empty() || !from.send_credit.may_send(marks)) return false;
     SendOperation& operation = *from.held.front();
     from.held.pop_front();
-    send_first_packet_locked(from, operation);
+    OutgoingPacket packet;
+    if (make_first_packet_locked(from, operation, packet)) link.enqueue(std::move(packet));
     return true;
   };
+  const auto flush = [&] {
+    auto flushed = link.flush();
+    if (!flushed) link_ended_locked(link, flushed.error());
+    return flushed.ok();
+  };
   static_cast<void>(release_held());
-  Link& link = *from.link;
   if (!from.stalled.empty()) {
     link.streams.insert(link.streams.end(), from.stalled.begin(), from.stalled.end());
     from.stalled.clear();
-    auto flushed = link.flush();
-    if (!flushed) return link_ended_locked(link, flushed.error());
+    if (!flush()) return;
   }
   while (release_held()) {
   }
+  if (!link.output_empty() && !flush()) return;
   watch_output_locked(link);
 }
 

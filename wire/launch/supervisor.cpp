@@ -79,7 +79,7 @@ Supervisor::Supervisor() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-Result<void> Supervisor::fork_child(const std::string& name, const std::function<void()>& body) {
+Result<void> Supervisor::fork_child(const std::string& name, bool serves, const std::function<void()>& body) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return Error{ErrorKind::kSystem, fmt::format("cannot start {}: {}", name, std::strerror(errno))};
@@ -93,7 +93,7 @@ Result<void> Supervisor::fork_child(const std::string& name, const std::function
     _exit(127);
   }
   setpgid(pid, pid);
-  children_.push_back({pid, name});
+  children_.push_back({pid, name, serves});
   return {};
 }
 
@@ -101,7 +101,7 @@ Result<void> Supervisor::start(const std::string& name, const std::vector<std::s
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
   words.push_back(nullptr);
-  return fork_child(name, [&] {
+  return fork_child(name, false, [&] {
     if (!keeps_stdin) {
       const int nothing = open("/dev/null", O_RDONLY);
       if (nothing >= 0) dup2(nothing, STDIN_FILENO);
@@ -112,7 +112,7 @@ Result<void> Supervisor::start(const std::string& name, const std::vector<std::s
 }
 
 Result<void> Supervisor::start(const std::string& name, const std::function<int()>& body) {
-  return fork_child(name, [&] { _exit(body()); });
+  return fork_child(name, true, [&] { _exit(body()); });
 }
 
 bool Supervisor::any_running() const {
@@ -124,18 +124,22 @@ void Supervisor::reap() {
   for (pid_t pid = 0; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
     const auto child = std::find_if(children_.begin(), children_.end(), [&](const Child& each) { return each.pid == pid; });
     if (child == children_.end()) continue;  // an orphan from below
-    child->running = false;
-    const int status = exit_status(wait_status);
-    if (status == 0) continue;
-    if (status_ == 0) {
-      status_ = status;
-      if (!ending_) {
-        log(LogLevel::kError, "{} ended with {} {}; ending the job", child->name,
-            WIFSIGNALED(wait_status) ? "signal" : "status", WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status);
-      }
-    }
-    ending_ = true;
+    ended(*child, wait_status);
   }
+}
+
+void Supervisor::ended(Child& child, int wait_status) {
+  child.running = false;
+  if (on_end_) on_end_(child.name);
+  const int status = exit_status(wait_status);
+  if (status == 0) return;
+  int& kept = child.serves ? server_status_ : status_;
+  if (kept == 0) kept = status;
+  if (!ending_ && !child.serves) {
+    log(LogLevel::kError, "{} ended with {} {}; ending the job", child.name, WIFSIGNALED(wait_status) ? "signal" : "status",
+        WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status);
+  }
+  ending_ = true;
 }
 
 void Supervisor::read_signal() {
@@ -188,7 +192,7 @@ int Supervisor::wait_for_all() {
   kill_descendants();
   while (waitpid(-1, nullptr, 0) > 0) {
   }
-  return status_;
+  return status_ != 0 ? status_ : server_status_;
 }
 
 }  // namespace impishim::launch

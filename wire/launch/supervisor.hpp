@@ -18,9 +18,12 @@ class Supervisor {
  public:
   Supervisor();
 
+  /// Called with the name of each child that ends while the others may still run.
+  void on_end(std::function<void(const std::string& name)> listener) { on_end_ = std::move(listener); }
   /// Starts a command; `name` is for messages ("system 1"). `keeps_stdin`: others read nothing.
   [[nodiscard]] Result<void> start(const std::string& name, const std::vector<std::string>& command, bool keeps_stdin);
-  /// Runs `body` in a child; its return value is the exit status.
+  /// Runs `body` in a child; its return value is the exit status. It serves the others and says itself why it fails: their
+  /// statuses count before its own, and it gets a moment to see how they end.
   [[nodiscard]] Result<void> start(const std::string& name, const std::function<int()>& body);
 
   /// Waits until all children have ended, or one has failed or a signal has come: then the rest get a few seconds to end by
@@ -31,11 +34,13 @@ class Supervisor {
   struct Child {
     pid_t pid;
     std::string name;
+    bool serves = false;
     bool running = true;
   };
 
-  [[nodiscard]] Result<void> fork_child(const std::string& name, const std::function<void()>& body);
+  [[nodiscard]] Result<void> fork_child(const std::string& name, bool serves, const std::function<void()>& body);
   void reap();
+  void ended(Child& child, int wait_status);
   void read_signal();
   [[nodiscard]] bool any_running() const;
   void end_rest();
@@ -45,7 +50,9 @@ class Supervisor {
 
   Descriptor signals_;
   std::vector<Child> children_;
+  std::function<void(const std::string&)> on_end_;
   int status_ = 0;
+  int server_status_ = 0;
   bool ending_ = false;
 };
 
