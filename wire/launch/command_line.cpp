@@ -52,7 +52,7 @@ struct Options {
   std::vector<std::string> client;
   int server = 0;
   int port = 0;
-  std::string auth;
+  std::optional<std::string> auth;
   int timeout = 0;
   int procs = 0;
   int systems = 0;
@@ -61,6 +61,22 @@ struct Options {
   bool version = false;
   std::string help;
 };
+
+/// CLI11's own text for a number out of range does not say what is right.
+CLI::Validator number(int low, int high) {
+  return {[low, high](std::string& text) -> std::string {
+            int value = 0;
+            const char* end = text.data() + text.size();
+            const auto parsed = std::from_chars(text.data(), end, value);
+            if (parsed.ec == std::errc() && parsed.ptr == end && value >= low && value <= high) return {};
+            return fmt::format("\"{}\" is not a number from {} to {}", text, low, high);
+          },
+          fmt::format("{}..{}", low, high)};
+}
+
+std::string known_mpi(const std::string& text) {
+  return text == "mpich" || text == "openmpi" ? "" : fmt::format("\"{}\" is neither mpich nor openmpi", text);
+}
 
 Result<Options> parse_options(std::vector<std::string> words) {
   Options options;
@@ -73,17 +89,18 @@ Result<Options> parse_options(std::vector<std::string> words) {
       "  impirun -systems K -n N program args...  (N processes, split over K systems on this machine)\n\n"
       "Authentication: IMPI_AUTH_KEY=<decimal number> or IMPI_AUTH_NONE in the environment of server and clients.",
       "impirun"};
-  app.add_option("--server", options.server, "be the rendezvous server of N clients")->check(CLI::Range(1, 32));
-  app.add_option("--port", options.port, "server: listen on this port")->check(CLI::Range(1, 65535));
+  app.add_option("--server", options.server, "be the rendezvous server of N clients")->check(number(1, 32));
+  app.add_option("--port", options.port, "server: listen on this port")->check(number(1, 65535));
   app.add_option("--auth", options.auth, "server: authentication methods in order of preference, e.g. 1,0 or 3,1-0");
   app.add_option("--timeout", options.timeout, "server: give up if the clients have not joined after S seconds")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(number(1, 1 << 20));
   app.add_option("--client", options.client, "join as client I (0 ... N-1) the server at address:port")->expected(2);
-  app.add_option("--np,-n,--n", options.procs, "number of processes")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--systems", options.systems, "split the processes over K systems on this machine")->check(CLI::Range(1, 32));
-  app.add_option("--mpi", options.mpi, "MPI library of the program: mpich or openmpi (for scripts and interpreters)");
+  app.add_option("--np,-n,--n", options.procs, "number of processes")->check(number(1, 1 << 20));
+  app.add_option("--systems", options.systems, "split the processes over K systems on this machine")->check(number(1, 32));
+  app.add_option("--mpi", options.mpi, "MPI library of the program: mpich or openmpi (for scripts and interpreters)")
+      ->check(known_mpi);
   app.add_option("--host-procs", options.host_procs, "processes per IMPI host (IMPISHIM_HOST_PROCS)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(number(1, 1 << 20));
   app.add_flag("--version", options.version, "print the version");
   std::reverse(words.begin(), words.end());
   try {
@@ -91,12 +108,29 @@ Result<Options> parse_options(std::vector<std::string> words) {
   } catch (const CLI::CallForHelp&) {
     options.help = app.help();
   } catch (const CLI::ParseError& error) {
-    return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", error.what())};
+    std::string text = error.what();
+    if (text.rfind("--", 0) == 0) text.erase(0, 1);  // options have one dash in all that is said of them
+    return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", text)};
   }
   return options;
 }
 
 Error usage(const char* what) { return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", what)}; }
+
+/// An option that would have no effect is a misunderstanding.
+Result<void> check_form(const Options& options) {
+  const bool server = options.server != 0;
+  const bool client = !options.client.empty();
+  if (server && client) return usage("-server and -client exclude each other");
+  if (!server && (options.port != 0 || options.auth || options.timeout != 0)) {
+    return usage("-port, -auth and -timeout belong to -server");
+  }
+  if (server && (options.procs != 0 || !options.mpi.empty() || options.host_procs != 0)) {
+    return usage("-np, -mpi and -host-procs do not belong to -server");
+  }
+  if ((server || client) && options.systems != 0) return usage("-systems belongs to neither -server nor -client");
+  return {};
+}
 
 /// N processes over K systems; earlier systems get the remainder.
 Result<std::vector<Section>> split_over_systems(const Options& options, const std::vector<std::string>& command) {
@@ -146,7 +180,8 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
       line.mpi = options->mpi;
       line.host_procs = options->host_procs;
     }
-    if (!options->help.empty() || words.empty()) {
+    if (words.empty()) return usage("nothing to do: neither -server, nor -client, nor -np N program");
+    if (!options->help.empty()) {
       line.mode = CommandLine::Mode::kHelp;
       line.help = options->help;
       return line;
@@ -155,6 +190,8 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
       line.mode = CommandLine::Mode::kVersion;
       return line;
     }
+    auto form = check_form(*options);
+    if (!form) return form.error();
     if (options->server != 0) {
       if (*program < words.size()) return usage("-server takes no program: the clients start it");
       line.mode = CommandLine::Mode::kServer;

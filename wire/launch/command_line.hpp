@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,10 @@ struct CommandLine {
   Mode mode = Mode::kLocal;
   std::string help;  ///< kHelp
 
-  int clients = 0;         ///< -server N
-  int port = 0;            ///< -port P; 0: any
-  std::string preference;  ///< -auth list
-  int timeout_s = 0;       ///< -timeout S; 0: no bound on waiting for clients
+  int clients = 0;                        ///< -server N
+  int port = 0;                           ///< -port P; 0: any
+  std::optional<std::string> preference;  ///< -auth list
+  int timeout_s = 0;                      ///< -timeout S; 0: no bound on waiting for clients
 
   int client = 0;             ///< -client I ...
   std::string server;         ///< ... address:port

@@ -29,10 +29,7 @@ Result<std::vector<std::string>> environment_words(const std::string& mpi, int h
 }
 
 Result<std::string> choose_mpi(const std::string& forced, const std::string& program) {
-  if (!forced.empty()) {
-    if (forced == "mpich" || forced == "openmpi") return forced;
-    return Error{ErrorKind::kConfiguration, fmt::format("-mpi {}: use mpich or openmpi", forced)};
-  }
+  if (!forced.empty()) return forced;
   auto mpi = mpi_of_program(program);
   if (!mpi) return mpi.error();
   if (*mpi) return **mpi;
@@ -50,20 +47,17 @@ Result<std::vector<std::string>> plan_own_launcher(const Section& section, const
   auto launcher = find_program(section.command.front());
   if (!launcher) return launcher.error();
   std::optional<std::size_t> program;
-  std::string mpi = forced;
-  for (std::size_t i = 0; i < section.command.size() && !program; ++i) {
+  std::string mpi;
+  for (std::size_t i = 0; i < section.command.size(); ++i) {
     auto path = find_program(section.command[i]);
     if (!path) continue;
     auto its_mpi = mpi_of_program(*path);
     if (!its_mpi || !*its_mpi) continue;
-    // A launcher may be linked with its own MPI library; it is the last such word that runs.
     program = i;
-    if (i == 0 && section.command.size() > 1) {
-      program.reset();
-      continue;
-    }
-    if (mpi.empty()) mpi = **its_mpi;
+    mpi = **its_mpi;
+    if (i > 0) break;  // the first word may be a launcher that is linked with its own MPI library
   }
+  if (!forced.empty()) mpi = forced;
   if (!program && section.command.size() == 1) program = 0;
   if (!program || mpi.empty()) {
     return Error{ErrorKind::kConfiguration, fmt::format("no word of \"{} ...\" is an MPI program: give its path, or put `env "
@@ -87,10 +81,10 @@ Result<std::vector<std::string>> plan_launch(const Section& section, bool own_la
   if (!program) return program.error();
   auto chosen = choose_mpi(mpi, *program);
   if (!chosen) return chosen.error();
-  auto launcher = launcher_of(*chosen);
-  if (!launcher) return launcher.error();
   auto environment = environment_words(*chosen, host_procs, server, client);
   if (!environment) return environment.error();
+  auto launcher = launcher_of(*chosen);
+  if (!launcher) return launcher.error();
   std::vector<std::string> words = {*launcher};
   if (*chosen == "openmpi") {
     if (geteuid() == 0) words.emplace_back("--allow-run-as-root");

@@ -1,14 +1,19 @@
 // impirun: the rendezvous server, a client, or a whole job on this machine (IMPI 2.2).
 #include <fmt/format.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/launch/command_line.hpp"
@@ -36,10 +41,18 @@ int run_server(const CommandLine& line) {
   auto methods = wire::AuthenticationMethods::from_environment();
   if (!methods) return complain(methods.error(), kUsageStatus);
   options.methods = *methods;
-  if (!line.preference.empty()) {
-    auto preference = wire::parse_preference(line.preference);
+  if (line.preference) {
+    auto preference = wire::parse_preference(*line.preference);
     if (!preference) return complain(preference.error(), kUsageStatus);
     options.preference = *preference;
+    if (std::none_of(preference->begin(), preference->end(), [&](auto method) { return methods->enables(method); })) {
+      return complain(
+          {ErrorKind::kAuthentication,
+           fmt::format("no authentication method available: -auth {} names none that is enabled (0: IMPI_AUTH_NONE, "
+                       "1: IMPI_AUTH_KEY)",
+                       *line.preference)},
+          kUsageStatus);
+    }
   }
   auto server = wire::Rendezvous::open(options);
   if (!server) return complain(server.error(), kUsageStatus);
@@ -64,7 +77,9 @@ int run_client(const CommandLine& line) {
   auto words = plan_launch(line.sections.front(), line.own_launcher, line.mpi, line.host_procs, line.server, line.client);
   if (!words) return complain(words.error(), kUsageStatus);
   auto reachable = check_server(line.server);
-  if (!reachable) return complain(reachable.error(), kFailureStatus);
+  if (!reachable) {
+    return complain(reachable.error(), reachable.error().kind == ErrorKind::kConfiguration ? kUsageStatus : kFailureStatus);
+  }
   std::vector<char*> arguments;
   for (std::string& word : *words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -86,6 +101,28 @@ Result<wire::AuthenticationMethods> private_key() {
   return methods;
 }
 
+/// Tells the server's process which systems have ended.
+class EndedSystems {
+ public:
+  EndedSystems() {
+    std::array<int, 2> ends{-1, -1};
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) return;
+    to_server_ = Descriptor(ends[0]);
+    server_ = Descriptor(ends[1]);
+  }
+  [[nodiscard]] int for_server() const { return server_.get(); }
+  void add(std::uint8_t system) const {
+    // A server that has ended has no interest in it.
+    [[maybe_unused]] const auto sent = send(to_server_.get(), &system, sizeof(system), MSG_NOSIGNAL);
+  }
+
+ private:
+  Descriptor to_server_;
+  Descriptor server_;
+};
+
+std::string system_name(std::size_t system) { return fmt::format("system {}", system); }
+
 int run_local(const CommandLine& line) {
   wire::RendezvousOptions options;
   options.clients = static_cast<std::int32_t>(line.sections.size());
@@ -93,8 +130,11 @@ int run_local(const CommandLine& line) {
   auto methods = private_key();
   if (!methods) return complain(methods.error(), kFailureStatus);
   options.methods = *methods;
-  auto server = wire::Rendezvous::open(options);
-  if (!server) return complain(server.error(), kFailureStatus);
+  const EndedSystems ended;
+  options.ended_clients = ended.for_server();
+  auto opened = wire::Rendezvous::open(options);
+  if (!opened) return complain(opened.error(), kFailureStatus);
+  std::optional<wire::Rendezvous> server = std::move(*opened);
   std::vector<std::vector<std::string>> commands;
   for (std::size_t i = 0; i < line.sections.size(); ++i) {
     auto words = plan_launch(line.sections[i], false, line.mpi, line.host_procs, server->address(), static_cast<int>(i));
@@ -102,12 +142,19 @@ int run_local(const CommandLine& line) {
     commands.push_back(std::move(*words));
   }
   Supervisor supervisor;
+  supervisor.on_end([&](const std::string& name) {
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      if (name == system_name(i)) ended.add(static_cast<std::uint8_t>(i));
+    }
+  });
   auto started = supervisor.start("the rendezvous server", [&] {
     auto served = server->serve();
     return served ? 0 : complain(served.error(), kFailureStatus);
   });
+  // Only the server's process listens: when it has ended, late clients are refused instead of waiting for an answer.
+  server.reset();
   for (std::size_t i = 0; i < commands.size() && started; ++i) {
-    started = supervisor.start(fmt::format("system {}", i), commands[i], i == 0);
+    started = supervisor.start(system_name(i), commands[i], i == 0);
   }
   if (!started) return complain(started.error(), kFailureStatus);
   return supervisor.wait_for_all();

@@ -4,9 +4,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "wire/channel/address.hpp"
@@ -15,6 +15,7 @@ namespace impishim::wire {
 namespace {
 
 constexpr std::uint64_t kListenerToken = 0;
+constexpr std::uint64_t kEndedToken = Poller::kWakeToken - 1;
 /// Connections at once; a job has at most 32, the rest are strangers.
 constexpr std::size_t kMaxConnections = 256;
 
@@ -55,27 +56,39 @@ Result<void> Rendezvous::listen() {
   socklen_t size = sizeof(here);
   if (getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&here), &size) != 0) return failed("getsockname");
   address_ = fmt::format("{}:{}", options_.this_machine ? "127.0.0.1" : own_address(), ntohs(here.sin_port));
+  if (options_.ended_clients >= 0) {
+    auto added = poller_.add(options_.ended_clients, EPOLLIN, kEndedToken);
+    if (!added) return added;
+  }
   return poller_.add(listener_.get(), EPOLLIN, kListenerToken);
 }
 
+/// Milliseconds for which the job may still stay incomplete, or -1. When they are over, the clients are told.
+Result<int> Rendezvous::time_left(std::chrono::steady_clock::time_point deadline) {
+  using std::chrono::milliseconds;
+  if (options_.timeout_ms < 0 || server_.all_joined()) return -1;
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now()).count() + 1;
+  if (left > 0) return static_cast<int>(left);
+  Error error{ErrorKind::kTimeout,
+              fmt::format("not all clients came within {} s: {}", options_.timeout_ms / 1000, server_.progress())};
+  server_.give_up(error.text);
+  act();
+  return error;
+}
+
 Result<void> Rendezvous::serve() {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
   std::array<epoll_event, 32> events{};
-  while (!server_.finished()) {
-    int wait_ms = -1;
-    if (options_.timeout_ms >= 0 && !server_.all_joined()) {
-      wait_ms = static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count()) + 1;
-      if (wait_ms <= 0) {
-        return Error{ErrorKind::kTimeout,
-                     fmt::format("not all clients came within {} s: {}", options_.timeout_ms / 1000, server_.progress())};
-      }
-    }
-    auto count = poller_.wait(wait_ms, events);
+  while (!server_.finished() && !server_.nobody_came()) {
+    auto wait_ms = time_left(deadline);
+    if (!wait_ms) return wait_ms.error();
+    auto count = poller_.wait(*wait_ms, events);
     if (!count) return count.error();
     for (std::size_t i = 0; i < *count; ++i) {
       if (events[i].data.u64 == kListenerToken) {
         accept_one();
+      } else if (events[i].data.u64 == kEndedToken) {
+        read_ended_clients();
       } else {
         handle(static_cast<int>(events[i].data.u64), events[i].events);
       }
@@ -86,11 +99,29 @@ Result<void> Rendezvous::serve() {
   return {};
 }
 
+void Rendezvous::read_ended_clients() {
+  std::array<std::uint8_t, kMaxClients> clients{};
+  const ssize_t count = read(options_.ended_clients, clients.data(), clients.size());
+  for (ssize_t i = 0; i < count; ++i) server_.ended(clients[static_cast<std::size_t>(i)]);
+}
+
+/// Strangers make place for newcomers, the oldest first; clients never do.
+bool Rendezvous::make_room() {
+  if (connections_.size() < kMaxConnections) return true;
+  const auto stranger = std::find_if(connections_.begin(), connections_.end(),
+                                     [this](const auto& each) { return !server_.is_member(each.first); });
+  if (stranger == connections_.end()) return false;
+  const int id = stranger->first;
+  server_.disconnected(id);
+  drop(id);
+  return true;
+}
+
 void Rendezvous::accept_one() {
   SocketAddress from;
   Descriptor socket(accept4(listener_.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) return;  // it has gone again
-  if (connections_.size() >= kMaxConnections) return tell("turned away a connection: too many at once");
+  if (!make_room()) return tell("turned away a connection: too many at once");
   const int id = next_id_++;
   auto added = poller_.add(socket.get(), EPOLLIN, static_cast<std::uint64_t>(id));
   if (!added) return tell(added.error().text);

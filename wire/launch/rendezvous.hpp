@@ -1,6 +1,7 @@
 /// The rendezvous server on its sockets: what `impirun -server` runs (IMPI 2.3).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,6 +19,7 @@ struct RendezvousOptions {
   std::uint16_t port = 0;     ///< 0: the kernel's choice
   bool this_machine = false;  ///< serve on the loopback address only
   int timeout_ms = -1;        ///< until all clients have joined; -1: no bound
+  int ended_clients = -1;     ///< a descriptor: each byte read is the number of a client whose processes have ended; -1: none
   AuthenticationMethods methods;
   std::vector<std::int32_t> preference = {kAuthKey, kAuthNone};
 };
@@ -29,7 +31,8 @@ class Rendezvous {
   [[nodiscard]] static Result<Rendezvous> open(const RendezvousOptions& options);
   /// "address:port" for the clients.
   [[nodiscard]] const std::string& address() const { return address_; }
-  /// Blocks until every client has sent FINI. kTimeout names the clients that have not come; kConnection the one that was lost.
+  /// Blocks until every client has sent FINI, or all have ended without ever joining. kTimeout names the clients that have not
+  /// come; kConnection the one that was lost.
   [[nodiscard]] Result<void> serve();
 
  private:
@@ -41,7 +44,10 @@ class Rendezvous {
 
   explicit Rendezvous(const RendezvousOptions& options);
   [[nodiscard]] Result<void> listen();
+  [[nodiscard]] Result<int> time_left(std::chrono::steady_clock::time_point deadline);
   void accept_one();
+  [[nodiscard]] bool make_room();
+  void read_ended_clients();
   void handle(int id, std::uint32_t events);
   void read_from(int id, Connection& connection);
   void write_to(int id, Connection& connection);

@@ -159,8 +159,7 @@ class ServerReader {
     } while (size < 0 && errno == EINTR);
     if (size <= 0) {
       if (!said_.empty()) return server_error(said_);
-      return server_error(size == 0 || errno == ECONNRESET ? "it disconnected (wrong authentication key?)"
-                                                           : std::strerror(errno));
+      return server_error(size == 0 || errno == ECONNRESET ? "it disconnected" : std::strerror(errno));
     }
     decoder_.feed(std::span(bytes).first(static_cast<std::size_t>(size)));
     return {};
@@ -170,6 +169,17 @@ class ServerReader {
   StartupDecoder& decoder_;
   std::string said_;
 };
+
+/// Sends a command. A server that has closed has said why before.
+Result<void> send_command(int socket, StartupDecoder& decoder, std::span<const std::byte> bytes) {
+  auto sent = send_all(socket, bytes);
+  if (sent) return sent;
+  ServerReader reader(socket, decoder);
+  for (;;) {
+    auto last_words = reader.message();
+    if (!last_words) return last_words.error();
+  }
+}
 
 Result<void> authenticate(int socket, ServerReader& reader, const AuthenticationMethods& methods) {
   const std::uint32_t mask = (methods.none ? 1U << kAuthNone : 0U) | (methods.key ? 1U << kAuthKey : 0U);
@@ -227,7 +237,7 @@ Result<ServerConnection> ServerConnection::connect(const std::string& server, st
   if (!known) return known.error();
   ByteWriter rank;
   rank.put(client);
-  auto sent = send_all(connection.socket_.get(), encode_startup(StartupCommand::kImpi, rank.bytes()));
+  auto sent = send_command(connection.socket_.get(), *connection.decoder_, encode_startup(StartupCommand::kImpi, rank.bytes()));
   if (!sent) return sent.error();
   auto size = reader.await(StartupCommand::kImpi);
   if (!size) return size.error();
@@ -242,10 +252,10 @@ Result<ServerConnection> ServerConnection::connect(const std::string& server, st
 
 Result<JobMap> ServerConnection::exchange(const JoinOptions& options) {
   for (const auto& [label, data] : contributions(options)) {
-    auto sent = send_all(socket_.get(), encode_coll(label, data));
+    auto sent = send_command(socket_.get(), *decoder_, encode_coll(label, data));
     if (!sent) return sent.error();
   }
-  auto sent = send_all(socket_.get(), encode_startup(StartupCommand::kDone, {}));
+  auto sent = send_command(socket_.get(), *decoder_, encode_startup(StartupCommand::kDone, {}));
   if (!sent) return sent.error();
   ServerReader reader(socket_.get(), *decoder_);
   std::map<std::uint32_t, LabelData> labels;

@@ -52,6 +52,7 @@ struct AuthenticationMethods {
   bool key = false;
   std::uint64_t key_value = 0;
   [[nodiscard]] static Result<AuthenticationMethods> from_environment();
+  [[nodiscard]] bool enables(std::int32_t method) const { return (method == kAuthNone && none) || (method == kAuthKey && key); }
 };
 
 /// A TCP connection to "address:port" within `timeout_ms`. kConfiguration: no such address; kConnection: nobody is there.

@@ -35,7 +35,7 @@ void StartupServer::turn_away(int id, Connection& connection, const std::string&
   connection.stage = Stage::kTurnedAway;
   if (!member) return;
   if (!all_joined()) return forget(connection);
-  fail(connection, {ErrorKind::kProtocol, fmt::format("client {} at {}: {}", connection.client, connection.peer, reason)});
+  fail({ErrorKind::kProtocol, fmt::format("client {} at {}: {}", connection.client, connection.peer, reason)});
 }
 
 /// Before all have joined, a client may go and another may come in its place.
@@ -46,10 +46,9 @@ void StartupServer::forget(const Connection& connection) {
   by_client_.erase(connection.client);
 }
 
-void StartupServer::fail(const Connection& connection, Error error) {
+void StartupServer::fail(Error error) {
   if (failure_) return;
   failure_ = std::move(error);
-  failed_client_ = connection.client;
   give_up(failure_->text);
 }
 
@@ -62,9 +61,23 @@ void StartupServer::give_up(const std::string& reason) {
   }
 }
 
-bool StartupServer::finished(std::int32_t client) const {
-  const auto found = by_client_.find(client);
-  return found != by_client_.end() && connections_.at(found->second).stage == Stage::kFinished;
+bool StartupServer::is_member(int connection) const {
+  const auto found = connections_.find(connection);
+  return found != connections_.end() && found->second.client >= 0 && found->second.stage != Stage::kTurnedAway;
+}
+
+void StartupServer::ended(std::int32_t client) {
+  ended_.insert(client);
+  look_for_missing();
+}
+
+/// Some wait for a client that cannot come any more. (Where nobody waits, the others may not want to join, either.)
+void StartupServer::look_for_missing() {
+  if (all_joined() || joined() == 0) return;
+  const auto missing =
+      std::find_if(ended_.begin(), ended_.end(), [this](std::int32_t client) { return by_client_.count(client) == 0; });
+  if (missing == ended_.end()) return;
+  fail({ErrorKind::kConnection, fmt::format("client {} ended before it had joined; {}", *missing, progress())});
 }
 
 void StartupServer::received(int id, std::span<const std::byte> bytes) {
@@ -122,6 +135,7 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
       if (connection.stage != Stage::kDone) return;
       connection.stage = Stage::kFinished;
       ++finished_;
+      actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
       return;
     default:
       return;  // commands that this side does not know are skipped
@@ -134,8 +148,7 @@ void StartupServer::authenticate(int id, Connection& connection, const StartupMe
   }
   const auto mask = load_big_endian<std::uint32_t>(message.payload.data());
   for (const std::int32_t method : preference_) {
-    const bool enabled = (method == kAuthNone && methods_.none) || (method == kAuthKey && methods_.key);
-    if (!enabled || (mask >> static_cast<unsigned>(method) & 1U) == 0) continue;
+    if (!methods_.enables(method) || (mask >> static_cast<unsigned>(method) & 1U) == 0) continue;
     ByteWriter answer;
     answer.put(method);
     answer.put(std::int32_t{0});
@@ -167,7 +180,7 @@ void StartupServer::join(int id, Connection& connection, const StartupMessage& m
   connection.stage = Stage::kJoined;
   by_client_[*client] = id;
   tell(progress());
-  if (!all_joined()) return;
+  if (!all_joined()) return look_for_missing();
   ByteWriter size;
   size.put(clients_);
   for (const auto& [each, to] : by_client_) send(to, encode_startup(StartupCommand::kImpi, size.bytes()));
@@ -245,10 +258,10 @@ void StartupServer::disconnected(int id) {
     tell(fmt::format("client {} at {} left before all had joined", connection.client, connection.peer));
     forget(connection);
     connections_.erase(found);
-    return;
+    return look_for_missing();
   }
-  fail(connection, {ErrorKind::kConnection, fmt::format("client {} at {} was lost: its connection ended without FINI",
-                                                        connection.client, connection.peer)});
+  fail({ErrorKind::kConnection,
+        fmt::format("client {} at {} was lost: its connection ended without FINI", connection.client, connection.peer)});
 }
 
 Result<std::vector<std::int32_t>> parse_preference(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ class StartupServer {
   void received(int connection, std::span<const std::byte> bytes);
   /// The peer has closed, or the connection has failed.
   void disconnected(int connection);
+  /// The processes of `client` are known to have ended: what it has not sent by now, it never will.
+  void ended(std::int32_t client);
   /// Tells every connected client why there will be no job, and closes.
   void give_up(const std::string& reason);
 
@@ -47,11 +50,12 @@ class StartupServer {
   [[nodiscard]] std::string progress() const;
   /// Every client has sent FINI.
   [[nodiscard]] bool finished() const { return finished_ == clients_; }
-  [[nodiscard]] bool finished(std::int32_t client) const;
+  /// Every client has ended and none of them has joined: there was no job.
+  [[nodiscard]] bool nobody_came() const { return joined() == 0 && static_cast<std::int32_t>(ended_.size()) == clients_; }
+  /// This connection is that of a client, not of a stranger or of one that has still to say who it is.
+  [[nodiscard]] bool is_member(int connection) const;
   /// The job has begun and cannot go on. The clients have been told.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
-  /// The client that caused failure(), or -1.
-  [[nodiscard]] std::int32_t failed_client() const { return failed_client_; }
 
  private:
   enum class Stage : std::uint8_t { kAuth, kKey, kImpi, kJoined, kDone, kFinished, kTurnedAway };
@@ -76,7 +80,8 @@ class StartupServer {
   void tell(std::string text);
   void turn_away(int id, Connection& connection, const std::string& reason);
   void forget(const Connection& connection);
-  void fail(const Connection& connection, Error error);
+  void look_for_missing();
+  void fail(Error error);
 
   std::int32_t clients_;
   AuthenticationMethods methods_;
@@ -87,7 +92,7 @@ class StartupServer {
   std::int32_t finished_ = 0;
   bool done_answered_ = false;
   std::optional<Error> failure_;
-  std::int32_t failed_client_ = -1;
+  std::set<std::int32_t> ended_;
   std::vector<ServerAction> actions_;
 };
 
