@@ -1,0 +1,2 @@
+int foreign_mpi(void);
+int main(void) { return foreign_mpi(); }
