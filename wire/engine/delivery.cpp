@@ -9,6 +9,9 @@
 namespace impishim::wire {
 namespace {
 
+/// An acknowledgement may wait until packets up to this size have arrived.
+constexpr std::size_t kShortPacket = 8192;
+
 bool carries_message(PacketType type) { return type == PacketType::kData || type == PacketType::kDataSync; }
 
 }  // namespace
@@ -17,6 +20,12 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
   Link::Incoming& incoming = link.incoming();
   const PacketHeader& header = incoming.header;
   ++counters.packets_received;
+  // The arrival of a long packet takes longer than the sender should wait for an acknowledgement.
+  if (link.awaits_company() && header.payload_size() > kShortPacket) {
+    auto flushed = link.flush();
+    if (!flushed) return flushed.error();
+    watch_output_locked(link);
+  }
   if (header.type == PacketType::kFini) return {};
   if (header.type == PacketType::kAbort) {
     incoming.owned = buffers.take(header.len);

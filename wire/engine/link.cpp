@@ -231,7 +231,7 @@ Result<bool> Link::begin_packet() {
   incoming_.relay_to = nullptr;
   in_payload_ = true;
   payload_left_ = header->payload_size();
-  last_payload_ = payload_left_;
+  if (payload_left_ > 0) last_payload_ = payload_left_;
   auto begun = owner_.packet_begins(*this);
   if (!begun) return begun.error();
   return true;

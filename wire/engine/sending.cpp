@@ -9,9 +9,6 @@
 namespace impishim::wire {
 namespace {
 
-/// Acknowledgements of packets up to this size wait for company.
-constexpr std::uint32_t kShortPacket = 8192;
-
 /// Types whose values may not fit external32; all others always do.
 bool may_overflow(const TypeLayout& layout) {
   return std::any_of(layout.blocks().begin(), layout.blocks().end(), [](const Block& block) {
@@ -178,9 +175,8 @@ void Engine::Impl::send_control_locked(WorldRank destination, PacketHeader heade
   Link& link = *to.link;
   // A peer that has finished needs no acknowledgements any more.
   if (link.state == LinkState::kClosed) return;
-  // A PROTOACK may wait for the program's answer to the message that it acknowledges; behind long packets it may not, since its
-  // own cost is small there, and the sender's time is not.
-  const bool may_wait = header.type == PacketType::kProtoAck && link.incoming().header.len <= kShortPacket;
+  // A PROTOACK may wait for the program's answer to the message that it acknowledges.
+  const bool may_wait = header.type == PacketType::kProtoAck;
   auto sent = may_wait ? link.send_in_company(std::move(packet)) : link.send(std::move(packet));
   if (may_wait && sent && link.awaits_company()) {
     // Whoever polls sends it next time; a sleeper would not.
