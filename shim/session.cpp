@@ -182,7 +182,7 @@ class Joining {
     auto values = wire::ClientValues::from_environment();
     if (!values) return values.error();
     options.values = *values;
-    options.values.tag_ub = native_tag_ub();
+    options.values.tag_ub = std::min(options.values.tag_ub, native_tag_ub());
     options.server = request_.server;
     options.client = request_.client;
     options.representation = wire::representation_fingerprint();
