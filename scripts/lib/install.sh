@@ -1,8 +1,8 @@
 # Sourced by the scripts: what Debian packages they need, and how missing ones are installed. Debian 12 is what is tested.
 
-build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libgtest-dev libgmock-dev)
+build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libelf-dev libgtest-dev libgmock-dev)
 demo_packages=(netpipe-mpich2)
-test_packages=(netpipe-mpich2 libbenchmark-dev nlohmann-json3-dev clang-format)
+test_packages=(netpipe-mpich2 libbenchmark-dev gfortran clang-format)
 bench_packages=(libbenchmark-dev nlohmann-json3-dev openmpi-bin libopenmpi-dev)
 check_packages=(clang-format clang-tidy)
 
