@@ -170,7 +170,7 @@ int measure(const struct contestant* contestant, int argc, char** argv) {
     fprintf(stderr, "usage: %s SIZE[,SIZE...] MICROSECONDS_PER_BATCH BATCHES; sizes are multiples of 8\n", argv[0]);
     return 1;
   }
-  size_t memory = 0;
+  size_t memory = 8;
   for (int i = 0; i < count; ++i) {
     const struct test test = test_of(contestant, sizes[i], 1);
     if (memory_size(&test) > memory) memory = memory_size(&test);
