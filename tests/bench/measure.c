@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { kMostSizes = 32, kMostBatches = 201, kFewestBatches = 5, kLargestWindow = 64, kSmallestWindow = 4 };
+enum { kPage = 4096, kMostSizes = 32, kMostBatches = 201, kFewestBatches = 5, kLargestWindow = 64, kSmallestWindow = 4 };
 
 static const size_t kWindowBytes = (size_t)4 << 20;
 static const double kSlowFactor = 5; /* of the intended time, before batches are left out */
@@ -170,15 +170,16 @@ int measure(const struct contestant* contestant, int argc, char** argv) {
     fprintf(stderr, "usage: %s SIZE[,SIZE...] MICROSECONDS_PER_BATCH BATCHES; sizes are multiples of 8\n", argv[0]);
     return 1;
   }
-  size_t memory = 8;
+  size_t memory = kPage;
   for (int i = 0; i < count; ++i) {
     const struct test test = test_of(contestant, sizes[i], 1);
     if (memory_size(&test) > memory) memory = memory_size(&test);
   }
   /* The same memory for all sizes: with memory of its own for each, MPICH's bandwidth from 32 KiB on varied four-fold from run
    * to run. */
-  char* out = malloc(memory);
-  char* in = malloc(memory);
+  memory = (memory + kPage - 1) / kPage * kPage;
+  char* out = aligned_alloc(kPage, memory);
+  char* in = aligned_alloc(kPage, memory);
   int wrong = out == NULL || in == NULL;
   if (wrong) fprintf(stderr, "no memory\n");
   for (int streams = 0; streams <= 1; ++streams) {
