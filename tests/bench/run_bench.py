@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-SIZES = [8 << (2 * step) for step in range(11)]  # 8 B ... 8 MiB
+SIZES = sorted([8 << (2 * step) for step in range(11)] + [65536])  # 8 B ... 8 MiB, and the longest message of one packet
 QUICK_SIZES = [8, 1024, 65536, 1 << 20]
 BATCH_US = 500
 RUN_TIMEOUT_S = 120
