@@ -23,20 +23,22 @@ Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hos
     Client& client = clients[c];
     client.first_host = next_host;
     client.first_proc = next_proc;
-    next_host += client.host_count;
-    if (client.host_count < 1 || static_cast<std::size_t>(next_host) > hosts.size()) {
+    if (client.host_count < 1 ||
+        static_cast<std::size_t>(client.host_count) > hosts.size() - static_cast<std::size_t>(next_host)) {
       return Error{ErrorKind::kProtocol, fmt::format("client {} announced {} hosts; {} are described for the whole job", c,
                                                      client.host_count, hosts.size())};
     }
+    next_host += client.host_count;
     for (std::int32_t h = client.first_host; h < next_host; ++h) {
       Host& host = hosts[static_cast<std::size_t>(h)];
       host.client = static_cast<std::int32_t>(c);
       host.first_proc = next_proc;
-      next_proc += host.proc_count;
-      if (host.proc_count < 1 || static_cast<std::size_t>(next_proc) > procs.size()) {
+      if (host.proc_count < 1 ||
+          static_cast<std::size_t>(host.proc_count) > procs.size() - static_cast<std::size_t>(next_proc)) {
         return Error{ErrorKind::kProtocol, fmt::format("host {} announced {} procs; {} are described for the whole job", h,
                                                        host.proc_count, procs.size())};
       }
+      next_proc += host.proc_count;
       for (WorldRank p = host.first_proc; p < next_proc; ++p) {
         map.procs_.push_back({static_cast<std::int32_t>(c), h, procs[static_cast<std::size_t>(p)]});
       }

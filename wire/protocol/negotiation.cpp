@@ -68,9 +68,9 @@ class Labels {
     return found == labels_.end() ? nullptr : &found->second;
   }
   [[nodiscard]] std::size_t clients() const { return static_cast<std::size_t>(clients_); }
+  [[nodiscard]] std::uint32_t full_mask() const { return clients_ == 32 ? ~0U : (1U << static_cast<unsigned>(clients_)) - 1U; }
 
  private:
-  [[nodiscard]] std::uint32_t full_mask() const { return clients_ == 32 ? ~0U : (1U << static_cast<unsigned>(clients_)) - 1U; }
   std::int32_t clients_;
   const std::map<std::uint32_t, LabelData>& labels_;
 };
@@ -81,7 +81,10 @@ using Version = std::pair<std::uint32_t, std::uint32_t>;
 /// order breaks (IMPI: 0.0 is always among them).
 Result<Version> highest_common_version(const Labels& labels) {
   const LabelData* data = labels.find(StartupLabel::kVersion);
-  if (data == nullptr || data->data.size() % 8 != 0) return disagree("C_VERSION", "missing, or not a list of major, minor");
+  if (data == nullptr || data->client_mask != labels.full_mask()) {
+    return disagree("C_VERSION", "not every client sent it; all must");
+  }
+  if (data->data.size() % 8 != 0) return disagree("C_VERSION", "not a list of major, minor");
   std::vector<std::set<Version>> lists;
   ByteReader reader(data->data);
   std::optional<Version> last;

@@ -1,0 +1,78 @@
+// A job map from one process to the others of its system, and what is no job map.
+#include "wire/job_map.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/startup/support.hpp"
+#include "wire/job_map_codec.hpp"
+
+namespace impishim::wire {
+namespace {
+
+JobMap sample() {
+  std::vector<JoinOptions> clients = {test::joining(0, {2}), test::joining(1, {1, 3})};
+  clients[1].representation = 77;
+  clients[0].values.datalen = 512;
+  return *negotiate(2, test::concatenate(clients));
+}
+
+TEST(JobMapCodec, EverythingComesThrough) {
+  const JobMap map = sample();
+  auto copy = decode_job_map(encode_job_map(map));
+  ASSERT_TRUE(copy.ok()) << copy.error().text;
+  EXPECT_EQ(encode_job_map(*copy), encode_job_map(map));
+  EXPECT_EQ(copy->values().datalen, 512U);
+  EXPECT_TRUE(copy->clients()[1].impishim);
+  EXPECT_EQ(copy->clients()[1].representation, 77U);
+  EXPECT_EQ(copy->hosts()[2].first_proc, 3);
+  EXPECT_EQ(copy->hosts()[2].port, 2001);
+  EXPECT_EQ(copy->rank_of({test::address(21), 202}), 5);
+}
+
+TEST(JobMapCodec, CutAnywhere) {
+  const auto whole = encode_job_map(sample());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    auto cut = decode_job_map(std::span(whole).first(size));
+    ASSERT_FALSE(cut.ok()) << size;
+    EXPECT_EQ(cut.error().kind, ErrorKind::kProtocol);
+  }
+}
+
+TEST(JobMapCodec, CountsThatOverflow) {
+  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 17 bytes and hosts of 22.
+  constexpr std::size_t kHostsOfSecondClient = 44 + 17;
+  constexpr std::size_t kProcsOfSecondHost = 44 + 2 * 17 + 22 + 18;
+  for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
+    auto bytes = encode_job_map(sample());
+    store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});
+    EXPECT_FALSE(decode_job_map(bytes).ok()) << at;
+  }
+}
+
+TEST(JobMap, CountsMustDescribeExactlyWhatIsThere) {
+  const auto make = [](std::vector<std::pair<int, int>> clients, std::vector<int> host_procs, int procs) {
+    std::vector<Client> all_clients;
+    for (const auto& [hosts, count] : clients) {
+      Client client;
+      client.host_count = hosts;
+      client.proc_count = count;
+      all_clients.push_back(client);
+    }
+    std::vector<Host> hosts(host_procs.size());
+    for (std::size_t h = 0; h < hosts.size(); ++h) hosts[h].proc_count = host_procs[h];
+    std::vector<ProcId> ids(static_cast<std::size_t>(procs));
+    for (std::size_t p = 0; p < ids.size(); ++p) ids[p].pid = static_cast<std::int64_t>(p);
+    return JobMap::create(all_clients, hosts, ids, {});
+  };
+  EXPECT_TRUE(make({{1, 2}, {2, 3}}, {2, 1, 2}, 5).ok());
+  EXPECT_FALSE(make({{1, 2}, {2, 3}}, {2, 1, 2}, 6).ok());
+  EXPECT_FALSE(make({{1, 2}, {2, 3}}, {2, 1, 3}, 5).ok());
+  EXPECT_FALSE(make({{1, 2}, {2, 3}}, {3, 1, 1}, 5).ok());
+  EXPECT_FALSE(make({{1, 2}, {2, 3}}, {2, 3, 0}, 5).ok());
+  EXPECT_FALSE(make({{1, 2}, {1, 3}}, {2, 1, 2}, 5).ok());
+  EXPECT_FALSE(make({{0, 0}, {3, 5}}, {2, 1, 2}, 5).ok());
+  EXPECT_FALSE(make({{-1, 2}, {2, 3}}, {2, 1, 2}, 5).ok());
+}
+
+}  // namespace
+}  // namespace impishim::wire
