@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "wire/base/descriptor.hpp"
 
@@ -92,6 +95,11 @@ std::string address_text(const HostId& address) {
   return text.data();
 }
 
+std::string address_text(const HostId& address, std::uint16_t port) {
+  const std::string host = address_text(address);
+  return is_ipv4(address) ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+}
+
 Result<HostId> parse_address(const std::string& text) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -141,6 +149,42 @@ Result<HostId> address_towards(const std::string& server) {
                              std::strerror(errno))};
   }
   return here.host();
+}
+
+namespace {
+
+/// The first address of that family on an interface that is up and no loopback.
+std::optional<HostId> interface_address(const ifaddrs* interfaces, int family) {
+  for (const ifaddrs* each = interfaces; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != family) continue;
+    if ((each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    SocketAddress address;
+    std::memcpy(&address.storage, each->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    const HostId host = address.host();
+    // An IPv6 address of the link says nothing without the name of the link.
+    const bool of_link = family == AF_INET6 && host[0] == std::byte{0xfe} && (host[1] & std::byte{0xc0}) == std::byte{0x80};
+    if (!of_link) return host;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<HostId> address_for_others() {
+  // Addresses that documentation uses are nobody's, and lead the way that everything else takes.
+  for (const char* anywhere : {"192.0.2.1:9", "[2001:db8::1]:9"}) {
+    auto address = address_towards(anywhere);
+    if (address) return address;
+  }
+  ifaddrs* interfaces = nullptr;
+  if (getifaddrs(&interfaces) != 0) {
+    return Error{ErrorKind::kSystem, fmt::format("cannot list this machine's addresses: {}", std::strerror(errno))};
+  }
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(interfaces, freeifaddrs);
+  for (const int family : {AF_INET, AF_INET6}) {
+    if (const auto address = interface_address(interfaces, family)) return *address;
+  }
+  return Error{ErrorKind::kSystem, "no network interface of this machine but the loopback is up"};
 }
 
 }  // namespace impishim::wire

@@ -19,6 +19,11 @@ namespace impishim::wire {
 [[nodiscard]] Result<HostId> parse_address(const std::string& text);
 /// The address from which this machine reaches `server` ("address:port").
 [[nodiscard]] Result<HostId> address_towards(const std::string& server);
+/// The address by which other machines most probably reach this one: that of the interface with the way to everywhere, or else
+/// the first one that is up and no loopback; IPv4 before IPv6. kSystem: there is none.
+[[nodiscard]] Result<HostId> address_for_others();
+/// "a.b.c.d:port" or "[IPv6]:port".
+[[nodiscard]] std::string address_text(const HostId& address, std::uint16_t port);
 
 /// "address:port", "[IPv6]:port" or "name:port" in its two parts. kConfiguration if it is none of them.
 [[nodiscard]] Result<std::pair<std::string, std::uint16_t>> split_address_and_port(const std::string& text);

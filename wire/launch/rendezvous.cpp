@@ -21,10 +21,36 @@ constexpr std::size_t kMaxConnections = 256;
 
 void tell(const std::string& text) { fmt::print(stderr, "impirun: {}\n", text); }
 
-/// The address by which other machines reach this one: that of the interface with the way to everywhere.
-std::string own_address() {
-  auto address = address_towards("192.0.2.1:9");
-  return address ? address_text(*address) : "127.0.0.1";
+/// What the clients are told. A machine without a network still serves itself.
+Result<HostId> served_address(const RendezvousOptions& options) {
+  if (options.this_machine) return parse_address("127.0.0.1");
+  if (!options.address.empty()) return parse_address(options.address);
+  auto address = address_for_others();
+  return address ? address : parse_address("127.0.0.1");
+}
+
+/// Every address of this machine, IPv4 through IPv6's socket too; where the kernel has no IPv6, IPv4 alone.
+Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_t port) {
+  constexpr int kType = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+  if (!this_machine) {
+    Descriptor both(socket(AF_INET6, kType, 0));
+    const int off = 0;
+    if (both.valid() && setsockopt(both.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) {
+      sockaddr_in6 any{};
+      any.sin6_family = AF_INET6;
+      any.sin6_port = htons(port);
+      std::memcpy(here.get(), &any, sizeof(any));
+      here.size = sizeof(any);
+      return both;
+    }
+  }
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_port = htons(port);
+  any.sin_addr.s_addr = htonl(this_machine ? INADDR_LOOPBACK : INADDR_ANY);
+  std::memcpy(here.get(), &any, sizeof(any));
+  here.size = sizeof(any);
+  return Descriptor(socket(AF_INET, kType, 0));
 }
 
 }  // namespace
@@ -43,19 +69,18 @@ Result<void> Rendezvous::listen() {
   const auto failed = [&](const char* call) {
     return Error{ErrorKind::kSystem, fmt::format("cannot serve on port {}: {}: {}", options_.port, call, std::strerror(errno))};
   };
-  listener_ = Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  auto address = served_address(options_);
+  if (!address) return address.error();
+  SocketAddress here;
+  listener_ = listening_socket(options_.this_machine, here, options_.port);
   if (!listener_.valid()) return failed("socket");
   const int on = 1;
   if (setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0) return failed("setsockopt");
-  sockaddr_in here{};
-  here.sin_family = AF_INET;
-  here.sin_port = htons(options_.port);
-  here.sin_addr.s_addr = htonl(options_.this_machine ? INADDR_LOOPBACK : INADDR_ANY);
-  if (bind(listener_.get(), reinterpret_cast<const sockaddr*>(&here), sizeof(here)) != 0) return failed("bind");
+  if (bind(listener_.get(), here.get(), here.size) != 0) return failed("bind");
   if (::listen(listener_.get(), SOMAXCONN) != 0) return failed("listen");
-  socklen_t size = sizeof(here);
-  if (getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&here), &size) != 0) return failed("getsockname");
-  address_ = fmt::format("{}:{}", options_.this_machine ? "127.0.0.1" : own_address(), ntohs(here.sin_port));
+  here.size = sizeof(here.storage);
+  if (getsockname(listener_.get(), here.get(), &here.size) != 0) return failed("getsockname");
+  address_ = address_text(*address, here.port());
   if (options_.ended_clients >= 0) {
     auto added = poller_.add(options_.ended_clients, EPOLLIN, kEndedToken);
     if (!added) return added;

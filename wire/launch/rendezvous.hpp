@@ -18,6 +18,7 @@ struct RendezvousOptions {
   std::int32_t clients = 1;
   std::uint16_t port = 0;     ///< 0: the kernel's choice
   bool this_machine = false;  ///< serve on the loopback address only
+  std::string address;        ///< for the clients; empty: found out
   int timeout_ms = -1;        ///< until all clients have joined; -1: no bound
   int ended_clients = -1;     ///< a descriptor: each byte read is the number of a client whose processes have ended; -1: none
   AuthenticationMethods methods;
