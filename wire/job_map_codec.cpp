@@ -65,6 +65,7 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
     get(client.proc_count);
     get(impishim);
     get(client.representation);
+    complete = complete && impishim <= 1;
     client.impishim = impishim != 0;
   }
   std::vector<Host> hosts(host_count);
@@ -78,7 +79,7 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
     get_address(proc.host);
     get(proc.pid);
   }
-  if (!complete) return bad;
+  if (!complete || in.remaining() != 0) return bad;
   return JobMap::create(std::move(clients), std::move(hosts), std::move(procs), values);
 }
 

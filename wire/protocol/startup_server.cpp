@@ -135,7 +135,8 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
       if (connection.stage != Stage::kDone) return;
       connection.stage = Stage::kFinished;
       ++finished_;
-      actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
+      // Who does not wait for DONE gets it nevertheless, before its connection is closed.
+      if (done_answered_) actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
       return;
     default:
       return;  // commands that this side does not know are skipped
@@ -238,7 +239,10 @@ void StartupServer::answer_done() {
                    });
   if (!all || done_answered_) return;
   done_answered_ = true;
-  for (const auto& [client, to] : by_client_) send(to, encode_startup(StartupCommand::kDone, {}));
+  for (const auto& [client, to] : by_client_) {
+    send(to, encode_startup(StartupCommand::kDone, {}));
+    if (connections_[to].stage == Stage::kFinished) actions_.push_back({ServerAction::Kind::kClose, to, {}, {}});
+  }
 }
 
 void StartupServer::disconnected(int id) {

@@ -1,0 +1,78 @@
+// The rendezvous server among strangers and clients. Input: 1 byte (clients, methods), then steps: 1 byte (connection, what
+// happens to it) and, where bytes arrive, 1 byte for how many and the bytes.
+#include <map>
+#include <set>
+
+#include "tests/fuzz/fuzz.hpp"
+#include "wire/protocol/startup_server.hpp"
+
+using impishim::fuzz::Input;
+using impishim::wire::ServerAction;
+using impishim::wire::StartupServer;
+
+namespace {
+
+class Watched {
+ public:
+  Watched(std::int32_t clients, bool none, bool key)
+      : clients_(clients), server_(clients, {.none = none, .key = key, .key_value = 0x0102030405060708}, {1, 0}) {}
+
+  /// Whoever drives a server stops then.
+  [[nodiscard]] bool over() const { return server_.failure().has_value() || server_.finished(); }
+
+  /// A slot is a peer's place: who comes after another one has left is a connection of its own.
+  void step(unsigned slot, unsigned what, Input& input) {
+    if (slots_.count(slot) == 0) {
+      slots_[slot] = next_++;
+      server_.connected(slots_[slot], "peer");
+    }
+    const int connection = slots_[slot];
+    if (what == 1) {
+      server_.disconnected(connection);
+      slots_.erase(slot);
+    } else if (what == 2) {
+      server_.ended(static_cast<std::int32_t>(slot) % clients_);
+      ended_ = true;
+    } else {
+      const std::size_t count = input.byte();
+      server_.received(connection, input.bytes(count));
+    }
+    check();
+  }
+
+ private:
+  void check() {
+    for (const ServerAction& action : server_.take_actions()) {
+      if (action.kind == ServerAction::Kind::kTell) continue;
+      FUZZ_REQUIRE(action.connection >= 0 && action.connection < next_);
+      FUZZ_REQUIRE(closed_.count(action.connection) == 0);  // nothing follows the closing
+      if (action.kind == ServerAction::Kind::kClose) closed_.insert(action.connection);
+    }
+    FUZZ_REQUIRE(server_.joined() >= 0 && server_.joined() <= clients_);
+    complete_ = complete_ || server_.all_joined();
+    // Strangers, and clients before the job has begun, cannot end it.
+    FUZZ_REQUIRE(!server_.failure() || complete_ || ended_);
+    FUZZ_REQUIRE(!server_.finished() || complete_);
+  }
+
+  std::int32_t clients_;
+  StartupServer server_;
+  std::map<unsigned, int> slots_;
+  int next_ = 0;
+  std::set<int> closed_;
+  bool ended_ = false;
+  bool complete_ = false;
+};
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Input input(data, size);
+  const unsigned setting = input.byte();
+  Watched server(static_cast<std::int32_t>(1 + setting % 4), (setting & 0x10U) != 0, (setting & 0x20U) != 0);
+  while (!input.empty() && !server.over()) {
+    const unsigned step = input.byte();
+    server.step(step % 8, step / 8 % 4, input);
+  }
+  return 0;
+}
