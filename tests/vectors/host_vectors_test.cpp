@@ -82,7 +82,7 @@ TEST(HostVectors, LongMessage) {
   ASSERT_EQ(message.size(), 200000U);
   for (std::size_t i = 0; i < message.size(); ++i) ASSERT_EQ(message[i], static_cast<std::byte>(i % 251)) << i;
 
-  const auto& ack = from_host1()[0].header;
+  const PacketHeader ack = from_host1()[0].header;
   EXPECT_EQ(ack.type, PacketType::kSyncAck);
   EXPECT_EQ(ack.src, proc(2, 992));
   EXPECT_EQ(ack.dest, proc(1, 991));

@@ -64,12 +64,12 @@ Result<void> send_all(int socket, std::span<const std::byte> bytes) {
 
 Result<ClientValues> ClientValues::from_environment() {
   ClientValues values;
-  for (auto checked : {read_variable("IMPISHIM_DATALEN", 1, kMaxDataLen, values.datalen),
-                       read_variable("IMPISHIM_ACKMARK", 1, kMaxMark, values.ackmark),
-                       read_variable("IMPISHIM_HIWATER", 1, kMaxMark, values.hiwater),
-                       read_variable("IMPISHIM_COLL_XSIZE", -1, INT32_MAX, values.coll_xsize),
-                       read_variable("IMPISHIM_COLL_MAXLINEAR", -1, INT32_MAX, values.coll_maxlinear),
-                       read_variable("IMPISHIM_TAG_UB", 32767, INT32_MAX, values.tag_ub)}) {
+  for (const auto& checked : {read_variable("IMPISHIM_DATALEN", 1, kMaxDataLen, values.datalen),
+                              read_variable("IMPISHIM_ACKMARK", 1, kMaxMark, values.ackmark),
+                              read_variable("IMPISHIM_HIWATER", 1, kMaxMark, values.hiwater),
+                              read_variable("IMPISHIM_COLL_XSIZE", -1, INT32_MAX, values.coll_xsize),
+                              read_variable("IMPISHIM_COLL_MAXLINEAR", -1, INT32_MAX, values.coll_maxlinear),
+                              read_variable("IMPISHIM_TAG_UB", 32767, INT32_MAX, values.tag_ub)}) {
     if (!checked) return checked.error();
   }
   if (values.ackmark > values.hiwater) {
