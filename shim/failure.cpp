@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
@@ -11,11 +12,21 @@
 namespace impishim::shim {
 namespace {
 
-/// One message for each system: an abort that was announced is printed by the representatives alone.
+/// How long a process that has nothing to say waits to be ended by its launcher, and how long one that has said why waits
+/// before it has the launcher end all: a launcher drops what it has not read by then of a process's output.
+constexpr auto kSilent = std::chrono::milliseconds(1500);
+constexpr auto kSpoken = std::chrono::milliseconds(100);
+
+/// One message for each system: an abort that was announced is printed by the representatives alone. Others let them speak
+/// first.
 void print_once(const Job& job, const Error& failure) {
-  if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.owns_channels)) return;
+  if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.owns_channels)) {
+    std::this_thread::sleep_for(kSilent);
+    return;
+  }
   log_line(LogLevel::kError,
            failure.kind == ErrorKind::kAborted ? "the job was ended by another system: " + failure.text : failure.text);
+  std::this_thread::sleep_for(kSpoken);
 }
 
 int exit_code(const Job& job) {

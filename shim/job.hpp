@@ -22,8 +22,8 @@ struct Job {
   wire::WorldRank here = 0;              ///< this process's world rank
   std::int32_t client = 0;               ///< the system that this process is in (MPI_APPNUM)
   int thread_level = MPI_THREAD_SINGLE;  ///< as the vendor granted it
-  /// Blocking collectives inside this system are the vendor's nonblocking ones, polled: some process of it has threads that call MPI
-  /// at once, and a thread that blocks in the vendor's MPI could hold up the others' receives from anybody.
+  /// Blocking collectives inside this system are the vendor's nonblocking ones, polled: some process of it has threads that
+  /// call MPI at once, and a thread that blocks in the vendor's MPI could hold up the others' receives from anybody.
   bool polls_collectives = false;
 
   std::unique_ptr<wire::Engine> engine;
@@ -31,6 +31,8 @@ struct Job {
   std::optional<wire::ServerConnection> server;  ///< on the system's rank 0 only
 
   CommunicatorTable communicators;
+  /// The one of MPI_COMM_WORLD, which most calls name: found without the table. Null: it is native.
+  Communicator* world = nullptr;
   MPI_Comm private_comm = MPI_COMM_NULL;  ///< a dup of the native world for our own use: progress probes, startup
   MPI_Comm host_comm = MPI_COMM_NULL;     ///< the procs of this IMPI host
   /// All processes of the job: MPI_COMM_WORLD, or with IMPISHIM_WORLD=split a communicator of its own (impishim_comm_world()).
@@ -67,7 +69,8 @@ inline thread_local int vendor_depth __attribute__((tls_model("initial-exec"))) 
 
 /// The spanning communicator behind `handle`, if any, and if this call comes from the user.
 [[nodiscard]] inline Communicator* spanning(const Job* job, MPI_Comm handle) {
-  return job == nullptr ? nullptr : job->communicators.find(handle);
+  if (job == nullptr) return nullptr;
+  return handle == MPI_COMM_WORLD ? job->world : job->communicators.find(handle);
 }
 
 /// Marks a vendor call on this thread.

@@ -25,8 +25,8 @@ constexpr SendForms kReady = {SendKind::kReady, "MPI_Rsend", "MPI_Irsend", vendo
 constexpr SendForms kBuffered = {SendKind::kBuffered, "MPI_Bsend", "MPI_Ibsend", vendor::Bsend, vendor::Ibsend};
 
 /// A blocking send inside this system. The vendor may only block if nothing of ours needs this thread (DESIGN 4b).
-int send_local(Job& job, const SendForms& forms, const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-               MPI_Comm comm) {
+template <const SendForms& forms>
+int send_local(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   if (job.may_block_in_vendor()) [[likely]]
     return forms.blocking(buf, count, datatype, dest, tag, comm);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -63,33 +63,21 @@ int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& 
   return raise_if_own(communicator.handle, code);
 }
 
-int send(Job& job, const SendForms& forms, const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-         MPI_Comm comm) {
-  Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return send_local(job, forms, buf, count, datatype, dest, tag, comm);
-  if (communicator->valid_rank(dest)) [[likely]] {
-    const int local = communicator->local_ranks[static_cast<std::size_t>(dest)];
-    if (local >= 0) return send_local(job, forms, buf, count, datatype, local, tag, comm);
-  }
-  const int code = check_send(job, *communicator, forms.function, count, datatype, dest, tag);
+/// A send that is not to a process of this system.
+int send_elsewhere(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
+                   MPI_Datatype datatype, int dest, int tag) {
+  const int code = check_send(job, communicator, forms.function, count, datatype, dest, tag);
   if (code != MPI_SUCCESS || dest == MPI_PROC_NULL) return code;
-  if (forms.kind == SendKind::kBuffered)
-    return send_buffered_remote(job, *communicator, forms, buf, count, datatype, dest, tag);
-  return send_remote(job, *communicator, forms, buf, count, datatype, dest, tag);
+  if (forms.kind == SendKind::kBuffered) return send_buffered_remote(job, communicator, forms, buf, count, datatype, dest, tag);
+  return send_remote(job, communicator, forms, buf, count, datatype, dest, tag);
 }
 
-int isend(Job& job, const SendForms& forms, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-          MPI_Request* handle) {
-  Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return forms.nonblocking(buf, count, datatype, dest, tag, comm, handle);
-  if (communicator->valid_rank(dest)) [[likely]] {
-    const int local = communicator->local_ranks[static_cast<std::size_t>(dest)];
-    if (local >= 0) return forms.nonblocking(buf, count, datatype, local, tag, comm, handle);
-  }
-  const int checked = check_send(job, *communicator, forms.nonblocking_function, count, datatype, dest, tag);
+int isend_elsewhere(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
+                    MPI_Datatype datatype, int dest, int tag, MPI_Request* handle) {
+  const int checked = check_send(job, communicator, forms.nonblocking_function, count, datatype, dest, tag);
   if (checked != MPI_SUCCESS) return checked;
   RequestPool& pool = RequestPool::instance();
-  Request& request = pool.acquire(communicator, forms.nonblocking_function);
+  Request& request = pool.acquire(&communicator, forms.nonblocking_function);
   request.kind = Request::Kind::kSend;
   request.carrier = dest == MPI_PROC_NULL ? Carrier::kNothing : Carrier::kEngine;
   request.send_kind = forms.kind;
@@ -101,10 +89,35 @@ int isend(Job& job, const SendForms& forms, const void* buf, int count, MPI_Data
   const int code = start_send(job, request);
   if (code != MPI_SUCCESS) {
     pool.release(request);
-    return raise_if_own(comm, code);
+    return raise_if_own(communicator.handle, code);
   }
   *handle = pool.handle_of(request);
   return MPI_SUCCESS;
+}
+
+// The way to a process of this system is every message's inside a cluster: the vendor's functions are known where it is
+// compiled.
+
+template <const SendForms& forms>
+int send(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr) return send_local<forms>(job, buf, count, datatype, dest, tag, comm);
+  if (communicator->valid_rank(dest)) [[likely]] {
+    const int local = communicator->local_ranks[static_cast<std::size_t>(dest)];
+    if (local >= 0) return send_local<forms>(job, buf, count, datatype, local, tag, comm);
+  }
+  return send_elsewhere(job, *communicator, forms, buf, count, datatype, dest, tag);
+}
+
+template <const SendForms& forms>
+int isend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* handle) {
+  Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr) return forms.nonblocking(buf, count, datatype, dest, tag, comm, handle);
+  if (communicator->valid_rank(dest)) [[likely]] {
+    const int local = communicator->local_ranks[static_cast<std::size_t>(dest)];
+    if (local >= 0) return forms.nonblocking(buf, count, datatype, local, tag, comm, handle);
+  }
+  return isend_elsewhere(job, *communicator, forms, buf, count, datatype, dest, tag, handle);
 }
 
 }  // namespace
@@ -112,31 +125,31 @@ int isend(Job& job, const SendForms& forms, const void* buf, int count, MPI_Data
 namespace calls {
 
 int Send(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send(job, kStandard, buf, count, datatype, dest, tag, comm);
+  return send<kStandard>(job, buf, count, datatype, dest, tag, comm);
 }
 int Ssend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send(job, kSynchronous, buf, count, datatype, dest, tag, comm);
+  return send<kSynchronous>(job, buf, count, datatype, dest, tag, comm);
 }
 int Rsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send(job, kReady, buf, count, datatype, dest, tag, comm);
+  return send<kReady>(job, buf, count, datatype, dest, tag, comm);
 }
 int Bsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send(job, kBuffered, buf, count, datatype, dest, tag, comm);
+  return send<kBuffered>(job, buf, count, datatype, dest, tag, comm);
 }
 int Isend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return isend(job, kStandard, buf, count, datatype, dest, tag, comm, request);
+  return isend<kStandard>(job, buf, count, datatype, dest, tag, comm, request);
 }
 int Issend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
            MPI_Request* request) {
-  return isend(job, kSynchronous, buf, count, datatype, dest, tag, comm, request);
+  return isend<kSynchronous>(job, buf, count, datatype, dest, tag, comm, request);
 }
 int Irsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
            MPI_Request* request) {
-  return isend(job, kReady, buf, count, datatype, dest, tag, comm, request);
+  return isend<kReady>(job, buf, count, datatype, dest, tag, comm, request);
 }
 int Ibsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
            MPI_Request* request) {
-  return isend(job, kBuffered, buf, count, datatype, dest, tag, comm, request);
+  return isend<kBuffered>(job, buf, count, datatype, dest, tag, comm, request);
 }
 
 }  // namespace calls

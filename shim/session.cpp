@@ -294,8 +294,9 @@ Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level) 
   if (joined_job.map.clients().size() > 1) {
     std::vector<wire::WorldRank> everybody(static_cast<std::size_t>(joined_job.map.size()));
     std::iota(everybody.begin(), everybody.end(), 0);
-    joined_job.communicators.insert(
+    Communicator* world = joined_job.communicators.insert(
         Communicator::create(joined_job.map, joined_job.here, joined_job.joined_world, 0, std::move(everybody)));
+    if (!request.split_world) joined_job.world = world;
   }
   return job;
 }

@@ -95,6 +95,14 @@ def require(condition, outcome, title, message):
         sys.exit(f"{title}: {message}")
 
 
+def native_outcome(reference, command, timeout):
+    if reference:
+        return Outcome(0, reference.read_text(), "")
+    outcome = run(command, timeout)
+    require(outcome.code == 0, outcome, "native", f"exit code {outcome.code}")
+    return outcome
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--impirun", required=True)
@@ -107,6 +115,8 @@ def main():
     parser.add_argument("--expect", action="append", default=[], help="text that standard error or output must contain")
     parser.add_argument("--expect-once", action="append", default=[], help="text that must be there exactly once")
     parser.add_argument("--no-compare", action="store_true", help="the output differs from the native one by its nature")
+    parser.add_argument("--reference", type=pathlib.Path,
+                        help="file with the lines of a native run: shape native writes it, others compare with it instead of running")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()
 
@@ -127,9 +137,10 @@ def main():
         require(expected in text, outcome, title, f'"{expected}" is missing')
     for expected in arguments.expect_once:
         require(text.count(expected) == 1, outcome, title, f'"{expected}" is there {text.count(expected)} times')
-    if arguments.shape != "native" and not arguments.no_compare and arguments.exit_code == 0:
-        reference = run(native, arguments.timeout)
-        require(reference.code == 0, reference, "native", f"exit code {reference.code}")
+    if arguments.shape == "native" and arguments.reference:
+        arguments.reference.write_text(outcome.out)
+    elif arguments.shape != "native" and not arguments.no_compare and arguments.exit_code == 0:
+        reference = native_outcome(arguments.reference, native, arguments.timeout)
         if reference.lines() != outcome.lines():
             reference.show("native")
             require(False, outcome, title, "the output differs from the native one")

@@ -10,25 +10,28 @@
 namespace impishim::wire {
 namespace {
 
-/// The native bytes of the run that `place` stands in, from its element on.
-std::ptrdiff_t offset_of(const TypeLayout& layout, const CursorPlace& place) {
-  const Block& block = layout.blocks()[place.block];
-  return static_cast<std::ptrdiff_t>(place.item) * layout.extent() + block.offset +
-         static_cast<std::ptrdiff_t>(place.run) * block.stride +
-         static_cast<std::ptrdiff_t>(place.element * element_size(block.type, Format::kNative));
+/// `runs` pieces of kSize bytes (0: `size`), from places `from_step` bytes apart to places `to_step` apart.
+template <std::size_t kSize>
+void copy_runs(const std::byte* from, std::ptrdiff_t from_step, std::byte* to, std::ptrdiff_t to_step, std::size_t size,
+               std::uint64_t runs) {
+  for (std::uint64_t run = 0; run < runs; ++run, from += from_step, to += to_step) {
+    std::memcpy(to, from, kSize == 0 ? size : kSize);
+  }
 }
 
-/// Moves on by `count` elements, which do not go beyond the end of the run.
-void advance(const TypeLayout& layout, CursorPlace& place, std::uint64_t count) {
-  const Block& block = layout.blocks()[place.block];
-  place.element += count;
-  if (place.element < block.count) return;
-  place.element = 0;
-  if (++place.run < block.repeat) return;
-  place.run = 0;
-  if (++place.block < layout.blocks().size()) return;
-  place.block = 0;
-  ++place.item;
+/// Small runs are what strided data is made of: their size known, a copy is a load and a store.
+void copy_runs(const std::byte* from, std::ptrdiff_t from_step, std::byte* to, std::ptrdiff_t to_step, std::size_t size,
+               std::uint64_t runs) {
+  switch (size) {
+    case 4:
+      return copy_runs<4>(from, from_step, to, to_step, size, runs);
+    case 8:
+      return copy_runs<8>(from, from_step, to, to_step, size, runs);
+    case 16:
+      return copy_runs<16>(from, from_step, to, to_step, size, runs);
+    default:
+      return copy_runs<0>(from, from_step, to, to_step, size, runs);
+  }
 }
 
 Error overflow(BasicType type, Format format, bool to_wire) {
@@ -46,11 +49,11 @@ Error overflow(BasicType type, Format format, bool to_wire) {
 
 PackCursor::PackCursor(const ConstBuffer& buffer, Format format)
     : base_(buffer.base),
-      layout_(buffer.layout),
       format_(format),
       straight_(format == Format::kNative && buffer.layout->contiguous(buffer.count)),
-      total_(buffer.packed_size(format)) {
-  if (straight_) base_ += layout_->first_offset();
+      total_(buffer.packed_size(format)),
+      place_(*buffer.layout, buffer.count) {
+  if (straight_) base_ += buffer.layout->first_offset();
 }
 
 std::span<const std::byte> PackCursor::borrow(std::size_t limit) {
@@ -59,6 +62,21 @@ std::span<const std::byte> PackCursor::borrow(std::size_t limit) {
   const std::span<const std::byte> bytes(base_ + position_, size);
   position_ += size;
   return bytes;
+}
+
+/// The next whole runs of the block. False: a value does not fit.
+bool PackCursor::pack_runs(std::byte* out, std::uint64_t runs) {
+  const Block& block = place_.block();
+  const std::size_t packed = block.count * element_size(block.type, format_);
+  const std::byte* from = base_ + place_.offset();
+  if (format_ == Format::kNative) {
+    copy_runs(from, block.stride, out, static_cast<std::ptrdiff_t>(packed), packed, runs);
+    return true;
+  }
+  for (std::uint64_t run = 0; run < runs; ++run, from += block.stride, out += packed) {
+    if (elements_to_wire(block.type, format_, from, out, block.count) < block.count) return false;
+  }
+  return true;
 }
 
 Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
@@ -78,10 +96,18 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
       if (partial_taken_ == partial_size_) partial_size_ = 0;
       continue;
     }
-    const Block& block = layout_->blocks()[place_.block];
+    const Block& block = place_.block();
     const std::size_t size = element_size(block.type, format_);
-    const std::uint64_t whole = std::min<std::uint64_t>((wanted - done) / size, block.count - place_.element);
-    const std::byte* from = base_ + offset_of(*layout_, place_);
+    const std::uint64_t runs = std::min<std::uint64_t>((wanted - done) / (block.count * size), place_.runs_left());
+    if (runs > 0) {
+      const std::size_t packed = runs * block.count * size;
+      if (!pack_runs(out.data() + done, runs)) return overflow(block.type, format_, true);
+      place_.advance_runs(runs);
+      done += packed;
+      continue;
+    }
+    const std::uint64_t whole = std::min<std::uint64_t>((wanted - done) / size, place_.elements_left());
+    const std::byte* from = base_ + place_.offset();
     if (whole == 0) {
       // The piece ends inside this element.
       if (format_ == Format::kNative) {
@@ -91,7 +117,7 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
       }
       partial_size_ = size;
       partial_taken_ = 0;
-      advance(*layout_, place_, 1);
+      place_.advance(1);
       continue;
     }
     if (format_ == Format::kNative) {
@@ -99,7 +125,7 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
     } else if (elements_to_wire(block.type, format_, from, out.data() + done, whole) < whole) {
       return overflow(block.type, format_, true);
     }
-    advance(*layout_, place_, whole);
+    place_.advance(whole);
     done += whole * size;
   }
   position_ += done;
@@ -108,11 +134,11 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
 
 UnpackCursor::UnpackCursor(const MutableBuffer& buffer, Format format)
     : base_(buffer.base),
-      layout_(buffer.layout),
       format_(format),
       straight_(format == Format::kNative && buffer.layout->contiguous(buffer.count)),
-      total_(buffer.packed_size(format)) {
-  if (straight_) base_ += layout_->first_offset();
+      total_(buffer.packed_size(format)),
+      place_(*buffer.layout, buffer.count) {
+  if (straight_) base_ += buffer.layout->first_offset();
 }
 
 std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {
@@ -121,6 +147,21 @@ std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {
   const std::span<std::byte> bytes(base_ + position_, size);
   position_ += size;
   return bytes;
+}
+
+/// The next whole runs of the block. False: a value does not fit.
+bool UnpackCursor::unpack_runs(const std::byte* in, std::uint64_t runs) {
+  const Block& block = place_.block();
+  const std::size_t packed = block.count * element_size(block.type, format_);
+  std::byte* to = base_ + place_.offset();
+  if (format_ == Format::kNative) {
+    copy_runs(in, static_cast<std::ptrdiff_t>(packed), to, block.stride, packed, runs);
+    return true;
+  }
+  for (std::uint64_t run = 0; run < runs; ++run, in += packed, to += block.stride) {
+    if (elements_from_wire(block.type, format_, in, to, block.count) < block.count) return false;
+  }
+  return true;
 }
 
 Result<void> UnpackCursor::unpack(std::span<const std::byte> in) {
@@ -132,12 +173,22 @@ Result<void> UnpackCursor::unpack(std::span<const std::byte> in) {
   }
   std::size_t done = straight_ ? fits : 0;
   while (done < fits) {
-    const Block& block = layout_->blocks()[place_.block];
+    const Block& block = place_.block();
     const std::size_t size = element_size(block.type, format_);
     const std::size_t native = element_size(block.type, Format::kNative);
-    std::byte* to = base_ + offset_of(*layout_, place_);
     const std::byte* from = in.data() + done;
-    std::uint64_t count = std::min<std::uint64_t>((fits - done) / size, block.count - place_.element);
+    const std::uint64_t runs = std::min<std::uint64_t>((fits - done) / (block.count * size), place_.runs_left());
+    if (runs > 0 && partial_size_ == 0) {
+      const std::uint64_t elements = runs * block.count;
+      if (!unpack_runs(from, runs)) return overflow(block.type, format_, false);
+      place_.advance_runs(runs);
+      native_bytes_ += elements * native;
+      done += elements * size;
+      position_ += elements * size;
+      continue;
+    }
+    std::byte* to = base_ + place_.offset();
+    std::uint64_t count = std::min<std::uint64_t>((fits - done) / size, place_.elements_left());
     std::size_t consumed = count * size;
     if (partial_size_ > 0 || count == 0) {
       // An element that a piece's end has cut.
@@ -157,7 +208,7 @@ Result<void> UnpackCursor::unpack(std::span<const std::byte> in) {
     } else if (elements_from_wire(block.type, format_, from, to, count) < count) {
       return overflow(block.type, format_, false);
     }
-    advance(*layout_, place_, count);
+    place_.advance(count);
     native_bytes_ += count * native;
     done += consumed;
     position_ += consumed;

@@ -8,6 +8,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/data/type_layout.hpp"
+#include "wire/data/type_map_cursor.hpp"
 
 namespace impishim::wire {
 
@@ -16,14 +17,6 @@ inline constexpr std::size_t kLargestElement = 16;
 
 /// Reads a buffer's elements in type-map order as one stream of packed bytes.
 /// Pieces may end inside an element; the next call goes on there. The buffer must outlive the cursor.
-/// Where a cursor stands: element of the datatype, block, run, and element in the run.
-struct CursorPlace {
-  std::uint64_t item = 0;
-  std::size_t block = 0;
-  std::uint64_t run = 0;
-  std::uint64_t element = 0;
-};
-
 class PackCursor {
  public:
   PackCursor() = default;
@@ -41,13 +34,14 @@ class PackCursor {
   [[nodiscard]] std::uint64_t position() const { return position_; }  ///< packed bytes already taken
 
  private:
+  [[nodiscard]] bool pack_runs(std::byte* out, std::uint64_t runs);
+
   const std::byte* base_ = nullptr;
-  const TypeLayout* layout_ = nullptr;
   Format format_ = Format::kNative;
   bool straight_ = false;  ///< packed form and memory are the same
   std::uint64_t total_ = 0;
   std::uint64_t position_ = 0;
-  CursorPlace place_;
+  TypeMapCursor place_;
   std::array<std::byte, kLargestElement> partial_{};  ///< an element whose first bytes have been taken
   std::size_t partial_size_ = 0;
   std::size_t partial_taken_ = 0;
@@ -74,14 +68,15 @@ class UnpackCursor {
   [[nodiscard]] std::uint64_t native_bytes() const { return straight_ ? position_ : native_bytes_; }
 
  private:
+  [[nodiscard]] bool unpack_runs(const std::byte* in, std::uint64_t runs);
+
   std::byte* base_ = nullptr;
-  const TypeLayout* layout_ = nullptr;
   Format format_ = Format::kNative;
   bool straight_ = false;
   std::uint64_t total_ = 0;
   std::uint64_t position_ = 0;
   std::uint64_t native_bytes_ = 0;
-  CursorPlace place_;
+  TypeMapCursor place_;
   std::array<std::byte, kLargestElement> partial_{};  ///< the first bytes of an element that has not arrived whole
   std::size_t partial_size_ = 0;
 };
