@@ -124,6 +124,7 @@ class ClientTest(Case):
         self.assertNotEqual(second.end(), 0, second)
         self.expect(server, 1)
         self.assertRegex(server.lines["err"][-1], r"^impirun: client [01] at [0-9.]+ port \d+ was lost: its connection ended")
+        self.assertRegex(second.err, r"impishim: rank \d+: .*host 0\b")
 
     def test_server_that_ends_early(self):
         """A job that has not begun ends with its server."""

@@ -59,11 +59,6 @@ class Run:
             if text in line:
                 return line
 
-    def await_times(self, name, text, times):
-        """`text` comes that many times. Launchers that write to one pipe may put two lines into one."""
-        while times > 0:
-            times -= self.await_line(name, text).count(text)
-
     def end(self):
         """Waits for the end; the exit status."""
         try:

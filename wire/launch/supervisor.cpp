@@ -79,12 +79,12 @@ Supervisor::Supervisor() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-Result<void> Supervisor::fork_child(const std::string& name, bool serves, const std::function<void()>& body) {
+Result<void> Supervisor::fork_child(Child child, const std::function<void()>& body) {
   const pid_t parent = getpid();
-  const pid_t pid = fork();
-  if (pid < 0) return Error{ErrorKind::kSystem, fmt::format("cannot start {}: {}", name, std::strerror(errno))};
-  if (pid == 0) {
-    setpgid(0, 0);
+  child.pid = fork();
+  if (child.pid < 0) return Error{ErrorKind::kSystem, fmt::format("cannot start {}: {}", child.name, std::strerror(errno))};
+  if (child.pid == 0) {
+    if (child.own_group) setpgid(0, 0);
     // Killed without a chance to clean up, impirun still takes its children along.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     const sigset_t set = watched_signals();
@@ -92,8 +92,8 @@ Result<void> Supervisor::fork_child(const std::string& name, bool serves, const 
     if (getppid() == parent) body();
     _exit(127);
   }
-  setpgid(pid, pid);
-  children_.push_back({pid, name, serves});
+  if (child.own_group) setpgid(child.pid, child.pid);
+  children_.push_back(std::move(child));
   return {};
 }
 
@@ -101,18 +101,31 @@ Result<void> Supervisor::start(const std::string& name, const std::vector<std::s
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
   words.push_back(nullptr);
-  return fork_child(name, false, [&] {
+  auto out = output_.open(STDOUT_FILENO);
+  if (!out) return out.error();
+  auto err = output_.open(STDERR_FILENO);
+  if (!err) return err.error();
+  Child child;
+  child.name = name;
+  // A group of its own may not read from the terminal.
+  child.own_group = !keeps_stdin;
+  return fork_child(std::move(child), [&] {
     if (!keeps_stdin) {
       const int nothing = open("/dev/null", O_RDONLY);
       if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     }
+    dup2(out->get(), STDOUT_FILENO);
+    dup2(err->get(), STDERR_FILENO);
     execvp(words[0], words.data());
     log(LogLevel::kError, "cannot run {}: {}", command.front(), std::strerror(errno));
   });
 }
 
 Result<void> Supervisor::start(const std::string& name, const std::function<int()>& body) {
-  return fork_child(name, true, [&] { _exit(body()); });
+  Child child;
+  child.name = name;
+  child.serves = true;
+  return fork_child(std::move(child), [&] { _exit(body()); });
 }
 
 bool Supervisor::any_running() const {
@@ -155,16 +168,21 @@ void Supervisor::read_signal() {
   reap();
 }
 
-bool Supervisor::wait_for_signal(int timeout_ms) {
-  pollfd descriptor{signals_.get(), POLLIN, 0};
-  const int ready = poll(&descriptor, 1, timeout_ms);
-  if (ready > 0) read_signal();
-  return ready > 0;
+/// One look at signals and output, or `timeout_ms` without any.
+void Supervisor::wait_for_event(int timeout_ms) {
+  std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0}};
+  output_.add_to(polled);
+  const bool impatient = output_.holds_back() && (timeout_ms < 0 || timeout_ms > OutputForwarder::kPatienceMs);
+  const int ready = poll(polled.data(), polled.size(), impatient ? OutputForwarder::kPatienceMs : timeout_ms);
+  if (ready == 0 && output_.holds_back()) output_.flush();
+  if (ready <= 0) return;
+  output_.forward();
+  if (polled.front().revents != 0) read_signal();
 }
 
 void Supervisor::signal_rest(int signal) {
   for (const Child& child : children_) {
-    if (child.running) kill(-child.pid, signal);
+    if (child.running) kill(child.own_group ? -child.pid : child.pid, signal);
   }
 }
 
@@ -176,7 +194,7 @@ void Supervisor::end_rest() {
   const auto wait_until = [this](Clock::time_point deadline) {
     while (any_running() && Clock::now() < deadline) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-      wait_for_signal(static_cast<int>(std::max<std::int64_t>(left, 0)) + 1);
+      wait_for_event(static_cast<int>(std::max<std::int64_t>(left, 0)) + 1);
     }
   };
   wait_until(Clock::now() + std::chrono::milliseconds(kGraceMs));
@@ -186,12 +204,14 @@ void Supervisor::end_rest() {
 
 int Supervisor::wait_for_all() {
   reap();
-  while (any_running() && !ending_) wait_for_signal(-1);
+  while (any_running() && !ending_) wait_for_event(-1);
   if (ending_) end_rest();
   // Whatever is left below here has lost its launcher.
   kill_descendants();
   while (waitpid(-1, nullptr, 0) > 0) {
   }
+  output_.forward();
+  output_.flush();
   return status_ != 0 ? status_ : server_status_;
 }
 

@@ -9,6 +9,7 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/launch/output_forwarder.hpp"
 
 namespace impishim::launch {
 
@@ -20,7 +21,8 @@ class Supervisor {
 
   /// Called with the name of each child that ends while the others may still run.
   void on_end(std::function<void(const std::string& name)> listener) { on_end_ = std::move(listener); }
-  /// Starts a command; `name` is for messages ("system 1"). `keeps_stdin`: others read nothing.
+  /// Starts a command; `name` is for messages ("system 1"). What it prints is passed on line by line. `keeps_stdin`: others
+  /// read nothing; it stays in the terminal's foreground.
   [[nodiscard]] Result<void> start(const std::string& name, const std::vector<std::string>& command, bool keeps_stdin);
   /// Runs `body` in a child; its return value is the exit status. It serves the others and says itself why it fails: their
   /// statuses count before its own, and it gets a moment to see how they end.
@@ -32,23 +34,25 @@ class Supervisor {
 
  private:
   struct Child {
-    pid_t pid;
+    pid_t pid = 0;
     std::string name;
     bool serves = false;
+    bool own_group = true;
     bool running = true;
   };
 
-  [[nodiscard]] Result<void> fork_child(const std::string& name, bool serves, const std::function<void()>& body);
+  [[nodiscard]] Result<void> fork_child(Child child, const std::function<void()>& body);
   void reap();
   void ended(Child& child, int wait_status);
   void read_signal();
   [[nodiscard]] bool any_running() const;
   void end_rest();
   void signal_rest(int signal);
-  bool wait_for_signal(int timeout_ms);
+  void wait_for_event(int timeout_ms);
   void kill_descendants();
 
   Descriptor signals_;
+  OutputForwarder output_;
   std::vector<Child> children_;
   std::function<void(const std::string&)> on_end_;
   int status_ = 0;
