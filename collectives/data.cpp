@@ -4,25 +4,8 @@
 #include <cassert>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 namespace impishim::collectives {
-namespace {
-
-/// `layout` without gaps, or `layout` itself if it has none.
-std::shared_ptr<const wire::TypeLayout> without_gaps(const wire::TypeLayout& layout) {
-  std::vector<wire::Block> blocks;
-  std::ptrdiff_t offset = 0;
-  for (const wire::Block& block : layout.blocks()) {
-    const std::uint64_t count = block.count * block.repeat;
-    blocks.push_back({offset, block.type, count, 1, 0});
-    offset += static_cast<std::ptrdiff_t>(count * wire::element_size(block.type, wire::Format::kNative));
-  }
-  return std::make_shared<const wire::TypeLayout>(std::move(blocks), offset);
-}
-
-}  // namespace
-
 TypedRoom::TypedRoom(const ElementType& type, std::uint64_t count) : data_{nullptr, count, &type} {
   if (count == 0) return;
   const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(count - 1) * type.layout->extent();
@@ -35,7 +18,7 @@ TypedRoom::TypedRoom(const ElementType& type, std::uint64_t count) : data_{nullp
 PackedType::PackedType(const ConstData& data)
     : count_(data.count), layout_(data.type->layout), keep_alive_(data.type->keep_alive) {
   if (layout_->contiguous(2) && layout_->first_offset() == 0) return;
-  keep_alive_ = without_gaps(*layout_);
+  keep_alive_ = layout_->without_gaps();
   layout_ = keep_alive_.get();
 }
 

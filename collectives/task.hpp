@@ -80,6 +80,7 @@ struct Task::PendingAwaiter {
 
   [[nodiscard]] bool await_ready() const { return pending.done(); }
   void await_suspend(std::coroutine_handle<> waiting) const {
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): as in await_transform()
     chain.awaited = &pending;
     chain.innermost = waiting;
   }
@@ -121,6 +122,7 @@ struct Task::promise_type {
 
   PendingAwaiter await_transform(Pending& pending) { return {pending, *chain}; }
   TaskAwaiter await_transform(Task&& task) {
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): clang 14 does not see that coroutines construct their promise
     task.coroutine_.promise().chain = chain;
     return {task.coroutine_};
   }

@@ -16,8 +16,8 @@ namespace impishim::shim {
 [[nodiscard]] int check_receive(const Job& job, const Communicator& communicator, const char* function, int count,
                                 MPI_Datatype datatype, int source, int tag);
 
-/// The user's buffer, described for the wire. An MPI code that was not raised: MPI_ERR_TYPE, or MPI_ERR_BUFFER for a null address
-/// of a predefined type (MPI_BOTTOM makes sense for derived ones only).
+/// The user's buffer, described for the wire. An MPI code that was not raised: MPI_ERR_TYPE, or MPI_ERR_BUFFER for a null
+/// address of a predefined type (MPI_BOTTOM makes sense for derived ones only).
 [[nodiscard]] int describe_buffer(const char* function, const void* address, std::int64_t count, MPI_Datatype datatype,
                                   wire::ConstBuffer& buffer);
 [[nodiscard]] int describe_buffer(const char* function, void* address, std::int64_t count, MPI_Datatype datatype,

@@ -23,18 +23,6 @@ bool BufferedSpace::take(std::int64_t bytes) {
 
 namespace {
 
-/// The typed data as a gap-free copy with the same type signature: native packed form, described block by block.
-std::shared_ptr<const wire::TypeLayout> packed_layout(const wire::TypeLayout& layout) {
-  std::vector<wire::Block> blocks;
-  std::ptrdiff_t offset = 0;
-  for (const wire::Block& block : layout.blocks()) {
-    const std::uint64_t count = block.count * block.repeat;
-    blocks.push_back({offset, block.type, count, 1, 0});
-    offset += static_cast<std::ptrdiff_t>(count * wire::element_size(block.type, wire::Format::kNative));
-  }
-  return std::make_shared<const wire::TypeLayout>(std::move(blocks), offset);
-}
-
 /// Messages that have left since the last look give their room back.
 bool take_space(Job& job, std::int64_t cost) {
   if (BufferedSpace::instance().take(cost)) return true;
@@ -70,7 +58,7 @@ int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buf
   carrier.send.source_rank = request.communicator->rank;
   carrier.send.tag = request.tag;
   carrier.send.mode = wire::SendMode::kStandard;
-  auto layout = packed_layout(*buffer.layout);
+  auto layout = buffer.layout->without_gaps();
   carrier.send.buffer = {carrier.buffered->data(), buffer.count, layout.get(), layout};
   job.engine->start(carrier.send);
   RequestPool::instance().orphan(carrier);

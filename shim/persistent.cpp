@@ -20,16 +20,9 @@ int send_init(Job& job, SendKind kind, const char* function, VendorInit vendor_i
   const int local = dest == MPI_PROC_NULL ? -1 : communicator->local_ranks[static_cast<std::size_t>(dest)];
   if (local >= 0) return vendor_init(buf, count, datatype, local, tag, comm, handle);
   Request& request = RequestPool::instance().acquire(communicator, function);
-  request.kind = Request::Kind::kSend;
   request.carrier = dest == MPI_PROC_NULL ? Carrier::kNothing : Carrier::kEngine;
-  request.send_kind = kind;
-  request.persistent = true;
-  request.send_buffer = buf;
-  request.count = count;
-  request.datatype = datatype;
-  request.peer = dest;
-  request.tag = tag;
-  request.done.store(true);
+  request.set_send(kind, buf, count, datatype, dest, tag);
+  request.make_persistent();
   *handle = RequestPool::instance().handle_of(request);
   return MPI_SUCCESS;
 }
@@ -64,15 +57,9 @@ int Recv_init(Job& job, void* buf, int count, MPI_Datatype datatype, int source,
   const int checked = check_receive(job, *communicator, "MPI_Recv_init", count, datatype, source, tag);
   if (checked != MPI_SUCCESS) return checked;
   Request& request = RequestPool::instance().acquire(communicator, "MPI_Recv_init");
-  request.kind = Request::Kind::kReceive;
   request.carrier = receive_carrier(*communicator, source);
-  request.persistent = true;
-  request.receive_buffer = buf;
-  request.count = count;
-  request.datatype = datatype;
-  request.peer = source;
-  request.tag = tag;
-  request.done.store(true);
+  request.set_receive(buf, count, datatype, source, tag);
+  request.make_persistent();
   *handle = RequestPool::instance().handle_of(request);
   return MPI_SUCCESS;
 }

@@ -21,13 +21,8 @@ namespace {
 Request& make_receive(Communicator& communicator, const char* function, void* buf, int count, MPI_Datatype datatype, int source,
                       int tag) {
   Request& request = RequestPool::instance().acquire(&communicator, function);
-  request.kind = Request::Kind::kReceive;
   request.carrier = receive_carrier(communicator, source);
-  request.receive_buffer = buf;
-  request.count = count;
-  request.datatype = datatype;
-  request.peer = source;
-  request.tag = tag;
+  request.set_receive(buf, count, datatype, source, tag);
   return request;
 }
 

@@ -5,11 +5,39 @@
 #include "shim/arguments.hpp"
 #include "shim/buffered.hpp"
 #include "shim/completion.hpp"
+#include "shim/datatype_predefined.hpp"
 #include "shim/errors.hpp"
 #include "shim/status.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
+
+void Request::set_send(SendKind mode, const void* buffer, int elements, MPI_Datatype type, int dest, int message_tag) {
+  kind = Kind::kSend;
+  send_kind = mode;
+  send_buffer = buffer;
+  count = elements;
+  datatype = type;
+  peer = dest;
+  tag = message_tag;
+}
+
+void Request::set_receive(void* buffer, int elements, MPI_Datatype type, int source, int message_tag) {
+  kind = Kind::kReceive;
+  receive_buffer = buffer;
+  count = elements;
+  datatype = type;
+  peer = source;
+  tag = message_tag;
+}
+
+void Request::make_persistent() {
+  persistent = true;
+  done.store(true);
+  if (predefined_layout(datatype) != nullptr) return;
+  const MPI_Datatype of_user = datatype;
+  owns_datatype = vendor::Type_dup(of_user, &datatype) == MPI_SUCCESS;
+}
 
 RequestPool& RequestPool::instance() {
   static RequestPool pool;
@@ -46,6 +74,8 @@ Request& RequestPool::acquire(Communicator* communicator, const char* function) 
 }
 
 void RequestPool::release(Request& request) {
+  if (request.owns_datatype) vendor::Type_free(&request.datatype);
+  request.owns_datatype = false;
   request.send.buffer.keep_alive.reset();
   request.receive.buffer.keep_alive.reset();
   request.buffered.reset();

@@ -51,7 +51,8 @@ struct Request {
   void* receive_buffer = nullptr;
   std::int64_t count = 0;
   MPI_Datatype datatype = MPI_DATATYPE_NULL;
-  int peer = MPI_PROC_NULL;  ///< spanning rank, MPI_ANY_SOURCE or MPI_PROC_NULL
+  bool owns_datatype = false;  ///< a duplicate, since the user may free a persistent request's datatype
+  int peer = MPI_PROC_NULL;    ///< spanning rank, MPI_ANY_SOURCE or MPI_PROC_NULL
   int tag = 0;
 
   // State.
@@ -72,6 +73,12 @@ struct Request {
   std::shared_ptr<std::vector<std::byte>> buffered;   ///< the packed copy of a buffered send
   std::int64_t buffered_cost = 0;
   std::uint32_t index = 0;  ///< in the pool
+
+  /// Makes it a send or a receive with these arguments of the user's; the carrier is the caller's choice.
+  void set_send(SendKind mode, const void* buffer, int elements, MPI_Datatype type, int dest, int message_tag);
+  void set_receive(void* buffer, int elements, MPI_Datatype type, int source, int message_tag);
+  /// Keeps the arguments for MPI_Start.
+  void make_persistent();
 };
 
 /// All own requests of the process. Objects stay at their place; handles are recycled after release only.

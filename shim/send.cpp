@@ -78,14 +78,8 @@ int isend_elsewhere(Job& job, Communicator& communicator, const SendForms& forms
   if (checked != MPI_SUCCESS) return checked;
   RequestPool& pool = RequestPool::instance();
   Request& request = pool.acquire(&communicator, forms.nonblocking_function);
-  request.kind = Request::Kind::kSend;
   request.carrier = dest == MPI_PROC_NULL ? Carrier::kNothing : Carrier::kEngine;
-  request.send_kind = forms.kind;
-  request.send_buffer = buf;
-  request.count = count;
-  request.datatype = datatype;
-  request.peer = dest;
-  request.tag = tag;
+  request.set_send(forms.kind, buf, count, datatype, dest, tag);
   const int code = start_send(job, request);
   if (code != MPI_SUCCESS) {
     pool.release(request);

@@ -49,7 +49,8 @@ TEST(External32, ReadsWhatItWrites) {
   EXPECT_EQ(unpacked<wchar_t>(BasicType::kWideChar, Format::kExternal32, "004120acffff"),
             (std::vector<wchar_t>{L'A', L'\u20ac', L'\uffff'}));
   EXPECT_EQ(unpacked<float>(BasicType::kFloat, Format::kExternal32, "3e200000"), (std::vector<float>{0.15625F}));
-  EXPECT_EQ(unpacked<std::int16_t>(BasicType::kInt16, Format::kExternal32, "fffe1234"), (std::vector<std::int16_t>{-2, 0x1234}));
+  EXPECT_EQ(unpacked<std::int16_t>(BasicType::kInt16, Format::kExternal32, "fffe1234"),
+            (std::vector<std::int16_t>{-2, 0x1234}));
 }
 
 TEST(Wide, LosesNothing) {

@@ -99,7 +99,8 @@ TEST_P(RandomLayouts, AreTheReferencesBytesInAnyPieces) {
   for (int round = 0; round < 400 && !HasFailure(); ++round) {
     const Sample sample = reference::random_sample(random);
     for (const Format format : kFormats) {
-      SCOPED_TRACE(testing::Message() << "round " << round << ", " << format_name(format) << ": " << reference::describe(sample));
+      SCOPED_TRACE(testing::Message() << "round " << round << ", " << format_name(format) << ": "
+                                      << reference::describe(sample));
       check(sample, format, random);
     }
   }

@@ -1,4 +1,5 @@
-// long double: x87's 80 bits to IEEE binary128 and back. The binary128 forms of constants are the published ones (IEEE 754-2008 3.4).
+// long double: x87's 80 bits to IEEE binary128 and back. The binary128 forms of constants are the published ones (IEEE
+// 754-2008 3.4).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -46,7 +47,8 @@ TEST(LongDouble, HasTheBitsOfBinary128) {
 
 TEST(LongDouble, IsTheSameInTheWideForm) {
   const std::vector<long double> values = {1.0L, -3.25L};
-  EXPECT_EQ(packed(BasicType::kLongDouble, Format::kWide, values), "3fff0000000000000000000000000000c000a000000000000000000000000000");
+  EXPECT_EQ(packed(BasicType::kLongDouble, Format::kWide, values),
+            "3fff0000000000000000000000000000c000a000000000000000000000000000");
 }
 
 TEST(LongDouble, KeepsNotANumberOne) {
@@ -60,8 +62,14 @@ TEST(LongDouble, KeepsNotANumberOne) {
 
 TEST(LongDouble, RoundTripsEveryKindOfValue) {
   std::mt19937_64 random(7);
-  std::vector<long double> values = {Limits::max(), Limits::lowest(), Limits::min(), Limits::denorm_min(), -Limits::denorm_min(),
-                                     Limits::epsilon(), 1.0L + Limits::epsilon(), Limits::min() - Limits::denorm_min(),
+  std::vector<long double> values = {Limits::max(),
+                                     Limits::lowest(),
+                                     Limits::min(),
+                                     Limits::denorm_min(),
+                                     -Limits::denorm_min(),
+                                     Limits::epsilon(),
+                                     1.0L + Limits::epsilon(),
+                                     Limits::min() - Limits::denorm_min(),
                                      3.141592653589793238462643383279502884L};
   for (int i = 0; i < 20000; ++i) {
     const auto exponent = static_cast<int>(random() % 32900) - 16510;  // denormals among them
@@ -69,8 +77,8 @@ TEST(LongDouble, RoundTripsEveryKindOfValue) {
   }
   for (const long double value : values) {
     const std::string digits = wire_form(value);
-    const auto bytes = reference::element_to_wire(BasicType::kLongDouble, Format::kExternal32,
-                                                  reinterpret_cast<const std::byte*>(&value));
+    const auto bytes =
+        reference::element_to_wire(BasicType::kLongDouble, Format::kExternal32, reinterpret_cast<const std::byte*>(&value));
     if (std::isfinite(value)) {
       ASSERT_EQ(digits, hex(bytes)) << value;
     }
@@ -83,12 +91,27 @@ TEST(LongDouble, RoundsPeersExtraBitsToNearestEven) {
   // 64 bits of significand here: binary128's last 49 bits are rounded.
   const std::string half = "0001000000000000";  // of the last place that x87 has
   EXPECT_EQ(machine_form("3fff000000000000" + half), 1.0L) << "a tie goes to the even one";
-  EXPECT_EQ(machine_form("3fff000000000000" "0001000000000001"), 1.0L + Limits::epsilon());
-  EXPECT_EQ(machine_form("3fff000000000000" "0003000000000000"), 1.0L + 2 * Limits::epsilon());
-  EXPECT_EQ(machine_form("3fff000000000000" "0000ffffffffffff"), 1.0L);
-  EXPECT_EQ(machine_form("3fffffffffffffff" "ffffffffffffffff"), 2.0L) << "the carry reaches the exponent";
-  EXPECT_EQ(machine_form("7ffeffffffffffff" "ffffffffffffffff"), Limits::infinity()) << "beyond the largest";
-  EXPECT_EQ(machine_form("0000ffffffffffff" "ffffffffffffffff"), Limits::min()) << "the largest denormal becomes normal";
+  EXPECT_EQ(machine_form("3fff000000000000"
+                         "0001000000000001"),
+            1.0L + Limits::epsilon());
+  EXPECT_EQ(machine_form("3fff000000000000"
+                         "0003000000000000"),
+            1.0L + 2 * Limits::epsilon());
+  EXPECT_EQ(machine_form("3fff000000000000"
+                         "0000ffffffffffff"),
+            1.0L);
+  EXPECT_EQ(machine_form("3fffffffffffffff"
+                         "ffffffffffffffff"),
+            2.0L)
+      << "the carry reaches the exponent";
+  EXPECT_EQ(machine_form("7ffeffffffffffff"
+                         "ffffffffffffffff"),
+            Limits::infinity())
+      << "beyond the largest";
+  EXPECT_EQ(machine_form("0000ffffffffffff"
+                         "ffffffffffffffff"),
+            Limits::min())
+      << "the largest denormal becomes normal";
   EXPECT_EQ(machine_form("00000000000000000000000000000001"), 0.0L);
 }
 

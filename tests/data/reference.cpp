@@ -106,7 +106,8 @@ void store_random(BasicType type, std::byte* at, std::mt19937_64& random) {
       // 64 random bits of significand, so that the last bit of x87's form counts.
       const long double value = std::ldexp(static_cast<long double>(bits | 1U), static_cast<int>(random() % 32000) - 16400);
       const long double with_sign = (random() & 1U) != 0 ? -value : value;
-      std::memcpy(at, &with_sign, sizeof(with_sign) > 10 && std::numeric_limits<long double>::digits == 64 ? 10 : sizeof(with_sign));
+      std::memcpy(at, &with_sign,
+                  sizeof(with_sign) > 10 && std::numeric_limits<long double>::digits == 64 ? 10 : sizeof(with_sign));
       return;
     }
     default: {

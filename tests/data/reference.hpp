@@ -1,5 +1,5 @@
-/// The slow and obvious way to pack and unpack: every element of the type map by itself, every byte by shifts. What wire/data is
-/// compared with; shares none of its code.
+/// The slow and obvious way to pack and unpack: every element of the type map by itself, every byte by shifts. What wire/data
+/// is compared with; shares none of its code.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ struct Sample {
 /// The type map of blocks that have not been merged.
 [[nodiscard]] std::vector<Entry> type_map_of(const std::vector<Block>& blocks);
 
-/// Random blocks in random order, some of them neighbours, none overlapping, with negative strides and extents among them; memory
-/// with random values that fit all formats, and noise in the gaps.
+/// Random blocks in random order, some of them neighbours, none overlapping, with negative strides and extents among them;
+/// memory with random values that fit all formats, and noise in the gaps.
 [[nodiscard]] Sample random_sample(std::mt19937_64& random);
 
 /// A random value of `type` that fits all formats, at `at`.

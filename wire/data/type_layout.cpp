@@ -63,6 +63,17 @@ TypeLayout::TypeLayout(std::vector<Block> blocks, std::ptrdiff_t extent) : exten
   contiguous_ = gap_free_ && extent_ == static_cast<std::ptrdiff_t>(packed_size(Format::kNative));
 }
 
+std::shared_ptr<const TypeLayout> TypeLayout::without_gaps() const {
+  std::vector<Block> blocks;
+  std::ptrdiff_t offset = 0;
+  for (const Block& block : blocks_) {
+    const std::uint64_t count = block.count * block.repeat;
+    blocks.push_back({offset, block.type, count, 1, 0});
+    offset += static_cast<std::ptrdiff_t>(count * element_size(block.type, Format::kNative));
+  }
+  return std::make_shared<const TypeLayout>(std::move(blocks), offset);
+}
+
 const TypeLayout& TypeLayout::basic(BasicType type) {
   static const auto kLayouts = [] {
     std::vector<TypeLayout> made;

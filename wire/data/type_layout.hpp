@@ -39,6 +39,9 @@ class TypeLayout {
   /// Distance in bytes from an element's origin to its first basic element.
   [[nodiscard]] std::ptrdiff_t first_offset() const { return blocks_.empty() ? 0 : blocks_.front().offset; }
 
+  /// The same elements one behind the other, as packing in native form leaves them.
+  [[nodiscard]] std::shared_ptr<const TypeLayout> without_gaps() const;
+
   /// The layout of one element of a basic type; lives forever.
   [[nodiscard]] static const TypeLayout& basic(BasicType type);
 

@@ -1,5 +1,5 @@
-// A fast sender in each other system floods rank 0, which computes first and receives later, both with messages of one packet and with
-// long ones. Rank 0's memory and the senders' must stay far below what is sent.
+// A fast sender in each other system floods rank 0, which computes first and receives later, both with messages of one packet
+// and with long ones. Rank 0's memory and the senders' must stay far below what is sent.
 #include <cstdio>
 #include <fstream>
 #include <string>

@@ -1,5 +1,5 @@
-// Derived datatypes between every rank and the next: gaps, negative strides, structs, changed bounds, absolute addresses; and every
-// predefined type by its values. What arrives must be what MPI's own rules say, element by element.
+// Derived datatypes between every rank and the next: gaps, negative strides, structs, changed bounds, absolute addresses; and
+// every predefined type by its values. What arrives must be what MPI's own rules say, element by element.
 #include <array>
 #include <complex>
 #include <cstddef>
@@ -254,7 +254,8 @@ void pair_type(MPI_Datatype type, Value first) {
   std::array<WithIndex<Value>, 20> out;
   std::array<WithIndex<Value>, 20> in;
   std::memset(static_cast<void*>(in.data()), 0, sizeof in);
-  for (int i = 0; i < 20; ++i) out[static_cast<std::size_t>(i)] = {static_cast<Value>(first + static_cast<Value>(rank_in(kWorld) * 20 + i)), -i};
+  for (int i = 0; i < 20; ++i)
+    out[static_cast<std::size_t>(i)] = {static_cast<Value>(first + static_cast<Value>(rank_in(kWorld) * 20 + i)), -i};
   pass(out.data(), 20, type, in.data(), 20, type);
   for (int i = 0; i < 20; ++i) {
     const auto& got = in[static_cast<std::size_t>(i)];

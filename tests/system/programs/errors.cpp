@@ -20,7 +20,8 @@ int class_of(int code) {
   return error_class;
 }
 
-/// Messages longer than the receive, from every other rank, short and long: the class, the place, and nothing behind the buffer.
+/// Messages longer than the receive, from every other rank, short and long: the class, the place, and nothing behind the
+/// buffer.
 void truncation(std::size_t sent, std::size_t room) {
   const int size = size_of(kWorld);
   const int to = (rank_in(kWorld) + 1) % size;
@@ -70,8 +71,8 @@ void bad_arguments() {
   REQUIRE_EQUAL(class_of(MPI_Comm_free(nullptr)) == MPI_SUCCESS, 0);
 }
 
-/// A function that is refused on a communicator that spans systems says so with its name, and does nothing. Where it works, as it
-/// does natively, it must work.
+/// A function that is refused on a communicator that spans systems says so with its name, and does nothing. Where it works, as
+/// it does natively, it must work.
 void refused() {
   int value = 0;
   MPI_Win window = MPI_WIN_NULL;

@@ -18,7 +18,8 @@ int query(void*, MPI_Status* status) {
 int nothing_to_free(void*) { return MPI_SUCCESS; }
 int nothing_to_cancel(void*, int) { return MPI_SUCCESS; }
 
-/// One request from each peer, one from anybody, one generalized, an inactive one and a null one. Peers answer when they are told.
+/// One request from each peer, one from anybody, one generalized, an inactive one and a null one. Peers answer when they are
+/// told.
 class Mixture {
  public:
   Mixture(int rank, int ranks) : rank_(rank), ranks_(ranks), values_(static_cast<std::size_t>(ranks) + 1, -1) {
@@ -59,7 +60,8 @@ class Mixture {
       MPI_Isend(&value, 1, MPI_INT, peer, 20, MPI_COMM_WORLD, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
-    MPI_Send(&rank_, 1, MPI_INT, (rank_ + 2) % ranks_ == rank_ ? (rank_ + 1) % ranks_ : (rank_ + 2) % ranks_, 21, MPI_COMM_WORLD);
+    MPI_Send(&rank_, 1, MPI_INT, (rank_ + 2) % ranks_ == rank_ ? (rank_ + 1) % ranks_ : (rank_ + 2) % ranks_, 21,
+             MPI_COMM_WORLD);
     MPI_Grequest_complete(general_);
   }
   [[nodiscard]] MPI_Request* requests() { return requests_.data(); }
@@ -249,7 +251,8 @@ void persistent_sends(int rank, int ranks) {
   MPI_Startall(ranks, requests.data());
   int late = -1;
   MPI_Irecv(&late, 1, MPI_INT, MPI_ANY_SOURCE, 31, MPI_COMM_WORLD, &requests.back());
-  for (int peer = 0; peer < ranks; ++peer) MPI_Recv(&in[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 30, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int peer = 0; peer < ranks; ++peer)
+    MPI_Recv(&in[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 30, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   std::set<int> seen;
   for (int i = 0; i < ranks; ++i) {
     int index = -1;
@@ -259,7 +262,8 @@ void persistent_sends(int rank, int ranks) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Startall(ranks, requests.data());
-  for (int peer = 0; peer < ranks; ++peer) MPI_Recv(&in[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 30, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int peer = 0; peer < ranks; ++peer)
+    MPI_Recv(&in[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 30, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   std::vector<int> indices(requests.size());
   for (int left = ranks; left > 0;) {
     int outcount = -1;

@@ -41,8 +41,8 @@ void wait_elsewhere() {
     std::vector<unsigned char> in(kLong);
     MPI_Request send = MPI_REQUEST_NULL;
     MPI_Isend(out.data(), kLong, MPI_BYTE, to, 1, kWorld, &send);
-    // A token goes round all ranks, each of which waits for it in MPI_Recv with its long send under way. The long message is received
-    // before the token is passed on: the token arrives only if the waiting ranks drive their sends.
+    // A token goes round all ranks, each of which waits for it in MPI_Recv with its long send under way. The long message is
+    // received before the token is passed on: the token arrives only if the waiting ranks drive their sends.
     int token = 0;
     if (rank != 0) MPI_Recv(&token, 1, MPI_INT, rank - 1, 2, kWorld, MPI_STATUS_IGNORE);
     MPI_Recv(in.data(), kLong, MPI_BYTE, from, 1, kWorld, MPI_STATUS_IGNORE);
@@ -54,7 +54,8 @@ void wait_elsewhere() {
   }
 }
 
-/// A wildcard receive is outstanding while its rank sits in something else, which ends only once that receive is complete elsewhere.
+/// A wildcard receive is outstanding while its rank sits in something else, which ends only once that receive is complete
+/// elsewhere.
 void outstanding_wildcard(bool collective) {
   const int rank = rank_in(kWorld);
   const int size = size_of(kWorld);
@@ -62,8 +63,8 @@ void outstanding_wildcard(bool collective) {
   // Neighbours share a communicator: within a system it is the vendor's alone.
   MPI_Comm_split(kWorld, rank / 2, rank, &half);
   for (int sender = 0; sender < size; ++sender) {
-    // The partner of rank r in `half` waits for r; the long message comes from `sender`, which waits until it is received (MPI_Ssend),
-    // before it enters the barrier or sends the partner's token.
+    // The partner of rank r in `half` waits for r; the long message comes from `sender`, which waits until it is received
+    // (MPI_Ssend), before it enters the barrier or sends the partner's token.
     const int receiver = (sender + size / 2) % size;
     std::vector<unsigned char> in(kLong);
     if (rank == receiver) {
@@ -120,8 +121,8 @@ void others_compute() {
           const std::size_t bytes = round % 10 == 5 ? 200000 : 1000;
           const auto out = content(bytes, static_cast<std::uint64_t>(rank));
           std::vector<unsigned char> in(bytes);
-          MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, other, 6, in.data(), static_cast<int>(bytes), MPI_BYTE, other, 6,
-                       kWorld, MPI_STATUS_IGNORE);
+          MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, other, 6, in.data(), static_cast<int>(bytes), MPI_BYTE,
+                       other, 6, kWorld, MPI_STATUS_IGNORE);
           REQUIRE(holds(in.data(), bytes, static_cast<std::uint64_t>(other)));
         }
       }
@@ -130,7 +131,8 @@ void others_compute() {
   MPI_Barrier(kWorld);
 }
 
-/// The rest of a long message leaves while its sender computes, and synchronous sends end while the receiver of a posted receive computes.
+/// The rest of a long message leaves while its sender computes, and synchronous sends end while the receiver of a posted
+/// receive computes.
 void sender_computes() {
   const int rank = rank_in(kWorld);
   const int peer = size_of(kWorld) - 1 - rank;

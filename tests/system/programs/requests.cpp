@@ -226,10 +226,37 @@ void freed_sends() {
   MPI_Barrier(kWorld);  // the buffer lives until the peer has it
 }
 
+/// A persistent request keeps its datatype, though the user frees the handle.
+void freed_datatype() {
+  const int size = size_of(kWorld);
+  const int rank = rank_in(kWorld);
+  const int above = (rank + 1) % size;
+  const int below = (rank + size - 1) % size;
+  MPI_Datatype every_other = MPI_DATATYPE_NULL;
+  MPI_Type_vector(5, 1, 2, MPI_INT, &every_other);
+  MPI_Type_commit(&every_other);
+  int out[9];
+  int in[9];
+  MPI_Request requests[2];
+  MPI_Send_init(out, 1, every_other, above, 8, kWorld, &requests[0]);
+  MPI_Recv_init(in, 1, every_other, below, 8, kWorld, &requests[1]);
+  MPI_Type_free(&every_other);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 9; ++i) out[i] = rank * 100 + round * 10 + i;
+    for (int& value : in) value = -1;
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 9; ++i) REQUIRE_EQUAL(in[i], i % 2 == 0 ? below * 100 + round * 10 + i : -1);
+  }
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  freed_datatype();
   for (int round = 0; round < 5; ++round) {
     wait_all();
     test_all();

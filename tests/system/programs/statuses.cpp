@@ -1,5 +1,5 @@
-// Every mode of sending, blocking and not, between every pair of ranks, with sizes around every protocol's limits; statuses, counts,
-// MPI_PROC_NULL and empty messages.
+// Every mode of sending, blocking and not, between every pair of ranks, with sizes around every protocol's limits; statuses,
+// counts, MPI_PROC_NULL and empty messages.
 #include <cstdint>
 #include <vector>
 
@@ -18,7 +18,9 @@ struct Mode {
 const Mode kModes[] = {{MPI_Send, MPI_Isend}, {MPI_Ssend, MPI_Issend}, {MPI_Bsend, MPI_Ibsend}};
 const int kSizes[] = {0, 1, 7, 1024, 65535, 65536, 65537, 300000};
 
-unsigned char byte_at(int source, int tag, int i) { return static_cast<unsigned char>(source * 31 + tag * 7 + i * 13 + i / 251); }
+unsigned char byte_at(int source, int tag, int i) {
+  return static_cast<unsigned char>(source * 31 + tag * 7 + i * 13 + i / 251);
+}
 
 std::vector<unsigned char> content(int source, int tag, int size) {
   std::vector<unsigned char> bytes(static_cast<std::size_t>(size));

@@ -1,5 +1,6 @@
-// Random messages among all ranks: sizes of 0 B to 4 MiB, tags, modes, wildcards, probes, cancels and persistent requests by chance.
-// Every rank makes the same plan from the seed, so that each knows what it must send and what must come. Arguments: messages, seed.
+// Random messages among all ranks: sizes of 0 B to 4 MiB, tags, modes, wildcards, probes, cancels and persistent requests by
+// chance. Every rank makes the same plan from the seed, so that each knows what it must send and what must come. Arguments:
+// messages, seed.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -113,7 +114,8 @@ class Batch {
         break;
       case kPersistent:
       case kPersistentSynchronous:
-        (message.mode == kPersistent ? MPI_Send_init : MPI_Ssend_init)(data, size, MPI_BYTE, message.to, message.tag, comm_, &send->request);
+        (message.mode == kPersistent ? MPI_Send_init : MPI_Ssend_init)(data, size, MPI_BYTE, message.to, message.tag, comm_,
+                                                                       &send->request);
         send->persistent = true;
         MPI_Start(&send->request);
         break;
@@ -246,7 +248,8 @@ class Batch {
   long long bytes_ = 0;
 };
 
-/// Sends that are cancelled while their receiver may be receiving them: received whole or cancelled whole, never both, never neither.
+/// Sends that are cancelled while their receiver may be receiving them: received whole or cancelled whole, never both, never
+/// neither.
 void cancelled_sends(int round) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int size = size_of(MPI_COMM_WORLD);
@@ -259,7 +262,8 @@ void cancelled_sends(int round) {
   for (int i = 0; i < kSends; ++i) {
     auto& out = data[static_cast<std::size_t>(i)];
     out = impishim_test::content(bytes, static_cast<std::uint64_t>(rank * 100 + i));
-    MPI_Issend(out.data(), static_cast<int>(bytes), MPI_BYTE, to, kCancelTag + i, MPI_COMM_WORLD, &sends[static_cast<std::size_t>(i)]);
+    MPI_Issend(out.data(), static_cast<int>(bytes), MPI_BYTE, to, kCancelTag + i, MPI_COMM_WORLD,
+               &sends[static_cast<std::size_t>(i)]);
   }
   for (auto& send : sends) MPI_Cancel(&send);
   int kept = 0;

@@ -1,5 +1,5 @@
-// MPI_THREAD_MULTIPLE: threads of every rank exchange messages with threads of all others at once, each pair by tags of its own, with
-// wildcards on a duplicate, and a thread that sits in a collective meanwhile.
+// MPI_THREAD_MULTIPLE: threads of every rank exchange messages with threads of all others at once, each pair by tags of its
+// own, with wildcards on a duplicate, and a thread that sits in a collective meanwhile.
 #include <cstdio>
 #include <thread>
 #include <vector>

@@ -199,8 +199,8 @@ void send_receives() {
     const auto out = content(bytes, static_cast<std::uint64_t>(rank));
     std::vector<unsigned char> in(bytes);
     MPI_Status status;
-    MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, above, 1, in.data(), static_cast<int>(bytes), MPI_BYTE, below, 1,
-                 kWorld, &status);
+    MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, above, 1, in.data(), static_cast<int>(bytes), MPI_BYTE, below,
+                 1, kWorld, &status);
     REQUIRE(holds(in.data(), bytes, static_cast<std::uint64_t>(below)));
     REQUIRE_EQUAL(status.MPI_SOURCE, below);
     auto both = out;
@@ -210,8 +210,8 @@ void send_receives() {
     // Half of a chain: one side is MPI_PROC_NULL.
     const int next = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
     const int previous = rank > 0 ? rank - 1 : MPI_PROC_NULL;
-    MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, next, 3, in.data(), static_cast<int>(bytes), MPI_BYTE, previous, 3,
-                 kWorld, &status);
+    MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, next, 3, in.data(), static_cast<int>(bytes), MPI_BYTE, previous,
+                 3, kWorld, &status);
     REQUIRE_EQUAL(status.MPI_SOURCE, previous);
     MPI_Barrier(kWorld);
   }
