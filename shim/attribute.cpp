@@ -75,7 +75,8 @@ int whereabouts_of_native(Job& job, MPI_Comm comm, Whereabouts& out) {
   std::set<std::int32_t> hosts;
   for (const int native : native_ranks) {
     // Processes that were started later (MPI_Comm_spawn) are on no host of the job.
-    if (native != MPI_UNDEFINED) hosts.insert(job.map.procs()[static_cast<std::size_t>(first + native)].host);
+    if (native != MPI_UNDEFINED)
+      hosts.insert(job.map.procs()[static_cast<std::size_t>(first) + static_cast<std::size_t>(native)].host);
   }
   const std::int32_t my_host = job.map.procs()[static_cast<std::size_t>(job.here)].host;
   out.host_size = static_cast<int>(hosts.size());

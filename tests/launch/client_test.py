@@ -6,7 +6,7 @@ import pathlib
 import signal
 import tempfile
 
-from support import ARGUMENTS, Case, Client, Server, impirun, main
+from support import ARGUMENTS, Case, Client, Server, impirun, main, whole_lines
 
 KEY = {"IMPI_AUTH_KEY": "99"}
 
@@ -34,7 +34,7 @@ class ClientTest(Case):
         self.expect(second, 0)
         tail = "[-np] [--] [two words]"
         self.assertEqual(first.lines["out"], [f"rank 0 of 3 {tail}"])
-        self.assertEqual(sorted(second.lines["out"]), [f"rank {rank} of 3 {tail}" for rank in (1, 2)])
+        self.assertEqual(whole_lines(second.out), [f"rank {rank} of 3 {tail}" for rank in (1, 2)])
         self.assertEqual(first.lines["err"], ["error output of rank 0"])
         self.expect(server, 0)
 

@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 
-from support import ARGUMENTS, Case, Run, impirun, main
+from support import ARGUMENTS, Case, Run, impirun, main, whole_lines
 
 
 def sections(*commands):
@@ -24,13 +24,13 @@ class LocalTest(Case):
 
     def test_output_is_passed_through(self):
         run = self.expect(self.start(*sections((1, "hello", "a"), (2, "hello", ":b"))), 0)
-        self.assertEqual(sorted(run.lines["out"]), ["rank 0 of 3 [a]", "rank 1 of 3 [:b]", "rank 2 of 3 [:b]"])
-        errors = sorted(line for line in run.lines["err"] if not line.startswith("impirun: "))
-        self.assertEqual(errors, [f"error output of rank {rank}" for rank in range(3)])
+        self.assertEqual(whole_lines(run.out), ["rank 0 of 3 [a]", "rank 1 of 3 [:b]", "rank 2 of 3 [:b]"])
+        for rank in range(3):
+            self.assertEqual(run.err.count(f"error output of rank {rank}"), 1, run)
 
     def test_ranks_split_over_systems(self):
         run = self.expect(self.start("-systems", 2, "-n", 3, ARGUMENTS.program, "hello"), 0)
-        self.assertEqual(sorted(run.lines["out"]), [f"rank {rank} of 3" for rank in range(3)])
+        self.assertEqual(whole_lines(run.out), [f"rank {rank} of 3" for rank in range(3)])
         self.assertIn("2 of 2 clients have joined", run.err)
 
     def test_input_goes_to_the_first_system(self):
@@ -58,8 +58,7 @@ class LocalTest(Case):
 
     def test_killed_rank_ends_the_job(self):
         run = self.start(*sections((1, "wait"), (2, "wait")))
-        for _ in range(3):
-            run.await_line("out", "ready")
+        run.await_times("out", "ready", 3)
         program = os.path.realpath(ARGUMENTS.program)
         ranks = [each for each in run.processes() if os.path.realpath(f"/proc/{each}/exe") == program]
         self.assertEqual(len(ranks), 3, run)
@@ -81,8 +80,7 @@ class LocalTest(Case):
 
     def ended_by(self, number):
         run = self.start(*sections((2, "wait"), (1, "wait")))
-        for _ in range(3):
-            run.await_line("out", "ready")
+        run.await_times("out", "ready", 3)
         self.assertGreaterEqual(len(run.processes()), 6, run)  # impirun, server, two launchers, three ranks, proxies
         run.process.send_signal(number)
         return run

@@ -14,7 +14,7 @@ import unittest
 import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
-from run_system_test import MARK, end_leftovers, processes_of  # noqa: E402
+from run_system_test import MARK, end_leftovers, processes_of, whole_lines  # noqa: E402
 
 # Longer than anything that is awaited here takes on a loaded machine.
 LONG = 60
@@ -58,6 +58,11 @@ class Run:
                 raise AssertionError(f'"{text}" was not printed\n{self}')
             if text in line:
                 return line
+
+    def await_times(self, name, text, times):
+        """`text` comes that many times. A launcher may put two ranks' lines into one."""
+        while times > 0:
+            times -= self.await_line(name, text).count(text)
 
     def end(self):
         """Waits for the end; the exit status."""

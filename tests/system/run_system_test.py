@@ -12,6 +12,7 @@ Fails as well if the run takes longer than --timeout seconds, or leaves a proces
 import argparse
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -21,12 +22,18 @@ import uuid
 MARK = "IMPISHIM_TEST_RUN"
 
 
+def whole_lines(text, begin=r"rank \d"):
+    """The lines that several ranks have printed, sorted. A launcher may put the end of a line behind the next one, so that two stand in
+    one: what begins like `begin`, and not after "of ", begins a line."""
+    return sorted(line.strip() for line in re.split(rf"\n|(?<!of )(?={begin})", text) if line.strip())
+
+
 class Outcome:
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
 
     def lines(self):
-        return sorted(line for line in self.out.splitlines() if line.strip())
+        return whole_lines(self.out)
 
     def show(self, title):
         print(f"--- {title}: exit code {self.code}\n--- stdout\n{self.out}--- stderr\n{self.err}---", file=sys.stderr)
