@@ -2,8 +2,8 @@
 
 build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libelf-dev libgtest-dev libgmock-dev)
 demo_packages=(netpipe-mpich2)
-test_packages=(netpipe-mpich2 libbenchmark-dev gfortran clang-format)
-bench_packages=(libbenchmark-dev nlohmann-json3-dev openmpi-bin libopenmpi-dev)
+test_packages=(libbenchmark-dev gfortran clang-format iproute2)
+bench_packages=(openmpi-bin libopenmpi-dev)
 check_packages=(clang-format clang-tidy)
 
 # ensure_packages NAME...: installs those that are missing; needs root only then.
