@@ -29,6 +29,7 @@ std::vector<wire::WorldRank> members_of_color(const Communicator& parent, std::v
   std::sort(entries.begin(), entries.end(),
             [](const SplitEntry& a, const SplitEntry& b) { return a.key != b.key ? a.key < b.key : a.rank < b.rank; });
   std::vector<wire::WorldRank> members;
+  members.reserve(entries.size());
   for (const SplitEntry& entry : entries) members.push_back(parent.members[static_cast<std::size_t>(entry.rank)]);
   return members;
 }

@@ -87,8 +87,8 @@ class PredefinedTable {
     insert(datatype, keep({{0, type, elements, 1, 0}}, size));
   }
 
-  const TypeLayout& keep(std::vector<Block> blocks, std::ptrdiff_t extent) {
-    return kept_.emplace_back(std::move(blocks), extent);
+  const TypeLayout& keep(const std::vector<Block>& blocks, std::ptrdiff_t extent) {
+    return kept_.emplace_back(blocks, extent);
   }
 
   void add_bytes(MPI_Datatype datatype) { add(datatype, BasicType::kByte); }

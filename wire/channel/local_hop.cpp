@@ -50,7 +50,7 @@ Error system_error(const std::string& what) {
 }
 
 void set_send_timeout(int socket, int timeout_ms) {
-  const timeval timeout{timeout_ms / 1000, (timeout_ms % 1000) * 1000};
+  const timeval timeout{timeout_ms / 1000, (timeout_ms % 1000) * 1000L};
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 }
 

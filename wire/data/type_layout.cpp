@@ -45,7 +45,7 @@ void append(std::vector<Block>& blocks, Block next) {
 
 }  // namespace
 
-TypeLayout::TypeLayout(std::vector<Block> blocks, std::ptrdiff_t extent) : extent_(extent) {
+TypeLayout::TypeLayout(const std::vector<Block>& blocks, std::ptrdiff_t extent) : extent_(extent) {
   for (const Block& block : blocks) append(blocks_, block);
   for (const Block& block : blocks_) {
     const std::uint64_t elements = block.count * block.repeat;
@@ -71,7 +71,7 @@ std::shared_ptr<const TypeLayout> TypeLayout::without_gaps() const {
     blocks.push_back({offset, block.type, count, 1, 0});
     offset += static_cast<std::ptrdiff_t>(count * element_size(block.type, Format::kNative));
   }
-  return std::make_shared<const TypeLayout>(std::move(blocks), offset);
+  return std::make_shared<const TypeLayout>(blocks, offset);
 }
 
 const TypeLayout& TypeLayout::basic(BasicType type) {

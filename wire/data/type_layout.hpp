@@ -26,7 +26,7 @@ class TypeLayout {
  public:
   /// `blocks` in the order of the type map; neighbouring ones that continue each other are merged.
   /// `extent`: bytes from one element of the datatype to the next, may be negative or zero.
-  TypeLayout(std::vector<Block> blocks, std::ptrdiff_t extent);
+  TypeLayout(const std::vector<Block>& blocks, std::ptrdiff_t extent);
 
   [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
   [[nodiscard]] std::ptrdiff_t extent() const { return extent_; }
