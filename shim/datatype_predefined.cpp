@@ -87,9 +87,7 @@ class PredefinedTable {
     insert(datatype, keep({{0, type, elements, 1, 0}}, size));
   }
 
-  const TypeLayout& keep(const std::vector<Block>& blocks, std::ptrdiff_t extent) {
-    return kept_.emplace_back(blocks, extent);
-  }
+  const TypeLayout& keep(const std::vector<Block>& blocks, std::ptrdiff_t extent) { return kept_.emplace_back(blocks, extent); }
 
   void add_bytes(MPI_Datatype datatype) { add(datatype, BasicType::kByte); }
 
