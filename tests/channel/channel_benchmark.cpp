@@ -90,7 +90,7 @@ void ping_pong(benchmark::State& state, ChannelPair (*make)()) {
     while (move_all(far, back, false, stop) && move_all(far, back, true, stop)) {
     }
   });
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     move_all(*near, there, true, stop);
     move_all(*near, there, false, stop);
   }
@@ -113,7 +113,7 @@ void stream(benchmark::State& state, ChannelPair (*make)()) {
       if (!size || (*size == 0 && stop.load(std::memory_order_relaxed))) return;
     }
   });
-  for (auto _ : state) move_all(*near, bytes, true, stop);
+  for ([[maybe_unused]] auto _ : state) move_all(*near, bytes, true, stop);
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * state.range(0));
   stop = true;
   reader.join();
