@@ -3,11 +3,28 @@
 # impishim_add_mpi_program(name SOURCES ...): the programs name_<mpi>, one for each MPI on this machine, without the library.
 #
 # impishim_add_system_test(name SOURCES ... [SHAPES native preload 2+2 ...] [RANKS n] [TIMEOUT seconds] [ARGS ...] [CHECK ...]
-#                          [VARIABLES NAME=value ...] [REFERENCE other])
-#   One ctest entry name.<mpi>.<shape> for each shape; see tests/system/run_system_test.py for shapes, and for the options of CHECK.
+#                          [VARIABLES NAME=value ...] [REFERENCE other] [COMBINATIONS mpich openmpi mixed] [ALL_SHAPES])
+#   One ctest entry name.<combination>.<shape> for each shape and each combination that runs it; see tests/system/run_system_test.py
+#   for shapes, and for the options of CHECK. A combination is an MPI, which all systems then have, or "mixed": every second system has
+#   the second MPI. Each runs the shapes that IMPISHIM_SHAPES_<combination> gives it, so that none is left out and the whole stays short;
+#   with ALL_SHAPES every one runs all.
 #   PROGRAM instead of SOURCES takes a program that impishim_add_mpi_program() made. What the shape native prints is what the others
 #   must print; REFERENCE names the test whose native run counts, where this one has none.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# Of a test's shapes, which a combination runs. Those that stand nowhere here are run by the first MPI, and a combination that would be
+# left with no joined shape runs the test's first one.
+set(IMPISHIM_SHAPES_mpich native preload 2+2 1+1+2)
+set(IMPISHIM_SHAPES_openmpi native 1+3)
+set(IMPISHIM_SHAPES_mixed 2+2)
+
+list(LENGTH IMPISHIM_MPIS impishim_mpi_count)
+list(GET IMPISHIM_MPIS 0 IMPISHIM_FIRST_MPI)
+set(IMPISHIM_COMBINATIONS ${IMPISHIM_MPIS})
+if(impishim_mpi_count GREATER 1)
+  list(GET IMPISHIM_MPIS 1 IMPISHIM_SECOND_MPI)
+  list(APPEND IMPISHIM_COMBINATIONS mixed)
+endif()
 
 function(impishim_add_mpi_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
@@ -16,14 +33,70 @@ function(impishim_add_mpi_program name)
     add_executable(${program} ${arg_SOURCES})
     target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
     target_include_directories(${program} SYSTEM PRIVATE ${IMPISHIM_${mpi}_INCLUDES})
+    target_compile_definitions(${program} PRIVATE ${IMPISHIM_${mpi}_DEFINITIONS})
     target_compile_options(${program} PRIVATE -Wall -Wextra -Werror)
     target_link_libraries(${program} PRIVATE ${IMPISHIM_${mpi}_LINK} Threads::Threads)
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs)
   endforeach()
 endfunction()
 
+# impishim_shapes_of(<combination> <variable> shapes...): those that this combination runs.
+function(impishim_shapes_of combination variable)
+  set(mine)
+  set(joined)
+  foreach(shape IN LISTS ARGN)
+    set(unassigned TRUE)
+    foreach(other IN LISTS IMPISHIM_COMBINATIONS)
+      if(shape IN_LIST IMPISHIM_SHAPES_${other})
+        set(unassigned FALSE)
+      endif()
+    endforeach()
+    if(shape IN_LIST IMPISHIM_SHAPES_${combination} OR (unassigned AND combination STREQUAL IMPISHIM_FIRST_MPI))
+      list(APPEND mine ${shape})
+    endif()
+    if(shape MATCHES "^[0-9]")
+      list(APPEND joined ${shape})
+    endif()
+  endforeach()
+  if(joined AND NOT "${mine}" MATCHES "[0-9]")
+    list(GET joined 0 first)
+    list(APPEND mine ${first})
+  endif()
+  set(${variable} ${mine} PARENT_SCOPE)
+endfunction()
+
+# impishim_add_shape(<name> <combination> <shape> <seconds> <reference test or ""> <program> <runner's options> <program's arguments>)
+function(impishim_add_shape name combination shape timeout reference program options arguments)
+  # Mixed runs begin with the first MPI, and are compared with its native run.
+  set(mpi ${combination})
+  set(alternate)
+  if(combination STREQUAL "mixed")
+    set(mpi ${IMPISHIM_FIRST_MPI})
+    set(alternate --alternate $<TARGET_FILE:${program}_${IMPISHIM_SECOND_MPI}>)
+  endif()
+  if(reference)
+    list(APPEND options --reference ${CMAKE_BINARY_DIR}/tests/programs/${reference}_${mpi}.native)
+  endif()
+  set(test ${name}.${combination}.${shape})
+  add_test(NAME ${test}
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/system/run_system_test.py
+      --impirun ${CMAKE_BINARY_DIR}/bin/impirun --mpiexec ${IMPISHIM_${mpi}_MPIEXEC}
+      --library ${CMAKE_BINARY_DIR}/lib/impishim/${mpi}/libimpishim.so
+      --shape ${shape} --timeout ${timeout} ${alternate} ${options}
+      -- $<TARGET_FILE:${program}_${mpi}> ${arguments})
+  # The runner's bound is for one run, of which a comparing test makes two; ctest's is the last resort.
+  math(EXPR last_resort "2 * ${timeout} + 20")
+  set_tests_properties(${test} PROPERTIES TIMEOUT ${last_resort} PROCESSORS 2)
+  if(shape STREQUAL "native")
+    set_tests_properties(${test} PROPERTIES FIXTURES_SETUP ${reference}_${mpi}_native)
+  elseif(reference)
+    set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED ${reference}_${mpi}_native)
+  endif()
+endfunction()
+
 function(impishim_add_system_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROGRAM;RANKS;TIMEOUT;REFERENCE" "SOURCES;SHAPES;ARGS;CHECK;VARIABLES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ALL_SHAPES" "PROGRAM;RANKS;TIMEOUT;REFERENCE"
+                        "SOURCES;SHAPES;ARGS;CHECK;VARIABLES;COMBINATIONS")
   if(NOT arg_SHAPES)
     set(arg_SHAPES native preload 2+2 1+3 1+1+2)
   endif()
@@ -33,6 +106,9 @@ function(impishim_add_system_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
+  if(NOT arg_COMBINATIONS)
+    set(arg_COMBINATIONS ${IMPISHIM_COMBINATIONS})
+  endif()
   if(arg_SOURCES)
     impishim_add_mpi_program(${name} SOURCES ${arg_SOURCES})
     set(arg_PROGRAM ${name})
@@ -40,28 +116,21 @@ function(impishim_add_system_test name)
   if("native" IN_LIST arg_SHAPES)
     set(arg_REFERENCE ${name})
   endif()
-  # The runner's bound is for one run, of which a comparing test makes two; ctest's is the last resort.
-  math(EXPR last_resort "2 * ${arg_TIMEOUT} + 20")
-  foreach(mpi IN LISTS IMPISHIM_MPIS)
-    set(reference)
-    if(arg_REFERENCE)
-      set(reference --reference ${CMAKE_BINARY_DIR}/tests/programs/${arg_REFERENCE}_${mpi}.native)
+  foreach(combination IN LISTS arg_COMBINATIONS)
+    if(NOT combination IN_LIST IMPISHIM_COMBINATIONS)
+      continue()
     endif()
-    foreach(shape IN LISTS arg_SHAPES)
-      add_test(NAME ${name}.${mpi}.${shape}
-        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/system/run_system_test.py
-          --impirun ${CMAKE_BINARY_DIR}/bin/impirun --mpiexec ${IMPISHIM_${mpi}_MPIEXEC}
-          --library ${CMAKE_BINARY_DIR}/lib/impishim/${mpi}/libimpishim.so
-          --shape ${shape} --ranks ${arg_RANKS} --timeout ${arg_TIMEOUT} ${reference} ${arg_CHECK}
-          -- $<TARGET_FILE:${arg_PROGRAM}_${mpi}> ${arg_ARGS})
-      set_tests_properties(${name}.${mpi}.${shape} PROPERTIES TIMEOUT ${last_resort} PROCESSORS 2)
-      if(shape STREQUAL "native")
-        set_tests_properties(${name}.${mpi}.${shape} PROPERTIES FIXTURES_SETUP ${arg_REFERENCE}_${mpi}_native)
-      elseif(arg_REFERENCE)
-        set_tests_properties(${name}.${mpi}.${shape} PROPERTIES FIXTURES_REQUIRED ${arg_REFERENCE}_${mpi}_native)
-      endif()
+    set(shapes ${arg_SHAPES})
+    if(NOT arg_ALL_SHAPES)
+      impishim_shapes_of(${combination} shapes ${arg_SHAPES})
+    elseif(combination STREQUAL "mixed")
+      list(FILTER shapes INCLUDE REGEX "^[0-9]")
+    endif()
+    foreach(shape IN LISTS shapes)
+      impishim_add_shape(${name} ${combination} ${shape} ${arg_TIMEOUT} "${arg_REFERENCE}" ${arg_PROGRAM}
+                         "--ranks;${arg_RANKS};${arg_CHECK}" "${arg_ARGS}")
       if(arg_VARIABLES)
-        set_tests_properties(${name}.${mpi}.${shape} PROPERTIES ENVIRONMENT "${arg_VARIABLES}")
+        set_tests_properties(${name}.${combination}.${shape} PROPERTIES ENVIRONMENT "${arg_VARIABLES}")
       endif()
     endforeach()
   endforeach()

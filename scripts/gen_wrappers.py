@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the wrappers of one MPI library from its own mpi.h.
+"""Writes the wrappers of one MPI library from its own mpi.h, and further headers that declare functions of it.
 
 Reads the prototypes (preprocessed by the compiler) and shim/functions.txt, which gives the functions that are special their fate.
 Holds no decisions about single functions: see shim/README.md for the fates and the files that come out.
@@ -78,9 +78,13 @@ def split_parameters(text):
     return parts + [part.strip()]
 
 
-def read_prototypes(compiler, includes, header):
-    command = [compiler, "-E", "-P", "-x", "c"] + [f"-I{path}" for path in includes] + ["-"]
-    source = subprocess.run(command, input=f"#include <{header}>\n", capture_output=True, text=True, check=True).stdout
+def include_lines(headers):
+    return [f"#include <{header}>" for header in headers]
+
+
+def read_prototypes(compiler, includes, definitions, headers):
+    command = [compiler, "-E", "-P", "-x", "c"] + [f"-I{path}" for path in includes] + [f"-D{each}" for each in definitions] + ["-"]
+    source = subprocess.run(command, input="\n".join(include_lines(headers)) + "\n", capture_output=True, text=True, check=True).stdout
     source = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", " ", source)
     functions, twins = {}, set()
     for statement in source.split(";"):
@@ -100,7 +104,7 @@ def read_prototypes(compiler, includes, header):
     wrapped = {name: function for name, function in functions.items() if name in twins}
     missing = {"MPI_Init", "MPI_Send", "MPI_Finalize"} - wrapped.keys()
     if missing:
-        sys.exit(f"gen_wrappers.py: <{header}> declares no {', no '.join(sorted(missing))} under both names: is this an mpi.h?")
+        sys.exit(f"gen_wrappers.py: <{headers[0]}> declares no {', no '.join(sorted(missing))} under both names: is this an mpi.h?")
     return wrapped
 
 
@@ -159,9 +163,9 @@ def wrapper(function, nonblocking):
     return "\n".join(lines)
 
 
-def vendor_header(functions, nonblocking):
-    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", "#include <mpi.h>", "#include <atomic>", '#include "shim/job.hpp"',
-           "namespace impishim::shim::vendor::pointers {", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
+def vendor_header(functions, nonblocking, headers):
+    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers), "#include <atomic>",
+           '#include "shim/job.hpp"', "namespace impishim::shim::vendor::pointers {", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
     for function in functions:
         out.append(f"extern std::atomic<decltype(&::P{function.name})> {function.short};")
     out.append("}\nnamespace impishim::shim::vendor::raw {")
@@ -192,8 +196,8 @@ def vendor_header(functions, nonblocking):
     return "\n".join(out) + "\n"
 
 
-def handled_header(functions):
-    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", "#include <mpi.h>", '#include "shim/job.hpp"']
+def handled_header(functions, headers):
+    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers), '#include "shim/job.hpp"']
     out += [f"#define IMPISHIM_HAVE_{function.name} 1" for function in functions]
     out.append("namespace impishim::shim::calls {")
     for function in functions:
@@ -237,18 +241,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compiler", default="gcc")
     parser.add_argument("--include", action="append", default=[])
-    parser.add_argument("--header", default="mpi.h")
+    parser.add_argument("--define", action="append", default=[], help="macro to set before the headers are read")
+    parser.add_argument("--header", action="append", help="default: mpi.h")
     parser.add_argument("--functions", required=True)
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
-    functions = read_prototypes(arguments.compiler, arguments.include, arguments.header)
+    headers = arguments.header or ["mpi.h"]
+    functions = read_prototypes(arguments.compiler, arguments.include, arguments.define, headers)
     read_fates(arguments.functions, functions)
     nonblocking = find_nonblocking(functions)
     ordered = [functions[name] for name in sorted(functions)]
     output = pathlib.Path(arguments.output)
     (output / "shim").mkdir(parents=True, exist_ok=True)
-    (output / "shim/vendor.hpp").write_text(vendor_header(ordered, nonblocking))
-    (output / "shim/handled.hpp").write_text(handled_header(ordered))
+    (output / "shim/vendor.hpp").write_text(vendor_header(ordered, nonblocking, headers))
+    (output / "shim/handled.hpp").write_text(handled_header(ordered, headers))
     (output / "vendor_pointers.cpp").write_text(pointers_source(ordered))
     head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/errors.hpp"', '#include "shim/handled.hpp"',
             '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/vendor.hpp"',

@@ -46,6 +46,10 @@ int delete_self_attributes(Job& job) {
 
 namespace {
 
+bool is_impi_key(int keyval) {
+  return keyval == IMPI_CLIENT_SIZE || keyval == IMPI_CLIENT_COLOR || keyval == IMPI_HOST_SIZE || keyval == IMPI_HOST_COLOR;
+}
+
 /// The four values of IMPI 2.5 for one communicator.
 struct Whereabouts {
   int client_size = 1;
@@ -89,10 +93,6 @@ Whereabouts whereabouts_of(const Communicator& communicator) {
           communicator.host_color};
 }
 
-bool is_impi_key(int keyval) {
-  return keyval == IMPI_CLIENT_SIZE || keyval == IMPI_CLIENT_COLOR || keyval == IMPI_HOST_SIZE || keyval == IMPI_HOST_COLOR;
-}
-
 int value_of(const Whereabouts& whereabouts, int keyval) {
   if (keyval == IMPI_CLIENT_SIZE) return whereabouts.client_size;
   if (keyval == IMPI_CLIENT_COLOR) return whereabouts.client_color;
@@ -111,6 +111,17 @@ std::optional<int> joined_value(const Job& job, const Communicator* spanning, in
 }
 
 }  // namespace
+
+void reserve_impi_keys() {
+#ifndef IMPI_CLIENT_SIZE
+  // No macro: the vendor's enumerators. One after another is made; the first other number says that these are taken.
+  int keyval = MPI_KEYVAL_INVALID;
+  do {
+    if (vendor::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, nullptr) != MPI_SUCCESS) return;
+  } while (is_impi_key(keyval));
+  vendor::Comm_free_keyval(&keyval);
+#endif
+}
 
 namespace calls {
 

@@ -41,4 +41,8 @@ class AttributeValues {
 /// vendor's, after which the remaining ones are still deleted.
 int delete_self_attributes(Job& job);
 
+/// Open MPI before 5.0 numbers the keys of IMPI 2.5 (impishim.h) without making them, so that the first keys of a program would
+/// get the same numbers: makes them, before the program can. Nothing to do with other vendors.
+void reserve_impi_keys();
+
 }  // namespace impishim::shim

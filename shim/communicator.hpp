@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "shim/handle_bits.hpp"
 #include "wire/engine/operation.hpp"
 #include "wire/job_map.hpp"
 
@@ -83,20 +84,8 @@ class CommunicatorTable {
     std::size_t mask;
     std::vector<Slot> slot;
   };
-  [[nodiscard]] static std::uint64_t key_of(MPI_Comm handle) {
-    if constexpr (sizeof(MPI_Comm) == sizeof(std::uint32_t)) {
-      std::uint32_t bits = 0;
-      __builtin_memcpy(&bits, &handle, sizeof(bits));
-      return bits;
-    } else {
-      std::uint64_t bits = 0;
-      __builtin_memcpy(&bits, &handle, sizeof(bits));
-      return bits;
-    }
-  }
-  [[nodiscard]] static std::size_t hash(MPI_Comm handle) {
-    return static_cast<std::size_t>((key_of(handle) * 0x9E3779B97F4A7C15ULL) >> 40U);
-  }
+  [[nodiscard]] static std::uint64_t key_of(MPI_Comm handle) { return to_bits(handle); }
+  [[nodiscard]] static std::size_t hash(MPI_Comm handle) { return hash_of(handle); }
 
   static void place(Slots& slots, Communicator* communicator);
 

@@ -5,7 +5,7 @@
 #include <list>
 #include <vector>
 
-#include "shim/own_handle.hpp"
+#include "shim/handle_bits.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
@@ -65,9 +65,7 @@ class PredefinedTable {
     const TypeLayout* layout = nullptr;
   };
 
-  static std::size_t hash(MPI_Datatype datatype) {
-    return static_cast<std::size_t>(detail::bits_of(datatype) * 0x9E3779B97F4A7C15ULL >> 40U) % kSlots;
-  }
+  static std::size_t hash(MPI_Datatype datatype) { return hash_of(datatype) % kSlots; }
 
   void insert(MPI_Datatype datatype, const TypeLayout& layout) {
     if (datatype == MPI_DATATYPE_NULL) return;

@@ -44,6 +44,7 @@ void join_if_asked() {
   vendor::Query_thread(&level);
   auto job = join(*request, level);
   if (!job) give_up(job.error());
+  reserve_impi_keys();
   pthread_atfork(nullptr, nullptr, forget_job_in_child);
   // Not destroyed at exit: a process that ends without MPI_Finalize must not wait for anybody.
   the_job.store(std::move(*job).release(), std::memory_order_release);

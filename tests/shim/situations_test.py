@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
-from run_system_test import whole_lines  # noqa: E402
+from run_system_test import LAUNCHER_VARIABLES, whole_lines  # noqa: E402
 
 parser = argparse.ArgumentParser()
 for option in ("--library", "--soname", "--mpiexec", "--impirun", "--programs", "--python"):
@@ -25,7 +25,7 @@ def run(*command, **environment):
     """Runs a command to its end and returns it with its output; no variable of ours reaches it unless given."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("IMPI", "LD_PRELOAD"))}
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env={**clean, **environment}, start_new_session=True) as process:
+                          env={**clean, **LAUNCHER_VARIABLES, **environment}, start_new_session=True) as process:
         try:
             out, err = process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
@@ -99,6 +99,8 @@ class WithoutTheVariables(Case):
         self.assertEqual(tools, [f"tool: rank {rank} of 2 saw 2 calls, rank {rank}" for rank in range(2)])
 
     def test_fortran(self):
+        if "libmpi." in ARGUMENTS.soname:
+            self.skipTest("handles of our own have no Fortran numbers in Open MPI yet")
         if not (PROGRAMS / "bindings").exists():
             self.skipTest("this MPI has no Fortran compiler here")
         native = lines(self.check(natively(3, PROGRAMS / "bindings", 3)))
@@ -135,6 +137,8 @@ class Joined(Case):
         self.assertEqual(lines(self.check(joined(2, 4, PROGRAMS / "callbacks", 4))), native)
 
     def test_fortran(self):
+        if "libmpi." in ARGUMENTS.soname:
+            self.skipTest("handles of our own have no Fortran numbers in Open MPI yet")
         if not (PROGRAMS / "bindings").exists():
             self.skipTest("this MPI has no Fortran compiler here")
         native = lines(self.check(natively(4, PROGRAMS / "bindings", 4)))

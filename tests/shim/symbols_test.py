@@ -10,10 +10,12 @@ import unittest
 parser = argparse.ArgumentParser()
 for option in ("--library", "--wrapped", "--functions", "--compiler", "--soname"):
     parser.add_argument(option, required=True)
-parser.add_argument("--include", action="append", default=[])
+for option in ("--include", "--define", "--header"):
+    parser.add_argument(option, action="append", default=[])
 ARGUMENTS, REST = parser.parse_known_args()
 
-NAME = re.compile(r"^P?MPIX?_")
+# Names in capitals are no functions that programs call: predefined callbacks, and helpers of the Fortran modules.
+NAME = re.compile(r"^P?MPIX?_(?=.*[a-z])")
 
 
 def output(*command, **options):
@@ -40,14 +42,16 @@ class Symbols(unittest.TestCase):
         cls.vendors = exported(vendor_library())
         rows = [line.split("\t") for line in pathlib.Path(ARGUMENTS.wrapped).read_text().splitlines()]
         cls.wrapped = {name: (fate, reason) for name, fate, reason in rows}
-        includes = [f"-I{path}" for path in ARGUMENTS.include]
-        cls.header = output(ARGUMENTS.compiler, "-E", "-P", "-x", "c", *includes, "-", input="#include <mpi.h>\n")
-        cls.macros = output(ARGUMENTS.compiler, "-E", "-dM", "-x", "c", *includes, "-", input="#include <mpi.h>\n")
+        options = ["-x", "c", *(f"-I{path}" for path in ARGUMENTS.include), *(f"-D{each}" for each in ARGUMENTS.define), "-"]
+        source = "".join(f"#include <{header}>\n" for header in ARGUMENTS.header)
+        cls.header = output(ARGUMENTS.compiler, "-E", "-P", *options, input=source)
+        cls.macros = output(ARGUMENTS.compiler, "-E", "-dM", *options, input=source)
 
     def test_every_function_of_the_vendor_is_ours(self):
         functions = [name for name, kind in self.vendors.items() if NAME.match(name) and kind in "TWi"]
         self.assertGreater(len(functions), 600)
-        self.assertEqual([name for name in functions if name not in self.ours], [])
+        harmless = set(re.findall(r"\b(MPIX?_\w+)\s*\(\s*void\s*\)", self.header))  # under one name, and takes nothing
+        self.assertEqual([name for name in functions if name not in self.ours and name not in harmless], [])
 
     def test_every_function_of_the_header_is_ours(self):
         declared = set(re.findall(r"\b(MPIX?_\w+)\s*\([^;{}]*\)[^;{},()]*;", self.header))

@@ -2,7 +2,7 @@
 """Runs an MPI program as one job over several systems on this machine and checks how it ends.
 
 --shape 2+2     two systems of two ranks each, joined by impirun; the lines of standard output must be those of a native run with
-                as many ranks, in any order
+                as many ranks, in any order. With --alternate every second system runs that program, built for another MPI
 --shape native  the vendor's MPI alone
 --shape preload the vendor's MPI with the library preloaded but not asked to join
 
@@ -20,6 +20,13 @@ import time
 import uuid
 
 MARK = "IMPISHIM_TEST_RUN"
+# Open MPI would refuse to run as root or more ranks than processors, and gives each rank one processor of its own, where several
+# systems on this machine then want the same. Ranks that wait spin; yielding lets the others in. Its windows over UCX fail on
+# MPI_COMM_SELF.
+LAUNCHER_VARIABLES = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_osc": "^ucx",
+}
 
 
 def whole_lines(text, begin=r"rank \d"):
@@ -70,7 +77,8 @@ def end_leftovers(mark, patience):
 def run(command, timeout, environment=None):
     mark = uuid.uuid4().hex
     variables = {**os.environ, **(environment or {}), MARK: mark}
-    variables.setdefault("IMPI_AUTH_NONE", "1")
+    for name, value in {**LAUNCHER_VARIABLES, "IMPI_AUTH_NONE": "1"}.items():
+        variables.setdefault(name, value)
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=variables, start_new_session=True)
     try:
@@ -91,8 +99,9 @@ def run(command, timeout, environment=None):
 
 def joined_command(arguments, counts):
     sections = []
-    for count in counts:
-        sections += ([":"] if sections else []) + ["-np", str(count)] + arguments.program
+    programs = [arguments.program[0], arguments.alternate or arguments.program[0]]
+    for system, count in enumerate(counts):
+        sections += ([":"] if sections else []) + ["-np", str(count), programs[system % 2]] + arguments.program[1:]
     return [arguments.impirun] + sections
 
 
@@ -124,6 +133,7 @@ def main():
     parser.add_argument("--no-compare", action="store_true", help="the output differs from the native one by its nature")
     parser.add_argument("--reference", type=pathlib.Path,
                         help="file with the lines of a native run: shape native writes it, others compare with it instead of running")
+    parser.add_argument("--alternate", help="the program of every second system")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()
 

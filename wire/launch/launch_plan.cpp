@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 #include "wire/launch/program.hpp"
 
@@ -73,6 +74,13 @@ Result<std::vector<std::string>> plan_own_launcher(const Section& section, const
 }
 
 }  // namespace
+
+void share_processors(int procs) {
+  constexpr int kKeepTheUsers = 0;
+  setenv("OMPI_MCA_hwloc_base_binding_policy", "none", kKeepTheUsers);
+  const auto processors = std::thread::hardware_concurrency();
+  if (processors != 0 && static_cast<unsigned>(procs) > processors) setenv("OMPI_MCA_mpi_yield_when_idle", "1", kKeepTheUsers);
+}
 
 Result<std::vector<std::string>> plan_launch(const Section& section, bool own_launcher, const std::string& mpi, int host_procs,
                                              const std::string& server, int client) {

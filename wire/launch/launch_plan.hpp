@@ -15,4 +15,9 @@ namespace impishim::launch {
 [[nodiscard]] Result<std::vector<std::string>> plan_launch(const Section& section, bool own_launcher, const std::string& mpi,
                                                            int host_procs, const std::string& server, int client);
 
+/// Sets what launchers need to know when several systems share this machine's processors, `procs` processes in all; variables
+/// that the user has set stay. Open MPI binds the ranks of each job to processors from the first on, so those of all systems
+/// would share a few, and its waiting ranks let others in only if it sees by itself that there are more ranks than processors.
+void share_processors(int procs);
+
 }  // namespace impishim::launch

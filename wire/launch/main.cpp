@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -136,6 +137,8 @@ int run_local(const CommandLine& line) {
   auto opened = wire::Rendezvous::open(options);
   if (!opened) return complain(opened.error(), kFailureStatus);
   std::optional<wire::Rendezvous> server = std::move(*opened);
+  share_processors(std::accumulate(line.sections.begin(), line.sections.end(), 0,
+                                   [](int procs, const Section& section) { return procs + section.procs; }));
   std::vector<std::vector<std::string>> commands;
   for (std::size_t i = 0; i < line.sections.size(); ++i) {
     auto words = plan_launch(line.sections[i], false, line.mpi, line.host_procs, server->address(), static_cast<int>(i));

@@ -40,6 +40,9 @@ T combine_bits(MPI_Op op, T a, T b) {
   return static_cast<T>(a ^ b);
 }
 
+/// Every check has another root, in turn. One counter for all types: which of them are the same type is the vendor's affair.
+int turn = 0;
+
 /// One reduction in all its forms. `make(rank, i)` is an element, `reduce(a, b)` the operation in rank order.
 template <class T>
 void check_one(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int count, const std::function<T(int, int)>& make,
@@ -55,8 +58,6 @@ void check_one(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int count, const std
     expected.push_back(result);
   }
   mine.push_back(make(rank, count));  // one more than is sent, to see that it stays
-  // Every check has another root: in turn, the same on all ranks.
-  static int turn = 0;
   {
     const int root = turn++ % size;
     std::vector<T> result(mine.size(), T{});

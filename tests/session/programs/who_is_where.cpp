@@ -11,10 +11,14 @@ namespace {
 using impishim_test::rank_in;
 using impishim_test::size_of;
 
+/// The same in every system, whatever MPI_MAX_PROCESSOR_NAME is there.
+constexpr std::size_t kNameSize = 256;
+static_assert(MPI_MAX_PROCESSOR_NAME <= kNameSize);
+
 struct Place {
   int client = 0;
   int host = 0;
-  char name[MPI_MAX_PROCESSOR_NAME] = {};
+  char name[kNameSize] = {};
 };
 
 /// An attribute of a joined job; `otherwise` where the job is not joined and the vendor knows no such key.

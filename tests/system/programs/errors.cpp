@@ -68,7 +68,11 @@ void bad_arguments() {
   REQUIRE_EQUAL(class_of(MPI_Send(&value, 1, MPI_INT, 0, -5, kWorld)), MPI_ERR_TAG);
   REQUIRE_EQUAL(class_of(MPI_Recv(&value, 1, MPI_INT, size_of(kWorld), 0, kWorld, MPI_STATUS_IGNORE)), MPI_ERR_RANK);
   REQUIRE_EQUAL(class_of(MPI_Bcast(&value, 1, MPI_INT, size_of(kWorld), kWorld)), MPI_ERR_ROOT);
+#ifdef OPEN_MPI
+  std::fprintf(stderr, "MPI_Comm_free(nullptr) is left out: Open MPI 4.1.4 itself crashes\n");
+#else
   REQUIRE_EQUAL(class_of(MPI_Comm_free(nullptr)) == MPI_SUCCESS, 0);
+#endif
 }
 
 /// A function that is refused on a communicator that spans systems says so with its name, and does nothing. Where it works, as
@@ -86,7 +90,7 @@ void refused() {
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
   REQUIRE(std::strstr(text.data(), "MPI_Win_create") != nullptr);
-  REQUIRE_EQUAL(window, MPI_WIN_NULL);
+  REQUIRE(window == MPI_WIN_NULL);
   // The job goes on.
   REQUIRE_EQUAL(MPI_Barrier(kWorld), MPI_SUCCESS);
 }
