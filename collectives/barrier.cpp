@@ -12,8 +12,8 @@ wire::MutableBuffer room_for_signal() { return {nullptr, 0, &nothing()}; }
 Task linear(const Team& team) {
   const auto masters = team.shape.masters;
   if (team.shape.my_client() != 0) {
-    co_await team.leaders.send(masters[0], kBarrierTag, signal());
-    co_await team.leaders.receive(masters[0], kBarrierTag, room_for_signal());
+    co_await team.leaders.post_send(masters[0], kBarrierTag, signal());
+    co_await team.leaders.post_receive(masters[0], kBarrierTag, room_for_signal());
     co_return;
   }
   for (const std::int32_t master : masters.subspan(1)) team.leaders.post_receive(master, kBarrierTag, room_for_signal());
@@ -32,8 +32,8 @@ Task hypercube(const Team& team) {
   }
   co_await team.leaders.all_posted();
   if (me != 0) {
-    co_await team.leaders.send(parent, kBarrierTag, signal());
-    co_await team.leaders.receive(parent, kBarrierTag, room_for_signal());
+    co_await team.leaders.post_send(parent, kBarrierTag, signal());
+    co_await team.leaders.post_receive(parent, kBarrierTag, room_for_signal());
   }
   for (const std::int32_t child : children) {
     team.leaders.post_send(masters[static_cast<std::size_t>(child)], kBarrierTag, signal());

@@ -25,7 +25,7 @@ Task bcast(const Team& team, Data data, std::int32_t root) {
   const bool tree = choose(Collective::kBcast, clients, ConstData(data).external_bytes(), team.limits) == Form::kTree;
   const auto speaker_of = [&](std::int32_t node) { return shape.speaker(from_virtual(node, root_client, clients), root); };
   if (shape.rank == speaker) {
-    if (me != 0) co_await team.leaders.receive(speaker_of(tree ? hypercube_parent(me) : 0), kBcastTag, data.buffer());
+    if (me != 0) co_await team.leaders.post_receive(speaker_of(tree ? hypercube_parent(me) : 0), kBcastTag, data.buffer());
     if (tree) {
       const ConstData source = data;
       for (const std::int32_t child : hypercube_children(me, clients)) {

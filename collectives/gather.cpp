@@ -98,13 +98,13 @@ Task binomial(const Team& team, std::span<const std::byte> own, const PackedType
   for (const std::int32_t child : binomial_children(me, clients)) {
     const std::size_t blocks = order.blocks_between(child, binomial_end(child, clients));
     const auto place_of_child = subtree.all().subspan(order.blocks_between(me, child) * block_size, blocks * block_size);
-    co_await team.leaders.receive(speaker_of(child), kGatherTag, packed.room(place_of_child, blocks));
+    co_await team.leaders.post_receive(speaker_of(child), kGatherTag, packed.room(place_of_child, blocks));
   }
   if (me == 0) {
     place(subtree.all(), order.rank_at, all);
   } else {
     const std::size_t blocks = order.blocks_between(me, binomial_end(me, clients));
-    co_await team.leaders.send(speaker_of(binomial_parent(me)), kGatherTag, packed.buffer(subtree.all(), blocks));
+    co_await team.leaders.post_send(speaker_of(binomial_parent(me)), kGatherTag, packed.buffer(subtree.all(), blocks));
   }
 }
 
@@ -137,7 +137,7 @@ Task gather(const Team& team, ConstData block, Data all, std::int32_t root) {
     if (in_place.empty()) place(local, shape.spanning_ranks, all);
     co_await receive_from_all(team, packed, block_size, all);
   } else {
-    co_await team.leaders.send(root, kGatherTag, packed.buffer(local, locals));
+    co_await team.leaders.post_send(root, kGatherTag, packed.buffer(local, locals));
   }
 }
 

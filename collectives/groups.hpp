@@ -33,9 +33,10 @@ struct Shape {
   }
 };
 
-/// The members of this process's client: nonblocking phases that all of them enter in the same order.
-/// A group has one phase under way at a time, which the functions return; buffers stay in place until it is done. Roots are
-/// ranks in the client.
+/// The members of this process's client: nonblocking phases that all of them start in the same order.
+///
+/// Every function returns its own Pending; several phases may be under way at once, and every one must be awaited before the
+/// task ends. Buffers and counts stay in place until then. Roots are ranks in the client.
 class LocalGroup {
  public:
   LocalGroup() = default;
@@ -44,36 +45,52 @@ class LocalGroup {
 
   virtual Pending& barrier() = 0;
   virtual Pending& broadcast(const Data& data, std::int32_t root) = 0;
-  /// `result` counts at the root only; there, a contribution in the same memory is taken from it.
+
+  /// `result` counts at the root only; there, a contribution in the same memory is taken from it. So it is with the results of
+  /// all reductions below.
   virtual Pending& reduce(const ConstData& contribution, const Data& result, const Reduction& operation, std::int32_t root) = 0;
+  virtual Pending& allreduce(const ConstData& contribution, const Data& result, const Reduction& operation) = 0;
+  /// Member i gets elements [counts[0] + ... + counts[i - 1], that + counts[i]) of the reduction of all contributions. `result`
+  /// is its own part, and lies elsewhere than its contribution.
+  virtual Pending& reduce_scatter(const ConstData& contribution, const Data& result, std::span<const std::uint64_t> counts,
+                                  const Reduction& operation) = 0;
+  /// In the order of ranks in the client. Of an exclusive scan the first member's `result` stays as it is.
+  virtual Pending& scan(const ConstData& contribution, const Data& result, const Reduction& operation) = 0;
+  virtual Pending& exscan(const ConstData& contribution, const Data& result, const Reduction& operation) = 0;
+
   /// Blocks of equal size, in rank order, to `all` at the root; the root's own may be in its place already.
   virtual Pending& gather(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root) = 0;
+  /// Blocks of any size, one after another in rank order; sizes[i] is member i's, and counts at the root only.
+  virtual Pending& gatherv(std::span<const std::byte> block, std::span<std::byte> all, std::span<const std::uint64_t> sizes,
+                           std::int32_t root) = 0;
+  /// The same from the root to the members; `block` is as large as this member's part.
+  virtual Pending& scatterv(std::span<const std::byte> all, std::span<const std::uint64_t> sizes, std::span<std::byte> block,
+                            std::int32_t root) = 0;
+  /// The same from everybody to everybody; `block` may be in its place already.
+  virtual Pending& allgatherv(std::span<const std::byte> block, std::span<std::byte> all,
+                              std::span<const std::uint64_t> sizes) = 0;
 
  protected:
   ~LocalGroup() = default;
 };
 
-/// Members of other clients, by rank in the communicator, on its collective context.
+/// Messages between members, by rank in the communicator: over the wire, on its collective context, to other clients; over the
+/// vendor inside one's own. In one task, messages between two members with one tag arrive in the order in which they were
+/// posted.
 class LeaderGroup {
  public:
   LeaderGroup() = default;
   LeaderGroup(const LeaderGroup&) = delete;
   LeaderGroup& operator=(const LeaderGroup&) = delete;
 
-  /// Starts a message; buffers stay in place until all_posted() is done.
-  virtual void post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) = 0;
-  virtual void post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) = 0;
-  /// Done when everything posted is.
+  /// Start a message; its buffer stays in place until it is awaited. The one with a wire buffer is for members of other
+  /// clients, and for plain bytes.
+  virtual Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) = 0;
+  virtual Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) = 0;
+  virtual Pending& post_send(std::int32_t to, std::int32_t tag, const ConstData& data) = 0;
+  virtual Pending& post_receive(std::int32_t from, std::int32_t tag, const Data& room) = 0;
+  /// Done when everything is that was posted and not awaited by itself.
   virtual Pending& all_posted() = 0;
-
-  Pending& send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
-    post_send(to, tag, data);
-    return all_posted();
-  }
-  Pending& receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
-    post_receive(from, tag, room);
-    return all_posted();
-  }
 
  protected:
   ~LeaderGroup() = default;
@@ -85,6 +102,17 @@ struct Team {
   const Limits& limits;
   LocalGroup& local;
   LeaderGroup& leaders;
+};
+
+/// What a collective operation between the two groups of an intercommunicator is given.
+struct InterTeam {
+  const Team& local;          ///< this process's own group
+  const Team& both;           ///< both groups, one after the other, in the same order for everybody
+  std::int32_t first_local;   ///< rank in `both` of the own group's first
+  std::int32_t first_remote;  ///< and of the other group's
+
+  [[nodiscard]] std::int32_t local_size() const { return local.shape.size(); }
+  [[nodiscard]] std::int32_t remote_size() const { return both.shape.size() - local.shape.size(); }
 };
 
 }  // namespace impishim::collectives

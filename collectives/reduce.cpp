@@ -9,13 +9,13 @@ namespace {
 Task linear(const Team& team, Data sum, const Reduction& operation, std::int32_t root) {
   const Shape& shape = team.shape;
   if (shape.rank != root) {
-    co_await team.leaders.send(root, kReduceTag, ConstData(sum).buffer());
+    co_await team.leaders.post_send(root, kReduceTag, ConstData(sum).buffer());
     co_return;
   }
   const TypedRoom incoming(*sum.type, sum.count);
   for (const std::int32_t master : shape.masters) {
     if (shape.is_local(master)) continue;
-    co_await team.leaders.receive(master, kReduceTag, incoming.data().buffer());
+    co_await team.leaders.post_receive(master, kReduceTag, incoming.data().buffer());
     operation.combine(incoming.data().base, sum.base, sum.count);
   }
 }
@@ -31,11 +31,11 @@ Task binomial(const Team& team, Data sum, const Reduction& operation, std::int32
   if (!children.empty()) {
     const TypedRoom incoming(*sum.type, sum.count);
     for (const std::int32_t child : children) {
-      co_await team.leaders.receive(speaker_of(child), kReduceTag, incoming.data().buffer());
+      co_await team.leaders.post_receive(speaker_of(child), kReduceTag, incoming.data().buffer());
       operation.combine(incoming.data().base, sum.base, sum.count);
     }
   }
-  if (me != 0) co_await team.leaders.send(speaker_of(binomial_parent(me)), kReduceTag, ConstData(sum).buffer());
+  if (me != 0) co_await team.leaders.post_send(speaker_of(binomial_parent(me)), kReduceTag, ConstData(sum).buffer());
 }
 
 Task among_masters(const Team& team, Data sum, const Reduction& operation, std::int32_t root) {
@@ -57,7 +57,7 @@ Task reduce_commutative(const Team& team, ConstData contribution, Data result, c
 Task reduce_in_order(const Team& team, ConstData contribution, Data result, const Reduction& operation, std::int32_t root) {
   const Shape& shape = team.shape;
   if (!shape.is_local(root)) {
-    co_await team.leaders.send(root, kReduceTag, contribution.buffer());
+    co_await team.leaders.post_send(root, kReduceTag, contribution.buffer());
     co_return;
   }
   const PackedBlock own(contribution);
@@ -72,7 +72,7 @@ Task reduce_in_order(const Team& team, ConstData contribution, Data result, cons
     if (shape.is_local(rank)) {
       unpack(local.all().subspan(static_cast<std::size_t>(shape.local_rank(rank)) * size, size), operand);
     } else {
-      co_await team.leaders.receive(rank, kReduceTag, operand.buffer());
+      co_await team.leaders.post_receive(rank, kReduceTag, operand.buffer());
     }
     if (!first) operation.combine(incoming.data().base, result.base, result.count);
   }
