@@ -11,6 +11,9 @@ namespace impishim::collectives {
 struct Limits {
   std::int32_t max_linear = 4;  ///< masters up to which the linear form is taken
   std::int64_t xsize = 1024;    ///< bytes from which the long form is taken
+  bool impi_only = false;       ///< a foreign implementation takes part: only the forms of IMPI 0.0
+  /// All clients represent data alike: masters may pass on bytes whose type they do not know.
+  bool same_representation = true;
 };
 
 enum class Form : std::uint8_t {

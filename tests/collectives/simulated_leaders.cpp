@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "simulated_communicator.hpp"
+
+namespace impishim::collectives::test {
+namespace {
+
+std::vector<std::byte> packed(const wire::ConstBuffer& data, wire::Format format) {
+  std::vector<std::byte> bytes(data.packed_size(format));
+  wire::PackCursor cursor(data, format);
+  if (!cursor.pack(bytes)) bytes.clear();
+  return bytes;
+}
+
+bool untyped(const wire::ConstBuffer& data) {
+  const auto& blocks = data.layout->blocks();
+  return data.count > 0 && std::ranges::any_of(blocks, [](const auto& b) { return b.type == wire::BasicType::kByte; });
+}
+
+}  // namespace
+
+SimulatedLeaders::SimulatedLeaders(SimulatedCommunicator& communicator, const Shape& shape)
+    : communicator_(communicator),
+      world_(communicator.world),
+      shape_(shape),
+      all_posted_(
+          false, communicator.clock(shape.rank),
+          [this] {
+            match();
+            return std::ranges::all_of(pendings_, [](auto& pending) { return pending.awaited() || pending.done(); });
+          },
+          [this] {
+            for (auto& pending : pendings_) {
+              if (!pending.awaited()) (void)pending.outcome();
+            }
+            return 0;
+          }) {}
+
+Pending& SimulatedLeaders::post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
+  if (shape_.is_local(to)) world_.fail(fmt::format("{} sends a wire buffer to {} of its own client", shape_.rank, to));
+  return send(to, tag, data);
+}
+
+Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
+  if (shape_.is_local(from)) world_.fail(fmt::format("{} has a wire buffer for {} of its own client", shape_.rank, from));
+  return receive(from, tag, room);
+}
+
+Pending& SimulatedLeaders::post_send(std::int32_t to, std::int32_t tag, const ConstData& data) {
+  return send(to, tag, data.buffer());
+}
+
+Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag, const Data& room) {
+  return receive(from, tag, room.buffer());
+}
+
+Pending& SimulatedLeaders::send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
+  const bool local = shape_.is_local(to);
+  const auto format = communicator_.format_between(shape_.rank, to);
+  if (format != wire::Format::kNative && untyped(data))
+    world_.fail("untyped bytes between clients that represent data otherwise");
+  std::int32_t& clock = communicator_.clock(shape_.rank);
+  auto parcel = std::make_shared<Parcel>();
+  *parcel = {tag, format, packed(data, format), clock + (local ? 0 : 1), world_.round + world_.random() % 3, false};
+  if (parcel->bytes.size() != data.packed_size(format)) world_.fail("a message does not pack");
+  world_.messages.push_back(
+      {communicator_.process(shape_.rank), communicator_.process(to), tag, data.count * data.layout->basic_count(), local});
+  communicator_.under_way[{shape_.rank, to}].push_back(parcel);
+  const auto finish = [this, parcel, data] {
+    if (world_.send_ends == SendEnds::kAtMatch && !parcel->matched) return false;
+    if (packed(data, parcel->format) != parcel->bytes) world_.fail("a message's buffer has been changed before its end");
+    return true;
+  };
+  return pendings_.emplace_back(local, clock, finish, [] { return 0; });
+}
+
+Pending& SimulatedLeaders::receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
+  Room& waiting = rooms_.emplace_back(Room{from, tag, room, nullptr});
+  const auto finish = [this, &waiting] {
+    match();
+    return waiting.parcel != nullptr;
+  };
+  return pendings_.emplace_back(shape_.is_local(from), communicator_.clock(shape_.rank), finish,
+                                [&waiting] { return waiting.parcel->clock; });
+}
+
+void SimulatedLeaders::match() {
+  for (Room& room : rooms_) {
+    if (room.parcel == nullptr) fill(room);
+  }
+}
+
+void SimulatedLeaders::fill(Room& room) {
+  auto& parcels = communicator_.under_way[{room.from, shape_.rank}];
+  const auto next = std::ranges::find_if(parcels, [&room](const auto& parcel) { return parcel->tag == room.tag; });
+  if (next == parcels.end() || (*next)->arrives > world_.round) return;
+  room.parcel = *next;
+  parcels.erase(next);
+  const Parcel& parcel = *room.parcel;
+  if (parcel.bytes.size() != room.buffer.packed_size(parcel.format)) {
+    world_.fail(fmt::format("a message of {} bytes from {} to {}, tag {}, for a room of {}", parcel.bytes.size(), room.from,
+                            shape_.rank, room.tag, room.buffer.packed_size(parcel.format)));
+    return;
+  }
+  room.parcel->matched = true;
+  wire::UnpackCursor cursor(room.buffer, parcel.format);
+  if (!cursor.unpack(parcel.bytes)) world_.fail("a message does not unpack");
+}
+
+bool SimulatedLeaders::all_awaited() const {
+  return std::ranges::all_of(pendings_, [](const auto& pending) { return pending.awaited(); });
+}
+
+}  // namespace impishim::collectives::test
