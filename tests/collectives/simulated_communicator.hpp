@@ -19,14 +19,16 @@ namespace impishim::collectives::test {
 
 /// What all communicators of a job share.
 struct World {
-  World(const Limits& limits, SendEnds send_ends, unsigned seed, std::size_t processes)
-      : limits(limits), send_ends(send_ends), random(seed), clocks(processes, 0) {}
+  World(const Limits& limits, SendEnds send_ends, bool bytes_may_cross, unsigned seed, std::size_t processes)
+      : limits(limits), send_ends(send_ends), bytes_may_cross(bytes_may_cross), random(seed), clocks(processes, 0) {}
 
   const Limits& limits;
   SendEnds send_ends;
+  bool bytes_may_cross;
   std::mt19937 random;
   std::uint64_t round = 0;
   std::vector<Message> messages;
+  std::vector<std::vector<std::byte>> untyped;
   std::vector<std::int32_t> clocks;  ///< by process: messages between clients on the longest chain that has led there
   std::string failure;
 
@@ -35,12 +37,14 @@ struct World {
   }
 };
 
-/// Something that a task awaits: `finish` returns true when it is over, and `after` tells how far the clock is then.
+/// Something that a task awaits, once: `finish` returns true when it is over, and `after` tells how far the clock is then.
 class SimulatedPending final : public Pending {
  public:
-  SimulatedPending(bool in_vendor, std::int32_t& clock, std::function<bool()> finish, std::function<std::int32_t()> after)
-      : in_vendor_(in_vendor), clock_(clock), finish_(std::move(finish)), after_(std::move(after)) {}
+  SimulatedPending(World& world, bool in_vendor, std::int32_t& clock, std::function<bool()> finish,
+                   std::function<std::int32_t()> after)
+      : world_(world), in_vendor_(in_vendor), clock_(clock), finish_(std::move(finish)), after_(std::move(after)) {}
   bool done() override {
+    if (awaited_) world_.fail("something is awaited twice");
     over_ = over_ || finish_();
     return over_;
   }
@@ -53,6 +57,7 @@ class SimulatedPending final : public Pending {
   [[nodiscard]] bool awaited() const { return awaited_; }
 
  private:
+  World& world_;
   bool in_vendor_;
   std::int32_t& clock_;
   std::function<bool()> finish_;
@@ -164,7 +169,7 @@ class SimulatedLeaders final : public LeaderGroup {
   Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) override;
   Pending& post_send(std::int32_t to, std::int32_t tag, const ConstData& data) override;
   Pending& post_receive(std::int32_t from, std::int32_t tag, const Data& room) override;
-  Pending& all_posted() override { return all_posted_; }
+  Pending& all_posted() override;
 
   [[nodiscard]] bool all_awaited() const;
 
@@ -186,7 +191,7 @@ class SimulatedLeaders final : public LeaderGroup {
   const Shape& shape_;
   std::list<Room> rooms_;
   std::list<SimulatedPending> pendings_;
-  SimulatedPending all_posted_;
+  std::list<SimulatedPending> all_posted_;
 };
 
 }  // namespace impishim::collectives::test

@@ -15,14 +15,14 @@ class SimulatedJob::State {
  public:
   State(std::vector<std::int32_t> clients, std::int32_t first_group, SendEnds ends, unsigned start, const Limits& all_limits)
       : client_of(std::move(clients)), first_group_size(first_group), send_ends(ends), seed(start), limits(all_limits) {
-    fresh_world();
+    fresh_world(false);
   }
 
   /// Communicators without history.
-  void fresh_world() {
+  void fresh_world(bool bytes_may_cross) {
     whole.reset();
     groups.clear();
-    world.emplace(limits, send_ends, seed, client_of.size());
+    world.emplace(limits, send_ends, bytes_may_cross, seed, client_of.size());
     std::vector<std::int32_t> all(client_of.size());
     std::iota(all.begin(), all.end(), 0);
     whole.emplace(*world, all, client_of);
@@ -84,14 +84,14 @@ SimulatedJob::SimulatedJob(std::vector<std::int32_t> client_of, std::int32_t fir
 SimulatedJob::~SimulatedJob() = default;
 
 bool SimulatedJob::run(const std::function<Task(std::int32_t rank, const Team& team)>& make_task) {
-  state_->fresh_world();
+  state_->fresh_world(bytes_may_cross);
   std::vector<Task> tasks;
   for (std::int32_t rank = 0; rank < size(); ++rank) tasks.push_back(make_task(rank, state_->whole->team(rank)));
   return state_->run(std::move(tasks));
 }
 
 bool SimulatedJob::run_inter(const std::function<Task(std::int32_t rank, const InterTeam& team)>& make_task) {
-  state_->fresh_world();
+  state_->fresh_world(bytes_may_cross);
   const std::int32_t first = first_group_size();
   std::vector<InterTeam> teams;
   for (std::int32_t rank = 0; rank < size(); ++rank) {
@@ -111,6 +111,7 @@ std::int32_t SimulatedJob::size() const { return static_cast<std::int32_t>(state
 std::int32_t SimulatedJob::first_group_size() const { return state_->first_group_size; }
 const Shape& SimulatedJob::shape(std::int32_t rank) const { return state_->whole->team(rank).shape; }
 const std::vector<Message>& SimulatedJob::messages() const { return state_->world->messages; }
+const std::vector<std::vector<std::byte>>& SimulatedJob::untyped() const { return state_->world->untyped; }
 const std::string& SimulatedJob::failure() const { return state_->world->failure; }
 std::int32_t SimulatedJob::delays() const { return std::ranges::max(state_->world->clocks); }
 

@@ -57,6 +57,10 @@ class SimulatedJob {
   [[nodiscard]] std::int32_t delays() const;
   [[nodiscard]] const std::string& failure() const;
   Limits limits;
+  /// Set for forms that pass packed bytes on between clients that represent data differently; otherwise they are a failure.
+  bool bytes_may_cross = false;
+  /// Those bytes, by message.
+  [[nodiscard]] const std::vector<std::vector<std::byte>>& untyped() const;
 
   class State;
 

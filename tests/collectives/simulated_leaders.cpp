@@ -14,37 +14,38 @@ std::vector<std::byte> packed(const wire::ConstBuffer& data, wire::Format format
   return bytes;
 }
 
-bool untyped(const wire::ConstBuffer& data) {
-  const auto& blocks = data.layout->blocks();
-  return data.count > 0 && std::ranges::any_of(blocks, [](const auto& b) { return b.type == wire::BasicType::kByte; });
+bool plain_bytes(const wire::TypeLayout& layout, std::uint64_t count) {
+  const auto& blocks = layout.blocks();
+  return layout.contiguous(count) &&
+         std::ranges::all_of(blocks, [](const auto& b) { return b.type == wire::BasicType::kByte; });
 }
 
 }  // namespace
 
 SimulatedLeaders::SimulatedLeaders(SimulatedCommunicator& communicator, const Shape& shape)
-    : communicator_(communicator),
-      world_(communicator.world),
-      shape_(shape),
-      all_posted_(
-          false, communicator.clock(shape.rank),
-          [this] {
-            match();
-            return std::ranges::all_of(pendings_, [](auto& pending) { return pending.awaited() || pending.done(); });
-          },
-          [this] {
-            for (auto& pending : pendings_) {
-              if (!pending.awaited()) (void)pending.outcome();
-            }
-            return 0;
-          }) {}
+    : communicator_(communicator), world_(communicator.world), shape_(shape) {}
+
+Pending& SimulatedLeaders::all_posted() {
+  const auto finish = [this] {
+    match();
+    return std::ranges::all_of(pendings_, [](auto& pending) { return pending.awaited() || pending.done(); });
+  };
+  const auto after = [this] {
+    for (auto& pending : pendings_) {
+      if (!pending.awaited()) (void)pending.outcome();
+    }
+    return 0;
+  };
+  return all_posted_.emplace_back(world_, false, communicator_.clock(shape_.rank), finish, after);
+}
 
 Pending& SimulatedLeaders::post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
-  if (shape_.is_local(to)) world_.fail(fmt::format("{} sends a wire buffer to {} of its own client", shape_.rank, to));
+  if (shape_.is_local(to) && !plain_bytes(*data.layout, data.count)) world_.fail("a typed wire buffer for the own client");
   return send(to, tag, data);
 }
 
 Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
-  if (shape_.is_local(from)) world_.fail(fmt::format("{} has a wire buffer for {} of its own client", shape_.rank, from));
+  if (shape_.is_local(from) && !plain_bytes(*room.layout, room.count)) world_.fail("a typed wire buffer for the own client");
   return receive(from, tag, room);
 }
 
@@ -59,8 +60,10 @@ Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag, con
 Pending& SimulatedLeaders::send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
   const bool local = shape_.is_local(to);
   const auto format = communicator_.format_between(shape_.rank, to);
-  if (format != wire::Format::kNative && untyped(data))
-    world_.fail("untyped bytes between clients that represent data otherwise");
+  if (format != wire::Format::kNative && data.count > 0 && plain_bytes(*data.layout, data.count)) {
+    if (!world_.bytes_may_cross) world_.fail("untyped bytes between clients that represent data differently");
+    world_.untyped.push_back(packed(data, wire::Format::kNative));
+  }
   std::int32_t& clock = communicator_.clock(shape_.rank);
   auto parcel = std::make_shared<Parcel>();
   *parcel = {tag, format, packed(data, format), clock + (local ? 0 : 1), world_.round + world_.random() % 3, false};
@@ -73,7 +76,7 @@ Pending& SimulatedLeaders::send(std::int32_t to, std::int32_t tag, const wire::C
     if (packed(data, parcel->format) != parcel->bytes) world_.fail("a message's buffer has been changed before its end");
     return true;
   };
-  return pendings_.emplace_back(local, clock, finish, [] { return 0; });
+  return pendings_.emplace_back(world_, local, clock, finish, [] { return 0; });
 }
 
 Pending& SimulatedLeaders::receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
@@ -82,7 +85,7 @@ Pending& SimulatedLeaders::receive(std::int32_t from, std::int32_t tag, const wi
     match();
     return waiting.parcel != nullptr;
   };
-  return pendings_.emplace_back(shape_.is_local(from), communicator_.clock(shape_.rank), finish,
+  return pendings_.emplace_back(world_, shape_.is_local(from), communicator_.clock(shape_.rank), finish,
                                 [&waiting] { return waiting.parcel->clock; });
 }
 

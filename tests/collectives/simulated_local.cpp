@@ -42,7 +42,7 @@ Pending& SimulatedLocal::start(const std::string& kind, const Read& read, const 
     }
     return latest;
   };
-  return pendings_.emplace_back(true, clock, finish, after);
+  return pendings_.emplace_back(communicator_.world, true, clock, finish, after);
 }
 
 SimulatedLocal::Needs SimulatedLocal::all_at(std::int32_t root) const {
