@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 PROTOTYPE = re.compile(r"([A-Za-z_][\w\s\*]*?[\s\*])(P?MPIX?_\w+)\s*\(([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*)\)\s*$")
-FATES = ("joined", "always", "forward", "refuse", "refuse_joined")
+FATES = ("joined", "always", "collective", "forward", "refuse", "refuse_joined")
 FILES = 8  # wrappers are spread over so many files, to build in parallel
 
 
@@ -49,6 +49,7 @@ class Function:
         texts = [text for text in split_parameters(parameters) if text not in ("", "void", "...")]
         self.parameters = [Parameter(text, index) for index, text in enumerate(texts)]
         self.fate, self.reason = "", ""
+        self.base, self.way = "", ""  # of a collective: MPI_Bcast for MPI_Ibcast_c, and how it is called
 
     def declared(self, first=""):
         parts = ([first] if first else []) + [parameter.declaration() for parameter in self.parameters]
@@ -108,6 +109,17 @@ def read_prototypes(compiler, includes, definitions, headers):
     return wrapped
 
 
+def forms_of_collective(name, functions):
+    """All ways to call a collective that this MPI has: function, way."""
+    short = re.sub(r"^MPI_", "", name)
+    ways = {"run": [f"MPI_{short}"], "start": [f"MPI_I{short[0].lower()}{short[1:]}"],
+            "init": [f"MPI_{short}_init", f"MPIX_{short}_init"]}
+    for way, names in ways.items():
+        for form in names + [f"{each}_c" for each in names]:
+            if form in functions:
+                yield functions[form], way
+
+
 def read_fates(path, functions):
     for number, line in enumerate(pathlib.Path(path).read_text().splitlines(), 1):
         words = line.split(None, 2)
@@ -115,7 +127,10 @@ def read_fates(path, functions):
             continue
         if len(words) < 2 or words[1] not in FATES or (words[1] in ("forward", "refuse_joined") and len(words) < 3):
             sys.exit(f"{path}:{number}: expected: MPI_Function {'|'.join(FATES)} [reason]")
-        if words[0] in functions:
+        if words[1] == "collective":
+            for function, way in forms_of_collective(words[0], functions):
+                function.fate, function.base, function.way = "collective", re.sub(r"^MPI_", "", words[0]), way
+        elif words[0] in functions:
             functions[words[0]].fate = words[1]
             functions[words[0]].reason = words[2] if len(words) == 3 else ""
     for function in functions.values():
@@ -138,7 +153,7 @@ def wrapper(function, nonblocking):
     give = "" if function.result == "void" else "return "
     if function.fate == "always":
         lines.append(f"  {give}calls::{name}({args});")
-    elif function.fate == "joined":
+    elif function.fate in ("joined", "collective"):
         lines.append(f"  if (Job* job = joined(); job != nullptr) {give}calls::{name}({function.passed('*job')});")
         lines.append(f"  {give}vendor::raw::{name}({args});")
     else:
@@ -201,7 +216,7 @@ def handled_header(functions, headers):
     out += [f"#define IMPISHIM_HAVE_{function.name} 1" for function in functions]
     out.append("namespace impishim::shim::calls {")
     for function in functions:
-        if function.fate == "joined":
+        if function.fate in ("joined", "collective"):
             out.append(f"{function.result} {function.short}({function.declared('Job& job')});")
         elif function.fate == "always":
             out.append(f"{function.result} {function.short}({function.declared()});")
@@ -220,6 +235,24 @@ def pointers_source(functions):
     for function in functions:
         out.append(f"constinit std::atomic<decltype(&::P{function.name})> {function.short}{{first_{function.short}}};")
     return "\n".join(out + ["}", "}"]) + "\n"
+
+
+def collective_call(function, nonblocking):
+    """calls::X of a collective: on a spanning communicator the hand-written collective_arguments::X describes its arguments."""
+    passed = [parameter.name for parameter in function.parameters
+              if not any(parameter.is_value(kind) for kind in ("MPI_Comm", "MPI_Info", "MPI_Request *"))]
+    comm = function.values_of("MPI_Comm")[0]
+    request = "".join(f"{parameter.name}, " for parameter in function.parameters if parameter.is_value("MPI_Request *"))
+    native = f"native::{function.short}({function.passed('job')})" if function.short in nonblocking else (
+        f"vendor::{function.short}({function.passed()})")
+    # A persistent operation's arguments outlive the call.
+    capture = "=" if function.way == "init" else "&"
+    return (f"int {function.short}({function.declared('Job& job')}) {{\n"
+            f"  Communicator* communicator = spanning(&job, {comm});\n"
+            f"  if (communicator == nullptr) return {native};\n"
+            f"  return {function.way}_collective(job, *communicator, \"{function.name}\", {request}[{capture}](Collective& call) {{\n"
+            f"    return collective_arguments::{function.base}({', '.join(['call'] + passed)});\n"
+            f"  }});\n}}")
 
 
 def find_nonblocking(functions):
@@ -263,6 +296,10 @@ def main():
         undefined = [f"#undef {prefix}{function.name}" for function in ordered[part::FILES] for prefix in ("", "P")]
         body = [wrapper(function, nonblocking) for function in ordered[part::FILES]]
         (output / f"wrappers_{part}.cpp").write_text("\n".join(head + undefined + body) + "\n")
+    calls = [collective_call(function, nonblocking) for function in ordered if function.fate == "collective"]
+    (output / "collective_calls.cpp").write_text("\n".join([
+        "// Written by scripts/gen_wrappers.py.", '#include "shim/collective_arguments.hpp"', '#include "shim/collective_queue.hpp"',
+        '#include "shim/handled.hpp"', '#include "shim/vendor.hpp"', "namespace impishim::shim::calls {"] + calls + ["}"]) + "\n")
     listing = [f"{function.name}\t{function.fate}\t{function.reason}" for function in ordered]
     (output / "wrapped.txt").write_text("\n".join(listing) + "\n")
 

@@ -18,9 +18,24 @@
 
 namespace impishim::shim {
 
-/// An intracommunicator whose members are in two or more clients. Immutable but for the fields that say otherwise.
+class CollectiveQueue;
+struct Communicator;
+
+/// The two groups of an intercommunicator, for its collectives. Hidden: no user has their handles.
+struct Intergroups {
+  std::unique_ptr<Communicator> local;  ///< the own group, which may be all in one client
+  std::unique_ptr<Communicator> both;   ///< both groups, one after the other, in the same order on both sides
+  std::int32_t first_local = 0;         ///< rank in `both` of the own group's first
+  std::int32_t first_remote = 0;
+};
+
+/// A communicator whose members are in two or more clients. Immutable but for the fields that say otherwise.
+///
+/// Of an intercommunicator `members` and all that follows from them are the remote group, whom messages go to and come from;
+/// `rank` is the own rank in the local group.
 struct Communicator {
   MPI_Comm handle = MPI_COMM_NULL;           ///< the user's: the vendor's communicator of the local members
+  MPI_Comm companion = MPI_COMM_NULL;        ///< another of the same members, for the messages of collectives among them
   wire::ContextId context = 0;               ///< point-to-point; collectives use context + 1 (IMPI 4.3)
   std::vector<wire::WorldRank> members;      ///< spanning rank -> world rank
   std::int32_t rank = 0;                     ///< this process's spanning rank
@@ -33,6 +48,9 @@ struct Communicator {
   std::int32_t host_count = 0;          ///< IMPI_HOST_SIZE ...
   std::int32_t host_color = 0;          ///< ... and IMPI_HOST_COLOR of this process
   std::int32_t client_color = 0;        ///< IMPI_CLIENT_COLOR of this process; IMPI_CLIENT_SIZE is masters.size()
+
+  std::unique_ptr<Intergroups> inter;            ///< of an intercommunicator
+  std::shared_ptr<CollectiveQueue> collectives;  ///< those under way
 
   /// Requests that still refer to this object; a freed communicator lives until they are over (MPI-3.1 6.4.3).
   std::atomic<std::int32_t> pending{0};

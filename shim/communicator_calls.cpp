@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "shim/communicator_parts.hpp"
 #include "shim/context.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
@@ -13,7 +14,9 @@ namespace {
 /// Registers the native handle of the local members as the spanning communicator of `members`; native if all are in one client.
 void register_if_spanning(Job& job, MPI_Comm handle, wire::ContextId context, std::vector<wire::WorldRank> members) {
   auto made = Communicator::create(job.map, job.here, handle, context, std::move(members));
-  if (made->masters.size() > 1) job.communicators.insert(std::move(made));
+  if (made->masters.size() < 2) return;
+  complete_description(*made);
+  job.communicators.insert(std::move(made));
 }
 
 /// A process's part in MPI_Comm_split, as IMPI sends it: three MPI_INT.
@@ -57,7 +60,9 @@ int free_communicator(Job& job, MPI_Comm* comm, const char* function, int (*vend
     job.engine->forget_context(freed->context);
     job.engine->forget_context(freed->context + 1);
   }
+  MPI_Comm companion = freed->companion;
   job.communicators.remove(*comm);
+  vendor::Comm_free(&companion);
   return vendor_free(comm);
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "shim/collective_queue.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/request.hpp"
@@ -76,7 +77,9 @@ bool vendor_may_complete(int count, const MPI_Request* requests) {
   return std::any_of(requests, requests + count, [](MPI_Request request) {
     if (request == MPI_REQUEST_NULL) return false;
     if (!is_own_request(request)) return true;
-    const Carrier carrier = RequestPool::instance().at(request).carrier;
+    const Request& own = RequestPool::instance().at(request);
+    if (own.carrier == Carrier::kCollective) return own.communicator->collectives->waits_in_vendor();
+    const Carrier carrier = own.carrier;
     return carrier != Carrier::kEngine && carrier != Carrier::kNothing;
   });
 }
@@ -240,10 +243,12 @@ int Wait(Job& job, MPI_Request* handle, MPI_Status* status) {
   if (!is_own_request(*handle) && job.may_block_in_vendor()) return vendor::Wait(handle, status);
   const MPI_Comm comm = comm_of(*handle);
   TestResult result;
-  drive_until(job, vendor_may_complete(1, handle), [&] {
-    result = test_handle(job, handle, status);
-    return result.done;
-  });
+  drive_until(
+      job, [&] { return vendor_may_complete(1, handle); },
+      [&] {
+        result = test_handle(job, handle, status);
+        return result.done;
+      });
   return raise_if_own(comm, result.code);
 }
 
@@ -262,7 +267,8 @@ int Test(Job& job, MPI_Request* handle, int* flag, MPI_Status* status) {
 int Waitall(Job& job, int count, MPI_Request* requests, MPI_Status* statuses) {
   if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Waitall(count, requests, statuses);
   AllOf all(job, count, requests);
-  drive_until(job, vendor_may_complete(count, requests), [&] { return all.step(); });
+  drive_until(
+      job, [&] { return vendor_may_complete(count, requests); }, [&] { return all.step(); });
   return all.finish(statuses, "MPI_Waitall");
 }
 
@@ -283,10 +289,12 @@ int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* s
 int Waitany(Job& job, int count, MPI_Request* requests, int* index, MPI_Status* status) {
   if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Waitany(count, requests, index, status);
   AnyResult result;
-  drive_until(job, vendor_may_complete(count, requests), [&] {
-    result = test_any(job, count, requests, status);
-    return result.index != MPI_UNDEFINED || !result.some_active;
-  });
+  drive_until(
+      job, [&] { return vendor_may_complete(count, requests); },
+      [&] {
+        result = test_any(job, count, requests, status);
+        return result.index != MPI_UNDEFINED || !result.some_active;
+      });
   *index = result.index;
   if (result.index == MPI_UNDEFINED) set_empty_status(status, MPI_ANY_SOURCE);
   return raise_if_own(result.comm, result.code);
@@ -312,10 +320,12 @@ int Waitsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* i
   int active = 0;
   int first_error = MPI_SUCCESS;
   MPI_Comm comm = MPI_COMM_WORLD;
-  drive_until(job, vendor_may_complete(incount, requests), [&] {
-    active = test_some(job, incount, requests, outcount, indices, statuses, &first_error, &comm);
-    return active == 0 || *outcount > 0;
-  });
+  drive_until(
+      job, [&] { return vendor_may_complete(incount, requests); },
+      [&] {
+        active = test_some(job, incount, requests, outcount, indices, statuses, &first_error, &comm);
+        return active == 0 || *outcount > 0;
+      });
   if (active == 0) *outcount = MPI_UNDEFINED;
   return finish_some(first_error, comm, "MPI_Waitsome");
 }
@@ -366,8 +376,12 @@ int Cancel(Job& job, MPI_Request* handle) {
   if (!is_own_request(*handle)) return vendor::Cancel(handle);
   Request& request = RequestPool::instance().at(*handle);
   if (!request.active) return raise(request.comm, MPI_ERR_REQUEST, "MPI_Cancel", "the request is not active");
+  if (request.carrier == Carrier::kCollective) {
+    return raise(request.comm, MPI_ERR_REQUEST, "MPI_Cancel", "a collective operation cannot be cancelled");
+  }
   switch (request.carrier) {
     case Carrier::kNothing:
+    case Carrier::kCollective:
       break;
     case Carrier::kPair:
       for (MPI_Request& part : request.pair) {

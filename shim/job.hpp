@@ -8,8 +8,10 @@
 #include <memory>
 #include <optional>
 
+#include "collectives/select.hpp"
 #include "shim/attribute.hpp"
 #include "shim/communicator.hpp"
+#include "shim/outstanding.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/progress_thread.hpp"
 #include "wire/protocol/startup_client.hpp"
@@ -38,6 +40,9 @@ struct Job {
   /// All processes of the job: MPI_COMM_WORLD, or with IMPISHIM_WORLD=split a communicator of its own (impishim_comm_world()).
   MPI_Comm joined_world = MPI_COMM_NULL;
   bool owns_channels = false;  ///< this process is a representative of its host
+
+  collectives::Limits limits;  ///< how collectives choose their form; the same on all processes
+  OutstandingCollectives outstanding;
 
   SelfAttributes self_attributes;
   AttributeValues attribute_values;

@@ -1,107 +1,255 @@
 #include "shim/native_group.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "shim/handle_bits.hpp"
 #include "shim/vendor.hpp"
+#include "shim/vendor_count.hpp"
 
 namespace impishim::shim {
+
+using collectives::ConstData;
+using collectives::Data;
+using collectives::Pending;
+using collectives::Reduction;
+
 namespace {
 
-/// `count` elements of a type, for functions whose counts are ints.
-class VendorCount {
- public:
-  VendorCount(std::uint64_t count, MPI_Datatype type) : type_(type), count_(static_cast<int>(count)) {
-    if (count <= static_cast<std::uint64_t>(std::numeric_limits<int>::max())) return;
-    MPI_Aint lower_bound = 0;
-    MPI_Aint extent = 0;
-    vendor::Type_get_extent(type, &lower_bound, &extent);
-    const auto rest = static_cast<int>(count % kChunk);
-    const std::array<MPI_Aint, 2> places{0, static_cast<MPI_Aint>(count - static_cast<std::uint64_t>(rest)) * extent};
-    const std::array<int, 2> lengths{static_cast<int>(count / kChunk), rest};
-    MPI_Datatype chunk = MPI_DATATYPE_NULL;
-    vendor::Type_contiguous(kChunk, type, &chunk);
-    const std::array<MPI_Datatype, 2> types{chunk, type};
-    vendor::Type_create_struct(2, lengths.data(), places.data(), types.data(), &made_);
-    vendor::Type_free(&chunk);
-    vendor::Type_commit(&made_);
-    type_ = made_;
-    count_ = 1;
-  }
-  ~VendorCount() {
-    if (made_ != MPI_DATATYPE_NULL) vendor::Type_free(&made_);  // operations under way keep what they need
-  }
-  VendorCount(const VendorCount&) = delete;
-  VendorCount& operator=(const VendorCount&) = delete;
-  [[nodiscard]] int count() const { return count_; }
-  [[nodiscard]] MPI_Datatype type() const { return type_; }
-
- private:
-  static constexpr int kChunk = 1 << 30;
-  MPI_Datatype type_;
-  int count_;
-  MPI_Datatype made_ = MPI_DATATYPE_NULL;
-};
+constexpr int kLargeTag = 1;  ///< of messages on the companion that stand for one collective; ordered, so one tag will do
 
 MPI_Datatype type_of(const collectives::ElementType& type) { return from_bits<MPI_Datatype>(type.native_handle); }
+MPI_Op op_of(const Reduction& operation) { return from_bits<MPI_Op>(operation.native_handle()); }
+
+/// The vendor's name for a contribution that lies in its result.
+const void* or_in_place(const ConstData& contribution, const Data& result) {
+  return contribution.base == result.base ? MPI_IN_PLACE : contribution.base;
+}
+
+/// Counts of reductions are ints on every MPI; segments of the algorithms are smaller.
+int int_count(std::uint64_t count) { return static_cast<int>(count); }
+
+std::uint64_t sum(std::span<const std::uint64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+}
+
+bool too_large(std::span<const std::uint64_t> sizes) {
+  return sum(sizes) > static_cast<std::uint64_t>(std::numeric_limits<int>::max());
+}
+
+template <class Byte>
+std::span<Byte> part(std::span<Byte> all, std::span<const std::uint64_t> sizes, int member) {
+  const auto before = sizes.first(static_cast<std::size_t>(member));
+  return all.subspan(sum(before), sizes[static_cast<std::size_t>(member)]);
+}
+
+void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
+  if (!from.empty() && from.data() != to.data()) std::memcpy(to.data(), from.data(), from.size());
+}
 
 }  // namespace
 
-// With one local member there is nobody to talk to: the vendor is not called.
-
-collectives::Pending& NativeGroup::barrier() {
-  if (size_ == 1) return started(MPI_SUCCESS);
-  return started(vendor::Ibarrier(handle_, &request_));
+NativeGroup::Phase& NativeGroup::begin() {
+  Phase& phase = phases_.emplace_back(*this);
+  phase.place = std::prev(phases_.end());
+  return phase;
 }
 
-collectives::Pending& NativeGroup::broadcast(const collectives::Data& data, std::int32_t root) {
-  if (size_ == 1) return started(MPI_SUCCESS);
+Pending& NativeGroup::over() { return begin(); }
+
+bool NativeGroup::Phase::done() {
+  if (code != MPI_SUCCESS) return true;
+  int complete = 1;
+  if (request != MPI_REQUEST_NULL) code = vendor::Test(&request, &complete, MPI_STATUS_IGNORE);
+  if (!messages.empty()) {
+    code = vendor::Testall(static_cast<int>(messages.size()), messages.data(), &complete, MPI_STATUSES_IGNORE);
+    if (complete != 0) messages.clear();
+  }
+  return complete != 0 || code != MPI_SUCCESS;
+}
+
+Result<void> NativeGroup::Phase::outcome() {
+  const int outcome_code = code;
+  if (group_.first_code_ == MPI_SUCCESS) group_.first_code_ = outcome_code;
+  group_.phases_.erase(place);  // ends this object
+  if (outcome_code == MPI_SUCCESS) return {};
+  return Error{ErrorKind::kSystem, "the phase inside this system failed"};
+}
+
+Pending& NativeGroup::barrier() {
+  if (size_ == 1) return over();
+  Phase& phase = begin();
+  phase.code = vendor::Ibarrier(handle_, &phase.request);
+  return phase;
+}
+
+Pending& NativeGroup::broadcast(const Data& data, std::int32_t root) {
+  if (size_ == 1) return over();
+  Phase& phase = begin();
   const VendorCount count(data.count, type_of(*data.type));
-  return started(vendor::Ibcast(data.base, count.count(), count.type(), root, handle_, &request_));
+  phase.code = vendor::Ibcast(data.base, count.count(), count.type(), root, handle_, &phase.request);
+  return phase;
 }
 
-collectives::Pending& NativeGroup::reduce(const collectives::ConstData& contribution, const collectives::Data& result,
-                                          const collectives::Reduction& operation, std::int32_t root) {
+Pending& NativeGroup::reduce(const ConstData& contribution, const Data& result, const Reduction& operation, std::int32_t root) {
   if (size_ == 1) {
     copy(contribution, result);
-    return started(MPI_SUCCESS);
+    return over();
   }
-  const bool in_place = rank_ == root && contribution.base == result.base;
-  return started(vendor::Ireduce(in_place ? MPI_IN_PLACE : contribution.base, result.base, static_cast<int>(contribution.count),
-                                 type_of(*contribution.type), from_bits<MPI_Op>(operation.native_handle()), root, handle_,
-                                 &request_));
+  Phase& phase = begin();
+  const void* send = rank_ == root ? or_in_place(contribution, result) : contribution.base;
+  phase.code = vendor::Ireduce(send, result.base, int_count(contribution.count), type_of(*contribution.type), op_of(operation),
+                               root, handle_, &phase.request);
+  return phase;
 }
 
-collectives::Pending& NativeGroup::gather(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root) {
-  const bool in_place = rank_ == root && block.data() == all.data() + static_cast<std::size_t>(rank_) * block.size();
+Pending& NativeGroup::allreduce(const ConstData& contribution, const Data& result, const Reduction& operation) {
   if (size_ == 1) {
-    if (!in_place) std::ranges::copy(block, all.begin());
-    return started(MPI_SUCCESS);
+    copy(contribution, result);
+    return over();
   }
+  Phase& phase = begin();
+  phase.code = vendor::Iallreduce(or_in_place(contribution, result), result.base, int_count(contribution.count),
+                                  type_of(*contribution.type), op_of(operation), handle_, &phase.request);
+  return phase;
+}
+
+Pending& NativeGroup::reduce_scatter(const ConstData& contribution, const Data& result, std::span<const std::uint64_t> counts,
+                                     const Reduction& operation) {
+  if (size_ == 1) {
+    copy({contribution.base, counts[0], contribution.type}, result);
+    return over();
+  }
+  Phase& phase = begin();
+  std::ranges::transform(counts, std::back_inserter(phase.counts), int_count);
+  phase.code = vendor::Ireduce_scatter(contribution.base, result.base, phase.counts.data(), type_of(*contribution.type),
+                                       op_of(operation), handle_, &phase.request);
+  return phase;
+}
+
+Pending& NativeGroup::scan(const ConstData& contribution, const Data& result, const Reduction& operation) {
+  if (size_ == 1) {
+    copy(contribution, result);
+    return over();
+  }
+  Phase& phase = begin();
+  phase.code = vendor::Iscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
+                             type_of(*contribution.type), op_of(operation), handle_, &phase.request);
+  return phase;
+}
+
+Pending& NativeGroup::exscan(const ConstData& contribution, const Data& result, const Reduction& operation) {
+  if (size_ == 1) return over();
+  Phase& phase = begin();
+  phase.code = vendor::Iexscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
+                               type_of(*contribution.type), op_of(operation), handle_, &phase.request);
+  return phase;
+}
+
+Pending& NativeGroup::gather(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root) {
+  const auto own = rank_ == root ? all.subspan(static_cast<std::size_t>(rank_) * block.size(), block.size()) : all.first(0);
+  if (size_ == 1) {
+    copy_bytes(block, own);
+    return over();
+  }
+  Phase& phase = begin();
   const VendorCount count(block.size(), MPI_BYTE);
-  return started(vendor::Igather(in_place ? MPI_IN_PLACE : block.data(), count.count(), count.type(), all.data(), count.count(),
-                                 count.type(), root, handle_, &request_));
+  const bool in_place = rank_ == root && block.data() == own.data();
+  phase.code = vendor::Igather(in_place ? MPI_IN_PLACE : block.data(), count.count(), count.type(), all.data(), count.count(),
+                               count.type(), root, handle_, &phase.request);
+  return phase;
 }
 
-collectives::Pending& NativeGroup::started(int code) {
-  phase_code_ = code;
-  return *this;
+namespace {
+
+/// What a v-form tells the vendor of its blocks, kept in the phase.
+template <class Phase>
+void describe_blocks(Phase& phase, std::span<const std::uint64_t> sizes) {
+  std::ranges::transform(sizes, std::back_inserter(phase.counts), int_count);
+  phase.displacements.resize(sizes.size());
+  std::exclusive_scan(phase.counts.begin(), phase.counts.end(), phase.displacements.begin(), 0);
 }
 
-bool NativeGroup::done() {
-  if (request_ == MPI_REQUEST_NULL || phase_code_ != MPI_SUCCESS) return true;
-  int complete = 0;
-  phase_code_ = vendor::Test(&request_, &complete, MPI_STATUS_IGNORE);
-  return complete != 0 || phase_code_ != MPI_SUCCESS;
+template <class Phase>
+void post_send(Phase& phase, std::span<const std::byte> bytes, int to, MPI_Comm comm) {
+  const VendorCount count(bytes.size(), MPI_BYTE);
+  phase.code = vendor::Isend(bytes.data(), count.count(), count.type(), to, kLargeTag, comm,
+                             &phase.messages.emplace_back(MPI_REQUEST_NULL));
 }
 
-Result<void> NativeGroup::outcome() {
-  if (phase_code_ == MPI_SUCCESS) return {};
-  if (first_code_ == MPI_SUCCESS) first_code_ = phase_code_;
-  return Error{ErrorKind::kSystem, "the phase inside this system failed"};
+template <class Phase>
+void post_receive(Phase& phase, std::span<std::byte> room, int from, MPI_Comm comm) {
+  const VendorCount count(room.size(), MPI_BYTE);
+  phase.code = vendor::Irecv(room.data(), count.count(), count.type(), from, kLargeTag, comm,
+                             &phase.messages.emplace_back(MPI_REQUEST_NULL));
+}
+
+}  // namespace
+
+// Only the root of gatherv and scatterv knows the sizes, so all take the same way whatever they are: messages on the companion,
+// which is what the vendors' own v-forms are made of. allgatherv's sizes are known to all.
+
+Pending& NativeGroup::gatherv(std::span<const std::byte> block, std::span<std::byte> all, std::span<const std::uint64_t> sizes,
+                              std::int32_t root) {
+  Phase& phase = begin();
+  if (rank_ != root) {
+    if (!block.empty()) post_send(phase, block, root, companion_);
+    return phase;
+  }
+  for (int member = 0; member < size_ && phase.code == MPI_SUCCESS; ++member) {
+    const auto room = part(all, sizes, member);
+    if (member == rank_) {
+      copy_bytes(block, room);
+    } else if (!room.empty()) {
+      post_receive(phase, room, member, companion_);
+    }
+  }
+  return phase;
+}
+
+Pending& NativeGroup::scatterv(std::span<const std::byte> all, std::span<const std::uint64_t> sizes, std::span<std::byte> block,
+                               std::int32_t root) {
+  Phase& phase = begin();
+  if (rank_ != root) {
+    if (!block.empty()) post_receive(phase, block, root, companion_);
+    return phase;
+  }
+  for (int member = 0; member < size_ && phase.code == MPI_SUCCESS; ++member) {
+    const auto bytes = part(all, sizes, member);
+    if (member == rank_) {
+      copy_bytes(bytes, block);
+    } else if (!bytes.empty()) {
+      post_send(phase, bytes, member, companion_);
+    }
+  }
+  return phase;
+}
+
+Pending& NativeGroup::allgatherv(std::span<const std::byte> block, std::span<std::byte> all,
+                                 std::span<const std::uint64_t> sizes) {
+  const auto own = part(all, sizes, rank_);
+  if (size_ == 1) {
+    copy_bytes(block, own);
+    return over();
+  }
+  Phase& phase = begin();
+  if (!too_large(sizes)) {
+    describe_blocks(phase, sizes);
+    const bool in_place = block.data() == own.data();
+    phase.code = vendor::Iallgatherv(in_place ? MPI_IN_PLACE : block.data(), int_count(block.size()), MPI_BYTE, all.data(),
+                                     phase.counts.data(), phase.displacements.data(), MPI_BYTE, handle_, &phase.request);
+    return phase;
+  }
+  copy_bytes(block, own);
+  for (int member = 0; member < size_ && phase.code == MPI_SUCCESS; ++member) {
+    if (member != rank_) post_receive(phase, part(all, sizes, member), member, companion_);
+  }
+  for (int member = 0; member < size_ && phase.code == MPI_SUCCESS; ++member) {
+    if (member != rank_) post_send(phase, block, member, companion_);
+  }
+  return phase;
 }
 
 }  // namespace impishim::shim

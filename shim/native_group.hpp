@@ -6,36 +6,72 @@
 
 #include <mpi.h>
 
+#include <list>
+#include <vector>
+
 #include "collectives/groups.hpp"
 
 namespace impishim::shim {
 
-class NativeGroup final : public collectives::LocalGroup, private collectives::Pending {
+class NativeGroup final : public collectives::LocalGroup {
  public:
-  /// `handle`: the vendor's communicator of the local members.
-  NativeGroup(MPI_Comm handle, int rank, int size) : handle_(handle), rank_(rank), size_(size) {}
+  /// `handle`: the vendor's communicator of the local members; `companion`: another one of the same, for messages between them.
+  NativeGroup(MPI_Comm handle, MPI_Comm companion, int rank, int size)
+      : handle_(handle), companion_(companion), rank_(rank), size_(size) {}
 
-  Pending& barrier() override;
-  Pending& broadcast(const collectives::Data& data, std::int32_t root) override;
-  Pending& reduce(const collectives::ConstData& contribution, const collectives::Data& result,
-                  const collectives::Reduction& operation, std::int32_t root) override;
-  Pending& gather(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root) override;
+  collectives::Pending& barrier() override;
+  collectives::Pending& broadcast(const collectives::Data& data, std::int32_t root) override;
+  collectives::Pending& reduce(const collectives::ConstData& contribution, const collectives::Data& result,
+                               const collectives::Reduction& operation, std::int32_t root) override;
+  collectives::Pending& allreduce(const collectives::ConstData& contribution, const collectives::Data& result,
+                                  const collectives::Reduction& operation) override;
+  collectives::Pending& reduce_scatter(const collectives::ConstData& contribution, const collectives::Data& result,
+                                       std::span<const std::uint64_t> counts, const collectives::Reduction& operation) override;
+  collectives::Pending& scan(const collectives::ConstData& contribution, const collectives::Data& result,
+                             const collectives::Reduction& operation) override;
+  collectives::Pending& exscan(const collectives::ConstData& contribution, const collectives::Data& result,
+                               const collectives::Reduction& operation) override;
+  collectives::Pending& gather(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root) override;
+  collectives::Pending& gatherv(std::span<const std::byte> block, std::span<std::byte> all,
+                                std::span<const std::uint64_t> sizes, std::int32_t root) override;
+  collectives::Pending& scatterv(std::span<const std::byte> all, std::span<const std::uint64_t> sizes,
+                                 std::span<std::byte> block, std::int32_t root) override;
+  collectives::Pending& allgatherv(std::span<const std::byte> block, std::span<std::byte> all,
+                                   std::span<const std::uint64_t> sizes) override;
 
   /// The first error code that the vendor returned (its error handler has been called already), or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return first_code_; }
 
  private:
+  /// One phase under way; it leaves the list when it has been awaited.
+  class Phase;
+  Phase& begin();
+  collectives::Pending& over();  ///< with one local member there is nobody to talk to: the vendor is not called
+
+  MPI_Comm handle_;
+  MPI_Comm companion_;
+  int rank_;
+  int size_;
+  std::list<Phase> phases_;
+  int first_code_ = MPI_SUCCESS;
+};
+
+class NativeGroup::Phase final : public collectives::Pending {
+ public:
+  explicit Phase(NativeGroup& group) : group_(group) {}
   bool done() override;
   Result<void> outcome() override;
   [[nodiscard]] bool in_vendor() const override { return true; }
-  Pending& started(int code);
 
-  MPI_Comm handle_;
-  int rank_;
-  int size_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
-  int phase_code_ = MPI_SUCCESS;
-  int first_code_ = MPI_SUCCESS;
+  std::list<Phase>::iterator place;
+  int code = MPI_SUCCESS;
+  std::vector<int> counts;  ///< what the vendor reads until the phase is done
+  std::vector<int> displacements;
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::vector<MPI_Request> messages;  ///< a phase of more bytes than the vendor's collectives can count is made of messages
+
+ private:
+  NativeGroup& group_;
 };
 
 }  // namespace impishim::shim

@@ -4,6 +4,7 @@
 
 #include "shim/arguments.hpp"
 #include "shim/buffered.hpp"
+#include "shim/collective_queue.hpp"
 #include "shim/completion.hpp"
 #include "shim/datatype_predefined.hpp"
 #include "shim/errors.hpp"
@@ -80,6 +81,7 @@ void RequestPool::release(Request& request) {
   request.receive.buffer.keep_alive.reset();
   request.buffered.reset();
   request.keep_alive.reset();
+  request.collective.reset();
   if (request.communicator != nullptr) request.communicator->pending.fetch_sub(1, std::memory_order_release);
   request.communicator = nullptr;
   const std::lock_guard lock(mutex_);
@@ -173,6 +175,7 @@ int start_receive(Job& job, Request& request) {
       return start_engine_receive(job, request, false);
     case Carrier::kPair:
     case Carrier::kBoth:
+    case Carrier::kCollective:
       break;
   }
   // Held until the twin is known: another thread may be told of a contest at once.
@@ -301,6 +304,12 @@ bool test_request(Job& job, Request& request) {
       finished = request.done.load(std::memory_order_relaxed) || test_pair(job, request);
       break;
     }
+    case Carrier::kCollective: {
+      const std::unique_lock lock(request.mutex, std::try_to_lock);
+      if (!lock.owns_lock()) return false;
+      finished = request.done.load(std::memory_order_relaxed) || test_collective(job, request);
+      break;
+    }
     case Carrier::kBoth: {
       const std::unique_lock lock(request.mutex, std::try_to_lock);
       if (!lock.owns_lock()) return false;
@@ -373,6 +382,10 @@ int read_status(Job& /*job*/, Request& request, MPI_Status* status) {
   }
   if (request.carrier == Carrier::kPair) {
     copy_status(status, request.native_status);
+    return request.error;
+  }
+  if (request.carrier == Carrier::kCollective) {
+    set_empty_status(status, MPI_ANY_SOURCE);
     return request.error;
   }
   if (request.native_won || request.carrier == Carrier::kVendor) {

@@ -21,13 +21,16 @@
 
 namespace impishim::shim {
 
+struct CollectiveRun;
+
 /// Who carries an operation.
 enum class Carrier : std::uint8_t {
-  kNothing,  ///< MPI_PROC_NULL: complete at once
-  kVendor,   ///< a native request inside ours (persistent ones, translated ones)
-  kEngine,   ///< another system's process
-  kBoth,     ///< a receive from MPI_ANY_SOURCE: whichever comes first
-  kPair,     ///< MPI_Isendrecv: a receive and a send, each a request of its own
+  kNothing,     ///< MPI_PROC_NULL: complete at once
+  kVendor,      ///< a native request inside ours (persistent ones, translated ones)
+  kEngine,      ///< another system's process
+  kBoth,        ///< a receive from MPI_ANY_SOURCE: whichever comes first
+  kPair,        ///< MPI_Isendrecv: a receive and a send, each a request of its own
+  kCollective,  ///< a nonblocking or persistent collective
 };
 
 /// How a send is to be made; the letters of MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Bsend.
@@ -35,7 +38,7 @@ enum class SendKind : std::uint8_t { kStandard, kSynchronous, kReady, kBuffered 
 
 /// An own request. Fields are set before it starts and then changed under `mutex` only; `done` may be read without.
 struct Request {
-  enum class Kind : std::uint8_t { kSend, kReceive };
+  enum class Kind : std::uint8_t { kSend, kReceive, kCollective };
 
   // What it is.
   Kind kind = Kind::kSend;
@@ -72,6 +75,7 @@ struct Request {
   std::shared_ptr<void> keep_alive;                   ///< memory that the operation needs
   std::shared_ptr<std::vector<std::byte>> buffered;   ///< the packed copy of a buffered send
   std::int64_t buffered_cost = 0;
+  std::shared_ptr<CollectiveRun> collective;
   std::uint32_t index = 0;  ///< in the pool
 
   /// Makes it a send or a receive with these arguments of the user's; the carrier is the caller's choice.

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "shim/communicator_parts.hpp"
 #include "shim/failure.hpp"
 #include "shim/native_exchange.hpp"
 #include "shim/vendor.hpp"
@@ -265,6 +266,7 @@ class Joining {
     options.local_channels = std::move(local_channels_);
     job_->engine = std::make_unique<wire::Engine>(std::move(options));
     const Job* job = job_.get();
+    job_->limits = {job_->map.values().coll_maxlinear, job_->map.values().coll_xsize};
     job_->progress = std::make_unique<wire::ProgressThread>(*job_->engine,
                                                             [job](const Error& failure) { exit_after_failure(*job, failure); });
     log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job->map.size(), job->map.clients().size(),
@@ -294,9 +296,10 @@ Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level) 
   if (joined_job.map.clients().size() > 1) {
     std::vector<wire::WorldRank> everybody(static_cast<std::size_t>(joined_job.map.size()));
     std::iota(everybody.begin(), everybody.end(), 0);
-    Communicator* world = joined_job.communicators.insert(
-        Communicator::create(joined_job.map, joined_job.here, joined_job.joined_world, 0, std::move(everybody)));
-    if (!request.split_world) joined_job.world = world;
+    auto world = Communicator::create(joined_job.map, joined_job.here, joined_job.joined_world, 0, std::move(everybody));
+    complete_description(*world);
+    Communicator* inserted = joined_job.communicators.insert(std::move(world));
+    if (!request.split_world) joined_job.world = inserted;
   }
   return job;
 }
@@ -308,6 +311,7 @@ void leave(Job& job) {
     auto finished = job.server->finish();
     if (!finished) log(LogLevel::kWarn, "{}", finished.error().text);
   }
+  for (Communicator* each : job.communicators.all()) vendor::Comm_free(&each->companion);
   if (job.joined_world != MPI_COMM_WORLD) vendor::Comm_free(&job.joined_world);
   vendor::Comm_free(&job.host_comm);
   vendor::Comm_free(&job.private_comm);

@@ -59,18 +59,18 @@ bool progress_once(Job& job, bool application_waits) {
   if (job.engine->failure() != nullptr) end_after_failure(job);
   moved = settle_contested(job) || moved;
   RequestPool::instance().reap_orphans(job);
+  job.outstanding.step(job);
   if (++rounds % kRoundsPerVendorLook == 0) look_at_vendor(job);
   return moved;
 }
 
-void WaitPolicy::pause(Job& job, bool moved) {
-  if (moved) {
-    idle_rounds_ = 0;
-    return;
-  }
-  ++idle_rounds_;
-  if (idle_rounds_ < (crowded(job) ? kCrowdedSpinRounds : kSpinRounds)) return;
-  if (vendor_may_complete_ || idle_rounds_ < kYieldRounds) {
+bool WaitPolicy::spun_enough(const Job& job, bool moved) {
+  idle_rounds_ = moved ? 0 : idle_rounds_ + 1;
+  return idle_rounds_ >= (crowded(job) ? kCrowdedSpinRounds : kSpinRounds);
+}
+
+void WaitPolicy::rest(Job& job, bool vendor_may_complete) const {
+  if (vendor_may_complete || idle_rounds_ < kYieldRounds) {
     sched_yield();
     return;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "shim/job.hpp"
 
@@ -15,24 +16,29 @@ bool progress_once(Job& job, bool application_waits);
 /// steps (only if nothing of the vendor's is waited for). One object per wait.
 class WaitPolicy {
  public:
+  /// After a round without completion, `moved` as returned by progress_once(): true if it is time to rest().
+  [[nodiscard]] bool spun_enough(const Job& job, bool moved);
   /// `vendor_may_complete`: the wait can also end by a completion inside the vendor's MPI, which has no descriptor to sleep on.
-  explicit WaitPolicy(bool vendor_may_complete) : vendor_may_complete_(vendor_may_complete) {}
-  /// Call after a round without completion; `moved` as returned by progress_once().
-  void pause(Job& job, bool moved);
+  void rest(Job& job, bool vendor_may_complete) const;
 
  private:
-  bool vendor_may_complete_;
   std::uint32_t idle_rounds_ = 0;
 };
 
-/// Makes progress until `done()` is true. Must not hold locks; `done` may call the vendor.
-template <class Done>
-void drive_until(Job& job, bool vendor_may_complete, Done&& done) {
-  WaitPolicy policy(vendor_may_complete);
+/// Makes progress until `done()` is true. Must not hold locks; `done` may call the vendor. `vendor_may_complete`: a bool, or a
+/// function of what is waited for now.
+template <class VendorMayComplete, class Done>
+void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done) {
+  WaitPolicy policy;
   while (!done()) {
     const bool moved = progress_once(job, true);
     if (done()) return;
-    policy.pause(job, moved);
+    if (!policy.spun_enough(job, moved)) continue;
+    if constexpr (std::is_same_v<std::decay_t<VendorMayComplete>, bool>) {
+      policy.rest(job, vendor_may_complete);
+    } else {
+      policy.rest(job, vendor_may_complete());
+    }
   }
 }
 

@@ -1,0 +1,222 @@
+#include "shim/collective.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "shim/datatype.hpp"
+#include "shim/datatype_predefined.hpp"
+#include "shim/errors.hpp"
+#include "shim/handle_bits.hpp"
+#include "shim/handle_uses.hpp"
+#include "shim/typed_copy.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+
+using collectives::ConstData;
+using collectives::Data;
+using collectives::ElementType;
+
+namespace {
+
+collectives::Shape shape_of(const Communicator& communicator) {
+  return {communicator.rank, communicator.masters, communicator.master_of, communicator.local_ranks,
+          communicator.spanning_ranks};
+}
+
+MPI_Datatype handle_of(const ElementType& type) { return from_bits<MPI_Datatype>(type.native_handle); }
+
+std::byte* at(const void* address, std::int64_t bytes) {
+  // The standard takes send buffers as const; a collective writes only to receive buffers. MPI_BOTTOM may be null.
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(address) + bytes);
+}
+
+}  // namespace
+
+CommunicatorTeam::CommunicatorTeam(Job& job, const Communicator& communicator)
+    : shape_(shape_of(communicator)),
+      limits_(job.limits),
+      local_(communicator.handle, communicator.companion, shape_.local_rank(shape_.rank),
+             static_cast<int>(communicator.spanning_ranks.size())),
+      leaders_(*job.engine, communicator),
+      team_{shape_, limits_, local_, leaders_} {}
+
+Collective::Collective(Job& job, Communicator& communicator, const char* function, bool keeps_handles)
+    : job_(job), communicator_(communicator), function_(function), keeps_handles_(keeps_handles) {
+  if (communicator.inter == nullptr) {
+    own_.emplace(job, communicator);
+    return;
+  }
+  const Intergroups& groups = *communicator.inter;
+  local_.emplace(job, *groups.local);
+  both_.emplace(job, *groups.both);
+  inter_.emplace(collectives::InterTeam{local_->team(), both_->team(), groups.first_local, groups.first_remote});
+}
+
+Collective::~Collective() {
+  for (const MPI_Datatype type : held_types_) HandleUses<MPI_Datatype>::instance().release(type, vendor::Type_free);
+  for (const MPI_Op op : held_ops_) HandleUses<MPI_Op>::instance().release(op, vendor::Op_free);
+}
+
+void Collective::fail(int error_class, std::string_view text) {
+  if (ok()) code_ = raise(communicator_.handle, error_class, function_, text);
+}
+
+void Collective::check_root(int root) {
+  if (communicator_.valid_rank(root)) return;
+  if (inter() != nullptr && (root == MPI_ROOT || root == MPI_PROC_NULL)) return;
+  fail(MPI_ERR_ROOT, fmt::format("root is {}: not a rank of a communicator of {} processes", root, communicator_.size()));
+}
+
+void Collective::check_intra() {
+  if (inter() != nullptr) fail(MPI_ERR_COMM, "there is no such operation on intercommunicators");
+}
+
+void Collective::check_not_in_place(const void* buffer) {
+  if (buffer == MPI_IN_PLACE) fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed for this argument of this process");
+}
+
+void Collective::check_not_aliased(const void* send, const void* receive, std::int64_t count) {
+  if (send == receive && count > 0 && send != MPI_BOTTOM) {
+    fail(MPI_ERR_BUFFER, "send and receive buffer are the same: pass MPI_IN_PLACE as send buffer");
+  }
+}
+
+std::int32_t Collective::inter_root(int root) {
+  if (root == MPI_ROOT) return collectives::inter::kIsRoot;
+  return root == MPI_PROC_NULL ? collectives::inter::kIsBystander : root;
+}
+
+const ElementType* Collective::describe_type(MPI_Datatype datatype) {
+  for (const ElementType& known : types_) {
+    if (handle_of(known) == datatype) return &known;
+  }
+  if (datatype == MPI_DATATYPE_NULL) {
+    fail(MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
+    return nullptr;
+  }
+  auto layout = layout_of(datatype);
+  if (!layout) {
+    fail(MPI_ERR_TYPE, layout.error().text);
+    return nullptr;
+  }
+  MPI_Aint true_lower_bound = 0;
+  MPI_Aint true_extent = 0;
+  vendor::Type_get_true_extent(datatype, &true_lower_bound, &true_extent);
+  if (keeps_handles_ && predefined_layout(datatype) == nullptr) {
+    HandleUses<MPI_Datatype>::instance().hold(datatype);
+    held_types_.push_back(datatype);
+  }
+  return &types_.emplace_back(
+      ElementType{layout->layout, std::move(layout->keep_alive), true_lower_bound, true_extent, to_bits(datatype)});
+}
+
+Data Collective::data(const void* address, std::int64_t count, MPI_Datatype datatype) {
+  if (count < 0) {
+    fail(MPI_ERR_COUNT, fmt::format("the count is {}", count));
+    return {};
+  }
+  const ElementType* type = describe_type(datatype);
+  if (type == nullptr) return {};
+  // A type with absolute addresses starts at MPI_BOTTOM, which is null; one that starts at its origin cannot lie there.
+  if (address == nullptr && count > 0 && type->layout->basic_count() > 0 && type->true_lower_bound == 0) {
+    fail(MPI_ERR_BUFFER, "the buffer is a null pointer");
+    return {};
+  }
+  return {at(address, 0), static_cast<std::uint64_t>(count), type};
+}
+
+std::span<const Data> Collective::blocks(const void* address, std::int64_t count, MPI_Datatype datatype) {
+  const Data first = data(address, count, datatype);
+  if (!ok()) return {};
+  std::vector<Data> all;
+  all.reserve(static_cast<std::size_t>(peers()));
+  for (std::int32_t peer = 0; peer < peers(); ++peer) all.push_back(first.block(peer));
+  return keep(std::move(all));
+}
+
+std::span<const Data> Collective::blocks(const void* address, const Numbers& counts, const Numbers& displacements,
+                                         MPI_Datatype datatype) {
+  return blocks(static_cast<std::size_t>(peers()), address, counts, displacements, datatype);
+}
+
+std::span<const Data> Collective::blocks(const void* address, const Numbers& counts, const Numbers& displacements,
+                                         const MPI_Datatype* datatypes) {
+  return blocks(static_cast<std::size_t>(peers()), address, counts, displacements, datatypes);
+}
+
+std::span<const Data> Collective::blocks(std::size_t number, const void* address, const Numbers& counts,
+                                         const Numbers& displacements, MPI_Datatype datatype) {
+  const ElementType* type = describe_type(datatype);
+  std::vector<Data> all;
+  for (std::size_t i = 0; i < number && ok(); ++i) {
+    const Data block = data(address, counts[i], datatype);
+    if (ok()) all.push_back({at(address, displacements[i] * type->layout->extent()), block.count, type});
+  }
+  return keep(std::move(all));
+}
+
+std::span<const Data> Collective::blocks(std::size_t number, const void* address, const Numbers& counts,
+                                         const Numbers& displacements, const MPI_Datatype* datatypes) {
+  std::vector<Data> all;
+  for (std::size_t i = 0; i < number && ok(); ++i) {
+    Data block = data(address, counts[i], datatypes[i]);
+    block.base = at(address, displacements[i]);
+    all.push_back(block);
+  }
+  return keep(std::move(all));
+}
+
+std::span<const ConstData> Collective::as_const(std::span<const Data> blocks) {
+  return keep(std::vector<ConstData>(blocks.begin(), blocks.end()));
+}
+
+std::span<const ConstData> Collective::copies(std::span<const Data> blocks) {
+  std::vector<ConstData> all;
+  for (const Data& block : blocks) {
+    auto copy = TypedCopy::of(block.base, static_cast<std::int64_t>(block.count), handle_of(*block.type));
+    if (!copy) {
+      fail(MPI_ERR_TYPE, copy.error().text);
+      break;
+    }
+    auto kept = std::make_shared<TypedCopy>(std::move(copy).value());
+    all.push_back({static_cast<const std::byte*>(kept->address()), block.count, block.type});
+    kept_.push_back(std::move(kept));
+  }
+  return keep(std::move(all));
+}
+
+const collectives::Reduction* Collective::reduction(MPI_Op op, MPI_Datatype datatype) {
+  if (op == MPI_OP_NULL) fail(MPI_ERR_OP, "the operation is MPI_OP_NULL");
+  if (!ok()) return nullptr;
+  if (keeps_handles_) {
+    HandleUses<MPI_Op>::instance().hold(op);
+    held_ops_.push_back(op);
+  }
+  return &reductions_.emplace_back(op, datatype);
+}
+
+std::span<const std::uint64_t> Collective::numbers(std::size_t number, const Numbers& counts) {
+  std::vector<std::uint64_t> all;
+  for (std::size_t i = 0; i < number; ++i) {
+    if (counts[i] < 0) fail(MPI_ERR_COUNT, fmt::format("count {} of rank {}", counts[i], i));
+    all.push_back(static_cast<std::uint64_t>(counts[i]));
+  }
+  return keep(std::move(all));
+}
+
+Collective::Ending Collective::ending() const {
+  Ending ending;
+  for (const auto* team : {&own_, &local_, &both_}) {
+    if (*team && ending.code == MPI_SUCCESS) ending.code = (*team)->first_code();
+  }
+  for (const OpReduction& reduction : reductions_) {
+    if (ending.code == MPI_SUCCESS) ending.code = *reduction.code();
+  }
+  if (ending.code != MPI_SUCCESS) return ending;
+  if (const auto outcome = task_->outcome(); !outcome) ending.error = outcome.error();
+  return ending;
+}
+
+}  // namespace impishim::shim

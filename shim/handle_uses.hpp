@@ -1,0 +1,75 @@
+/// Datatypes and operations that collectives under way still need: the user may free them as soon as the call has returned
+/// (MPI-3.1 4.1.9, 5.9.5), and callbacks must see the very same handle.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+namespace impishim::shim {
+
+/// Counts uses of handles of one kind. Any thread.
+template <class Handle>
+class HandleUses {
+ public:
+  static HandleUses& instance() {
+    static HandleUses uses;
+    return uses;
+  }
+
+  void hold(Handle handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = find(handle);
+    if (found != uses_.end()) {
+      ++found->count;
+    } else {
+      uses_.push_back({handle, 1, false});
+      size_.store(uses_.size(), std::memory_order_release);
+    }
+  }
+
+  /// Ends one use; frees the handle by `vendor_free` if the user wanted that and this was the last.
+  template <class Free>
+  void release(Handle handle, Free&& vendor_free) {
+    bool freed = false;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = find(handle);
+      if (found == uses_.end() || --found->count > 0) return;
+      freed = found->freed;
+      uses_.erase(found);
+      size_.store(uses_.size(), std::memory_order_release);
+    }
+    if (freed) vendor_free(&handle);
+  }
+
+  /// The user frees a handle. True: it is in use, and will be freed with the last use.
+  [[nodiscard]] bool defer(Handle handle) {
+    if (size_.load(std::memory_order_acquire) == 0) return false;
+    const std::lock_guard lock(mutex_);
+    const auto found = find(handle);
+    if (found == uses_.end()) return false;
+    found->freed = true;
+    return true;
+  }
+
+ private:
+  struct Use {
+    Handle handle;
+    std::size_t count;
+    bool freed;
+  };
+  typename std::vector<Use>::iterator find(Handle handle) {
+    return std::find_if(uses_.begin(), uses_.end(), [&](const Use& use) { return use.handle == handle; });
+  }
+
+  std::mutex mutex_;
+  std::vector<Use> uses_;
+  std::atomic<std::size_t> size_{0};
+};
+
+}  // namespace impishim::shim

@@ -1,0 +1,32 @@
+/// Collectives that nobody stands in an MPI call for: every wait in an MPI call moves them on.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+namespace impishim::shim {
+
+class CollectiveQueue;
+struct Job;
+
+class OutstandingCollectives {
+ public:
+  /// One call for each collective that is started, and one when it is over.
+  void add(CollectiveQueue& queue);
+  void remove(CollectiveQueue& queue);
+  /// Moves all of them on.
+  void step(Job& job) {
+    if (count_.load(std::memory_order_relaxed) != 0) step_all(job);
+  }
+
+ private:
+  void step_all(Job& job);
+
+  std::atomic<std::size_t> count_{0};
+  std::mutex mutex_;
+  std::vector<CollectiveQueue*> queues_;  ///< one entry for each collective
+};
+
+}  // namespace impishim::shim
