@@ -20,6 +20,23 @@ using collectives::ElementType;
 
 namespace {
 
+/// The job's limits, for the clients of one communicator.
+collectives::Limits limits_for(const Job& job, const Communicator& communicator) {
+  collectives::Limits limits = job.limits;
+  const auto client_of = [&](std::int32_t master) -> const wire::Client& {
+    const wire::WorldRank proc = communicator.members[static_cast<std::size_t>(master)];
+    const std::int32_t client = job.map.procs()[static_cast<std::size_t>(proc)].client;
+    return job.map.clients()[static_cast<std::size_t>(client)];
+  };
+  for (const std::int32_t master : communicator.masters) {
+    const wire::Client& client = client_of(master);
+    limits.impi_only = limits.impi_only || !client.impishim;
+    limits.same_representation =
+        limits.same_representation && client.representation == client_of(communicator.masters.front()).representation;
+  }
+  return limits;
+}
+
 collectives::Shape shape_of(const Communicator& communicator) {
   return {communicator.rank, communicator.masters, communicator.master_of, communicator.local_ranks,
           communicator.spanning_ranks};
@@ -36,7 +53,7 @@ std::byte* at(const void* address, std::int64_t bytes) {
 
 CommunicatorTeam::CommunicatorTeam(Job& job, const Communicator& communicator)
     : shape_(shape_of(communicator)),
-      limits_(job.limits),
+      limits_(limits_for(job, communicator)),
       local_(communicator.handle, communicator.companion, shape_.local_rank(shape_.rank),
              static_cast<int>(communicator.spanning_ranks.size())),
       leaders_(*job.engine, communicator),
@@ -71,6 +88,10 @@ void Collective::check_root(int root) {
 
 void Collective::check_intra() {
   if (inter() != nullptr) fail(MPI_ERR_COMM, "there is no such operation on intercommunicators");
+}
+
+void Collective::check_topology() {
+  if (communicator_.topology == nullptr) fail(MPI_ERR_TOPOLOGY, "the communicator has no topology");
 }
 
 void Collective::check_not_in_place(const void* buffer) {

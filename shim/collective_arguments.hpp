@@ -45,4 +45,18 @@ MaybeTask Reduce_scatter_block(Collective& call, const void* sendbuf, void* recv
 MaybeTask Scan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op);
 MaybeTask Exscan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op);
 
+// On communicators with a topology: blocks in the order of its edges (MPI-3.1 7.6).
+MaybeTask Neighbor_allgather(Collective& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                             MPI_Count recvcount, MPI_Datatype recvtype);
+MaybeTask Neighbor_allgatherv(Collective& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                              const Numbers& recvcounts, const Numbers& displs, MPI_Datatype recvtype);
+MaybeTask Neighbor_alltoall(Collective& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                            MPI_Count recvcount, MPI_Datatype recvtype);
+MaybeTask Neighbor_alltoallv(Collective& call, const void* sendbuf, const Numbers& sendcounts, const Numbers& sdispls,
+                             MPI_Datatype sendtype, void* recvbuf, const Numbers& recvcounts, const Numbers& rdispls,
+                             MPI_Datatype recvtype);
+MaybeTask Neighbor_alltoallw(Collective& call, const void* sendbuf, const Numbers& sendcounts, const Numbers& sdispls,
+                             const MPI_Datatype* sendtypes, void* recvbuf, const Numbers& recvcounts, const Numbers& rdispls,
+                             const MPI_Datatype* recvtypes);
+
 }  // namespace impishim::shim::collective_arguments

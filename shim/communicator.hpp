@@ -20,6 +20,7 @@ namespace impishim::shim {
 
 class CollectiveQueue;
 struct Communicator;
+struct Topology;
 
 /// The two groups of an intercommunicator, for its collectives. Hidden: no user has their handles.
 struct Intergroups {
@@ -49,6 +50,10 @@ struct Communicator {
   std::int32_t host_color = 0;          ///< ... and IMPI_HOST_COLOR of this process
   std::int32_t client_color = 0;        ///< IMPI_CLIENT_COLOR of this process; IMPI_CLIENT_SIZE is masters.size()
 
+  /// Of an intercommunicator: some of the other group are in this client, and `handle` is the vendor's intercommunicator with
+  /// them. Without any, `handle` is an intracommunicator of the own group's local members, and the vendor carries no message.
+  bool has_local_peers = true;
+  std::shared_ptr<const Topology> topology;      ///< shim/topology.hpp; null: none
   std::unique_ptr<Intergroups> inter;            ///< of an intercommunicator
   std::shared_ptr<CollectiveQueue> collectives;  ///< those under way
 

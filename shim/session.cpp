@@ -266,7 +266,8 @@ class Joining {
     options.local_channels = std::move(local_channels_);
     job_->engine = std::make_unique<wire::Engine>(std::move(options));
     const Job* job = job_.get();
-    job_->limits = {job_->map.values().coll_maxlinear, job_->map.values().coll_xsize};
+    job_->limits.max_linear = job_->map.values().coll_maxlinear;
+    job_->limits.xsize = job_->map.values().coll_xsize;
     job_->progress = std::make_unique<wire::ProgressThread>(*job_->engine,
                                                             [job](const Error& failure) { exit_after_failure(*job, failure); });
     log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job->map.size(), job->map.clients().size(),
