@@ -187,6 +187,8 @@ class Joining {
     options.server = request_.server;
     options.client = request_.client;
     options.representation = wire::representation_fingerprint();
+    options.collectives = collectives::fingerprint(request_.collectives);
+    options.concurrent = job_->polls_collectives;
     for (const auto& [first, count] : plan_.hosts) {
       wire::LocalHost host;
       for (int each = first; each < first + count; ++each) {
@@ -268,6 +270,9 @@ class Joining {
     const Job* job = job_.get();
     job_->limits.max_linear = job_->map.values().coll_maxlinear;
     job_->limits.xsize = job_->map.values().coll_xsize;
+    job_->limits.overrides = request_.collectives;
+    // Data in the form that a foreign implementation would get: so the algorithms.
+    job_->limits.impi_only = request_.wire_format == "external32";
     job_->progress = std::make_unique<wire::ProgressThread>(*job_->engine,
                                                             [job](const Error& failure) { exit_after_failure(*job, failure); });
     log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job->map.size(), job->map.clients().size(),

@@ -59,6 +59,11 @@ Result<JoinRequest> JoinRequest::from_environment() {
       return bad("IMPISHIM_WIRE_FORMAT", text, "use auto (default), external32, native or wide");
     }
   }
+  if (const char* text = std::getenv("IMPISHIM_COLLECTIVES"); text != nullptr) {
+    auto overrides = collectives::parse_overrides(text);
+    if (!overrides) return overrides.error();
+    request.collectives = *overrides;
+  }
   return request;
 }
 

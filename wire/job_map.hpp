@@ -20,8 +20,11 @@ struct Client {
   std::int32_t host_count = 0;
   WorldRank first_proc = 0;
   std::int32_t proc_count = 0;
-  bool impishim = false;             ///< announced our own label; false: a foreign IMPI 0.0 implementation
-  std::uint64_t representation = 0;  ///< representation_fingerprint() of an impishim client
+  bool impishim = false;  ///< announced our own label; false: a foreign IMPI 0.0 implementation
+  // Of an impishim client:
+  std::uint64_t representation = 0;  ///< representation_fingerprint()
+  std::uint64_t collectives = 0;     ///< fingerprint of the user's choice of collective algorithms, the same in all
+  bool concurrent = false;           ///< some process of it has threads that call MPI at once (MPI_THREAD_MULTIPLE)
 };
 
 /// One IMPI agent and the consecutive procs it serves.

@@ -20,6 +20,8 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
     out.put(client.proc_count);
     out.put(static_cast<std::uint8_t>(client.impishim));
     out.put(client.representation);
+    out.put(client.collectives);
+    out.put(static_cast<std::uint8_t>(client.concurrent));
   }
   for (const Host& host : map.hosts()) {
     out.put_bytes(host.address);
@@ -61,12 +63,16 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
   std::vector<Client> clients(client_count);
   for (Client& client : clients) {
     std::uint8_t impishim = 0;
+    std::uint8_t concurrent = 0;
     get(client.host_count);
     get(client.proc_count);
     get(impishim);
     get(client.representation);
-    complete = complete && impishim <= 1;
+    get(client.collectives);
+    get(concurrent);
+    complete = complete && impishim <= 1 && concurrent <= 1;
     client.impishim = impishim != 0;
+    client.concurrent = concurrent != 0;
   }
   std::vector<Host> hosts(host_count);
   for (Host& host : hosts) {

@@ -12,6 +12,7 @@ namespace {
 JobMap sample() {
   std::vector<JoinOptions> clients = {test::joining(0, {2}), test::joining(1, {1, 3})};
   clients[1].representation = 77;
+  clients[1].concurrent = true;
   clients[0].values.datalen = 512;
   return *negotiate(2, test::concatenate(clients));
 }
@@ -24,6 +25,7 @@ TEST(JobMapCodec, EverythingComesThrough) {
   EXPECT_EQ(copy->values().datalen, 512U);
   EXPECT_TRUE(copy->clients()[1].impishim);
   EXPECT_EQ(copy->clients()[1].representation, 77U);
+  EXPECT_TRUE(copy->clients()[1].concurrent);
   EXPECT_EQ(copy->hosts()[2].first_proc, 3);
   EXPECT_EQ(copy->hosts()[2].port, 2001);
   EXPECT_EQ(copy->rank_of({test::address(21), 202}), 5);

@@ -180,13 +180,16 @@ TEST(Negotiation, HighestCommonVersion) {
 
 TEST(Negotiation, ForeignClientsAreTold) {
   auto clients = three();
-  for (std::size_t i = 0; i < clients.size(); ++i) clients[i].representation = 1000 + i;
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    clients[i].representation = 1000 + i;
+    clients[i].concurrent = i == 2;
+  }
   auto labels = test::concatenate(clients);
   auto ours = labels.extract(number_of(StartupLabel::kImpishim)).mapped();
   EXPECT_FALSE(negotiate(3, labels)->clients()[0].impishim);
   // Client 1 is another implementation.
   ours.client_mask = 5;
-  ours.data.erase(ours.data.begin() + 20, ours.data.begin() + 40);
+  ours.data.erase(ours.data.begin() + 32, ours.data.begin() + 64);
   labels[number_of(StartupLabel::kImpishim)] = ours;
   auto map = negotiate(3, labels);
   ASSERT_TRUE(map.ok());
@@ -194,6 +197,17 @@ TEST(Negotiation, ForeignClientsAreTold) {
   EXPECT_FALSE(map->clients()[1].impishim);
   EXPECT_TRUE(map->clients()[2].impishim);
   EXPECT_EQ(map->clients()[2].representation, 1002U);
+  EXPECT_FALSE(map->clients()[0].concurrent);
+  EXPECT_TRUE(map->clients()[2].concurrent);
+}
+
+TEST(Negotiation, ImpishimClientsMustChooseCollectivesAlike) {
+  auto clients = three();
+  for (auto& client : clients) client.collectives = 5;
+  EXPECT_TRUE(negotiated(clients).ok());
+  clients[2].collectives = 6;
+  expect_refused(negotiated(clients), ErrorKind::kConfiguration,
+                 "clients 0 and 2 choose collective algorithms differently: give IMPISHIM_COLLECTIVES the same value");
 }
 
 TEST(Negotiation, SomebodyElsesUseOfOurLabelIsIgnored) {

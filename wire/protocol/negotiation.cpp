@@ -14,7 +14,7 @@ namespace impishim::wire {
 namespace {
 
 constexpr std::array<char, 8> kMagic = {'I', 'M', 'P', 'I', 'S', 'H', 'I', 'M'};
-constexpr std::uint32_t kImpishimVersion = 1;
+constexpr std::uint32_t kImpishimVersion = 2;
 constexpr std::int32_t kSmallestTagUb = 32767;
 constexpr std::int32_t kDefaultXSize = 1024;
 constexpr std::int32_t kDefaultMaxLinear = 4;
@@ -174,13 +174,30 @@ void mark_impishim_clients(const Labels& labels, std::vector<Client>& clients) {
     const auto magic = reader.get_bytes(kMagic.size());
     const auto version = reader.get<std::uint32_t>();
     const auto representation = reader.get<std::uint64_t>();
-    if (!magic || !version || !representation) return;
+    const auto collectives = reader.get<std::uint64_t>();
+    const auto concurrent = reader.get<std::uint32_t>();
+    if (!magic || !version || !concurrent) return;
     if (!std::equal(magic->begin(), magic->end(), kMagic.begin(),
                     [](std::byte a, char b) { return std::to_integer<char>(a) == b; }))
       return;
     clients[c].impishim = true;
     clients[c].representation = *representation;
+    clients[c].collectives = *collectives;
+    clients[c].concurrent = *concurrent != 0;
   }
+}
+
+/// Algorithms must fit each other: all impishim clients choose them alike.
+Result<void> same_collectives(const std::vector<Client>& clients) {
+  const auto first = std::ranges::find_if(clients, [](const Client& client) { return client.impishim; });
+  const auto other = std::find_if(
+      first, clients.end(), [&](const Client& client) { return client.impishim && client.collectives != first->collectives; });
+  if (other == clients.end()) return {};
+  return Error{
+      ErrorKind::kConfiguration,
+      fmt::format("clients {} and {} choose collective algorithms differently: give IMPISHIM_COLLECTIVES the same value in "
+                  "every system",
+                  first - clients.begin(), other - clients.begin())};
 }
 
 }  // namespace
@@ -220,6 +237,8 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(cons
   for (const char letter : kMagic) own.put(static_cast<std::uint8_t>(letter));
   own.put(kImpishimVersion);
   own.put(options.representation);
+  own.put(options.collectives);
+  own.put(static_cast<std::uint32_t>(options.concurrent));
   add(StartupLabel::kVersion, versions.take());
   add(StartupLabel::kNHosts, one(static_cast<std::uint32_t>(options.hosts.size())));
   add(StartupLabel::kNProcs, one(procs));
@@ -255,6 +274,7 @@ Result<JobMap> negotiate(std::int32_t client_count, const std::map<std::uint32_t
     clients[c].proc_count = static_cast<std::int32_t>((*nprocs)[c]);
   }
   mark_impishim_clients(labels, clients);
+  if (auto alike = same_collectives(clients); !alike) return alike.error();
   auto values = negotiated_values(labels, hosts_total);
   if (!values) return values.error();
   auto addresses = labels.addresses(StartupLabel::kHostIpv6, "H_IPV6", hosts_total);

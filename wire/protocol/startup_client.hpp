@@ -41,6 +41,8 @@ struct JoinOptions {
   std::int32_t client = 0;  ///< 0 ... clients - 1
   ClientValues values;
   std::uint64_t representation = 0;
+  std::uint64_t collectives = 0;
+  bool concurrent = false;
   std::vector<LocalHost> hosts;
   int timeout_ms = 60000;  ///< for connecting; waiting for the other clients is not bounded here but by the server
 };

@@ -41,7 +41,8 @@ enum class StartupLabel : std::uint32_t {
   kHostHiWater = 0x2400,
   kProcIpv6 = 0x3000,
   kProcPid = 0x3100,
-  /// Ours: "IMPISHIM", version:Uint4, representation fingerprint:Uint8 of each impishim client.
+  /// Ours: "IMPISHIM", version:Uint4, fingerprints of representation and choice of collectives:Uint8 each,
+  /// concurrent:Uint4 (0 or 1), of each impishim client: see Client in job_map.hpp.
   kImpishim = 0x49530001,
 };
 
