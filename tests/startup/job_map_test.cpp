@@ -41,9 +41,9 @@ TEST(JobMapCodec, CutAnywhere) {
 }
 
 TEST(JobMapCodec, CountsThatOverflow) {
-  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 17 bytes and hosts of 22.
-  constexpr std::size_t kHostsOfSecondClient = 44 + 17;
-  constexpr std::size_t kProcsOfSecondHost = 44 + 2 * 17 + 22 + 18;
+  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 26 bytes and hosts of 22.
+  constexpr std::size_t kHostsOfSecondClient = 44 + 26;
+  constexpr std::size_t kProcsOfSecondHost = 44 + 2 * 26 + 22 + 18;
   for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
     auto bytes = encode_job_map(sample());
     store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});

@@ -40,6 +40,8 @@ void expect_refused(const Result<JobMap>& map, ErrorKind kind, const std::string
 TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   JoinOptions options = test::joining(0, {1, 2});
   options.representation = 0x1122334455667788;
+  options.collectives = 0x99;
+  options.concurrent = true;
   const auto labels = contributions(options);
   std::vector<std::uint32_t> order;
   for (const auto& [label, data] : labels) order.push_back(label);
@@ -62,7 +64,7 @@ TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   EXPECT_EQ(data.at(0x3000), bytes_of(0ULL, 0U, 0x0A00000AU, 0ULL, 0U, 0x0A00000BU, 0ULL, 0U, 0x0A00000BU));
   EXPECT_EQ(data.at(0x3100), bytes_of(std::int64_t{100}, std::int64_t{100}, std::int64_t{101}));
   EXPECT_EQ(test::as_text(std::span(data.at(0x49530001)).first(8)), "IMPISHIM");
-  EXPECT_EQ(Bytes(data.at(0x49530001).begin() + 8, data.at(0x49530001).end()), bytes_of(1U, 0x1122334455667788ULL));
+  EXPECT_EQ(Bytes(data.at(0x49530001).begin() + 8, data.at(0x49530001).end()), bytes_of(2U, 0x1122334455667788ULL, 0x99ULL, 1U));
 }
 
 TEST(Negotiation, ProcsFollowHostsFollowClients) {
