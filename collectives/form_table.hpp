@@ -33,8 +33,10 @@ inline constexpr std::array<ImpiChoice, kCollectiveCount> kImpiChoices{{
     {Form::kChain, Form::kChain, Form::kChain},     // scan
 }};
 
-enum class Clients : std::uint8_t { kTwo, kFew, kAny };    ///< few: as many as C_COLL_MAXLINEAR says, two at least
-enum class Length : std::uint8_t { kShort, kLong, kAny };  ///< long: from Overrides::long_from on
+enum class Clients : std::uint8_t { kTwo, kFew, kAny };  ///< few: as many as C_COLL_MAXLINEAR says, two at least
+/// Tiny: below C_COLL_XSIZE. A message: at least Overrides::segment, so that it fills one by itself. Long: from
+/// Overrides::long_from on; short: below.
+enum class Length : std::uint8_t { kTiny, kMessage, kShort, kLong, kAny };
 
 /// A form that is taken between systems of this library if everything in its row is so.
 struct OwnChoice {
@@ -50,6 +52,32 @@ inline constexpr std::array kOwnChoices{
     // One one-way delay; with many clients, messages by the square of their number would cost more than further delays.
     OwnChoice{Collective::kBarrier, Form::kExchange, Clients::kFew, Length::kAny, kNothing},
     OwnChoice{Collective::kBarrier, Form::kDoubling, Clients::kAny, Length::kAny, kNothing},
+
+    // One one-way delay, but then the root sends long data once for each other client; in a tree others share that work.
+    OwnChoice{Collective::kBcast, Form::kLinear, Clients::kFew, Length::kAny, kNothing},
+    OwnChoice{Collective::kBcast, Form::kTree, Clients::kAny, Length::kLong, kNothing},
+    OwnChoice{Collective::kBcast, Form::kLinear, Clients::kAny, Length::kAny, kNothing},
+
+    // Of single blocks: one that fills a message travels by itself, and no master has to copy it.
+    OwnChoice{Collective::kGather, Form::kDirect, Clients::kAny, Length::kMessage, kNothing},
+    OwnChoice{Collective::kGather, Form::kLinear, Clients::kAny, Length::kAny, kNothing},
+    OwnChoice{Collective::kGatherv, Form::kDirect, Clients::kAny, Length::kMessage, kNothing},
+    OwnChoice{Collective::kGatherv, Form::kLinear, Clients::kAny, Length::kAny, kNothing},
+    OwnChoice{Collective::kScatter, Form::kDirect, Clients::kAny, Length::kMessage, kNothing},
+    OwnChoice{Collective::kScatter, Form::kLinear, Clients::kAny, Length::kAny, kNothing},
+    OwnChoice{Collective::kScatterv, Form::kDirect, Clients::kAny, Length::kMessage, kNothing},
+    OwnChoice{Collective::kScatterv, Form::kLinear, Clients::kAny, Length::kAny, kNothing},
+
+    // Of all blocks together: masters swap what their clients have, at once; long data is sent and received by all members.
+    OwnChoice{Collective::kAllgather, Form::kDirect, Clients::kAny, Length::kLong, kNothing},
+    OwnChoice{Collective::kAllgather, Form::kExchange, Clients::kAny, Length::kAny, kNothing},
+    OwnChoice{Collective::kAllgatherv, Form::kDirect, Clients::kAny, Length::kLong, kNothing},
+    OwnChoice{Collective::kAllgatherv, Form::kExchange, Clients::kAny, Length::kAny, kNothing},
+
+    // Of one block: as many messages as pairs of clients instead of pairs of processes. Of blocks of any size each is known to
+    // two processes only.
+    OwnChoice{Collective::kAlltoall, Form::kExchange, Clients::kAny, Length::kTiny, kNothing},
+    OwnChoice{Collective::kAlltoall, Form::kDirect, Clients::kAny, Length::kAny, kNothing},
 
     // Long: members of all clients reduce, send and combine a slice each. Out of order every run of ranks goes to the root.
     OwnChoice{Collective::kReduce, Form::kSliced, Clients::kAny, Length::kLong, kSlices},

@@ -45,6 +45,7 @@ class LocalGroup {
 
   virtual Pending& barrier() = 0;
   virtual Pending& broadcast(const Data& data, std::int32_t root) = 0;
+  virtual Pending& broadcast(std::span<std::byte> bytes, std::int32_t root) = 0;
 
   /// `result` counts at the root only; there, a contribution in the same memory is taken from it. So it is with the results of
   /// all reductions below.
@@ -83,8 +84,8 @@ class LeaderGroup {
   LeaderGroup(const LeaderGroup&) = delete;
   LeaderGroup& operator=(const LeaderGroup&) = delete;
 
-  /// Start a message; its buffer stays in place until it is awaited. The one with a wire buffer is for members of other
-  /// clients, and for plain bytes.
+  /// Start a message; its buffer stays in place until it is awaited. Those with a wire buffer are for members of other clients,
+  /// and for plain bytes to anybody.
   virtual Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) = 0;
   virtual Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) = 0;
   virtual Pending& post_send(std::int32_t to, std::int32_t tag, const ConstData& data) = 0;

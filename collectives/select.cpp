@@ -7,11 +7,26 @@
 namespace impishim::collectives {
 namespace {
 
+bool fits(Length length, std::uint64_t bytes, const Limits& limits) {
+  switch (length) {
+    case Length::kTiny:
+      return bytes < static_cast<std::uint64_t>(limits.xsize);
+    case Length::kMessage:
+      return bytes >= limits.overrides.segment;
+    case Length::kShort:
+      return bytes < limits.overrides.long_from;
+    case Length::kLong:
+      return bytes >= limits.overrides.long_from;
+    case Length::kAny:
+      return true;
+  }
+  return true;
+}
+
 bool applies(const OwnChoice& row, std::int32_t clients, std::uint64_t bytes, const Limits& limits) {
   const bool enough = row.clients == Clients::kAny || (row.clients == Clients::kTwo && clients <= 2) ||
                       (row.clients == Clients::kFew && clients <= std::max(limits.max_linear, 2));
-  const bool is_long = bytes >= limits.overrides.long_from;
-  return enough && (row.data == Length::kAny || (row.data == Length::kLong) == is_long);
+  return enough && fits(row.data, bytes, limits);
 }
 
 Form impi_form(Collective collective, std::int32_t clients, std::uint64_t bytes, const Limits& limits) {

@@ -109,6 +109,10 @@ enum Tag : std::int32_t {
   kInterReduceTag = 360,
   kInterAllreduceTag = 361,
   kInterReduceScatterTag = 362,
+  kBcastSegmentTag = 370,
+  kTogetherTag = 380,  ///< blocks of several members, between masters or a master and a root
+  kStraightTag = 381,  ///< a block straight from the one who has it to one who needs it
+  kEdgeTag = 1000,     ///< plus the edge's label
 };
 
 }  // namespace impishim::collectives

@@ -121,6 +121,11 @@ struct Task::promise_type {
   void unhandled_exception() { std::terminate(); }  // only memory exhaustion throws here
 
   PendingAwaiter await_transform(Pending& pending) { return {pending, *chain}; }
+  /// Does not wait: an error becomes the task's.
+  std::suspend_never await_transform(const Result<void>& result) {
+    if (!result && !chain->first_error) chain->first_error = result.error();
+    return {};
+  }
   TaskAwaiter await_transform(Task&& task) {
     // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): clang 14 does not see that coroutines construct their promise
     task.coroutine_.promise().chain = chain;
@@ -153,5 +158,8 @@ inline Result<void> Task::outcome() const {
   if (error) return *error;
   return {};
 }
+
+/// Of those who take no part in an operation.
+inline Task stand_by() { co_return; }
 
 }  // namespace impishim::collectives

@@ -2,127 +2,208 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
+#include "long_blocks.hpp"
 #include "simulated_job.hpp"
 
 namespace impishim::collectives::test {
 namespace {
 
-/// What a rank contributes: a block of longs, with gaps on odd ranks.
-struct Contribution {
-  std::vector<long> memory;
-  ConstData data;
+using Counts = std::vector<std::size_t>;
+
+Counts equal_counts(const SimulatedJob& job, std::size_t count) { return Counts(static_cast<std::size_t>(job.size()), count); }
+
+/// Some of them nothing, some long enough for a message of their own.
+Counts mixed_counts(const SimulatedJob& job) {
+  Counts counts;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(job.size()); ++rank)
+    counts.push_back(rank * 7 % 5 * (rank % 3 + 1));
+  return counts;
+}
+
+struct Setting {
+  std::int32_t root;
+  bool equal;  ///< gather, not gatherv
+  bool in_place;
 };
 
-struct Types {
-  ElementType plain = plain_type(wire::BasicType::kSignedLong);
-  ElementType gapped = gapped_type(wire::BasicType::kSignedLong);
-};
-
-long value(std::int32_t rank, std::size_t i) { return 1000 * (rank + 1) + static_cast<long>(i); }
-
-std::vector<Contribution> contributions(const SimulatedJob& job, std::size_t count, const Types& types) {
-  std::vector<Contribution> all(static_cast<std::size_t>(job.size()));
+void check_gather(SimulatedJob& job, const Counts& counts, const Setting& setting) {
+  const auto [root, equal, in_place] = setting;
+  SCOPED_TRACE(testing::Message() << "root " << root << (equal ? "" : ", v") << (in_place ? ", in place" : ""));
+  std::vector<LongBlocks> sent;
   for (std::int32_t rank = 0; rank < job.size(); ++rank) {
-    Contribution& each = all[static_cast<std::size_t>(rank)];
-    const bool gaps = rank % 2 == 1;
-    each.memory.assign(count * (gaps ? 3 : 1), -1);
-    for (std::size_t i = 0; i < count; ++i) each.memory[gaps ? 3 * i + 1 : i] = value(rank, i);
-    each.data = {reinterpret_cast<const std::byte*>(each.memory.data()), count, gaps ? &types.gapped : &types.plain};
+    sent.emplace_back(1, counts[static_cast<std::size_t>(rank)], lie_of(rank));
+    sent.back().fill(0, value_of(rank));
   }
-  return all;
-}
-
-void expect_gathered(const std::vector<long>& memory, bool gaps, std::int32_t size, std::size_t count) {
-  for (std::int32_t rank = 0; rank < size; ++rank) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t place = static_cast<std::size_t>(rank) * count + i;
-      ASSERT_EQ(memory[gaps ? 3 * place + 1 : place], value(rank, i)) << "block " << rank;
-    }
-  }
-}
-
-void check_gather(SimulatedJob& job, std::int32_t root, std::size_t count, bool gaps_at_root, bool in_place) {
-  const Types types;
-  const auto sent = contributions(job, count, types);
-  const auto size = static_cast<std::size_t>(job.size());
-  std::vector<long> memory(size * count * (gaps_at_root ? 3 : 1) + 1, -1);
-  const Data all{reinterpret_cast<std::byte*>(memory.data()), count, gaps_at_root ? &types.gapped : &types.plain};
-  if (in_place) copy(sent[static_cast<std::size_t>(root)].data, all.block(root));
+  LongBlocks all(counts, lie_of(root / 2));
+  if (in_place) all.fill(static_cast<std::size_t>(root), value_of(root));
   const auto task = [&](std::int32_t rank, const Team& team) {
-    if (rank == root) return gather(team, in_place ? all.block(root) : sent[static_cast<std::size_t>(rank)].data, all, root);
-    return gather(team, sent[static_cast<std::size_t>(rank)].data, Data{}, root);
-  };
-  ASSERT_TRUE(job.run(task)) << job.failure() << ", root " << root;
-  expect_gathered(memory, gaps_at_root, job.size(), count);
-  ASSERT_EQ(memory.back(), -1);
-  ASSERT_EQ(job.messages().size(), static_cast<std::size_t>(job.shape(0).client_count()) - 1);
-  ASSERT_TRUE(std::ranges::all_of(job.messages(), [](const Message& m) { return m.tag == 130; }));
-}
-
-TEST(GatherTest, DeliversEveryBlockToEveryRoot) {
-  for_each_job([](SimulatedJob& job) {
-    for (std::int32_t root = 0; root < job.size() && !testing::Test::HasFailure(); ++root) {
-      check_gather(job, root, 3, root % 3 == 0, root % 4 == 1);
-    }
-  });
-}
-
-TEST(GatherTest, LongDataGoesStraightToTheRootAndOnce) {
-  for_each_job([](SimulatedJob& job) {
-    const std::int32_t root = job.size() / 2;
-    check_gather(job, root, 300, false, false);
-    check_gather(job, root, 300, true, true);
-    std::uint64_t elements = 0;
-    std::uint64_t remote = 0;
-    for (const Message& message : job.messages()) elements += message.elements;
-    for (std::int32_t rank = 0; rank < job.size(); ++rank) remote += job.shape(root).is_local(rank) ? 0 : 1;
-    EXPECT_EQ(elements, remote * 300);
-    EXPECT_TRUE(std::ranges::all_of(job.messages(), [root](const Message& m) { return m.to == root; }));
-  });
-}
-
-TEST(GatherTest, OfNothingStillEnds) {
-  for_each_job([](SimulatedJob& job) { check_gather(job, job.size() - 1, 0, false, false); });
-}
-
-TEST(GatherTest, ShortFormIsABinomialTree) {
-  const Types types;
-  SimulatedJob job({0, 1, 2, 3, 4, 4, 5}, SendEnds::kAtOnce);
-  const auto sent = contributions(job, 1, types);
-  std::vector<long> memory(7);
-  const Data all{reinterpret_cast<std::byte*>(memory.data()), 1, &types.plain};
-  const auto task = [&](std::int32_t rank, const Team& team) {
-    return gather(team, sent[static_cast<std::size_t>(rank)].data, all, 5);
+    const bool at_root = rank == root;
+    const Data block = at_root && in_place ? all[static_cast<std::size_t>(root)] : sent[static_cast<std::size_t>(rank)][0];
+    const auto target = at_root ? all.all() : std::span<const Data>();
+    return equal ? gather(team, block, target, root) : gatherv(team, block, target, root);
   };
   ASSERT_TRUE(job.run(task)) << job.failure();
-  // Virtual 0..5 are clients 4, 5, 0, 1, 2, 3, spoken for by ranks 5, 6, 0, 1, 2, 3.
-  EXPECT_THAT(job.messages(), testing::UnorderedElementsAre(Message{6, 5, 130, 1}, Message{1, 0, 130, 1}, Message{0, 5, 130, 2},
-                                                            Message{3, 2, 130, 1}, Message{2, 5, 130, 2}));
+  for (std::int32_t rank = 0; rank < job.size(); ++rank) {
+    ASSERT_TRUE(all.holds(static_cast<std::size_t>(rank), value_of(rank)));
+  }
+  ASSERT_TRUE(all.gaps_untouched());
 }
 
-TEST(AllgatherTest, GivesEveryBlockToEverybody) {
+void check_every_root(SimulatedJob& job, const Counts& counts, bool equal) {
+  job.bytes_may_cross = true;
+  for (std::int32_t root = 0; root < job.size() && !testing::Test::HasFailure(); ++root) {
+    check_gather(job, counts, {root, equal, root % 2 == 1});
+  }
+}
+
+std::uint64_t other_clients(const SimulatedJob& job) { return static_cast<std::uint64_t>(job.shape(0).client_count() - 1); }
+
+TEST(GatherTest, ShortBlocksComeTogetherInOneDelay) {
   for_each_job([](SimulatedJob& job) {
-    for (const bool in_place : {false, true}) {
-      const Types types;
-      const auto sent = contributions(job, 3, types);
-      std::vector<std::vector<long>> memory;
-      for (std::int32_t rank = 0; rank < job.size(); ++rank) {
-        memory.emplace_back(static_cast<std::size_t>(job.size()) * 3 * (rank % 3 == 0 ? 3 : 1), -1);
+    check_every_root(job, equal_counts(job, 3), true);
+    EXPECT_EQ(job.crossings().size(), other_clients(job));
+    EXPECT_EQ(job.crossing_bytes(), ranks_elsewhere(job, job.size() - 1) * 24);
+    EXPECT_EQ(job.delays(), other_clients(job) > 0 ? 1 : 0);
+  });
+}
+
+TEST(GatherTest, LongBlocksComeStraight) {
+  for_each_job([](SimulatedJob& job) {
+    job.limits.overrides.segment = 12;  // less than three longs in external32
+    check_every_root(job, equal_counts(job, 3), true);
+    EXPECT_EQ(job.crossings().size(), ranks_elsewhere(job, job.size() - 1));
+    EXPECT_EQ(job.delays(), other_clients(job) > 0 ? 1 : 0);
+  });
+}
+
+TEST(GatherTest, ManyShortBlocksComeInSegments) {
+  SimulatedJob job({0, 0, 0, 1, 1, 1, 1, 1}, SendEnds::kAtMatch);
+  job.limits.overrides.segment = 50;
+  check_gather(job, equal_counts(job, 4), {0, true, false});
+  EXPECT_EQ(job.crossings().size(), (5 * 4 * 8 + 49) / 50);
+}
+
+TEST(GatherTest, OfNothingSendsNothing) {
+  for_each_job([](SimulatedJob& job) {
+    check_every_root(job, equal_counts(job, 0), true);
+    EXPECT_TRUE(job.messages().empty());
+  });
+}
+
+TEST(GatherTest, ImpiFormHasOneMessageFromEachMaster) {
+  for_each_job([](SimulatedJob& job) {
+    job.limits.impi_only = true;
+    for (const std::size_t count : {0, 3, 300}) {
+      check_every_root(job, equal_counts(job, count), true);
+      const auto crossings = job.crossings();
+      EXPECT_EQ(crossings.size(), other_clients(job));
+      EXPECT_TRUE(std::ranges::all_of(crossings, [](const Message& m) { return m.tag == 130; }));
+      if (count < 300) continue;
+      EXPECT_TRUE(std::ranges::all_of(crossings, [&](const Message& m) { return m.to == job.size() - 1; }))
+          << "no data goes twice";
+    }
+  });
+}
+
+TEST(GatherTest, ImpiShortFormIsABinomialTree) {
+  SimulatedJob job({0, 1, 2, 3, 4, 4, 5}, SendEnds::kAtOnce);
+  job.limits.impi_only = true;
+  job.limits.same_representation = false;
+  job.bytes_may_cross = true;
+  check_gather(job, equal_counts(job, 1), {5, true, false});
+  // Virtual 0..5 are clients 4, 5, 0, 1, 2, 3, spoken for by ranks 5, 6, 0, 1, 2, 3; blocks have 4 bytes in external32.
+  EXPECT_THAT(job.crossings(),
+              testing::UnorderedElementsAre(Message{6, 5, 130, 4}, Message{1, 0, 130, 4}, Message{0, 5, 130, 8},
+                                            Message{3, 2, 130, 4}, Message{2, 5, 130, 8}));
+}
+
+TEST(GatherTest, BytesThatMastersPassOnAreInAFormThatEverybodyReads) {
+  SimulatedJob job({0, 1, 1}, SendEnds::kAtOnce);
+  job.limits.same_representation = false;
+  job.bytes_may_cross = true;
+  for (const bool impi : {false, true}) {
+    job.limits.impi_only = impi;
+    check_gather(job, equal_counts(job, 1), {0, true, false});
+    ASSERT_EQ(job.untyped().size(), 1U);
+    const auto& bytes = job.untyped()[0];
+    ASSERT_EQ(bytes.size(), impi ? 8U : 16U) << "two longs";
+    EXPECT_EQ(static_cast<long>(bytes.back()), value_of(2) % 256) << "the last byte is the least";
+    EXPECT_EQ(bytes.front(), std::byte{0});
+  }
+}
+
+TEST(GathervTest, BlocksOfAnySizeFromEverybody) {
+  for_each_job([](SimulatedJob& job) {
+    for (const std::uint64_t segment : {65536, 24}) {
+      job.limits.overrides.segment = segment;
+      check_every_root(job, mixed_counts(job), false);
+      EXPECT_EQ(job.delays(), std::min<std::uint64_t>(other_clients(job), 1));
+    }
+    check_every_root(job, equal_counts(job, 0), false);
+    EXPECT_TRUE(job.messages().empty());
+  });
+}
+
+TEST(GathervTest, LongBlocksTravelAloneAndShortOnesTogether) {
+  SimulatedJob job({0, 0, 1, 1, 1, 1, 2}, SendEnds::kAtOnce);
+  job.limits.overrides.segment = 40;
+  // Of ranks 2 to 5, the first and the last are long; rank 6 has nothing.
+  check_gather(job, {3, 3, 10, 2, 1, 12, 0}, {0, false, false});
+  EXPECT_THAT(job.crossings(), testing::UnorderedElementsAre(Message{2, 0, kStraightTag, 10}, Message{5, 0, kStraightTag, 12},
+                                                             Message{2, 0, kTogetherTag, 24}));
+}
+
+TEST(GathervTest, ImpiFormHasOneMessageFromEachMaster) {
+  for_each_job([](SimulatedJob& job) {
+    job.limits.impi_only = true;
+    check_every_root(job, mixed_counts(job), false);
+    const auto crossings = job.crossings();
+    EXPECT_EQ(crossings.size(), other_clients(job));
+    EXPECT_TRUE(std::ranges::all_of(crossings, [](const Message& m) { return m.tag == 140; }));
+  });
+}
+
+/// To process `root` of the whole job from the group that it is not in.
+void check_inter_gather(SimulatedJob& job, std::int32_t root, bool empty) {
+  SCOPED_TRACE(testing::Message() << "root " << root << (empty ? ", of nothing" : ""));
+  const std::int32_t first = job.first_group_size();
+  const bool root_in_first = root < first;
+  const std::int32_t begin = root_in_first ? first : 0;
+  const std::int32_t end = root_in_first ? job.size() : first;
+  const Counts counts = empty ? equal_counts(job, 0) : mixed_counts(job);
+  std::vector<LongBlocks> sent;
+  for (std::int32_t rank = 0; rank < job.size(); ++rank) {
+    sent.emplace_back(1, counts[static_cast<std::size_t>(rank)], lie_of(rank));
+    sent.back().fill(0, value_of(rank));
+  }
+  LongBlocks all(Counts(counts.begin() + begin, counts.begin() + end), lie_of(root));
+  const auto task = [&](std::int32_t rank, const InterTeam& team) {
+    const bool is_sender = rank >= begin && rank < end;
+    const std::int32_t other_side = rank == root ? inter::kIsRoot : inter::kIsBystander;
+    return inter::gatherv(team, is_sender ? sent[static_cast<std::size_t>(rank)][0] : Data{},
+                          rank == root ? all.all() : std::span<const Data>(),
+                          is_sender ? root - (root_in_first ? 0 : first) : other_side);
+  };
+  ASSERT_TRUE(job.run_inter(task)) << job.failure();
+  for (std::int32_t rank = begin; rank < end; ++rank) {
+    ASSERT_TRUE(all.holds(static_cast<std::size_t>(rank - begin), value_of(rank)));
+  }
+  ASSERT_TRUE(all.gaps_untouched());
+  EXPECT_LE(job.delays(), 1);
+  EXPECT_TRUE(!empty || job.messages().empty());
+}
+
+TEST(InterGathervTest, BringsTheOtherGroupsBlocks) {
+  for_each_inter_job([](SimulatedJob& job) {
+    job.bytes_may_cross = true;
+    for (const std::uint64_t segment : {65536, 24}) {
+      job.limits.overrides.segment = segment;
+      for (std::int32_t root = 0; root < job.size() && !testing::Test::HasFailure(); ++root) {
+        check_inter_gather(job, root, false);
+        check_inter_gather(job, root, true);
       }
-      const auto task = [&](std::int32_t rank, const Team& team) {
-        const auto here = static_cast<std::size_t>(rank);
-        const Data all{reinterpret_cast<std::byte*>(memory[here].data()), 3, rank % 3 == 0 ? &types.gapped : &types.plain};
-        if (in_place) copy(sent[here].data, all.block(rank));
-        return allgather(team, in_place ? all.block(rank) : sent[here].data, all);
-      };
-      ASSERT_TRUE(job.run(task)) << job.failure();
-      for (std::int32_t rank = 0; rank < job.size(); ++rank) {
-        expect_gathered(memory[static_cast<std::size_t>(rank)], rank % 3 == 0, job.size(), 3);
-      }
-      EXPECT_EQ(job.messages().size(), 2 * (static_cast<std::size_t>(job.shape(0).client_count()) - 1));
     }
   });
 }

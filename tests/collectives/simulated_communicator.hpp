@@ -29,6 +29,7 @@ struct World {
   std::uint64_t round = 0;
   std::vector<Message> messages;
   std::vector<std::vector<std::byte>> untyped;
+  std::uint64_t crossing_bytes = 0;
   std::vector<std::int32_t> clocks;  ///< by process: messages between clients on the longest chain that has led there
   std::string failure;
 
@@ -126,6 +127,7 @@ class SimulatedLocal final : public LocalGroup {
 
   Pending& barrier() override;
   Pending& broadcast(const Data& data, std::int32_t root) override;
+  Pending& broadcast(std::span<std::byte> bytes, std::int32_t root) override;
   Pending& reduce(const ConstData& contribution, const Data& result, const Reduction& operation, std::int32_t root) override;
   Pending& allreduce(const ConstData& contribution, const Data& result, const Reduction& operation) override;
   Pending& reduce_scatter(const ConstData& contribution, const Data& result, std::span<const std::uint64_t> counts,

@@ -115,6 +115,8 @@ const std::vector<std::vector<std::byte>>& SimulatedJob::untyped() const { retur
 const std::string& SimulatedJob::failure() const { return state_->world->failure; }
 std::int32_t SimulatedJob::delays() const { return std::ranges::max(state_->world->clocks); }
 
+std::uint64_t SimulatedJob::crossing_bytes() const { return state_->world->crossing_bytes; }
+
 std::vector<Message> SimulatedJob::crossings() const {
   std::vector<Message> crossings;
   std::ranges::copy_if(messages(), std::back_inserter(crossings), [](const Message& message) { return !message.local; });

@@ -53,6 +53,8 @@ class SimulatedJob {
   [[nodiscard]] std::vector<Message> crossings() const;
   /// Basic elements in all crossings together.
   [[nodiscard]] std::uint64_t crossing_elements() const;
+  /// Bytes in them, as represented on their way.
+  [[nodiscard]] std::uint64_t crossing_bytes() const;
   /// The most messages between clients that one had to wait for after the other in the last run: one-way delays.
   [[nodiscard]] std::int32_t delays() const;
   [[nodiscard]] const std::string& failure() const;

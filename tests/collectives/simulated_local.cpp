@@ -91,6 +91,17 @@ Pending& SimulatedLocal::broadcast(const Data& data, std::int32_t root) {
       });
 }
 
+Pending& SimulatedLocal::broadcast(std::span<std::byte> bytes, std::int32_t root) {
+  const auto from = static_cast<std::size_t>(root);
+  const bool at_root = me() == from;
+  return start(
+      fmt::format("broadcast from {} of {} plain bytes", root, bytes.size()),
+      [bytes, at_root] { return at_root ? copied(bytes) : nothing(); }, [from](std::size_t member) { return member == from; },
+      [bytes, at_root, from](const LocalPhase& phase) {
+        if (!at_root) std::ranges::copy(*phase.blocks[from], bytes.begin());
+      });
+}
+
 Pending& SimulatedLocal::reduce(const ConstData& contribution, const Data& result, const Reduction& operation,
                                 std::int32_t root) {
   const bool at_root = me() == static_cast<std::size_t>(root);

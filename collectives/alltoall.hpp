@@ -1,0 +1,19 @@
+/// Parts of Alltoall.
+#pragma once
+
+#include <span>
+
+#include "collectives/data.hpp"
+#include "collectives/groups.hpp"
+#include "collectives/task.hpp"
+
+namespace impishim::collectives {
+
+/// Blocks of equal size that is not 0: those between two clients in one message between their masters, which get them from and
+/// hand them on to the members.
+Task alltoall_together(const Team& team, std::span<const ConstData> to, std::span<const Data> from);
+
+/// The blocks between members of this client, each straight.
+Task straight_inside(const Team& team, std::span<const ConstData> to, std::span<const Data> from);
+
+}  // namespace impishim::collectives
