@@ -93,6 +93,14 @@ Pending& NativeGroup::broadcast(const Data& data, std::int32_t root) {
   return phase;
 }
 
+Pending& NativeGroup::broadcast(std::span<std::byte> bytes, std::int32_t root) {
+  if (size_ == 1) return over();
+  Phase& phase = begin();
+  const VendorCount count(bytes.size(), MPI_BYTE);
+  phase.code = vendor::Ibcast(bytes.data(), count.count(), count.type(), root, handle_, &phase.request);
+  return phase;
+}
+
 Pending& NativeGroup::reduce(const ConstData& contribution, const Data& result, const Reduction& operation, std::int32_t root) {
   if (size_ == 1) {
     copy(contribution, result);

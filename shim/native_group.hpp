@@ -21,6 +21,7 @@ class NativeGroup final : public collectives::LocalGroup {
 
   collectives::Pending& barrier() override;
   collectives::Pending& broadcast(const collectives::Data& data, std::int32_t root) override;
+  collectives::Pending& broadcast(std::span<std::byte> bytes, std::int32_t root) override;
   collectives::Pending& reduce(const collectives::ConstData& contribution, const collectives::Data& result,
                                const collectives::Reduction& operation, std::int32_t root) override;
   collectives::Pending& allreduce(const collectives::ConstData& contribution, const collectives::Data& result,
