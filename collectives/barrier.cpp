@@ -1,4 +1,4 @@
-// Barrier (IMPI 5.4): tag 110, empty messages.
+// Barrier. IMPI 5.4: tag 110, empty messages. Own forms: collectives/README.md.
 #include "collectives/collectives.hpp"
 #include "collectives/pattern.hpp"
 
@@ -41,19 +41,50 @@ Task hypercube(const Team& team) {
   co_await team.leaders.all_posted();
 }
 
+/// Everybody tells everybody: one one-way delay.
+Task exchange(const Team& team) {
+  for (const std::int32_t master : team.shape.masters) {
+    if (master == team.shape.rank) continue;
+    team.leaders.post_receive(master, kBarrierExchangeTag, room_for_signal());
+    team.leaders.post_send(master, kBarrierExchangeTag, signal());
+  }
+  co_await team.leaders.all_posted();
+}
+
+/// Dissemination: after round i everybody knows of the 2^i masters before it.
+Task dissemination(const Team& team) {
+  const auto masters = team.shape.masters;
+  const auto number = masters.size();
+  const auto me = static_cast<std::size_t>(team.shape.my_client());
+  for (std::size_t distance = 1; distance < number; distance <<= 1) {
+    team.leaders.post_receive(masters[(me + number - distance) % number], kBarrierExchangeTag, room_for_signal());
+    team.leaders.post_send(masters[(me + distance) % number], kBarrierExchangeTag, signal());
+    co_await team.leaders.all_posted();
+  }
+}
+
 Task among_masters(const Team& team) {
   const Form form = choose(Collective::kBarrier, team.shape.client_count(), 0, team.limits);
-  return form == Form::kTree ? hypercube(team) : linear(team);
+  if (form == Form::kTree) return hypercube(team);
+  if (form == Form::kLinear) return linear(team);
+  return form == Form::kExchange ? exchange(team) : dissemination(team);
 }
 
 }  // namespace
 
 Task barrier(const Team& team) {
   const Shape& shape = team.shape;
-  co_await team.local.barrier();
-  const bool is_master = shape.masters[static_cast<std::size_t>(shape.my_client())] == shape.rank;
+  if (shape.client_count() == 1) {
+    co_await team.local.barrier();
+    co_return;
+  }
+  // Half a barrier in, half a barrier out: only the master needs to know that all are in.
+  const bool is_master = shape.local_rank(shape.rank) == 0;
+  std::byte here{};
+  const Bytes all(is_master ? shape.spanning_ranks.size() : 0);
+  co_await team.local.gather(std::span(&here, 1), all.all(), 0);
   if (is_master) co_await among_masters(team);
-  co_await team.local.barrier();
+  co_await team.local.broadcast(std::span(&here, 1), 0);
 }
 
 }  // namespace impishim::collectives

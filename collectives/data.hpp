@@ -35,6 +35,10 @@ struct ConstData {
   /// The packed form is the memory itself.
   [[nodiscard]] bool straight() const { return type->layout->contiguous(count); }
   [[nodiscard]] const std::byte* first_byte() const { return base + type->layout->first_offset(); }
+  /// Elements [begin, begin + length).
+  [[nodiscard]] ConstData elements(std::uint64_t begin, std::uint64_t length) const {
+    return {base + static_cast<std::ptrdiff_t>(begin) * type->layout->extent(), length, type};
+  }
 };
 
 /// `count` elements of `type` at `base`, to write.
@@ -45,6 +49,10 @@ struct Data {
 
   operator ConstData() const { return {base, count, type}; }  // NOLINT(google-explicit-constructor): as T* to const T*
   [[nodiscard]] wire::MutableBuffer buffer() const { return {base, count, type->layout, type->keep_alive}; }
+  /// Elements [begin, begin + length).
+  [[nodiscard]] Data elements(std::uint64_t begin, std::uint64_t length) const {
+    return {base + static_cast<std::ptrdiff_t>(begin) * type->layout->extent(), length, type};
+  }
   /// The block of `count` elements that belongs to `rank`, in a buffer of one such block for every rank.
   [[nodiscard]] Data block(std::int32_t rank) const {
     return {base + static_cast<std::ptrdiff_t>(rank) * static_cast<std::ptrdiff_t>(count) * type->layout->extent(), count,

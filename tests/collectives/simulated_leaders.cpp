@@ -73,6 +73,7 @@ Pending& SimulatedLeaders::send(std::int32_t to, std::int32_t tag, const wire::C
   communicator_.under_way[{shape_.rank, to}].push_back(parcel);
   if (!local) world_.crossing_bytes += parcel->bytes.size();
   const auto finish = [this, parcel, data] {
+    match();  // whoever waits makes progress with everything of its own
     if (world_.send_ends == SendEnds::kAtMatch && !parcel->matched) return false;
     if (packed(data, parcel->format) != parcel->bytes) world_.fail("a message's buffer has been changed before its end");
     return true;
