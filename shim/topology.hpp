@@ -1,5 +1,5 @@
 /// Topologies of communicators, as arithmetic on ranks: cartesian grids, graphs and distributed graphs (MPI-3.1 7). No MPI type
-/// or function: the calls are in topology_cart.cpp and topology_graph.cpp.
+/// or function: the calls are in topology_cart.cpp, topology_graph.cpp and topology_dist_graph.cpp.
 #pragma once
 
 #include <cstdint>
