@@ -60,6 +60,7 @@ TEST(InterReduceTest, BringsTheOtherGroupsResultToTheRoot) {
 
 TEST(InterAllreduceTest, GivesEachGroupTheOthersResult) {
   for_each_inter_job([](SimulatedJob& job) {
+    job.bytes_may_cross = true;  // in the bcast of each group
     for_each_case(job, kForms, [&](const ReductionCase& with) {
       auto operand = operands_of(job, with.count, with.commutative);
       auto result = rooms_of(job, with.count);
@@ -97,6 +98,7 @@ std::vector<std::uint64_t> counts_for(std::int32_t ranks, std::uint64_t total) {
 
 TEST(InterReduceScatterTest, GivesEachGroupTheOthersResultInParts) {
   for_each_inter_job([](SimulatedJob& job) {
+    job.bytes_may_cross = true;  // in the scatterv of each group
     for_each_case(job, kForms, [&](const ReductionCase& with) {
       const std::int32_t border = job.first_group_size();
       auto operand = operands_of(job, with.count, with.commutative);
