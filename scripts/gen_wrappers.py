@@ -154,11 +154,11 @@ def wrapper(function, nonblocking):
     if function.fate == "always":
         lines.append(f"  {give}calls::{name}({args});")
     elif function.fate in ("joined", "collective"):
-        lines.append(f"  if (Job* job = joined(); job != nullptr) {give}calls::{name}({function.passed('*job')});")
+        lines.append(f"  if (Job* job = called_by_user(); job != nullptr) {give}calls::{name}({function.passed('*job')});")
         lines.append(f"  {give}vendor::raw::{name}({args});")
     else:
         call = f"native::{name}({function.passed('*job')})" if name in nonblocking else f"vendor::{name}({args})"
-        lines.append("  if (Job* job = joined(); job != nullptr) {")
+        lines.append("  if (Job* job = called_by_user(); job != nullptr) {")
         if function.fate == "refuse":
             for comm in function.values_of("MPI_Comm"):
                 lines.append(f'    if (spanning(job, {comm}) != nullptr) {give}refuse({comm}, "{function.name}");')
@@ -289,7 +289,7 @@ def main():
     (output / "shim/vendor.hpp").write_text(vendor_header(ordered, nonblocking, headers))
     (output / "shim/handled.hpp").write_text(handled_header(ordered, headers))
     (output / "vendor_pointers.cpp").write_text(pointers_source(ordered))
-    head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/errors.hpp"', '#include "shim/handled.hpp"',
+    head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/caller.hpp"', '#include "shim/errors.hpp"', '#include "shim/handled.hpp"',
             '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/vendor.hpp"',
             "using namespace impishim::shim;  // NOLINT"]
     for part in range(FILES):

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "shim/handle_addresses.hpp"
+
 namespace impishim::shim {
 
 /// The vendor's handle as a plain number, for tables and for layers that know no MPI type.
@@ -23,24 +25,29 @@ template <class Handle>
   return handle;
 }
 
-/// A number from which handles can be counted that the vendor never makes.
-///
-/// Where handles are ints it is the null handle: its kind bits say "invalid", and the library never makes another handle of
-/// that kind. Where they are pointers, it is an address that is not canonical on any 64-bit machine: no object can lie there.
-template <class Handle>
-[[nodiscard]] std::uintptr_t bits_without_objects(Handle null) {
-  if constexpr (std::is_pointer_v<Handle>) {
-    constexpr std::uintptr_t kNoObjectHere = 0x494d'0000'0000'0000ULL;
-    return kNoObjectHere;
-  } else {
-    return to_bits(null);
-  }
-}
-
-/// Index of a handle in a hash table of 2^n slots; take as many low bits as it has.
+/// A handle's place in a hash table: take as many low bits as it has.
 template <class Handle>
 [[nodiscard]] std::size_t hash_of(Handle handle) {
   return static_cast<std::size_t>((to_bits(handle) * 0x9E3779B97F4A7C15ULL) >> 40U);
 }
+
+/// Handles of our own where handles are ints: counted from the null handle. Its kind bits say "invalid", and the library never
+/// makes another handle of that kind. Fortran's handles are the same ints.
+class HandleNumbers {
+ public:
+  explicit HandleNumbers(std::uintptr_t null) : null_(null) {}
+  Result<void> reserve() { return {}; }
+  [[nodiscard]] std::uintptr_t bits(std::uint32_t index) const { return null_ + index + 1; }
+  /// The index; kMaxOwnHandles or more: no handle of ours.
+  [[nodiscard]] std::uintptr_t index(std::uintptr_t bits) const { return bits - null_ - 1; }
+  [[nodiscard]] int fortran(std::uint32_t index) const { return static_cast<int>(bits(index)); }
+  [[nodiscard]] std::uintptr_t index_of_fortran(int number) const { return index(static_cast<std::uint32_t>(number)); }
+
+ private:
+  std::uintptr_t null_;
+};
+
+template <class Handle>
+using OwnHandleBits = std::conditional_t<std::is_pointer_v<Handle>, HandleAddresses, HandleNumbers>;
 
 }  // namespace impishim::shim

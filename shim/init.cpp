@@ -11,6 +11,7 @@
 #include "shim/errors.hpp"
 #include "shim/failure.hpp"
 #include "shim/handled.hpp"
+#include "shim/own_handle.hpp"
 #include "shim/session.hpp"
 #include "shim/vendor.hpp"
 #include "shim/wait.hpp"
@@ -40,6 +41,7 @@ void join_if_asked() {
   auto request = JoinRequest::from_environment();
   if (!request) give_up(request.error());
   if (!request->wanted) return;
+  if (auto reserved = reserve_own_handles(); !reserved) give_up(reserved.error());
   int level = MPI_THREAD_SINGLE;
   vendor::Query_thread(&level);
   auto job = join(*request, level);

@@ -24,7 +24,7 @@ contains
     integer :: comm, keyval, ierror
     integer(kind=MPI_ADDRESS_KIND) :: extra, value, copied
     logical :: flag
-    if (value /= 43 .or. extra /= 18 .or. comm == 0 .or. keyval == MPI_KEYVAL_INVALID) wrong = wrong + 1
+    if (value /= 43 .or. extra /= 18 .or. comm == MPI_COMM_NULL%MPI_VAL .or. keyval == MPI_KEYVAL_INVALID) wrong = wrong + 1
     copied = value
     flag = .true.
     call look()
@@ -34,7 +34,7 @@ contains
   subroutine delete_old(comm, keyval, value, extra, ierror)
     integer :: comm, keyval, ierror
     integer(kind=MPI_ADDRESS_KIND) :: value, extra
-    if (value /= 43 .or. extra /= 18 .or. comm == 0 .or. keyval == MPI_KEYVAL_INVALID) wrong = wrong + 1
+    if (value /= 43 .or. extra /= 18 .or. comm == MPI_COMM_NULL%MPI_VAL .or. keyval == MPI_KEYVAL_INVALID) wrong = wrong + 1
     call look()
     ierror = MPI_SUCCESS
   end subroutine

@@ -54,6 +54,13 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, status, f"{done.args}\n{done.stdout}\n{done.stderr}")
         return done
 
+    def need_mpi4py(self):
+        found = run(ARGUMENTS.python, "-c", "import mpi4py.MPI; print(mpi4py.MPI.__file__)")
+        if found.returncode != 0:
+            self.skipTest(f"no mpi4py: {found.stderr.strip().splitlines()[-1]}")
+        if ARGUMENTS.soname not in run("ldd", found.stdout.strip()).stdout:
+            self.skipTest(f"{found.stdout.strip()} is built for another MPI than {ARGUMENTS.soname}")
+
 
 class WithoutTheVariables(Case):
     def transparent(self, program, preload=None):
@@ -99,8 +106,6 @@ class WithoutTheVariables(Case):
         self.assertEqual(tools, [f"tool: rank {rank} of 2 saw 2 calls, rank {rank}" for rank in range(2)])
 
     def test_fortran(self):
-        if "libmpi." in ARGUMENTS.soname:
-            self.skipTest("handles of our own have no Fortran numbers in Open MPI yet")
         if not (PROGRAMS / "bindings").exists():
             self.skipTest("this MPI has no Fortran compiler here")
         native = lines(self.check(natively(3, PROGRAMS / "bindings", 3)))
@@ -108,11 +113,7 @@ class WithoutTheVariables(Case):
         self.assertEqual(lines(self.check(natively(3, PROGRAMS / "bindings", 3, preload=LIBRARY))), native)
 
     def test_mpi4py(self):
-        found = run(ARGUMENTS.python, "-c", "import mpi4py.MPI; print(mpi4py.MPI.__file__)")
-        if found.returncode != 0:
-            self.skipTest(f"no mpi4py: {found.stderr.strip().splitlines()[-1]}")
-        if ARGUMENTS.soname not in run("ldd", found.stdout.strip()).stdout:
-            self.skipTest(f"{found.stdout.strip()} is built for another MPI than {ARGUMENTS.soname}")
+        self.need_mpi4py()
         program = "from mpi4py import MPI; c = MPI.COMM_WORLD; print(c.rank, c.allreduce(c.rank), c.bcast('x' if c.rank == 0 else 0))"
         command = (ARGUMENTS.python, "-c", program)
         self.assertEqual(lines(self.check(natively(2, *command, preload=LIBRARY))), lines(self.check(natively(2, *command))))
@@ -137,12 +138,20 @@ class Joined(Case):
         self.assertEqual(lines(self.check(joined(2, 4, PROGRAMS / "callbacks", 4))), native)
 
     def test_fortran(self):
-        if "libmpi." in ARGUMENTS.soname:
-            self.skipTest("handles of our own have no Fortran numbers in Open MPI yet")
         if not (PROGRAMS / "bindings").exists():
             self.skipTest("this MPI has no Fortran compiler here")
         native = lines(self.check(natively(4, PROGRAMS / "bindings", 4)))
         self.assertEqual(lines(self.check(joined(2, 4, PROGRAMS / "bindings", 4))), native)
+
+    def test_mpi4py(self):
+        """An interpreter, whose MPI comes in with a module."""
+        self.need_mpi4py()
+        command = (ARGUMENTS.python, pathlib.Path(__file__).with_name("objects.py"))
+        native = lines(self.check(natively(4, *command)))
+        self.assertEqual(native, [f"rank {rank} of 4: objects as they should be" for rank in range(4)])
+        mpi = "openmpi" if "openmpi" in ARGUMENTS.mpiexec else "mpich"
+        done = self.check(run(ARGUMENTS.impirun, "-mpi", mpi, "-np", 2, *command, ":", "-np", 2, *command))
+        self.assertEqual(lines(done), native)
 
     def test_linked_program(self):
         shim = "MPI_Send in libimpishim.so, PMPI_Send in libimpishim.so"

@@ -1,0 +1,20 @@
+/// Whose call it is that enters a wrapper: the user's, or one that the vendor's own library makes.
+#pragma once
+
+#include "shim/job.hpp"
+
+namespace impishim::shim {
+
+/// True if `address` lies in the vendor's Fortran layer (IMPISHIM_VENDOR_FORTRAN), which the vendor itself never calls. Open
+/// MPI's hands the user's Fortran callbacks over inside the library, so that no trampoline (callbacks.hpp) stands before them:
+/// what it calls while the thread is inside the vendor was called in such a callback. Always false where that is empty.
+[[nodiscard]] bool in_fortran_layer(const void* address);
+
+/// joined(), as a wrapper asks it: the call that the return address of the wrapper belongs to counts.
+[[nodiscard, gnu::always_inline]] inline Job* called_by_user() {
+  Job* job = the_job.load(std::memory_order_acquire);
+  if (job == nullptr || vendor_depth == 0) return job;
+  return in_fortran_layer(__builtin_return_address(0)) ? job : nullptr;
+}
+
+}  // namespace impishim::shim
