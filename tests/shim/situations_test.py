@@ -114,7 +114,8 @@ class WithoutTheVariables(Case):
 
     def test_mpi4py(self):
         self.need_mpi4py()
-        program = "from mpi4py import MPI; c = MPI.COMM_WORLD; print(c.rank, c.allreduce(c.rank), c.bcast('x' if c.rank == 0 else 0))"
+        program = ("from mpi4py import MPI; c = MPI.COMM_WORLD; "
+                   "print('rank', c.rank, c.allreduce(c.rank), c.bcast('x' if c.rank == 0 else 0))")
         command = (ARGUMENTS.python, "-c", program)
         self.assertEqual(lines(self.check(natively(2, *command, preload=LIBRARY))), lines(self.check(natively(2, *command))))
 
