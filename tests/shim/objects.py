@@ -51,6 +51,11 @@ def probes_and_requests():
 
 def collectives():
     assert world.bcast({"root": 1} if rank == 1 else None, root=1) == {"root": 1}
+    assert world.allgather(("a", rank)) == [("a", other) for other in range(size)]
+    assert world.gather("x" * rank, root=0) == (["x" * other for other in range(size)] if rank == 0 else None)
+    assert world.scatter([{"to": other} for other in range(size)] if rank == 0 else None, root=0) == {"to": rank}
+    assert world.alltoall([(rank, other) for other in range(size)]) == [(other, rank) for other in range(size)]
+    assert world.scan(rank) == rank * (rank + 1) // 2
     assert world.allreduce(rank) == size * (size - 1) // 2
     assert world.reduce([rank], op=MPI.SUM, root=0) == (list(range(size)) if rank == 0 else None)
     total = array.array("l", [0])

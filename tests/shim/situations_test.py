@@ -130,7 +130,7 @@ class Joined(Case):
         self.assertNotEqual(done.returncode, 0)
         self.assertNotIn("went on", done.stdout)
         # Once where it happened; the other system repeats it as its cause.
-        text = "impishim: rank 0: MPI_Scan: not supported on a communicator that spans systems"
+        text = "impishim: rank 0: MPI_Win_create: not supported on a communicator that spans systems"
         self.assertEqual(done.stderr.count(text), 1, done.stderr)
 
     def test_callbacks_see_the_joined_job(self):
