@@ -1,0 +1,58 @@
+/// A channel whose input arrives later than it does: a distant network on one machine, for tests and benchmarks.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/channel/channel.hpp"
+
+namespace impishim::wire {
+
+/// Everything that the other channel receives, its end included, is handed on `delay` after it came, in order. Output is not
+/// touched: with one at each end, both directions are delayed. Sleepers are woken when something is due, by a timer.
+class DelayedChannel final : public Channel {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// kSystem: no descriptors are left.
+  [[nodiscard]] static Result<std::unique_ptr<Channel>> make(std::unique_ptr<Channel> channel, Clock::duration delay);
+
+  /// For make(): `events` watches the channel and the timer.
+  DelayedChannel(std::unique_ptr<Channel> channel, Clock::duration delay, Descriptor events, Descriptor timer);
+
+  [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override { return channel_->try_send(pieces); }
+  [[nodiscard]] Result<std::size_t> try_receive(std::span<const iovec> pieces) override;
+  [[nodiscard]] int descriptor() const override { return events_.get(); }
+  [[nodiscard]] std::uint32_t epoll_events() const override;
+  bool set_want_output(bool want) override;
+  [[nodiscard]] bool prepare_to_sleep() override;
+  void end_sleep() override;
+  void shutdown_output() override { channel_->shutdown_output(); }
+  [[nodiscard]] std::string peer_name() const override { return channel_->peer_name(); }
+
+ private:
+  struct Arrival {
+    Clock::time_point due;
+    std::vector<std::byte> bytes;
+    std::size_t taken = 0;
+  };
+  void take_in();
+  void set_timer() const;
+  [[nodiscard]] bool something_is_due() const;
+
+  std::unique_ptr<Channel> channel_;
+  Clock::duration delay_;
+  Descriptor events_;  ///< an epoll of the other channel's descriptor and the timer
+  Descriptor timer_;
+  std::deque<Arrival> arrivals_;
+  std::size_t held_ = 0;  ///< bytes in arrivals_
+  std::optional<Error> end_;
+  Clock::time_point end_due_;
+};
+
+}  // namespace impishim::wire
