@@ -140,10 +140,12 @@ def read_fates(path, functions):
             function.fate, function.reason = "refuse", "takes a communicator"
         elif function.values_of("MPI_Request"):
             function.fate, function.reason = "refuse", "takes a request"
+        elif function.values_of("MPI_Group"):
+            function.fate, function.reason = "refuse", "takes a group"
         elif function.messages():
             function.fate, function.reason = "refuse", "takes a matched message"
         else:
-            function.fate, function.reason = "forward", "takes no communicator, no request and no matched message"
+            function.fate, function.reason = "forward", "takes no communicator, group, request or matched message"
 
 
 def wrapper(function, nonblocking):
@@ -164,6 +166,8 @@ def wrapper(function, nonblocking):
                 lines.append(f'    if (spanning(job, {comm}) != nullptr) {give}refuse({comm}, "{function.name}");')
             for request in function.values_of("MPI_Request"):
                 lines.append(f'    if (is_own_request({request})) {give}refuse(MPI_COMM_WORLD, "{function.name}");')
+            for group in function.values_of("MPI_Group"):
+                lines.append(f'    if (is_own_group({group})) {give}refuse_group("{function.name}");')
             for message in function.messages():
                 lines.append(f'    if (is_own_message(*{message})) {give}refuse(MPI_COMM_WORLD, "{function.name}");')
         if function.fate == "refuse_joined":

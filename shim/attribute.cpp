@@ -89,8 +89,8 @@ int whereabouts_of_native(Job& job, MPI_Comm comm, Whereabouts& out) {
 }
 
 Whereabouts whereabouts_of(const Communicator& communicator) {
-  return {static_cast<int>(communicator.masters.size()), communicator.client_color, communicator.host_count,
-          communicator.host_color};
+  const Communicator& all = communicator.inter == nullptr ? communicator : *communicator.inter->both;
+  return {static_cast<int>(all.masters.size()), all.client_color, all.host_count, all.host_color};
 }
 
 int value_of(const Whereabouts& whereabouts, int keyval) {
@@ -107,6 +107,11 @@ std::optional<int> joined_value(const Job& job, const Communicator* spanning, in
   if (spanning == nullptr) return std::nullopt;
   if (keyval == MPI_TAG_UB) return job.map.values().tag_ub;
   if (keyval == MPI_UNIVERSE_SIZE) return job.map.size();
+  if (keyval == MPI_WTIME_IS_GLOBAL) return 0;  // every system has its own clock
+  if (keyval == MPI_HOST) return MPI_PROC_NULL;
+  // What other libraries' processes can do, nobody here knows; both vendors' say that all can.
+  const bool all_known = std::ranges::all_of(job.map.clients(), &wire::Client::impishim);
+  if (keyval == MPI_IO && !all_known) return spanning->rank;
   return std::nullopt;
 }
 

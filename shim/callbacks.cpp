@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "shim/communicator_make.hpp"
 #include "shim/handled.hpp"
 #include "shim/vendor.hpp"
 
@@ -43,6 +44,7 @@ int copy_attribute(Word object, Word keyval, Word extra_state, Word in, Word out
 int delete_attribute(Word object, Word keyval, Word value, Word extra_state, Word ierror) {
   const auto* state = static_cast<const AttributeState*>(extra_state);
   const InsideUserCallback user;
+  const InsideDeleteCallback deleting;
   return state->remove(object, keyval, value, state->extra_state, ierror);
 }
 

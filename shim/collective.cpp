@@ -9,7 +9,6 @@
 #include "shim/errors.hpp"
 #include "shim/handle_bits.hpp"
 #include "shim/handle_uses.hpp"
-#include "shim/typed_copy.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
@@ -193,19 +192,11 @@ std::span<const ConstData> Collective::as_const(std::span<const Data> blocks) {
   return keep(std::vector<ConstData>(blocks.begin(), blocks.end()));
 }
 
-std::span<const ConstData> Collective::copies(std::span<const Data> blocks) {
-  std::vector<ConstData> all;
-  for (const Data& block : blocks) {
-    auto copy = TypedCopy::of(block.base, static_cast<std::int64_t>(block.count), handle_of(*block.type));
-    if (!copy) {
-      fail(MPI_ERR_TYPE, copy.error().text);
-      break;
-    }
-    auto kept = std::make_shared<TypedCopy>(std::move(copy).value());
-    all.push_back({static_cast<const std::byte*>(kept->address()), block.count, block.type});
-    kept_.push_back(std::move(kept));
-  }
-  return keep(std::move(all));
+Data Collective::room(const Data& data) {
+  auto made = std::make_shared<collectives::TypedRoom>(*data.type, data.count);
+  const Data room = made->data();
+  kept_.push_back(std::move(made));
+  return room;
 }
 
 const collectives::Reduction* Collective::reduction(MPI_Op op, MPI_Datatype datatype) {
@@ -228,7 +219,7 @@ std::span<const std::uint64_t> Collective::numbers(std::size_t number, const Num
 }
 
 Collective::Ending Collective::ending() const {
-  Ending ending;
+  Ending ending{code_, std::nullopt};
   for (const auto* team : {&own_, &local_, &both_}) {
     if (*team && ending.code == MPI_SUCCESS) ending.code = (*team)->first_code();
   }

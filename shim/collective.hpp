@@ -105,8 +105,8 @@ class Collective {
   [[nodiscard]] std::span<const collectives::Data> blocks(std::size_t number, const void* address, const Numbers& counts,
                                                           const Numbers& displacements, const MPI_Datatype* datatypes);
   [[nodiscard]] std::span<const collectives::ConstData> as_const(std::span<const collectives::Data> blocks);
-  /// A copy of the blocks in memory of this object: what MPI_IN_PLACE sends. Made anew each time a persistent operation starts.
-  [[nodiscard]] std::span<const collectives::ConstData> copies(std::span<const collectives::Data> blocks);
+  /// Memory of this object's for data like `data`, contents undefined: for what the vendor wants and the user need not give.
+  [[nodiscard]] collectives::Data room(const collectives::Data& data);
   /// MPI_ERR_OP; null then.
   [[nodiscard]] const collectives::Reduction* reduction(MPI_Op op, MPI_Datatype datatype);
   [[nodiscard]] std::span<const std::uint64_t> numbers(std::size_t number, const Numbers& counts);
@@ -119,6 +119,10 @@ class Collective {
   }
 
   void fail(int error_class, std::string_view text);
+  /// A code of the vendor's, raised already, met on the way.
+  void note_code(int code) {
+    if (ok()) code_ = code;
+  }
   [[nodiscard]] bool ok() const { return code_ == MPI_SUCCESS; }
   [[nodiscard]] int code() const { return code_; }
 

@@ -75,7 +75,7 @@ MaybeTask alltoall_task(Collective& call, const void* sendbuf, const void* recvb
   const bool in_place = sendbuf == MPI_IN_PLACE;
   if (in_place && call.inter() != nullptr) call.check_not_in_place(sendbuf);
   if (!call.ok()) return std::nullopt;
-  const ConstBlocks to = in_place ? call.copies(from) : call.as_const(make_send());
+  const ConstBlocks to = call.as_const(in_place ? from : Blocks(make_send()));
   if (!call.ok()) return std::nullopt;
   if (call.inter() != nullptr) return collectives::inter::alltoallv(*call.inter(), to, from);
   return equal ? collectives::alltoall(call.team(), to, from) : collectives::alltoallv(call.team(), to, from);

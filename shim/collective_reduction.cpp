@@ -123,7 +123,7 @@ MaybeTask Exscan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count
   const Reduction* operation = call.reduction(op, datatype);
   if (!call.ok()) return std::nullopt;
   if (!first) return collectives::exscan(call.team(), other_contribution, result, *operation);
-  return collectives::exscan(call.team(), contribution, {nullptr, contribution.count, contribution.type}, *operation);
+  return collectives::exscan(call.team(), contribution, call.room(contribution), *operation);
 }
 
 }  // namespace impishim::shim::collective_arguments

@@ -81,22 +81,34 @@ void CommunicatorTable::place(Slots& slots, Communicator* communicator) {
   }
 }
 
-void CommunicatorTable::remove(MPI_Comm handle) {
+void CommunicatorTable::move(Owned& from, Owned& to, const Communicator& communicator) {
+  const auto found = std::ranges::find_if(from, [&](const auto& each) { return each.get() == &communicator; });
+  to.push_back(std::move(*found));
+  from.erase(found);
+}
+
+void CommunicatorTable::hide(Communicator& communicator) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(owned_.begin(), owned_.end(), [&](const auto& each) { return each->handle == handle; });
-  if (found == owned_.end()) return;
   Slots* slots = slots_.load(std::memory_order_relaxed);
-  for (std::size_t i = hash(handle) & slots->mask;; i = (i + 1) & slots->mask) {
+  for (std::size_t i = hash(communicator.handle) & slots->mask;; i = (i + 1) & slots->mask) {
     Slot& slot = slots->slot[i];
-    if (slot.key.load(std::memory_order_relaxed) != key_of(handle)) continue;
+    if (slot.key.load(std::memory_order_relaxed) != key_of(communicator.handle)) continue;
     slot.communicator.store(nullptr, std::memory_order_release);
     break;
   }
-  retired_.push_back(std::move(*found));
-  owned_.erase(found);
-  const auto over = std::remove_if(retired_.begin(), retired_.end(),
-                                   [](const auto& each) { return each->pending.load(std::memory_order_acquire) == 0; });
-  retired_.erase(over, retired_.end());
+  move(owned_, hidden_, communicator);
+}
+
+void CommunicatorTable::show(Communicator& communicator) {
+  const std::lock_guard lock(mutex_);
+  move(hidden_, owned_, communicator);
+  place(*slots_.load(std::memory_order_relaxed), &communicator);
+}
+
+void CommunicatorTable::retire(Communicator& communicator) {
+  const std::lock_guard lock(mutex_);
+  move(hidden_, retired_, communicator);
+  std::erase_if(retired_, [](const auto& each) { return each->pending.load(std::memory_order_acquire) == 0; });
 }
 
 std::vector<Communicator*> CommunicatorTable::all() const {

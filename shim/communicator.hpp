@@ -61,6 +61,10 @@ struct Communicator {
   std::atomic<std::int32_t> pending{0};
 
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(members.size()); }
+  /// The group that this process is in.
+  [[nodiscard]] const std::vector<wire::WorldRank>& own_group() const {
+    return inter == nullptr ? members : inter->local->members;
+  }
   [[nodiscard]] bool valid_rank(int rank_) const { return rank_ >= 0 && rank_ < size(); }
 
   /// Fills in everything that follows from `handle`, `context`, `members` and the job map.
@@ -90,9 +94,12 @@ class CommunicatorTable {
 
   /// Makes `communicator->handle` spanning. The pointer stays valid until remove().
   Communicator* insert(std::unique_ptr<Communicator> communicator);
-  /// Makes the handle native again; call it before the vendor frees (and may recycle) the handle. The object lives on while
-  /// requests refer to it.
-  void remove(MPI_Comm handle);
+  /// Makes the handle native; call it before the vendor frees (and may recycle) the handle.
+  void hide(Communicator& communicator);
+  /// Takes hide() back.
+  void show(Communicator& communicator);
+  /// Ends a hidden communicator; the object lives on while requests refer to it.
+  void retire(Communicator& communicator);
   /// All spanning communicators, in no order.
   [[nodiscard]] std::vector<Communicator*> all() const;
 
@@ -110,13 +117,17 @@ class CommunicatorTable {
   [[nodiscard]] static std::uint64_t key_of(MPI_Comm handle) { return to_bits(handle); }
   [[nodiscard]] static std::size_t hash(MPI_Comm handle) { return hash_of(handle); }
 
+  using Owned = std::vector<std::unique_ptr<Communicator>>;
+
   static void place(Slots& slots, Communicator* communicator);
+  static void move(Owned& from, Owned& to, const Communicator& communicator);
 
   mutable std::mutex mutex_;
   std::atomic<Slots*> slots_;
   std::vector<std::unique_ptr<Slots>> generations_;
-  std::vector<std::unique_ptr<Communicator>> owned_;
-  std::vector<std::unique_ptr<Communicator>> retired_;  ///< freed, with requests pending
+  Owned owned_;
+  Owned hidden_;
+  Owned retired_;  ///< freed, with requests pending
 };
 
 }  // namespace impishim::shim

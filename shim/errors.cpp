@@ -61,11 +61,8 @@ Handling handling_of(MPI_Comm comm) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   if (vendor::Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return Handling::kReturn;
   if (handler == MPI_ERRORS_RETURN) return Handling::kReturn;
-  if (handler == MPI_ERRORS_ARE_FATAL) return Handling::kEnd;
-#ifdef MPI_ERRORS_ABORT
-  // Ends the processes of the communicator, and with them the job: it spans systems.
-  if (handler == MPI_ERRORS_ABORT) return Handling::kEnd;
-#endif
+  // MPI_ERRORS_ABORT ends the processes of the communicator, and with them the job: it spans systems.
+  if (is_predefined(handler)) return Handling::kEnd;
   vendor::Errhandler_free(&handler);  // our reference
   return Handling::kCall;
 }
@@ -79,6 +76,13 @@ int error_code(int error_class, std::string_view function, std::string_view text
 int raise(MPI_Comm comm, int error_class, std::string_view function, std::string_view text) {
   const int code = error_code(error_class, function, text);
   return raise_code(comm, code, fmt::format("{}: {}", function, text));
+}
+
+bool is_predefined(MPI_Errhandler handler) {
+#ifdef MPI_ERRORS_ABORT
+  if (handler == MPI_ERRORS_ABORT) return true;
+#endif
+  return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN;
 }
 
 int raise_code(MPI_Comm comm, int code, std::string_view text) {
@@ -114,6 +118,10 @@ int error_class_of(ErrorKind kind) {
 int refuse(MPI_Comm comm, std::string_view function) {
   return raise(comm, MPI_ERR_UNSUPPORTED_OPERATION, function,
                "not supported on a communicator that spans systems (see README, limits)");
+}
+
+int refuse_group(std::string_view function) {
+  return raise(MPI_COMM_WORLD, MPI_ERR_GROUP, function, "the group has processes of other systems (see README, limits)");
 }
 
 std::optional<std::string> own_error_text(int code) {

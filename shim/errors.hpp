@@ -16,6 +16,9 @@ namespace impishim::shim {
 /// system, MPI_ERRORS_RETURN returns the code, user handlers see the user's handle. Returns the code. MPI-3.1 8.3.
 int raise(MPI_Comm comm, int error_class, std::string_view function, std::string_view text);
 
+/// An error handler of MPI's own, which nobody frees.
+[[nodiscard]] bool is_predefined(MPI_Errhandler handler);
+
 /// Raises a code that exists already; `text` is for the handler that ends the job.
 int raise_code(MPI_Comm comm, int code, std::string_view text);
 
@@ -30,6 +33,9 @@ int raise(MPI_Comm comm, std::string_view function, const Error& error);
 
 /// MPI_ERR_UNSUPPORTED_OPERATION for a function that cannot act on a spanning communicator yet; names the function.
 int refuse(MPI_Comm comm, std::string_view function);
+
+/// MPI_ERR_GROUP for a function of the vendor's that was given a group with processes of other systems; names the function.
+int refuse_group(std::string_view function);
 
 /// The text of a code made here, or nothing: a code of the vendor's.
 [[nodiscard]] std::optional<std::string> own_error_text(int code);

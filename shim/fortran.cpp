@@ -27,4 +27,15 @@ MPI_Message Message_f2c(Job& /*job*/, MPI_Fint message) {
 }
 #endif
 
+#ifdef IMPISHIM_HAVE_MPI_Group_c2f
+MPI_Fint Group_c2f(Job& /*job*/, MPI_Group group) {
+  return is_own_group(group) ? own_groups().to_fortran(group) : vendor::Group_c2f(group);
+}
+
+MPI_Group Group_f2c(Job& /*job*/, MPI_Fint group) {
+  const auto own = own_groups().from_fortran(group);
+  return own ? *own : vendor::Group_f2c(group);
+}
+#endif
+
 }  // namespace impishim::shim::calls

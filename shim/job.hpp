@@ -35,8 +35,9 @@ struct Job {
   CommunicatorTable communicators;
   /// The one of MPI_COMM_WORLD, which most calls name: found without the table. Null: it is native.
   Communicator* world = nullptr;
-  MPI_Comm private_comm = MPI_COMM_NULL;  ///< a dup of the native world for our own use: progress probes, startup
-  MPI_Comm host_comm = MPI_COMM_NULL;     ///< the procs of this IMPI host
+  MPI_Comm private_comm = MPI_COMM_NULL;    ///< a dup of the native world for our own use: progress probes, startup
+  MPI_Group native_group = MPI_GROUP_NULL;  ///< all processes of this system
+  MPI_Comm host_comm = MPI_COMM_NULL;       ///< the procs of this IMPI host
   /// All processes of the job: MPI_COMM_WORLD, or with IMPISHIM_WORLD=split a communicator of its own (impishim_comm_world()).
   MPI_Comm joined_world = MPI_COMM_NULL;
   bool owns_channels = false;  ///< this process is a representative of its host
@@ -49,6 +50,10 @@ struct Job {
 
   /// IMPI_max_cid of this process (IMPI 4.3), touched only inside communicator creation.
   std::atomic<std::uint64_t> max_context{1};
+
+  /// Context ids are given out by one member instead (context.hpp).
+  bool gives_contexts = false;
+  std::atomic<std::uint64_t> contexts_given{1};
 
   /// Operations that only a calling thread can bring to an end (receives with a native twin; anything that needs
   /// the vendor polled). While it is not zero no blocking point-to-point function of the vendor may be entered (DESIGN.md 4b).

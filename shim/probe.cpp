@@ -33,7 +33,8 @@ bool look_remote(Job& job, const Communicator& communicator, int source, int tag
 }
 
 bool may_be_native(const Communicator& communicator, int source) {
-  return source == MPI_ANY_SOURCE || communicator.local_ranks[static_cast<std::size_t>(source)] >= 0;
+  if (source == MPI_ANY_SOURCE) return communicator.has_local_peers;
+  return communicator.local_ranks[static_cast<std::size_t>(source)] >= 0;
 }
 
 bool may_be_remote(const Communicator& communicator, int source) {

@@ -12,7 +12,7 @@ namespace impishim::shim {
 
 Carrier receive_carrier(const Communicator& communicator, int source) {
   if (source == MPI_PROC_NULL) return Carrier::kNothing;
-  if (source == MPI_ANY_SOURCE) return Carrier::kBoth;
+  if (source == MPI_ANY_SOURCE) return communicator.has_local_peers ? Carrier::kBoth : Carrier::kEngine;
   return communicator.local_ranks[static_cast<std::size_t>(source)] >= 0 ? Carrier::kVendor : Carrier::kEngine;
 }
 
@@ -48,7 +48,7 @@ int receive_remote(Job& job, const Communicator& communicator, void* buf, int co
   const int described = describe_buffer("MPI_Recv", buf, count, datatype, operation.buffer);
   if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
   operation.context = communicator.context;
-  operation.source = source;
+  operation.source = source == MPI_ANY_SOURCE ? wire::kAnySource : source;
   operation.tag = tag == MPI_ANY_TAG ? wire::kAnyTag : tag;
   job.engine->start(operation);
   if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
@@ -90,7 +90,9 @@ int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Data
     set_empty_status(status, MPI_PROC_NULL);
     return MPI_SUCCESS;
   }
-  if (source == MPI_ANY_SOURCE) return receive_any(job, communicator, buf, count, datatype, tag, status);
+  if (receive_carrier(communicator, source) == Carrier::kBoth) {
+    return receive_any(job, communicator, buf, count, datatype, tag, status);
+  }
   return receive_remote(job, communicator, buf, count, datatype, source, tag, status);
 }
 

@@ -9,13 +9,14 @@
 #include <numeric>
 #include <set>
 
-#include "shim/communicator_parts.hpp"
+#include "shim/communicator_make.hpp"
 #include "shim/failure.hpp"
 #include "shim/native_exchange.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
 #include "wire/channel/dance.hpp"
+#include "wire/channel/delayed_channel.hpp"
 #include "wire/channel/local_hop.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/job_map_codec.hpp"
@@ -104,6 +105,7 @@ class Joining {
     job_->thread_level = thread_level;
     job_->client = request.client;
     vendor::Comm_dup(MPI_COMM_WORLD, &job_->private_comm);
+    vendor::Comm_group(job_->private_comm, &job_->native_group);
     vendor::Comm_rank(job_->private_comm, &rank_);
     int highest = thread_level;
     vendor::Allreduce(MPI_IN_PLACE, &highest, 1, MPI_INT, MPI_MAX, job_->private_comm);
@@ -215,6 +217,15 @@ class Joining {
     auto channels = wire::dance(job_->map, my_host(), std::move(*listener_), kConnectTimeoutMs);
     if (!channels) return channels.error();
     host_channels_ = std::move(*channels);
+    return request_.test_delay_ms > 0 ? delay_host_channels() : Result<void>{};
+  }
+
+  Result<void> delay_host_channels() {
+    for (wire::HostChannel& each : host_channels_) {
+      auto delayed = wire::DelayedChannel::make(std::move(each.channel), std::chrono::milliseconds(request_.test_delay_ms));
+      if (!delayed) return delayed.error();
+      each.channel = std::move(*delayed);
+    }
     return {};
   }
 
@@ -268,6 +279,9 @@ class Joining {
     options.local_channels = std::move(local_channels_);
     job_->engine = std::make_unique<wire::Engine>(std::move(options));
     const Job* job = job_.get();
+    const auto& clients = job_->map.clients();
+    job_->gives_contexts =
+        std::ranges::all_of(clients, &wire::Client::impishim) && std::ranges::any_of(clients, &wire::Client::concurrent);
     job_->limits.max_linear = job_->map.values().coll_maxlinear;
     job_->limits.xsize = job_->map.values().coll_xsize;
     job_->limits.overrides = request_.collectives;
@@ -302,10 +316,10 @@ Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level) 
   if (joined_job.map.clients().size() > 1) {
     std::vector<wire::WorldRank> everybody(static_cast<std::size_t>(joined_job.map.size()));
     std::iota(everybody.begin(), everybody.end(), 0);
-    auto world = Communicator::create(joined_job.map, joined_job.here, joined_job.joined_world, 0, std::move(everybody));
-    complete_description(*world);
-    Communicator* inserted = joined_job.communicators.insert(std::move(world));
-    if (!request.split_world) joined_job.world = inserted;
+    if (make_communicator(joined_job, MPI_COMM_WORLD, &joined_job.joined_world, 0, std::move(everybody)) != MPI_SUCCESS) {
+      return Error{ErrorKind::kSystem, "the MPI library could not make the communicators of the joined world"};
+    }
+    if (!request.split_world) joined_job.world = joined_job.communicators.find(MPI_COMM_WORLD);
   }
   return job;
 }
@@ -317,8 +331,9 @@ void leave(Job& job) {
     auto finished = job.server->finish();
     if (!finished) log(LogLevel::kWarn, "{}", finished.error().text);
   }
-  for (Communicator* each : job.communicators.all()) vendor::Comm_free(&each->companion);
+  for (Communicator* each : job.communicators.all()) free_hidden_handles(*each);
   if (job.joined_world != MPI_COMM_WORLD) vendor::Comm_free(&job.joined_world);
+  vendor::Group_free(&job.native_group);
   vendor::Comm_free(&job.host_comm);
   vendor::Comm_free(&job.private_comm);
 }

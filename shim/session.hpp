@@ -15,10 +15,11 @@ struct JoinRequest {
   bool wanted = false;  ///< IMPISHIM_SERVER and IMPISHIM_CLIENT are set
   std::string server;
   std::int32_t client = 0;
-  int host_procs = 0;                  ///< IMPISHIM_HOST_PROCS; 0: one host per node
-  std::string address;                 ///< IMPISHIM_HOST_ADDRESS; empty: found out
-  bool split_world = false;            ///< IMPISHIM_WORLD=split
-  std::string wire_format;             ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide
+  int host_procs = 0;        ///< IMPISHIM_HOST_PROCS; 0: one host per node
+  std::string address;       ///< IMPISHIM_HOST_ADDRESS; empty: found out
+  bool split_world = false;  ///< IMPISHIM_WORLD=split
+  std::string wire_format;   ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide
+  int test_delay_ms = 0;     ///< IMPISHIM_TEST_DELAY_MS: added to what comes from other hosts, for tests and benchmarks
   collectives::Overrides collectives;  ///< IMPISHIM_COLLECTIVES
 
   /// kConfiguration names the variable, its value and what is allowed.

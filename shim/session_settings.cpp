@@ -59,6 +59,11 @@ Result<JoinRequest> JoinRequest::from_environment() {
       return bad("IMPISHIM_WIRE_FORMAT", text, "use auto (default), external32, native or wide");
     }
   }
+  if (const char* text = std::getenv("IMPISHIM_TEST_DELAY_MS"); text != nullptr) {
+    const auto delay = whole_number(text, 0, 60000);
+    if (!delay) return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");
+    request.test_delay_ms = *delay;
+  }
   if (const char* text = std::getenv("IMPISHIM_COLLECTIVES"); text != nullptr) {
     auto overrides = collectives::parse_overrides(text);
     if (!overrides) return overrides.error();

@@ -27,6 +27,14 @@ std::unique_ptr<Communicator> communicator_of(MPI_Comm handle, wire::ContextId c
   return communicator;
 }
 
+/// What the end of a communicator does to the table; nothing if it is native.
+void remove(CommunicatorTable& table, MPI_Comm handle) {
+  Communicator* communicator = table.find(handle);
+  if (communicator == nullptr) return;
+  table.hide(*communicator);
+  table.retire(*communicator);
+}
+
 TEST(CommunicatorTable, FindsWhatWasInsertedAndNothingElse) {
   CommunicatorTable table;
   EXPECT_EQ(table.find(MPI_COMM_WORLD), nullptr);
@@ -42,11 +50,9 @@ TEST(CommunicatorTable, ARemovedHandleIsNativeAgainAndMayComeBack) {
   const MPI_Comm handle = handle_number(0x84000001U);
   table.insert(communicator_of(handle, 2));
   EXPECT_EQ(table.all().size(), 1U);
-  table.remove(handle);
+  remove(table, handle);
   EXPECT_EQ(table.find(handle), nullptr);
   EXPECT_TRUE(table.all().empty());
-  table.remove(handle);  // a native handle: nothing happens
-  EXPECT_EQ(table.find(handle), nullptr);
 
   table.insert(communicator_of(handle, 4));
   ASSERT_NE(table.find(handle), nullptr);
@@ -59,12 +65,30 @@ TEST(CommunicatorTable, AFreedCommunicatorLivesWhileRequestsReferToIt) {
   const MPI_Comm handle = handle_number(0x84000001U);
   Communicator* freed = table.insert(communicator_of(handle, 2));
   freed->pending.store(1);
-  table.remove(handle);
+  remove(table, handle);
   Communicator* second = table.insert(communicator_of(handle, 4));
   EXPECT_EQ(table.find(handle), second);
-  table.remove(handle);
+  remove(table, handle);
   EXPECT_EQ(freed->context, 2U);
   EXPECT_EQ(freed->pending.load(), 1);
+}
+
+TEST(CommunicatorTable, AHiddenCommunicatorComesBackAndIsNotInTheWayOfItsHandlesNextUse) {
+  CommunicatorTable table;
+  const MPI_Comm handle = handle_number(0x84000001U);
+  Communicator* first = table.insert(communicator_of(handle, 2));
+  table.hide(*first);
+  EXPECT_EQ(table.find(handle), nullptr);
+  table.show(*first);
+  EXPECT_EQ(table.find(handle), first);
+
+  // Freed by the vendor, and given to another thread before the first one is retired, while the table grows.
+  table.hide(*first);
+  Communicator* second = table.insert(communicator_of(handle, 4));
+  for (std::uintptr_t i = 2; i < 100; ++i) table.insert(communicator_of(handle_number(0x84000000U + i), 2 * i));
+  EXPECT_EQ(table.find(handle), second);
+  table.retire(*first);
+  EXPECT_EQ(table.find(handle), second);
 }
 
 TEST(CommunicatorTable, RemovalHidesNoOtherHandleOfTheSameChain) {
@@ -72,7 +96,7 @@ TEST(CommunicatorTable, RemovalHidesNoOtherHandleOfTheSameChain) {
   constexpr std::uintptr_t kHandles = 30;
   CommunicatorTable table;
   for (std::uintptr_t i = 0; i < kHandles; ++i) table.insert(communicator_of(handle_number(0x84000000U + i), 2 * i));
-  for (std::uintptr_t i = 0; i < kHandles; i += 3) table.remove(handle_number(0x84000000U + i));
+  for (std::uintptr_t i = 0; i < kHandles; i += 3) remove(table, handle_number(0x84000000U + i));
   for (std::uintptr_t i = 0; i < kHandles; ++i) {
     Communicator* found = table.find(handle_number(0x84000000U + i));
     if (i % 3 == 0) {
@@ -102,7 +126,7 @@ TEST(CommunicatorTable, ManyShortLivedHandlesNeverFillIt) {
     const MPI_Comm handle = handle_number(0x84000000U + i);
     table.insert(communicator_of(handle, i));
     ASSERT_NE(table.find(handle), nullptr);
-    table.remove(handle);
+    remove(table, handle);
     ASSERT_EQ(table.find(handle), nullptr);
   }
   EXPECT_NE(table.find(MPI_COMM_WORLD), nullptr);
@@ -133,10 +157,10 @@ TEST(CommunicatorTable, ReadersNeedNoLock) {
   while (looked.load(std::memory_order_relaxed) < 20000 || next < 2000) {
     const MPI_Comm handle = handle_number(0x84000000U + next++);
     table.insert(communicator_of(handle, next));
-    if (next % 2 == 0) table.remove(handle);
+    if (next % 2 == 0) remove(table, handle);
     if (next % 500 == 0) {
       for (Communicator* each : table.all()) {
-        if (each->handle != stable) table.remove(each->handle);
+        if (each->handle != stable) remove(table, each->handle);
       }
     }
   }

@@ -10,7 +10,7 @@ import unittest
 GENERATOR = pathlib.Path(sys.argv.pop(1))
 
 HEADER = """
-typedef int MPI_Comm; typedef int MPI_Request; typedef int MPI_Message; typedef int MPI_Win;
+typedef int MPI_Comm; typedef int MPI_Request; typedef int MPI_Message; typedef int MPI_Win; typedef int MPI_Group;
 typedef struct { int a; } MPI_Status;
 typedef int (MPI_Function)(MPI_Comm, int);
 #define MPI_Comm_c2f(comm) (comm)
@@ -30,6 +30,7 @@ TWIN(int, Group_range_incl, (int n, int ranges[][3]))
 TWIN(int, Pcontrol, (const int level, ...))
 TWIN(double, Wtime, (void))
 TWIN(int, Unnamed, (int, const char *, void *, MPI_Comm *))
+TWIN(int, Win_start, (MPI_Group group, int assertion, MPI_Win win))
 TWIN(int, Win_fence, (int assertion, MPI_Win win))
 TWIN(int, Comm_create_keyval, (MPI_Function *copy, int (*remove)(MPI_Comm, int), int *keyval))
 TWIN(int, T_init_thread, (int required, int *provided))
@@ -89,7 +90,7 @@ class Generator(unittest.TestCase):
             "MPI_Group_range_incl": "forward", "MPI_Ibarrier": "refuse", "MPI_Init": "always", "MPI_Intercomm_create": "refuse",
             "MPI_Mprobe": "refuse", "MPI_Mrecv_c": "refuse", "MPI_Parrived": "refuse", "MPI_Pcontrol": "forward",
             "MPI_Send": "joined", "MPI_T_init_thread": "forward", "MPI_Unnamed": "forward", "MPI_Win_fence": "forward",
-            "MPI_Wtime": "forward"})
+            "MPI_Win_start": "refuse", "MPI_Wtime": "forward"})
 
     def test_every_input_is_checked(self):
         self.generate()
@@ -99,6 +100,7 @@ class Generator(unittest.TestCase):
         self.assertNotIn("spanning(job, newcomm)", both)
         self.assertIn("if (is_own_request(request)) return refuse", self.body("MPI_Parrived"))
         self.assertIn("if (is_own_message(*message)) return refuse", self.body("MPI_Mrecv_c"))
+        self.assertIn('if (is_own_group(group)) return refuse_group("MPI_Win_start");', self.body("MPI_Win_start"))
         self.assertNotIn("is_own_message", self.body("MPI_Mprobe"))
 
     def test_blocking_collectives_poll(self):
@@ -142,9 +144,10 @@ class Generator(unittest.TestCase):
             "#pragma once\nnamespace impishim::shim { struct Job { bool polls_collectives; };\n"
             "void* spanning(const Job*, int); struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n")
         (out / "shim/caller.hpp").write_text("namespace impishim::shim { struct Job; Job* called_by_user(); }\n")
-        (out / "shim/errors.hpp").write_text("namespace impishim::shim { int refuse(int comm, const char* function); }\n")
+        (out / "shim/errors.hpp").write_text(
+            "namespace impishim::shim { int refuse(int comm, const char* function); int refuse_group(const char* function); }\n")
         (out / "shim/own_handle.hpp").write_text(
-            "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); }\n")
+            "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n")
         for header in ("collective_arguments", "collective_queue"):  # of which no function of this mpi.h makes use
             (out / f"shim/{header}.hpp").write_text("")
         (out / "shim/resolve.hpp").write_text("namespace impishim::shim { void* resolve(const char* name); }\n")

@@ -37,30 +37,44 @@ static void handle(MPI_Comm* comm, int* code, ...) {
   ++handled;
 }
 
-static void try_refused(MPI_Comm comm, int size) {
+static void try_refused(MPI_Comm comm) {
   int buffer[64] = {0};
-  int more[64] = {0};
-  int counts[64];
-  int places[64];
-  int dims[1] = {size};
-  int periods[1] = {0};
-  MPI_Comm made = MPI_COMM_NULL;
+  void* memory = NULL;
   MPI_Win window = MPI_WIN_NULL;
   MPI_File file = MPI_FILE_NULL;
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Request request = MPI_REQUEST_NULL;
-  for (int i = 0; i < 64; ++i) counts[i] = places[i] = 0;
-  expect_refused(MPI_Alltoall(buffer, 1, MPI_INT, more, 1, MPI_INT, comm), "MPI_Alltoall");
-  expect_refused(MPI_Gatherv(buffer, 1, MPI_INT, more, counts, places, MPI_INT, 0, comm), "MPI_Gatherv");
-  expect_refused(MPI_Scan(buffer, more, 1, MPI_INT, MPI_SUM, comm), "MPI_Scan");
-  expect_refused(MPI_Ibcast(buffer, 1, MPI_INT, 0, comm, &request), "MPI_Ibcast");
-  expect_refused(PMPI_Exscan(buffer, more, 1, MPI_INT, MPI_SUM, comm), "MPI_Exscan");
-  expect_refused(MPI_Cart_create(comm, 1, dims, periods, 0, &made), "MPI_Cart_create");
-  expect_refused(MPI_Comm_group(comm, &group), "MPI_Comm_group");
-  expect_refused(MPI_Comm_idup(comm, &made, &request), "MPI_Comm_idup");
+  MPI_Comm made = MPI_COMM_NULL;
   expect_refused(MPI_Win_create(buffer, sizeof(buffer), 4, MPI_INFO_NULL, comm, &window), "MPI_Win_create");
+  expect_refused(MPI_Win_allocate(64, 1, MPI_INFO_NULL, comm, &memory, &window), "MPI_Win_allocate");
+  expect_refused(PMPI_Win_create_dynamic(MPI_INFO_NULL, comm, &window), "MPI_Win_create_dynamic");
   expect_refused(MPI_File_open(comm, "/nowhere", MPI_MODE_RDONLY, MPI_INFO_NULL, &file), "MPI_File_open");
-  expect_refused(MPI_Intercomm_create(MPI_COMM_SELF, 0, comm, 0, 0, &made), "MPI_Intercomm_create");
+  expect_refused(MPI_Comm_spawn("nobody", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, comm, &made, MPI_ERRCODES_IGNORE),
+                 "MPI_Comm_spawn");
+}
+
+/* Functions that take a group, and act within a system, say so through the handler of MPI_COMM_WORLD. */
+static void try_refused_groups(void) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  int class = MPI_SUCCESS;
+  int value = 0;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &group);
+  MPI_Win_create(&value, sizeof(value), 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
+  int code = MPI_Win_start(group, 0, window);
+  MPI_Error_class(code, &class);
+  MPI_Error_string(code, text, &length);
+  expect(class == MPI_ERR_GROUP && strstr(text, "MPI_Win_start") != NULL, "MPI_Win_start");
+  MPI_Win_free(&window);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  code = MPI_Comm_create(MPI_COMM_SELF, group, &made);
+  MPI_Error_class(code, &class);
+  expect(class == MPI_ERR_GROUP, "MPI_Comm_create");
+  code = MPI_Comm_create_group(MPI_COMM_SELF, group, 0, &made);
+  MPI_Error_class(code, &class);
+  expect(class == MPI_ERR_GROUP, "MPI_Comm_create_group");
+  MPI_Group_free(&group);
 }
 
 static void try_native(void) {
@@ -85,14 +99,15 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  try_refused(MPI_COMM_WORLD, size);
+  try_refused(MPI_COMM_WORLD);
+  try_refused_groups();
   MPI_Comm duplicate = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   MPI_Comm_create_errhandler(handle, &handler);
   MPI_Comm_set_errhandler(duplicate, handler);
-  try_refused(duplicate, size);
-  expect(handled == 11 && handled_comm == duplicate, "the handler runs once for each");
+  try_refused(duplicate);
+  expect(handled == 5 && handled_comm == duplicate, "the handler runs once for each");
   MPI_Errhandler_free(&handler);
   MPI_Comm_free(&duplicate);
   try_native();

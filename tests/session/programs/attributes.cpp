@@ -47,6 +47,9 @@ void check_joined(const std::vector<int>& counts) {
   REQUIRE_EQUAL(*kept, color);
   REQUIRE(color >= mine.number && color < *attribute(MPI_COMM_WORLD, IMPI_HOST_SIZE));
 
+  REQUIRE_EQUAL(*attribute(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL), 0);
+  REQUIRE_EQUAL(*attribute(MPI_COMM_WORLD, MPI_HOST), MPI_PROC_NULL);
+
   // A communicator of one process is inside its system.
   REQUIRE_EQUAL(*attribute(MPI_COMM_SELF, IMPI_CLIENT_SIZE), 1);
   REQUIRE_EQUAL(*attribute(MPI_COMM_SELF, IMPI_CLIENT_COLOR), 0);
@@ -69,6 +72,12 @@ void check_joined(const std::vector<int>& counts) {
     REQUIRE_EQUAL(*attribute(ends, IMPI_CLIENT_SIZE), 2);
     REQUIRE_EQUAL(*attribute(ends, IMPI_CLIENT_COLOR), rank == 0 ? 0 : 1);
     REQUIRE_EQUAL(rank_in(ends), rank == 0 ? 1 : 0);
+    // Between one process and the other an intercommunicator spans as much.
+    MPI_Comm inter = MPI_COMM_NULL;
+    MPI_Intercomm_create(MPI_COMM_SELF, 0, ends, 1 - rank_in(ends), 0, &inter);
+    REQUIRE_EQUAL(*attribute(inter, IMPI_CLIENT_SIZE), 2);
+    REQUIRE_EQUAL(*attribute(inter, IMPI_CLIENT_COLOR), rank == 0 ? 0 : 1);
+    MPI_Comm_free(&inter);
     MPI_Comm_free(&ends);
   }
   MPI_Comm_free(&system);

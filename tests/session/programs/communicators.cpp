@@ -5,41 +5,13 @@
 #include <vector>
 
 #include "tests/system/check.hpp"
+#include "tests/system/members.hpp"
 
 namespace {
 
+using impishim_test::check_members;
 using impishim_test::rank_in;
 using impishim_test::size_of;
-
-/// `members`: the world ranks that `comm` must have, in order.
-void check_members(MPI_Comm comm, const std::vector<int>& members) {
-  const int size = static_cast<int>(members.size());
-  REQUIRE_EQUAL(size_of(comm), size);
-  const int rank = rank_in(comm);
-  REQUIRE(rank >= 0 && rank < size);
-  const int world_rank = rank_in(MPI_COMM_WORLD);
-  REQUIRE_EQUAL(members[static_cast<std::size_t>(rank)], world_rank);
-
-  std::vector<int> everybody(members.size(), -1);
-  MPI_Allgather(&world_rank, 1, MPI_INT, everybody.data(), 1, MPI_INT, comm);
-  REQUIRE(everybody == members);
-
-  // Round the ring in both directions.
-  for (const int step : {1, size - 1}) {
-    int from = -1;
-    MPI_Status status;
-    MPI_Sendrecv(&world_rank, 1, MPI_INT, (rank + step) % size, 5, &from, 1, MPI_INT, (rank + size - step) % size, 5, comm,
-                 &status);
-    REQUIRE_EQUAL(from, members[static_cast<std::size_t>((rank + size - step) % size)]);
-    REQUIRE_EQUAL(status.MPI_SOURCE, (rank + size - step) % size);
-  }
-  long sum = 0;
-  const long mine = world_rank + 1;
-  MPI_Allreduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, comm);
-  long expected = 0;
-  for (const int member : members) expected += member + 1;
-  REQUIRE_EQUAL(sum, expected);
-}
 
 int compare(MPI_Comm one, MPI_Comm two) {
   int result = -1;

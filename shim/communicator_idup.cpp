@@ -1,0 +1,91 @@
+// MPI_Comm_idup, MPI_Comm_idup_with_info: MPI-3.1 6.4.2.
+//
+// Any number of them may be outstanding, on communicators that each member starts in an order of its own. IMPI's rule for
+// context ids, by which the greatest proposal wins, could then give one id to two of them; so one member gives out an id that
+// is its own.
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "shim/collective_queue.hpp"
+#include "shim/communicator_make.hpp"
+#include "shim/context.hpp"
+#include "shim/handled.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// A nonblocking call of the vendor's.
+class VendorCall final : public collectives::Pending {
+ public:
+  void start(const std::function<int(MPI_Request*)>& call) { code_ = call(&request_); }
+  bool done() override {
+    if (code_ != MPI_SUCCESS || request_ == MPI_REQUEST_NULL) return true;
+    int complete = 0;
+    code_ = vendor::Test(&request_, &complete, MPI_STATUS_IGNORE);
+    return complete != 0 || code_ != MPI_SUCCESS;
+  }
+  Result<void> outcome() override { return {}; }
+  [[nodiscard]] bool in_vendor() const override { return true; }
+  [[nodiscard]] int code() const { return code_; }
+
+ private:
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  int code_ = MPI_SUCCESS;
+};
+
+/// What a duplication needs until it is over.
+struct Duplication {
+  Job& job;
+  Communicator& parent;
+  MPI_Comm* newcomm;
+  std::function<int(MPI_Request*)> duplicate_handle;  ///< the vendor's
+  wire::ContextId context = 0;
+  VendorCall vendor_call = {};
+};
+
+collectives::Task duplicate(Collective& call, const collectives::Team& team, collectives::Data id,
+                            std::shared_ptr<Duplication> duplication) {
+  co_await collectives::bcast(team, id, 0);
+  duplication->vendor_call.start(duplication->duplicate_handle);
+  co_await duplication->vendor_call;
+  call.note_code(duplication->vendor_call.code());
+  // What follows blocks in the vendor's MPI, but for no longer than the others take to get here from this barrier.
+  co_await team.local.barrier();
+  if (call.ok()) {
+    call.note_code(make_duplicate(duplication->job, duplication->parent, duplication->newcomm, duplication->context));
+  }
+}
+
+template <class VendorIdup>
+int idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request, const char* function, VendorIdup&& vendor_idup) {
+  Communicator* parent = spanning(&job, comm);
+  if (parent == nullptr) return vendor_idup(request);
+  return start_collective(job, *parent, function, request, [&](Collective& call) -> std::optional<collectives::Task> {
+    auto duplication = std::make_shared<Duplication>(job, *parent, newcomm, vendor_idup);
+    const collectives::Team& team = call.inter() != nullptr ? call.inter()->both : call.team();
+    if (team.shape.rank == 0) duplication->context = give_context(job);
+    const collectives::Data id = call.data(&duplication->context, 1, MPI_UINT64_T);
+    return duplicate(call, team, id, std::move(duplication));
+  });
+}
+
+}  // namespace
+
+namespace calls {
+
+int Comm_idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
+  return idup(job, comm, newcomm, request, "MPI_Comm_idup",
+              [=](MPI_Request* of_vendor) { return vendor::Comm_idup(comm, newcomm, of_vendor); });
+}
+
+#ifdef IMPISHIM_HAVE_MPI_Comm_idup_with_info
+int Comm_idup_with_info(Job& job, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+  return idup(job, comm, newcomm, request, "MPI_Comm_idup_with_info",
+              [=](MPI_Request* of_vendor) { return vendor::Comm_idup_with_info(comm, info, newcomm, of_vendor); });
+}
+#endif
+
+}  // namespace calls
+}  // namespace impishim::shim

@@ -1,0 +1,214 @@
+#include "shim/communicator_make.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shim/collective_queue.hpp"
+#include "shim/context.hpp"
+#include "shim/errors.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// A second communicator of the same processes, without attributes.
+int split_off(MPI_Comm from, MPI_Comm* made) {
+  int rank = 0;
+  vendor::Comm_rank(from, &rank);
+  return vendor::Comm_split(from, 0, rank, made);
+}
+
+bool has_local(const Job& job, const RankList& members) {
+  return std::ranges::any_of(
+      members, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
+}
+
+void free_if_any(MPI_Comm* comm) {
+  if (*comm != MPI_COMM_NULL) vendor::Comm_free(comm);
+}
+
+/// The vendor's communicators behind an intercommunicator.
+struct InterHandles {
+  MPI_Comm user = MPI_COMM_NULL;
+  MPI_Comm companion = MPI_COMM_NULL;
+  MPI_Comm own = MPI_COMM_NULL;   ///< the own group's local members
+  MPI_Comm both = MPI_COMM_NULL;  ///< both groups' local members, in the order of the union
+
+  void free() {
+    for (MPI_Comm* each : {&user, &companion, &own, &both}) free_if_any(each);
+  }
+};
+
+/// The order of the groups in their union, which both sides must see alike.
+bool comes_first(const RankList& group, const RankList& other) { return group.front() < other.front(); }
+
+/// A tag for a handshake of the vendor's on private_comm; MPI_Comm_create_group uses the lower half of those that every MPI
+/// has.
+int handshake_tag(wire::ContextId context) { return 16384 + static_cast<int>((context >> 1U) % 16383); }
+
+/// Intercommunicators with the local members of the other group.
+int meet_local_peers(Job& job, const InterParts& parts, InterHandles& handles) {
+  const auto first = std::ranges::find_if(
+      parts.remote, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
+  const int leader = *first - job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
+  int code = vendor::Intercomm_create(handles.own, 0, job.private_comm, leader, handshake_tag(parts.context), &handles.user);
+  if (code == MPI_SUCCESS) code = vendor::Comm_dup(handles.user, &handles.companion);
+  const int high = comes_first(parts.local, parts.remote) ? 0 : 1;
+  return code == MPI_SUCCESS ? vendor::Intercomm_merge(handles.user, high, &handles.both) : code;
+}
+
+int make_inter_handles(Job& job, const InterParts& parts, InterHandles& handles) {
+  int code = MPI_SUCCESS;
+  if (has_local(job, parts.remote)) {
+    code = meet_local_peers(job, parts, handles);
+  } else {
+    code = split_off(handles.own, &handles.user);
+    if (code == MPI_SUCCESS) code = split_off(handles.own, &handles.both);
+  }
+  if (code != MPI_SUCCESS) return code;
+  return inherit_error_handler(parts.parent, handles.user);
+}
+
+std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle, wire::ContextId context, RankList members) {
+  auto made = Communicator::create(job.map, job.here, handle, context, std::move(members));
+  made->companion = handle;
+  return made;
+}
+
+/// Makes the user's handle spanning.
+void describe_intercommunicator(Job& job, const InterHandles& handles, wire::ContextId context, const RankList& local,
+                                const RankList& remote) {
+  const bool first = comes_first(local, remote);
+  RankList all = first ? local : remote;
+  const RankList& others = first ? remote : local;
+  all.insert(all.end(), others.begin(), others.end());
+  auto inter = std::make_unique<Intergroups>();
+  inter->local = describe_hidden(job, handles.own, context | kLocalGroup, local);
+  inter->both = describe_hidden(job, handles.both, context | kBothGroups, std::move(all));
+  inter->first_local = first ? 0 : static_cast<std::int32_t>(remote.size());
+  inter->first_remote = first ? static_cast<std::int32_t>(local.size()) : 0;
+
+  auto made = Communicator::create(job.map, job.here, handles.user, context, remote);
+  made->rank = inter->local->rank;
+  made->companion = handles.companion;
+  made->collectives = std::make_shared<CollectiveQueue>();
+  made->has_local_peers = has_local(job, remote);
+  made->inter = std::move(inter);
+  job.communicators.insert(std::move(made));
+}
+
+/// The communicator that this thread frees at the moment.
+thread_local Communicator* dying __attribute__((tls_model("initial-exec"))) = nullptr;
+
+void forget_contexts(Job& job, const Communicator& communicator) {
+  job.engine->forget_context(communicator.context);
+  job.engine->forget_context(communicator.context + 1);
+  if (communicator.inter == nullptr) return;
+  forget_contexts(job, *communicator.inter->local);
+  forget_contexts(job, *communicator.inter->both);
+}
+
+}  // namespace
+
+bool is_native(const Job& job, const RankList& members) {
+  return std::ranges::all_of(
+      members, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
+}
+
+int inherit_error_handler(MPI_Comm parent, MPI_Comm made) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  int code = vendor::Comm_get_errhandler(parent, &handler);
+  if (code != MPI_SUCCESS) return code;
+  code = vendor::Comm_set_errhandler(made, handler);
+  if (!is_predefined(handler)) vendor::Errhandler_free(&handler);  // our reference
+  return code;
+}
+
+int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::ContextId context, RankList members,
+                      std::shared_ptr<const Topology> topology) {
+  int code = inherit_error_handler(parent, *handle);
+  if (code == MPI_SUCCESS && is_native(job, members)) return code;
+  MPI_Comm companion = MPI_COMM_NULL;
+  if (code == MPI_SUCCESS) code = split_off(*handle, &companion);
+  if (code != MPI_SUCCESS) {
+    vendor::Comm_free(handle);
+    return code;
+  }
+  auto made = Communicator::create(job.map, job.here, *handle, context, std::move(members));
+  made->companion = companion;
+  made->collectives = std::make_shared<CollectiveQueue>();
+  made->topology = std::move(topology);
+  job.communicators.insert(std::move(made));
+  return MPI_SUCCESS;
+}
+
+int make_intercommunicator(Job& job, InterParts parts, MPI_Comm* newcomm) {
+  InterHandles handles;
+  handles.own = parts.own;
+  const int code = make_inter_handles(job, parts, handles);
+  if (code != MPI_SUCCESS) {
+    handles.free();
+    return code;
+  }
+  *newcomm = handles.user;
+  if (is_native(job, parts.local) && is_native(job, parts.remote)) {
+    handles.user = MPI_COMM_NULL;
+    handles.free();
+    return MPI_SUCCESS;
+  }
+  describe_intercommunicator(job, handles, parts.context, parts.local, parts.remote);
+  return MPI_SUCCESS;
+}
+
+int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle, wire::ContextId context) {
+  if (parent.inter == nullptr) {
+    return make_communicator(job, parent.handle, handle, context, parent.members, parent.topology);
+  }
+  InterHandles handles;
+  handles.user = *handle;
+  int code = split_off(parent.inter->local->handle, &handles.own);
+  if (code == MPI_SUCCESS) code = split_off(parent.inter->both->handle, &handles.both);
+  if (code == MPI_SUCCESS && parent.has_local_peers) code = vendor::Comm_dup(parent.companion, &handles.companion);
+  if (code != MPI_SUCCESS) {
+    handles.free();
+    *handle = MPI_COMM_NULL;
+    return code;
+  }
+  describe_intercommunicator(job, handles, context, parent.inter->local->members, parent.members);
+  return MPI_SUCCESS;
+}
+
+int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle, int (*vendor_free)(MPI_Comm*)) {
+  // Another thread may be given the handle again as soon as the vendor has freed it.
+  job.communicators.hide(communicator);
+  Communicator* outer = std::exchange(dying, &communicator);
+  const int code = vendor_free(handle);
+  dying = outer;
+  if (code != MPI_SUCCESS) {
+    job.communicators.show(communicator);
+    return code;
+  }
+  if (communicator.pending.load() == 0) forget_contexts(job, communicator);
+  free_hidden_handles(communicator);
+  job.communicators.retire(communicator);
+  return MPI_SUCCESS;
+}
+
+void free_hidden_handles(Communicator& communicator) {
+  free_if_any(&communicator.companion);
+  if (communicator.inter == nullptr) return;
+  free_if_any(&communicator.inter->local->handle);
+  free_if_any(&communicator.inter->both->handle);
+}
+
+InsideDeleteCallback::InsideDeleteCallback() {
+  Job* job = the_job.load(std::memory_order_acquire);
+  if (job != nullptr && dying != nullptr) job->communicators.show(*dying);
+}
+
+InsideDeleteCallback::~InsideDeleteCallback() {
+  Job* job = the_job.load(std::memory_order_acquire);
+  if (job != nullptr && dying != nullptr) job->communicators.hide(*dying);
+}
+
+}  // namespace impishim::shim

@@ -1,0 +1,59 @@
+/// New spanning communicators from the vendor's communicators of their local members, and their end.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "shim/job.hpp"
+#include "shim/rank_list.hpp"
+#include "shim/topology.hpp"
+
+namespace impishim::shim {
+
+/// All members are in this system: a communicator of them is the vendor's own.
+[[nodiscard]] bool is_native(const Job& job, const RankList& members);
+
+// All of these are collective over the local members, and call blocking functions of the vendor's: all must be known to be
+// inside the call. They return codes of the vendor's, raised already.
+
+/// Makes `handle`, the vendor's communicator of the local ones of `members` in their order, the spanning communicator of
+/// `members`, with the error handler of `parent`. If all are local it stays native. On an error it is freed.
+[[nodiscard]] int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::ContextId context, RankList members,
+                                    std::shared_ptr<const Topology> topology = nullptr);
+
+/// A new communicator has the error handler of the one that it was made from (MPI-3.1 8.3); the vendors do not always see to
+/// it.
+[[nodiscard]] int inherit_error_handler(MPI_Comm parent, MPI_Comm made);
+
+/// What a new intercommunicator is made from.
+struct InterParts {
+  MPI_Comm own = MPI_COMM_NULL;     ///< the vendor's communicator of the own group's local members; taken over
+  MPI_Comm parent = MPI_COMM_NULL;  ///< the communicator that the error handler is inherited from
+  wire::ContextId context = 0;
+  RankList local;
+  RankList remote;
+};
+/// Makes an intercommunicator. Its error handler is that of `parent`. If all members of both groups are local it is native.
+[[nodiscard]] int make_intercommunicator(Job& job, InterParts parts, MPI_Comm* newcomm);
+
+/// Makes `handle`, a duplicate of the handle of `parent`, the duplicate of `parent` with this context.
+[[nodiscard]] int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle, wire::ContextId context);
+
+/// Ends `communicator`: the user's handle by `vendor_free`, and those that belong to it. Delete callbacks run while the handle
+/// still is the spanning one; if one fails the communicator stays. Returns the vendor's code.
+[[nodiscard]] int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle, int (*vendor_free)(MPI_Comm*));
+
+/// Frees the vendor's communicators that belong to `communicator` beside the user's handle.
+void free_hidden_handles(Communicator& communicator);
+
+/// Makes a spanning communicator's handle name it again while the vendor, which frees it, calls the user's callbacks.
+class InsideDeleteCallback {
+ public:
+  InsideDeleteCallback();
+  ~InsideDeleteCallback();
+  InsideDeleteCallback(const InsideDeleteCallback&) = delete;
+  InsideDeleteCallback& operator=(const InsideDeleteCallback&) = delete;
+};
+
+}  // namespace impishim::shim
