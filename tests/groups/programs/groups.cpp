@@ -98,8 +98,8 @@ void check_pair(MPI_Group one, const Ranks& first, MPI_Group two, const Ranks& s
     const auto place = std::find(second.begin(), second.end(), first[i]);
     REQUIRE_EQUAL(to[i], place == second.end() ? MPI_UNDEFINED : place - second.begin());
   }
-  // MPICH 4.0.2 does not know MPI_PROC_NULL where the second group is empty.
-  if (!second.empty()) REQUIRE_EQUAL(to.back(), MPI_PROC_NULL);
+  // MPICH 4.0.2 and Open MPI 4.1.4 do not know MPI_PROC_NULL where a group is empty.
+  if (!first.empty() && !second.empty()) REQUIRE_EQUAL(to.back(), MPI_PROC_NULL);
 }
 
 void check_all_pairs() {

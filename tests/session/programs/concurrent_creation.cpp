@@ -13,7 +13,7 @@ using impishim_test::rank_in;
 using impishim_test::size_of;
 
 constexpr int kThreads = 3;
-constexpr int kRounds = 15;
+constexpr int kRounds = 4;
 
 /// Everybody sends the same tag at once on what each thread has made: only contexts tell the messages apart.
 void check_messages(MPI_Comm comm, int mark) {

