@@ -64,7 +64,8 @@ TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   EXPECT_EQ(data.at(0x3000), bytes_of(0ULL, 0U, 0x0A00000AU, 0ULL, 0U, 0x0A00000BU, 0ULL, 0U, 0x0A00000BU));
   EXPECT_EQ(data.at(0x3100), bytes_of(std::int64_t{100}, std::int64_t{100}, std::int64_t{101}));
   EXPECT_EQ(test::as_text(std::span(data.at(0x49530001)).first(8)), "IMPISHIM");
-  EXPECT_EQ(Bytes(data.at(0x49530001).begin() + 8, data.at(0x49530001).end()), bytes_of(2U, 0x1122334455667788ULL, 0x99ULL, 1U));
+  EXPECT_EQ(Bytes(data.at(0x49530001).begin() + 8, data.at(0x49530001).end()),
+            bytes_of(2U, 0x1122334455667788ULL, 0x99ULL, 1U));
 }
 
 TEST(Negotiation, ProcsFollowHostsFollowClients) {
