@@ -24,19 +24,22 @@ Task scan_in_chain(const Team& team, ScanCall call) {
   co_await team.leaders.all_posted();
 }
 
-namespace {
-
-Task inside_one_client(const Team& team, ScanCall call) {
+Task scan_inside(const Team& team, ScanCall call) {
   if (call.inclusive()) {
     co_await team.local.scan(call.contribution, call.result, call.operation);
-  } else {
-    co_await team.local.exscan(call.contribution, call.result, call.operation);
+    co_return;
   }
+  // MPICH refuses a null result, though nothing is written there.
+  const bool first = team.shape.local_rank(team.shape.rank) == 0;
+  const TypedRoom unused(*call.contribution.type, first ? call.contribution.count : 0);
+  co_await team.local.exscan(call.contribution, first ? unused.data() : call.result, call.operation);
 }
+
+namespace {
 
 Task run(const Team& team, ScanCall call) {
   const std::int32_t clients = team.shape.client_count();
-  if (clients == 1) return inside_one_client(team, call);
+  if (clients == 1) return scan_inside(team, call);
   const bool blocks = one_for_each_client(runs_of_ranks(team.shape), team.shape);
   const auto has = static_cast<std::uint8_t>(blocks ? kInOrder : kNothing);
   const Form form = choose(Collective::kScan, clients, call.contribution.external_bytes(), team.limits, has);

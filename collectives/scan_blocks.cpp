@@ -76,11 +76,7 @@ Task scan_of_blocks(const Team& team, ScanCall call, Form form) {
   const TypedRoom total(type, is_last ? count : 0);
   const TypedRoom before(type, count);
   if (saved.data().count > 0) copy(call.contribution, saved.data());  // an exclusive result in place overwrites it
-  if (call.inclusive()) {
-    co_await team.local.scan(call.contribution, call.result, call.operation);
-  } else {
-    co_await team.local.exscan(call.contribution, call.result, call.operation);
-  }
+  co_await scan_inside(team, call);
   if (is_last && count > 0) {
     make_total(team, call, saved.data(), total.data());
     if (form == Form::kDoubling) {

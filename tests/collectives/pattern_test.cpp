@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "collectives/select.hpp"
 
 namespace impishim::collectives {
 namespace {
@@ -90,18 +89,6 @@ TEST(PatternTest, TreesOfAnySizeReachEverybodyOnce) {
     expect_tree(count, hypercube_parent, [count](std::int32_t node) { return hypercube_children(node, count); });
     expect_tree(count, binomial_parent, [count](std::int32_t node) { return binomial_children(node, count); });
   }
-}
-
-TEST(SelectTest, FollowsTheNegotiatedLimits) {
-  const Limits limits{4, 1024};
-  EXPECT_EQ(choose(Collective::kBarrier, 4, 0, limits), Form::kLinear);
-  EXPECT_EQ(choose(Collective::kBarrier, 5, 0, limits), Form::kTree);
-  EXPECT_EQ(choose(Collective::kBcast, 5, 1 << 20, limits), Form::kTree);
-  EXPECT_EQ(choose(Collective::kReduce, 4, 1 << 20, limits), Form::kLinear);
-  EXPECT_EQ(choose(Collective::kGather, 5, 1023, limits), Form::kTree);
-  EXPECT_EQ(choose(Collective::kGather, 5, 1024, limits), Form::kLinear);
-  EXPECT_EQ(choose(Collective::kGather, 4, 1, limits), Form::kLinear);
-  EXPECT_EQ(choose(Collective::kBarrier, 2, 0, Limits{1, 1024}), Form::kTree);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ void check_scan(SimulatedJob& job, const ReductionCase& with, bool inclusive) {
   const auto before = result;
   const auto task = [&](std::int32_t rank, const Team& team) {
     const auto here = static_cast<std::size_t>(rank);
-    const Data target = result[here].data();
+    Data target = result[here].data();
     const ConstData mine = with.in_place ? target : operand[here].data();
+    if (!inclusive && rank == 0 && !with.in_place) target.base = nullptr;
     const Reduction& operation = PairKind::of(rank).operation(with.commutative);
     return inclusive ? scan(team, mine, target, operation) : exscan(team, mine, target, operation);
   };

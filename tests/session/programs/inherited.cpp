@@ -28,7 +28,9 @@ std::string seen(MPI_Comm comm) {
   MPI_Comm_test_inter(comm, &inter);
   int remote = 0;
   if (inter != 0) MPI_Comm_remote_size(comm, &remote);
-  return std::to_string(rank_in(comm)) + "/" + std::to_string(size_of(comm)) + (inter != 0 ? "+" + std::to_string(remote) : "");
+  std::string where = std::to_string(rank_in(comm)) + "/" + std::to_string(size_of(comm));
+  if (inter != 0) where.append("+").append(std::to_string(remote));
+  return where;
 }
 
 int copy(MPI_Comm comm, int, void* extra, void* in, void* out, int* flag) {
