@@ -1,8 +1,8 @@
 /* The public face of impishim beyond MPI itself: the joined world as a communicator, and where a process is in it.
  *
  * Programs need none of this to run as one job over several systems. A program that includes this header needs no library to
- * link: the names below are found when libimpishim.so is preloaded or linked, and impishim_comm_world is a null pointer when it
- * is not.
+ * link: the names below are found when libimpishim.so is preloaded or linked, and the functions are null pointers when it is
+ * not.
  */
 #ifndef IMPISHIM_IMPISHIM_H
 #define IMPISHIM_IMPISHIM_H
@@ -41,6 +41,22 @@ extern "C" {
  * Returns MPI_SUCCESS, or MPI_ERR_ARG for a null pointer.
  */
 int impishim_comm_world(MPI_Comm* comm) IMPISHIM_OPTIONAL;
+
+/* What this process has exchanged with processes of other systems since MPI_Init: messages, and the bytes of their data as they
+ * travelled. A message counts as sent when the first of it is handed to the network, its bytes as they are; as received when it
+ * is complete.
+ */
+struct impishim_counters {
+  unsigned long long messages_sent;
+  unsigned long long bytes_sent;
+  unsigned long long messages_received;
+  unsigned long long bytes_received;
+};
+
+/* Reads the counters; all are 0 in a job that is not joined to others. Call it between MPI_Init and MPI_Finalize; local.
+ * Returns MPI_SUCCESS, or MPI_ERR_ARG for a null pointer.
+ */
+int impishim_get_counters(struct impishim_counters* counters) IMPISHIM_OPTIONAL;
 
 #ifdef __cplusplus
 }

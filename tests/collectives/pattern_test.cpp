@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <functional>
 
-
 namespace impishim::collectives {
 namespace {
 

@@ -1,5 +1,5 @@
-// The one copy of fmt inside this library: what fmt's own format.cc compiles. The library is loaded into other people's programs, whose
-// fmt may be another version, and must not ask for a shared library that they do not have.
+// The one copy of fmt inside this library: what fmt's own format.cc compiles. The library is loaded into other people's
+// programs, whose fmt may be another version, and must not ask for a shared library that they do not have.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
