@@ -1,6 +1,7 @@
 # MPI programs as tests: compiled as any user would, run natively and as one job over several systems.
 #
-# impishim_add_mpi_program(name SOURCES ...): the programs name_<mpi>, one for each MPI on this machine, without the library.
+# impishim_add_mpi_program(name SOURCES ... [MPIS ...]): the programs name_<mpi>, one for each MPI on this machine, or of those that
+# are named, without the library.
 #
 # impishim_add_system_test(name SOURCES ... [SHAPES native preload 2+2 ...] [RANKS n] [TIMEOUT seconds] [ARGS ...] [CHECK ...]
 #                          [VARIABLES NAME=value ...] [REFERENCE other] [COMBINATIONS mpich openmpi mixed] [ALL_SHAPES])
@@ -27,8 +28,11 @@ if(impishim_mpi_count GREATER 1)
 endif()
 
 function(impishim_add_mpi_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
-  foreach(mpi IN LISTS IMPISHIM_MPIS)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;MPIS")
+  if(NOT arg_MPIS)
+    set(arg_MPIS ${IMPISHIM_MPIS})
+  endif()
+  foreach(mpi IN LISTS arg_MPIS)
     set(program ${name}_${mpi})
     add_executable(${program} ${arg_SOURCES})
     target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)

@@ -19,8 +19,21 @@ using collectives::ElementType;
 
 namespace {
 
-/// The job's limits, for the clients of one communicator.
-collectives::Limits limits_for(const Job& job, const Communicator& communicator) {
+collectives::Shape shape_of(const Communicator& communicator) {
+  return {communicator.rank, communicator.masters, communicator.master_of, communicator.local_ranks,
+          communicator.spanning_ranks};
+}
+
+MPI_Datatype handle_of(const ElementType& type) { return from_bits<MPI_Datatype>(type.native_handle); }
+
+std::byte* at(const void* address, std::int64_t bytes) {
+  // The standard takes send buffers as const; a collective writes only to receive buffers. MPI_BOTTOM may be null.
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(address) + bytes);
+}
+
+}  // namespace
+
+collectives::Limits limits_of(const Job& job, const Communicator& communicator) {
   collectives::Limits limits = job.limits;
   const auto client_of = [&](std::int32_t master) -> const wire::Client& {
     const wire::WorldRank proc = communicator.members[static_cast<std::size_t>(master)];
@@ -36,23 +49,9 @@ collectives::Limits limits_for(const Job& job, const Communicator& communicator)
   return limits;
 }
 
-collectives::Shape shape_of(const Communicator& communicator) {
-  return {communicator.rank, communicator.masters, communicator.master_of, communicator.local_ranks,
-          communicator.spanning_ranks};
-}
-
-MPI_Datatype handle_of(const ElementType& type) { return from_bits<MPI_Datatype>(type.native_handle); }
-
-std::byte* at(const void* address, std::int64_t bytes) {
-  // The standard takes send buffers as const; a collective writes only to receive buffers. MPI_BOTTOM may be null.
-  return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(address) + bytes);
-}
-
-}  // namespace
-
 CommunicatorTeam::CommunicatorTeam(Job& job, const Communicator& communicator)
     : shape_(shape_of(communicator)),
-      limits_(limits_for(job, communicator)),
+      limits_(limits_of(job, communicator)),
       local_(communicator.handle, communicator.companion, shape_.local_rank(shape_.rank),
              static_cast<int>(communicator.spanning_ranks.size())),
       leaders_(*job.engine, communicator),

@@ -19,6 +19,9 @@
 
 namespace impishim::shim {
 
+/// The job's limits, for the clients that have members in this description.
+[[nodiscard]] collectives::Limits limits_of(const Job& job, const Communicator& communicator);
+
 /// A description's members as collectives/ sees them.
 class CommunicatorTeam {
  public:

@@ -2,7 +2,8 @@
 
 build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libelf-dev libgtest-dev libgmock-dev)
 demo_packages=(netpipe-mpich2)
-test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2)
+test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2
+               libscalapack-mpich-dev libscalapack-openmpi-dev)
 bench_packages=(openmpi-bin libopenmpi-dev)
 check_packages=(clang-format clang-tidy)
 

@@ -315,27 +315,6 @@ void other_types() {
   REQUIRE(bools == bools_in);
 }
 
-/// MPI_PACKED data, made and taken apart on the same communicator.
-void packed() {
-  std::array<char, 4096> out = {};
-  std::array<char, 4096> in = {};
-  const int number = 4000 + rank_in(kWorld);
-  const std::array<double, 3> reals = {1.25, -2.5, static_cast<double>(rank_in(kWorld))};
-  int position = 0;
-  MPI_Pack(&number, 1, MPI_INT, out.data(), static_cast<int>(out.size()), &position, kWorld);
-  MPI_Pack(reals.data(), 3, MPI_DOUBLE, out.data(), static_cast<int>(out.size()), &position, kWorld);
-  const MPI_Status status = pass(out.data(), position, MPI_PACKED, in.data(), static_cast<int>(in.size()), MPI_PACKED);
-  int size = 0;
-  MPI_Get_count(&status, MPI_PACKED, &size);
-  int got = 0;
-  std::array<double, 3> reals_in = {};
-  position = 0;
-  MPI_Unpack(in.data(), size, &position, &got, 1, MPI_INT, kWorld);
-  MPI_Unpack(in.data(), size, &position, reals_in.data(), 3, MPI_DOUBLE, kWorld);
-  REQUIRE_EQUAL(got, 4000 + below());
-  REQUIRE(reals_in[0] == 1.25 && reals_in[1] == -2.5 && reals_in[2] == below());
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -350,19 +329,6 @@ int main(int argc, char** argv) {
   bounds_and_blocks();
   integer_types();
   other_types();
-  // MPI_Pack on a communicator that spans systems may still be refused: then it says so by its class, and nothing is packed.
-  MPI_Comm_set_errhandler(kWorld, MPI_ERRORS_RETURN);
-  int position = 0;
-  const char byte = 1;
-  std::array<char, 64> room = {};
-  int class_of_error = MPI_SUCCESS;
-  MPI_Error_class(MPI_Pack(&byte, 1, MPI_BYTE, room.data(), 64, &position, kWorld), &class_of_error);
-  if (class_of_error == MPI_SUCCESS) {
-    packed();
-  } else {
-    REQUIRE_EQUAL(class_of_error, MPI_ERR_UNSUPPORTED_OPERATION);
-    REQUIRE_EQUAL(position, 0);
-  }
   std::printf("rank %d: all types\n", rank_in(kWorld));
   MPI_Finalize();
   return 0;
