@@ -22,10 +22,11 @@ import uuid
 MARK = "IMPISHIM_TEST_RUN"
 # Open MPI would refuse to run as root or more ranks than processors, and gives each rank one processor of its own, where several
 # systems on this machine then want the same. Ranks that wait spin; yielding lets the others in. Its windows over UCX fail on
-# MPI_COMM_SELF.
+# MPI_COMM_SELF; its MPI_Dist_graph_create with reorder over treematch now and then never returns.
 LAUNCHER_VARIABLES = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_osc": "^ucx",
+    "OMPI_MCA_topo": "^treematch",
 }
 
 

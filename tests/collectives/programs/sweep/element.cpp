@@ -216,7 +216,8 @@ void add_c_types(std::vector<Basic>& all) {
   static_assert(sizeof(MPI_Aint) == sizeof(long long) && sizeof(MPI_Offset) == sizeof(long long) &&
                 sizeof(MPI_Count) == sizeof(long long));
   ADD(long long, MPI_AINT, kMultiLanguage);
-  ADD(long long, MPI_OFFSET, kMultiLanguage);
+  // No negative numbers: Open MPI 4.1 compares MPI_OFFSET as if it had no sign.
+  ADD(unsigned long long, MPI_OFFSET, kMultiLanguage);
   ADD(long long, MPI_COUNT, kMultiLanguage);
   ADD(bool, MPI_CXX_BOOL, kLogical);
   ADD(std::complex<float>, MPI_CXX_FLOAT_COMPLEX, kArithmetic);

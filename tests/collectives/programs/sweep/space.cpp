@@ -8,6 +8,7 @@
 #include "impishim/impishim.h"
 #include "tests/system/check.hpp"
 #include "tests/system/content.hpp"
+#include "tests/system/members.hpp"
 
 namespace sweep {
 namespace {
@@ -22,19 +23,27 @@ struct Place {
 };
 using Placing = std::function<Place(int)>;
 
-/// One system only, or no joined job: the attribute is ours.
-bool is_native(const Space& space) {
-  if (impishim_comm_world == nullptr || space.comm == MPI_COMM_NULL) return true;
-  MPI_Errhandler before = MPI_ERRHANDLER_NULL;
-  MPI_Comm_get_errhandler(space.comm, &before);
-  MPI_Comm_set_errhandler(space.comm, MPI_ERRORS_RETURN);
-  int* clients = nullptr;
-  int found = 0;
-  const bool asked = MPI_Comm_get_attr(space.comm, IMPI_CLIENT_SIZE, &clients, &found) == MPI_SUCCESS && found != 0;
-  MPI_Comm_set_errhandler(space.comm, before);
-  MPI_Errhandler_free(&before);
-  // Of an intercommunicator the attribute tells about one group only.
-  return !asked || (*clients == 1 && !space.inter());
+/// Of each world rank; all alike if no job is joined.
+std::vector<int> systems_of_all() {
+  int mine = 0;
+  if (impishim_comm_world != nullptr && impishim_test::in_joined_job()) {
+    int* colour = nullptr;
+    int found = 0;
+    REQUIRE_EQUAL(MPI_Comm_get_attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR, &colour, &found), MPI_SUCCESS);
+    REQUIRE(found != 0);
+    mine = *colour;
+  }
+  std::vector<int> systems(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
+  MPI_Allgather(&mine, 1, MPI_INT, systems.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  return systems;
+}
+
+/// One system only.
+bool is_native(const Space& space, const std::vector<int>& systems) {
+  const auto system_of = [&](int member) { return systems[static_cast<std::size_t>(member)]; };
+  const int mine = system_of(rank_in(MPI_COMM_WORLD));
+  const auto is_mine = [&](int member) { return system_of(member) == mine; };
+  return std::ranges::all_of(space.members, is_mine) && std::ranges::all_of(space.remote, is_mine);
 }
 
 void check(const Space& space) {
@@ -231,9 +240,10 @@ std::vector<Space> make_spaces(const std::string& kind) {
   std::vector<Space> spaces = kind == "inter"      ? inter_spaces(size)
                               : kind == "topology" ? topology_spaces(size)
                                                    : intra_spaces(size);
+  const std::vector<int> systems = systems_of_all();
   for (Space& space : spaces) {
     check(space);
-    space.native = is_native(space);
+    space.native = is_native(space, systems);
     for (std::size_t i = 0; i < space.sources.size(); ++i) {
       space.one_sided = space.one_sided || space.sources[i].empty() != space.destinations[i].empty();
     }
