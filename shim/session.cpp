@@ -287,6 +287,8 @@ class Joining {
     job_->limits.overrides = request_.collectives;
     // Data in the form that a foreign implementation would get: so the algorithms.
     job_->limits.impi_only = request_.wire_format == "external32";
+    // What is asked for counts for packed data as well.
+    job_->limits.same_representation = request_.wire_format == "auto" || request_.wire_format == "native";
     job_->progress = std::make_unique<wire::ProgressThread>(*job_->engine,
                                                             [job](const Error& failure) { exit_after_failure(*job, failure); });
     log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job->map.size(), job->map.clients().size(),
