@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include "collectives/bundle.hpp"
+
 namespace impishim::collectives {
 
 Segments::Segments(const ConstData& data, const Limits& limits)
     : count(data.count),
-      length(segment_elements(data.count, data.type->layout->packed_size(wire::Format::kExternal32), limits)),
+      length(segment_elements(data.count, data.type->layout->packed_size(transit_format(limits)), limits)),
       whole(limits.impi_only) {}
 
 void post_send_segments(LeaderGroup& leaders, std::int32_t to, std::int32_t tag, const ConstData& data,

@@ -81,7 +81,7 @@ struct Limits {
 [[nodiscard]] Form choose(Collective collective, std::int32_t clients, std::uint64_t bytes, const Limits& limits,
                           std::uint8_t has = kInOrder);
 
-/// Elements of `element_bytes` (external32) in one message of longer data: at least one; all of them in the forms of IMPI 0.0.
+/// Elements of `element_bytes` on their way in one message of longer data: at least one; all of them in the forms of IMPI 0.0.
 [[nodiscard]] std::uint64_t segment_elements(std::uint64_t count, std::uint64_t element_bytes, const Limits& limits);
 
 /// Tags on the collective context.

@@ -18,8 +18,8 @@ struct Pair {
   bool operator==(const Pair&) const = default;
 };
 
-/// Bytes of a pair in external32.
-inline constexpr std::uint64_t kPairBytes = 8;
+/// Bytes of a pair on its way between systems of this library: two longs. In external32 it has half of them.
+inline constexpr std::uint64_t kPairBytes = 16;
 
 /// How pairs lie: without gaps, or with gaps, the second before the first, and the origin elsewhere.
 class PairKind {
