@@ -43,8 +43,8 @@ extern "C" {
 int impishim_comm_world(MPI_Comm* comm) IMPISHIM_OPTIONAL;
 
 /* What this process has exchanged with processes of other systems since MPI_Init: messages, and the bytes of their data as they
- * travelled. A message counts as sent when the first of it is handed to the network, its bytes as they are. It counts as received
- * when a receive has taken all of it, its bytes as they arrive, which may be before this process asks for them.
+ * travelled. A message counts as sent when the first of it is handed to the network, its bytes as they are. It counts as
+ * received when a receive has taken all of it, its bytes as they arrive, which may be before this process asks for them.
  */
 struct impishim_counters {
   unsigned long long messages_sent;

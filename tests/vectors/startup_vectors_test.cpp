@@ -125,8 +125,8 @@ TEST(StartupVectors, OurClientLearnsTheJobFromTheRecordedAnswers) {
 TEST(StartupVectors, OurLabelComesLastAndDisturbsNobody) {
   const Bytes plain = client_stream(recorded_clients()[1], false);
   const Bytes ours = client_stream(recorded_clients()[1], true);
-  // "COLL", its length and the label come between the last mandated label and DONE: IMPISHIM, version, representation (8 bytes),
-  // fingerprint of the chosen algorithms (8 bytes), whether threads call concurrently.
+  // "COLL", its length and the label come between the last mandated label and DONE: IMPISHIM, version, representation (8
+  // bytes), fingerprint of the chosen algorithms (8 bytes), whether threads call concurrently.
   constexpr std::size_t kAdded = 8 + 4 + 8 + 4 + 8 + 8 + 4;
   ASSERT_EQ(ours.size(), plain.size() + kAdded);
   EXPECT_TRUE(std::equal(plain.begin(), plain.end() - 16, ours.begin()));
