@@ -14,8 +14,10 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 find_program(IMPISHIM_CCACHE ccache)
 if(IMPISHIM_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${IMPISHIM_CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${IMPISHIM_CCACHE})
+  # Two clones of the project find each other's objects: paths below this folder are relative for ccache.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${IMPISHIM_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
 endif()
 
 # One static library per folder: impishim_add_library(name SOURCES ... LINK ...).
