@@ -15,9 +15,9 @@
 namespace impishim::collectives {
 namespace {
 
-wire::ConstBuffer source_of(const Data& data) { return ConstData(data).buffer(); }
+ConstData source_of(const Data& data) { return data; }
 wire::ConstBuffer source_of(std::span<std::byte> bytes) { return buffer_of(std::span<const std::byte>(bytes)); }
-wire::MutableBuffer room_of(const Data& data) { return data.buffer(); }
+const Data& room_of(const Data& data) { return data; }
 wire::MutableBuffer room_of(std::span<std::byte> bytes) { return buffer_of(bytes); }
 
 /// Which speakers a client's speaker gets the data from and passes it on to.

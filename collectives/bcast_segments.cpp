@@ -85,7 +85,7 @@ Task send_segments(const Team& team, std::span<const std::int32_t> to, ConstData
   if (to.empty()) co_return;
   std::deque<Pending*> under_way;
   if (segment_count(data, team.limits) == 1) {
-    for (const std::int32_t each : to) under_way.push_back(&team.leaders.post_send(each, kBcastSegmentTag, data.buffer()));
+    for (const std::int32_t each : to) under_way.push_back(&team.leaders.post_send(each, kBcastSegmentTag, data));
     for (Pending* const sent : under_way) co_await *sent;
     co_return;
   }
@@ -103,7 +103,7 @@ Task send_segments(const Team& team, std::span<const std::int32_t> to, ConstData
 Task pass_on_segments(const Team& team, std::int32_t from, std::span<const std::int32_t> to, LocalGroup& local,
                       std::int32_t speaker, Data data) {
   if (segment_count(data, team.limits) == 1) {
-    co_await team.leaders.post_receive(from, kBcastSegmentTag, data.buffer());
+    co_await team.leaders.post_receive(from, kBcastSegmentTag, data);
     Pending& spread = local.broadcast(data, speaker);
     co_await send_segments(team, to, data);
     co_await spread;

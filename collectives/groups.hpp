@@ -84,8 +84,8 @@ class LeaderGroup {
   LeaderGroup(const LeaderGroup&) = delete;
   LeaderGroup& operator=(const LeaderGroup&) = delete;
 
-  /// Start a message; its buffer stays in place until it is awaited. Those with a wire buffer are for members of other clients,
-  /// and for plain bytes to anybody.
+  /// Start a message; its buffer stays in place until it is awaited. Those with a wire buffer are for data without gaps to
+  /// members of other clients, and for plain bytes to anybody.
   virtual Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) = 0;
   virtual Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) = 0;
   virtual Pending& post_send(std::int32_t to, std::int32_t tag, const ConstData& data) = 0;

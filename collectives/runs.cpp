@@ -56,7 +56,7 @@ Task reduce_runs(const Team& team, const std::vector<Run>& runs, ConstData contr
                  const Reduction& operation, std::int32_t speaker) {
   const Shape& shape = team.shape;
   if (runs_of(runs, shape.my_client()) == 1) {
-    // The vendor keeps the order of ranks where it matters.
+    // The local group keeps the order of ranks where it matters.
     co_await team.local.reduce(contribution, results, operation, shape.local_rank(speaker));
     co_return;
   }

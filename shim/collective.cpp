@@ -217,6 +217,14 @@ std::span<const std::uint64_t> Collective::numbers(std::size_t number, const Num
   return keep(std::move(all));
 }
 
+bool Collective::step() {
+  // Other members may wait for a phase that this one has started and does not await yet.
+  for (auto* team : {&own_, &local_, &both_}) {
+    if (*team) (*team)->progress();
+  }
+  return task_->step();
+}
+
 Collective::Ending Collective::ending() const {
   Ending ending{code_, std::nullopt};
   for (const auto* team : {&own_, &local_, &both_}) {

@@ -29,6 +29,8 @@ class CommunicatorTeam {
   CommunicatorTeam(const CommunicatorTeam&) = delete;
   CommunicatorTeam& operator=(const CommunicatorTeam&) = delete;
   [[nodiscard]] const collectives::Team& team() const { return team_; }
+  /// Moves local phases on; see NativeGroup.
+  void progress() { local_.progress(); }
   /// The first error code that the vendor returned and has raised already, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const {
     return local_.first_code() != MPI_SUCCESS ? local_.first_code() : leaders_.first_code();
@@ -131,7 +133,7 @@ class Collective {
 
   // Its way to the end: see collective_queue.hpp.
   /// Goes on as far as possible. True: it is over.
-  bool step() { return task_->step(); }
+  bool step();
   void set_task(collectives::Task task) { task_ = std::move(task); }
   /// It waits for something in the vendor's MPI, which has no descriptor to sleep on.
   [[nodiscard]] bool waits_in_vendor() const { return task_->awaited() == nullptr || task_->awaited()->in_vendor(); }

@@ -1,6 +1,5 @@
 // Reduce, Allreduce, Reduce_scatter(_block), Scan, Exscan: MPI-3.1 5.9 to 5.11.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "shim/collective_arguments.hpp"
@@ -13,19 +12,6 @@ using collectives::Reduction;
 
 namespace {
 
-/// The vendor's reductions count in int.
-void check_reducible(Collective& call, std::uint64_t count) {
-  if (count > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-    call.fail(MPI_ERR_COUNT, "reductions of more than 2147483647 elements are not supported: call several times");
-  }
-}
-
-Data reduced_data(Collective& call, const void* address, MPI_Count count, MPI_Datatype datatype) {
-  const Data data = call.data(address, count, datatype);
-  check_reducible(call, data.count);
-  return data;
-}
-
 struct Operands {
   Data contribution;
   Data result;
@@ -37,7 +23,7 @@ Operands operands(Collective& call, const void* sendbuf, void* recvbuf, MPI_Coun
   call.check_not_in_place(recvbuf);
   if (in_place && call.inter() != nullptr) call.check_not_in_place(sendbuf);
   call.check_not_aliased(sendbuf, recvbuf, count);
-  return {reduced_data(call, in_place ? recvbuf : sendbuf, count, datatype), reduced_data(call, recvbuf, count, datatype)};
+  return {call.data(in_place ? recvbuf : sendbuf, count, datatype), call.data(recvbuf, count, datatype)};
 }
 
 MaybeTask scatter_reduced(Collective& call, const void* sendbuf, void* recvbuf, std::span<const std::uint64_t> counts,
@@ -48,7 +34,7 @@ MaybeTask scatter_reduced(Collective& call, const void* sendbuf, void* recvbuf, 
   const auto total = static_cast<MPI_Count>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   call.check_not_aliased(sendbuf, recvbuf, total);
   if (!call.ok()) return std::nullopt;
-  const Data contribution = reduced_data(call, in_place ? recvbuf : sendbuf, total, datatype);
+  const Data contribution = call.data(in_place ? recvbuf : sendbuf, total, datatype);
   const Data result =
       call.ok() ? call.data(recvbuf, static_cast<MPI_Count>(counts[static_cast<std::size_t>(call.rank())]), datatype) : Data{};
   const Reduction* operation = call.reduction(op, datatype);
@@ -78,8 +64,8 @@ MaybeTask Reduce(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count
   } else if (contributes) {
     call.check_not_in_place(sendbuf);
   }
-  const Data contribution = contributes ? reduced_data(call, in_place ? recvbuf : sendbuf, count, datatype) : Data{};
-  const Data result = at_root ? reduced_data(call, recvbuf, count, datatype) : Data{};
+  const Data contribution = contributes ? call.data(in_place ? recvbuf : sendbuf, count, datatype) : Data{};
+  const Data result = at_root ? call.data(recvbuf, count, datatype) : Data{};
   const Reduction* operation = call.reduction(op, datatype);
   if (!call.ok()) return std::nullopt;
   if (!intra) return collectives::inter::reduce(*call.inter(), contribution, result, *operation, Collective::inter_root(root));
@@ -118,7 +104,7 @@ MaybeTask Exscan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count
   call.check_intra();
   // Rank 0 gets nothing, and may give no buffer for it.
   const bool first = call.rank() == 0 && sendbuf != MPI_IN_PLACE;
-  const Data contribution = first ? reduced_data(call, sendbuf, count, datatype) : Data{};
+  const Data contribution = first ? call.data(sendbuf, count, datatype) : Data{};
   const auto [other_contribution, result] = first ? Operands{} : operands(call, sendbuf, recvbuf, count, datatype);
   const Reduction* operation = call.reduction(op, datatype);
   if (!call.ok()) return std::nullopt;

@@ -5,7 +5,11 @@
 #include <limits>
 #include <numeric>
 
+#include "collectives/collectives.hpp"
+#include "collectives/operands.hpp"
+#include "shim/datatype_predefined.hpp"
 #include "shim/handle_bits.hpp"
+#include "shim/member_team.hpp"
 #include "shim/vendor.hpp"
 #include "shim/vendor_count.hpp"
 
@@ -15,6 +19,7 @@ using collectives::ConstData;
 using collectives::Data;
 using collectives::Pending;
 using collectives::Reduction;
+using collectives::Team;
 
 namespace {
 
@@ -28,16 +33,23 @@ const void* or_in_place(const ConstData& contribution, const Data& result) {
   return contribution.base == result.base ? MPI_IN_PLACE : contribution.base;
 }
 
-/// Counts of reductions are ints on every MPI; segments of the algorithms are smaller.
+constexpr std::uint64_t kMostElements = std::numeric_limits<int>::max();  ///< the vendor's collectives count in int
+
+/// A count that is known to be at most kMostElements.
 int int_count(std::uint64_t count) { return static_cast<int>(count); }
+
+/// The vendor's reductions serve. They do not where they cannot count that far, nor with datatypes that are not predefined
+/// (those of user operations): Open MPI 4.1's MPI_Ireduce writes before its temporary memory if the first byte of the data lies
+/// before its origin. All members decide alike, since they all give the same count and datatype (MPI-3.1 5.9.1).
+bool vendor_reduces(const ConstData& contribution) {
+  return contribution.count <= kMostElements && predefined_layout(type_of(*contribution.type)) != nullptr;
+}
 
 std::uint64_t sum(std::span<const std::uint64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
 }
 
-bool too_large(std::span<const std::uint64_t> sizes) {
-  return sum(sizes) > static_cast<std::uint64_t>(std::numeric_limits<int>::max());
-}
+bool too_large(std::span<const std::uint64_t> sizes) { return sum(sizes) > kMostElements; }
 
 template <class Byte>
 std::span<Byte> part(std::span<Byte> all, std::span<const std::uint64_t> sizes, int member) {
@@ -59,7 +71,39 @@ NativeGroup::Phase& NativeGroup::begin() {
 
 Pending& NativeGroup::over() { return begin(); }
 
+namespace {
+
+/// Of phases by messages at one time. Their tags follow those that other messages on a companion have, up to what MPI_TAG_UB is
+/// at least (MPI-3.1 8.1.2).
+constexpr std::int32_t kPhasesByMessages = 63;
+static_assert((1 + kPhasesByMessages) * MemberTeam::kTags - 1 <= 32767);
+static_assert(collectives::kPhasesUnderWay < kPhasesByMessages);
+
+}  // namespace
+
+template <class MakeTask>
+Pending& NativeGroup::by_messages(const MakeTask& make_task) {
+  Phase& phase = begin();
+  // All members start their phases in the same order, so they give each the same tags. A member's phase that had them before is
+  // over by then: messages with one tag are posted in one order at both ends.
+  const std::int32_t number = next_tags_++ % kPhasesByMessages;
+  phase.members = std::make_unique<MemberTeam>(companion_, rank_, size_, (1 + number) * MemberTeam::kTags);
+  phase.task.emplace(make_task(phase.members->team()));
+  phase.task->step();
+  return phase;
+}
+
+void NativeGroup::progress() {
+  for (Phase& phase : phases_) {
+    if (phase.task) phase.task->step();
+  }
+}
+
+NativeGroup::Phase::Phase(NativeGroup& group) : group_(group) {}
+NativeGroup::Phase::~Phase() = default;
+
 bool NativeGroup::Phase::done() {
+  if (task) return task->step();
   if (code != MPI_SUCCESS) return true;
   int complete = 1;
   if (request != MPI_REQUEST_NULL) code = vendor::Test(&request, &complete, MPI_STATUS_IGNORE);
@@ -71,10 +115,11 @@ bool NativeGroup::Phase::done() {
 }
 
 Result<void> NativeGroup::Phase::outcome() {
-  const int outcome_code = code;
+  const int outcome_code = members ? members->first_code() : code;
+  Result<void> of_task = task ? task->outcome() : Result<void>();
   if (group_.first_code_ == MPI_SUCCESS) group_.first_code_ = outcome_code;
   group_.phases_.erase(place);  // ends this object
-  if (outcome_code == MPI_SUCCESS) return {};
+  if (outcome_code == MPI_SUCCESS) return of_task;
   return Error{ErrorKind::kSystem, "the phase inside this system failed"};
 }
 
@@ -106,6 +151,9 @@ Pending& NativeGroup::reduce(const ConstData& contribution, const Data& result, 
     copy(contribution, result);
     return over();
   }
+  if (!vendor_reduces(contribution)) {
+    return by_messages([&](const Team& team) { return collectives::reduce(team, contribution, result, operation, root); });
+  }
   Phase& phase = begin();
   const void* send = rank_ == root ? or_in_place(contribution, result) : contribution.base;
   phase.code = vendor::Ireduce(send, result.base, int_count(contribution.count), type_of(*contribution.type), op_of(operation),
@@ -117,6 +165,9 @@ Pending& NativeGroup::allreduce(const ConstData& contribution, const Data& resul
   if (size_ == 1) {
     copy(contribution, result);
     return over();
+  }
+  if (!vendor_reduces(contribution)) {
+    return by_messages([&](const Team& team) { return collectives::allreduce(team, contribution, result, operation); });
   }
   Phase& phase = begin();
   phase.code = vendor::Iallreduce(or_in_place(contribution, result), result.base, int_count(contribution.count),
@@ -130,6 +181,10 @@ Pending& NativeGroup::reduce_scatter(const ConstData& contribution, const Data& 
     copy({contribution.base, counts[0], contribution.type}, result);
     return over();
   }
+  if (!vendor_reduces(contribution)) {
+    return by_messages(
+        [&](const Team& team) { return collectives::reduce_scatter(team, contribution, result, counts, operation); });
+  }
   Phase& phase = begin();
   std::ranges::transform(counts, std::back_inserter(phase.counts), int_count);
   phase.code = vendor::Ireduce_scatter(contribution.base, result.base, phase.counts.data(), type_of(*contribution.type),
@@ -142,6 +197,9 @@ Pending& NativeGroup::scan(const ConstData& contribution, const Data& result, co
     copy(contribution, result);
     return over();
   }
+  if (!vendor_reduces(contribution)) {
+    return by_messages([&](const Team& team) { return collectives::scan(team, contribution, result, operation); });
+  }
   Phase& phase = begin();
   phase.code = vendor::Iscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
                              type_of(*contribution.type), op_of(operation), handle_, &phase.request);
@@ -150,6 +208,9 @@ Pending& NativeGroup::scan(const ConstData& contribution, const Data& result, co
 
 Pending& NativeGroup::exscan(const ConstData& contribution, const Data& result, const Reduction& operation) {
   if (size_ == 1) return over();
+  if (!vendor_reduces(contribution)) {
+    return by_messages([&](const Team& team) { return collectives::exscan(team, contribution, result, operation); });
+  }
   Phase& phase = begin();
   phase.code = vendor::Iexscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
                                type_of(*contribution.type), op_of(operation), handle_, &phase.request);

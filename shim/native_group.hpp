@@ -2,16 +2,22 @@
 ///
 /// Always the nonblocking forms: blocking and nonblocking collectives do not match each other (MPI-3.1 5.12), and whether a
 /// process may block in the vendor's MPI is its own affair, unknown to the others (DESIGN.md 4b).
+///
+/// Reductions that the vendor's cannot be trusted with are made of messages between the members instead (MemberTeam).
 #pragma once
 
 #include <mpi.h>
 
 #include <list>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "collectives/groups.hpp"
 
 namespace impishim::shim {
+
+class MemberTeam;
 
 class NativeGroup final : public collectives::LocalGroup {
  public:
@@ -40,6 +46,9 @@ class NativeGroup final : public collectives::LocalGroup {
   collectives::Pending& allgatherv(std::span<const std::byte> block, std::span<std::byte> all,
                                    std::span<const std::uint64_t> sizes) override;
 
+  /// Moves all phases on that the vendor does not move on by itself, whichever of them is awaited.
+  void progress();
+
   /// The first error code that the vendor returned (its error handler has been called already), or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return first_code_; }
 
@@ -48,18 +57,23 @@ class NativeGroup final : public collectives::LocalGroup {
   class Phase;
   Phase& begin();
   collectives::Pending& over();  ///< with one local member there is nobody to talk to: the vendor is not called
+  /// A phase that is a whole operation among the members: `make_task` gets their team.
+  template <class MakeTask>
+  collectives::Pending& by_messages(const MakeTask& make_task);
 
   MPI_Comm handle_;
   MPI_Comm companion_;
   int rank_;
   int size_;
   std::list<Phase> phases_;
+  std::int32_t next_tags_ = 0;  ///< number of the next phase by messages: they are told apart by their tags
   int first_code_ = MPI_SUCCESS;
 };
 
 class NativeGroup::Phase final : public collectives::Pending {
  public:
-  explicit Phase(NativeGroup& group) : group_(group) {}
+  explicit Phase(NativeGroup& group);
+  ~Phase();
   bool done() override;
   Result<void> outcome() override;
   [[nodiscard]] bool in_vendor() const override { return true; }
@@ -70,6 +84,8 @@ class NativeGroup::Phase final : public collectives::Pending {
   std::vector<int> displacements;
   MPI_Request request = MPI_REQUEST_NULL;
   std::vector<MPI_Request> messages;  ///< a phase of more bytes than the vendor's collectives can count is made of messages
+  std::unique_ptr<MemberTeam> members;
+  std::optional<collectives::Task> task;  ///< of `members`
 
  private:
   NativeGroup& group_;

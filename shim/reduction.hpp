@@ -19,6 +19,9 @@ class OpReduction final : public collectives::Reduction {
   [[nodiscard]] const int* code() const { return &first_code_; }
 
  private:
+  /// As many as an int counts.
+  void combine_some(const std::byte* in, std::byte* inout, std::uint64_t count) const;
+
   MPI_Op op_;
   MPI_Datatype datatype_;
   mutable int first_code_ = MPI_SUCCESS;

@@ -183,6 +183,8 @@ class SimulatedLeaders final : public LeaderGroup {
     wire::MutableBuffer buffer;
     std::shared_ptr<Parcel> parcel;  ///< what has come
   };
+  /// What wire buffers may be used for.
+  void check_plain(std::int32_t member, const wire::TypeLayout& layout, std::uint64_t count);
   Pending& send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data);
   Pending& receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room);
   void match();

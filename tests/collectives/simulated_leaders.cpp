@@ -22,6 +22,11 @@ bool plain_bytes(const wire::TypeLayout& layout, std::uint64_t count) {
 
 }  // namespace
 
+void SimulatedLeaders::check_plain(std::int32_t member, const wire::TypeLayout& layout, std::uint64_t count) {
+  if (!layout.contiguous(count)) world_.fail("a wire buffer with gaps");
+  if (shape_.is_local(member) && !plain_bytes(layout, count)) world_.fail("a typed wire buffer for the own client");
+}
+
 SimulatedLeaders::SimulatedLeaders(SimulatedCommunicator& communicator, const Shape& shape)
     : communicator_(communicator), world_(communicator.world), shape_(shape) {}
 
@@ -40,12 +45,12 @@ Pending& SimulatedLeaders::all_posted() {
 }
 
 Pending& SimulatedLeaders::post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
-  if (shape_.is_local(to) && !plain_bytes(*data.layout, data.count)) world_.fail("a typed wire buffer for the own client");
+  check_plain(to, *data.layout, data.count);
   return send(to, tag, data);
 }
 
 Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
-  if (shape_.is_local(from) && !plain_bytes(*room.layout, room.count)) world_.fail("a typed wire buffer for the own client");
+  check_plain(from, *room.layout, room.count);
   return receive(from, tag, room);
 }
 

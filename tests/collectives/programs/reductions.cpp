@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "communicators.hpp"
+#include "derived_reductions.hpp"
 
 namespace {
 
@@ -308,6 +309,8 @@ void check_all(MPI_Comm comm, const char* /*name*/) {
   check_pair<long double>(comm, MPI_LONG_DOUBLE_INT);
   check_user_operations(comm);
   check_derived_type(comm);
+  impishim_test::check_derived_types(comm);
+  impishim_test::check_many_elements(comm);
   check_same_bits(comm);
   check_sizes(comm);
 }
