@@ -2,7 +2,8 @@
 //
 // Any number of them may be outstanding, on communicators that each member starts in an order of its own. IMPI's rule for
 // context ids, by which the greatest proposal wins, could then give one id to two of them; so one member gives out an id that
-// is its own.
+// is its own. For the same reason nothing here may block in the vendor's MPI: two members could wait there in duplications of
+// different communicators for each other.
 #include <functional>
 #include <memory>
 #include <utility>
@@ -19,7 +20,10 @@ namespace {
 /// A nonblocking call of the vendor's.
 class VendorCall final : public collectives::Pending {
  public:
-  void start(const std::function<int(MPI_Request*)>& call) { code_ = call(&request_); }
+  template <class Call>
+  void start(Call&& call) {
+    code_ = call(&request_);
+  }
   bool done() override {
     if (code_ != MPI_SUCCESS || request_ == MPI_REQUEST_NULL) return true;
     int complete = 0;
@@ -42,20 +46,28 @@ struct Duplication {
   MPI_Comm* newcomm;
   std::function<int(MPI_Request*)> duplicate_handle;  ///< the vendor's
   wire::ContextId context = 0;
+  HiddenHandles hidden = {};
   VendorCall vendor_call = {};
 };
 
 collectives::Task duplicate(Collective& call, const collectives::Team& team, collectives::Data id,
                             std::shared_ptr<Duplication> duplication) {
   co_await collectives::bcast(team, id, 0);
-  duplication->vendor_call.start(duplication->duplicate_handle);
-  co_await duplication->vendor_call;
-  call.note_code(duplication->vendor_call.code());
-  // What follows blocks in the vendor's MPI, but for no longer than the others take to get here from this barrier.
-  co_await team.local.barrier();
-  if (call.ok()) {
-    call.note_code(make_duplicate(duplication->job, duplication->parent, duplication->newcomm, duplication->context));
+  VendorCall& vendor_call = duplication->vendor_call;
+  vendor_call.start(duplication->duplicate_handle);
+  co_await vendor_call;
+  call.note_code(vendor_call.code());
+  for (const auto& [from, to] : hidden_handles(duplication->parent)) {
+    vendor_call.start([&](MPI_Request* request) { return vendor::Comm_idup(from, &(duplication->hidden.*to), request); });
+    co_await vendor_call;
+    call.note_code(vendor_call.code());
   }
+  if (!call.ok()) {
+    duplication->hidden.free();
+    co_return;
+  }
+  call.note_code(describe_duplicate(duplication->job, duplication->parent, *duplication->newcomm, duplication->hidden,
+                                    duplication->context));
 }
 
 template <class VendorIdup>

@@ -69,6 +69,16 @@ int make_inter_handles(Job& job, const InterParts& parts, InterHandles& handles)
   return inherit_error_handler(parts.parent, handles.user);
 }
 
+/// Makes the user's handle spanning.
+void describe_intracommunicator(Job& job, MPI_Comm handle, MPI_Comm companion, wire::ContextId context, RankList members,
+                                std::shared_ptr<const Topology> topology) {
+  auto made = Communicator::create(job.map, job.here, handle, context, std::move(members));
+  made->companion = companion;
+  made->collectives = std::make_shared<CollectiveQueue>();
+  made->topology = std::move(topology);
+  job.communicators.insert(std::move(made));
+}
+
 std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle, wire::ContextId context, RankList members) {
   auto made = Communicator::create(job.map, job.here, handle, context, std::move(members));
   made->companion = handle;
@@ -110,6 +120,10 @@ void forget_contexts(Job& job, const Communicator& communicator) {
 
 }  // namespace
 
+void HiddenHandles::free() {
+  for (MPI_Comm* each : {&companion, &own, &both}) free_if_any(each);
+}
+
 bool is_native(const Job& job, const RankList& members) {
   return std::ranges::all_of(
       members, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
@@ -134,11 +148,7 @@ int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::Context
     vendor::Comm_free(handle);
     return code;
   }
-  auto made = Communicator::create(job.map, job.here, *handle, context, std::move(members));
-  made->companion = companion;
-  made->collectives = std::make_shared<CollectiveQueue>();
-  made->topology = std::move(topology);
-  job.communicators.insert(std::move(made));
+  describe_intracommunicator(job, *handle, companion, context, std::move(members), std::move(topology));
   return MPI_SUCCESS;
 }
 
@@ -160,22 +170,36 @@ int make_intercommunicator(Job& job, InterParts parts, MPI_Comm* newcomm) {
   return MPI_SUCCESS;
 }
 
-int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle, wire::ContextId context) {
-  if (parent.inter == nullptr) {
-    return make_communicator(job, parent.handle, handle, context, parent.members, parent.topology);
+std::vector<HiddenHandle> hidden_handles(const Communicator& parent) {
+  if (parent.inter == nullptr) return {{parent.companion, &HiddenHandles::companion}};
+  std::vector<HiddenHandle> all{{parent.inter->local->handle, &HiddenHandles::own},
+                                {parent.inter->both->handle, &HiddenHandles::both}};
+  if (parent.has_local_peers) all.push_back({parent.companion, &HiddenHandles::companion});
+  return all;
+}
+
+int describe_duplicate(Job& job, const Communicator& parent, MPI_Comm handle, const HiddenHandles& hidden,
+                       wire::ContextId context) {
+  const int code = inherit_error_handler(parent.handle, handle);
+  if (parent.inter != nullptr) {
+    const InterHandles handles{handle, hidden.companion, hidden.own, hidden.both};
+    describe_intercommunicator(job, handles, context, parent.inter->local->members, parent.members);
+  } else {
+    describe_intracommunicator(job, handle, hidden.companion, context, parent.members, parent.topology);
   }
-  InterHandles handles;
-  handles.user = *handle;
-  int code = split_off(parent.inter->local->handle, &handles.own);
-  if (code == MPI_SUCCESS) code = split_off(parent.inter->both->handle, &handles.both);
-  if (code == MPI_SUCCESS && parent.has_local_peers) code = vendor::Comm_dup(parent.companion, &handles.companion);
-  if (code != MPI_SUCCESS) {
-    handles.free();
-    *handle = MPI_COMM_NULL;
+  return code;
+}
+
+int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle, wire::ContextId context) {
+  HiddenHandles hidden;
+  for (const auto& [from, to] : hidden_handles(parent)) {
+    const int code = vendor::Comm_dup(from, &(hidden.*to));
+    if (code == MPI_SUCCESS) continue;
+    hidden.free();
+    vendor::Comm_free(handle);
     return code;
   }
-  describe_intercommunicator(job, handles, context, parent.inter->local->members, parent.members);
-  return MPI_SUCCESS;
+  return describe_duplicate(job, parent, *handle, hidden, context);
 }
 
 int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle, int (*vendor_free)(MPI_Comm*)) {

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <vector>
 
 #include "shim/job.hpp"
 #include "shim/rank_list.hpp"
@@ -14,8 +15,8 @@ namespace impishim::shim {
 /// All members are in this system: a communicator of them is the vendor's own.
 [[nodiscard]] bool is_native(const Job& job, const RankList& members);
 
-// All of these are collective over the local members, and call blocking functions of the vendor's: all must be known to be
-// inside the call. They return codes of the vendor's, raised already.
+// All that make communicators are collective over the local members, and call blocking functions of the vendor's: all must be
+// known to be inside the call. They return codes of the vendor's, raised already.
 
 /// Makes `handle`, the vendor's communicator of the local ones of `members` in their order, the spanning communicator of
 /// `members`, with the error handler of `parent`. If all are local it stays native. On an error it is freed.
@@ -37,7 +38,24 @@ struct InterParts {
 /// Makes an intercommunicator. Its error handler is that of `parent`. If all members of both groups are local it is native.
 [[nodiscard]] int make_intercommunicator(Job& job, InterParts parts, MPI_Comm* newcomm);
 
-/// Makes `handle`, a duplicate of the handle of `parent`, the duplicate of `parent` with this context.
+/// The vendor's communicators that a spanning one has beside the user's handle; null where it has none.
+struct HiddenHandles {
+  MPI_Comm companion = MPI_COMM_NULL;
+  MPI_Comm own = MPI_COMM_NULL;   ///< of an intercommunicator: the own group's local members
+  MPI_Comm both = MPI_COMM_NULL;  ///< and those of both groups
+
+  void free();
+};
+struct HiddenHandle {
+  MPI_Comm from;                ///< the parent's
+  MPI_Comm HiddenHandles::*to;  ///< where its duplicate belongs
+};
+/// Those of `parent`, which a duplicate needs duplicates of; the same order on all members. Local.
+[[nodiscard]] std::vector<HiddenHandle> hidden_handles(const Communicator& parent);
+/// Makes `handle` the duplicate of `parent` with this context; both it and `hidden` are duplicates of the parent's. Local.
+[[nodiscard]] int describe_duplicate(Job& job, const Communicator& parent, MPI_Comm handle, const HiddenHandles& hidden,
+                                     wire::ContextId context);
+/// Makes the hidden duplicates, too. On an error `handle` is freed.
 [[nodiscard]] int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle, wire::ContextId context);
 
 /// Ends `communicator`: the user's handle by `vendor_free`, and those that belong to it. Delete callbacks run while the handle
