@@ -12,6 +12,7 @@
 #include "shim/attribute.hpp"
 #include "shim/communicator.hpp"
 #include "shim/outstanding.hpp"
+#include "shim/vendor_progress.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/progress_thread.hpp"
 #include "wire/protocol/startup_client.hpp"
@@ -35,7 +36,8 @@ struct Job {
   CommunicatorTable communicators;
   /// The one of MPI_COMM_WORLD, which most calls name: found without the table. Null: it is native.
   Communicator* world = nullptr;
-  MPI_Comm private_comm = MPI_COMM_NULL;    ///< a dup of the native world for our own use: progress probes, startup
+  MPI_Comm private_comm = MPI_COMM_NULL;    ///< a dup of the native world for our own use
+  std::optional<VendorProgress> vendor_progress;
   MPI_Group native_group = MPI_GROUP_NULL;  ///< all processes of this system
   MPI_Comm host_comm = MPI_COMM_NULL;       ///< the procs of this IMPI host
   /// All processes of the job: MPI_COMM_WORLD, or with IMPISHIM_WORLD=split a communicator of its own (impishim_comm_world()).

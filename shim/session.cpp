@@ -105,6 +105,7 @@ class Joining {
     job_->thread_level = thread_level;
     job_->client = request.client;
     vendor::Comm_dup(MPI_COMM_WORLD, &job_->private_comm);
+    job_->vendor_progress.emplace();
     vendor::Comm_group(job_->private_comm, &job_->native_group);
     vendor::Comm_rank(job_->private_comm, &rank_);
     int highest = thread_level;
@@ -335,6 +336,7 @@ void leave(Job& job) {
   }
   for (Communicator* each : job.communicators.all()) free_hidden_handles(*each);
   if (job.joined_world != MPI_COMM_WORLD) vendor::Comm_free(&job.joined_world);
+  job.vendor_progress.reset();
   vendor::Group_free(&job.native_group);
   vendor::Comm_free(&job.host_comm);
   vendor::Comm_free(&job.private_comm);

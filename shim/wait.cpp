@@ -47,11 +47,6 @@ bool crowded(const Job& job) {
 
 thread_local std::uint32_t rounds = 0;
 
-void look_at_vendor(Job& job) {
-  int flag = 0;
-  vendor::Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job.private_comm, &flag, MPI_STATUS_IGNORE);
-}
-
 }  // namespace
 
 bool progress_once(Job& job, bool application_waits) {
@@ -60,7 +55,7 @@ bool progress_once(Job& job, bool application_waits) {
   moved = settle_contested(job) || moved;
   RequestPool::instance().reap_orphans(job);
   job.outstanding.step(job);
-  if (++rounds % kRoundsPerVendorLook == 0) look_at_vendor(job);
+  if (++rounds % kRoundsPerVendorLook == 0) job.vendor_progress->make();
   return moved;
 }
 
@@ -74,7 +69,7 @@ void WaitPolicy::rest(Job& job, bool vendor_may_complete) const {
     sched_yield();
     return;
   }
-  look_at_vendor(job);
+  job.vendor_progress->make();
   job.engine->wait_for_event(kSleepMs);
 }
 

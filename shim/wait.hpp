@@ -8,8 +8,8 @@
 
 namespace impishim::shim {
 
-/// One round of progress on both sides: the engine, contested receives, and the vendor (one MPI_Iprobe on the private
-/// communicator). Ends the job if the engine has failed. Returns true if anything moved.
+/// One round of progress on both sides: the engine, contested receives, and the vendor. Ends the job if the engine
+/// has failed. Returns true if anything moved.
 bool progress_once(Job& job, bool application_waits);
 
 /// Decides how a waiting thread spends its time: spins, then yields, then sleeps on the engine's channels in short bounded

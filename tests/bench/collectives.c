@@ -1,6 +1,7 @@
 /* Times every collective of MPI on all ranks: for scripts/bench collectives.
  *
- * Arguments: sizes as 8,1024; microseconds to spend per size and collective; "throughput" or "delays". Rank 0 prints
+ * Arguments: sizes as 8,1024; microseconds to spend per size and collective; "throughput" or "delays"; names of collectives, or
+ * none for all. Rank 0 prints
  *   time NAME SIZE MICROSECONDS
  * SIZE: bytes of one process's block (of the whole vector where there is one). throughput: per call in a row of calls, of the
  * slowest rank. delays: from a moment when all ranks start at once to the end of the last one, the median of five calls, on
@@ -151,7 +152,7 @@ static int calls_in(const struct collective* each, double budget_us) {
   each->run();
   const double one = slowest(now_us() - begin) / 2;
   int calls = (int)(budget_us / (one > 0.1 ? one : 0.1));
-  calls = calls < 3 ? 3 : calls > 2000 ? 2000 : calls;
+  calls = calls < 3 ? 3 : calls > 20000 ? 20000 : calls;
   MPI_Bcast(&calls, 1, MPI_INT, 0, MPI_COMM_WORLD);
   return calls;
 }
@@ -207,12 +208,19 @@ static int measure(const struct collective* each, size_t bytes, double budget_us
   return all;
 }
 
+static int wanted(const char* name, int argc, char** argv) {
+  for (int i = 4; i < argc; ++i) {
+    if (strcmp(argv[i], name) == 0) return 1;
+  }
+  return argc == 4;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc != 4 || size > kMostRanks) {
-    fprintf(stderr, "usage: collectives SIZES MICROSECONDS throughput|delays, at most %d ranks\n", kMostRanks);
+  if (argc < 4 || size > kMostRanks) {
+    fprintf(stderr, "usage: collectives SIZES MICROSECONDS throughput|delays [NAME...], at most %d ranks\n", kMostRanks);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   const int periodic = 1;
@@ -221,6 +229,7 @@ int main(int argc, char** argv) {
   int right_all = 1;
   for (char* word = strtok(argv[1], ","); word != NULL; word = strtok(NULL, ",")) {
     for (size_t i = 0; i < sizeof(collectives) / sizeof(collectives[0]); ++i) {
+      if (!wanted(collectives[i].name, argc, argv)) continue;
       right_all = measure(&collectives[i], strtoul(word, NULL, 10), atof(argv[2]), delays) && right_all;
     }
   }

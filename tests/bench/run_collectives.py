@@ -21,7 +21,7 @@ DELAY_MS = 10
 LEAST_DELAYS = {"barrier": 1, "bcast": 1, "reduce": 1, "allreduce": 1}
 DELAY_GOAL = 1.2
 FLAT_GOAL = 1.0
-BUDGET_US = 20000
+BUDGET_US = 50000
 
 
 def contestants(build):
@@ -59,11 +59,11 @@ def times_of(command, variables):
     return found
 
 
-def loopback_rows(build, sizes, rounds):
+def loopback_rows(build, sizes, rounds, only):
     all_rounds = {contestant[0]: [] for contestant in contestants(build)}
     for _ in range(rounds):
         for contestant in contestants(build):
-            arguments = [",".join(map(str, sizes)), BUDGET_US, "throughput"]
+            arguments = [",".join(map(str, sizes)), BUDGET_US, "throughput", *only]
             # Open MPI's processes yield, as those that share processors must.
             all_rounds[contestant[0]].append(times_of(with_arguments(contestant, arguments), {"OMPI_MCA_mpi_yield_when_idle": "1"}))
     rows = []
@@ -80,10 +80,10 @@ def loopback_rows(build, sizes, rounds):
     return rows
 
 
-def delay_rows(build, rounds):
+def delay_rows(build, rounds, only):
     rows = []
     for contestant in contestants(build)[1:]:
-        measured = [times_of(with_arguments(contestant, ["8", BUDGET_US, "delays"]),
+        measured = [times_of(with_arguments(contestant, ["8", BUDGET_US, "delays", *only]),
                              {"IMPISHIM_TEST_DELAY_MS": str(DELAY_MS), "OMPI_MCA_mpi_yield_when_idle": "1"}) for _ in range(rounds)]
         for collective in [name for name, _ in measured[0]]:
             delays = [found[collective, 8] / (DELAY_MS * 1000) for found in measured]
@@ -128,19 +128,23 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, help="where the JSON goes (default: bench_collectives.json in the build tree)")
     parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
     parser.add_argument("--rounds", type=int, help="rounds (default: 5, with --quick 3)")
+    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], help="bytes, between commas")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[], help="names of collectives, between commas")
+    parser.add_argument("--no-delays", action="store_true", help="without the rows with a delay")
     options = parser.parse_args()
     os.environ["IMPI_AUTH_NONE"] = "1"
-    sizes = [8, 65536] if options.quick else SIZES
+    sizes = options.sizes or ([8, 65536] if options.quick else SIZES)
     rounds = options.rounds or (3 if options.quick else 5)
     machine = describe_machine()
     started = time.monotonic()
     print(f"{machine['processor']}, {machine['processors']} processors, MPICH {machine['mpich']}, Open MPI {machine['openmpi']}; "
           f"medians of {rounds} rounds")
-    rows = loopback_rows(options.build, sizes, rounds)
+    rows = loopback_rows(options.build, sizes, rounds, options.only)
     print_loopback(rows, sizes)
-    delayed = delay_rows(options.build, 1 if options.quick else 3)
-    print_delays(delayed)
-    rows += delayed
+    if not options.no_delays:
+        delayed = delay_rows(options.build, 1 if options.quick else 3, options.only)
+        print_delays(delayed)
+        rows += delayed
     seconds = time.monotonic() - started
     machine["load_average_after"] = os.getloadavg()[0]
     output = options.output or options.build / "bench_collectives.json"

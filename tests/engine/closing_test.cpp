@@ -149,9 +149,9 @@ TEST(EndOfStream, DoesNotComeBeforeThePeersFini) {
   peer.engine->close();
   ASSERT_EQ(peer.hear()->type, PacketType::kFini);
   EXPECT_FALSE(peer.engine->closed());
-  auto message = peer.header(PacketType::kData, 10);
+  auto message = peer.header(PacketType::kData, 1000);
   for (int i = 0; i < 10; ++i) {
-    Receive receive(0, kAnyTag, 10);
+    Receive receive(0, kAnyTag, 1000);
     peer.engine->start(receive.operation);
     peer.say(message);
     EXPECT_TRUE(receive.complete());

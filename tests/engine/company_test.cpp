@@ -26,6 +26,7 @@ class Company : public testing::Test {
     shape.values.datalen = 1000;
     shape.values.ackmark = kAckmark;
     shape.values.hiwater = kHiwater;
+    shape.foreign = {0, 1};  // whose packets count alike
     return shape;
   }
   std::uint64_t send_calls(int rank) { return job.engine(rank).counters().send_calls; }

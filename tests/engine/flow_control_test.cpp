@@ -4,10 +4,10 @@
 
 #include <memory>
 #include <random>
-#include <tuple>
 #include <vector>
 
 #include "tests/engine/simulated_job.hpp"
+#include "wire/engine/flow_control.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -18,26 +18,88 @@ using test::Receive;
 using test::Send;
 using test::SimulatedJob;
 
-using Parameters = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // seed, ackmark, hiwater
+constexpr std::uint32_t kDatalen = 500;
+
+struct Parameters {
+  std::uint32_t seed;
+  std::uint32_t ackmark;
+  std::uint32_t hiwater;
+  bool foreign;  ///< packets count alike
+};
 
 class FlowControl : public testing::TestWithParam<Parameters> {
  protected:
   static JobShape shape() {
     JobShape shape;
     shape.procs_of_hosts = {{1, 1}, {1}};
-    shape.seed = std::get<0>(GetParam());
-    shape.values.datalen = 500;
-    shape.values.ackmark = std::get<1>(GetParam());
-    shape.values.hiwater = std::get<2>(GetParam());
+    shape.seed = GetParam().seed;
+    shape.values.datalen = kDatalen;
+    shape.values.ackmark = GetParam().ackmark;
+    shape.values.hiwater = GetParam().hiwater;
+    if (GetParam().foreign) shape.foreign = {0, 1};
     return shape;
   }
-  std::uint32_t hiwater = std::get<2>(GetParam());
+  /// Packets of `size` bytes that may be on their way.
+  [[nodiscard]] std::uint32_t most_packets(std::uint32_t size) const {
+    return GetParam().foreign ? hiwater : (hiwater * FlowMarks::kFullPacket + cost(size) - 1) / cost(size);
+  }
+  [[nodiscard]] static std::uint32_t cost(std::uint32_t size) { return FlowMarks::by_size(1, 1, kDatalen).cost(size); }
+
+  std::uint32_t hiwater = GetParam().hiwater;
   SimulatedJob job{shape()};
 };
 
 INSTANTIATE_TEST_SUITE_P(Marks, FlowControl,
-                         testing::Values(Parameters{0, 10, 20}, Parameters{1, 10, 20}, Parameters{0, 1, 1}, Parameters{2, 1, 1},
-                                         Parameters{3, 7, 7}, Parameters{0, 1, 100}, Parameters{4, 3, 8}));
+                         testing::Values(Parameters{0, 10, 20, true}, Parameters{1, 10, 20, true}, Parameters{0, 1, 1, true},
+                                         Parameters{2, 1, 1, true}, Parameters{3, 7, 7, true}, Parameters{0, 1, 100, true},
+                                         Parameters{4, 3, 8, true}, Parameters{0, 10, 20, false}, Parameters{5, 10, 20, false},
+                                         Parameters{6, 1, 1, false}, Parameters{7, 3, 8, false}));
+
+TEST(FlowMarks, ImpiCountsPackets) {
+  const FlowMarks marks = FlowMarks::of_packets(10, 20);
+  EXPECT_EQ(marks.ackmark(), 10U);
+  EXPECT_EQ(marks.hiwater(), 20U);
+  EXPECT_EQ(marks.cost(0), 1U);
+  EXPECT_EQ(marks.cost(65536), 1U);
+}
+
+TEST(FlowMarks, BySizeShortPacketsWeighASixteenth) {
+  const FlowMarks marks = FlowMarks::by_size(10, 20, 65536);
+  EXPECT_EQ(marks.ackmark(), 160U);
+  EXPECT_EQ(marks.hiwater(), 320U);
+  EXPECT_EQ(marks.cost(0), 1U);
+  EXPECT_EQ(marks.cost(1), 2U);
+  EXPECT_EQ(marks.cost(4369), 2U);
+  EXPECT_EQ(marks.cost(4370), 3U);
+  EXPECT_EQ(marks.cost(65536), 16U);
+  // No packet is due more than one acknowledgement.
+  EXPECT_LE(FlowMarks::by_size(1, 1, 0xFFFFFFFF).cost(0xFFFFFFFF), FlowMarks::by_size(1, 1, 0xFFFFFFFF).ackmark());
+}
+
+TEST(FlowMarks, BothEndsAgreeWhateverTheSizes) {
+  const FlowMarks marks = FlowMarks::by_size(3, 4, 1000);
+  SendCredit sender;
+  ReceiveCredit receiver;
+  std::mt19937 random(7);
+  for (int i = 0; i < 10000; ++i) {
+    const auto size = static_cast<std::uint32_t>(random() % 1001);
+    ASSERT_TRUE(sender.may_send(marks)) << "everything has arrived, and yet the sender stops";
+    sender.packet_sent(marks, size);
+    ASSERT_TRUE(receiver.packet_arrived(marks, size));
+    const bool due = receiver.packet_received(marks, size);
+    ASSERT_TRUE(!due || sender.acknowledged(marks));
+    ASSERT_EQ(sender.outstanding(), receiver.received());
+  }
+}
+
+TEST(FlowMarks, ASenderThatDoesNotStopIsFoundOut) {
+  const FlowMarks marks = FlowMarks::by_size(1, 2, 1000);
+  ReceiveCredit receiver;
+  EXPECT_TRUE(receiver.packet_arrived(marks, 1000));
+  EXPECT_TRUE(receiver.packet_arrived(marks, 900));
+  EXPECT_TRUE(receiver.packet_arrived(marks, 1000));  // it was below its mark when it began
+  EXPECT_FALSE(receiver.packet_arrived(marks, 0));
+}
 
 std::vector<std::unique_ptr<Send>> send_many(SimulatedJob& job, int from, int to, std::size_t count, std::size_t size) {
   std::vector<std::unique_ptr<Send>> sends;
@@ -54,7 +116,7 @@ TEST_P(FlowControl, HoldsAFastSenderWhileTheReceiverComputes) {
   const auto sends = send_many(job, 0, 2, kMessages, 100);
   job.settle();
   // The receiver's progress thread takes what is allowed to be on the way, and no more.
-  EXPECT_EQ(job.engine(2).counters().packets_received, hiwater);
+  EXPECT_EQ(job.engine(2).counters().packets_received, most_packets(100));
   EXPECT_LE(job.engine(2).counters().unexpected_bytes_peak, std::uint64_t{hiwater} * 500);
   EXPECT_GT(job.engine(0).counters().flow_control_stalls, 0U);
   EXPECT_FALSE(sends.back()->operation.complete());

@@ -102,7 +102,7 @@ const std::vector<Lie>& lies() {
       {"AcknowledgementOfNothing", [](const RawPeer& peer) { peer.say(peer.header(PacketType::kProtoAck)); }, "never sent"},
       {"MorePacketsThanHiwater",
        [](const RawPeer& peer) {
-         for (int i = 0; i < 21; ++i) peer.say(message(peer, 1));
+         for (int i = 0; i < 21; ++i) peer.say(message(peer, 1000));
        },
        "without waiting"},
       {"RestOfNoMessage",

@@ -52,9 +52,9 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
   }
   if (!carries_message(header.type)) return {};
   Peer& from = peer(incoming.source);
-  if (++from.unacknowledged > marks.hiwater) {
+  if (!from.receive_credit.packet_arrived(from.marks, header.len)) {
     return Error{ErrorKind::kProtocol, fmt::format("rank {} sent more than {} packets without waiting for acknowledgements",
-                                                   incoming.source, marks.hiwater)};
+                                                   incoming.source, job.values().hiwater)};
   }
   counters.payload_bytes_received += header.len;
   // The rest of a long message is DATA; its first packet always is DATASYNC, and a short message fits one packet.
@@ -162,7 +162,7 @@ Result<void> Engine::Impl::packet_ends(Link& link) {
   }
   ReceiveOperation& operation = *incoming.receive;
   finish_payload_locked(link, operation, incoming.header.len);
-  count_received_locked(incoming.source);
+  count_received_locked(incoming.source, incoming.header.len);
   if (incoming.header.type != PacketType::kDataSync) {
     if (operation.arrived_ == operation.result.wire_bytes) {
       if (incoming.header.msglen > datalen) receives.erase(incoming.header.drqid);
@@ -221,7 +221,7 @@ void Engine::Impl::deliver_locked(ReceiveOperation& operation, std::list<Message
   if (!unpacked && !operation.result.error) operation.result.error = unpacked.error();
   operation.arrived_ = message.payload_bytes;
   buffers.put(std::move(message.payload));
-  if (!message.counted) count_received_locked(message.source);
+  if (!message.counted) count_received_locked(message.source, message.payload_bytes);
   if (message.synchronous) {
     answer_match_locked(operation, message.source, message.request_id);
   } else {
@@ -250,10 +250,9 @@ void Engine::Impl::start_receive_locked(ReceiveOperation& operation) {
 }
 
 /// One more packet of `source` counts as received by this process.
-void Engine::Impl::count_received_locked(WorldRank source) {
+void Engine::Impl::count_received_locked(WorldRank source, std::uint32_t payload) {
   Peer& from = peer(source);
-  if (!from.receive_credit.packet_received(marks)) return;
-  from.unacknowledged -= marks.ackmark;
+  if (!from.receive_credit.packet_received(from.marks, payload)) return;
   PacketHeader header;
   header.type = PacketType::kProtoAck;
   send_control_locked(source, header);
@@ -280,7 +279,7 @@ void Engine::Impl::answer_cancel_locked(const PacketHeader& header, WorldRank so
   answer.type = message.empty() ? PacketType::kCancelNo : PacketType::kCancelYes;
   answer.srqid = header.srqid;
   if (!message.empty()) {
-    if (!message.front().counted) count_received_locked(source);
+    if (!message.front().counted) count_received_locked(source, message.front().payload_bytes);
     buffers.put(std::move(message.front().payload));
     queue.recycle(std::move(message));
   }
@@ -293,7 +292,7 @@ Result<void> Engine::Impl::control_ends(Link& link) {
   switch (header.type) {
     case PacketType::kProtoAck: {
       Peer& from = peer(incoming.source);
-      if (!from.send_credit.acknowledged(marks)) {
+      if (!from.send_credit.acknowledged(from.marks)) {
         return Error{ErrorKind::kProtocol, fmt::format("rank {} acknowledged packets that it was never sent", incoming.source)};
       }
       acknowledged_locked(from);

@@ -35,7 +35,6 @@ Engine::Impl::Impl(EngineOptions options)
       here(options.here),
       my_id(job.procs()[static_cast<std::size_t>(here)].id),
       format_of_client(std::move(options.format_of_client)),
-      marks{job.values().ackmark, job.values().hiwater},
       datalen(job.values().datalen),
       buffers(datalen),
       peers(static_cast<std::size_t>(job.size())) {
@@ -63,12 +62,18 @@ Engine::Impl::Impl(EngineOptions options)
 Peer& Engine::Impl::peer(WorldRank rank) {
   auto& slot = peers[static_cast<std::size_t>(rank)];
   if (slot == nullptr) {
-    slot = std::make_unique<Peer>();
-    slot->rank = rank;
+    slot = std::make_unique<Peer>(rank, marks_towards(rank));
     slot->link = link_towards(rank);
     slot->format = format_of_client[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client)];
   }
   return *slot;
+}
+
+FlowMarks Engine::Impl::marks_towards(WorldRank rank) const {
+  const auto client = static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client);
+  const NegotiatedValues& values = job.values();
+  if (!job.clients()[client].impishim) return FlowMarks::of_packets(values.ackmark, values.hiwater);
+  return FlowMarks::by_size(values.ackmark, values.hiwater, datalen);
 }
 
 Link* Engine::Impl::link_towards(WorldRank destination) {
@@ -131,9 +136,9 @@ void Engine::Impl::take_unexpected_locked() {
     if (now - starved_at_ns < kStarvedPauseNs) return;
     starved_at_ns = now;
   }
-  std::vector<WorldRank> sources;
-  queue.count_all([&](const Message& message) { sources.push_back(message.source); });
-  for (const WorldRank source : sources) count_received_locked(source);
+  std::vector<std::pair<WorldRank, std::uint32_t>> packets;
+  queue.count_all([&](const Message& message) { packets.emplace_back(message.source, message.payload_bytes); });
+  for (const auto& [source, payload] : packets) count_received_locked(source, payload);
 }
 
 std::size_t Engine::Impl::poll_locked(bool application_waits) {
@@ -210,7 +215,7 @@ MatchedMessagePointer Engine::match_probe(ContextId context, std::int32_t source
   // It has left the unexpected queue, so flow control counts it.
   if (!message.front().counted) {
     message.front().counted = true;
-    impl_->count_received_locked(message.front().source);
+    impl_->count_received_locked(message.front().source, message.front().payload_bytes);
   }
   return MatchedMessagePointer(std::make_unique<MatchedMessage>(std::move(message)).release());
 }
@@ -327,7 +332,7 @@ std::optional<std::int32_t> Engine::abort_code() const {
 void Engine::forget_context(ContextId context) {
   const std::lock_guard lock(impl_->mutex);
   for (Message& message : impl_->queue.forget(context)) {
-    if (!message.counted) impl_->count_received_locked(message.source);
+    if (!message.counted) impl_->count_received_locked(message.source, message.payload_bytes);
     impl_->buffers.put(std::move(message.payload));
   }
 }

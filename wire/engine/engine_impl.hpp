@@ -37,12 +37,14 @@ class MatchedMessage {
 
 /// What this process keeps of another process of the job that it talks to.
 struct Peer {
-  WorldRank rank = 0;
+  Peer(WorldRank rank_, const FlowMarks& marks_) : rank(rank_), marks(marks_) {}
+
+  WorldRank rank;
   Link* link = nullptr;  ///< next hop
   Format format = Format::kNative;
+  FlowMarks marks;
   SendCredit send_credit;
   ReceiveCredit receive_credit;
-  std::uint32_t unacknowledged = 0;    ///< packets arrived and not yet acknowledged: bounded by hiwater, or the peer lies
   std::deque<SendOperation*> held;     ///< messages whose first packet waits for credit, in order
   std::deque<SendOperation*> stalled;  ///< long messages whose next packet waits for credit
 };
@@ -66,7 +68,7 @@ class Engine::Impl final : public LinkOwner {
   void start_receive_locked(ReceiveOperation& operation);
   void deliver_locked(ReceiveOperation& operation, std::list<Message>&& message);
   void deliver_all_locked(std::vector<Match>&& matches);
-  void count_received_locked(WorldRank source);
+  void count_received_locked(WorldRank source, std::uint32_t payload);
 
   // closing.cpp
   void close_locked();
@@ -84,13 +86,13 @@ class Engine::Impl final : public LinkOwner {
   void watch_output_locked(Link& link);
   void take_unexpected_locked();
   [[nodiscard]] Peer& peer(WorldRank rank);
+  [[nodiscard]] FlowMarks marks_towards(WorldRank rank) const;
   [[nodiscard]] Link* link_towards(WorldRank destination);
 
   JobMap job;
   WorldRank here;
   ProcId my_id;
   std::vector<Format> format_of_client;
-  FlowMarks marks;
   std::uint32_t datalen;
 
   std::mutex mutex;

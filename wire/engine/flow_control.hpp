@@ -5,21 +5,50 @@
 
 namespace impishim::wire {
 
-/// The two ends' marks, equal in the whole job.
-struct FlowMarks {
-  std::uint32_t ackmark = 10;
-  std::uint32_t hiwater = 20;
+/// The two ends' marks, and what a packet counts towards them.
+///
+/// IMPI counts packets, whatever their size. Between processes of this library a packet counts by its size, so that as many
+/// bytes are on their way at most, but more short ones: a pair that exchanges nothing but short packets stops a sixteenth as
+/// often.
+class FlowMarks {
+ public:
+  /// What a full packet counts where packets count by their size; the shortest counts 1.
+  static constexpr std::uint32_t kFullPacket = 16;
+
+  /// IMPI's: `ackmark` packets between two acknowledgements, at most `hiwater` ahead of them.
+  static FlowMarks of_packets(std::uint32_t ackmark, std::uint32_t hiwater) { return {ackmark, hiwater, 0}; }
+  /// The same of packets of `datalen` bytes, or of as many shorter ones as weigh as much.
+  static FlowMarks by_size(std::uint32_t ackmark, std::uint32_t hiwater, std::uint32_t datalen) {
+    return {kFullPacket * ackmark, kFullPacket * hiwater, datalen};
+  }
+
+  [[nodiscard]] std::uint32_t ackmark() const { return ackmark_; }
+  [[nodiscard]] std::uint32_t hiwater() const { return hiwater_; }
+  /// What a packet with `payload` bytes, at most datalen, counts: never more than ackmark().
+  [[nodiscard]] std::uint32_t cost(std::uint32_t payload) const {
+    if (datalen_ == 0) return 1;
+    const std::uint64_t beyond_first = std::uint64_t{kFullPacket - 1} * payload;
+    return 1 + static_cast<std::uint32_t>((beyond_first + datalen_ - 1) / datalen_);
+  }
+
+ private:
+  FlowMarks(std::uint32_t ackmark, std::uint32_t hiwater, std::uint32_t datalen)
+      : ackmark_(ackmark), hiwater_(hiwater), datalen_(datalen) {}
+
+  std::uint32_t ackmark_;
+  std::uint32_t hiwater_;
+  std::uint32_t datalen_;  ///< 0: all packets count alike
 };
 
-/// Source side: how many packets (DATA, DATASYNC) are on their way without a PROTOACK.
+/// Source side: what is on its way (DATA, DATASYNC) without a PROTOACK.
 class SendCredit {
  public:
-  [[nodiscard]] bool may_send(const FlowMarks& marks) const { return outstanding_ < marks.hiwater; }
-  void packet_sent() { ++outstanding_; }
+  [[nodiscard]] bool may_send(const FlowMarks& marks) const { return outstanding_ < marks.hiwater(); }
+  void packet_sent(const FlowMarks& marks, std::uint32_t payload) { outstanding_ += marks.cost(payload); }
   /// A PROTOACK has come. False: the peer acknowledged packets that were never sent.
   [[nodiscard]] bool acknowledged(const FlowMarks& marks) {
-    if (outstanding_ < marks.ackmark) return false;
-    outstanding_ -= marks.ackmark;
+    if (outstanding_ < marks.ackmark()) return false;
+    outstanding_ -= marks.ackmark();
     return true;
   }
   [[nodiscard]] std::uint32_t outstanding() const { return outstanding_; }
@@ -28,18 +57,27 @@ class SendCredit {
   std::uint32_t outstanding_ = 0;
 };
 
-/// Destination side: packets that the process has received since its last PROTOACK.
+/// Destination side: what has arrived, and what of it the process has received since its last PROTOACK.
 class ReceiveCredit {
  public:
+  /// A packet has come. False: the source did not wait for acknowledgements.
+  [[nodiscard]] bool packet_arrived(const FlowMarks& marks, std::uint32_t payload) {
+    if (unacknowledged_ >= marks.hiwater()) return false;
+    unacknowledged_ += marks.cost(payload);
+    return true;
+  }
   /// True: a PROTOACK is due now.
-  [[nodiscard]] bool packet_received(const FlowMarks& marks) {
-    if (++received_ < marks.ackmark) return false;
-    received_ = 0;
+  [[nodiscard]] bool packet_received(const FlowMarks& marks, std::uint32_t payload) {
+    received_ += marks.cost(payload);
+    if (received_ < marks.ackmark()) return false;
+    received_ -= marks.ackmark();
+    unacknowledged_ -= marks.ackmark();
     return true;
   }
   [[nodiscard]] std::uint32_t received() const { return received_; }
 
  private:
+  std::uint32_t unacknowledged_ = 0;
   std::uint32_t received_ = 0;
 };
 

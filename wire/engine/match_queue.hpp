@@ -30,7 +30,7 @@ struct Message {
   bool counted = false;             ///< flow control has counted it as received
   bool awaits_contest = false;      ///< not compared with the posted receives yet
   Buffer payload;
-  std::size_t payload_bytes = 0;
+  std::uint32_t payload_bytes = 0;
 };
 
 /// Result of a settled contest or an arrival: this message goes to this receive.

@@ -43,7 +43,7 @@ void Engine::Impl::start_send_locked(SendOperation& operation) {
     auto checked = check_values(operation.buffer, to.format);
     if (!checked) return complete_send_locked(operation, checked.error());
   }
-  if (!to.held.empty() || !to.send_credit.may_send(marks)) {
+  if (!to.held.empty() || !to.send_credit.may_send(to.marks)) {
     operation.phase_ = SendOperation::Phase::kHeldByFlowControl;
     to.held.push_back(&operation);
     ++counters.flow_control_stalls;
@@ -94,7 +94,7 @@ bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation, 
   encode_packet_header(header, packet.header);
   operation.phase_ = needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
   if (needs_answer) sends.emplace(operation.request_id_, &operation);
-  to.send_credit.packet_sent();
+  to.send_credit.packet_sent(to.marks, header.len);
   ++operation.packets_queued_;
   ++counters.packets_sent;
   ++counters.messages_sent;
@@ -126,7 +126,7 @@ bool Engine::Impl::refill(Link& link) {
     SendOperation& operation = *link.streams.front();
     link.streams.pop_front();
     Peer& to = peer(operation.destination);
-    if (!to.send_credit.may_send(marks)) {
+    if (!to.send_credit.may_send(to.marks)) {
       to.stalled.push_back(&operation);
       ++counters.flow_control_stalls;
       continue;
@@ -143,7 +143,7 @@ bool Engine::Impl::refill(Link& link) {
     header.drqid = operation.peer_request_id_;
     header.len = static_cast<std::uint32_t>(packet.payload.size());
     encode_packet_header(header, packet.header);
-    to.send_credit.packet_sent();
+    to.send_credit.packet_sent(to.marks, header.len);
     ++operation.packets_queued_;
     ++counters.packets_sent;
     counters.payload_bytes_sent += packet.payload.size();
@@ -192,7 +192,7 @@ void Engine::Impl::send_control_locked(WorldRank destination, PacketHeader heade
 void Engine::Impl::acknowledged_locked(Peer& from) {
   Link& link = *from.link;
   const auto release_held = [&] {
-    if (from.held.empty() || !from.send_credit.may_send(marks)) return false;
+    if (from.held.empty() || !from.send_credit.may_send(from.marks)) return false;
     SendOperation& operation = *from.held.front();
     from.held.pop_front();
     OutgoingPacket packet;
