@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "collectives/collectives.hpp"
 #include "collectives/operands.hpp"
@@ -23,7 +24,7 @@ using collectives::Team;
 
 namespace {
 
-constexpr int kLargeTag = 1;  ///< of messages on the companion that stand for one collective; ordered, so one tag will do
+constexpr int kPhaseTag = 1;  ///< of messages on the companion that stand for one collective; ordered, so one tag will do
 
 MPI_Datatype type_of(const collectives::ElementType& type) { return from_bits<MPI_Datatype>(type.native_handle); }
 MPI_Op op_of(const Reduction& operation) { return from_bits<MPI_Op>(operation.native_handle()); }
@@ -111,7 +112,22 @@ bool NativeGroup::Phase::done() {
     code = vendor::Testall(static_cast<int>(messages.size()), messages.data(), &complete, MPI_STATUSES_IGNORE);
     if (complete != 0) messages.clear();
   }
+  if (complete != 0 && code == MPI_SUCCESS && finish) std::exchange(finish, nullptr)();
   return complete != 0 || code != MPI_SUCCESS;
+}
+
+void NativeGroup::Phase::send(const void* base, std::uint64_t count, MPI_Datatype type, int to) {
+  if (code != MPI_SUCCESS) return;
+  const VendorCount elements(count, type);
+  code = vendor::Isend(base, elements.count(), elements.type(), to, kPhaseTag, group_.companion_,
+                       &messages.emplace_back(MPI_REQUEST_NULL));
+}
+
+void NativeGroup::Phase::receive(void* base, std::uint64_t count, MPI_Datatype type, int from) {
+  if (code != MPI_SUCCESS) return;
+  const VendorCount elements(count, type);
+  code = vendor::Irecv(base, elements.count(), elements.type(), from, kPhaseTag, group_.companion_,
+                       &messages.emplace_back(MPI_REQUEST_NULL));
 }
 
 Result<void> NativeGroup::Phase::outcome() {
@@ -132,6 +148,7 @@ Pending& NativeGroup::barrier() {
 
 Pending& NativeGroup::broadcast(const Data& data, std::int32_t root) {
   if (size_ == 1) return over();
+  if (is_short(ConstData(data).native_bytes())) return short_broadcast(data, root);
   Phase& phase = begin();
   const VendorCount count(data.count, type_of(*data.type));
   phase.code = vendor::Ibcast(data.base, count.count(), count.type(), root, handle_, &phase.request);
@@ -140,6 +157,7 @@ Pending& NativeGroup::broadcast(const Data& data, std::int32_t root) {
 
 Pending& NativeGroup::broadcast(std::span<std::byte> bytes, std::int32_t root) {
   if (size_ == 1) return over();
+  if (is_short(bytes.size())) return short_broadcast(bytes, root);
   Phase& phase = begin();
   const VendorCount count(bytes.size(), MPI_BYTE);
   phase.code = vendor::Ibcast(bytes.data(), count.count(), count.type(), root, handle_, &phase.request);
@@ -151,6 +169,7 @@ Pending& NativeGroup::reduce(const ConstData& contribution, const Data& result, 
     copy(contribution, result);
     return over();
   }
+  if (short_operands(contribution)) return short_reduce(contribution, result, operation, root);
   if (!vendor_reduces(contribution)) {
     return by_messages([&](const Team& team) { return collectives::reduce(team, contribution, result, operation, root); });
   }
@@ -197,6 +216,7 @@ Pending& NativeGroup::scan(const ConstData& contribution, const Data& result, co
     copy(contribution, result);
     return over();
   }
+  if (short_operands(contribution)) return short_scan(contribution, result, operation, true);
   if (!vendor_reduces(contribution)) {
     return by_messages([&](const Team& team) { return collectives::scan(team, contribution, result, operation); });
   }
@@ -208,6 +228,7 @@ Pending& NativeGroup::scan(const ConstData& contribution, const Data& result, co
 
 Pending& NativeGroup::exscan(const ConstData& contribution, const Data& result, const Reduction& operation) {
   if (size_ == 1) return over();
+  if (short_operands(contribution)) return short_scan(contribution, result, operation, false);
   if (!vendor_reduces(contribution)) {
     return by_messages([&](const Team& team) { return collectives::exscan(team, contribution, result, operation); });
   }
@@ -223,6 +244,7 @@ Pending& NativeGroup::gather(std::span<const std::byte> block, std::span<std::by
     copy_bytes(block, own);
     return over();
   }
+  if (is_short(block.size())) return gather_by_messages(block, all, root);
   Phase& phase = begin();
   const VendorCount count(block.size(), MPI_BYTE);
   const bool in_place = rank_ == root && block.data() == own.data();
@@ -241,20 +263,6 @@ void describe_blocks(Phase& phase, std::span<const std::uint64_t> sizes) {
   std::exclusive_scan(phase.counts.begin(), phase.counts.end(), phase.displacements.begin(), 0);
 }
 
-template <class Phase>
-void post_send(Phase& phase, std::span<const std::byte> bytes, int to, MPI_Comm comm) {
-  const VendorCount count(bytes.size(), MPI_BYTE);
-  phase.code = vendor::Isend(bytes.data(), count.count(), count.type(), to, kLargeTag, comm,
-                             &phase.messages.emplace_back(MPI_REQUEST_NULL));
-}
-
-template <class Phase>
-void post_receive(Phase& phase, std::span<std::byte> room, int from, MPI_Comm comm) {
-  const VendorCount count(room.size(), MPI_BYTE);
-  phase.code = vendor::Irecv(room.data(), count.count(), count.type(), from, kLargeTag, comm,
-                             &phase.messages.emplace_back(MPI_REQUEST_NULL));
-}
-
 }  // namespace
 
 // Only the root of gatherv and scatterv knows the sizes, so all take the same way whatever they are: messages on the companion,
@@ -264,15 +272,15 @@ Pending& NativeGroup::gatherv(std::span<const std::byte> block, std::span<std::b
                               std::int32_t root) {
   Phase& phase = begin();
   if (rank_ != root) {
-    if (!block.empty()) post_send(phase, block, root, companion_);
+    if (!block.empty()) phase.send(block, root);
     return phase;
   }
-  for (int member = 0; member < size_ && phase.code == MPI_SUCCESS; ++member) {
+  for (int member = 0; member < size_; ++member) {
     const auto room = part(all, sizes, member);
     if (member == rank_) {
       copy_bytes(block, room);
     } else if (!room.empty()) {
-      post_receive(phase, room, member, companion_);
+      phase.receive(room, member);
     }
   }
   return phase;
@@ -282,15 +290,15 @@ Pending& NativeGroup::scatterv(std::span<const std::byte> all, std::span<const s
                                std::int32_t root) {
   Phase& phase = begin();
   if (rank_ != root) {
-    if (!block.empty()) post_receive(phase, block, root, companion_);
+    if (!block.empty()) phase.receive(block, root);
     return phase;
   }
-  for (int member = 0; member < size_ && phase.code == MPI_SUCCESS; ++member) {
+  for (int member = 0; member < size_; ++member) {
     const auto bytes = part(all, sizes, member);
     if (member == rank_) {
       copy_bytes(bytes, block);
     } else if (!bytes.empty()) {
-      post_send(phase, bytes, member, companion_);
+      phase.send(bytes, member);
     }
   }
   return phase;
@@ -303,20 +311,24 @@ Pending& NativeGroup::allgatherv(std::span<const std::byte> block, std::span<std
     copy_bytes(block, own);
     return over();
   }
+  if (too_large(sizes) || is_short(all.size())) return allgatherv_by_messages(block, all, sizes);
   Phase& phase = begin();
-  if (!too_large(sizes)) {
-    describe_blocks(phase, sizes);
-    const bool in_place = block.data() == own.data();
-    phase.code = vendor::Iallgatherv(in_place ? MPI_IN_PLACE : block.data(), int_count(block.size()), MPI_BYTE, all.data(),
-                                     phase.counts.data(), phase.displacements.data(), MPI_BYTE, handle_, &phase.request);
-    return phase;
+  describe_blocks(phase, sizes);
+  const bool in_place = block.data() == own.data();
+  phase.code = vendor::Iallgatherv(in_place ? MPI_IN_PLACE : block.data(), int_count(block.size()), MPI_BYTE, all.data(),
+                                   phase.counts.data(), phase.displacements.data(), MPI_BYTE, handle_, &phase.request);
+  return phase;
+}
+
+Pending& NativeGroup::allgatherv_by_messages(std::span<const std::byte> block, std::span<std::byte> all,
+                                             std::span<const std::uint64_t> sizes) {
+  Phase& phase = begin();
+  copy_bytes(block, part(all, sizes, rank_));
+  for (int member = 0; member < size_; ++member) {
+    if (member != rank_) phase.receive(part(all, sizes, member), member);
   }
-  copy_bytes(block, own);
-  for (int member = 0; member < size_ && phase.code == MPI_SUCCESS; ++member) {
-    if (member != rank_) post_receive(phase, part(all, sizes, member), member, companion_);
-  }
-  for (int member = 0; member < size_ && phase.code == MPI_SUCCESS; ++member) {
-    if (member != rank_) post_send(phase, block, member, companion_);
+  for (int member = 0; member < size_; ++member) {
+    if (member != rank_) phase.send(block, member);
   }
   return phase;
 }

@@ -3,11 +3,14 @@
 /// Always the nonblocking forms: blocking and nonblocking collectives do not match each other (MPI-3.1 5.12), and whether a
 /// process may block in the vendor's MPI is its own affair, unknown to the others (DESIGN.md 4b).
 ///
-/// Reductions that the vendor's cannot be trusted with are made of messages between the members instead (MemberTeam).
+/// Short phases of few members are messages between them instead (native_group_short.cpp): a nonblocking collective's schedule
+/// takes several rounds of the vendor's progress where a message takes one. So are reductions that the vendor's cannot be
+/// trusted with (MemberTeam).
 #pragma once
 
 #include <mpi.h>
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -61,6 +64,22 @@ class NativeGroup final : public collectives::LocalGroup {
   template <class MakeTask>
   collectives::Pending& by_messages(const MakeTask& make_task);
 
+  // native_group_short.cpp: each member has `bytes` of its own, or gets them. All members decide alike.
+  [[nodiscard]] bool is_short(std::uint64_t bytes) const;
+  /// Operands without any bytes could not be told apart by their addresses.
+  [[nodiscard]] bool short_operands(const collectives::ConstData& contribution) const {
+    return contribution.native_bytes() > 0 && is_short(contribution.native_bytes());
+  }
+  collectives::Pending& short_broadcast(const collectives::Data& data, std::int32_t root);
+  collectives::Pending& short_broadcast(std::span<std::byte> bytes, std::int32_t root);
+  collectives::Pending& short_reduce(const collectives::ConstData& contribution, const collectives::Data& result,
+                                     const collectives::Reduction& operation, std::int32_t root);
+  collectives::Pending& short_scan(const collectives::ConstData& contribution, const collectives::Data& result,
+                                   const collectives::Reduction& operation, bool inclusive);
+  collectives::Pending& gather_by_messages(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root);
+  collectives::Pending& allgatherv_by_messages(std::span<const std::byte> block, std::span<std::byte> all,
+                                               std::span<const std::uint64_t> sizes);
+
   MPI_Comm handle_;
   MPI_Comm companion_;
   int rank_;
@@ -83,7 +102,16 @@ class NativeGroup::Phase final : public collectives::Pending {
   std::vector<int> counts;  ///< what the vendor reads until the phase is done
   std::vector<int> displacements;
   MPI_Request request = MPI_REQUEST_NULL;
-  std::vector<MPI_Request> messages;  ///< a phase of more bytes than the vendor's collectives can count is made of messages
+
+  // A phase that is made of messages: all members post theirs at its start, so that those between two of them are in order.
+  void send(const void* base, std::uint64_t count, MPI_Datatype type, int to);
+  void send(std::span<const std::byte> bytes, int to) { send(bytes.data(), bytes.size(), MPI_BYTE, to); }
+  void receive(void* base, std::uint64_t count, MPI_Datatype type, int from);
+  void receive(std::span<std::byte> room, int from) { receive(room.data(), room.size(), MPI_BYTE, from); }
+  std::vector<MPI_Request> messages;
+  collectives::TypedRoom room;
+  std::function<void()> finish;  ///< what is left to do when they are over
+
   std::unique_ptr<MemberTeam> members;
   std::optional<collectives::Task> task;  ///< of `members`
 

@@ -1,11 +1,11 @@
 /* Times every collective of MPI on all ranks: for scripts/bench collectives.
  *
- * Arguments: sizes as 8,1024; microseconds to spend per size and collective; "throughput" or "delays"; names of collectives, or
- * none for all. Rank 0 prints
- *   time NAME SIZE MICROSECONDS
- * SIZE: bytes of one process's block (of the whole vector where there is one). throughput: per call in a row of calls, of the
- * slowest rank. delays: from a moment when all ranks start at once to the end of the last one, the median of five calls, on
- * processes that share a clock. Results are checked after the timing. Exit code 1: a wrong result. */
+ * Arguments: sizes as 8,1024; microseconds to spend per size and collective; "calls", "row" or "delays"; names of collectives,
+ * or none for all. Rank 0 prints time NAME SIZE MICROSECONDS SIZE: bytes of one process's block (of the whole vector where
+ * there is one). calls: of one call behind a barrier, the mean over calls and ranks, as the OSU Micro-Benchmarks measure it.
+ * row: per call in a row of calls, of the slowest rank. delays: from a moment when all ranks start at once to the end of the
+ * last one, the median of five calls, on processes that share a clock. Results are checked after the timing. Exit code 1: a
+ * wrong result. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +157,20 @@ static int calls_in(const struct collective* each, double budget_us) {
   return calls;
 }
 
+static double time_of_a_call(const struct collective* each, double budget_us) {
+  const int calls = calls_in(each, budget_us);
+  double mine = 0;
+  for (int i = 0; i < calls; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = now_us();
+    each->run();
+    mine += now_us() - begin;
+  }
+  double all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return all / size / calls;
+}
+
 static double time_in_a_row(const struct collective* each, double budget_us) {
   const int calls = calls_in(each, budget_us);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -185,8 +199,13 @@ static double time_from_a_common_start(const struct collective* each) {
   return times[kDelayCalls / 2];
 }
 
+static double time_as(const char* mode, const struct collective* each, double budget_us) {
+  if (strcmp(mode, "delays") == 0) return time_from_a_common_start(each);
+  return strcmp(mode, "row") == 0 ? time_in_a_row(each, budget_us) : time_of_a_call(each, budget_us);
+}
+
 /* Returns whether all ranks have the right result. */
-static int measure(const struct collective* each, size_t bytes, double budget_us, int delays) {
+static int measure(const struct collective* each, size_t bytes, double budget_us, const char* mode) {
   elements = bytes / sizeof(int);
   send = malloc((size_t)size * bytes);
   receive = calloc((size_t)size, bytes);
@@ -197,7 +216,7 @@ static int measure(const struct collective* each, size_t bytes, double budget_us
     types[r] = MPI_INT;
   }
   each->prepare();
-  const double us = delays ? time_from_a_common_start(each) : time_in_a_row(each, budget_us);
+  const double us = time_as(mode, each, budget_us);
   int mine = each->right();
   int all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -220,17 +239,16 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc < 4 || size > kMostRanks) {
-    fprintf(stderr, "usage: collectives SIZES MICROSECONDS throughput|delays [NAME...], at most %d ranks\n", kMostRanks);
+    fprintf(stderr, "usage: collectives SIZES MICROSECONDS calls|row|delays [NAME...], at most %d ranks\n", kMostRanks);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   const int periodic = 1;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
-  const int delays = strcmp(argv[3], "delays") == 0;
   int right_all = 1;
   for (char* word = strtok(argv[1], ","); word != NULL; word = strtok(NULL, ",")) {
     for (size_t i = 0; i < sizeof(collectives) / sizeof(collectives[0]); ++i) {
       if (!wanted(collectives[i].name, argc, argv)) continue;
-      right_all = measure(&collectives[i], strtoul(word, NULL, 10), atof(argv[2]), delays) && right_all;
+      right_all = measure(&collectives[i], strtoul(word, NULL, 10), atof(argv[2]), argv[3]) && right_all;
     }
   }
   MPI_Comm_free(&ring);

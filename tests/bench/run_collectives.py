@@ -22,6 +22,7 @@ LEAST_DELAYS = {"barrier": 1, "bcast": 1, "reduce": 1, "allreduce": 1}
 DELAY_GOAL = 1.2
 FLAT_GOAL = 1.0
 BUDGET_US = 50000
+LOOPBACK = {"calls": "one call behind a barrier, mean of all ranks", "row": "calls in a row"}
 
 
 def contestants(build):
@@ -59,11 +60,11 @@ def times_of(command, variables):
     return found
 
 
-def loopback_rows(build, sizes, rounds, only):
+def loopback_rows(build, sizes, rounds, only, mode):
     all_rounds = {contestant[0]: [] for contestant in contestants(build)}
     for _ in range(rounds):
         for contestant in contestants(build):
-            arguments = [",".join(map(str, sizes)), BUDGET_US, "throughput", *only]
+            arguments = [",".join(map(str, sizes)), BUDGET_US, mode, *only]
             # Open MPI's processes yield, as those that share processors must.
             all_rounds[contestant[0]].append(times_of(with_arguments(contestant, arguments), {"OMPI_MCA_mpi_yield_when_idle": "1"}))
     rows = []
@@ -73,8 +74,8 @@ def loopback_rows(build, sizes, rounds, only):
                 values = [found[collective, size] for found in measured]
                 ratios = [value / flat[collective, size] for value, flat in zip(values, all_rounds["flat"])]
                 ratio = statistics.median(ratios)
-                verdict = None if name == "flat" else "pass" if ratio <= FLAT_GOAL else "short"
-                rows.append({"group": "collectives, loopback", "name": f"{collective}: {name}", "collective": collective,
+                verdict = None if name == "flat" or mode != "calls" else "pass" if ratio <= FLAT_GOAL else "short"
+                rows.append({"group": LOOPBACK[mode], "name": f"{collective}: {name}", "collective": collective,
                              "contestant": name, "size": size, "unit": "us", "median": statistics.median(values), "values": values,
                              "ratio": ratio, "ratios": ratios, "goal": FLAT_GOAL if verdict else None, "verdict": verdict})
     return rows
@@ -96,16 +97,17 @@ def delay_rows(build, rounds, only):
     return rows
 
 
-def print_loopback(rows, sizes):
+def print_loopback(rows, sizes, mode):
     names = list(dict.fromkeys(row["contestant"] for row in rows))
-    print(f"\nCollectives on 2 + 2 ranks, us per call; x: ratio to Open MPI over TCP on 4 ranks (flat); goal <= {FLAT_GOAL:.2f}")
+    goal = f"; goal <= {FLAT_GOAL:.2f}" if mode == "calls" else ""
+    print(f"\nCollectives on 2 + 2 ranks: {LOOPBACK[mode]}, us; x: ratio to Open MPI over TCP on 4 ranks (flat){goal}")
     for size in sizes:
         print(f"\n  {show_size(size):<22} {'flat':>9}" + "".join(f"  {name:>24}" for name in names[1:]))
         for collective in dict.fromkeys(row["collective"] for row in rows):
             cells = {row["contestant"]: row for row in rows if row["collective"] == collective and row["size"] == size}
             line = f"  {collective:<22} {show_number(cells['flat']['median']):>9}"
             for name in names[1:]:
-                line += f"  {show_number(cells[name]['median']):>8}  x {cells[name]['ratio']:6.3f} {cells[name]['verdict']:>5}"
+                line += f"  {show_number(cells[name]['median']):>8}  x {cells[name]['ratio']:6.3f} {cells[name]['verdict'] or '':>5}"
             print(line)
 
 
@@ -130,6 +132,7 @@ def main():
     parser.add_argument("--rounds", type=int, help="rounds (default: 5, with --quick 3)")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], help="bytes, between commas")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[], help="names of collectives, between commas")
+    parser.add_argument("--modes", type=lambda text: text.split(","), default=list(LOOPBACK), help="of calls,row")
     parser.add_argument("--no-delays", action="store_true", help="without the rows with a delay")
     options = parser.parse_args()
     os.environ["IMPI_AUTH_NONE"] = "1"
@@ -139,8 +142,11 @@ def main():
     started = time.monotonic()
     print(f"{machine['processor']}, {machine['processors']} processors, MPICH {machine['mpich']}, Open MPI {machine['openmpi']}; "
           f"medians of {rounds} rounds")
-    rows = loopback_rows(options.build, sizes, rounds, options.only)
-    print_loopback(rows, sizes)
+    rows = []
+    for mode in options.modes:
+        measured = loopback_rows(options.build, sizes, rounds, options.only, mode)
+        print_loopback(measured, sizes, mode)
+        rows += measured
     if not options.no_delays:
         delayed = delay_rows(options.build, 1 if options.quick else 3, options.only)
         print_delays(delayed)
