@@ -13,10 +13,10 @@ using collectives::Reduction;
 
 namespace {
 
-/// What the vendors send eagerly, so that no sender waits for its receiver; and as many members as one of them can speak to in
-/// turn before a tree of the vendor's would be faster.
-constexpr std::uint64_t kShortBytes = 2048;
+/// As many members as one of them can speak to in turn, and bytes that it then sends or takes, before a tree or a pipeline of the
+/// vendor's would be faster.
 constexpr int kFewMembers = 8;
+constexpr std::uint64_t kShortBytes = 262144;
 
 MPI_Datatype type_of(const ElementType& type) { return from_bits<MPI_Datatype>(type.native_handle); }
 
@@ -34,7 +34,9 @@ Data combine_all(const collectives::TypedRoom& room, std::uint64_t count, int la
 
 }  // namespace
 
-bool NativeGroup::is_short(std::uint64_t bytes) const { return bytes <= kShortBytes && size_ <= kFewMembers; }
+bool NativeGroup::is_short(std::uint64_t bytes) const {
+  return size_ <= kFewMembers && bytes <= kShortBytes / static_cast<std::uint64_t>(size_ - 1);
+}
 
 Pending& NativeGroup::short_broadcast(const Data& data, std::int32_t root) {
   Phase& phase = begin();
