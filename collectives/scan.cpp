@@ -24,6 +24,9 @@ Task scan_in_chain(const Team& team, ScanCall call) {
   co_await team.leaders.all_posted();
 }
 
+namespace {
+
+/// Inside one client. The first member's result of an exclusive one stays as it is, and may be null.
 Task scan_inside(const Team& team, ScanCall call) {
   if (call.inclusive()) {
     co_await team.local.scan(call.contribution, call.result, call.operation);
@@ -34,8 +37,6 @@ Task scan_inside(const Team& team, ScanCall call) {
   const TypedRoom unused(*call.contribution.type, first ? call.contribution.count : 0);
   co_await team.local.exscan(call.contribution, first ? unused.data() : call.result, call.operation);
 }
-
-namespace {
 
 Task run(const Team& team, ScanCall call) {
   const std::int32_t clients = team.shape.client_count();

@@ -17,8 +17,6 @@ struct ScanCall {
   [[nodiscard]] bool inclusive() const { return kind == ScanKind::kInclusive; }
 };
 
-/// Inside one client. The first member's result of an exclusive one stays as it is, and may be null.
-Task scan_inside(const Team& team, ScanCall call);
 /// IMPI: from each rank to the next (tag 200).
 Task scan_in_chain(const Team& team, ScanCall call);
 /// Each client's ranks are consecutive: the last member of each client knows its total.
