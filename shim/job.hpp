@@ -25,8 +25,9 @@ struct Job {
   wire::WorldRank here = 0;              ///< this process's world rank
   std::int32_t client = 0;               ///< the system that this process is in (MPI_APPNUM)
   int thread_level = MPI_THREAD_SINGLE;  ///< as the vendor granted it
-  /// Blocking collectives inside this system are the vendor's nonblocking ones, polled: some process of it has threads that
-  /// call MPI at once, and a thread that blocks in the vendor's MPI could hold up the others' receives from anybody.
+  /// Blocking collectives inside this system are the vendor's nonblocking ones, polled: IMPISHIM_NATIVE_COLLECTIVES asks for
+  /// it, or some process of it has threads that call MPI at once, and one that blocks in the vendor's MPI could hold up the
+  /// others' receives from anybody.
   bool polls_collectives = false;
 
   std::unique_ptr<wire::Engine> engine;
@@ -36,7 +37,7 @@ struct Job {
   CommunicatorTable communicators;
   /// The one of MPI_COMM_WORLD, which most calls name: found without the table. Null: it is native.
   Communicator* world = nullptr;
-  MPI_Comm private_comm = MPI_COMM_NULL;    ///< a dup of the native world for our own use
+  MPI_Comm private_comm = MPI_COMM_NULL;  ///< a dup of the native world for our own use
   std::optional<VendorProgress> vendor_progress;
   MPI_Group native_group = MPI_GROUP_NULL;  ///< all processes of this system
   MPI_Comm host_comm = MPI_COMM_NULL;       ///< the procs of this IMPI host

@@ -108,9 +108,10 @@ class Joining {
     job_->vendor_progress.emplace();
     vendor::Comm_group(job_->private_comm, &job_->native_group);
     vendor::Comm_rank(job_->private_comm, &rank_);
-    int highest = thread_level;
-    vendor::Allreduce(MPI_IN_PLACE, &highest, 1, MPI_INT, MPI_MAX, job_->private_comm);
-    job_->polls_collectives = highest == MPI_THREAD_MULTIPLE;
+    int highest[2] = {thread_level, request.poll_native ? 1 : 0};
+    vendor::Allreduce(MPI_IN_PLACE, highest, 2, MPI_INT, MPI_MAX, job_->private_comm);
+    concurrent_ = highest[0] == MPI_THREAD_MULTIPLE;
+    job_->polls_collectives = concurrent_ || highest[1] != 0;
   }
 
   Result<std::unique_ptr<Job>> run() {
@@ -191,7 +192,7 @@ class Joining {
     options.client = request_.client;
     options.representation = wire::representation_fingerprint();
     options.collectives = collectives::fingerprint(request_.collectives);
-    options.concurrent = job_->polls_collectives;
+    options.concurrent = concurrent_;
     for (const auto& [first, count] : plan_.hosts) {
       wire::LocalHost host;
       for (int each = first; each < first + count; ++each) {
@@ -298,6 +299,7 @@ class Joining {
 
   const JoinRequest& request_;
   std::unique_ptr<Job> job_;
+  bool concurrent_ = false;  ///< some process of this system has threads that call MPI at once
   int rank_ = 0;
   int host_rank_ = 0;
   HostPlan plan_;

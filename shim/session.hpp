@@ -18,6 +18,7 @@ struct JoinRequest {
   int host_procs = 0;        ///< IMPISHIM_HOST_PROCS; 0: one host per node
   std::string address;       ///< IMPISHIM_HOST_ADDRESS; empty: found out
   bool split_world = false;  ///< IMPISHIM_WORLD=split
+  bool poll_native = false;  ///< IMPISHIM_NATIVE_COLLECTIVES=polled
   std::string wire_format;   ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide
   int test_delay_ms = 0;     ///< IMPISHIM_TEST_DELAY_MS: added to what comes from other hosts, for tests and benchmarks
   collectives::Overrides collectives;  ///< IMPISHIM_COLLECTIVES

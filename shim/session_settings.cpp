@@ -52,6 +52,11 @@ Result<JoinRequest> JoinRequest::from_environment() {
     if (!request.split_world && std::strcmp(text, "joined") != 0)
       return bad("IMPISHIM_WORLD", text, "use joined (default) or split");
   }
+  if (const char* text = std::getenv("IMPISHIM_NATIVE_COLLECTIVES"); text != nullptr) {
+    request.poll_native = std::strcmp(text, "polled") == 0;
+    if (!request.poll_native && std::strcmp(text, "blocking") != 0)
+      return bad("IMPISHIM_NATIVE_COLLECTIVES", text, "use blocking (default) or polled");
+  }
   request.wire_format = "auto";
   if (const char* text = std::getenv("IMPISHIM_WIRE_FORMAT"); text != nullptr) {
     request.wire_format = text;
