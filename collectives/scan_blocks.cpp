@@ -104,6 +104,7 @@ class BlockScan {
 std::vector<Operand> totals_of_earlier_clients(const Shape& shape) {
   std::vector<Operand> operands;
   const auto members = last_members(shape);
+  operands.reserve(members.size());
   for (std::int32_t client = 0; client < shape.my_client(); ++client) {
     operands.push_back({members[static_cast<std::size_t>(client)], {}});
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <ostream>
 #include <random>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct Parameters {
   std::uint32_t hiwater;
   bool foreign;  ///< packets count alike
 };
+
+void PrintTo(const Parameters& parameters, std::ostream* out) {
+  *out << "seed " << parameters.seed << ", marks " << parameters.ackmark << " and " << parameters.hiwater
+       << (parameters.foreign ? ", foreign" : "");
+}
 
 class FlowControl : public testing::TestWithParam<Parameters> {
  protected:
