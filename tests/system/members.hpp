@@ -46,6 +46,20 @@ inline std::vector<int> remote_members_of(MPI_Comm comm) {
   return members;
 }
 
+/// A copy of the world in another order: processes with lower keys first.
+inline MPI_Comm world_by(int key) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, key, &comm);
+  return comm;
+}
+inline MPI_Comm world_backwards() { return world_by(-rank_in(MPI_COMM_WORLD)); }
+/// Dealt from both ends: the first process, the last one, the second, and so on, so that systems alternate.
+inline MPI_Comm world_dealt() {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  const int size = size_of(MPI_COMM_WORLD);
+  return world_by(rank < size / 2 ? 2 * rank : 2 * (size - rank) - 1);
+}
+
 /// `comm` has these members in this order, and carries messages and collectives between them.
 inline void check_members(MPI_Comm comm, const std::vector<int>& members) {
   const int size = static_cast<int>(members.size());

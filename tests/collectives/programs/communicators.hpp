@@ -3,7 +3,10 @@
 
 #include <mpi.h>
 
+#include <cstdio>
+
 #include "tests/system/check.hpp"
+#include "tests/system/members.hpp"
 
 namespace impishim_test {
 
@@ -11,20 +14,18 @@ namespace impishim_test {
 /// its halves of odd and even ranks.
 template <class Check>
 void on_each_communicator(Check&& check) {
-  const int rank = rank_in(MPI_COMM_WORLD);
-  const int size = size_of(MPI_COMM_WORLD);
   check(MPI_COMM_WORLD, "world");
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   check(comm, "copy");
   MPI_Comm_free(&comm);
-  MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &comm);
+  comm = world_backwards();
   check(comm, "backwards");
   MPI_Comm_free(&comm);
-  MPI_Comm_split(MPI_COMM_WORLD, 0, rank < size / 2 ? 2 * rank : 2 * (size - rank) - 1, &comm);
+  comm = world_dealt();
   check(comm, "dealt");
   MPI_Comm_free(&comm);
-  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &comm);
+  MPI_Comm_split(MPI_COMM_WORLD, rank_in(MPI_COMM_WORLD) % 2, 0, &comm);
   check(comm, "halves");
   MPI_Comm_free(&comm);
 }

@@ -120,8 +120,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rank = rank_in(MPI_COMM_WORLD);
   const int size = size_of(MPI_COMM_WORLD);
-  MPI_Comm dealt = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_COMM_WORLD, 0, rank < size / 2 ? 2 * rank : 2 * (size - rank) - 1, &dealt);
+  MPI_Comm dealt = impishim_test::world_dealt();
   for (MPI_Comm parent : {MPI_COMM_WORLD, dealt}) {
     check_all_groups(parent);
     check_disjoint_groups(parent);

@@ -23,15 +23,9 @@ int copy(MPI_Comm, int, void*, void* value, void* out, int* flag) {
   return MPI_SUCCESS;
 }
 
-MPI_Comm reversed() {
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_in(MPI_COMM_WORLD), &comm);
-  return comm;
-}
-
 /// Three duplicates of two communicators, and a reduction, all under way at once; ranks complete them in different orders.
 void check_several() {
-  MPI_Comm other = reversed();
+  MPI_Comm other = impishim_test::world_backwards();
   std::vector<MPI_Comm> twins(3, MPI_COMM_NULL);
   std::vector<MPI_Request> requests(4, MPI_REQUEST_NULL);
   const int mine = rank_in(MPI_COMM_WORLD) + 1;

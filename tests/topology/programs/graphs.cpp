@@ -7,6 +7,7 @@
 
 #include "tests/system/check.hpp"
 #include "tests/system/members.hpp"
+#include "tests/topology/programs/checks.hpp"
 
 namespace {
 
@@ -14,13 +15,8 @@ using impishim_test::check_members;
 using impishim_test::members_of;
 using impishim_test::rank_in;
 using impishim_test::size_of;
+using impishim_test::topology_of;
 using Numbers = std::vector<int>;
-
-int topology_of(MPI_Comm comm) {
-  int kind = -1;
-  MPI_Topo_test(comm, &kind);
-  return kind;
-}
 
 /// A star: the first process is everybody's neighbour, and has a loop.
 void star(int nodes, Numbers& index, Numbers& edges) {
@@ -69,13 +65,7 @@ void check_graphs(MPI_Comm parent) {
     MPI_Graph_map(parent, nodes, index.data(), edges.data(), &mapped);
     // Open MPI 4.1.4 by itself gives all processes a place.
     if (impishim_test::in_joined_job()) REQUIRE(mapped == MPI_UNDEFINED || (mapped >= 0 && mapped < nodes));
-    if (rank_in(parent) >= nodes) {
-      REQUIRE(graph == MPI_COMM_NULL);
-      continue;
-    }
-    Numbers members = members_of(parent);
-    members.resize(static_cast<std::size_t>(nodes));
-    check_members(graph, members);
+    if (!impishim_test::check_place(graph, parent, nodes)) continue;
     check_graph(graph, index, edges);
     MPI_Comm twin = MPI_COMM_NULL;
     MPI_Comm_dup(graph, &twin);
@@ -213,8 +203,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rank = rank_in(MPI_COMM_WORLD);
   const int size = size_of(MPI_COMM_WORLD);
-  MPI_Comm dealt = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_COMM_WORLD, 0, rank < size / 2 ? 2 * rank : 2 * (size - rank) - 1, &dealt);
+  MPI_Comm dealt = impishim_test::world_dealt();
   for (MPI_Comm parent : {MPI_COMM_WORLD, dealt}) {
     check_graphs(parent);
     for (const bool weighted : {false, true}) {

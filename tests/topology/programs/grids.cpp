@@ -6,6 +6,7 @@
 
 #include "tests/system/check.hpp"
 #include "tests/system/members.hpp"
+#include "tests/topology/programs/checks.hpp"
 
 namespace {
 
@@ -13,13 +14,8 @@ using impishim_test::check_members;
 using impishim_test::members_of;
 using impishim_test::rank_in;
 using impishim_test::size_of;
+using impishim_test::topology_of;
 using Numbers = std::vector<int>;
-
-int topology_of(MPI_Comm comm) {
-  int kind = -1;
-  REQUIRE_EQUAL(MPI_Topo_test(comm, &kind), MPI_SUCCESS);
-  return kind;
-}
 
 Numbers coordinates_of(int rank, const Numbers& dims) {
   Numbers coordinates(dims.size());
@@ -119,13 +115,7 @@ void check_shape(MPI_Comm parent, const Numbers& dims, const Numbers& periods) {
   const int count = static_cast<int>(dims.size());
   MPI_Comm grid = MPI_COMM_WORLD;
   REQUIRE_EQUAL(MPI_Cart_create(parent, count, dims.data(), periods.data(), 0, &grid), MPI_SUCCESS);
-  if (rank_in(parent) >= nodes) {
-    REQUIRE(grid == MPI_COMM_NULL);
-    return;
-  }
-  Numbers members = members_of(parent);
-  members.resize(static_cast<std::size_t>(nodes));
-  check_members(grid, members);
+  if (!impishim_test::check_place(grid, parent, nodes)) return;
   check_grid(grid, dims, periods);
   check_sub_grids(grid, dims, periods);
 
@@ -234,9 +224,7 @@ void check_errors() {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const int rank = rank_in(MPI_COMM_WORLD);
-  MPI_Comm backwards = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &backwards);
+  MPI_Comm backwards = impishim_test::world_backwards();
   REQUIRE_EQUAL(topology_of(MPI_COMM_WORLD), MPI_UNDEFINED);
   check_shapes(MPI_COMM_WORLD);
   check_shapes(backwards);
@@ -244,7 +232,7 @@ int main(int argc, char** argv) {
   check_reordered();
   check_dims();
   if (impishim_test::in_joined_job()) check_errors();
-  if (rank == 0) std::printf("grids of %d ranks: right\n", size_of(MPI_COMM_WORLD));
+  if (rank_in(MPI_COMM_WORLD) == 0) std::printf("grids of %d ranks: right\n", size_of(MPI_COMM_WORLD));
   MPI_Finalize();
   return 0;
 }
