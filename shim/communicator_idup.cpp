@@ -83,6 +83,24 @@ int idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request, const
   });
 }
 
+/// A copy of hints: the user may change and free his own as soon as the call has returned (MPI-3.1 9).
+class InfoCopy {
+ public:
+  explicit InfoCopy(MPI_Info info) : code_(info == MPI_INFO_NULL ? MPI_SUCCESS : vendor::Info_dup(info, &copy_)) {}
+  ~InfoCopy() {
+    if (copy_ != MPI_INFO_NULL) vendor::Info_free(&copy_);
+  }
+  InfoCopy(const InfoCopy&) = delete;
+  InfoCopy& operator=(const InfoCopy&) = delete;
+  [[nodiscard]] MPI_Info handle() const { return copy_; }
+  /// What the vendor said to the copying.
+  [[nodiscard]] int code() const { return code_; }
+
+ private:
+  MPI_Info copy_ = MPI_INFO_NULL;
+  int code_;
+};
+
 }  // namespace
 
 namespace calls {
@@ -94,8 +112,10 @@ int Comm_idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) 
 
 #ifdef IMPISHIM_HAVE_MPI_Comm_idup_with_info
 int Comm_idup_with_info(Job& job, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+  const auto hints = std::make_shared<const InfoCopy>(info);
+  if (hints->code() != MPI_SUCCESS) return hints->code();
   return idup(job, comm, newcomm, request, "MPI_Comm_idup_with_info",
-              [=](MPI_Request* of_vendor) { return vendor::Comm_idup_with_info(comm, info, newcomm, of_vendor); });
+              [=](MPI_Request* of_vendor) { return vendor::Comm_idup_with_info(comm, hints->handle(), newcomm, of_vendor); });
 }
 #endif
 
