@@ -105,10 +105,24 @@ class Check {
   Check(MPI_Comm comm, bool commutes)
       : comm_(comm), commutes_(commutes), rank_(rank_in(comm)), size_(size_of(comm)), combine_(commutes ? sum_of : composed) {
     MPI_Op_create(commutes ? combine_all<sum_of> : combine_all<composed>, commutes ? 1 : 0, &op_);
+    int answer = -1;
+    REQUIRE_EQUAL(MPI_Op_commutative(op_, &answer), MPI_SUCCESS);
+    REQUIRE_EQUAL(answer != 0, commutes);
   }
   ~Check() { MPI_Op_free(&op_); }
   Check(const Check&) = delete;
   Check& operator=(const Check&) = delete;
+
+  /// This process's elements with those of the next one, without them.
+  void reduce_local(int count) {
+    Elements in = contribution(rank_, count);
+    Elements inout = contribution(rank_ + 1, count);
+    REQUIRE_EQUAL(MPI_Reduce_local(in.at(0), inout.at(0), count, current.type, op_), MPI_SUCCESS);
+    std::vector<Pair> expected;
+    for (int i = 0; i < count; ++i) expected.push_back(combine_(element(rank_, i), element(rank_ + 1, i)));
+    inout.require(expected, 0);
+    in.require(own(count), 0);
+  }
 
   void reduce(int count, int root) {
     const bool at_root = rank_ == root;
@@ -175,9 +189,10 @@ class Check {
     for (int i = 0; i < count; ++i) pairs.push_back(element(rank_, i));
     return pairs;
   }
-  [[nodiscard]] Elements contribution(int count) const {
+  [[nodiscard]] Elements contribution(int count) const { return contribution(rank_, count); }
+  static Elements contribution(int rank, int count) {
     Elements elements(count);
-    for (int i = 0; i < count; ++i) elements.put(i, element(rank_, i));
+    for (int i = 0; i < count; ++i) elements.put(i, element(rank, i));
     return elements;
   }
   /// The reduction of the first `ranks` ranks' elements, `count` of it from `begin` on.
@@ -248,6 +263,7 @@ void check_derived_types(MPI_Comm comm) {
       Check check(comm, commutes);
       // Long enough for messages in segments, and for the forms of long data.
       for (const int count : {1, 7, 40000}) {
+        check.reduce_local(count);
         for (int root = 0; root < check.size(); ++root) check.reduce(count, root);
         check.allreduce(count);
         check.scan(count);

@@ -1,5 +1,6 @@
-// MPI_Reduce and MPI_Allreduce: every predefined operation on every class of types, pairs, complex numbers, user operations
-// that commute or not, derived datatypes, in place and not, all roots, no elements and many.
+// MPI_Reduce, MPI_Allreduce and MPI_Reduce_local: every predefined operation on every class of types, pairs, complex numbers,
+// user operations that commute or not, derived datatypes, in place and not, all roots, no elements and many.
+// MPI_Op_commutative.
 #include <mpi.h>
 
 #include <climits>
@@ -44,6 +45,16 @@ T combine_bits(MPI_Op op, T a, T b) {
 /// Every check has another root, in turn. One counter for all types: which of them are the same type is the vendor's affair.
 int turn = 0;
 
+/// This process's elements with those of the next one, without them.
+template <class T>
+void check_local(MPI_Datatype type, MPI_Op op, int count, const std::vector<T>& mine, const std::vector<T>& next,
+                 const std::function<T(T, T)>& reduce) {
+  std::vector<T> result = next;
+  REQUIRE(MPI_Reduce_local(mine.data(), result.data(), count, type, op) == MPI_SUCCESS);
+  for (int i = 0; i < count; ++i) REQUIRE(result[i] == reduce(mine[i], next[i]));
+  REQUIRE(result[count] == next[count]);
+}
+
 /// One reduction in all its forms. `make(rank, i)` is an element, `reduce(a, b)` the operation in rank order.
 template <class T>
 void check_one(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int count, const std::function<T(int, int)>& make,
@@ -59,6 +70,9 @@ void check_one(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int count, const std
     expected.push_back(result);
   }
   mine.push_back(make(rank, count));  // one more than is sent, to see that it stays
+  std::vector<T> next;
+  for (int i = 0; i <= count; ++i) next.push_back(make(rank + 1, i));
+  check_local<T>(type, op, count, mine, next, reduce);
   {
     const int root = turn++ % size;
     std::vector<T> result(mine.size(), T{});
