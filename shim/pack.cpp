@@ -57,36 +57,36 @@ int check_data(MPI_Comm comm, const char* function, MPI_Count count, MPI_Datatyp
   return MPI_SUCCESS;
 }
 
-template <class Count>
-int pack(wire::Format format, MPI_Comm comm, const char* function, const void* data, Count count, MPI_Datatype datatype,
-         const Room<std::byte, Count>& room) {
-  if (const int code = check_data(comm, function, count, datatype); code != MPI_SUCCESS) return code;
-  if (const int code = room.check(comm, function); code != MPI_SUCCESS) return code;
-  wire::ConstBuffer buffer;
-  if (const int code = describe_buffer(function, data, count, datatype, buffer); code != MPI_SUCCESS) {
-    return raise_if_own(comm, code);
-  }
-  wire::PackCursor cursor(buffer, format);
-  if (const int code = room.check_fits(comm, function, cursor.total()); code != MPI_SUCCESS) return code;
-  const auto packed = cursor.pack(room.rest().first(cursor.total()));
-  if (!packed) return raise(comm, function, packed.error());
-  *room.position += static_cast<Count>(cursor.total());
-  return MPI_SUCCESS;
-}
+struct Packing {
+  using Data = const void*;
+  using Byte = std::byte;
+  using Buffer = wire::ConstBuffer;
+  using Cursor = wire::PackCursor;
+  static auto move(Cursor& cursor, std::span<Byte> packed) { return cursor.pack(packed); }
+};
 
-template <class Count>
-int unpack(wire::Format format, MPI_Comm comm, const char* function, const Room<const std::byte, Count>& room, void* data,
-           Count count, MPI_Datatype datatype) {
+struct Unpacking {
+  using Data = void*;
+  using Byte = const std::byte;
+  using Buffer = wire::MutableBuffer;
+  using Cursor = wire::UnpackCursor;
+  static auto move(Cursor& cursor, std::span<Byte> packed) { return cursor.unpack(packed); }
+};
+
+/// Moves all of the user's data into the packed buffer, or out of it. Returns a code that has been raised.
+template <class Direction, class Count>
+int convert(wire::Format format, MPI_Comm comm, const char* function, typename Direction::Data data, Count count,
+            MPI_Datatype datatype, const Room<typename Direction::Byte, Count>& room) {
   if (const int code = check_data(comm, function, count, datatype); code != MPI_SUCCESS) return code;
   if (const int code = room.check(comm, function); code != MPI_SUCCESS) return code;
-  wire::MutableBuffer buffer;
+  typename Direction::Buffer buffer;
   if (const int code = describe_buffer(function, data, count, datatype, buffer); code != MPI_SUCCESS) {
     return raise_if_own(comm, code);
   }
-  wire::UnpackCursor cursor(buffer, format);
+  typename Direction::Cursor cursor(buffer, format);
   if (const int code = room.check_fits(comm, function, cursor.total()); code != MPI_SUCCESS) return code;
-  const auto unpacked = cursor.unpack(room.rest().first(cursor.total()));
-  if (!unpacked) return raise(comm, function, unpacked.error());
+  const auto moved = Direction::move(cursor, room.rest().first(cursor.total()));
+  if (!moved) return raise(comm, function, moved.error());
   *room.position += static_cast<Count>(cursor.total());
   return MPI_SUCCESS;
 }
@@ -110,16 +110,16 @@ int Pack(Job& job, const void* inbuf, int incount, MPI_Datatype datatype, void* 
          MPI_Comm comm) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Pack(inbuf, incount, datatype, outbuf, outsize, position, comm);
-  return pack<int>(packed_format(job, *communicator), comm, "MPI_Pack", inbuf, incount, datatype,
-                   {static_cast<std::byte*>(outbuf), outsize, position});
+  return convert<Packing>(packed_format(job, *communicator), comm, "MPI_Pack", inbuf, incount, datatype,
+                          {static_cast<std::byte*>(outbuf), outsize, position});
 }
 
 int Unpack(Job& job, const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype,
            MPI_Comm comm) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm);
-  return unpack<int>(packed_format(job, *communicator), comm, "MPI_Unpack",
-                     {static_cast<const std::byte*>(inbuf), insize, position}, outbuf, outcount, datatype);
+  return convert<Unpacking>(packed_format(job, *communicator), comm, "MPI_Unpack", outbuf, outcount, datatype,
+                            {static_cast<const std::byte*>(inbuf), insize, position});
 }
 
 int Pack_size(Job& job, int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
@@ -133,16 +133,16 @@ int Pack_c(Job& job, const void* inbuf, MPI_Count incount, MPI_Datatype datatype
            MPI_Count* position, MPI_Comm comm) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
-  return pack<MPI_Count>(packed_format(job, *communicator), comm, "MPI_Pack_c", inbuf, incount, datatype,
-                         {static_cast<std::byte*>(outbuf), outsize, position});
+  return convert<Packing>(packed_format(job, *communicator), comm, "MPI_Pack_c", inbuf, incount, datatype,
+                          {static_cast<std::byte*>(outbuf), outsize, position});
 }
 
 int Unpack_c(Job& job, const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount,
              MPI_Datatype datatype, MPI_Comm comm) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
-  return unpack<MPI_Count>(packed_format(job, *communicator), comm, "MPI_Unpack_c",
-                           {static_cast<const std::byte*>(inbuf), insize, position}, outbuf, outcount, datatype);
+  return convert<Unpacking>(packed_format(job, *communicator), comm, "MPI_Unpack_c", outbuf, outcount, datatype,
+                            {static_cast<const std::byte*>(inbuf), insize, position});
 }
 
 int Pack_size_c(Job& job, MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size) {
