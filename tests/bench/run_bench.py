@@ -217,6 +217,16 @@ def describe_machine():
             "load_average_before": os.getloadavg()[0]}
 
 
+def report(title, output, machine, rounds, started, rows):
+    """Writes what has been measured since `started` as JSON to the file `output`, and prints how many rows pass."""
+    seconds = time.monotonic() - started
+    machine["load_average_after"] = os.getloadavg()[0]
+    output.write_text(json.dumps({"machine": machine, "rounds": rounds, "seconds": round(seconds, 1), "rows": rows}, indent=1) + "\n")
+    passed = sum(row["verdict"] == "pass" for row in rows)
+    short = sum(row["verdict"] == "short" for row in rows)
+    print(f"\n{title}: {passed} rows pass, {short} fall short; {seconds:.0f} s; {output}")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Measures impishim against MPICH, TCP and Open MPI.")
     parser.add_argument("--build", type=pathlib.Path, required=True, help="build tree")
@@ -247,13 +257,7 @@ def main():
     print_overhead(calls)
     rows += calls
 
-    seconds = time.monotonic() - started
-    machine["load_average_after"] = os.getloadavg()[0]
-    output = options.output or options.build / "bench.json"
-    output.write_text(json.dumps({"machine": machine, "rounds": rounds, "seconds": round(seconds, 1), "rows": rows}, indent=1) + "\n")
-    passed = sum(row["verdict"] == "pass" for row in rows)
-    short = sum(row["verdict"] == "short" for row in rows)
-    print(f"\nbench: {passed} rows pass, {short} fall short; {seconds:.0f} s; {output}")
+    report("bench", options.output or options.build / "bench.json", machine, rounds, started, rows)
 
 
 if __name__ == "__main__":

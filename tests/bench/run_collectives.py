@@ -7,13 +7,12 @@ rounds' ratios. Programs check their results. Ends with the cause if a run fails
 """
 
 import argparse
-import json
 import os
 import pathlib
 import statistics
 import time
 
-from run_bench import describe_machine, fail, run, show_number, show_size
+from run_bench import describe_machine, fail, report, run, show_number, show_size
 
 SIZES = [8, 1024, 65536, 4 << 20]
 DELAY_MS = 10
@@ -151,13 +150,7 @@ def main():
         delayed = delay_rows(options.build, 1 if options.quick else 3, options.only)
         print_delays(delayed)
         rows += delayed
-    seconds = time.monotonic() - started
-    machine["load_average_after"] = os.getloadavg()[0]
-    output = options.output or options.build / "bench_collectives.json"
-    output.write_text(json.dumps({"machine": machine, "rounds": rounds, "seconds": round(seconds, 1), "rows": rows}, indent=1) + "\n")
-    passed = sum(row["verdict"] == "pass" for row in rows)
-    short = sum(row["verdict"] == "short" for row in rows)
-    print(f"\nbench collectives: {passed} rows pass, {short} fall short; {seconds:.0f} s; {output}")
+    report("bench collectives", options.output or options.build / "bench_collectives.json", machine, rounds, started, rows)
 
 
 if __name__ == "__main__":
