@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace impishim_test {
@@ -26,6 +27,16 @@ class Random {
  private:
   std::uint64_t state_;
 };
+
+/// The numbers from 0 to count - 1 in an order that `random` chooses.
+inline std::vector<std::size_t> shuffled(std::size_t count, Random& random) {
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    order[i] = i;
+    std::swap(order[i], order[random.below(i + 1)]);
+  }
+  return order;
+}
 
 /// The byte at `position` of the content that `seed` names: shifted, cut or mixed contents differ.
 inline unsigned char content_byte(std::uint64_t seed, std::size_t position) {

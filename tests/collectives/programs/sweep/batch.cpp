@@ -12,17 +12,8 @@ namespace {
 
 constexpr int kRounds = 3;  ///< of a persistent operation
 
-std::vector<std::size_t> any_order(std::size_t count, Random& random) {
-  std::vector<std::size_t> order(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    order[i] = i;
-    std::swap(order[i], order[random.below(i + 1)]);
-  }
-  return order;
-}
-
 void one_by_one(std::vector<MPI_Request>& requests, Random& random, bool by_tests) {
-  for (const std::size_t i : any_order(requests.size(), random)) {
+  for (const std::size_t i : shuffled(requests.size(), random)) {
     int done = 0;
     if (by_tests) {
       while (done == 0) MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE);

@@ -4,15 +4,6 @@
 namespace sweep {
 namespace {
 
-std::vector<std::size_t> shuffled(std::size_t count, Random& random) {
-  std::vector<std::size_t> order(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    order[i] = i;
-    std::swap(order[i], order[random.below(i + 1)]);
-  }
-  return order;
-}
-
 /// One after another in any order, with gaps between them; displacements in extents.
 std::vector<Block> spread_by_counts(Random& random, const std::vector<Block>& sizes) {
   std::vector<Block> blocks = sizes;

@@ -28,15 +28,6 @@ void resize_and_commit(Layout& layout, MPI_Datatype made, std::ptrdiff_t lower_b
   layout.extent = extent;
 }
 
-std::vector<int> shuffled(int count, Random& random) {
-  std::vector<int> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
-  for (int i = count - 1; i > 0; --i) {
-    std::swap(order[static_cast<std::size_t>(i)], order[random.below(static_cast<std::uint64_t>(i) + 1)]);
-  }
-  return order;
-}
-
 /// One basic type `count` times: MPI's constructors for equal elements.
 Layout of_one_type(const Basic& type, int count, Random& random) {
   Layout layout;
@@ -75,8 +66,10 @@ Layout of_one_type(const Basic& type, int count, Random& random) {
       break;
     default: {
       layout.kind = "indexed";
-      std::vector<int> places = shuffled(2 * count, random);
-      places.resize(static_cast<std::size_t>(count));
+      const auto number = static_cast<std::size_t>(count);
+      const auto order = shuffled(2 * number, random);
+      std::vector<int> places;
+      for (std::size_t i = 0; i < number; ++i) places.push_back(static_cast<int>(order[i]));
       MPI_Type_create_indexed_block(count, 1, places.data(), type.handle, &made);
       place([&](int i) { return places[static_cast<std::size_t>(i)]; });
     }
@@ -91,14 +84,11 @@ Layout of_struct(const std::vector<const Basic*>& map, Random& random) {
   layout.kind = "struct";
   layout.map = map;
   const int count = static_cast<int>(map.size());
-  const std::vector<int> order = shuffled(count, random);
   const std::ptrdiff_t slot = 3 * kUnit;
   std::vector<MPI_Datatype> types;
+  for (const Basic* type : map) types.push_back(type->handle);
   std::vector<MPI_Aint> places;
-  for (int i = 0; i < count; ++i) {
-    types.push_back(map[static_cast<std::size_t>(i)]->handle);
-    places.push_back(order[static_cast<std::size_t>(i)] * slot - slot);
-  }
+  for (const std::size_t place : shuffled(map.size(), random)) places.push_back(static_cast<MPI_Aint>(place) * slot - slot);
   layout.offsets.assign(places.begin(), places.end());
   finish(layout);
   const std::vector<int> ones(map.size(), 1);

@@ -13,6 +13,7 @@
 namespace sweep {
 
 using impishim_test::Random;
+using impishim_test::shuffled;
 using Dense = std::vector<std::byte>;  ///< elements one after another, without gaps
 
 /// A datatype with its typemap.

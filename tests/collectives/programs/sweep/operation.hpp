@@ -44,41 +44,26 @@ const char* name(Function function);
 
 enum class Form : std::uint8_t { kBlocking, kNonblocking, kPersistent };
 
-/// Counts as int and as MPI_Count: each form of a function takes the pointer that it knows.
-class Counts {
+/// Numbers as int and as Large: each form of a function takes the pointer that it knows.
+template <class Large>
+class Numbers {
  public:
-  Counts() : small_(1), large_(1) {}  // never a null pointer
-  void add(std::int64_t value) {
+  Numbers() : small_(1), large_(1) {}  // never a null pointer
+  void add(Large value) {
     small_.back() = static_cast<int>(value);
     large_.back() = value;
     small_.push_back(0);
     large_.push_back(0);
   }
   operator const int*() const { return small_.data(); }
-  operator const MPI_Count*() const { return large_.data(); }
+  operator const Large*() const { return large_.data(); }
 
  private:
   std::vector<int> small_;
-  std::vector<MPI_Count> large_;
+  std::vector<Large> large_;
 };
-
-/// The same for displacements.
-class Displacements {
- public:
-  Displacements() : small_(1), large_(1) {}
-  void add(std::ptrdiff_t value) {
-    small_.back() = static_cast<int>(value);
-    large_.back() = value;
-    small_.push_back(0);
-    large_.push_back(0);
-  }
-  operator const int*() const { return small_.data(); }
-  operator const MPI_Aint*() const { return large_.data(); }
-
- private:
-  std::vector<int> small_;
-  std::vector<MPI_Aint> large_;
-};
+using Counts = Numbers<MPI_Count>;
+using Displacements = Numbers<MPI_Aint>;
 
 /// Arguments of all functions; each takes its own.
 struct Arguments {
