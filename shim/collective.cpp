@@ -28,6 +28,7 @@ MPI_Datatype handle_of(const ElementType& type) { return from_bits<MPI_Datatype>
 
 std::byte* at(const void* address, std::int64_t bytes) {
   // The standard takes send buffers as const; a collective writes only to receive buffers. MPI_BOTTOM may be null.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(address) + bytes);
 }
 

@@ -6,7 +6,6 @@
 
 namespace impishim::shim::collective_arguments {
 
-using collectives::ConstData;
 using collectives::Data;
 using collectives::Reduction;
 

@@ -152,7 +152,7 @@ int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::Context
   return MPI_SUCCESS;
 }
 
-int make_intercommunicator(Job& job, InterParts parts, MPI_Comm* newcomm) {
+int make_intercommunicator(Job& job, const InterParts& parts, MPI_Comm* newcomm) {
   InterHandles handles;
   handles.own = parts.own;
   const int code = make_inter_handles(job, parts, handles);

@@ -36,7 +36,7 @@ struct InterParts {
   RankList remote;
 };
 /// Makes an intercommunicator. Its error handler is that of `parent`. If all members of both groups are local it is native.
-[[nodiscard]] int make_intercommunicator(Job& job, InterParts parts, MPI_Comm* newcomm);
+[[nodiscard]] int make_intercommunicator(Job& job, const InterParts& parts, MPI_Comm* newcomm);
 
 /// The vendor's communicators that a spanning one has beside the user's handle; null where it has none.
 struct HiddenHandles {

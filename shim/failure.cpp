@@ -56,7 +56,7 @@ void announce_end(Job& job, int code, const std::string& text) {
   if (job.map.clients().size() < 2) return;
   // Whoever hears it passes it on to all that it knows, the sender among them: the echo says that it is under way.
   while (job.engine->failure() == nullptr && Clock::now() < deadline) {
-    if (job.engine->poll(true) == 0) job.engine->wait_for_event(10);
+    if (job.engine->poll(true) == 0) job.engine->wait_for_event(std::chrono::milliseconds(10));
   }
 }
 

@@ -13,8 +13,8 @@ using collectives::Reduction;
 
 namespace {
 
-/// As many members as one of them can speak to in turn, and bytes that it then sends or takes, before a tree or a pipeline of the
-/// vendor's would be faster.
+/// As many members as one of them can speak to in turn, and bytes that it then sends or takes, before a tree or a pipeline of
+/// the vendor's would be faster.
 constexpr int kFewMembers = 8;
 constexpr std::uint64_t kShortBytes = 262144;
 

@@ -15,10 +15,14 @@ namespace {
 
 /// Rounds between two looks at the vendor's progress: a round costs about as much as one look.
 constexpr std::uint32_t kRoundsPerVendorLook = 4;
-constexpr std::uint32_t kSpinRounds = 200;  ///< some 50 us where every process has a core
+constexpr std::uint32_t kSpinRounds = 200;       ///< some 50 us where every process has a core
 constexpr std::uint32_t kCrowdedSpinRounds = 2;  ///< whoever is waited for may want this processor
-constexpr std::uint32_t kYieldRounds = 2000;  ///< some milliseconds
-constexpr int kSleepMs = 1;                   ///< the vendor's progress must not wait longer
+constexpr std::uint32_t kYieldRounds = 2000;     ///< some milliseconds
+constexpr std::uint32_t kCrowdedYieldRounds = 2000;
+constexpr std::chrono::microseconds kLongestSleep{1000};  ///< the vendor's progress must not wait longer
+constexpr std::chrono::microseconds kShortestSleep{50};   ///< about what the kernel makes of anything shorter
+/// Of the time that a wait for the vendor has slept already: what sleeping adds to it at most.
+constexpr int kSleepFraction = 32;
 
 /// Processors that the processes of this machine share. A launcher binds each of its children to a processor of its own, but
 /// not itself: what it may use tells more than this process's own share.
@@ -64,13 +68,19 @@ bool WaitPolicy::spun_enough(const Job& job, bool moved) {
   return idle_rounds_ >= (crowded(job) ? kCrowdedSpinRounds : kSpinRounds);
 }
 
-void WaitPolicy::rest(Job& job, bool vendor_may_complete) const {
-  if (vendor_may_complete || idle_rounds_ < kYieldRounds) {
+void WaitPolicy::rest(Job& job, bool vendor_may_complete) {
+  if (idle_rounds_ < (crowded(job) ? kCrowdedYieldRounds : kYieldRounds)) {
+    slept_ = std::chrono::microseconds(0);
     sched_yield();
     return;
   }
+  auto sleep = kLongestSleep;
+  if (vendor_may_complete) {
+    sleep = std::clamp(slept_ / kSleepFraction, kShortestSleep, kLongestSleep);
+    slept_ += sleep;
+  }
   job.vendor_progress->make();
-  job.engine->wait_for_event(kSleepMs);
+  job.engine->wait_for_event(sleep);
 }
 
 int poll_native(Job& job, MPI_Request request) {

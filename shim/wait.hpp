@@ -1,6 +1,7 @@
 /// Waiting in an MPI call: drives the engine, the vendor's progress and contested receives together (DESIGN.md 4, 7).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <type_traits>
 
@@ -12,17 +13,18 @@ namespace impishim::shim {
 /// has failed. Returns true if anything moved.
 bool progress_once(Job& job, bool application_waits);
 
-/// Decides how a waiting thread spends its time: spins, then yields, then sleeps on the engine's channels in short bounded
-/// steps (only if nothing of the vendor's is waited for). One object per wait.
+/// Decides how a waiting thread spends its time: spins, then yields, then sleeps on the engine's channels in bounded steps,
+/// very short ones if something of the vendor's is waited for, too. One object per wait.
 class WaitPolicy {
  public:
   /// After a round without completion, `moved` as returned by progress_once(): true if it is time to rest().
   [[nodiscard]] bool spun_enough(const Job& job, bool moved);
   /// `vendor_may_complete`: the wait can also end by a completion inside the vendor's MPI, which has no descriptor to sleep on.
-  void rest(Job& job, bool vendor_may_complete) const;
+  void rest(Job& job, bool vendor_may_complete);
 
  private:
   std::uint32_t idle_rounds_ = 0;
+  std::chrono::microseconds slept_{0};
 };
 
 /// Makes progress until `done()` is true. Must not hold locks; `done` may call the vendor. `vendor_may_complete`: a bool, or a

@@ -2,6 +2,7 @@
 #include <sys/eventfd.h>
 
 #include <array>
+#include <chrono>
 #include <thread>
 
 #include "tests/channel/support.hpp"
@@ -10,6 +11,8 @@
 namespace impishim::wire {
 namespace {
 
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 using test::kLongMs;
 
 class PollerTest : public testing::Test {
@@ -25,27 +28,32 @@ class PollerTest : public testing::Test {
 
 TEST_F(PollerTest, GivesNothingWhenTimeIsOver) {
   ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 7).ok());
-  auto count = poller.wait(0, events);
-  ASSERT_TRUE(count.ok());
-  EXPECT_EQ(*count, 0U);
+  for (const auto timeout : {0us, 1us, 300us, 1000us, 1300us}) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto count = poller.wait(timeout, events);
+    ASSERT_TRUE(count.ok());
+    EXPECT_EQ(*count, 0U);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, timeout);
+  }
 }
 
 TEST_F(PollerTest, TellsWhoIsReadyByItsToken) {
   ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 0x123456789abcdef0U).ok());
   ring();
-  auto count = poller.wait(kLongMs, events);
+  auto count = poller.wait(milliseconds(kLongMs), events);
   ASSERT_TRUE(count.ok());
   ASSERT_EQ(*count, 1U);
   EXPECT_EQ(events[0].data.u64, 0x123456789abcdef0U);
   EXPECT_NE(events[0].events & EPOLLIN, 0U);
   // Level-triggered: still there.
-  EXPECT_EQ(*poller.wait(kLongMs, events), 1U);
+  EXPECT_EQ(*poller.wait(milliseconds(kLongMs), events), 1U);
+  EXPECT_EQ(*poller.wait(999999us, events), 1U) << "part of it is waited for on the epoll descriptor";
 }
 
 TEST_F(PollerTest, ChangesWhatIsAwaited) {
   ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 1).ok());
   ASSERT_TRUE(poller.modify(event.get(), static_cast<std::uint32_t>(EPOLLIN) | static_cast<std::uint32_t>(EPOLLOUT), 2).ok());
-  ASSERT_EQ(*poller.wait(kLongMs, events), 1U);
+  ASSERT_EQ(*poller.wait(milliseconds(kLongMs), events), 1U);
   EXPECT_EQ(events[0].data.u64, 2U);
   EXPECT_EQ(events[0].events, static_cast<std::uint32_t>(EPOLLOUT));
 }
@@ -54,7 +62,7 @@ TEST_F(PollerTest, ForgetsWhatIsRemoved) {
   ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 1).ok());
   ring();
   ASSERT_TRUE(poller.remove(event.get()).ok());
-  EXPECT_EQ(*poller.wait(0, events), 0U);
+  EXPECT_EQ(*poller.wait(0us, events), 0U);
 }
 
 TEST_F(PollerTest, ReportsMisuse) {
@@ -71,22 +79,22 @@ TEST_F(PollerTest, AWakeEndsTheNextWaitAndOnlyThat) {
   ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 1).ok());
   poller.wake();
   poller.wake();
-  EXPECT_EQ(*poller.wait(-1, events), 0U);
+  EXPECT_EQ(*poller.wait(-1us, events), 0U);
   ring();
-  EXPECT_EQ(*poller.wait(-1, events), 1U) << "the wake-ups are used up, the event is there";
+  EXPECT_EQ(*poller.wait(-1us, events), 1U) << "the wake-ups are used up, the event is there";
 }
 
 TEST_F(PollerTest, AWakeDoesNotHideEvents) {
   ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 1).ok());
   ring();
   poller.wake();
-  ASSERT_EQ(*poller.wait(kLongMs, events), 1U);
+  ASSERT_EQ(*poller.wait(milliseconds(kLongMs), events), 1U);
   EXPECT_EQ(events[0].data.u64, 1U);
 }
 
 TEST_F(PollerTest, AWakeEndsAWaitInAnotherThread) {
   std::thread waker([&] { poller.wake(); });
-  auto count = poller.wait(-1, events);
+  auto count = poller.wait(-1us, events);
   waker.join();
   ASSERT_TRUE(count.ok());
   EXPECT_EQ(*count, 0U);

@@ -58,7 +58,7 @@ TEST_F(Company, ASleeperSendsAnAcknowledgementThatFoundNoCompany) {
   while (!receives.back()->complete()) ASSERT_GT(job.engine(1).poll(false), 0U);
   EXPECT_EQ(send_calls(1), 0U);
   // Nothing else will ever wake it.
-  job.engine(1).wait_for_event(-1);
+  job.engine(1).wait_for_event(Engine::kForever);
   EXPECT_GT(job.engine(1).poll(false), 0U);
   EXPECT_EQ(send_calls(1), 1U);
 }

@@ -1,6 +1,7 @@
 #include "wire/channel/poller.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -34,8 +35,24 @@ Result<void> Poller::modify(int descriptor, std::uint32_t events, std::uint64_t 
 
 Result<void> Poller::remove(int descriptor) { return control(EPOLL_CTL_DEL, descriptor, 0, 0); }
 
-Result<std::size_t> Poller::wait(int timeout_ms, std::span<epoll_event> events) {
-  const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
+namespace {
+
+/// epoll_wait() counts in milliseconds; the rest of a shorter time is waited for on the epoll descriptor itself.
+int wait_on(int epoll, std::chrono::microseconds timeout, std::span<epoll_event> events) {
+  const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
+  if (const auto rest = timeout - whole; rest.count() > 0) {
+    pollfd ready{epoll, POLLIN, 0};
+    const timespec time{0, std::chrono::nanoseconds(rest).count()};
+    if (ppoll(&ready, 1, &time, nullptr) < 0) return -1;
+  }
+  return epoll_wait(epoll, events.data(), static_cast<int>(events.size()),
+                    timeout.count() < 0 ? -1 : static_cast<int>(whole.count()));
+}
+
+}  // namespace
+
+Result<std::size_t> Poller::wait(std::chrono::microseconds timeout, std::span<epoll_event> events) {
+  const int count = wait_on(epoll_.get(), timeout, events);
   if (count < 0) {
     if (errno == EINTR) return std::size_t{0};
     return Error{ErrorKind::kSystem, fmt::format("epoll_wait failed: {}", std::strerror(errno))};

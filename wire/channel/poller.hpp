@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,8 +24,8 @@ class Poller {
   [[nodiscard]] Result<void> add(int descriptor, std::uint32_t events, std::uint64_t token);
   [[nodiscard]] Result<void> modify(int descriptor, std::uint32_t events, std::uint64_t token);
   [[nodiscard]] Result<void> remove(int descriptor);
-  /// Waits at most `timeout_ms` (-1: no bound) and returns the number of events; 0 after a time-out, a signal or wake().
-  [[nodiscard]] Result<std::size_t> wait(int timeout_ms, std::span<epoll_event> events);
+  /// Waits at most `timeout` (less than 0: no bound) and returns the number of events; 0 after a time-out, a signal or wake().
+  [[nodiscard]] Result<std::size_t> wait(std::chrono::microseconds timeout, std::span<epoll_event> events);
   /// Ends one wait(), now or the next.
   void wake();
 

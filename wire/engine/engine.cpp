@@ -264,23 +264,25 @@ void Engine::drain_output() {
       if (all_out) return;
     }
     if (now_ns() >= deadline) return;
-    wait_for_event(10);
+    wait_for_event(std::chrono::milliseconds(10));
   }
 }
 
-void Engine::wait_for_event(int timeout_ms) {
+void Engine::wait_for_event(std::chrono::microseconds timeout) {
+  using namespace std::chrono_literals;
   Impl& impl = *impl_;
   {
     const std::lock_guard lock(impl.mutex);
-    if (impl.failed.load(std::memory_order_relaxed) && timeout_ms > 0) timeout_ms = std::min(timeout_ms, 1);
+    if (impl.failed.load(std::memory_order_relaxed) && timeout > 0us)
+      timeout = std::min<std::chrono::microseconds>(timeout, 1ms);
     ++impl.sleepers;
     bool quiet = true;
     for (auto& link : impl.links)
       quiet = (link->input_ended || link->channel().prepare_to_sleep()) && !link->awaits_company() && quiet;
-    if (!quiet) timeout_ms = 0;
+    if (!quiet) timeout = 0us;
   }
   std::array<epoll_event, 16> events{};
-  auto woken = timeout_ms == 0 ? Result<std::size_t>(std::size_t{0}) : impl.poller.wait(timeout_ms, events);
+  auto woken = timeout == 0us ? Result<std::size_t>(std::size_t{0}) : impl.poller.wait(timeout, events);
   const std::lock_guard lock(impl.mutex);
   if (!woken) impl.fail_locked(woken.error());
   --impl.sleepers;

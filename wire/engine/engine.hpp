@@ -8,6 +8,7 @@
 /// every pending operation completes with that error, and new ones fail at once.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -98,8 +99,9 @@ class Engine {
   /// one that is asked for); otherwise they count as received only when they match, which bounds memory while a rank computes.
   std::size_t poll(bool application_waits);
 
-  /// Sleeps until a channel has something, at most `timeout_ms` (-1: no bound). Returns at once if something is there.
-  void wait_for_event(int timeout_ms);
+  /// Sleeps until a channel has something, at most `timeout`. Returns at once if something is there.
+  void wait_for_event(std::chrono::microseconds timeout);
+  static constexpr std::chrono::microseconds kForever{-1};
   /// Ends a wait_for_event() in another thread.
   void wake();
 

@@ -57,7 +57,7 @@ void ProgressThread::drive() {
     polls_seen = polls;
     if (stopped_within(application_drives ? kStayAwayMs : 0)) return;
     if (application_drives) continue;
-    if (engine_.poll(false) == 0) engine_.wait_for_event(-1);
+    if (engine_.poll(false) == 0) engine_.wait_for_event(Engine::kForever);
   }
 }
 

@@ -88,12 +88,12 @@ Result<void> Rendezvous::listen() {
   return poller_.add(listener_.get(), EPOLLIN, kListenerToken);
 }
 
-/// Milliseconds for which the job may still stay incomplete, or -1. When they are over, the clients are told.
-Result<int> Rendezvous::time_left(std::chrono::steady_clock::time_point deadline) {
-  using std::chrono::milliseconds;
-  if (options_.timeout_ms < 0 || server_.all_joined()) return -1;
-  const auto left = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now()).count() + 1;
-  if (left > 0) return static_cast<int>(left);
+/// For how long the job may still stay incomplete; less than 0 if without bound. When the time is over, the clients are told.
+Result<std::chrono::microseconds> Rendezvous::time_left(std::chrono::steady_clock::time_point deadline) {
+  using std::chrono::microseconds;
+  if (options_.timeout_ms < 0 || server_.all_joined()) return microseconds(-1);
+  const auto left = std::chrono::ceil<microseconds>(deadline - std::chrono::steady_clock::now());
+  if (left.count() > 0) return left;
   Error error{ErrorKind::kTimeout,
               fmt::format("not all clients came within {} s: {}", options_.timeout_ms / 1000, server_.progress())};
   server_.give_up(error.text);
@@ -105,9 +105,9 @@ Result<void> Rendezvous::serve() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
   std::array<epoll_event, 32> events{};
   while (!server_.finished() && !server_.nobody_came()) {
-    auto wait_ms = time_left(deadline);
-    if (!wait_ms) return wait_ms.error();
-    auto count = poller_.wait(*wait_ms, events);
+    auto left = time_left(deadline);
+    if (!left) return left.error();
+    auto count = poller_.wait(*left, events);
     if (!count) return count.error();
     for (std::size_t i = 0; i < *count; ++i) {
       if (events[i].data.u64 == kListenerToken) {

@@ -45,7 +45,7 @@ class Rendezvous {
 
   explicit Rendezvous(const RendezvousOptions& options);
   [[nodiscard]] Result<void> listen();
-  [[nodiscard]] Result<int> time_left(std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] Result<std::chrono::microseconds> time_left(std::chrono::steady_clock::time_point deadline);
   void accept_one();
   [[nodiscard]] bool make_room();
   void read_ended_clients();
