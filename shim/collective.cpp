@@ -53,8 +53,7 @@ collectives::Limits limits_of(const Job& job, const Communicator& communicator) 
 CommunicatorTeam::CommunicatorTeam(Job& job, const Communicator& communicator)
     : shape_(shape_of(communicator)),
       limits_(limits_of(job, communicator)),
-      local_(communicator.handle, communicator.companion, shape_.local_rank(shape_.rank),
-             static_cast<int>(communicator.spanning_ranks.size())),
+      local_(communicator.companion, shape_.local_rank(shape_.rank), static_cast<int>(communicator.spanning_ranks.size())),
       leaders_(*job.engine, communicator),
       team_{shape_, limits_, local_, leaders_} {}
 
@@ -227,16 +226,21 @@ bool Collective::step() {
 }
 
 Collective::Ending Collective::ending() const {
-  Ending ending{code_, std::nullopt};
+  const auto made_here = [&](int error_class, std::string text) {
+    const int code = error_code(error_class, function_, text);
+    return Ending{code, false, fmt::format("{}: {}", function_, text)};
+  };
+  if (code_ != MPI_SUCCESS) return {code_, true, {}};
   for (const auto* team : {&own_, &local_, &both_}) {
-    if (*team && ending.code == MPI_SUCCESS) ending.code = (*team)->first_code();
+    if (!*team || (*team)->first_code() == MPI_SUCCESS) continue;
+    const int code = (*team)->first_code();
+    return made_here(vendor_error_class(code), "inside this system: " + vendor_error_text(code));
   }
   for (const OpReduction& reduction : reductions_) {
-    if (ending.code == MPI_SUCCESS) ending.code = *reduction.code();
+    if (*reduction.code() != MPI_SUCCESS) return {*reduction.code(), true, {}};
   }
-  if (ending.code != MPI_SUCCESS) return ending;
-  if (const auto outcome = task_->outcome(); !outcome) ending.error = outcome.error();
-  return ending;
+  const auto outcome = task_->outcome();
+  return outcome ? Ending() : made_here(error_class_of(outcome.error().kind), outcome.error().text);
 }
 
 }  // namespace impishim::shim

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,7 +32,7 @@ class CommunicatorTeam {
   [[nodiscard]] const collectives::Team& team() const { return team_; }
   /// Moves local phases on; see NativeGroup.
   void progress() { local_.progress(); }
-  /// The first error code that the vendor returned and has raised already, or MPI_SUCCESS.
+  /// The first error code that the vendor returned, raised through no handler, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const {
     return local_.first_code() != MPI_SUCCESS ? local_.first_code() : leaders_.first_code();
   }
@@ -137,10 +138,11 @@ class Collective {
   void set_task(collectives::Task task) { task_ = std::move(task); }
   /// It waits for something in the vendor's MPI, which has no descriptor to sleep on.
   [[nodiscard]] bool waits_in_vendor() const { return task_->awaited() == nullptr || task_->awaited()->in_vendor(); }
-  /// What went wrong, if anything: a code of the vendor's or the operation's, raised already, or an error to be raised.
+  /// What went wrong, if anything.
   struct Ending {
     int code = MPI_SUCCESS;
-    std::optional<Error> error;
+    bool raised = false;  ///< through an error handler: the vendor's or the operation's
+    std::string text;     ///< of a code made here
   };
   [[nodiscard]] Ending ending() const;
   [[nodiscard]] const char* function() const { return function_; }

@@ -77,7 +77,8 @@ int run_collective(Job& job, Communicator& communicator, const char* function, c
   drive_until(
       job, [&] { return queue.waits_in_vendor(); }, [&] { return queue.step(job, *queued); });
   const Collective::Ending ending = queued->call.ending();
-  return ending.error ? raise(communicator.handle, function, *ending.error) : ending.code;
+  if (ending.code == MPI_SUCCESS || ending.raised) return ending.code;
+  return raise_code(communicator.handle, ending.code, ending.text);
 }
 
 namespace {
@@ -140,8 +141,7 @@ bool test_collective(Job& job, Request& request) {
   const QueuedCollective& queued = *request.collective->queued;
   if (!request.communicator->collectives->step(job, queued)) return false;
   const Collective::Ending ending = queued.call.ending();
-  request.error =
-      ending.error ? error_code(error_class_of(ending.error->kind), request.function, ending.error->text) : ending.code;
+  request.error = ending.code;
   return true;
 }
 

@@ -36,7 +36,7 @@ struct Intergroups {
 /// `rank` is the own rank in the local group.
 struct Communicator {
   MPI_Comm handle = MPI_COMM_NULL;           ///< the user's: the vendor's communicator of the local members
-  MPI_Comm companion = MPI_COMM_NULL;        ///< another of the same members, for the messages of collectives among them
+  MPI_Comm companion = MPI_COMM_NULL;        ///< another of the same members, for what collectives do among them
   wire::ContextId context = 0;               ///< point-to-point; collectives use context + 1 (IMPI 4.3)
   std::vector<wire::WorldRank> members;      ///< spanning rank -> world rank
   std::int32_t rank = 0;                     ///< this process's spanning rank

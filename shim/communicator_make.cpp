@@ -69,9 +69,15 @@ int make_inter_handles(Job& job, const InterParts& parts, InterHandles& handles)
   return inherit_error_handler(parts.parent, handles.user);
 }
 
+/// Errors on communicators that no user has are raised through the handler of his, when the operation is over.
+void return_errors(MPI_Comm hidden) {
+  if (hidden != MPI_COMM_NULL) vendor::Comm_set_errhandler(hidden, MPI_ERRORS_RETURN);
+}
+
 /// Makes the user's handle spanning.
 void describe_intracommunicator(Job& job, MPI_Comm handle, MPI_Comm companion, wire::ContextId context, RankList members,
                                 std::shared_ptr<const Topology> topology) {
+  return_errors(companion);
   auto made = Communicator::create(job.map, job.here, handle, context, std::move(members));
   made->companion = companion;
   made->collectives = std::make_shared<CollectiveQueue>();
@@ -80,6 +86,7 @@ void describe_intracommunicator(Job& job, MPI_Comm handle, MPI_Comm companion, w
 }
 
 std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle, wire::ContextId context, RankList members) {
+  return_errors(handle);
   auto made = Communicator::create(job.map, job.here, handle, context, std::move(members));
   made->companion = handle;
   return made;
@@ -98,6 +105,7 @@ void describe_intercommunicator(Job& job, const InterHandles& handles, wire::Con
   inter->first_local = first ? 0 : static_cast<std::int32_t>(remote.size());
   inter->first_remote = first ? static_cast<std::int32_t>(local.size()) : 0;
 
+  return_errors(handles.companion);
   auto made = Communicator::create(job.map, job.here, handles.user, context, remote);
   made->rank = inter->local->rank;
   made->companion = handles.companion;

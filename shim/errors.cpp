@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -94,6 +95,19 @@ int raise_code(MPI_Comm comm, int code, std::string_view text) {
 
 int raise(MPI_Comm comm, std::string_view function, const Error& error) {
   return raise(comm, error_class_of(error.kind), function, error.text);
+}
+
+int vendor_error_class(int code) {
+  int error_class = MPI_ERR_OTHER;
+  vendor::Error_class(code, &error_class);
+  return error_class;
+}
+
+std::string vendor_error_text(int code) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  vendor::Error_string(code, text.data(), &length);
+  return {text.data(), static_cast<std::size_t>(length)};
 }
 
 int error_class_of(ErrorKind kind) {

@@ -28,6 +28,10 @@ int raise(MPI_Comm comm, std::string_view function, const Error& error);
 /// A code for `error_class` with text, raised through no handler: for status arrays (MPI_ERR_IN_STATUS).
 [[nodiscard]] int error_code(int error_class, std::string_view function, std::string_view text);
 
+/// What the vendor says to a code of its own.
+[[nodiscard]] int vendor_error_class(int code);
+[[nodiscard]] std::string vendor_error_text(int code);
+
 /// The MPI error class for an error from below.
 [[nodiscard]] int error_class_of(ErrorKind kind);
 

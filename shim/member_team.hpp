@@ -24,7 +24,7 @@ class MemberTeam {
   static_assert(collectives::kStraightTag < kTags);  // the highest tag but for those of edges, which reductions do not have
 
   [[nodiscard]] const collectives::Team& team() const { return team_; }
-  /// The first error code of the vendor's (its error handler has been called already), or MPI_SUCCESS.
+  /// The first error code of the vendor's, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return messages_.first_code(); }
 
  private:

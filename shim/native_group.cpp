@@ -142,7 +142,7 @@ Result<void> NativeGroup::Phase::outcome() {
 Pending& NativeGroup::barrier() {
   if (size_ == 1) return over();
   Phase& phase = begin();
-  phase.code = vendor::Ibarrier(handle_, &phase.request);
+  phase.code = vendor::Ibarrier(companion_, &phase.request);
   return phase;
 }
 
@@ -151,7 +151,7 @@ Pending& NativeGroup::broadcast(const Data& data, std::int32_t root) {
   if (is_short(ConstData(data).native_bytes())) return short_broadcast(data, root);
   Phase& phase = begin();
   const VendorCount count(data.count, type_of(*data.type));
-  phase.code = vendor::Ibcast(data.base, count.count(), count.type(), root, handle_, &phase.request);
+  phase.code = vendor::Ibcast(data.base, count.count(), count.type(), root, companion_, &phase.request);
   return phase;
 }
 
@@ -160,7 +160,7 @@ Pending& NativeGroup::broadcast(std::span<std::byte> bytes, std::int32_t root) {
   if (is_short(bytes.size())) return short_broadcast(bytes, root);
   Phase& phase = begin();
   const VendorCount count(bytes.size(), MPI_BYTE);
-  phase.code = vendor::Ibcast(bytes.data(), count.count(), count.type(), root, handle_, &phase.request);
+  phase.code = vendor::Ibcast(bytes.data(), count.count(), count.type(), root, companion_, &phase.request);
   return phase;
 }
 
@@ -176,7 +176,7 @@ Pending& NativeGroup::reduce(const ConstData& contribution, const Data& result, 
   Phase& phase = begin();
   const void* send = rank_ == root ? or_in_place(contribution, result) : contribution.base;
   phase.code = vendor::Ireduce(send, result.base, int_count(contribution.count), type_of(*contribution.type), op_of(operation),
-                               root, handle_, &phase.request);
+                               root, companion_, &phase.request);
   return phase;
 }
 
@@ -190,7 +190,7 @@ Pending& NativeGroup::allreduce(const ConstData& contribution, const Data& resul
   }
   Phase& phase = begin();
   phase.code = vendor::Iallreduce(or_in_place(contribution, result), result.base, int_count(contribution.count),
-                                  type_of(*contribution.type), op_of(operation), handle_, &phase.request);
+                                  type_of(*contribution.type), op_of(operation), companion_, &phase.request);
   return phase;
 }
 
@@ -207,7 +207,7 @@ Pending& NativeGroup::reduce_scatter(const ConstData& contribution, const Data& 
   Phase& phase = begin();
   std::ranges::transform(counts, std::back_inserter(phase.counts), int_count);
   phase.code = vendor::Ireduce_scatter(contribution.base, result.base, phase.counts.data(), type_of(*contribution.type),
-                                       op_of(operation), handle_, &phase.request);
+                                       op_of(operation), companion_, &phase.request);
   return phase;
 }
 
@@ -222,7 +222,7 @@ Pending& NativeGroup::scan(const ConstData& contribution, const Data& result, co
   }
   Phase& phase = begin();
   phase.code = vendor::Iscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
-                             type_of(*contribution.type), op_of(operation), handle_, &phase.request);
+                             type_of(*contribution.type), op_of(operation), companion_, &phase.request);
   return phase;
 }
 
@@ -234,7 +234,7 @@ Pending& NativeGroup::exscan(const ConstData& contribution, const Data& result, 
   }
   Phase& phase = begin();
   phase.code = vendor::Iexscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
-                               type_of(*contribution.type), op_of(operation), handle_, &phase.request);
+                               type_of(*contribution.type), op_of(operation), companion_, &phase.request);
   return phase;
 }
 
@@ -249,7 +249,7 @@ Pending& NativeGroup::gather(std::span<const std::byte> block, std::span<std::by
   const VendorCount count(block.size(), MPI_BYTE);
   const bool in_place = rank_ == root && block.data() == own.data();
   phase.code = vendor::Igather(in_place ? MPI_IN_PLACE : block.data(), count.count(), count.type(), all.data(), count.count(),
-                               count.type(), root, handle_, &phase.request);
+                               count.type(), root, companion_, &phase.request);
   return phase;
 }
 
@@ -316,7 +316,7 @@ Pending& NativeGroup::allgatherv(std::span<const std::byte> block, std::span<std
   describe_blocks(phase, sizes);
   const bool in_place = block.data() == own.data();
   phase.code = vendor::Iallgatherv(in_place ? MPI_IN_PLACE : block.data(), int_count(block.size()), MPI_BYTE, all.data(),
-                                   phase.counts.data(), phase.displacements.data(), MPI_BYTE, handle_, &phase.request);
+                                   phase.counts.data(), phase.displacements.data(), MPI_BYTE, companion_, &phase.request);
   return phase;
 }
 

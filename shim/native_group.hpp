@@ -1,4 +1,5 @@
-/// The local phases of collectives: the vendor's collectives on a spanning communicator's own handle.
+/// The local phases of collectives: the vendor's collectives on a spanning communicator's companion. The user's handle is left
+/// to what the user calls on it, so that nothing there depends on how far collectives have got.
 ///
 /// Always the nonblocking forms: blocking and nonblocking collectives do not match each other (MPI-3.1 5.12), and whether a
 /// process may block in the vendor's MPI is its own affair, unknown to the others (DESIGN.md 4b).
@@ -24,9 +25,8 @@ class MemberTeam;
 
 class NativeGroup final : public collectives::LocalGroup {
  public:
-  /// `handle`: the vendor's communicator of the local members; `companion`: another one of the same, for messages between them.
-  NativeGroup(MPI_Comm handle, MPI_Comm companion, int rank, int size)
-      : handle_(handle), companion_(companion), rank_(rank), size_(size) {}
+  /// `companion`: the vendor's communicator of the local members that no user has.
+  NativeGroup(MPI_Comm companion, int rank, int size) : companion_(companion), rank_(rank), size_(size) {}
 
   collectives::Pending& barrier() override;
   collectives::Pending& broadcast(const collectives::Data& data, std::int32_t root) override;
@@ -52,7 +52,7 @@ class NativeGroup final : public collectives::LocalGroup {
   /// Moves all phases on that the vendor does not move on by itself, whichever of them is awaited.
   void progress();
 
-  /// The first error code that the vendor returned (its error handler has been called already), or MPI_SUCCESS.
+  /// The first error code that the vendor returned, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return first_code_; }
 
  private:
@@ -80,7 +80,6 @@ class NativeGroup final : public collectives::LocalGroup {
   collectives::Pending& allgatherv_by_messages(std::span<const std::byte> block, std::span<std::byte> all,
                                                std::span<const std::uint64_t> sizes);
 
-  MPI_Comm handle_;
   MPI_Comm companion_;
   int rank_;
   int size_;
