@@ -4,6 +4,7 @@
 #include <set>
 
 #include "impishim/impishim.h"
+#include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/job.hpp"
 #include "shim/vendor.hpp"
@@ -115,6 +116,19 @@ std::optional<int> joined_value(const Job& job, const Communicator* spanning, in
   return std::nullopt;
 }
 
+/// The vendor copies a spanning communicator's attributes for MPI_Comm_idup when all members have called it, with the values of
+/// that moment; MPI wants those of the call (MPI-3.1 6.4.2).
+bool is_being_copied(const Job& job, MPI_Comm comm) {
+  const Communicator* communicator = spanning(&job, comm);
+  return communicator != nullptr && communicator->duplications.load() > 0;
+}
+
+int refuse_change(MPI_Comm comm, const char* function) {
+  return raise(comm, MPI_ERR_UNSUPPORTED_OPERATION, function,
+               "an MPI_Comm_idup of this communicator, which spans systems, is outstanding and has yet to copy its attributes: "
+               "complete it first (see README, limits)");
+}
+
 }  // namespace
 
 void reserve_impi_keys() {
@@ -158,12 +172,14 @@ int Comm_get_attr(Job& job, MPI_Comm comm, int comm_keyval, void* attribute_val,
 }
 
 int Comm_set_attr(Job& job, MPI_Comm comm, int comm_keyval, void* attribute_val) {
+  if (is_being_copied(job, comm)) return refuse_change(comm, "MPI_Comm_set_attr");
   const int code = vendor::Comm_set_attr(comm, comm_keyval, attribute_val);
   if (code == MPI_SUCCESS && comm == MPI_COMM_SELF) job.self_attributes.set(comm_keyval);
   return code;
 }
 
 int Comm_delete_attr(Job& job, MPI_Comm comm, int comm_keyval) {
+  if (is_being_copied(job, comm)) return refuse_change(comm, "MPI_Comm_delete_attr");
   const int code = vendor::Comm_delete_attr(comm, comm_keyval);
   if (code == MPI_SUCCESS && comm == MPI_COMM_SELF) job.self_attributes.deleted(comm_keyval);
   return code;

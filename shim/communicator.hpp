@@ -57,6 +57,9 @@ struct Communicator {
   std::unique_ptr<Intergroups> inter;            ///< of an intercommunicator
   std::shared_ptr<CollectiveQueue> collectives;  ///< those under way
 
+  /// MPI_Comm_idup calls that the vendor has not copied the attributes for yet.
+  std::atomic<std::int32_t> duplications{0};
+
   /// Requests that still refer to this object; a freed communicator lives until they are over (MPI-3.1 6.4.3).
   std::atomic<std::int32_t> pending{0};
 

@@ -39,12 +39,31 @@ class VendorCall final : public collectives::Pending {
   int code_ = MPI_SUCCESS;
 };
 
+/// Until the attributes have been copied they must stay as they are: they are to be copied as they were at the call.
+class AttributesHeld {
+ public:
+  explicit AttributesHeld(Communicator& communicator) : communicator_(&communicator) { ++communicator.duplications; }
+  ~AttributesHeld() { release(); }
+  AttributesHeld(const AttributesHeld&) = delete;
+  AttributesHeld& operator=(const AttributesHeld&) = delete;
+  void release() {
+    if (Communicator* held = std::exchange(communicator_, nullptr)) --held->duplications;
+  }
+
+ private:
+  Communicator* communicator_;
+};
+
 /// What a duplication needs until it is over.
 struct Duplication {
+  Duplication(Job& job_, Communicator& parent_, MPI_Comm* newcomm_, std::function<int(MPI_Request*)> duplicate_handle_)
+      : job(job_), parent(parent_), newcomm(newcomm_), duplicate_handle(std::move(duplicate_handle_)), attributes(parent_) {}
+
   Job& job;
   Communicator& parent;
   MPI_Comm* newcomm;
   std::function<int(MPI_Request*)> duplicate_handle;  ///< the vendor's
+  AttributesHeld attributes;
   wire::ContextId context = 0;
   HiddenHandles hidden = {};
   VendorCall vendor_call = {};
@@ -55,6 +74,7 @@ collectives::Task duplicate(Collective& call, const collectives::Team& team, col
   co_await collectives::bcast(team, id, 0);
   VendorCall& vendor_call = duplication->vendor_call;
   vendor_call.start(duplication->duplicate_handle);
+  duplication->attributes.release();
   co_await vendor_call;
   call.note_code(vendor_call.code());
   for (const auto& [from, to] : hidden_handles(duplication->parent)) {

@@ -159,10 +159,23 @@ void check_variants(const std::vector<std::int32_t>& client_of, std::int32_t fir
   }
 }
 
+/// All numbers of clients that the tests go through. Sanitizers, under which every job takes ten times as long, look at what
+/// code touches rather than at what comes out: one number for each of its ways will do.
+std::vector<std::int32_t> numbers_of_clients() {
+#ifdef __SANITIZE_ADDRESS__
+  return {1, 2, 3, 4, 5, 9};
+#else
+  std::vector<std::int32_t> all(17);
+  std::iota(all.begin(), all.end(), 1);
+  return all;
+#endif
+}
+
 }  // namespace
 
 void for_each_job(const std::function<void(SimulatedJob& job)>& check) {
-  for (std::int32_t clients = 1; clients <= 17 && !testing::Test::HasFailure(); ++clients) {
+  for (const std::int32_t clients : numbers_of_clients()) {
+    if (testing::Test::HasFailure()) return;
     for (const auto& client_of : {blocks_of_ranks(clients), dealt_ranks(clients)}) check_variants(client_of, 0, check);
   }
 }
