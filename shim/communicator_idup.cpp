@@ -11,6 +11,7 @@
 #include "shim/collective_queue.hpp"
 #include "shim/communicator_make.hpp"
 #include "shim/context.hpp"
+#include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/vendor.hpp"
 
@@ -80,7 +81,7 @@ collectives::Task duplicate(Collective& call, const collectives::Team& team, col
   for (const auto& [from, to] : hidden_handles(duplication->parent)) {
     vendor_call.start([&](MPI_Request* request) { return vendor::Comm_idup(from, &(duplication->hidden.*to), request); });
     co_await vendor_call;
-    call.note_code(vendor_call.code());
+    if (call.ok()) call.note_code(raise_hidden_error(duplication->parent.handle, vendor_call.code()));
   }
   if (!call.ok()) {
     duplication->hidden.free();

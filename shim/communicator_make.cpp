@@ -163,10 +163,11 @@ int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::Context
 int make_intercommunicator(Job& job, const InterParts& parts, MPI_Comm* newcomm) {
   InterHandles handles;
   handles.own = parts.own;
+  return_errors(handles.own);  // and what is made from it
   const int code = make_inter_handles(job, parts, handles);
   if (code != MPI_SUCCESS) {
     handles.free();
-    return code;
+    return raise_hidden_error(parts.parent, code);
   }
   *newcomm = handles.user;
   if (is_native(job, parts.local) && is_native(job, parts.remote)) {
@@ -205,7 +206,7 @@ int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle, wire:
     if (code == MPI_SUCCESS) continue;
     hidden.free();
     vendor::Comm_free(handle);
-    return code;
+    return raise_hidden_error(parent.handle, code);
   }
   return describe_duplicate(job, parent, *handle, hidden, context);
 }

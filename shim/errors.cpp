@@ -110,6 +110,11 @@ std::string vendor_error_text(int code) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
+int raise_hidden_error(MPI_Comm comm, int code) {
+  if (code == MPI_SUCCESS) return code;
+  return raise(comm, vendor_error_class(code), "inside this system", vendor_error_text(code));
+}
+
 int error_class_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kTruncation:

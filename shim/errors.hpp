@@ -32,6 +32,10 @@ int raise(MPI_Comm comm, std::string_view function, const Error& error);
 [[nodiscard]] int vendor_error_class(int code);
 [[nodiscard]] std::string vendor_error_text(int code);
 
+/// Raises what the vendor returned, unraised, on a communicator that no user has: through the error handler of `comm`, which is
+/// his. MPI_SUCCESS stays what it is.
+int raise_hidden_error(MPI_Comm comm, int code);
+
 /// The MPI error class for an error from below.
 [[nodiscard]] int error_class_of(ErrorKind kind);
 

@@ -53,10 +53,9 @@ collectives::Task tell_across(collectives::LeaderGroup& leaders, std::int32_t ra
 
 int run_across(Job& job, Communicator& parent, const char* function, std::int32_t tag, std::size_t count, Words& words) {
   EngineLeaders leaders(*job.engine, parent);
-  const int code = run_collective(job, parent, function, [&](Collective&) {
+  return run_collective(job, parent, function, [&](Collective&) {
     return std::optional(tell_across(leaders, parent.rank, parent.size(), tag, count, words));
   });
-  return code == MPI_SUCCESS ? leaders.first_code() : code;
 }
 
 bool is_first_of_all(const Communicator& parent) { return parent.rank == 0 && parent.inter->first_local == 0; }

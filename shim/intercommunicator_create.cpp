@@ -204,7 +204,7 @@ int regroup(Job& job, Communicator& parent, const char* function, Wish mine, MPI
   MPI_Comm own = MPI_COMM_NULL;
   code = vendor::Comm_split(parent.inter->local->handle, none ? MPI_UNDEFINED : mine.color, mine.key, &own);
   *newcomm = MPI_COMM_NULL;
-  if (code != MPI_SUCCESS || none) return code;
+  if (code != MPI_SUCCESS || none) return raise_hidden_error(parent.handle, code);
   return make_intercommunicator(job, {own, parent.handle, context, std::move(local), std::move(remote)}, newcomm);
 }
 

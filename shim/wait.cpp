@@ -15,10 +15,9 @@ namespace {
 
 /// Rounds between two looks at the vendor's progress: a round costs about as much as one look.
 constexpr std::uint32_t kRoundsPerVendorLook = 4;
-constexpr std::uint32_t kSpinRounds = 200;       ///< some 50 us where every process has a core
-constexpr std::uint32_t kCrowdedSpinRounds = 2;  ///< whoever is waited for may want this processor
-constexpr std::uint32_t kYieldRounds = 2000;     ///< some milliseconds
-constexpr std::uint32_t kCrowdedYieldRounds = 2000;
+constexpr std::uint32_t kSpinRounds = 200;                ///< some 50 us where every process has a core
+constexpr std::uint32_t kCrowdedSpinRounds = 2;           ///< whoever is waited for may want this processor
+constexpr std::uint32_t kYieldRounds = 2000;              ///< some milliseconds
 constexpr std::chrono::microseconds kLongestSleep{1000};  ///< the vendor's progress must not wait longer
 constexpr std::chrono::microseconds kShortestSleep{50};   ///< about what the kernel makes of anything shorter
 /// Of the time that a wait for the vendor has slept already: what sleeping adds to it at most.
@@ -69,7 +68,7 @@ bool WaitPolicy::spun_enough(const Job& job, bool moved) {
 }
 
 void WaitPolicy::rest(Job& job, bool vendor_may_complete) {
-  if (idle_rounds_ < (crowded(job) ? kCrowdedYieldRounds : kYieldRounds)) {
+  if (idle_rounds_ < kYieldRounds) {
     slept_ = std::chrono::microseconds(0);
     sched_yield();
     return;
