@@ -12,10 +12,14 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
+include(ImpishimPrecompile)
+
 find_program(IMPISHIM_CCACHE ccache)
 if(IMPISHIM_CCACHE)
-  # Two clones of the project find each other's objects: paths below this folder are relative for ccache.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${IMPISHIM_CCACHE})
+  # Two clones of the project find each other's objects: paths below this folder are relative for ccache. Without the two sloppinesses
+  # it keeps nothing that uses a precompiled header.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${IMPISHIM_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
 endif()
@@ -38,4 +42,5 @@ function(impishim_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC impishim_settings ${arg_LINK})
+  impishim_precompile(${name} FROM impishim_base)
 endfunction()

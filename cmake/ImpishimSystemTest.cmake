@@ -1,7 +1,7 @@
 # MPI programs as tests: compiled as any user would, run natively and as one job over several systems.
 #
-# impishim_add_mpi_program(name SOURCES ... [MPIS ...]): the programs name_<mpi>, one for each MPI on this machine, or of those that
-# are named, without the library.
+# impishim_add_mpi_program(name SOURCES ... [MPIS ...] [MEASURES]): the programs name_<mpi>, one for each MPI on this machine, or of those that
+# are named, without the library. MEASURES: speed is what it shows, so that it is optimized in full.
 #
 # impishim_add_system_test(name SOURCES ... [SHAPES native preload 2+2 ...] [RANKS n] [TIMEOUT seconds] [ARGS ...] [CHECK ...]
 #                          [VARIABLES NAME=value ...] [REFERENCE other] [COMBINATIONS mpich openmpi mixed] [ALL_SHAPES])
@@ -28,7 +28,7 @@ if(impishim_mpi_count GREATER 1)
 endif()
 
 function(impishim_add_mpi_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;MPIS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MEASURES" "" "SOURCES;MPIS")
   if(NOT arg_MPIS)
     set(arg_MPIS ${IMPISHIM_MPIS})
   endif()
@@ -39,6 +39,9 @@ function(impishim_add_mpi_program name)
     target_include_directories(${program} SYSTEM PRIVATE ${IMPISHIM_${mpi}_INCLUDES})
     target_compile_definitions(${program} PRIVATE ${IMPISHIM_${mpi}_DEFINITIONS})
     target_compile_options(${program} PRIVATE -Wall -Wextra -Werror)
+    if(NOT arg_MEASURES)
+      target_compile_options(${program} PRIVATE ${IMPISHIM_TEST_OPTIMIZATION})
+    endif()
     target_link_libraries(${program} PRIVATE ${IMPISHIM_${mpi}_LINK} Threads::Threads)
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs)
   endforeach()

@@ -142,12 +142,11 @@ Result<std::string> shim_library(const std::string& mpi) {
 
 Result<std::string> launcher_of(const std::string& mpi) {
   if (const char* chosen = std::getenv("IMPISHIM_MPIEXEC"); chosen != nullptr) return find_program(chosen);
-  std::vector<std::string> names = {"mpiexec." + mpi};
-  if (mpi == "mpich") names.emplace_back("mpiexec.hydra");
-  names.emplace_back("mpiexec");
-  for (const std::string& name : names) {
-    if (auto found = find_program(name)) return found;
+  if (auto found = find_program("mpiexec." + mpi)) return found;
+  if (mpi == "mpich") {
+    if (auto found = find_program("mpiexec.hydra")) return found;
   }
+  if (auto found = find_program("mpiexec")) return found;
   return configuration(fmt::format("no mpiexec of {} is in PATH; name it with IMPISHIM_MPIEXEC", mpi));
 }
 
