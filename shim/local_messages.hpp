@@ -23,7 +23,7 @@ class LocalMessages final : public collectives::LeaderGroup {
 
   /// Nothing is under way.
   [[nodiscard]] bool idle() const { return messages_.empty(); }
-  /// The first error code of the vendor's (its error handler has been called already), or MPI_SUCCESS.
+  /// The first error code of the vendor's, not yet raised, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return first_code_; }
 
  private:

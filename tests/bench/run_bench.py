@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 
+import scheduling_group
+
 SIZES = sorted([8 << (2 * step) for step in range(11)] + [65536])  # 8 B ... 8 MiB, and the longest message of one packet
 QUICK_SIZES = [8, 1024, 65536, 1 << 20]
 BATCH_US = 500
@@ -240,6 +242,10 @@ def main():
     sizes = QUICK_SIZES if options.quick else SIZES
     rounds = options.rounds or (5 if options.quick else 11)
     machine = describe_machine()
+    machine["scheduling"] = scheduling_group.enter()
+    if machine["scheduling"].startswith("autogroups"):
+        print(f"bench: ranks that share a processor are not compared fairly here ({machine['scheduling']}): run as root, or with "
+              f"{scheduling_group.AUTOGROUPS} at 0", file=sys.stderr)
     started = time.monotonic()
 
     groups = make_groups(options.build, sizes, batches=21 if options.quick else 41)

@@ -10,8 +10,10 @@ import argparse
 import os
 import pathlib
 import statistics
+import sys
 import time
 
+import scheduling_group
 from run_bench import describe_machine, fail, report, run, show_number, show_size
 
 SIZES = [8, 1024, 65536, 4 << 20]
@@ -138,6 +140,10 @@ def main():
     sizes = options.sizes or ([8, 65536] if options.quick else SIZES)
     rounds = options.rounds or (3 if options.quick else 5)
     machine = describe_machine()
+    machine["scheduling"] = scheduling_group.enter()
+    if machine["scheduling"].startswith("autogroups"):
+        print(f"bench: ranks that share a processor are not compared fairly here ({machine['scheduling']}): run as root, or with "
+              f"{scheduling_group.AUTOGROUPS} at 0", file=sys.stderr)
     started = time.monotonic()
     print(f"{machine['processor']}, {machine['processors']} processors, MPICH {machine['mpich']}, Open MPI {machine['openmpi']}; "
           f"medians of {rounds} rounds")
