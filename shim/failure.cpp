@@ -17,15 +17,12 @@ namespace {
 constexpr auto kSilent = std::chrono::milliseconds(1500);
 constexpr auto kSpoken = std::chrono::milliseconds(100);
 
-/// One message for each system: an abort that was announced is printed by the representatives alone. Others let them speak
-/// first.
+/// One message for each host: its lowest process speaks, and most failures end the others before they would. What a process has
+/// found out by itself it tells if it is still there then: the lowest may be the one that has died.
 void print_once(const Job& job, const Error& failure) {
-  if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.owns_channels)) {
-    std::this_thread::sleep_for(kSilent);
-    return;
-  }
-  log_line(LogLevel::kError,
-           failure.kind == ErrorKind::kAborted ? "the job was ended by another system: " + failure.text : failure.text);
+  if (failure.text.empty() || !job.speaks_for_host) std::this_thread::sleep_for(kSilent);
+  if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.speaks_for_host)) return;
+  log_line(LogLevel::kError, failure.kind == ErrorKind::kAborted ? "the job was ended: " + failure.text : failure.text);
   std::this_thread::sleep_for(kSpoken);
 }
 

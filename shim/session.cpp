@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
+#include <string>
 
 #include "shim/communicator_make.hpp"
 #include "shim/failure.hpp"
@@ -17,6 +17,7 @@
 #include "wire/base/log.hpp"
 #include "wire/channel/dance.hpp"
 #include "wire/channel/delayed_channel.hpp"
+#include "wire/channel/handover.hpp"
 #include "wire/channel/local_hop.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/job_map_codec.hpp"
@@ -118,7 +119,7 @@ class Joining {
     plan_ = plan_hosts(job_->private_comm, request_.host_procs);
     vendor::Comm_split(job_->private_comm, plan_.mine, rank_, &job_->host_comm);
     vendor::Comm_rank(job_->host_comm, &host_rank_);
-    for (auto step : {&Joining::prepare_host, &Joining::meet_clients, &Joining::connect_hosts, &Joining::connect_procs}) {
+    for (auto step : {&Joining::prepare_host, &Joining::meet_clients, &Joining::connect_procs, &Joining::connect_hosts}) {
       std::optional<Error> mine;
       auto done = (this->*step)();
       if (!done) mine = done.error();
@@ -213,13 +214,37 @@ class Joining {
     return map;
   }
 
-  /// The host's lowest proc owns the listening port, and with it all channels of the host.
+  /// The host's lowest proc owns the listening port; connections go to the procs that own the channels.
   Result<void> connect_hosts() {
-    if (host_rank_ != 0) return {};
-    auto channels = wire::dance(job_->map, my_host(), std::move(*listener_), kConnectTimeoutMs);
-    if (!channels) return channels.error();
-    host_channels_ = std::move(*channels);
+    auto connected = host_rank_ == 0 ? give_connections() : take_connections();
+    if (!connected) return connected.error();
     return request_.test_delay_ms > 0 ? delay_host_channels() : Result<void>{};
+  }
+
+  Result<void> give_connections() {
+    const wire::WorldRank first = job_->here;
+    const auto give = [&](std::int32_t host, Descriptor socket) -> Result<void> {
+      const wire::WorldRank owner = wire::representative(job_->map, my_host(), host);
+      if (owner != first) return giver_->give(owner - first, host, socket, kConnectTimeoutMs);
+      host_channels_.push_back(wire::make_host_channel(job_->map, host, std::move(socket)));
+      return {};
+    };
+    auto danced = wire::dance(job_->map, my_host(), std::move(*listener_), give, kConnectTimeoutMs);
+    giver_.reset();  // whoever still waits hears that nothing will come
+    return danced;
+  }
+
+  Result<void> take_connections() {
+    const std::size_t mine = wire::hosts_represented_by(job_->map, job_->here).size();
+    if (mine == 0) return {};
+    auto taker = wire::HandoverTaker::connect(host_token_, host_rank_, kConnectTimeoutMs);
+    if (!taker) return taker.error();
+    while (host_channels_.size() < mine) {
+      auto taken = taker->take(2 * kConnectTimeoutMs);  // the giver's own bound comes first, and it can tell more
+      if (!taken) return taken.error();
+      host_channels_.push_back(wire::make_host_channel(job_->map, taken->first, std::move(taken->second)));
+    }
+    return {};
   }
 
   Result<void> delay_host_channels() {
@@ -231,36 +256,26 @@ class Joining {
     return {};
   }
 
-  /// Indices in this host of the procs that a proc of it exchanges packets with.
-  [[nodiscard]] std::vector<std::int32_t> local_peers() const {
-    const auto& hosts = job_->map.hosts();
-    const wire::Host& mine = hosts[static_cast<std::size_t>(my_host())];
-    std::set<std::int32_t> representatives;
-    for (std::int32_t host = 0; host < static_cast<std::int32_t>(hosts.size()); ++host) {
-      if (host != my_host()) representatives.insert(wire::representative(job_->map, my_host(), host) - mine.first_proc);
-    }
-    std::vector<std::int32_t> peers;
-    for (std::int32_t index = 0; index < mine.proc_count; ++index) {
-      const bool relays = representatives.count(index) != 0 || representatives.count(host_rank_) != 0;
-      if (index != host_rank_ && relays) peers.push_back(index);
-    }
-    return peers;
-  }
-
   Result<void> connect_procs() {
     std::uint64_t random[2] = {0, 0};
     if (host_rank_ == 0 && getrandom(random, sizeof(random), 0) != sizeof(random)) {
       return Error{ErrorKind::kSystem, "no random numbers for the names of local sockets"};
     }
     vendor::Bcast(random, 2, MPI_UINT64_T, 0, job_->host_comm);
-    auto hop = wire::LocalHop::open(fmt::format("{:016x}{:016x}", random[0], random[1]), host_rank_);
+    host_token_ = fmt::format("{:016x}{:016x}", random[0], random[1]);
+    auto hop = wire::LocalHop::open(host_token_, host_rank_);
+    auto giver = host_rank_ == 0 ? wire::HandoverGiver::open(host_token_) : Result<wire::HandoverGiver>(wire::HandoverGiver());
     meet_politely(job_->host_comm);  // everybody listens before anybody connects
     if (!hop) return hop.error();
-    const auto peers = local_peers();
-    auto channels = hop->connect(peers, kConnectTimeoutMs);
-    if (!channels) return channels.error();
+    if (!giver) return giver.error();
+    giver_ = std::move(*giver);
+    const auto partners = wire::local_partners(job_->map, job_->here);
     const wire::WorldRank first = job_->map.hosts()[static_cast<std::size_t>(my_host())].first_proc;
-    for (std::size_t i = 0; i < peers.size(); ++i) local_channels_.push_back({first + peers[i], std::move((*channels)[i])});
+    std::vector<std::int32_t> indices;
+    for (const wire::WorldRank each : partners) indices.push_back(each - first);
+    auto channels = hop->connect(indices, kConnectTimeoutMs);
+    if (!channels) return channels.error();
+    for (std::size_t i = 0; i < partners.size(); ++i) local_channels_.push_back({partners[i], std::move((*channels)[i])});
     return {};
   }
 
@@ -276,7 +291,7 @@ class Joining {
     options.job = job_->map;
     options.here = job_->here;
     for (const wire::Client& client : job_->map.clients()) options.format_of_client.push_back(format_for(client));
-    job_->owns_channels = !host_channels_.empty();
+    job_->speaks_for_host = host_rank_ == 0;
     options.host_channels = std::move(host_channels_);
     options.local_channels = std::move(local_channels_);
     job_->engine = std::make_unique<wire::Engine>(std::move(options));
@@ -305,6 +320,8 @@ class Joining {
   HostPlan plan_;
   Card card_;
   std::optional<wire::HostListener> listener_;
+  std::string host_token_;  ///< names the sockets among the procs of this host
+  std::optional<wire::HandoverGiver> giver_;
   std::vector<wire::HostChannel> host_channels_;
   std::vector<wire::LocalChannel> local_channels_;
 };

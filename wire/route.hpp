@@ -6,16 +6,25 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "wire/job_map.hpp"
 
 namespace impishim::wire {
 
-/// The proc of `host` that owns the channel to `remote_host`. Today each host's lowest proc owns all of them.
+/// The proc of `host` that owns the channel to `remote_host`: the procs of a host take turns. Other hosts are counted without
+/// `host` itself, so that with a single one it is the lowest proc, a master more often than any other.
 [[nodiscard]] inline WorldRank representative(const JobMap& job, std::int32_t host, std::int32_t remote_host) {
-  static_cast<void>(remote_host);
-  return job.hosts()[static_cast<std::size_t>(host)].first_proc;
+  const Host& here = job.hosts()[static_cast<std::size_t>(host)];
+  const std::int32_t ordinal = remote_host < host ? remote_host : remote_host - 1;
+  return here.first_proc + ordinal % here.proc_count;
 }
+
+/// The hosts whose channels `proc` owns, ascending: at most the number of other hosts divided by its host's procs, rounded up.
+[[nodiscard]] std::vector<std::int32_t> hosts_represented_by(const JobMap& job, WorldRank proc);
+
+/// The procs of its host that `proc` exchanges packets with, ascending: those that relay for it, and those for which it relays.
+[[nodiscard]] std::vector<WorldRank> local_partners(const JobMap& job, WorldRank proc);
 
 /// How a packet leaves process `here` on its way to `destination`.
 struct NextHop {

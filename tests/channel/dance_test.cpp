@@ -60,9 +60,18 @@ struct Floor {
   }
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(addresses.size()); }
   [[nodiscard]] std::future<Danced> start(std::int32_t host, int timeout_ms = kLongMs) {
-    return std::async(std::launch::async, [this, host, timeout_ms] {
-      return dance(job, host, std::move(listeners[static_cast<std::size_t>(host)]), timeout_ms);
-    });
+    return std::async(std::launch::async, [this, host, timeout_ms] { return collect(host, timeout_ms); });
+  }
+  [[nodiscard]] Danced collect(std::int32_t host, int timeout_ms) {
+    std::vector<HostChannel> channels;
+    const auto take = [&](std::int32_t other, Descriptor socket) {
+      channels.push_back(make_host_channel(job, other, std::move(socket)));
+      return Result<void>();
+    };
+    auto danced = dance(job, host, std::move(listeners[static_cast<std::size_t>(host)]), take, timeout_ms);
+    if (!danced) return danced.error();
+    std::sort(channels.begin(), channels.end(), [](const auto& a, const auto& b) { return a.host < b.host; });
+    return channels;
   }
   [[nodiscard]] Descriptor stranger(const std::string& from, std::int32_t to = 0) const {
     const Host& host = job.hosts()[static_cast<std::size_t>(to)];
@@ -87,7 +96,7 @@ void expect_joined(std::vector<Danced>& danced) {
   for (std::size_t me = 0; me < danced.size(); ++me) {
     std::int32_t before = -1;
     for (HostChannel& from : *danced[me]) {
-      EXPECT_LT(before, from.host) << "in ascending order";
+      EXPECT_LT(before, from.host) << "each once";
       before = from.host;
       std::array<std::byte, 1> got{};
       ASSERT_TRUE(receive_all(*from.channel, got).ok());

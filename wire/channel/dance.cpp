@@ -10,6 +10,8 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
@@ -48,13 +50,13 @@ struct Stranger {
 
 class Dance {
  public:
-  Dance(const JobMap& job, std::int32_t my_host, HostListener listener)
-      : job_(job), my_host_(my_host), listener_(std::move(listener)) {}
+  Dance(const JobMap& job, std::int32_t my_host, HostListener listener, const ConnectionTaker& take)
+      : job_(job), my_host_(my_host), listener_(std::move(listener)), take_(take) {}
 
-  Result<std::vector<HostChannel>> run(int timeout_ms) {
+  Result<void> run(int timeout_ms) {
     const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
     for (std::int32_t host = 0; host < my_host_; ++host) outgoing_.emplace(host, Outgoing{});
-    while (channels_.size() + 1 < job_.hosts().size()) {
+    while (connected_.size() + 1 < job_.hosts().size()) {
       for (auto& [host, connection] : outgoing_) {
         if (connection.socket.valid() || Clock::now() < connection.retry_at) continue;
         auto started = start_connecting(host, connection);
@@ -65,9 +67,7 @@ class Dance {
       if (!waited) return waited.error();
     }
     for (const Stranger& stranger : strangers_) turn_away(stranger, "every host is connected");
-    std::vector<HostChannel> ordered;
-    for (auto& [host, channel] : channels_) ordered.push_back({host, std::move(channel)});
-    return ordered;
+    return {};
   }
 
  private:
@@ -119,7 +119,15 @@ class Dance {
       else
         ++it;
     }
+    if (error_) return *error_;
     return (descriptors[0].revents & POLLIN) != 0 ? accept_one() : Result<void>();
+  }
+
+  void hand_on(std::int32_t host, Descriptor socket) {
+    connected_.insert(host);
+    if (error_) return;
+    auto taken = take_(host, std::move(socket));
+    if (!taken) error_ = taken.error();
   }
 
   /// True: connected and introduced.
@@ -135,7 +143,7 @@ class Dance {
       retry(connection, error);
       return false;
     }
-    channels_.emplace(host, std::make_unique<TcpChannel>(std::move(connection.socket), host_name(job_, host)));
+    hand_on(host, std::move(connection.socket));
     return true;
   }
 
@@ -181,15 +189,15 @@ class Dance {
     if (!same_address(stranger.from.host(), job_.hosts()[static_cast<std::size_t>(host)].address)) {
       return turn_away(stranger, fmt::format("it claims to be {}", host_name(job_, host)));
     }
-    if (channels_.find(host) != channels_.end()) return turn_away(stranger, fmt::format("host {} is connected already", host));
-    channels_.emplace(host, std::make_unique<TcpChannel>(std::move(stranger.socket), host_name(job_, host)));
+    if (connected_.count(host) != 0) return turn_away(stranger, fmt::format("host {} is connected already", host));
+    hand_on(host, std::move(stranger.socket));
     return true;
   }
 
   Error missing() const {
     std::string names;
     for (std::int32_t host = 0; host < static_cast<std::int32_t>(job_.hosts().size()); ++host) {
-      if (host == my_host_ || channels_.find(host) != channels_.end()) continue;
+      if (host == my_host_ || connected_.count(host) != 0) continue;
       names += (names.empty() ? "" : ", ") + host_name(job_, host);
       const auto tried = outgoing_.find(host);
       if (tried != outgoing_.end() && tried->second.last_error != 0) {
@@ -205,7 +213,9 @@ class Dance {
   HostListener listener_;
   std::map<std::int32_t, Outgoing> outgoing_;
   std::vector<Stranger> strangers_;
-  std::map<std::int32_t, std::unique_ptr<Channel>> channels_;
+  std::set<std::int32_t> connected_;
+  const ConnectionTaker& take_;
+  std::optional<Error> error_;  ///< of take_
 };
 
 }  // namespace
@@ -224,8 +234,13 @@ Result<HostListener> HostListener::open(const HostId& address) {
   return listener;
 }
 
-Result<std::vector<HostChannel>> dance(const JobMap& job, std::int32_t my_host, HostListener listener, int timeout_ms) {
-  return Dance(job, my_host, std::move(listener)).run(timeout_ms);
+Result<void> dance(const JobMap& job, std::int32_t my_host, HostListener listener, const ConnectionTaker& take,
+                   int timeout_ms) {
+  return Dance(job, my_host, std::move(listener), take).run(timeout_ms);
+}
+
+HostChannel make_host_channel(const JobMap& job, std::int32_t host, Descriptor socket) {
+  return {host, std::make_unique<TcpChannel>(std::move(socket), host_name(job, host))};
 }
 
 }  // namespace impishim::wire

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
@@ -27,11 +27,17 @@ class HostListener {
   std::uint16_t port_ = 0;
 };
 
+/// Who takes a connection: the remote host's number, and the socket.
+using ConnectionTaker = std::function<Result<void>(std::int32_t host, Descriptor socket)>;
+
 /// Connects to every host with a lower number *from* the advertised address and sends our host number; accepts every higher
-/// one, whose source address must be the one it advertised. Strangers (wrong address, unknown or repeated number, garbage,
-/// silence) are closed and reported, and delay nobody. Closes the listener when all are there. kTimeout names the hosts that
-/// are missing.
-[[nodiscard]] Result<std::vector<HostChannel>> dance(const JobMap& job, std::int32_t my_host, HostListener listener,
-                                                     int timeout_ms);
+/// one, whose source address must be the one it advertised. Each connection goes to `take` as soon as it is there; an error of
+/// `take` ends the dance. Strangers (wrong address, unknown or repeated number, garbage, silence) are closed and reported, and
+/// delay nobody. Closes the listener when all are there. kTimeout names the hosts that are missing.
+[[nodiscard]] Result<void> dance(const JobMap& job, std::int32_t my_host, HostListener listener, const ConnectionTaker& take,
+                                 int timeout_ms);
+
+/// The channel over a connection of the dance.
+[[nodiscard]] HostChannel make_host_channel(const JobMap& job, std::int32_t host, Descriptor socket);
 
 }  // namespace impishim::wire

@@ -3,19 +3,18 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
 #include <map>
+#include <span>
+#include <utility>
 
 #include "wire/base/log.hpp"
 #include "wire/channel/local_channel.hpp"
+#include "wire/channel/unix_socket.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -29,79 +28,20 @@ struct Hello {
   std::int32_t index;
 };
 
-struct UnixAddress {
-  sockaddr_un address{};
-  socklen_t size = 0;
-};
-
-/// A name in the abstract namespace: it vanishes with its socket.
-UnixAddress address_of(const std::string& token, std::int32_t index) {
-  UnixAddress made;
-  const std::string name = fmt::format("impishim-{}-{}", token, index);
-  made.address.sun_family = AF_UNIX;
-  const std::size_t length = std::min(name.size(), sizeof(made.address.sun_path) - 1);
-  std::memcpy(made.address.sun_path + 1, name.data(), length);
-  made.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
-  return made;
-}
+std::string name_of(const std::string& token, std::int32_t index) { return fmt::format("impishim-{}-{}", token, index); }
 
 Error system_error(const std::string& what) {
   return Error{ErrorKind::kSystem, fmt::format("local hop: {}: {}", what, std::strerror(errno))};
 }
 
-void set_send_timeout(int socket, int timeout_ms) {
-  const timeval timeout{timeout_ms / 1000, (timeout_ms % 1000) * 1000L};
-  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-}
-
-bool same_user(int socket) {
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
-}
-
-Result<void> send_hello(int socket, std::int32_t index, const Descriptor& ring) {
-  Hello hello{kMagic, index};
-  iovec piece{&hello, sizeof(hello)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  const int fd = ring.get();
-  std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-  if (sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof(hello)))
-    return system_error("cannot greet a peer");
-  return {};
-}
-
 /// The peer's index and the ring that it reads. The socket is readable: a greeting comes whole or is none.
 Result<std::pair<std::int32_t, Descriptor>> receive_hello(int socket) {
   Hello hello{};
-  iovec piece{&hello, sizeof(hello)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  // Room for one descriptor and no more: padding would let a second one in, which nobody would close.
-  message.msg_controllen = CMSG_LEN(sizeof(int));
-  const ssize_t size = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  Descriptor ring;
-  const cmsghdr* header = size > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-    ring = Descriptor(fd);
-  }
-  if (size < 0) return system_error("no greeting from a peer");
+  auto received = receive_with_descriptor(socket, std::as_writable_bytes(std::span(&hello, 1)));
+  if (!received) return received.error();
+  auto& [size, ring] = *received;
   if (size == 0) return Error{ErrorKind::kConnection, "it closed before it greeted"};
-  if (size != static_cast<ssize_t>(sizeof(hello)) || hello.magic != kMagic || !ring.valid()) {
+  if (size != sizeof(hello) || hello.magic != kMagic || !ring.valid()) {
     return Error{ErrorKind::kProtocol, "it greeted with garbage"};
   }
   return std::make_pair(hello.index, std::move(ring));
@@ -118,8 +58,9 @@ Result<Half> offer(Descriptor socket, std::int32_t my_index) {
   Descriptor ring_descriptor;
   auto ring = Ring::create(ring_descriptor);
   if (!ring) return ring.error();
-  auto sent = send_hello(socket.get(), my_index, ring_descriptor);
-  if (!sent) return sent.error();
+  const Hello hello{kMagic, my_index};
+  auto sent = send_with_descriptor(socket.get(), std::as_bytes(std::span(&hello, 1)), ring_descriptor);
+  if (!sent) return Error{sent.error().kind, "local hop: cannot greet a peer: " + sent.error().text};
   half.socket = std::move(socket);
   half.in = std::move(*ring);
   return half;
@@ -156,17 +97,15 @@ class Meeting {
   }
 
   [[nodiscard]] Result<Half> connect_to(std::int32_t peer) const {
-    Descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const UnixAddress name = address_of(token_, peer);
-    // Blocks while the peer's queue of connections is full.
-    set_send_timeout(connection.get(), std::max(ms_left(), 1));
-    if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&name.address), name.size) != 0) {
-      return system_error(fmt::format("cannot connect to process {} of this host", peer));
+    auto connection = connect_unix(name_of(token_, peer), SOCK_STREAM, std::max(ms_left(), 1));
+    if (!connection) {
+      return Error{connection.error().kind,
+                   fmt::format("local hop: process {} of this host: {}", peer, connection.error().text)};
     }
-    if (!same_user(connection.get())) {
+    if (!same_user(connection->get())) {
       return Error{ErrorKind::kSystem, fmt::format("local hop: process {} of this host belongs to another user", peer)};
     }
-    return offer(std::move(connection), my_index_);
+    return offer(std::move(*connection), my_index_);
   }
 
   Result<void> wait_for_event() {
@@ -264,12 +203,9 @@ Result<LocalHop> LocalHop::open(const std::string& token, std::int32_t my_index)
   LocalHop hop;
   hop.token_ = token;
   hop.my_index_ = my_index;
-  hop.socket_ = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const UnixAddress name = address_of(token, my_index);
-  if (!hop.socket_.valid() || bind(hop.socket_.get(), reinterpret_cast<const sockaddr*>(&name.address), name.size) != 0 ||
-      listen(hop.socket_.get(), 1024) != 0) {
-    return system_error("cannot listen");
-  }
+  auto listener = listen_unix(name_of(token, my_index), SOCK_STREAM | SOCK_NONBLOCK);
+  if (!listener) return Error{listener.error().kind, "local hop: " + listener.error().text};
+  hop.socket_ = std::move(*listener);
   return hop;
 }
 
