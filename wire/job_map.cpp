@@ -2,21 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstring>
 
 namespace impishim::wire {
 
-std::size_t JobMap::IdHash::operator()(const ProcId& id) const {
+namespace {
+
+std::size_t hash_of(const ProcId& id) {
   std::uint64_t halves[2];
   std::memcpy(halves, id.host.data(), sizeof(halves));
-  const std::uint64_t mixed =
-      (halves[0] ^ (halves[1] * 0x9E3779B97F4A7C15ULL)) + static_cast<std::uint64_t>(id.pid) * 0xC2B2AE3D27D4EB4FULL;
-  return static_cast<std::size_t>(mixed ^ (mixed >> 32U));
+  // The end of MurmurHash3: addresses of one network and pids of one node differ in few bits, which must reach the lowest.
+  std::uint64_t mixed = halves[0] ^ (halves[1] * 0x9E3779B97F4A7C15ULL) ^ (static_cast<std::uint64_t>(id.pid) << 1U);
+  mixed = (mixed ^ (mixed >> 33U)) * 0xFF51AFD7ED558CCDULL;
+  mixed = (mixed ^ (mixed >> 33U)) * 0xC4CEB9FE1A85EC53ULL;
+  return static_cast<std::size_t>(mixed ^ (mixed >> 33U));
+}
+
+}  // namespace
+
+/// Where `id` stands in the index, or the empty slot where it would.
+std::size_t JobMap::slot_of(const ProcId& id) const {
+  const std::size_t mask = by_id_.size() - 1;
+  std::size_t slot = hash_of(id) & mask;
+  while (by_id_[slot] >= 0 && !(procs_[static_cast<std::size_t>(by_id_[slot])].id == id)) slot = (slot + 1) & mask;
+  return slot;
 }
 
 Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hosts, std::vector<ProcId> procs,
                               NegotiatedValues values) {
   JobMap map;
+  map.procs_.reserve(procs.size());
   std::int32_t next_host = 0;
   WorldRank next_proc = 0;
   for (std::size_t c = 0; c < clients.size(); ++c) {
@@ -52,13 +68,16 @@ Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hos
     return Error{ErrorKind::kProtocol, fmt::format("{} hosts and {} procs are described, {} and {} were announced",
                                                    hosts.size(), procs.size(), next_host, next_proc)};
   }
+  map.by_id_.assign(std::bit_ceil(procs.size() + procs.size() / 2 + 1), -1);
   for (WorldRank rank = 0; rank < next_proc; ++rank) {
-    if (!map.by_id_.emplace(procs[static_cast<std::size_t>(rank)], rank).second) {
+    WorldRank& slot = map.by_id_[map.slot_of(procs[static_cast<std::size_t>(rank)])];
+    if (slot >= 0) {
       return Error{ErrorKind::kProtocol,
                    fmt::format("two processes share one address and pid {}: give each system an address of its own "
                                "(IMPISHIM_HOST_ADDRESS)",
                                procs[static_cast<std::size_t>(rank)].pid)};
     }
+    slot = rank;
   }
   map.clients_ = std::move(clients);
   map.hosts_ = std::move(hosts);
@@ -66,9 +85,6 @@ Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hos
   return map;
 }
 
-WorldRank JobMap::rank_of(const ProcId& id) const {
-  const auto found = by_id_.find(id);
-  return found == by_id_.end() ? -1 : found->second;
-}
+WorldRank JobMap::rank_of(const ProcId& id) const { return by_id_.empty() ? -1 : by_id_[slot_of(id)]; }
 
 }  // namespace impishim::wire

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "wire/base/result.hpp"
@@ -71,14 +70,12 @@ class JobMap {
   [[nodiscard]] WorldRank rank_of(const ProcId& id) const;
 
  private:
-  struct IdHash {
-    std::size_t operator()(const ProcId& id) const;
-  };
+  [[nodiscard]] std::size_t slot_of(const ProcId& id) const;
   std::vector<Client> clients_;
   std::vector<Host> hosts_;
   std::vector<Proc> procs_;
   NegotiatedValues values_;
-  std::unordered_map<ProcId, WorldRank, IdHash> by_id_;
+  std::vector<WorldRank> by_id_;  ///< open hashing, -1 where empty: four bytes a slot, which counts in large jobs
 };
 
 }  // namespace impishim::wire
