@@ -8,6 +8,7 @@
 
 #include "shim/attribute.hpp"
 #include "shim/datatype.hpp"
+#include "shim/diagnostics.hpp"
 #include "shim/errors.hpp"
 #include "shim/failure.hpp"
 #include "shim/handled.hpp"
@@ -37,7 +38,8 @@ void forget_job_in_child() { the_job.store(nullptr, std::memory_order_release); 
   _exit(1);
 }
 
-void join_if_asked() {
+/// `answer`: SIGUSR1 was free before the vendor began.
+void join_if_asked(bool answer) {
   auto request = JoinRequest::from_environment();
   if (!request) give_up(request.error());
   if (!request->wanted) return;
@@ -50,6 +52,7 @@ void join_if_asked() {
   pthread_atfork(nullptr, nullptr, forget_job_in_child);
   // Not destroyed at exit: a process that ends without MPI_Finalize must not wait for anybody.
   the_job.store(std::move(*job).release(), std::memory_order_release);
+  if (answer) answer_signals(*the_job.load());
 }
 
 }  // namespace
@@ -58,15 +61,17 @@ namespace calls {
 
 int Init(int* argc, char*** argv) {
   const bool first = the_job.load() == nullptr;
+  const bool answer = signal_is_free();
   const int code = vendor::Init(argc, argv);
-  if (code == MPI_SUCCESS && first) join_if_asked();
+  if (code == MPI_SUCCESS && first) join_if_asked(answer);
   return code;
 }
 
 int Init_thread(int* argc, char*** argv, int required, int* provided) {
   const bool first = the_job.load() == nullptr;
+  const bool answer = signal_is_free();
   const int code = vendor::Init_thread(argc, argv, required, provided);
-  if (code == MPI_SUCCESS && first) join_if_asked();
+  if (code == MPI_SUCCESS && first) join_if_asked(answer);
   return code;
 }
 
@@ -83,6 +88,7 @@ int Finalize(Job& job) {
   drive_until(job, true, [&] { return job.engine->closed(); });
   leave(job);
   const std::unique_ptr<Job> ended(the_job.exchange(nullptr, std::memory_order_acq_rel));
+  stop_answering(ended->diagnostics);
   release_datatype_cache();
   return vendor::Finalize();
 }

@@ -11,6 +11,7 @@
 #include "collectives/select.hpp"
 #include "shim/attribute.hpp"
 #include "shim/communicator.hpp"
+#include "shim/diagnostics.hpp"
 #include "shim/outstanding.hpp"
 #include "shim/vendor_progress.hpp"
 #include "wire/engine/engine.hpp"
@@ -43,6 +44,7 @@ struct Job {
   MPI_Comm host_comm = MPI_COMM_NULL;       ///< the procs of this IMPI host
   /// All processes of the job: MPI_COMM_WORLD, or with IMPISHIM_WORLD=split a communicator of its own (impishim_comm_world()).
   MPI_Comm joined_world = MPI_COMM_NULL;
+  Diagnostics diagnostics;
   bool speaks_for_host = false;  ///< this process is the lowest of its host
 
   collectives::Limits limits;  ///< how collectives choose their form; the same on all processes

@@ -290,8 +290,10 @@ class Joining {
     wire::EngineOptions options;
     options.job = job_->map;
     options.here = job_->here;
+    options.relay = request_.relay;
     for (const wire::Client& client : job_->map.clients()) options.format_of_client.push_back(format_for(client));
     job_->speaks_for_host = host_rank_ == 0;
+    job_->diagnostics = request_.diagnostics;
     options.host_channels = std::move(host_channels_);
     options.local_channels = std::move(local_channels_);
     job_->engine = std::make_unique<wire::Engine>(std::move(options));
@@ -347,6 +349,7 @@ Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level) 
 }
 
 void leave(Job& job) {
+  write_statistics(job);
   meet_politely(job.private_comm);
   job.progress.reset();
   if (job.server) {

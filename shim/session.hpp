@@ -15,6 +15,8 @@ struct JoinRequest {
   bool wanted = false;  ///< IMPISHIM_SERVER and IMPISHIM_CLIENT are set
   std::string server;
   std::int32_t client = 0;
+  wire::RelayOptions relay;
+  Diagnostics diagnostics;
   int host_procs = 0;        ///< IMPISHIM_HOST_PROCS; 0: one host per node
   std::string address;       ///< IMPISHIM_HOST_ADDRESS; empty: found out
   bool split_world = false;  ///< IMPISHIM_WORLD=split

@@ -69,6 +69,12 @@ Result<JoinRequest> JoinRequest::from_environment() {
     if (!delay) return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");
     request.test_delay_ms = *delay;
   }
+  auto diagnostics = Diagnostics::from_environment();
+  if (!diagnostics) return diagnostics.error();
+  request.diagnostics = *diagnostics;
+  auto relay = wire::RelayOptions::from_environment();
+  if (!relay) return relay.error();
+  request.relay = *relay;
   if (const char* text = std::getenv("IMPISHIM_COLLECTIVES"); text != nullptr) {
     auto overrides = collectives::parse_overrides(text);
     if (!overrides) return overrides.error();

@@ -1,5 +1,6 @@
 #include "shim/wait.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "shim/failure.hpp"
 #include "shim/request.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/log.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -73,6 +75,7 @@ void WaitPolicy::rest(Job& job, bool vendor_may_complete) {
     sched_yield();
     return;
   }
+  if (job.diagnostics.stall_seconds > 0) tell_if_stalled(job);
   auto sleep = kLongestSleep;
   if (vendor_may_complete) {
     sleep = std::clamp(slept_ / kSleepFraction, kShortestSleep, kLongestSleep);
@@ -80,6 +83,16 @@ void WaitPolicy::rest(Job& job, bool vendor_may_complete) {
   }
   job.vendor_progress->make();
   job.engine->wait_for_event(sleep);
+}
+
+/// Once for each wait.
+void WaitPolicy::tell_if_stalled(Job& job) {
+  const auto now = std::chrono::steady_clock::now();
+  if (resting_since_ == std::chrono::steady_clock::time_point()) resting_since_ = now;
+  if (told_ || now - resting_since_ < std::chrono::seconds(job.diagnostics.stall_seconds)) return;
+  told_ = true;
+  log_line(LogLevel::kWarn,
+           fmt::format("an MPI call has waited for {} s; {}", job.diagnostics.stall_seconds, job.engine->report()));
 }
 
 int poll_native(Job& job, MPI_Request request) {

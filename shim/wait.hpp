@@ -23,7 +23,10 @@ class WaitPolicy {
   void rest(Job& job, bool vendor_may_complete);
 
  private:
+  void tell_if_stalled(Job& job);
   std::uint32_t idle_rounds_ = 0;
+  std::chrono::steady_clock::time_point resting_since_;  ///< its default: not yet
+  bool told_ = false;
   std::chrono::microseconds slept_{0};
 };
 

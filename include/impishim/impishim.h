@@ -58,6 +58,33 @@ struct impishim_counters {
  */
 int impishim_get_counters(struct impishim_counters* counters) IMPISHIM_OPTIONAL;
 
+/* Packets, and their bytes with headers, by the hops of routes (see "How it works" in the README): sent to processes of this
+ * process's host, which pass them on; passed on to them; sent to other hosts; passed on to those; received from either.
+ */
+struct impishim_hop {
+  unsigned long long packets;
+  unsigned long long bytes;
+};
+struct impishim_hops {
+  struct impishim_hop local_origin;
+  struct impishim_hop local_relay;
+  struct impishim_hop remote_origin;
+  struct impishim_hop remote_relay;
+  struct impishim_hop local_received;
+  struct impishim_hop remote_received;
+};
+
+/* Reads them; all are 0 in a job that is not joined to others. Call it between MPI_Init and MPI_Finalize; local. Returns
+ * MPI_SUCCESS, or MPI_ERR_ARG for a null pointer.
+ */
+int impishim_get_hops(struct impishim_hops* hops) IMPISHIM_OPTIONAL;
+
+/* Writes to standard error what this process holds and waits for: the queues of each of its links, credits, messages held back,
+ * unexpected messages. Any process of a joined job does the same when it gets SIGUSR1 (IMPISHIM_DUMP_SIGNAL). Call it between
+ * MPI_Init and MPI_Finalize; local. Returns MPI_SUCCESS.
+ */
+int impishim_dump_state(void) IMPISHIM_OPTIONAL;
+
 #ifdef __cplusplus
 }
 #endif

@@ -100,6 +100,14 @@ const std::vector<Lie>& lies() {
        },
        "rank -5"},
       {"AcknowledgementOfNothing", [](const RawPeer& peer) { peer.say(peer.header(PacketType::kProtoAck)); }, "never sent"},
+      {"RelayedWhatWasNeverSent",
+       [](const RawPeer& peer) {
+         auto header = peer.header(PacketType::kRelayAck);
+         header.msglen = 5000;
+         peer.say(header);
+       },
+       "5000 bytes relayed that were never sent"},
+      {"RelayedNothing", [](const RawPeer& peer) { peer.say(peer.header(PacketType::kRelayAck)); }, "never sent"},
       {"MorePacketsThanHiwater",
        [](const RawPeer& peer) {
          for (int i = 0; i < 21; ++i) peer.say(message(peer, 1000));

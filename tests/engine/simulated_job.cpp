@@ -45,6 +45,7 @@ SimulatedJob::SimulatedJob(const JobShape& shape) : job_(make_job(shape)) {
   for (std::size_t rank = 0; rank < procs; ++rank) {
     options[rank].job = job_;
     options[rank].here = static_cast<WorldRank>(rank);
+    options[rank].relay = shape.relay;
     options[rank].format_of_client.assign(job_.clients().size(), shape.format);
     waiting_.insert(static_cast<int>(rank));
   }
@@ -79,7 +80,8 @@ SimulatedJob::SimulatedJob(const JobShape& shape) : job_(make_job(shape)) {
 std::size_t SimulatedJob::poll_all() {
   std::size_t events = 0;
   for (std::size_t rank = 0; rank < engines_.size(); ++rank) {
-    if (engines_[rank] != nullptr) events += engines_[rank]->poll(waiting_.count(static_cast<int>(rank)) > 0);
+    if (engines_[rank] != nullptr && stopped_.count(static_cast<int>(rank)) == 0)
+      events += engines_[rank]->poll(waiting_.count(static_cast<int>(rank)) > 0);
   }
   return events;
 }

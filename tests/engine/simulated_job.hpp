@@ -20,6 +20,7 @@ struct JobShape {
   std::uint64_t cut_after = 0;                                ///< bytes after which host channels end
   Format format = Format::kNative;
   NegotiatedValues values{};
+  RelayOptions relay{};
   std::set<int> foreign{};  ///< clients that do not know our extensions
 };
 
@@ -37,6 +38,9 @@ class SimulatedJob {
   /// These ranks wait in MPI calls; the others compute, and only their progress threads poll. At first all wait.
   void only_these_wait(std::set<int> ranks) { waiting_ = std::move(ranks); }
 
+  /// These ranks are not polled at all, as if their machines were slow without end. At first none.
+  void stop(std::set<int> ranks) { stopped_ = std::move(ranks); }
+
   /// Polls everybody in turn until `done`. False: nothing has moved for so long that nothing will.
   [[nodiscard]] bool run_until(const std::function<bool()>& done);
   /// Polls everybody until nothing moves any more.
@@ -51,6 +55,7 @@ class SimulatedJob {
   JobMap job_;
   std::vector<std::unique_ptr<Engine>> engines_;
   std::set<int> waiting_;
+  std::set<int> stopped_;
 };
 
 /// A send of bytes, started at once; the communicator is the world.

@@ -41,7 +41,7 @@ void Engine::Impl::advance_closing_locked() {
   }
   if (!local_procs_finished) return;
   for (auto& [host, link] : host_links) {
-    if (link->state == LinkState::kOpen) send_fini(*link);
+    if (link->state == LinkState::kOpen && !link->holds()) send_fini(*link);
     if (link->state == LinkState::kClosing && link->peer_finished && link->output_empty()) {
       link->channel().shutdown_output();
       link->state = LinkState::kClosed;

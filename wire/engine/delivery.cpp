@@ -12,8 +12,6 @@ namespace {
 /// An acknowledgement may wait until packets up to this size have arrived.
 constexpr std::size_t kShortPacket = 8192;
 
-bool carries_message(PacketType type) { return type == PacketType::kData || type == PacketType::kDataSync; }
-
 }  // namespace
 
 Result<void> Engine::Impl::packet_begins(Link& link) {
@@ -26,7 +24,7 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
     if (!flushed) return flushed.error();
     watch_output_locked(link);
   }
-  if (header.type == PacketType::kFini) return {};
+  if (header.type == PacketType::kFini || header.type == PacketType::kRelayAck) return {};
   if (header.type == PacketType::kAbort) {
     incoming.owned = buffers.take(header.len);
     incoming.area = incoming.owned.first(header.len);
@@ -42,6 +40,7 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
                  fmt::format("a packet that claims to come from rank {}, a process of another host", incoming.source)};
   }
   if (destination != here) {
+    incoming.destination = destination;
     incoming.relay_to = link_towards(destination);
     if (incoming.relay_to == nullptr || incoming.relay_to == &link) {
       return Error{ErrorKind::kProtocol, fmt::format("a packet for rank {}, which is not to be reached here", destination)};
@@ -258,21 +257,6 @@ void Engine::Impl::count_received_locked(WorldRank source, std::uint32_t payload
   send_control_locked(source, header);
 }
 
-void Engine::Impl::relay_locked(Link& link) {
-  Link::Incoming& incoming = link.incoming();
-  OutgoingPacket packet;
-  packet.header = incoming.raw;
-  packet.payload = incoming.owned.first(incoming.header.payload_size());
-  packet.owned = std::move(incoming.owned);
-  ++counters.packets_relayed;
-  Link& next = *incoming.relay_to;
-  // Late acknowledgements for a process that has left already.
-  if (next.peer_finished && !carries_message(incoming.header.type)) return;
-  auto sent = next.send(std::move(packet));
-  if (!sent) return link_ended_locked(next, sent.error());
-  watch_output_locked(next);
-}
-
 void Engine::Impl::answer_cancel_locked(const PacketHeader& header, WorldRank source) {
   auto message = queue.take_cancelled(source, header.srqid);
   PacketHeader answer;
@@ -311,6 +295,8 @@ Result<void> Engine::Impl::control_ends(Link& link) {
     case PacketType::kFini:
       link.peer_finished = true;
       return {};
+    case PacketType::kRelayAck:
+      return credit_returned_locked(link);
     case PacketType::kAbort:
       abort_arrived_locked(link);
       return {};

@@ -36,6 +36,7 @@ Engine::Impl::Impl(EngineOptions options)
       my_id(job.procs()[static_cast<std::size_t>(here)].id),
       format_of_client(std::move(options.format_of_client)),
       datalen(job.values().datalen),
+      relay(options.relay),
       buffers(datalen),
       peers(static_cast<std::size_t>(job.size())) {
   const auto add = [&](std::unique_ptr<Channel> channel) -> Link& {
@@ -45,11 +46,16 @@ Engine::Impl::Impl(EngineOptions options)
   for (HostChannel& each : options.host_channels) {
     Link& link = add(std::move(each.channel));
     link.remote_host = each.host;
+    const auto client = static_cast<std::size_t>(job.hosts()[static_cast<std::size_t>(each.host)].client);
+    link.gives_credit = job.clients()[client].impishim;
+    if (link.gives_credit) link.credit = RelayCredit(relay.remote_sender_limit);
     host_links.emplace(each.host, &link);
   }
   for (LocalChannel& each : options.local_channels) {
     Link& link = add(std::move(each.channel));
     link.local_proc = each.proc;
+    link.gives_credit = true;
+    link.credit = RelayCredit(relay.local_sender_limit);
     local_links.emplace(each.proc, &link);
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
@@ -64,6 +70,7 @@ Peer& Engine::Impl::peer(WorldRank rank) {
   if (slot == nullptr) {
     slot = std::make_unique<Peer>(rank, marks_towards(rank));
     slot->link = link_towards(rank);
+    slot->relayed = slot->link != nullptr && relayed_beyond(*slot->link, rank);
     slot->format = format_of_client[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client)];
   }
   return *slot;
@@ -122,6 +129,7 @@ std::size_t Engine::Impl::poll_link_locked(Link& link) {
       return 1;
     }
     events += *received;
+    flush_batches_locked();
   }
   const bool output_due = !link.output_empty() && !link.awaits_company();
   if ((output_due || !link.streams.empty()) && !flush()) return 1;
@@ -144,10 +152,14 @@ void Engine::Impl::take_unexpected_locked() {
 std::size_t Engine::Impl::poll_locked(bool application_waits) {
   if (failed.load(std::memory_order_relaxed)) return flush_after_failure_locked();
   std::size_t events = 0;
+  polling = true;
   for (auto& link : links) {
     events += poll_link_locked(*link);
-    if (failed.load(std::memory_order_relaxed)) return events + 1;
+    if (failed.load(std::memory_order_relaxed)) break;
   }
+  polling = false;
+  if (failed.load(std::memory_order_relaxed)) return events + 1;
+  if (!owing.empty()) return_credits_locked();
   if (closing) advance_closing_locked();
   if (application_waits && events == 0 && queue.uncounted() > 0) take_unexpected_locked();
   return events;
@@ -246,6 +258,7 @@ std::size_t Engine::poll(bool application_waits) {
   // Whoever holds the lock is doing the work.
   if (!lock.owns_lock()) return 0;
   const bool failed_before = impl_->failed.load(std::memory_order_relaxed);
+  if (impl_->report_asked.load(std::memory_order_relaxed)) impl_->report_if_asked_locked();
   const std::size_t events = impl_->poll_locked(application_waits);
   if (failed_before || !impl_->failed.load(std::memory_order_relaxed)) return events;
   lock.unlock();
@@ -279,7 +292,7 @@ void Engine::wait_for_event(std::chrono::microseconds timeout) {
     bool quiet = true;
     for (auto& link : impl.links)
       quiet = (link->input_ended || link->channel().prepare_to_sleep()) && !link->awaits_company() && quiet;
-    if (!quiet) timeout = 0us;
+    if (!quiet || !impl.owing.empty()) timeout = 0us;
   }
   std::array<epoll_event, 16> events{};
   auto woken = timeout == 0us ? Result<std::size_t>(std::size_t{0}) : impl.poller.wait(timeout, events);
@@ -302,8 +315,8 @@ std::uint64_t Engine::application_polls() const { return impl_->application_poll
 
 bool Engine::idle() {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->pending_sends == 0 &&
-         std::all_of(impl_->links.begin(), impl_->links.end(), [](const auto& link) { return link->output_empty(); });
+  return impl_->pending_sends == 0 && std::all_of(impl_->links.begin(), impl_->links.end(),
+                                                  [](const auto& link) { return link->output_empty() && !link->holds(); });
 }
 
 void Engine::close() {
@@ -344,10 +357,7 @@ const JobMap& Engine::job() const { return impl_->job; }
 EngineCounters Engine::counters() {
   const std::lock_guard lock(impl_->mutex);
   EngineCounters counters = impl_->counters;
-  for (const auto& [host, link] : impl_->host_links) {
-    counters.send_calls += link->send_calls;
-    counters.receive_calls += link->receive_calls;
-  }
+  impl_->add_traffic_locked(counters);
   return counters;
 }
 

@@ -13,11 +13,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/engine/operation.hpp"
+#include "wire/engine/relay_options.hpp"
 #include "wire/job_map.hpp"
 
 namespace impishim::wire {
@@ -30,6 +32,7 @@ struct EngineOptions {
   std::vector<LocalChannel> local_channels;  ///< to procs of this host that relay for us or for which we relay
   /// How payloads to and from each client are represented; indexed by client.
   std::vector<Format> format_of_client;
+  RelayOptions relay;
 };
 
 /// A message taken out of the unexpected queue by Engine::match_probe (MPI_Mprobe).
@@ -39,8 +42,20 @@ struct MatchedMessageDeleter {
 };
 using MatchedMessagePointer = std::unique_ptr<MatchedMessage, MatchedMessageDeleter>;
 
+/// Packets, control ones included, and their bytes with headers.
+struct HopTraffic {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;
+};
+
 /// Counters since start, for statistics and tests.
 struct EngineCounters {
+  HopTraffic local_origin;     ///< sent to processes of this host, which pass it on
+  HopTraffic local_relay;      ///< from other hosts, passed on to processes of this host
+  HopTraffic remote_origin;    ///< sent to other hosts
+  HopTraffic remote_relay;     ///< from processes of this host, passed on to other hosts
+  HopTraffic local_received;   ///< by way of processes of this host
+  HopTraffic remote_received;  ///< from other hosts
   std::uint64_t packets_sent = 0;
   std::uint64_t packets_received = 0;
   std::uint64_t packets_relayed = 0;
@@ -51,8 +66,11 @@ struct EngineCounters {
   std::uint64_t unexpected_messages = 0;
   std::uint64_t unexpected_bytes_peak = 0;
   std::uint64_t flow_control_stalls = 0;
-  std::uint64_t send_calls = 0;     ///< system calls made to send on host channels
-  std::uint64_t receive_calls = 0;  ///< system calls made to receive on host channels
+  std::uint64_t relay_stalls = 0;      ///< packets that waited until the next process had relayed enough
+  std::uint64_t relay_bytes = 0;       ///< now held here to be passed on
+  std::uint64_t relay_bytes_peak = 0;  ///< most of them so far
+  std::uint64_t send_calls = 0;        ///< system calls made to send on host channels
+  std::uint64_t receive_calls = 0;     ///< system calls made to receive on host channels
 };
 
 class Engine {
@@ -127,6 +145,11 @@ class Engine {
 
   [[nodiscard]] const JobMap& job() const;
   [[nodiscard]] EngineCounters counters();
+
+  /// What this process waits for and holds, several lines: queues of each link, credits, messages held back, unexpected ones.
+  [[nodiscard]] std::string report();
+  /// Whoever polls next writes report() to standard error; wakes the progress thread. May be called from a signal handler.
+  void ask_for_report();
 
  private:
   class Impl;

@@ -1,8 +1,8 @@
 /// The inside of the Engine: one lock, the links, the peers' flow control, the match queue.
 ///
 /// Split by direction: engine.cpp (the public face, polling, sleeping), sending.cpp (operations -> packets), delivery.cpp
-/// (packets -> operations), closing.cpp (FINI, abort, failure). Everything but the atomics is protected by `mutex`; functions
-/// whose name ends in _locked, and all functions of LinkOwner, run with it held.
+/// (packets -> operations), relaying.cpp (packets -> packets), closing.cpp (FINI, abort, failure). Everything but the atomics
+/// is protected by `mutex`; functions whose name ends in _locked, and all functions of LinkOwner, run with it held.
 #pragma once
 
 #include <atomic>
@@ -41,6 +41,7 @@ struct Peer {
 
   WorldRank rank;
   Link* link = nullptr;  ///< next hop
+  bool relayed = false;  ///< the process at its other end passes packets on
   Format format = Format::kNative;
   FlowMarks marks;
   SendCredit send_credit;
@@ -80,6 +81,11 @@ class Engine::Impl final : public LinkOwner {
   void fail_locked(const Error& error);
   void abort_arrived_locked(Link& link);
 
+  // state_report.cpp
+  void add_traffic_locked(EngineCounters& counters) const;
+  [[nodiscard]] std::string report_locked();
+  void report_if_asked_locked();
+
   // engine.cpp
   std::size_t poll_locked(bool application_waits);
   std::size_t poll_link_locked(Link& link);
@@ -89,6 +95,12 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] FlowMarks marks_towards(WorldRank rank) const;
   [[nodiscard]] Link* link_towards(WorldRank destination);
 
+  // relaying.cpp
+  void passed_on(Link& from, std::size_t bytes) override;
+  [[nodiscard]] bool relayed_beyond(const Link& link, WorldRank destination) const;
+  void return_credits_locked();
+  void flush_batches_locked();
+
   JobMap job;
   WorldRank here;
   ProcId my_id;
@@ -96,12 +108,16 @@ class Engine::Impl final : public LinkOwner {
   std::uint32_t datalen;
 
   std::mutex mutex;
+  RelayOptions relay;
   BufferPool buffers;
   std::vector<std::unique_ptr<Link>> links;
   std::unordered_map<std::int32_t, Link*> host_links;  ///< by remote host
   std::unordered_map<WorldRank, Link*> local_links;    ///< by world rank
   std::vector<std::unique_ptr<Peer>> peers;            ///< by world rank, made when needed
   MatchQueue queue;
+  std::vector<Link*> owing;     ///< links whose other ends are to be told what has been relayed
+  bool polling = false;         ///< poll_locked() is under way, and does what is due at its end
+  std::vector<Link*> batching;  ///< links with packets that a flush has to follow
   Poller poller;
   int sleepers = 0;
 
@@ -118,6 +134,7 @@ class Engine::Impl final : public LinkOwner {
   std::atomic<std::uint64_t> application_polls{0};
   std::atomic<std::size_t> contested{0};
   std::atomic<bool> failed{false};
+  std::atomic<bool> report_asked{false};
   std::optional<Error> failure;            ///< written once, before `failed`
   std::optional<std::int32_t> abort_code;  ///< likewise
 
@@ -143,7 +160,8 @@ class Engine::Impl final : public LinkOwner {
   void answer_match_locked(ReceiveOperation& operation, WorldRank source, std::uint64_t sender_request);
   void complete_receive_locked(ReceiveOperation& operation);
   void store_message_locked(Link& link);
-  void relay_locked(Link& link);
+  void relay_locked(Link& link);                                  // relaying.cpp
+  [[nodiscard]] Result<void> credit_returned_locked(Link& link);  // relaying.cpp
   void answer_cancel_locked(const PacketHeader& header, WorldRank source);
   [[nodiscard]] Result<void> control_ends(Link& link);
   [[nodiscard]] Message message_of(const Link::Incoming& incoming) const;

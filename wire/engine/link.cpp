@@ -19,14 +19,47 @@ iovec piece_of(std::span<const std::byte> bytes) {
 Link::Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffers, std::uint32_t max_payload)
     : owner_(owner), channel_(std::move(channel)), buffers_(buffers), max_payload_(max_payload), staging_(kStagingSize) {}
 
+/// True: the packet waits for credit, behind the others that do.
+bool Link::hold_without_credit(OutgoingPacket& packet) {
+  if (!packet.to_be_relayed) return false;
+  if (credit_exhausted()) {
+    held_.push_back(std::move(packet));
+    return true;
+  }
+  credit.sent(packet.size());
+  return false;
+}
+
+void Link::enqueue(OutgoingPacket&& packet) {
+  if (hold_without_credit(packet)) return;
+  batched_ += packet.size();
+  queue_.push_back(std::move(packet));
+}
+
+void Link::release_held() {
+  while (!held_.empty() && credit.may_send()) {
+    credit.sent(held_.front().size());
+    queue_.push_back(std::move(held_.front()));
+    held_.pop_front();
+  }
+}
+
+/// The channel has all of the packet.
+void Link::has_left(OutgoingPacket& packet) {
+  buffers_.put(std::move(packet.owned));
+  (packet.passes_through ? passed_on : sent).count(packet.size());
+  if (packet.relayed_from != nullptr) owner_.passed_on(*packet.relayed_from, packet.size());
+}
+
 Result<void> Link::send(OutgoingPacket&& packet) {
+  if (hold_without_credit(packet)) return {};
   std::size_t sent = 0;
   if (queue_.empty()) {
     auto result = send_now(packet);
     if (!result) return result.error();
     sent = *result;
     if (sent == packet.header.size() + packet.payload.size()) {
-      buffers_.put(std::move(packet.owned));
+      has_left(packet);
       if (packet.operation != nullptr) owner_.packet_left(*packet.operation);
       return {};
     }
@@ -82,10 +115,9 @@ std::size_t Link::drop_sent(std::size_t bytes) {
   sent_of_first_ += bytes;
   while (!queue_.empty()) {
     OutgoingPacket& first = queue_.front();
-    const std::size_t size = first.header.size() + first.payload.size();
-    if (sent_of_first_ < size) break;
-    sent_of_first_ -= size;
-    buffers_.put(std::move(first.owned));
+    if (sent_of_first_ < first.size()) break;
+    sent_of_first_ -= first.size();
+    has_left(first);
     SendOperation* operation = first.operation;
     queue_.pop_front();
     ++packets;
@@ -96,12 +128,17 @@ std::size_t Link::drop_sent(std::size_t bytes) {
 
 std::vector<SendOperation*> Link::drop_output() {
   std::vector<SendOperation*> operations(streams.begin(), streams.end());
-  for (const OutgoingPacket& packet : queue_) {
-    if (packet.operation != nullptr) operations.push_back(packet.operation);
+  operations.insert(operations.end(), awaiting_credit.begin(), awaiting_credit.end());
+  for (const auto* packets : {&queue_, &held_}) {
+    for (const OutgoingPacket& packet : *packets) {
+      if (packet.operation != nullptr) operations.push_back(packet.operation);
+    }
   }
   queue_.clear();
+  held_.clear();
   awaits_company_ = false;
   streams.clear();
+  awaiting_credit.clear();
   return operations;
 }
 
@@ -127,6 +164,7 @@ std::vector<SendOperation*> Link::drop_output_but_aborts() {
 Result<std::size_t> Link::flush() {
   std::size_t packets = 0;
   awaits_company_ = false;
+  batched_ = 0;
   for (;;) {
     // Enough packets of long messages at once to fill the channel with one call.
     while (queue_.size() < kMaxPieces / 2 && owner_.refill(*this)) {
@@ -229,8 +267,10 @@ Result<bool> Link::begin_packet() {
   incoming_.receive = nullptr;
   incoming_.unpack_at_end = false;
   incoming_.relay_to = nullptr;
+  incoming_.destination = -1;
   in_payload_ = true;
   payload_left_ = header->payload_size();
+  received.count(kPacketHeaderSize + payload_left_);
   if (payload_left_ > 0) last_payload_ = payload_left_;
   auto begun = owner_.packet_begins(*this);
   if (!begun) return begun.error();

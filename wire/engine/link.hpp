@@ -13,11 +13,14 @@
 #include "wire/channel/channel.hpp"
 #include "wire/engine/buffer_pool.hpp"
 #include "wire/engine/operation.hpp"
+#include "wire/engine/relay_credit.hpp"
 #include "wire/protocol/packet.hpp"
 
 namespace impishim::wire {
 
 using RawHeader = std::array<std::byte, kPacketHeaderSize>;
+
+class Link;
 
 /// A packet on its way out. The payload lies in `owned`, or in the user's memory until `operation` is told that it was written.
 struct OutgoingPacket {
@@ -25,9 +28,12 @@ struct OutgoingPacket {
   std::span<const std::byte> payload;
   Buffer owned;
   SendOperation* operation = nullptr;  ///< to be told when the packet has left; may be null
-};
+  bool passes_through = false;         ///< it came by another link
+  bool to_be_relayed = false;          ///< counts towards the link's credit: the next process passes it on
+  Link* relayed_from = nullptr;        ///< the link that it came by, whose debt it is until it has left
 
-class Link;
+  [[nodiscard]] std::size_t size() const { return header.size() + payload.size(); }
+};
 
 /// What a link asks of its owner.
 class LinkOwner {
@@ -42,11 +48,23 @@ class LinkOwner {
   [[nodiscard]] virtual Result<void> packet_ends(Link& link) = 0;
   /// A packet with an operation has been handed to the channel entirely.
   virtual void packet_left(SendOperation& operation) = 0;
+  /// A packet that came by `from` to be passed on has been handed to the next channel entirely.
+  virtual void passed_on(Link& from, std::size_t bytes) = 0;
   /// The link has room: queue the next packet of a long message, if there is one. False: nothing to send.
   [[nodiscard]] virtual bool refill(Link& link) = 0;
 
  protected:
   ~LinkOwner() = default;
+};
+
+/// Packets, and their bytes with headers.
+struct Traffic {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;
+  void count(std::uint64_t size) {
+    ++packets;
+    bytes += size;
+  }
 };
 
 /// How the life of a link goes on: forward only.
@@ -68,14 +86,26 @@ class Link {
     ReceiveOperation* receive = nullptr;  ///< whose message it is, if that is known
     bool unpack_at_end = false;           ///< `owned` is to be unpacked for `receive`
     Link* relay_to = nullptr;             ///< the packet is for another process
+    WorldRank destination = -1;           ///< that process
   };
 
   Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffers, std::uint32_t max_payload);
 
-  /// Queues a packet, or hands it to the channel at once if nothing is queued. Order is kept.
+  /// Queues a packet, or hands it to the channel at once if nothing is queued. Order is kept, among packets that are to be
+  /// relayed and among the others: the first wait for credit.
   [[nodiscard]] Result<void> send(OutgoingPacket&& packet);
   /// Queues a packet without sending: for LinkOwner::refill, and for packets that a flush() follows.
-  void enqueue(OutgoingPacket&& packet) { queue_.push_back(std::move(packet)); }
+  void enqueue(OutgoingPacket&& packet);
+  /// Bytes queued by enqueue() since the last flush().
+  [[nodiscard]] std::size_t batched() const { return batched_; }
+  /// A packet that is to be relayed would wait for credit.
+  [[nodiscard]] bool credit_exhausted() const { return !held_.empty() || !credit.may_send(); }
+  /// Credit has come: queues what has waited for it. A flush() follows.
+  void release_held();
+  [[nodiscard]] bool holds() const { return !held_.empty(); }
+  /// Packets that wait for room in the channel, and for credit.
+  [[nodiscard]] std::size_t queued() const { return queue_.size(); }
+  [[nodiscard]] std::size_t held() const { return held_.size(); }
   /// Queues a packet that nobody waits for: it leaves with the next one or at the next flush(), at no cost of its own. A second
   /// one takes the first along at once.
   [[nodiscard]] Result<void> send_in_company(OutgoingPacket&& packet);
@@ -97,10 +127,17 @@ class Link {
   std::int32_t remote_host = -1;  ///< host link: the peer host's number
   WorldRank local_proc = -1;      ///< local link: the peer's world rank
   LinkState state = LinkState::kOpen;
-  bool peer_finished = false;          ///< the peer's FINI has come
-  bool input_ended = false;            ///< nothing more can be read
-  bool wants_output = false;           ///< the channel was asked to announce room
-  std::deque<SendOperation*> streams;  ///< long messages with packets left to send, in turn
+  bool peer_finished = false;                  ///< the peer's FINI has come
+  bool input_ended = false;                    ///< nothing more can be read
+  bool wants_output = false;                   ///< the channel was asked to announce room
+  std::deque<SendOperation*> streams;          ///< long messages with packets left to send, in turn
+  std::deque<SendOperation*> awaiting_credit;  ///< those of them that wait until the next process has relayed enough
+  bool gives_credit = false;                   ///< both ends run this library, and return what they have relayed
+  RelayCredit credit;                          ///< of what the next process is to pass on
+  RelayDebt debt;                              ///< of what came by this link to be passed on here
+  Traffic sent;                                ///< that this process began
+  Traffic passed_on;                           ///< that came by other links
+  Traffic received;                            ///< for this process, or to be passed on
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
 
@@ -124,7 +161,12 @@ class Link {
   BufferPool& buffers_;
   std::uint32_t max_payload_;
 
+  [[nodiscard]] bool hold_without_credit(OutgoingPacket& packet);
+  void has_left(OutgoingPacket& packet);
+
   std::deque<OutgoingPacket> queue_;
+  std::deque<OutgoingPacket> held_;  ///< to be relayed, without credit yet
+  std::size_t batched_ = 0;
   bool awaits_company_ = false;
   std::size_t sent_of_first_ = 0;  ///< bytes of the first queued packet already sent
 

@@ -205,4 +205,16 @@ void MatchQueue::recycle(std::list<Message>&& message) {
   if (free_messages_.size() < 1024) free_messages_.splice(free_messages_.begin(), message);
 }
 
+std::size_t MatchQueue::unexpected() const {
+  std::size_t number = 0;
+  for (const auto& [id, context] : contexts_) number += context.unexpected.size();
+  return number;
+}
+
+std::size_t MatchQueue::posted() const {
+  std::size_t number = 0;
+  for (const auto& [id, context] : contexts_) number += context.posted.size();
+  return number;
+}
+
 }  // namespace impishim::wire

@@ -87,6 +87,9 @@ class MatchQueue {
   [[nodiscard]] std::size_t uncounted() const { return uncounted_; }
   [[nodiscard]] std::size_t contested() const { return contested_; }
   [[nodiscard]] std::uint64_t unexpected_bytes() const { return unexpected_bytes_; }
+  /// Numbers of unexpected messages and of posted receives, by counting.
+  [[nodiscard]] std::size_t unexpected() const;
+  [[nodiscard]] std::size_t posted() const;
 
   /// Drops the unmatched messages of a context that nothing is posted in; returns them so that the engine can count them.
   [[nodiscard]] std::list<Message> forget(ContextId context);

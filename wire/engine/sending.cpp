@@ -90,6 +90,8 @@ bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation, 
     return false;
   }
   PacketHeader header = header_to(operation, needs_answer ? PacketType::kDataSync : PacketType::kData);
+  packet.to_be_relayed = to.relayed;
+  if (to.relayed && to.link->credit_exhausted()) ++counters.relay_stalls;
   header.len = static_cast<std::uint32_t>(packet.payload.size());
   encode_packet_header(header, packet.header);
   operation.phase_ = needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
@@ -131,6 +133,11 @@ bool Engine::Impl::refill(Link& link) {
       ++counters.flow_control_stalls;
       continue;
     }
+    if (to.relayed && link.credit_exhausted()) {
+      link.awaiting_credit.push_back(&operation);
+      ++counters.relay_stalls;
+      continue;
+    }
     const std::uint64_t rest = operation.cursor_.total() - operation.cursor_.position();
     OutgoingPacket packet;
     // Conversion errors were found before the first packet left.
@@ -139,6 +146,7 @@ bool Engine::Impl::refill(Link& link) {
       fail_locked(filled.error());
       return false;
     }
+    packet.to_be_relayed = to.relayed;
     PacketHeader header = header_to(operation, PacketType::kData);
     header.drqid = operation.peer_request_id_;
     header.len = static_cast<std::uint32_t>(packet.payload.size());
@@ -171,6 +179,8 @@ void Engine::Impl::send_control_locked(WorldRank destination, PacketHeader heade
   header.dest = job.procs()[static_cast<std::size_t>(destination)].id;
   OutgoingPacket packet;
   encode_packet_header(header, packet.header);
+  // It asks about a message, and must not overtake it.
+  packet.to_be_relayed = to.relayed && header.type == PacketType::kCancel;
   ++counters.packets_sent;
   Link& link = *to.link;
   // A peer that has finished needs no acknowledgements any more.

@@ -61,7 +61,8 @@ void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPack
 Result<PacketHeader> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in, std::uint32_t max_payload) {
   const std::byte* at = in.data();
   const auto type = load_big_endian<std::uint32_t>(at + kTypeAt);
-  if (type > static_cast<std::uint32_t>(PacketType::kFini) && type != static_cast<std::uint32_t>(PacketType::kAbort)) {
+  if (type > static_cast<std::uint32_t>(PacketType::kFini) && type != static_cast<std::uint32_t>(PacketType::kAbort) &&
+      type != static_cast<std::uint32_t>(PacketType::kRelayAck)) {
     return Error{ErrorKind::kProtocol, fmt::format("a packet of unknown type {}", type)};
   }
   PacketHeader header;

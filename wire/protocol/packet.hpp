@@ -41,7 +41,13 @@ enum class PacketType : std::uint32_t {
   kFini = 7,       ///< the sending host has no more traffic but acknowledgements
   /// Ours, sent only to clients that announced our label: the job is over. `tag` is the exit code, the payload a text.
   kAbort = 0x49530001,
+  /// Ours, likewise, between neighbours on a route: `msglen` bytes of what was to be passed on have been.
+  kRelayAck = 0x49530002,
 };
+
+[[nodiscard]] inline bool carries_message(PacketType type) {
+  return type == PacketType::kData || type == PacketType::kDataSync;
+}
 
 inline constexpr std::size_t kPacketHeaderSize = 128;
 
@@ -63,9 +69,7 @@ struct PacketHeader {
   std::uint64_t reserved = 0;
 
   /// Bytes that follow this header on the wire: `len` for DATA, DATASYNC and our ABORT, otherwise 0.
-  [[nodiscard]] std::size_t payload_size() const {
-    return type == PacketType::kData || type == PacketType::kDataSync || type == PacketType::kAbort ? len : 0;
-  }
+  [[nodiscard]] std::size_t payload_size() const { return carries_message(type) || type == PacketType::kAbort ? len : 0; }
 };
 
 /// Writes `header` to the wire form.

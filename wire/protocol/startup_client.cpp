@@ -7,41 +7,18 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/variable.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/protocol/negotiation.hpp"
 #include "wire/protocol/startup_message.hpp"
 
 namespace impishim::wire {
 namespace {
-
-/// A whole decimal number, or nothing.
-template <class Integer>
-std::optional<Integer> parse_number(const char* text) {
-  Integer value{};
-  const char* end = text + std::strlen(text);
-  const auto parsed = std::from_chars(text, end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || text == end) return std::nullopt;
-  return value;
-}
-
-/// Reads a variable into `value` if it is set; an Error names it and its range.
-template <class Integer>
-Result<void> read_variable(const char* name, std::int64_t low, std::int64_t high, Integer& value) {
-  const char* text = std::getenv(name);
-  if (text == nullptr) return {};
-  const auto number = parse_number<std::int64_t>(text);
-  if (!number || *number < low || *number > high) {
-    return Error{ErrorKind::kConfiguration, fmt::format("{}={} must be a number from {} to {}", name, text, low, high)};
-  }
-  value = static_cast<Integer>(*number);
-  return {};
-}
 
 constexpr std::int64_t kMaxDataLen = 16LL << 20;  // a packet is buffered whole where nothing awaits it
 constexpr std::int64_t kMaxMark = 1 << 20;

@@ -1,0 +1,40 @@
+/// Numbers from the environment.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "wire/base/result.hpp"
+
+namespace impishim {
+
+/// A whole decimal number, or nothing.
+template <class Integer>
+[[nodiscard]] std::optional<Integer> parse_number(const char* text) {
+  Integer value{};
+  const char* end = text + std::strlen(text);
+  const auto parsed = std::from_chars(text, end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || text == end) return std::nullopt;
+  return value;
+}
+
+/// Reads the variable `name` into `value`, which stays as it is if the variable is not set. kConfiguration: not a decimal
+/// number from `low` to `high`.
+template <class Integer>
+[[nodiscard]] Result<void> read_variable(const char* name, std::int64_t low, std::int64_t high, Integer& value) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return {};
+  const auto number = parse_number<std::int64_t>(text);
+  if (!number || *number < low || *number > high) {
+    return Error{ErrorKind::kConfiguration, fmt::format("{}={} must be a number from {} to {}", name, text, low, high)};
+  }
+  value = static_cast<Integer>(*number);
+  return {};
+}
+
+}  // namespace impishim

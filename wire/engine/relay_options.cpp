@@ -1,0 +1,20 @@
+#include "wire/engine/relay_options.hpp"
+
+#include "wire/base/variable.hpp"
+#include "wire/engine/relay_credit.hpp"
+
+namespace impishim::wire {
+
+Result<RelayOptions> RelayOptions::from_environment() {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40U;
+  constexpr auto kLeast = static_cast<std::int64_t>(RelayDebt::kLeastLimit);
+  RelayOptions options;
+  for (const auto& checked : {read_variable("IMPISHIM_LOCAL_SENDER_LIMIT", kLeast, kMost, options.local_sender_limit),
+                              read_variable("IMPISHIM_REMOTE_SENDER_LIMIT", kLeast, kMost, options.remote_sender_limit),
+                              read_variable("IMPISHIM_RELAY_BUFTARGET", 1, kMost, options.batch_target)}) {
+    if (!checked) return checked.error();
+  }
+  return options;
+}
+
+}  // namespace impishim::wire

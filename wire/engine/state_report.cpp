@@ -1,0 +1,90 @@
+// What a process holds and waits for, in words, and traffic by hops.
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "wire/base/log.hpp"
+#include "wire/engine/engine_impl.hpp"
+
+namespace impishim::wire {
+namespace {
+
+void add(HopTraffic& sum, const Traffic& traffic) {
+  sum.packets += traffic.packets;
+  sum.bytes += traffic.bytes;
+}
+
+const char* name_of(LinkState state) {
+  switch (state) {
+    case LinkState::kOpen:
+      return "open";
+    case LinkState::kClosing:
+      return "closing";
+    case LinkState::kClosed:
+      return "closed";
+  }
+  return "?";
+}
+
+std::string line_of(Link& link) {
+  return fmt::format(
+      "\n  to {}: {}; {} packets queued, {} waiting for credit; {} long messages under way, {} waiting for credit; {} bytes "
+      "there to "
+      "be passed on; sent {} packets, passed on {}, received {}",
+      link.channel().peer_name(), link.input_ended ? "ended" : name_of(link.state), link.queued(), link.held(),
+      link.streams.size(), link.awaiting_credit.size(), link.credit.outstanding(), link.sent.packets, link.passed_on.packets,
+      link.received.packets);
+}
+
+std::string line_of(const Peer& peer) {
+  return fmt::format("\n  rank {}: {} messages and {} long ones wait for its acknowledgement; {} of {} sent ahead of it",
+                     peer.rank, peer.held.size(), peer.stalled.size(), peer.send_credit.outstanding(), peer.marks.hiwater());
+}
+
+}  // namespace
+
+void Engine::Impl::add_traffic_locked(EngineCounters& sums) const {
+  for (const auto& [rank, link] : local_links) {
+    add(sums.local_origin, link->sent);
+    add(sums.local_relay, link->passed_on);
+    add(sums.local_received, link->received);
+  }
+  for (const auto& [host, link] : host_links) {
+    add(sums.remote_origin, link->sent);
+    add(sums.remote_relay, link->passed_on);
+    add(sums.remote_received, link->received);
+    sums.send_calls += link->send_calls;
+    sums.receive_calls += link->receive_calls;
+  }
+}
+
+std::string Engine::Impl::report_locked() {
+  std::string text = fmt::format(
+      "state: {} sends pending, {} awaiting a match, {} long receives under way, {} receives posted, {} unexpected messages of "
+      "{} "
+      "bytes; {} bytes held to be passed on (at most {} so far); stalls: {} for acknowledgements, {} for credit",
+      pending_sends, sends.size(), receives.size(), queue.posted(), queue.unexpected(), queue.unexpected_bytes(),
+      counters.relay_bytes, counters.relay_bytes_peak, counters.flow_control_stalls, counters.relay_stalls);
+  if (failed.load(std::memory_order_relaxed)) text += fmt::format("; failed: {}", failure->text);
+  for (const auto& link : links) text += line_of(*link);
+  for (const auto& each : peers) {
+    if (each != nullptr && (!each->held.empty() || !each->stalled.empty())) text += line_of(*each);
+  }
+  return text;
+}
+
+void Engine::Impl::report_if_asked_locked() {
+  if (report_asked.exchange(false)) log_line(LogLevel::kInfo, report_locked());
+}
+
+std::string Engine::report() {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->report_locked();
+}
+
+void Engine::ask_for_report() {
+  impl_->report_asked.store(true);
+  impl_->poller.wake();
+}
+
+}  // namespace impishim::wire
