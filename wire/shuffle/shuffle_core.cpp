@@ -1,0 +1,249 @@
+#include "wire/shuffle/shuffle_core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "wire/route.hpp"
+
+namespace impishim::wire {
+namespace {
+
+std::size_t index_of(ShuffleQueueKind kind) { return static_cast<std::size_t>(kind); }
+
+const char* name_of(ShuffleQueueKind kind) {
+  constexpr const char* kNames[kShuffleQueueKinds] = {"local origin", "local relay", "remote"};
+  return kNames[index_of(kind)];
+}
+
+}  // namespace
+
+ShuffleCore::ShuffleCore(const JobMap& job, WorldRank here, const ShuffleOptions& options)
+    : job_(job), here_(here), my_host_(job.procs()[static_cast<std::size_t>(here)].host), options_(options) {
+  limits_.fill({options.local_sender_limit, 0});
+  limits_[index_of(ShuffleQueueKind::kRemote)].limit = options.remote_sender_limit;
+}
+
+/// None: the message has arrived.
+std::optional<ShuffleCore::OutputKey> ShuffleCore::next_queue(const ShuffleMessage& message) const {
+  const NextHop hop = next_hop(job_, here_, message.destination);
+  switch (hop.kind) {
+    case NextHop::Kind::kArrived:
+      break;
+    case NextHop::Kind::kRemote:
+      return OutputKey{ShuffleQueueKind::kRemote, representative(job_, hop.host, my_host_)};
+    case NextHop::Kind::kLocal:
+      return OutputKey{message.source == here_ ? ShuffleQueueKind::kLocalOrigin : ShuffleQueueKind::kLocalRelay, hop.proc};
+  }
+  return std::nullopt;
+}
+
+ShuffleCore::Output& ShuffleCore::output(const OutputKey& key) {
+  auto& slot = outputs_[key];
+  if (slot == nullptr) {
+    const bool remote = key.first == ShuffleQueueKind::kRemote;
+    const bool relay = key.first == ShuffleQueueKind::kLocalRelay;
+    const ShuffleQueueOptions& options = remote ? options_.remote : relay ? options_.local_relay : options_.local_origin;
+    slot = std::make_unique<Output>(Output{ShuffleQueue(key.second, options, limits_[index_of(key.first)]), {}});
+  }
+  return *slot;
+}
+
+void ShuffleCore::append(Output& output, const OutputKey& key, const ShuffleMessage& message) {
+  output.queue.append(message);
+  ++counters_.sent[index_of(key.first)];
+}
+
+bool ShuffleCore::enqueue(const ShuffleMessage& message) {
+  const auto key = next_queue(message);
+  if (!key) {
+    if (deliveries_.size() >= options_.deliverq_max || !undelivered_.empty()) return false;
+    ++for_delivery_;
+    deliveries_.push_back(message);
+    return true;
+  }
+  Output& to = output(*key);
+  if (to.queue.full() || !to.waiting.empty()) return false;
+  append(to, *key, message);
+  send_ready(to, *key);
+  return true;
+}
+
+/// True: the message has its place, and if that is an output queue, its key is among `filled`. Otherwise it waits for one.
+bool ShuffleCore::place(Waiting&& waiting, std::set<OutputKey>& filled) {
+  const auto key = next_queue(waiting.message);
+  if (!key) {
+    ++for_delivery_;
+    if (deliveries_.size() < options_.deliverq_max && undelivered_.empty()) {
+      deliveries_.push_back(std::move(waiting.message));
+      return true;
+    }
+    undelivered_.push_back(std::move(waiting));
+    return false;
+  }
+  Output& to = output(*key);
+  if (!to.queue.full() && to.waiting.empty()) {
+    append(to, *key, waiting.message);
+    filled.insert(*key);
+    return true;
+  }
+  to.waiting.push_back(std::move(waiting));
+  return false;
+}
+
+/// Roles are passed in one direction: what a process sends goes to a representative or to its destination, what comes from
+/// another host stays at this one, what has been relayed here has arrived.
+bool ShuffleCore::belongs_here(const ShuffleMessage& message, WorldRank neighbour, ShuffleQueueKind came_by) const {
+  const auto host_of = [&](WorldRank proc) { return job_.procs()[static_cast<std::size_t>(proc)].host; };
+  const bool for_me = message.destination == here_;
+  const bool for_my_host = host_of(message.destination) == my_host_;
+  switch (came_by) {
+    case ShuffleQueueKind::kLocalOrigin:
+      return message.source == neighbour && host_of(neighbour) == my_host_ &&
+             (for_me || (!for_my_host && representative(job_, my_host_, host_of(message.destination)) == here_));
+    case ShuffleQueueKind::kRemote:
+      return host_of(message.source) == host_of(neighbour) && host_of(neighbour) != my_host_ && for_my_host;
+    case ShuffleQueueKind::kLocalRelay:
+      return host_of(neighbour) == my_host_ && host_of(message.source) != my_host_ && for_me;
+  }
+  return false;
+}
+
+Result<void> ShuffleCore::batch_arrived(WorldRank neighbour, ShuffleQueueKind kind, std::uint64_t number,
+                                        std::span<const std::byte> batch) {
+  auto messages = parse_batch(batch, job_.size());
+  if (!messages) return messages.error();
+  for (const ShuffleMessage& message : *messages) {
+    if (belongs_here(message, neighbour, kind)) continue;
+    return Error{ErrorKind::kProtocol, fmt::format("shuffle: a message from {} to {} that rank {} should not have sent here",
+                                                   message.source, message.destination, neighbour)};
+  }
+  (kind == ShuffleQueueKind::kRemote ? counters_.received_remote : counters_.received_local) += messages->size();
+  auto arrival = std::make_shared<Arrival>(Arrival{neighbour, kind, number, messages->size() + 1});
+  std::set<OutputKey> filled;
+  for (ShuffleMessage& message : *messages) {
+    if (place({std::move(message), arrival}, filled)) settle(arrival);
+  }
+  settle(arrival);  // itself, so that an empty batch is answered as well
+  for (const OutputKey& key : filled) send_ready(output(key), key);
+  return {};
+}
+
+/// One more of its messages has a place.
+void ShuffleCore::settle(const ArrivalPointer& arrival) {
+  if (--arrival->homeless == 0) transfers_.push_back({arrival->neighbour, arrival->kind, true, arrival->number, {}});
+}
+
+Result<void> ShuffleCore::answer_arrived(WorldRank neighbour, ShuffleQueueKind kind, std::uint64_t number) {
+  const OutputKey key{kind, neighbour};
+  const auto found = outputs_.find(key);
+  const bool all_waited = limits_[index_of(kind)].reached();
+  if (found == outputs_.end() || !found->second->queue.answered(number)) {
+    return Error{ErrorKind::kProtocol, fmt::format("shuffle: rank {} answered what it was never sent", neighbour)};
+  }
+  send_ready(*found->second, key);
+  if (all_waited) send_all_ready(kind);
+  return {};
+}
+
+/// What waits for room in an output queue takes it.
+void ShuffleCore::move_on(Output& to, const OutputKey& key) {
+  while (!to.waiting.empty() && !to.queue.full()) {
+    const Waiting waiting = std::move(to.waiting.front());
+    to.waiting.pop_front();
+    append(to, key, waiting.message);
+    settle(waiting.arrival);
+  }
+}
+
+void ShuffleCore::send_ready(Output& to, const OutputKey& key) {
+  while (to.queue.ready()) {
+    auto batch = to.queue.take();
+    transfers_.push_back({key.second, key.first, false, to.queue.batches(), std::move(batch)});
+    ++counters_.batches[index_of(key.first)];
+    move_on(to, key);
+  }
+}
+
+/// The queues of a kind share a limit: those that stop for it take turns when a batch is answered.
+void ShuffleCore::send_all_ready(ShuffleQueueKind kind) {
+  const ShuffleSenderLimit& limit = limits_[index_of(kind)];
+  WorldRank& last = last_served_[index_of(kind)];
+  const WorldRank begun_behind = last;
+  const auto serve = [&](WorldRank from, WorldRank to) {
+    for (auto it = outputs_.lower_bound({kind, from}); it != outputs_.end() && it->first < OutputKey{kind, to}; ++it) {
+      if (limit.reached()) return;
+      if (it->second->queue.ready()) last = it->first.second;
+      send_ready(*it->second, it->first);
+    }
+  };
+  serve(begun_behind + 1, job_.size());
+  serve(0, begun_behind + 1);
+}
+
+bool ShuffleCore::delivery_due() const {
+  if (deliveries_.empty()) return false;
+  return deliveries_.size() >= options_.deliverq_threshold || !undelivered_.empty() || counters_.delivered < deliver_until_;
+}
+
+void ShuffleCore::refill_delivery() {
+  while (!undelivered_.empty() && deliveries_.size() < options_.deliverq_max) {
+    Waiting waiting = std::move(undelivered_.front());
+    undelivered_.pop_front();
+    deliveries_.push_back(std::move(waiting.message));
+    settle(waiting.arrival);
+  }
+}
+
+std::optional<ShuffleMessage> ShuffleCore::deliver() {
+  if (!delivery_due()) return std::nullopt;
+  ShuffleMessage message = std::move(deliveries_.front());
+  deliveries_.pop_front();
+  ++counters_.delivered;
+  refill_delivery();
+  return message;
+}
+
+ShuffleFlush ShuffleCore::flush(ShuffleQueueKind kind) {
+  ShuffleFlush flush;
+  for (auto& [key, to] : outputs_) {
+    if (key.first != kind) continue;
+    const std::uint64_t until = to->queue.appended() + to->waiting.size();
+    to->queue.flush(until);
+    flush.emplace_back(&to->queue, until);
+    send_ready(*to, key);
+  }
+  return flush;
+}
+
+bool ShuffleCore::done(const ShuffleFlush& flush) {
+  return std::all_of(flush.begin(), flush.end(), [](const auto& each) { return each.first->all_answered(each.second); });
+}
+
+std::uint64_t ShuffleCore::flush_delivery() {
+  deliver_until_ = std::max(deliver_until_, for_delivery_);
+  return deliver_until_;
+}
+
+std::string ShuffleCore::report() const {
+  std::string text =
+      fmt::format("shuffle: {} messages for delivery, {} waiting for room there", deliveries_.size(), undelivered_.size());
+  for (std::size_t kind = 0; kind < kShuffleQueueKinds; ++kind) {
+    text += fmt::format("; {} of {} {} batches unanswered", limits_[kind].outstanding, limits_[kind].limit,
+                        name_of(static_cast<ShuffleQueueKind>(kind)));
+  }
+  for (const auto& [key, to] : outputs_) {
+    text += fmt::format(
+        "\n  {} queue to rank {}: {} bytes gathered, {} messages waiting for room, {} batches unanswered, {} sent",
+        name_of(key.first), key.second, to->queue.gathered(), to->waiting.size(), to->queue.outstanding(), to->queue.batches());
+  }
+  return text;
+}
+
+bool ShuffleCore::idle() const {
+  return deliveries_.empty() && undelivered_.empty() && std::all_of(outputs_.begin(), outputs_.end(), [](const auto& each) {
+           return each.second->queue.gathered() == 0 && each.second->queue.outstanding() == 0 && each.second->waiting.empty();
+         });
+}
+
+}  // namespace impishim::wire
