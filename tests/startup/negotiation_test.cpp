@@ -65,7 +65,7 @@ TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   EXPECT_EQ(data.at(0x3100), bytes_of(std::int64_t{100}, std::int64_t{100}, std::int64_t{101}));
   EXPECT_EQ(test::as_text(std::span(data.at(0x49530001)).first(8)), "IMPISHIM");
   EXPECT_EQ(Bytes(data.at(0x49530001).begin() + 8, data.at(0x49530001).end()),
-            bytes_of(2U, 0x1122334455667788ULL, 0x99ULL, 1U));
+            bytes_of(3U, 0x1122334455667788ULL, 0x99ULL, 1U));
 }
 
 TEST(Negotiation, ProcsFollowHostsFollowClients) {
@@ -220,6 +220,18 @@ TEST(Negotiation, SomebodyElsesUseOfOurLabelIsIgnored) {
   EXPECT_FALSE(negotiate(3, labels)->clients()[0].impishim);
   own.data = test::text_bytes("NOTSHIM!\0\0\0\1\0\0\0\0\0\0\0\0");
   EXPECT_FALSE(negotiate(3, labels)->clients()[0].impishim);
+}
+
+TEST(Negotiation, AnotherVersionOfOursIsRefused) {
+  auto labels = test::concatenate(three());
+  LabelData& own = labels[number_of(StartupLabel::kImpishim)];
+  constexpr std::size_t kOfEachClient = 32;
+  constexpr std::size_t kVersionAt = 8;
+  store_big_endian(own.data.data() + kOfEachClient + kVersionAt, std::uint32_t{2});
+  const auto map = negotiate(3, labels);
+  ASSERT_FALSE(map.ok());
+  EXPECT_EQ(map.error().kind, ErrorKind::kConfiguration);
+  EXPECT_THAT(map.error().text, testing::HasSubstr("client 1 runs version 2 of impishim's own protocol, this library 3"));
 }
 
 TEST(Negotiation, EveryMandatedLabelIsNeededFromEveryClient) {

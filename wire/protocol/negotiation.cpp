@@ -14,7 +14,9 @@ namespace impishim::wire {
 namespace {
 
 constexpr std::array<char, 8> kMagic = {'I', 'M', 'P', 'I', 'S', 'H', 'I', 'M'};
-constexpr std::uint32_t kImpishimVersion = 2;
+/// Of what systems of this library say to each other beyond IMPI: it grows with every change that an older one would not
+/// understand.
+constexpr std::uint32_t kImpishimVersion = 3;
 constexpr std::int32_t kSmallestTagUb = 32767;
 constexpr std::int32_t kDefaultXSize = 1024;
 constexpr std::int32_t kDefaultMaxLinear = 4;
@@ -165,26 +167,35 @@ Result<NegotiatedValues> negotiated_values(const Labels& labels, std::size_t hos
 }
 
 /// Our own label: in the order of the clients whose bit is set. Anything that does not read as ours is somebody else's.
-void mark_impishim_clients(const Labels& labels, std::vector<Client>& clients) {
+/// kConfiguration: a client with another version of this library.
+Result<void> mark_impishim_clients(const Labels& labels, std::vector<Client>& clients) {
   const LabelData* data = labels.find(StartupLabel::kImpishim);
-  if (data == nullptr) return;
+  if (data == nullptr) return {};
   ByteReader reader(data->data);
   for (std::size_t c = 0; c < clients.size(); ++c) {
     if ((data->client_mask >> c & 1U) == 0) continue;
     const auto magic = reader.get_bytes(kMagic.size());
+    const bool ours = magic && std::equal(magic->begin(), magic->end(), kMagic.begin(),
+                                          [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
+    if (!ours) return {};
     const auto version = reader.get<std::uint32_t>();
+    if (version && *version != kImpishimVersion) {
+      return Error{
+          ErrorKind::kConfiguration,
+          fmt::format("client {} runs version {} of impishim's own protocol, this library {}: use the same impishim in every "
+                      "system",
+                      c, *version, kImpishimVersion)};
+    }
     const auto representation = reader.get<std::uint64_t>();
     const auto collectives = reader.get<std::uint64_t>();
     const auto concurrent = reader.get<std::uint32_t>();
-    if (!magic || !version || !concurrent) return;
-    if (!std::equal(magic->begin(), magic->end(), kMagic.begin(),
-                    [](std::byte a, char b) { return std::to_integer<char>(a) == b; }))
-      return;
+    if (!concurrent) return {};
     clients[c].impishim = true;
     clients[c].representation = *representation;
     clients[c].collectives = *collectives;
     clients[c].concurrent = *concurrent != 0;
   }
+  return {};
 }
 
 /// Algorithms must fit each other: all impishim clients choose them alike.
@@ -273,7 +284,7 @@ Result<JobMap> negotiate(std::int32_t client_count, const std::map<std::uint32_t
     clients[c].host_count = static_cast<std::int32_t>((*nhosts)[c]);
     clients[c].proc_count = static_cast<std::int32_t>((*nprocs)[c]);
   }
-  mark_impishim_clients(labels, clients);
+  if (auto marked = mark_impishim_clients(labels, clients); !marked) return marked.error();
   if (auto alike = same_collectives(clients); !alike) return alike.error();
   auto values = negotiated_values(labels, hosts_total);
   if (!values) return values.error();
