@@ -11,6 +11,10 @@ const Host& host_of(const JobMap& job, WorldRank proc) {
 
 std::int32_t other_hosts(const JobMap& job) { return static_cast<std::int32_t>(job.hosts().size()) - 1; }
 
+/// The lowest procs of a host own its channels, as many as there are other hosts; the rest are relayed for only. Where there is
+/// no other host the lowest one relays among the rest.
+std::int32_t relaying_procs(const JobMap& job, const Host& host) { return std::clamp(other_hosts(job), 1, host.proc_count); }
+
 }  // namespace
 
 std::vector<std::int32_t> hosts_represented_by(const JobMap& job, WorldRank proc) {
@@ -25,8 +29,7 @@ std::vector<std::int32_t> hosts_represented_by(const JobMap& job, WorldRank proc
 
 std::vector<WorldRank> local_partners(const JobMap& job, WorldRank proc) {
   const Host& host = host_of(job, proc);
-  // The lowest procs, as many as there are other hosts, own channels; the rest are relayed for only.
-  const std::int32_t representatives = std::min(host.proc_count, other_hosts(job));
+  const std::int32_t representatives = relaying_procs(job, host);
   const bool relays = proc - host.first_proc < representatives;
   const std::int32_t partners = relays ? host.proc_count : representatives;
   std::vector<WorldRank> procs;
@@ -34,6 +37,16 @@ std::vector<WorldRank> local_partners(const JobMap& job, WorldRank proc) {
     if (other != proc) procs.push_back(other);
   }
   return procs;
+}
+
+NextHop next_linked_hop(const JobMap& job, WorldRank here, WorldRank destination) {
+  NextHop hop = next_hop(job, here, destination);
+  if (hop.kind != NextHop::Kind::kLocal) return hop;
+  const Host& host = host_of(job, here);
+  const std::int32_t relaying = relaying_procs(job, host);
+  const bool linked = here - host.first_proc < relaying || hop.proc - host.first_proc < relaying;
+  if (!linked) hop.proc = host.first_proc + (destination - host.first_proc) % relaying;
+  return hop;
 }
 
 }  // namespace impishim::wire

@@ -49,4 +49,7 @@ struct NextHop {
   return {NextHop::Kind::kLocal, owner, its_host};
 }
 
+/// As next_hop(), along links that exist: two procs of a host that own no channels reach each other through one that does.
+[[nodiscard]] NextHop next_linked_hop(const JobMap& job, WorldRank here, WorldRank destination);
+
 }  // namespace impishim::wire

@@ -206,6 +206,10 @@ void Engine::Impl::store_message_locked(Link& link) {
   Message message = message_of(incoming);
   message.payload = std::move(incoming.owned);
   ++counters.unexpected_messages;
+  if (!watched.empty() && watched.count(message.context) != 0) {
+    ++arrivals;
+    arrived.notify_all();
+  }
   auto match = queue.store(std::move(message));
   counters.unexpected_bytes_peak = std::max(counters.unexpected_bytes_peak, queue.unexpected_bytes());
   contested.store(queue.contested(), std::memory_order_release);

@@ -186,6 +186,23 @@ void Engine::start_matched(ReceiveOperation& operation, MatchedMessagePointer me
   impl_->deliver_locked(operation, message->take());
 }
 
+void Engine::watch(ContextId context) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->watched.insert(context);
+}
+
+std::uint64_t Engine::await_arrival(std::uint64_t seen) {
+  std::unique_lock lock(impl_->mutex);
+  impl_->arrived.wait(lock, [&] { return impl_->arrivals != seen || impl_->failed.load(std::memory_order_relaxed); });
+  return impl_->arrivals;
+}
+
+void Engine::stop_awaiting() {
+  const std::lock_guard lock(impl_->mutex);
+  ++impl_->arrivals;
+  impl_->arrived.notify_all();
+}
+
 void Engine::cancel(SendOperation& operation) {
   const std::lock_guard lock(impl_->mutex);
   impl_->cancel_send_locked(operation);

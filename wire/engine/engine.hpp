@@ -88,6 +88,14 @@ class Engine {
   /// Receives a message that match_probe() took. `operation.context`, source and tag are ignored.
   void start_matched(ReceiveOperation& operation, MatchedMessagePointer message);
 
+  /// From now on arrivals of unmatched messages in `context` end await_arrival().
+  void watch(ContextId context);
+  /// Sleeps until the number of such arrivals is no longer `seen`, the engine has failed, or stop_awaiting() was called;
+  /// returns the number. The engine is driven by others meanwhile.
+  [[nodiscard]] std::uint64_t await_arrival(std::uint64_t seen);
+  /// Ends every await_arrival().
+  void stop_awaiting();
+
   /// Asks for a send to be withdrawn; it completes, cancelled or not, as any operation (IMPI 3.7.4).
   void cancel(SendOperation& operation);
   /// Withdraws a receive that has not matched: it completes at once with result.cancelled. Otherwise nothing changes. A

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -118,6 +120,9 @@ class Engine::Impl final : public LinkOwner {
   std::vector<Link*> owing;     ///< links whose other ends are to be told what has been relayed
   bool polling = false;         ///< poll_locked() is under way, and does what is due at its end
   std::vector<Link*> batching;  ///< links with packets that a flush has to follow
+  std::set<ContextId> watched;
+  std::uint64_t arrivals = 0;  ///< of unmatched messages in watched contexts
+  std::condition_variable arrived;
   Poller poller;
   int sleepers = 0;
 

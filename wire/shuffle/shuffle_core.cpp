@@ -26,7 +26,7 @@ ShuffleCore::ShuffleCore(const JobMap& job, WorldRank here, const ShuffleOptions
 
 /// None: the message has arrived.
 std::optional<ShuffleCore::OutputKey> ShuffleCore::next_queue(const ShuffleMessage& message) const {
-  const NextHop hop = next_hop(job_, here_, message.destination);
+  const NextHop hop = next_linked_hop(job_, here_, message.destination);
   switch (hop.kind) {
     case NextHop::Kind::kArrived:
       break;
@@ -92,19 +92,20 @@ bool ShuffleCore::place(Waiting&& waiting, std::set<OutputKey>& filled) {
 }
 
 /// Roles are passed in one direction: what a process sends goes to a representative or to its destination, what comes from
-/// another host stays at this one, what has been relayed here has arrived.
+/// another host stays at this one, what has been relayed inside a host has arrived.
 bool ShuffleCore::belongs_here(const ShuffleMessage& message, WorldRank neighbour, ShuffleQueueKind came_by) const {
   const auto host_of = [&](WorldRank proc) { return job_.procs()[static_cast<std::size_t>(proc)].host; };
-  const bool for_me = message.destination == here_;
   const bool for_my_host = host_of(message.destination) == my_host_;
   switch (came_by) {
-    case ShuffleQueueKind::kLocalOrigin:
-      return message.source == neighbour && host_of(neighbour) == my_host_ &&
-             (for_me || (!for_my_host && representative(job_, my_host_, host_of(message.destination)) == here_));
+    case ShuffleQueueKind::kLocalOrigin: {
+      if (message.source != neighbour || host_of(neighbour) != my_host_) return false;
+      const NextHop to_here = next_linked_hop(job_, neighbour, message.destination);
+      return to_here.kind == NextHop::Kind::kLocal && to_here.proc == here_;
+    }
     case ShuffleQueueKind::kRemote:
       return host_of(message.source) == host_of(neighbour) && host_of(neighbour) != my_host_ && for_my_host;
     case ShuffleQueueKind::kLocalRelay:
-      return host_of(neighbour) == my_host_ && host_of(message.source) != my_host_ && for_me;
+      return host_of(neighbour) == my_host_ && message.source != neighbour && message.destination == here_;
   }
   return false;
 }
