@@ -10,11 +10,9 @@ import argparse
 import os
 import pathlib
 import statistics
-import sys
 import time
 
-import scheduling_group
-from run_bench import describe_machine, fail, report, run, show_number, show_size
+from harness import describe_machine, enter_scheduling_group, fail, openmpi_over_tcp, report, run, show_number, show_size
 
 SIZES = [8, 1024, 65536, 4 << 20]
 DELAY_MS = 10
@@ -29,8 +27,7 @@ LOOPBACK = {"calls": "one call behind a barrier, mean of all ranks", "row": "cal
 def contestants(build):
     impirun, programs = build / "bin/impirun", build / "tests/programs"
     mpich, openmpi = programs / "bench_collectives_mpich", programs / "bench_collectives_openmpi"
-    flat = ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl",
-            "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "mpi_yield_when_idle", "1", "-np", "4", openmpi]
+    flat = [*openmpi_over_tcp(4, yields=True), openmpi]
     return [("flat", flat, openmpi, None),
             ("MPICH 2+2", None, mpich, [impirun, "-np", "2", mpich, ":", "-np", "2", mpich]),
             ("Open MPI 2+2", None, openmpi, [impirun, "-np", "2", openmpi, ":", "-np", "2", openmpi]),
@@ -140,10 +137,7 @@ def main():
     sizes = options.sizes or ([8, 65536] if options.quick else SIZES)
     rounds = options.rounds or (3 if options.quick else 5)
     machine = describe_machine()
-    machine["scheduling"] = scheduling_group.enter()
-    if machine["scheduling"].startswith("autogroups"):
-        print(f"bench: ranks that share a processor are not compared fairly here ({machine['scheduling']}): run as root, or with "
-              f"{scheduling_group.AUTOGROUPS} at 0", file=sys.stderr)
+    enter_scheduling_group(machine)
     started = time.monotonic()
     print(f"{machine['processor']}, {machine['processors']} processors, MPICH {machine['mpich']}, Open MPI {machine['openmpi']}; "
           f"medians of {rounds} rounds")

@@ -1,0 +1,190 @@
+"""The goals of scripts/bench: one table, a row for each goal, with what was measured and whether it passes.
+
+A row's value is the median over rounds, in which the contestants of the row took turns, of their ratio in the same round; rows of what
+an idle job takes have no ratio. Rows that two ranks measure come from the groups of pairs.py.
+"""
+
+import json
+import pathlib
+import re
+import statistics
+import tempfile
+
+import pairs
+from harness import fail, openmpi_over_tcp, run, show_number
+
+PAIR_SIZES = [8, 1 << 20, 8 << 20]
+LEAST_ROUNDS = 5
+WINDOWS = 3000
+ALLTOALL_BYTES, ALLTOALL_BUDGET_US = 64, 500000
+IDLE_S = 10
+
+
+class Part:
+    """One number that a row measures: its value in each round, and the absolute values behind it, in words."""
+
+    def __init__(self, label, values, behind):
+        self.label, self.values, self.behind = label, values, behind
+        self.median = statistics.median(values)
+
+
+class Row:
+    def __init__(self, key, title, bound, goal, unit, group, measure):
+        self.key, self.title, self.bound, self.goal, self.unit = key, title, bound, goal, unit
+        self.group = group  # of pairs.py, that the row is made from, or None
+        self.measure = measure  # (Setting) -> parts
+
+    def passes(self, part):
+        return part.median <= self.goal if self.bound == "<=" else part.median >= self.goal
+
+
+class Setting:
+    """What rows need to measure: the build tree, the groups of pairs, how often and how long."""
+
+    def __init__(self, build, groups, rounds, idle_s):
+        self.build, self.groups = build, {group.title: group for group in groups}
+        self.rounds, self.idle_s = max(rounds, LEAST_ROUNDS), idle_s
+
+    def program(self, name, mpi="mpich"):
+        return self.build / "tests/programs" / f"bench_{name}_{mpi}"
+
+    def joined(self, ranks, *words):
+        """The command that runs a program with its arguments on `ranks` ranks in each of two systems."""
+        return [self.build / "bin/impirun", "-np", str(ranks), *words, ":", "-np", str(ranks), *words]
+
+
+def numbers(label, command, variables=None):
+    """The numbers that the output has behind `label`, in any order: launchers may put several ranks' lines into one."""
+    out, shown = run(command, variables)
+    found = [float(number) for number in re.findall(rf"{label} ([0-9]+(?:[.][0-9]+)?)", out)]
+    if not found:
+        fail(f"no {label} in the output of: {shown}\n{out[-2000:]}")
+    return found
+
+
+def taking_turns(rounds, contestants):
+    """What each of the functions `contestants` returns, round by round."""
+    measured = [[contestant() for contestant in contestants] for _ in range(rounds)]
+    return [list(values) for values in zip(*measured)]
+
+
+def ratio_part(label, ours, theirs, unit):
+    behind = f"{show_number(statistics.median(ours))} / {show_number(statistics.median(theirs))} {unit}"
+    return Part(label, [mine / other for mine, other in zip(ours, theirs)], behind)
+
+
+def from_pairs(group, name, what, size, label, unit, scale=1.0):
+    """A row's part: the contestant `name` beside its group's reference."""
+    def part(setting):
+        members = setting.groups[group]
+        ours, theirs = members.values(name, what, size), members.values(members.reference.name, what, size)
+        return ratio_part(label, [value * scale for value in ours], [value * scale for value in theirs], unit)
+    return part
+
+
+def beside_other_mpis(setting):
+    group = setting.groups[pairs.ACROSS]
+    others = zip(group.values("MPICH, UCX tcp", "latency", 8), group.values("Open MPI, tcp", "latency", 8))
+    return [ratio_part("", group.values("impishim 1+1", "latency", 8), [min(both) for both in others], "us")]
+
+
+def message_rate(setting):
+    flat = [*openmpi_over_tcp(4, yields=True), setting.program("message_rate", "openmpi"), WINDOWS]
+    joined = setting.joined(2, setting.program("message_rate"), WINDOWS)
+    ours, theirs = taking_turns(setting.rounds, [lambda: numbers("rate", joined)[0] / 1e6, lambda: numbers("rate", flat)[0] / 1e6])
+    return [ratio_part("", ours, theirs, "million/s")]
+
+
+def relayed_packets(prefix):
+    """What the processes of the run whose statistics begin with `prefix` have passed on, by rank."""
+    return [json.loads(pathlib.Path(f"{prefix}.{rank}.json").read_text())["packets_relayed"] for rank in range(4)]
+
+
+def hops(setting):
+    """Ranks 0 and 2 represent their hosts for each other; 1 and 3 reach each other through them, who sleep outside MPI."""
+    def latency_between(leader, follower, relayed):
+        with tempfile.TemporaryDirectory() as folder:
+            words = [setting.program("point_to_point"), "8", pairs.BATCH_US, "41", f"{leader},{follower}"]
+            found = numbers("latency 8", setting.joined(2, *words), {"IMPISHIM_STATS": f"{folder}/traffic"})
+            passed_on = relayed_packets(f"{folder}/traffic")
+            # Besides the measured messages only a few are on their way, at the start and the end.
+            if (min(passed_on[0], passed_on[2]) > 1000) != relayed:
+                fail(f"messages between ranks {leader} and {follower} did not go the way that is measured: passed on {passed_on}")
+            return found[0]
+    three, one = taking_turns(setting.rounds, [lambda: latency_between(1, 3, True), lambda: latency_between(0, 2, False)])
+    return [ratio_part("", three, one, "us")]
+
+
+def alltoall(setting):
+    arguments = [ALLTOALL_BYTES, ALLTOALL_BUDGET_US, "calls", "alltoall"]
+    label = f"time alltoall {ALLTOALL_BYTES}"
+    flat = [*openmpi_over_tcp(6, yields=True), setting.program("collectives", "openmpi"), *arguments]
+    joined = setting.joined(3, setting.program("collectives"), *arguments)
+    ours, theirs = taking_turns(setting.rounds, [lambda: numbers(label, joined)[0], lambda: numbers(label, flat)[0]])
+    return [ratio_part("", ours, theirs, "us")]
+
+
+def idle_processor(setting):
+    """Of the busiest rank."""
+    command = setting.joined(2, setting.program("footprint"), setting.idle_s)
+    busiest = [max(numbers("busy", command)) for _ in range(LEAST_ROUNDS)]
+    return [Part("", busiest, f"{setting.idle_s} s, the busiest of 2 + 2 ranks")]
+
+
+def resident_memory(setting):
+    """The largest rank of two joined systems of two beside the largest of such a system alone."""
+    words = [setting.program("footprint"), 0]
+    joined, alone = taking_turns(LEAST_ROUNDS, [
+        lambda: max(numbers("resident", setting.joined(2, *words))) / 1024,
+        lambda: max(numbers("resident", ["mpiexec.mpich", "-np", "2", *words])) / 1024])
+    behind = f"{show_number(statistics.median(joined))} - {show_number(statistics.median(alone))} MiB"
+    return [Part("", [mine - other for mine, other in zip(joined, alone)], behind)]
+
+
+def parts(*makers):
+    return lambda setting: [make(setting) for make in makers]
+
+
+ROWS = [
+    Row("inside-latency", "two ranks in one system, joined job: 8 B half round trip, with / without", "<=", 1.03, "", pairs.INSIDE,
+        parts(from_pairs(pairs.INSIDE, "joined 2+1", "latency", 8, "", "us"))),
+    Row("inside-rate", "the same, 64 outstanding Isend/Irecv + Waitall of 8 B: message rate", ">=", 0.97, "", pairs.INSIDE,
+        parts(from_pairs(pairs.INSIDE, "joined 2+1", "bandwidth", 8, "", "million/s", scale=1 / 8))),
+    Row("pass-through", "pass-through (no variables): 8 B half round trip, with / without", "<=", 1.01, "", pairs.INSIDE,
+        parts(from_pairs(pairs.INSIDE, "preloaded", "latency", 8, "", "us"))),
+    Row("raw-tcp", "one rank in each system: 8 B / raw TCP of the same bytes and waiting", "<=", 1.10, "", pairs.ACROSS,
+        parts(from_pairs(pairs.ACROSS, "impishim 1+1", "latency", 8, "", "us"))),
+    Row("other-mpis", "... / the better of MPICH over UCX tcp and Open MPI over tcp", "<=", 1.0, "", pairs.ACROSS, beside_other_mpis),
+    Row("bandwidth", "1 MiB and 8 MiB one-way bandwidth / raw TCP stream", ">=", 0.95, "", pairs.ACROSS,
+        parts(from_pairs(pairs.ACROSS, "impishim 1+1", "bandwidth", 1 << 20, "1 MiB", "GB/s", scale=1e-3),
+              from_pairs(pairs.ACROSS, "impishim 1+1", "bandwidth", 8 << 20, "8 MiB", "GB/s", scale=1e-3))),
+    Row("message-rate", "8 B message rate, 2 senders to 2 receivers across systems / Open MPI over tcp", ">=", 4, "", None, message_rate),
+    Row("hops", "three hops with idle relays, 8 B latency / one hop", "<=", 2, "", None, hops),
+    Row("alltoall", "all-to-all of 64 B among 3 + 3 ranks / Open MPI over tcp, time", "<=", 0.5, "", None, alltoall),
+    Row("idle", "processor of an idle joined job, each rank asleep", "<=", 0.5, "%", None, idle_processor),
+    Row("memory", "resident memory added per rank, 2 systems", "<=", 16, "MiB", None, resident_memory),
+]
+
+
+def measure_rows(rows, setting):
+    """The rows as they go into the JSON; a row passes if all its parts do."""
+    measured = []
+    for row in rows:
+        found = row.measure(setting)
+        measured.append({"group": "Goals", "name": row.title, "row": row.key, "unit": row.unit or "ratio",
+                         "goal": f"{row.bound} {row.goal:g}{' ' if row.unit else ''}{row.unit}",
+                         "parts": [{"label": part.label, "median": part.median, "values": part.values, "behind": part.behind}
+                                   for part in found],
+                         "verdict": "pass" if all(row.passes(part) for part in found) else "short"})
+    return measured
+
+
+def print_rows(measured):
+    print("\nGoals: medians of the rounds' ratios, and of what they are made from\n")
+    width = max(len(row["name"]) for row in measured)
+    for row in measured:
+        for part in row["parts"]:
+            name = row["name"] if part is row["parts"][0] else ""
+            goal, verdict = (row["goal"], row["verdict"]) if part is row["parts"][-1] else ("", "")
+            behind = ", ".join(text for text in (part["label"], part["behind"]) if text)
+            print(f"  {name:<{width}} {part['median']:8.3f}  {goal:<9} {verdict:<5}  {behind}")

@@ -1,0 +1,108 @@
+"""What the measurements of scripts/bench have in common: running contestants, describing the machine, numbers, the report."""
+
+import json
+import os
+import pathlib
+import platform
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+import scheduling_group
+
+RUN_TIMEOUT_S = 120
+
+
+def fail(text):
+    print(f"bench: {text}", file=sys.stderr)
+    sys.exit(1)
+
+
+def run(command, variables=None):
+    words = [str(word) for word in command]
+    shown = " ".join([f"{name}={value}" for name, value in (variables or {}).items()] + words)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("IMPI_", "IMPISHIM_"))}
+    try:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**environment, **(variables or {})}, start_new_session=True)
+    except OSError as error:
+        fail(f"cannot run {shown}: {error}")
+    try:
+        out, err = process.communicate(timeout=RUN_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGTERM)  # the launchers end their processes
+        try:
+            _, err = process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            _, err = process.communicate()
+        fail(f"no end within {RUN_TIMEOUT_S} s: {shown}\n{err[-2000:]}")
+    if process.returncode != 0:
+        fail(f"exit code {process.returncode}: {shown}\n{out[-1000:]}{err[-2000:]}")
+    return out, shown
+
+
+def openmpi_over_tcp(ranks, yields):
+    """The beginning of the command that runs a program on Open MPI without impishim, all ranks joined by TCP."""
+    return ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl",
+            "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "mpi_yield_when_idle", "1" if yields else "0", "-np", str(ranks)]
+
+
+def show_size(size):
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024 or unit == "MiB":
+            return f"{size} {unit}"
+        size //= 1024
+
+
+def show_number(value):
+    return f"{value:.2f}" if value < 100 else f"{value:.0f}"
+
+
+def first_line(command):
+    try:
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return out.splitlines()[0] if out else ""
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def read_text(path):
+    try:
+        return pathlib.Path(path).read_text().strip()
+    except OSError:
+        return "unknown"
+
+
+def describe_machine():
+    models = [line.split(":", 1)[1].strip() for line in read_text("/proc/cpuinfo").splitlines() if line.startswith("model name")]
+    return {"processor": models[0] if models else platform.processor(), "processors": os.cpu_count(),
+            "kernel": platform.release(), "system": read_text("/etc/debian_version"),
+            "mpich": first_line(["dpkg-query", "-W", "-f=${Version}", "libmpich12"]),
+            "openmpi": first_line(["dpkg-query", "-W", "-f=${Version}", "libopenmpi3"]),
+            "ucx": first_line(["dpkg-query", "-W", "-f=${Version}", "libucx0"]),
+            "compiler": first_line(["g++", "--version"]),
+            "congestion_control": read_text("/proc/sys/net/ipv4/tcp_congestion_control"),
+            "load_average_before": os.getloadavg()[0]}
+
+
+def enter_scheduling_group(machine):
+    """All contestants in one scheduling group; says so if that cannot be, and notes it in the description of the machine."""
+    machine["scheduling"] = scheduling_group.enter()
+    if machine["scheduling"].startswith("autogroups"):
+        print(f"bench: ranks that share a processor are not compared fairly here ({machine['scheduling']}): run as root, or with "
+              f"{scheduling_group.AUTOGROUPS} at 0", file=sys.stderr)
+
+
+def report(title, output, machine, rounds, started, rows, goals=None):
+    """Writes what has been measured since `started` as JSON to the file `output`, and prints how many of the goals, or of the rows if
+    there are none, pass."""
+    seconds = time.monotonic() - started
+    machine["load_average_after"] = os.getloadavg()[0]
+    everything = {"machine": machine, "rounds": rounds, "seconds": round(seconds, 1), "rows": rows}
+    output.write_text(json.dumps({**everything, "goals": goals} if goals else everything, indent=1) + "\n")
+    passed = sum(row["verdict"] == "pass" for row in goals or rows)
+    short = sum(row["verdict"] == "short" for row in goals or rows)
+    print(f"\n{title}: {passed} {'goals' if goals else 'rows'} pass, {short} fall short; {seconds:.0f} s; {output}")
