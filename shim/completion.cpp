@@ -254,6 +254,7 @@ int Wait(Job& job, MPI_Request* handle, MPI_Status* status) {
 
 int Test(Job& job, MPI_Request* handle, int* flag, MPI_Status* status) {
   if (!is_own_request(*handle) && job.may_block_in_vendor()) return vendor::Test(handle, flag, status);
+  job.engine->send_batches();
   const MPI_Comm comm = comm_of(*handle);
   TestResult result = test_handle(job, handle, status);
   if (!result.done) {
@@ -274,6 +275,7 @@ int Waitall(Job& job, int count, MPI_Request* requests, MPI_Status* statuses) {
 
 int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Testall(count, requests, flag, statuses);
+  job.engine->send_batches();
   bool ready = all_ready(job, count, requests);
   if (!ready) {
     progress_once(job, true);
@@ -302,6 +304,7 @@ int Waitany(Job& job, int count, MPI_Request* requests, int* index, MPI_Status* 
 
 int Testany(Job& job, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Testany(count, requests, index, flag, status);
+  job.engine->send_batches();
   AnyResult result = test_any(job, count, requests, status);
   if (result.index == MPI_UNDEFINED && result.some_active) {
     progress_once(job, true);
@@ -336,6 +339,7 @@ int Testsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* i
   }
   int first_error = MPI_SUCCESS;
   MPI_Comm comm = MPI_COMM_WORLD;
+  job.engine->send_batches();
   int active = test_some(job, incount, requests, outcount, indices, statuses, &first_error, &comm);
   if (active > 0 && *outcount == 0) {
     progress_once(job, true);

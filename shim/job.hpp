@@ -64,9 +64,11 @@ struct Job {
   /// the vendor polled). While it is not zero no blocking point-to-point function of the vendor may be entered (DESIGN.md 4b).
   std::atomic<std::int32_t> needs_caller{0};
 
-  /// A blocking point-to-point function of the vendor may be entered by this thread now.
+  /// A blocking point-to-point function of the vendor may be entered by this thread now. What it would hold up has left.
   [[nodiscard]] bool may_block_in_vendor() const {
-    return needs_caller.load(std::memory_order_relaxed) == 0 && thread_level != MPI_THREAD_MULTIPLE;
+    if (needs_caller.load(std::memory_order_relaxed) != 0 || thread_level == MPI_THREAD_MULTIPLE) return false;
+    engine->send_batches();
+    return true;
   }
 };
 

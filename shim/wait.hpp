@@ -35,6 +35,7 @@ class WaitPolicy {
 template <class VendorMayComplete, class Done>
 void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done) {
   WaitPolicy policy;
+  job.engine->send_batches();
   while (!done()) {
     const bool moved = progress_once(job, true);
     if (done()) return;

@@ -27,6 +27,7 @@ class Company : public testing::Test {
     shape.values.ackmark = kAckmark;
     shape.values.hiwater = kHiwater;
     shape.foreign = {0, 1};  // whose packets count alike
+    shape.relay.origin_batch_target = 0;
     return shape;
   }
   std::uint64_t send_calls(int rank) { return job.engine(rank).counters().send_calls; }

@@ -30,14 +30,15 @@ std::uint64_t now_ns() {
 
 void MatchedMessageDeleter::operator()(MatchedMessage* message) const { std::default_delete<MatchedMessage>()(message); }
 
-Engine::Impl::Impl(EngineOptions options)
-    : job(std::move(options.job)),
+Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
+    : batches_wait(batches_wait_),
+      job(std::move(options.job)),
       here(options.here),
       my_id(job.procs()[static_cast<std::size_t>(here)].id),
       format_of_client(std::move(options.format_of_client)),
       datalen(job.values().datalen),
       relay(options.relay),
-      buffers(datalen),
+      buffers(std::max<std::size_t>(datalen, Link::kBatchCapacity)),
       peers(static_cast<std::size_t>(job.size())) {
   const auto add = [&](std::unique_ptr<Channel> channel) -> Link& {
     links.push_back(std::make_unique<Link>(*this, std::move(channel), buffers, datalen));
@@ -153,6 +154,8 @@ std::size_t Engine::Impl::poll_locked(bool application_waits) {
   if (failed.load(std::memory_order_relaxed)) return flush_after_failure_locked();
   std::size_t events = 0;
   polling = true;
+  burst = 0;
+  if (!batching.empty()) flush_batches_locked();
   for (auto& link : links) {
     events += poll_link_locked(*link);
     if (failed.load(std::memory_order_relaxed)) break;
@@ -165,7 +168,7 @@ std::size_t Engine::Impl::poll_locked(bool application_waits) {
   return events;
 }
 
-Engine::Engine(EngineOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Engine::Engine(EngineOptions options) : impl_(std::make_unique<Impl>(std::move(options), batches_wait_)) {}
 Engine::~Engine() = default;
 
 void Engine::start(SendOperation& operation) {
@@ -283,6 +286,11 @@ std::size_t Engine::poll(bool application_waits) {
   return events;
 }
 
+void Engine::send_batches_now() {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->failed.load(std::memory_order_relaxed)) impl_->flush_batches_locked();
+}
+
 void Engine::drain_output() {
   const std::uint64_t deadline = now_ns() + kAbortSendNs;
   for (;;) {
@@ -309,7 +317,7 @@ void Engine::wait_for_event(std::chrono::microseconds timeout) {
     bool quiet = true;
     for (auto& link : impl.links)
       quiet = (link->input_ended || link->channel().prepare_to_sleep()) && !link->awaits_company() && quiet;
-    if (!quiet || !impl.owing.empty()) timeout = 0us;
+    if (!quiet || !impl.owing.empty() || !impl.batching.empty()) timeout = 0us;
   }
   std::array<epoll_event, 16> events{};
   auto woken = timeout == 0us ? Result<std::size_t>(std::size_t{0}) : impl.poller.wait(timeout, events);

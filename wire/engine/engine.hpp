@@ -8,6 +8,7 @@
 /// every pending operation completes with that error, and new ones fail at once.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -131,7 +132,15 @@ class Engine {
   /// Ends a wait_for_event() in another thread.
   void wake();
 
-  /// Changes whenever a thread that waits in an MPI call polls; the progress thread stays out of the way while it does.
+  /// Short messages that the program began in quick succession wait here to leave together. They leave at the next poll, or by
+  /// send_batches() at no cost where there are none: for a caller that may not poll for a while. The progress thread sends what
+  /// is left.
+  void send_batches() {
+    if (batches_wait_.load(std::memory_order_relaxed)) send_batches_now();
+  }
+
+  /// Changes whenever a thread that waits in an MPI call polls, or begins a batch; the progress thread stays out of the way
+  /// while it does.
   [[nodiscard]] std::uint64_t application_polls() const;
 
   /// Nothing is queued for output and no send is pending.
@@ -161,8 +170,10 @@ class Engine {
 
  private:
   class Impl;
+  void send_batches_now();
   /// Waits, bounded, until what tells the others of the end has left.
   void drain_output();
+  std::atomic<bool> batches_wait_{false};  ///< looked at before every blocking call, so not behind another pointer
   std::unique_ptr<Impl> impl_;
 };
 

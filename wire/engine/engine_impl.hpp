@@ -54,7 +54,8 @@ struct Peer {
 
 class Engine::Impl final : public LinkOwner {
  public:
-  explicit Impl(EngineOptions options);
+  /// `batches_wait`: true while messages that this process has begun wait in `batching`.
+  Impl(EngineOptions options, std::atomic<bool>& batches_wait);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() = default;
@@ -102,7 +103,9 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] bool relayed_beyond(const Link& link, WorldRank destination) const;
   void return_credits_locked();
   void flush_batches_locked();
+  void batch_locked(Link& link, OutgoingPacket&& packet, std::uint64_t target);
 
+  std::atomic<bool>& batches_wait;
   JobMap job;
   WorldRank here;
   ProcId my_id;
@@ -120,6 +123,7 @@ class Engine::Impl final : public LinkOwner {
   std::vector<Link*> owing;     ///< links whose other ends are to be told what has been relayed
   bool polling = false;         ///< poll_locked() is under way, and does what is due at its end
   std::vector<Link*> batching;  ///< links with packets that a flush has to follow
+  std::uint32_t burst = 0;      ///< messages that this process has begun since the last poll
   std::set<ContextId> watched;
   std::uint64_t arrivals = 0;  ///< of unmatched messages in watched contexts
   std::condition_variable arrived;
@@ -148,6 +152,8 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] PacketHeader header_to(const SendOperation& operation, PacketType type) const;
   void send_first_packet_locked(Peer& peer, SendOperation& operation);
   [[nodiscard]] bool make_first_packet_locked(Peer& peer, SendOperation& operation, OutgoingPacket& packet);
+  [[nodiscard]] bool joins_batch(const OutgoingPacket& packet);
+  void begin_batch_locked(Link& link, OutgoingPacket&& packet);
   void send_control_locked(WorldRank destination, PacketHeader header);
   void complete_send_locked(SendOperation& operation);
   void complete_send_locked(SendOperation& operation, const Error& error);

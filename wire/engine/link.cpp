@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "wire/base/bytes.hpp"
 
@@ -33,28 +34,76 @@ bool Link::hold_without_credit(OutgoingPacket& packet) {
 void Link::enqueue(OutgoingPacket&& packet) {
   if (hold_without_credit(packet)) return;
   batched_ += packet.size();
+  queue_up(std::move(packet));
+}
+
+/// Behind everything that is queued.
+void Link::queue_up(OutgoingPacket&& packet) {
+  if (packet.payload.size() <= kJoinedSize) return add_to_batch(std::move(packet));
+  seal_batch();
   queue_.push_back(std::move(packet));
+}
+
+void Link::add_to_batch(OutgoingPacket&& packet) {
+  const std::size_t batched = batch_.payload.size();
+  // A batch is one neighbour's debt, or nobody's.
+  if (batched + packet.size() > kBatchCapacity || (batched > 0 && batch_.relayed_from != packet.relayed_from)) {
+    seal_batch();
+    return add_to_batch(std::move(packet));
+  }
+  if (!batch_.owned) batch_.owned = buffers_.take(kBatchCapacity);
+  std::byte* const end = batch_.owned.data() + batched;
+  std::memcpy(end, packet.header.data(), packet.header.size());
+  if (!packet.payload.empty()) std::memcpy(end + packet.header.size(), packet.payload.data(), packet.payload.size());
+  batch_.batch = true;
+  batch_.payload = batch_.owned.first(batched + packet.size());
+  batch_.relayed_from = packet.relayed_from;
+  buffers_.put(std::move(packet.owned));
+  (packet.passes_through ? passed_on : sent).count(packet.size());
+  if (packet.operation != nullptr) owner_.packet_left(*packet.operation);
+}
+
+void Link::seal_batch() {
+  if (batch_.payload.empty()) return;
+  queue_.push_back(std::exchange(batch_, {}));
+}
+
+/// The batch without the detour by the queue, which is empty. False: the channel is full.
+Result<bool> Link::send_batch() {
+  const iovec piece = piece_of(batch_.payload);
+  ++send_calls;
+  auto sent = channel_->try_send(std::span(&piece, 1));
+  if (!sent) return sent.error();
+  if (*sent < batch_.payload.size()) {
+    sent_of_first_ = *sent;
+    seal_batch();
+    return false;
+  }
+  OutgoingPacket whole = std::exchange(batch_, {});
+  has_left(whole);
+  return true;
 }
 
 void Link::release_held() {
   while (!held_.empty() && credit.may_send()) {
     credit.sent(held_.front().size());
-    queue_.push_back(std::move(held_.front()));
+    OutgoingPacket packet = std::move(held_.front());
     held_.pop_front();
+    queue_up(std::move(packet));
   }
 }
 
 /// The channel has all of the packet.
 void Link::has_left(OutgoingPacket& packet) {
   buffers_.put(std::move(packet.owned));
-  (packet.passes_through ? passed_on : sent).count(packet.size());
+  if (!packet.batch) (packet.passes_through ? passed_on : sent).count(packet.size());
   if (packet.relayed_from != nullptr) owner_.passed_on(*packet.relayed_from, packet.size());
 }
 
 Result<void> Link::send(OutgoingPacket&& packet) {
   if (hold_without_credit(packet)) return {};
   std::size_t sent = 0;
-  if (queue_.empty()) {
+  if (output_empty()) {
     auto result = send_now(packet);
     if (!result) return result.error();
     sent = *result;
@@ -64,16 +113,19 @@ Result<void> Link::send(OutgoingPacket&& packet) {
       return {};
     }
     sent_of_first_ = sent;
+    queue_.push_back(std::move(packet));
+    return {};
   }
+  seal_batch();
   queue_.push_back(std::move(packet));
-  if (!awaits_company_) return {};
+  if (!awaits_company_ && batched_ == 0) return {};
   auto flushed = flush();
   if (!flushed) return flushed.error();
   return {};
 }
 
 Result<void> Link::send_in_company(OutgoingPacket&& packet) {
-  if (!queue_.empty()) return send(std::move(packet));
+  if (!output_empty()) return send(std::move(packet));
   queue_.push_back(std::move(packet));
   awaits_company_ = true;
   return {};
@@ -98,7 +150,7 @@ std::size_t Link::gather_pieces(std::array<iovec, kMaxPieces>& pieces) const {
   std::size_t skip = sent_of_first_;
   for (const OutgoingPacket& packet : queue_) {
     if (count + 2 > kMaxPieces) break;
-    std::span<const std::byte> header = packet.header;
+    std::span<const std::byte> header = packet.head();
     std::span<const std::byte> payload = packet.payload;
     const std::size_t of_header = std::min(skip, header.size());
     header = header.subspan(of_header);
@@ -135,6 +187,7 @@ std::vector<SendOperation*> Link::drop_output() {
     }
   }
   queue_.clear();
+  batch_ = {};
   held_.clear();
   awaits_company_ = false;
   streams.clear();
@@ -146,10 +199,12 @@ std::vector<SendOperation*> Link::drop_output_but_aborts() {
   std::deque<OutgoingPacket> kept;
   for (OutgoingPacket& packet : queue_) {
     const bool begun = kept.empty() && sent_of_first_ > 0 && &packet == &queue_.front();
-    const bool abort = load_big_endian<std::uint32_t>(packet.header.data()) == static_cast<std::uint32_t>(PacketType::kAbort);
+    const bool abort =
+        !packet.batch && load_big_endian<std::uint32_t>(packet.header.data()) == static_cast<std::uint32_t>(PacketType::kAbort);
     if (!begun && !abort) continue;
     OutgoingPacket keep;
     keep.header = packet.header;
+    keep.batch = packet.batch;
     keep.owned = buffers_.take(packet.payload.size());
     // The payload may lie in the user's memory, which is the user's again as soon as the operation has been told.
     if (!packet.payload.empty()) std::memcpy(keep.owned.data(), packet.payload.data(), packet.payload.size());
@@ -165,10 +220,16 @@ Result<std::size_t> Link::flush() {
   std::size_t packets = 0;
   awaits_company_ = false;
   batched_ = 0;
+  if (queue_.empty() && !batch_.payload.empty() && streams.empty()) {
+    auto sent = send_batch();
+    if (!sent) return sent.error();
+    return *sent ? 1 : 0;
+  }
   for (;;) {
     // Enough packets of long messages at once to fill the channel with one call.
     while (queue_.size() < kMaxPieces / 2 && owner_.refill(*this)) {
     }
+    seal_batch();
     if (queue_.empty()) return packets;
     std::array<iovec, kMaxPieces> pieces;
     const std::size_t count = gather_pieces(pieces);

@@ -22,9 +22,11 @@ using RawHeader = std::array<std::byte, kPacketHeaderSize>;
 
 class Link;
 
-/// A packet on its way out. The payload lies in `owned`, or in the user's memory until `operation` is told that it was written.
+/// A packet on its way out, or a batch of short ones. The payload lies in `owned`, or in the user's memory until `operation` is
+/// told that it was written.
 struct OutgoingPacket {
   RawHeader header;
+  bool batch = false;  ///< the payload is whole packets, and there is no header before it
   std::span<const std::byte> payload;
   Buffer owned;
   SendOperation* operation = nullptr;  ///< to be told when the packet has left; may be null
@@ -32,7 +34,8 @@ struct OutgoingPacket {
   bool to_be_relayed = false;          ///< counts towards the link's credit: the next process passes it on
   Link* relayed_from = nullptr;        ///< the link that it came by, whose debt it is until it has left
 
-  [[nodiscard]] std::size_t size() const { return header.size() + payload.size(); }
+  [[nodiscard]] std::span<const std::byte> head() const { return std::span(header).first(batch ? 0 : header.size()); }
+  [[nodiscard]] std::size_t size() const { return head().size() + payload.size(); }
 };
 
 /// What a link asks of its owner.
@@ -89,12 +92,16 @@ class Link {
     WorldRank destination = -1;           ///< that process
   };
 
+  static constexpr std::size_t kJoinedSize = 1024;      ///< largest payload that is copied behind its header
+  static constexpr std::size_t kBatchCapacity = 32768;  ///< bytes of short packets that leave in one piece
+
   Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffers, std::uint32_t max_payload);
 
   /// Queues a packet, or hands it to the channel at once if nothing is queued. Order is kept, among packets that are to be
   /// relayed and among the others: the first wait for credit.
   [[nodiscard]] Result<void> send(OutgoingPacket&& packet);
-  /// Queues a packet without sending: for LinkOwner::refill, and for packets that a flush() follows.
+  /// Queues a packet without sending: for LinkOwner::refill, and for packets that a flush() follows. A short one is copied into
+  /// a batch, which leaves in one piece: its operation is told at once, since the user's memory is free.
   void enqueue(OutgoingPacket&& packet);
   /// Bytes queued by enqueue() since the last flush().
   [[nodiscard]] std::size_t batched() const { return batched_; }
@@ -103,8 +110,8 @@ class Link {
   /// Credit has come: queues what has waited for it. A flush() follows.
   void release_held();
   [[nodiscard]] bool holds() const { return !held_.empty(); }
-  /// Packets that wait for room in the channel, and for credit.
-  [[nodiscard]] std::size_t queued() const { return queue_.size(); }
+  /// Packets and batches that wait for room in the channel, and packets that wait for credit.
+  [[nodiscard]] std::size_t queued() const { return queue_.size() + (batch_.payload.empty() ? 0 : 1); }
   [[nodiscard]] std::size_t held() const { return held_.size(); }
   /// Queues a packet that nobody waits for: it leaves with the next one or at the next flush(), at no cost of its own. A second
   /// one takes the first along at once.
@@ -120,7 +127,7 @@ class Link {
   /// Reads and handles what has arrived; returns how much was done (reads and packets), 0 for nothing.
   [[nodiscard]] Result<std::size_t> receive();
 
-  [[nodiscard]] bool output_empty() const { return queue_.empty(); }
+  [[nodiscard]] bool output_empty() const { return queue_.empty() && batch_.payload.empty(); }
   [[nodiscard]] Channel& channel() { return *channel_; }
   [[nodiscard]] Incoming& incoming() { return incoming_; }
 
@@ -129,6 +136,7 @@ class Link {
   LinkState state = LinkState::kOpen;
   bool peer_finished = false;                  ///< the peer's FINI has come
   bool input_ended = false;                    ///< nothing more can be read
+  bool in_batching = false;                    ///< among those that the owner will flush
   bool wants_output = false;                   ///< the channel was asked to announce room
   std::deque<SendOperation*> streams;          ///< long messages with packets left to send, in turn
   std::deque<SendOperation*> awaiting_credit;  ///< those of them that wait until the next process has relayed enough
@@ -144,7 +152,6 @@ class Link {
  private:
   static constexpr std::size_t kStagingSize = 32768;
   static constexpr std::size_t kMaxPieces = 32;
-  static constexpr std::size_t kJoinedSize = 1024;  ///< largest payload that is copied behind its header
   /// After a payload above this one alone a header is read first, so that the next payload can go straight to its place.
   static constexpr std::size_t kCopiedSize = 8192;
 
@@ -163,8 +170,13 @@ class Link {
 
   [[nodiscard]] bool hold_without_credit(OutgoingPacket& packet);
   void has_left(OutgoingPacket& packet);
+  void queue_up(OutgoingPacket&& packet);
+  void add_to_batch(OutgoingPacket&& packet);
+  void seal_batch();
+  [[nodiscard]] Result<bool> send_batch();
 
   std::deque<OutgoingPacket> queue_;
+  OutgoingPacket batch_{};           ///< behind the queue: short packets that leave in one piece
   std::deque<OutgoingPacket> held_;  ///< to be relayed, without credit yet
   std::size_t batched_ = 0;
   bool awaits_company_ = false;

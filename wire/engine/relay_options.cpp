@@ -11,7 +11,8 @@ Result<RelayOptions> RelayOptions::from_environment() {
   RelayOptions options;
   for (const auto& checked : {read_variable("IMPISHIM_LOCAL_SENDER_LIMIT", kLeast, kMost, options.local_sender_limit),
                               read_variable("IMPISHIM_REMOTE_SENDER_LIMIT", kLeast, kMost, options.remote_sender_limit),
-                              read_variable("IMPISHIM_RELAY_BUFTARGET", 1, kMost, options.batch_target)}) {
+                              read_variable("IMPISHIM_RELAY_BUFTARGET", 1, kMost, options.batch_target),
+                              read_variable("IMPISHIM_BUFTARGET", 0, kMost, options.origin_batch_target)}) {
     if (!checked) return checked.error();
   }
   return options;

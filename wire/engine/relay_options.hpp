@@ -14,8 +14,11 @@ struct RelayOptions {
   std::uint64_t remote_sender_limit = 4U << 20U;
   /// Bytes from which a batch of packets on their way through this process leaves at once. Fewer leave when no more have come.
   std::uint64_t batch_target = 32768;
+  /// The same of short messages that this process begins between two polls, all but the first few; 0: each leaves at once.
+  std::uint64_t origin_batch_target = 16384;
 
-  /// From IMPISHIM_LOCAL_SENDER_LIMIT, IMPISHIM_REMOTE_SENDER_LIMIT and IMPISHIM_RELAY_BUFTARGET, which may stay unset.
+  /// From IMPISHIM_LOCAL_SENDER_LIMIT, IMPISHIM_REMOTE_SENDER_LIMIT, IMPISHIM_RELAY_BUFTARGET and IMPISHIM_BUFTARGET, which
+  /// may stay unset.
   /// kConfiguration: not a number of bytes, or a limit below RelayDebt::kLeastLimit.
   [[nodiscard]] static Result<RelayOptions> from_environment();
 };

@@ -54,10 +54,12 @@ void Engine::Impl::return_credits_locked() {
   owing.clear();
 }
 
-/// What was relayed while packets arrived leaves together.
+/// What was relayed while packets arrived leaves together, and what this process began between two polls.
 void Engine::Impl::flush_batches_locked() {
+  batches_wait.store(false, std::memory_order_relaxed);
   for (std::size_t i = 0; i < batching.size(); ++i) {
     Link& link = *batching[i];
+    link.in_batching = false;
     if (link.batched() == 0) continue;
     auto flushed = link.flush();
     if (!flushed) {
@@ -87,12 +89,21 @@ void Engine::Impl::relay_locked(Link& link) {
     packet.to_be_relayed = relayed_beyond(next, incoming.destination);
     if (packet.to_be_relayed && next.credit_exhausted()) ++counters.relay_stalls;
   }
-  if (next.batched() == 0) batching.push_back(&next);
-  next.enqueue(std::move(packet));
-  if (next.batched() < relay.batch_target) return;
-  auto flushed = next.flush();
-  if (!flushed) return link_ended_locked(next, flushed.error());
-  watch_output_locked(next);
+  batch_locked(next, std::move(packet), relay.batch_target);
+}
+
+/// Adds a packet to those that flush_batches_locked() sends, or sends them if they are `target` bytes.
+void Engine::Impl::batch_locked(Link& link, OutgoingPacket&& packet, std::uint64_t target) {
+  link.enqueue(std::move(packet));
+  if (link.batched() < target) {
+    if (link.batched() == 0 || link.in_batching) return;
+    link.in_batching = true;
+    batching.push_back(&link);
+    return;
+  }
+  auto flushed = link.flush();
+  if (!flushed) return link_ended_locked(link, flushed.error());
+  watch_output_locked(link);
 }
 
 /// RELAYACK: what has waited for it leaves, then long messages go on.

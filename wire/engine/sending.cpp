@@ -9,6 +9,9 @@
 namespace impishim::wire {
 namespace {
 
+/// Messages since the last poll that do not wait for company: those of a step of most halo exchanges.
+constexpr std::uint32_t kSentAtOnce = 4;
+
 /// Types whose values may not fit external32; all others always do.
 bool may_overflow(const TypeLayout& layout) {
   return std::any_of(layout.blocks().begin(), layout.blocks().end(), [](const Block& block) {
@@ -108,9 +111,26 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
   OutgoingPacket packet;
   if (!make_first_packet_locked(to, operation, packet)) return;
   Link& link = *to.link;
+  if (joins_batch(packet)) return begin_batch_locked(link, std::move(packet));
   auto sent = link.send(std::move(packet));
   if (!sent) return link_ended_locked(link, sent.error());
   watch_output_locked(link);
+}
+
+/// A process that begins many messages between two looks at what has arrived is not waiting for an answer to any one of them:
+/// the first few leave at once, the others together.
+bool Engine::Impl::joins_batch(const OutgoingPacket& packet) {
+  return packet.payload.size() <= Link::kJoinedSize && relay.origin_batch_target > 0 && ++burst > kSentAtOnce;
+}
+
+/// The batch leaves when it is large enough, at the next poll or call that waits, or when the progress thread finds it.
+void Engine::Impl::begin_batch_locked(Link& link, OutgoingPacket&& packet) {
+  batch_locked(link, std::move(packet), relay.origin_batch_target);
+  if (batching.empty() || batches_wait.load(std::memory_order_relaxed)) return;
+  batches_wait.store(true, std::memory_order_relaxed);
+  // The progress thread looks again soon, as after a poll.
+  application_polls.fetch_add(1, std::memory_order_relaxed);
+  if (sleepers > 0) poller.wake();
 }
 
 void Engine::Impl::packet_left(SendOperation& operation) {
