@@ -84,6 +84,13 @@ bool vendor_may_complete(int count, const MPI_Request* requests) {
   });
 }
 
+/// An active one of ours that no test moves on.
+bool moves_by_itself(MPI_Request handle) {
+  if (!is_own_request(handle)) return false;
+  const Request& request = RequestPool::instance().at(handle);
+  return request.active && request.carrier == Carrier::kEngine;
+}
+
 /// Completes what is complete of an array, in place; keeps the statuses and codes until all are.
 class AllOf {
  public:
@@ -91,20 +98,27 @@ class AllOf {
     const auto size = static_cast<std::size_t>(std::max(count, 0));
     if (size > few_.size()) many_.resize(size);
     parts_ = size > few_.size() ? std::span<Part>(many_) : std::span<Part>(few_).first(size);
+    all_move_by_themselves_ = std::all_of(requests, requests + size, moves_by_itself);
   }
 
   /// Tests what is left. True: nothing is.
   bool step() {
-    bool all = true;
     bool vendor_pending = false;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
+    bool engine_pending = false;
+    while (first_ < parts_.size() && parts_[first_].done) ++first_;
+    bool all = true;
+    for (std::size_t i = first_; i < parts_.size(); ++i) {
       if (parts_[i].done) continue;
+      // A look at one native request moves all of them on, and looks at the engine's move nothing: those behind one that is
+      // pending wait for their turn.
       const bool native = !is_own_request(requests_[i]);
-      // A look at one native request moves all of them on: those behind it wait for their turn.
-      if (native && vendor_pending) continue;
+      const bool engines = moves_by_itself(requests_[i]);
+      if ((native && vendor_pending) || (engines && engine_pending)) continue;
       if (!test(i)) {
         all = false;
         vendor_pending = vendor_pending || native;
+        engine_pending = engine_pending || engines;
+        if (all_move_by_themselves_) break;
       }
     }
     return all;
@@ -146,7 +160,9 @@ class AllOf {
 
   Job& job_;
   MPI_Request* requests_;
-  std::array<Part, 8> few_;  ///< most calls wait for few, and should not allocate
+  std::size_t first_ = 0;                ///< all before it are done
+  bool all_move_by_themselves_ = false;  ///< behind one that is pending nothing needs a look
+  std::array<Part, 8> few_;              ///< most calls wait for few, and should not allocate
   std::vector<Part> many_;
   std::span<Part> parts_;
   MPI_Comm comm_ = MPI_COMM_WORLD;
