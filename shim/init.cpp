@@ -55,6 +55,13 @@ void join_if_asked(bool answer) {
   if (answer) answer_signals(*the_job.load());
 }
 
+/// A shuffle's threads use the engine, and its messages may be anywhere in the job: only the program can end it.
+int refuse_to_leave_shuffles(const Job& job, int shuffles) {
+  return raise(job.joined_world, MPI_ERR_OTHER, "MPI_Finalize",
+               fmt::format("{} not shut down: call impishim_shuffle_shutdown() in all processes before MPI_Finalize",
+                           shuffles == 1 ? "a shuffle was" : fmt::format("{} shuffles were", shuffles)));
+}
+
 }  // namespace
 
 namespace calls {
@@ -79,6 +86,7 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
 /// job, the hosts' FINI, the server's FINI.
 int Finalize(Job& job) {
   delete_self_attributes(job);
+  if (const int left = job.shuffles.load(); left > 0) return refuse_to_leave_shuffles(job, left);
   if (job.communicators.find(job.joined_world) != nullptr) {
     const int code = Barrier(job, job.joined_world);
     if (code != MPI_SUCCESS) return code;

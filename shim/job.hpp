@@ -60,6 +60,9 @@ struct Job {
   bool gives_contexts = false;
   std::atomic<std::uint64_t> contexts_given{1};
 
+  /// Shuffles (impishim/shuffle.h) that the program has made and not shut down.
+  std::atomic<std::int32_t> shuffles{0};
+
   /// Operations that only a calling thread can bring to an end (receives with a native twin; anything that needs
   /// the vendor polled). While it is not zero no blocking point-to-point function of the vendor may be entered (DESIGN.md 4b).
   std::atomic<std::int32_t> needs_caller{0};

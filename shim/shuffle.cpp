@@ -117,6 +117,7 @@ IMPISHIM_PUBLIC int impishim_shuffle_init(impishim_shuffle** shuffle, const impi
                                                            deliver(message.source, message.destination, message.type,
                                                                    message.data.data(), message.data.size(), context);
                                                          });
+  job->shuffles.fetch_add(1);
   *shuffle = made.release();  // the program's until impishim_shuffle_shutdown()
   return MPI_SUCCESS;
 }
@@ -154,8 +155,8 @@ IMPISHIM_PUBLIC int impishim_shuffle_get_statistics(impishim_shuffle* shuffle, i
   if (shuffle == nullptr || statistics == nullptr)
     return fail("impishim_shuffle_get_statistics", MPI_ERR_ARG, "a null pointer");
   const auto all = shuffle->core->counters();
-  *statistics = {all.sent[0],    all.sent[1],        all.sent[2],         all.batches[0], all.batches[1],
-                 all.batches[2], all.received_local, all.received_remote, all.delivered};
+  *statistics = {all.sent[0],        all.sent[1],         all.sent[2],   all.batches[0], all.batches[1],     all.batches[2],
+                 all.received_local, all.received_remote, all.delivered, all.held_bytes, all.held_bytes_peak};
   return MPI_SUCCESS;
 }
 
@@ -177,5 +178,6 @@ IMPISHIM_PUBLIC int impishim_shuffle_shutdown(impishim_shuffle** shuffle) {
   if (const int code = calls::Barrier(*job, job->joined_world); code != MPI_SUCCESS) return code;
   const std::unique_ptr<impishim_shuffle> ended(std::exchange(*shuffle, nullptr));
   ended->core.reset();
+  job->shuffles.fetch_sub(1);
   return calls::Comm_free(*job, &ended->comm);
 }

@@ -58,6 +58,9 @@ struct impishim_shuffle_statistics {
   unsigned long long received_local;  /* by way of processes of this host */
   unsigned long long received_remote; /* from other hosts, to be delivered or passed on */
   unsigned long long delivered;
+  unsigned long long
+      held_bytes; /* with 16 of each message's own: in this process's queues, on their way in or to be delivered */
+  unsigned long long held_bytes_peak; /* most of them so far; the README gives the bound */
 };
 
 /* Fills in the defaults, and what the variables say. Returns MPI_SUCCESS, or MPI_ERR_ARG for a null pointer or a variable that
@@ -92,8 +95,8 @@ int impishim_shuffle_get_statistics(struct impishim_shuffle* shuffle,
 /* Writes queues, limits and what waits to standard error. */
 int impishim_shuffle_dump_state(struct impishim_shuffle* shuffle) IMPISHIM_OPTIONAL;
 
-/* Ends a shuffle when all messages of all processes have been delivered. Collective over the joined job; before MPI_Finalize.
- * Sets the pointer to null.
+/* Ends a shuffle when all messages of all processes have been delivered. Collective over the joined job; before MPI_Finalize,
+ * which ends in MPI_ERR_OTHER while there is one left. Sets the pointer to null.
  */
 int impishim_shuffle_shutdown(struct impishim_shuffle** shuffle) IMPISHIM_OPTIONAL;
 

@@ -297,6 +297,10 @@ TEST(ShuffleMemory, StaysWithinItsBound) {
   const std::size_t bound = 2 * bytes(options.local_origin) + 2 * bytes(options.local_relay) + 2 * bytes(options.remote) +
                             options.deliverq_max * message;
   EXPECT_LE(accepted * message, procs * bound);
+  for (WorldRank rank = 0; rank < network.job.size(); ++rank) {
+    EXPECT_LE(network.core(rank).counters().held_bytes_peak, bound) << rank;
+    EXPECT_GT(network.core(rank).counters().held_bytes, options.deliverq_max * message) << rank;
+  }
   EXPECT_GT(accepted, procs * options.deliverq_max);
   network.slow = {};
   network.run();
@@ -304,6 +308,7 @@ TEST(ShuffleMemory, StaysWithinItsBound) {
   std::size_t delivered = 0;
   for (const auto& each : network.delivered) delivered += each.size();
   EXPECT_EQ(delivered, accepted);
+  for (WorldRank rank = 0; rank < network.job.size(); ++rank) EXPECT_EQ(network.core(rank).counters().held_bytes, 0U) << rank;
 }
 
 TEST(ShuffleLies, AreErrors) {

@@ -49,6 +49,11 @@ ShuffleCore::Output& ShuffleCore::output(const OutputKey& key) {
   return *slot;
 }
 
+void ShuffleCore::hold(std::size_t bytes) {
+  counters_.held_bytes += bytes;
+  counters_.held_bytes_peak = std::max(counters_.held_bytes_peak, counters_.held_bytes);
+}
+
 void ShuffleCore::append(Output& output, const OutputKey& key, const ShuffleMessage& message) {
   output.queue.append(message);
   ++counters_.sent[index_of(key.first)];
@@ -59,11 +64,13 @@ bool ShuffleCore::enqueue(const ShuffleMessage& message) {
   if (!key) {
     if (deliveries_.size() >= options_.deliverq_max || !undelivered_.empty()) return false;
     ++for_delivery_;
+    hold(batched_size(message));
     deliveries_.push_back(message);
     return true;
   }
   Output& to = output(*key);
   if (to.queue.full() || !to.waiting.empty()) return false;
+  hold(batched_size(message));
   append(to, *key, message);
   send_ready(to, *key);
   return true;
@@ -120,6 +127,7 @@ Result<void> ShuffleCore::batch_arrived(WorldRank neighbour, ShuffleQueueKind ki
                                                    message.source, message.destination, neighbour)};
   }
   (kind == ShuffleQueueKind::kRemote ? counters_.received_remote : counters_.received_local) += messages->size();
+  hold(batch.size());
   auto arrival = std::make_shared<Arrival>(Arrival{neighbour, kind, number, messages->size() + 1});
   std::set<OutputKey> filled;
   for (ShuffleMessage& message : *messages) {
@@ -160,6 +168,7 @@ void ShuffleCore::move_on(Output& to, const OutputKey& key) {
 void ShuffleCore::send_ready(Output& to, const OutputKey& key) {
   while (to.queue.ready()) {
     auto batch = to.queue.take();
+    counters_.held_bytes -= batch.size();
     transfers_.push_back({key.second, key.first, false, to.queue.batches(), std::move(batch)});
     ++counters_.batches[index_of(key.first)];
     move_on(to, key);
@@ -201,6 +210,7 @@ std::optional<ShuffleMessage> ShuffleCore::deliver() {
   ShuffleMessage message = std::move(deliveries_.front());
   deliveries_.pop_front();
   ++counters_.delivered;
+  counters_.held_bytes -= batched_size(message);
   refill_delivery();
   return message;
 }

@@ -49,6 +49,8 @@ struct ShuffleCounters {
   std::uint64_t received_local = 0;                ///< messages delivered, or to be, by way of this host's processes
   std::uint64_t received_remote = 0;               ///< from other hosts, to be passed on or delivered
   std::uint64_t delivered = 0;
+  std::uint64_t held_bytes = 0;       ///< messages with their headers that are here now: taken or come, not sent or delivered
+  std::uint64_t held_bytes_peak = 0;  ///< most of them so far
 };
 
 /// What a flush waits for.
@@ -111,6 +113,7 @@ class ShuffleCore {
   [[nodiscard]] std::optional<OutputKey> next_queue(const ShuffleMessage& message) const;
   [[nodiscard]] Output& output(const OutputKey& key);
   [[nodiscard]] bool place(Waiting&& waiting, std::set<OutputKey>& filled);
+  void hold(std::size_t bytes);
   void append(Output& output, const OutputKey& key, const ShuffleMessage& message);
   void settle(const ArrivalPointer& arrival);
   void move_on(Output& output, const OutputKey& key);

@@ -22,6 +22,11 @@ struct ShuffleMessage {
 /// What a message takes in a batch beside its data.
 inline constexpr std::size_t kShuffleMessageHeader = 16;
 
+/// What it takes there in all.
+[[nodiscard]] inline std::size_t batched_size(const ShuffleMessage& message) {
+  return kShuffleMessageHeader + message.data.size();
+}
+
 /// Appends one message to a batch.
 void append_message(std::vector<std::byte>& batch, const ShuffleMessage& message);
 

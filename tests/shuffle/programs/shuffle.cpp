@@ -1,161 +1,86 @@
 // The shuffle through its C API: everybody sends to everybody, itself included; all arrives once, whole and in order, also
-// where receivers are slow, while processes compute, and with two shuffles at once.
-#include <atomic>
+// where receivers are slow, while processes compute, and with two shuffles at once. With the argument "left" a shuffle is left
+// to MPI_Finalize, which ends the job.
+#include "impishim/shuffle.h"
+
+#include <array>
 #include <cstdio>
 #include <cstring>
-#include <vector>
+#include <string>
 
-#include "impishim/shuffle.h"
-#include "tests/system/check.hpp"
-#include "tests/system/content.hpp"
+#include "tests/shuffle/programs/inbox.hpp"
 
 namespace {
 
-using impishim_test::fill;
-using impishim_test::holds;
-using impishim_test::rank_in;
-using impishim_test::size_of;
+using impishim_test::compute;
+using impishim_test::Exchange;
+using impishim_test::Inbox;
 
 constexpr unsigned kMessages = 400;
-constexpr std::size_t kLong = 200000;
-
-/// What the delivery thread has seen. Failures are told by the program's own thread: the callback must not call MPI.
-struct Inbox {
-  int rank = 0;
-  std::vector<unsigned> next;  ///< by source: the type that comes next
-  std::atomic<unsigned long> messages{0};
-  std::atomic<unsigned long> wrong{0};
-  double pause_s = 0;  ///< computed in each callback
-};
-
-std::size_t size_for(unsigned type) { return type % 100 == 99 ? kLong : type % 7 * 20; }
-std::uint64_t seed_for(int source, int destination, unsigned type) {
-  return (static_cast<std::uint64_t>(source) * 100 + static_cast<std::uint64_t>(destination)) * 100000 + type;
-}
-
-double now() { return MPI_Wtime(); }
-
-void compute(double seconds) {
-  for (const double end = now() + seconds; now() < end;) {
-  }
-}
-
-void deliver(int source, int destination, unsigned type, const void* data, std::size_t bytes, void* context) {
-  Inbox& inbox = *static_cast<Inbox*>(context);
-  const bool right = destination == inbox.rank && type == inbox.next[static_cast<std::size_t>(source)]++ &&
-                     bytes == size_for(type) &&
-                     (bytes == 0 || holds(static_cast<const unsigned char*>(data), bytes, seed_for(source, destination, type)));
-  if (!right) inbox.wrong.fetch_add(1);
-  if (inbox.pause_s > 0) {
-    timespec begun;
-    clock_gettime(CLOCK_MONOTONIC, &begun);
-    for (timespec at = begun;
-         static_cast<double>(at.tv_sec - begun.tv_sec) + 1e-9 * static_cast<double>(at.tv_nsec - begun.tv_nsec) <
-         inbox.pause_s;) {
-      clock_gettime(CLOCK_MONOTONIC, &at);
-    }
-  }
-  inbox.messages.fetch_add(1);
-}
-
-void send(impishim_shuffle* shuffle, int rank, int to, unsigned type) {
-  std::vector<unsigned char> data(size_for(type));
-  fill(data.data(), data.size(), seed_for(rank, to, type));
-  REQUIRE_EQUAL(impishim_shuffle_enqueue(shuffle, to, type, data.data(), data.size()), MPI_SUCCESS);
-}
-
-void expect_all(const Inbox& inbox, unsigned messages) {
-  REQUIRE_EQUAL(inbox.wrong.load(), 0);
-  REQUIRE_EQUAL(inbox.messages.load(), messages * inbox.next.size());
-  for (const unsigned next : inbox.next) REQUIRE_EQUAL(next, messages);
-}
-
-void prepare(Inbox& inbox, int rank, int size) {
-  inbox.rank = rank;
-  inbox.next.assign(static_cast<std::size_t>(size), 0);
-}
 
 void all_to_all(int rank, int size, bool slow) {
-  Inbox inbox;
-  prepare(inbox, rank, size);
-  if (slow && rank == size - 1) inbox.pause_s = 0.0005;
-  impishim_shuffle* shuffle = nullptr;
-  REQUIRE_EQUAL(impishim_shuffle_init(&shuffle, nullptr, deliver, &inbox), MPI_SUCCESS);
+  Exchange exchange(slow && rank == size - 1 ? 0.0005 : 0);
   const unsigned messages = slow ? kMessages / 4 : kMessages;
-  for (unsigned type = 0; type < messages; ++type) {
-    for (int to = 0; to < size; ++to) send(shuffle, rank, to, type);
+  for (unsigned type = 0; type < messages; ++type) exchange.send_to_all(type);
+  for (const auto flush : {impishim_shuffle_flush_origin, impishim_shuffle_flush_remote, impishim_shuffle_flush_relay,
+                           impishim_shuffle_flush_delivery}) {
+    REQUIRE_EQUAL(flush(exchange.shuffle()), MPI_SUCCESS);
   }
-  REQUIRE_EQUAL(impishim_shuffle_flush_origin(shuffle), MPI_SUCCESS);
-  REQUIRE_EQUAL(impishim_shuffle_flush_remote(shuffle), MPI_SUCCESS);
-  REQUIRE_EQUAL(impishim_shuffle_flush_relay(shuffle), MPI_SUCCESS);
-  REQUIRE_EQUAL(impishim_shuffle_flush_delivery(shuffle), MPI_SUCCESS);
-  REQUIRE_EQUAL(impishim_shuffle_shutdown(&shuffle), MPI_SUCCESS);
-  REQUIRE(shuffle == nullptr);
-  expect_all(inbox, messages);
+  exchange.end(messages);
 }
 
 /// Delivery needs nobody's MPI calls.
-void while_all_compute(int rank, int size) {
-  Inbox inbox;
-  prepare(inbox, rank, size);
-  impishim_shuffle* shuffle = nullptr;
-  REQUIRE_EQUAL(impishim_shuffle_init(&shuffle, nullptr, deliver, &inbox), MPI_SUCCESS);
-  for (int to = 0; to < size; ++to) send(shuffle, rank, to, 0);
-  REQUIRE_EQUAL(impishim_shuffle_flush_delivery(shuffle), MPI_SUCCESS);
-  const double end = now() + 20;
-  while (inbox.messages.load() < static_cast<unsigned long>(size) && now() < end) {
+void while_all_compute(int size) {
+  Exchange exchange;
+  exchange.send_to_all(0);
+  for (const double end = impishim_test::seconds() + 20; impishim_test::seconds() < end;) {
+    // Below a threshold nothing is delivered by itself.
+    REQUIRE_EQUAL(impishim_shuffle_flush_delivery(exchange.shuffle()), MPI_SUCCESS);
+    if (exchange.delivered() == static_cast<unsigned long>(size)) break;
     compute(0.01);
-    REQUIRE_EQUAL(impishim_shuffle_flush_delivery(shuffle), MPI_SUCCESS);  // below a threshold nothing is delivered by itself
   }
-  REQUIRE_EQUAL(inbox.messages.load(), size);
-  REQUIRE_EQUAL(impishim_shuffle_shutdown(&shuffle), MPI_SUCCESS);
-  expect_all(inbox, 1);
+  REQUIRE_EQUAL(exchange.delivered(), size);
+  exchange.end(1);
 }
 
-void two_at_once(int rank, int size) {
-  Inbox inboxes[2];
-  impishim_shuffle* shuffles[2] = {nullptr, nullptr};
-  for (int i = 0; i < 2; ++i) {
-    prepare(inboxes[i], rank, size);
-    REQUIRE_EQUAL(impishim_shuffle_init(&shuffles[i], nullptr, deliver, &inboxes[i]), MPI_SUCCESS);
-  }
+void two_at_once() {
+  Exchange first;
+  Exchange second;
   for (unsigned type = 0; type < 50; ++type) {
-    for (int to = 0; to < size; ++to) {
-      for (impishim_shuffle* shuffle : shuffles) send(shuffle, rank, to, type);
-    }
+    first.send_to_all(type);
+    second.send_to_all(type);
   }
-  for (int i = 1; i >= 0; --i) REQUIRE_EQUAL(impishim_shuffle_shutdown(&shuffles[i]), MPI_SUCCESS);
-  for (const Inbox& inbox : inboxes) expect_all(inbox, 50);
+  second.end(50);
+  first.end(50);
 }
 
-void count(int rank, int size) {
-  Inbox inbox;
-  prepare(inbox, rank, size);
-  impishim_shuffle* shuffle = nullptr;
-  REQUIRE_EQUAL(impishim_shuffle_init(&shuffle, nullptr, deliver, &inbox), MPI_SUCCESS);
-  for (int to = 0; to < size; ++to) send(shuffle, rank, to, 0);
-  REQUIRE_EQUAL(impishim_shuffle_flush_origin(shuffle), MPI_SUCCESS);
-  REQUIRE_EQUAL(impishim_shuffle_flush_remote(shuffle), MPI_SUCCESS);
+void count(int size) {
+  Exchange exchange;
+  exchange.send_to_all(0);
+  REQUIRE_EQUAL(impishim_shuffle_flush_origin(exchange.shuffle()), MPI_SUCCESS);
+  REQUIRE_EQUAL(impishim_shuffle_flush_remote(exchange.shuffle()), MPI_SUCCESS);
   MPI_Barrier(MPI_COMM_WORLD);
   impishim_shuffle_statistics mine;
-  REQUIRE_EQUAL(impishim_shuffle_get_statistics(shuffle, &mine), MPI_SUCCESS);
+  REQUIRE_EQUAL(impishim_shuffle_get_statistics(exchange.shuffle(), &mine), MPI_SUCCESS);
   // Every message to another process leaves its source through one queue, of either kind.
   const unsigned long long left = mine.sent_local_origin + mine.sent_remote;
   REQUIRE(left >= static_cast<unsigned long long>(size - 1));
   REQUIRE(mine.batches_local_origin <= mine.sent_local_origin);
-  REQUIRE_EQUAL(impishim_shuffle_dump_state(shuffle), MPI_SUCCESS);
-  REQUIRE_EQUAL(impishim_shuffle_shutdown(&shuffle), MPI_SUCCESS);
+  REQUIRE(mine.held_bytes_peak > 0);
+  REQUIRE_EQUAL(impishim_shuffle_dump_state(exchange.shuffle()), MPI_SUCCESS);
+  exchange.end(1);
+}
+
+int class_of(int code) {
+  int error_class = 0;
+  MPI_Error_class(code, &error_class);
+  return error_class;
 }
 
 void refuse_nonsense(int size) {
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const auto class_of = [](int code) {
-    int error_class = 0;
-    MPI_Error_class(code, &error_class);
-    return error_class;
-  };
   impishim_shuffle* shuffle = nullptr;
   Inbox inbox;
+  const auto deliver = impishim_test::deliver;
   REQUIRE_EQUAL(class_of(impishim_shuffle_init(&shuffle, nullptr, nullptr, nullptr)), MPI_ERR_ARG);
   impishim_shuffle_options options;
   REQUIRE_EQUAL(impishim_shuffle_options_init(&options), MPI_SUCCESS);
@@ -172,18 +97,38 @@ void refuse_nonsense(int size) {
   REQUIRE_EQUAL(class_of(impishim_shuffle_shutdown(&shuffle)), MPI_ERR_ARG);
 }
 
+/// MPI_Finalize refuses, and everything goes on as before.
+void finalize_too_early() {
+  Exchange exchange;
+  const int code = MPI_Finalize();
+  REQUIRE_EQUAL(class_of(code), MPI_ERR_OTHER);
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  REQUIRE(std::strstr(text.data(), "impishim_shuffle_shutdown()") != nullptr);
+  exchange.send_to_all(0);
+  exchange.end(1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const int rank = rank_in(MPI_COMM_WORLD);
-  const int size = size_of(MPI_COMM_WORLD);
+  if (argc == 2 && std::string(argv[1]) == "left") {
+    const Exchange exchange;
+    MPI_Finalize();
+    return 0;
+  }
+  const int rank = impishim_test::rank_in(MPI_COMM_WORLD);
+  const int size = impishim_test::size_of(MPI_COMM_WORLD);
   all_to_all(rank, size, false);
   all_to_all(rank, size, true);
-  while_all_compute(rank, size);
-  two_at_once(rank, size);
-  count(rank, size);
+  while_all_compute(size);
+  two_at_once();
+  count(size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   refuse_nonsense(size);
+  finalize_too_early();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) std::printf("shuffle: well\n");
   MPI_Finalize();

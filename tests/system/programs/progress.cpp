@@ -1,7 +1,13 @@
 // Deadlocks that a library above another could make: progress is needed on both sides, whatever the ranks wait for.
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "tests/system/check.hpp"
@@ -106,14 +112,45 @@ void outstanding_wildcard(bool collective) {
   MPI_Comm_free(&half);
 }
 
-/// One rank computes while all the others exchange messages, some of them by way of its host: they are not held up.
+/// A number in memory that all processes on this machine share: news without MPI.
+class SharedNumber {
+ public:
+  /// Collective.
+  SharedNumber() {
+    std::array<char, 64> name{"/tmp/impishim-progress-XXXXXX"};
+    int file = rank_in(kWorld) == 0 ? mkstemp(name.data()) : -1;
+    if (file >= 0) REQUIRE_EQUAL(ftruncate(file, sizeof(std::atomic<int>)), 0);
+    MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, kWorld);
+    if (rank_in(kWorld) != 0) file = open(name.data(), O_RDWR);
+    REQUIRE(file >= 0);
+    memory_ = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    REQUIRE(memory_ != MAP_FAILED);
+    close(file);
+    MPI_Barrier(kWorld);
+    if (rank_in(kWorld) == 0) unlink(name.data());
+  }
+  ~SharedNumber() { munmap(memory_, sizeof(std::atomic<int>)); }
+  SharedNumber(const SharedNumber&) = delete;
+  SharedNumber& operator=(const SharedNumber&) = delete;
+
+  /// Files begin as zeros, which is the number 0.
+  [[nodiscard]] std::atomic<int>& value() { return *static_cast<std::atomic<int>*>(memory_); }
+
+ private:
+  void* memory_ = nullptr;
+};
+
+/// One rank computes until all the others have exchanged messages, some of them by way of its host, whose representative it
+/// may be: it relays and acknowledges for them meanwhile.
 void others_compute() {
+  SharedNumber finished;
   const int rank = rank_in(kWorld);
   const int size = size_of(kWorld);
   for (int computing = 0; computing < size; ++computing) {
     MPI_Barrier(kWorld);
     if (rank == computing) {
-      compute(0.3);
+      while (finished.value().load() != (computing + 1) * (size - 1)) {
+      }
     } else {
       for (int round = 0; round < 20; ++round) {
         for (int other = 0; other < size; ++other) {
@@ -126,6 +163,7 @@ void others_compute() {
           REQUIRE(holds(in.data(), bytes, static_cast<std::uint64_t>(other)));
         }
       }
+      finished.value().fetch_add(1);
     }
   }
   MPI_Barrier(kWorld);
