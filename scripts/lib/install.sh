@@ -1,6 +1,7 @@
 # Sourced by the scripts: what Debian packages they need, and how missing ones are installed. Debian 12 is what is tested.
 
-build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libelf-dev libgtest-dev libgmock-dev)
+build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libelf-dev libgtest-dev libgmock-dev
+                pkg-config libfabric-dev libfabric-bin)
 demo_packages=(netpipe-mpich2)
 test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2
                libscalapack-mpich-dev libscalapack-openmpi-dev)

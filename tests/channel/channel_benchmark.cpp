@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#ifdef IMPISHIM_WITH_LIBFABRIC
+#include "tests/channel/fabric_support.hpp"
+#endif
 #include "tests/channel/loopback.hpp"
 #include "tests/channel/support.hpp"
 #include "wire/channel/local_channel.hpp"
@@ -68,6 +71,12 @@ ChannelPair plain_pair() {
   return {std::make_unique<PlainSocket>(std::move(left)), std::make_unique<PlainSocket>(std::move(right))};
 }
 
+#ifdef IMPISHIM_WITH_LIBFABRIC
+ChannelPair fabric_shm_pair() { return test::fabric_pair("shm"); }
+ChannelPair fabric_tcp_pair() { return test::fabric_pair("tcp"); }
+ChannelPair fabric_net_pair() { return test::fabric_pair("net"); }
+#endif
+
 /// Polls until `bytes` are through; false: the stream has ended, or `stop`.
 bool move_all(Channel& channel, std::span<std::byte> bytes, bool sending, const std::atomic<bool>& stop) {
   while (!bytes.empty()) {
@@ -125,6 +134,14 @@ void stream_sizes(benchmark::internal::Benchmark* benchmark) { benchmark->Arg(13
 BENCHMARK_CAPTURE(ping_pong, shared_memory, shared_memory_pair)->Apply(sizes);
 BENCHMARK_CAPTURE(ping_pong, tcp, tcp_pair)->Apply(sizes);
 BENCHMARK_CAPTURE(ping_pong, plain_socket, plain_pair)->Apply(sizes);
+#ifdef IMPISHIM_WITH_LIBFABRIC
+BENCHMARK_CAPTURE(ping_pong, fabric_shm, fabric_shm_pair)->Apply(sizes);
+BENCHMARK_CAPTURE(ping_pong, fabric_tcp, fabric_tcp_pair)->Apply(sizes);
+BENCHMARK_CAPTURE(ping_pong, fabric_net, fabric_net_pair)->Apply(sizes);
+BENCHMARK_CAPTURE(stream, fabric_shm, fabric_shm_pair)->Apply(stream_sizes);
+BENCHMARK_CAPTURE(stream, fabric_tcp, fabric_tcp_pair)->Apply(stream_sizes);
+BENCHMARK_CAPTURE(stream, fabric_net, fabric_net_pair)->Apply(stream_sizes);
+#endif
 BENCHMARK_CAPTURE(stream, shared_memory, shared_memory_pair)->Apply(stream_sizes);
 BENCHMARK_CAPTURE(stream, tcp, tcp_pair)->Apply(stream_sizes);
 BENCHMARK_CAPTURE(stream, plain_socket, plain_pair)->Apply(stream_sizes);

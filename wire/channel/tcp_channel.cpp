@@ -24,16 +24,19 @@ constexpr int kKeepProbes = 3;
 
 }  // namespace
 
+void set_stream_options(int socket) {
+  fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kTcpDeadPeerMs));
+}
+
 TcpChannel::TcpChannel(Descriptor socket, std::string peer_name)
     : socket_(std::move(socket)), peer_name_(std::move(peer_name)) {
-  const int fd = socket_.get();
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalSeconds);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
-  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kTcpDeadPeerMs));
+  set_stream_options(socket_.get());
 }
 
 namespace {

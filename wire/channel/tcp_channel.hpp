@@ -12,9 +12,12 @@ namespace impishim::wire {
 /// How long data may stay unacknowledged by the peer's machine before the connection counts as cut.
 inline constexpr unsigned kTcpDeadPeerMs = 30000;
 
+/// Makes a connected stream socket non-blocking, and one of TCP without delay, with keepalive and kTcpDeadPeerMs.
+void set_stream_options(int socket);
+
 class TcpChannel final : public Channel {
  public:
-  /// Takes over a connected stream socket and makes it non-blocking, without delay, with keepalive and kTcpDeadPeerMs.
+  /// Takes over a connected stream socket and sets its options.
   TcpChannel(Descriptor socket, std::string peer_name);
 
   [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;
