@@ -29,7 +29,9 @@ std::size_t size_of_message(int number) {
   return number % 25 == 24 ? 3 * datalen() + 7 : datalen() - static_cast<std::size_t>(number);
 }
 
-std::uint64_t seed_of(int from, int to, int number) { return static_cast<std::uint64_t>((from * 100 + to) * 1000 + number); }
+std::uint64_t seed_of(int from, int to, int number) {
+  return (static_cast<std::uint64_t>(from) * 100 + static_cast<std::uint64_t>(to)) * 1000 + static_cast<std::uint64_t>(number);
+}
 
 void compute(double seconds) {
   for (const double end = MPI_Wtime() + seconds; MPI_Wtime() < end;) {
@@ -71,7 +73,7 @@ void receive_all(int rank, int size) {
 void flood(int rank, int size) {
   std::vector<std::vector<unsigned char>> messages;
   std::vector<MPI_Request> requests;
-  messages.reserve(static_cast<std::size_t>(kMessages * size));
+  messages.reserve(static_cast<std::size_t>(kMessages) * static_cast<std::size_t>(size));
   MPI_Barrier(MPI_COMM_WORLD);
   for (int number = 0; number < kMessages; ++number) {
     for (int to = 0; to < size; ++to) {
