@@ -2,10 +2,8 @@
 #include "shim/completion.hpp"
 
 #include <algorithm>
-#include <array>
-#include <span>
-#include <vector>
 
+#include "shim/all_of.hpp"
 #include "shim/collective_queue.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
@@ -19,11 +17,6 @@ namespace {
 
 bool any_own(int count, const MPI_Request* requests) {
   return std::any_of(requests, requests + count, [](MPI_Request request) { return is_own_request(request); });
-}
-
-/// The status at `i` of a user's array, which may be ignored.
-MPI_Status* status_at(MPI_Status* statuses, int i) {
-  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
 /// Null, or an inactive persistent request of ours. Whether one of the vendor's is inactive tells only its MPI_Testany.
@@ -48,12 +41,11 @@ TestResult test_handle(Job& job, MPI_Request* handle, MPI_Status* status) {
   return {true, finish_request(job, handle, status)};
 }
 
-namespace {
-
-/// The communicator whose handler an error of this request goes to; it must be asked before the request ends.
 MPI_Comm comm_of(MPI_Request request) {
   return is_own_request(request) ? RequestPool::instance().at(request).comm : MPI_COMM_WORLD;
 }
+
+namespace {
 
 /// A look at one request among others, which may turn out to be inactive.
 struct ActiveResult {
@@ -83,91 +75,6 @@ bool vendor_may_complete(int count, const MPI_Request* requests) {
     return carrier != Carrier::kEngine && carrier != Carrier::kNothing;
   });
 }
-
-/// An active one of ours that no test moves on.
-bool moves_by_itself(MPI_Request handle) {
-  if (!is_own_request(handle)) return false;
-  const Request& request = RequestPool::instance().at(handle);
-  return request.active && request.carrier == Carrier::kEngine;
-}
-
-/// Completes what is complete of an array, in place; keeps the statuses and codes until all are.
-class AllOf {
- public:
-  AllOf(Job& job, int count, MPI_Request* requests) : job_(job), requests_(requests) {
-    const auto size = static_cast<std::size_t>(std::max(count, 0));
-    if (size > few_.size()) many_.resize(size);
-    parts_ = size > few_.size() ? std::span<Part>(many_) : std::span<Part>(few_).first(size);
-    all_move_by_themselves_ = std::all_of(requests, requests + size, moves_by_itself);
-  }
-
-  /// Tests what is left. True: nothing is.
-  bool step() {
-    bool vendor_pending = false;
-    bool engine_pending = false;
-    while (first_ < parts_.size() && parts_[first_].done) ++first_;
-    bool all = true;
-    for (std::size_t i = first_; i < parts_.size(); ++i) {
-      if (parts_[i].done) continue;
-      // A look at one native request moves all of them on, and looks at the engine's move nothing: those behind one that is
-      // pending wait for their turn.
-      const bool native = !is_own_request(requests_[i]);
-      const bool engines = moves_by_itself(requests_[i]);
-      if ((native && vendor_pending) || (engines && engine_pending)) continue;
-      if (!test(i)) {
-        all = false;
-        vendor_pending = vendor_pending || native;
-        engine_pending = engine_pending || engines;
-        if (all_move_by_themselves_) break;
-      }
-    }
-    return all;
-  }
-
-  /// Copies the statuses out and raises MPI_ERR_IN_STATUS if any failed. MPI-3.1 3.7.5.
-  int finish(MPI_Status* statuses, const char* function) {
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      MPI_Status* status = status_at(statuses, static_cast<int>(i));
-      if (status == MPI_STATUS_IGNORE) continue;
-      copy_status(status, parts_[i].status);
-      if (failed_) status->MPI_ERROR = parts_[i].code;
-    }
-    if (!failed_) return MPI_SUCCESS;
-    const auto first = std::find_if(parts_.begin(), parts_.end(), [](const Part& part) { return part.code != MPI_SUCCESS; });
-    const auto text = own_error_text(first->code);
-    return raise_code(comm_, MPI_ERR_IN_STATUS, text ? *text : function);
-  }
-
- private:
-  struct Part {
-    bool done = false;
-    int code = MPI_SUCCESS;
-    MPI_Status status{};
-  };
-
-  bool test(std::size_t i) {
-    const MPI_Comm comm = comm_of(requests_[i]);
-    const TestResult result = test_handle(job_, &requests_[i], &parts_[i].status);
-    parts_[i].done = result.done;
-    if (result.done && result.code != MPI_SUCCESS) {
-      // One handler is called for all errors of the call: that of the communicator that the last one belongs to.
-      parts_[i].code = result.code;
-      comm_ = comm;
-      failed_ = true;
-    }
-    return result.done;
-  }
-
-  Job& job_;
-  MPI_Request* requests_;
-  std::size_t first_ = 0;                ///< all before it are done
-  bool all_move_by_themselves_ = false;  ///< behind one that is pending nothing needs a look
-  std::array<Part, 8> few_;              ///< most calls wait for few, and should not allocate
-  std::vector<Part> many_;
-  std::span<Part> parts_;
-  MPI_Comm comm_ = MPI_COMM_WORLD;
-  bool failed_ = false;
-};
 
 /// True if all can complete now: MPI_Testall changes nothing otherwise. Native requests are looked at without being completed.
 bool all_ready(Job& job, int count, MPI_Request* requests) {

@@ -16,4 +16,7 @@ struct TestResult {
 /// done.
 [[nodiscard]] TestResult test_handle(Job& job, MPI_Request* handle, MPI_Status* status);
 
+/// The communicator whose handler an error of this request goes to; it must be asked before the request ends.
+[[nodiscard]] MPI_Comm comm_of(MPI_Request request);
+
 }  // namespace impishim::shim

@@ -16,6 +16,14 @@
 
 namespace impishim::wire::test {
 
+/// The two ends of a stream that the kernel carries.
+inline std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> socket_channels() {
+  std::array<int, 2> ends{-1, -1};
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  return {std::make_unique<TcpChannel>(Descriptor(ends[0]), "left"),
+          std::make_unique<TcpChannel>(Descriptor(ends[1]), "right")};
+}
+
 class ThreadedJob {
  public:
   explicit ThreadedJob(JobMap job_map) : job(std::move(job_map)) {
@@ -27,14 +35,14 @@ class ThreadedJob {
       mine.format_of_client.assign(job.clients().size(), Format::kNative);
       for (const WorldRank partner : local_partners(job, rank)) {
         if (partner < rank) continue;
-        auto [left, right] = connected();
+        auto [left, right] = socket_channels();
         mine.local_channels.push_back({partner, std::move(left)});
         options[static_cast<std::size_t>(partner)].local_channels.push_back({rank, std::move(right)});
       }
       const std::int32_t my_host = job.procs()[static_cast<std::size_t>(rank)].host;
       for (const std::int32_t host : hosts_represented_by(job, rank)) {
         if (host < my_host) continue;
-        auto [left, right] = connected();
+        auto [left, right] = socket_channels();
         mine.host_channels.push_back({host, std::move(left)});
         options[static_cast<std::size_t>(representative(job, host, my_host))].host_channels.push_back(
             {my_host, std::move(right)});
@@ -61,14 +69,6 @@ class ThreadedJob {
   JobMap job;
   std::vector<std::unique_ptr<Engine>> engines;
   std::vector<std::unique_ptr<ProgressThread>> progress;
-
- private:
-  static std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> connected() {
-    std::array<int, 2> ends{-1, -1};
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-    return {std::make_unique<TcpChannel>(Descriptor(ends[0]), "left"),
-            std::make_unique<TcpChannel>(Descriptor(ends[1]), "right")};
-  }
 };
 
 }  // namespace impishim::wire::test

@@ -178,6 +178,7 @@ void Engine::Impl::finish_payload_locked(Link& link, ReceiveOperation& operation
   operation.arrived_ += size;
   if (!incoming.unpack_at_end) return;
   auto unpacked = operation.cursor_.unpack(incoming.owned.first(size));
+  count_copy(size);
   if (!unpacked && !operation.result.error) operation.result.error = unpacked.error();
   buffers.put(std::move(incoming.owned));
 }
@@ -221,6 +222,7 @@ void Engine::Impl::deliver_locked(ReceiveOperation& operation, std::list<Message
   Message& message = one.front();
   accept_message_locked(operation, message);
   auto unpacked = operation.cursor_.unpack(message.payload.first(message.payload_bytes));
+  count_copy(message.payload_bytes);
   if (!unpacked && !operation.result.error) operation.result.error = unpacked.error();
   operation.arrived_ = message.payload_bytes;
   buffers.put(std::move(message.payload));

@@ -67,6 +67,7 @@ struct EngineCounters {
   std::uint64_t unexpected_messages = 0;
   std::uint64_t unexpected_bytes_peak = 0;
   std::uint64_t flow_control_stalls = 0;
+  HopTraffic copied;                   ///< payloads copied from one place in this process to another, and their bytes
   std::uint64_t relay_stalls = 0;      ///< packets that waited until the next process had relayed enough
   std::uint64_t relay_bytes = 0;       ///< now held here to be passed on
   std::uint64_t relay_bytes_peak = 0;  ///< most of them so far

@@ -48,7 +48,7 @@ struct Peer {
   FlowMarks marks;
   SendCredit send_credit;
   ReceiveCredit receive_credit;
-  std::deque<SendOperation*> held;     ///< messages whose first packet waits for credit, in order
+  PacketQueue<SendOperation*> held;    ///< messages whose first packet waits for credit, in order
   std::deque<SendOperation*> stalled;  ///< long messages whose next packet waits for credit
 };
 
@@ -155,6 +155,7 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] bool joins_batch(const OutgoingPacket& packet);
   void begin_batch_locked(Link& link, OutgoingPacket&& packet);
   void send_control_locked(WorldRank destination, PacketHeader header);
+  void count_copy(std::size_t bytes);
   void complete_send_locked(SendOperation& operation);
   void complete_send_locked(SendOperation& operation, const Error& error);
   [[nodiscard]] Result<void> next_payload(SendOperation& operation, std::size_t size, OutgoingPacket& packet);

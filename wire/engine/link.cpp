@@ -55,6 +55,7 @@ void Link::add_to_batch(OutgoingPacket&& packet) {
   std::byte* const end = batch_.owned.data() + batched;
   std::memcpy(end, packet.header.data(), packet.header.size());
   if (!packet.payload.empty()) std::memcpy(end + packet.header.size(), packet.payload.data(), packet.payload.size());
+  count_copy(packet.payload.size());
   batch_.batch = true;
   batch_.payload = batch_.owned.first(batched + packet.size());
   batch_.relayed_from = packet.relayed_from;
@@ -138,6 +139,7 @@ Result<std::size_t> Link::send_now(OutgoingPacket& packet) {
     std::array<std::byte, kPacketHeaderSize + kJoinedSize> whole;
     std::memcpy(whole.data(), packet.header.data(), kPacketHeaderSize);
     if (!packet.payload.empty()) std::memcpy(whole.data() + kPacketHeaderSize, packet.payload.data(), packet.payload.size());
+    count_copy(packet.payload.size());
     const iovec piece{whole.data(), kPacketHeaderSize + packet.payload.size()};
     return channel_->try_send(std::span(&piece, 1));
   }
@@ -196,7 +198,7 @@ std::vector<SendOperation*> Link::drop_output() {
 }
 
 std::vector<SendOperation*> Link::drop_output_but_aborts() {
-  std::deque<OutgoingPacket> kept;
+  PacketQueue<OutgoingPacket> kept;
   for (OutgoingPacket& packet : queue_) {
     const bool begun = kept.empty() && sent_of_first_ > 0 && &packet == &queue_.front();
     const bool abort =
@@ -341,6 +343,7 @@ Result<bool> Link::begin_packet() {
 void Link::place(std::span<const std::byte> bytes) {
   const std::size_t fits = std::min(bytes.size(), incoming_.area.size());
   if (fits > 0) std::memcpy(incoming_.area.data(), bytes.data(), fits);
+  count_copy(fits);
   incoming_.area = incoming_.area.subspan(fits);
 }
 

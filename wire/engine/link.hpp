@@ -13,6 +13,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/engine/buffer_pool.hpp"
 #include "wire/engine/operation.hpp"
+#include "wire/engine/packet_queue.hpp"
 #include "wire/engine/relay_credit.hpp"
 #include "wire/protocol/packet.hpp"
 
@@ -146,6 +147,7 @@ class Link {
   Traffic sent;                                ///< that this process began
   Traffic passed_on;                           ///< that came by other links
   Traffic received;                            ///< for this process, or to be passed on
+  Traffic copied;                              ///< payloads, and their bytes, that were copied in this process's memory
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
 
@@ -168,6 +170,9 @@ class Link {
   BufferPool& buffers_;
   std::uint32_t max_payload_;
 
+  void count_copy(std::size_t bytes) {
+    if (bytes > 0) copied.count(bytes);
+  }
   [[nodiscard]] bool hold_without_credit(OutgoingPacket& packet);
   void has_left(OutgoingPacket& packet);
   void queue_up(OutgoingPacket&& packet);
@@ -175,9 +180,9 @@ class Link {
   void seal_batch();
   [[nodiscard]] Result<bool> send_batch();
 
-  std::deque<OutgoingPacket> queue_;
-  OutgoingPacket batch_{};           ///< behind the queue: short packets that leave in one piece
-  std::deque<OutgoingPacket> held_;  ///< to be relayed, without credit yet
+  PacketQueue<OutgoingPacket> queue_;
+  OutgoingPacket batch_{};            ///< behind the queue: short packets that leave in one piece
+  PacketQueue<OutgoingPacket> held_;  ///< to be relayed, without credit yet
   std::size_t batched_ = 0;
   bool awaits_company_ = false;
   std::size_t sent_of_first_ = 0;  ///< bytes of the first queued packet already sent

@@ -79,7 +79,15 @@ Result<void> Engine::Impl::next_payload(SendOperation& operation, std::size_t si
   auto packed = operation.cursor_.pack(packet.owned.first(size));
   if (!packed) return packed.error();
   packet.payload = packet.owned.first(*packed);
+  count_copy(*packed);
   return {};
+}
+
+/// Of a payload, packed or unpacked, from one place in this process's memory to another.
+void Engine::Impl::count_copy(std::size_t bytes) {
+  if (bytes == 0) return;
+  ++counters.copied.packets;
+  counters.copied.bytes += bytes;
 }
 
 /// False: the values cannot be packed, and the operation is complete with that error.

@@ -48,11 +48,13 @@ void Engine::Impl::add_traffic_locked(EngineCounters& sums) const {
     add(sums.local_origin, link->sent);
     add(sums.local_relay, link->passed_on);
     add(sums.local_received, link->received);
+    add(sums.copied, link->copied);
   }
   for (const auto& [host, link] : host_links) {
     add(sums.remote_origin, link->sent);
     add(sums.remote_relay, link->passed_on);
     add(sums.remote_received, link->received);
+    add(sums.copied, link->copied);
     sums.send_calls += link->send_calls;
     sums.receive_calls += link->receive_calls;
   }

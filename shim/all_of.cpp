@@ -1,0 +1,92 @@
+#include "shim/all_of.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shim/completion.hpp"
+#include "shim/errors.hpp"
+#include "shim/own_handle.hpp"
+#include "shim/request.hpp"
+#include "shim/status.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// An active one of ours that no test moves on.
+bool moves_by_itself(MPI_Request handle) {
+  if (!is_own_request(handle)) return false;
+  const Request& request = RequestPool::instance().at(handle);
+  return request.active && request.carrier == Carrier::kEngine;
+}
+
+}  // namespace
+
+AllOf::AllOf(Job& job, int count, MPI_Request* requests) : job_(job), requests_(requests) {
+  const auto size = static_cast<std::size_t>(std::max(count, 0));
+  if (size > few_.size()) {
+    many_ = std::exchange(spare(), {});
+    many_.resize(size);
+  }
+  parts_ = size > few_.size() ? std::span<Part>(many_) : std::span<Part>(few_).first(size);
+  all_move_by_themselves_ = std::all_of(requests, requests + size, moves_by_itself);
+}
+
+AllOf::~AllOf() {
+  many_.clear();
+  if (many_.capacity() > 0 && many_.capacity() <= kSpareParts) std::swap(many_, spare());
+}
+
+bool AllOf::step() {
+  bool vendor_pending = false;
+  bool engine_pending = false;
+  while (first_ < parts_.size() && parts_[first_].done) ++first_;
+  bool all = true;
+  for (std::size_t i = first_; i < parts_.size(); ++i) {
+    if (parts_[i].done) continue;
+    // A look at one native request moves all of them on, and looks at the engine's move nothing: those behind one that is
+    // pending wait for their turn.
+    const bool native = !is_own_request(requests_[i]);
+    const bool engines = moves_by_itself(requests_[i]);
+    if ((native && vendor_pending) || (engines && engine_pending)) continue;
+    if (!test(i)) {
+      all = false;
+      vendor_pending = vendor_pending || native;
+      engine_pending = engine_pending || engines;
+      if (all_move_by_themselves_) break;
+    }
+  }
+  return all;
+}
+
+int AllOf::finish(MPI_Status* statuses, const char* function) {
+  if (statuses != MPI_STATUSES_IGNORE) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      copy_status(&statuses[i], parts_[i].status);
+      if (failed_) statuses[i].MPI_ERROR = parts_[i].code;
+    }
+  }
+  if (!failed_) return MPI_SUCCESS;
+  const auto first = std::find_if(parts_.begin(), parts_.end(), [](const Part& part) { return part.code != MPI_SUCCESS; });
+  const auto text = own_error_text(first->code);
+  return raise_code(comm_, MPI_ERR_IN_STATUS, text ? *text : function);
+}
+
+std::vector<AllOf::Part>& AllOf::spare() {
+  static thread_local std::vector<Part> parts;
+  return parts;
+}
+
+bool AllOf::test(std::size_t i) {
+  const MPI_Comm comm = comm_of(requests_[i]);
+  const TestResult result = test_handle(job_, &requests_[i], &parts_[i].status);
+  parts_[i].done = result.done;
+  if (result.done && result.code != MPI_SUCCESS) {
+    // One handler is called for all errors of the call: that of the communicator that the last one belongs to.
+    parts_[i].code = result.code;
+    comm_ = comm;
+    failed_ = true;
+  }
+  return result.done;
+}
+
+}  // namespace impishim::shim

@@ -1,0 +1,51 @@
+/// Completion of an array of requests as a whole (MPI_Waitall and its kin), native and own ones mixed.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "shim/job.hpp"
+
+namespace impishim::shim {
+
+/// Completes what is complete of an array, in place; keeps the statuses and codes until all are.
+class AllOf {
+ public:
+  AllOf(Job& job, int count, MPI_Request* requests);
+  AllOf(const AllOf&) = delete;
+  AllOf& operator=(const AllOf&) = delete;
+  ~AllOf();
+
+  /// Tests what is left. True: nothing is.
+  bool step();
+  /// Copies the statuses out and raises MPI_ERR_IN_STATUS if any failed. MPI-3.1 3.7.5.
+  int finish(MPI_Status* statuses, const char* function);
+
+ private:
+  struct Part {
+    bool done = false;
+    int code = MPI_SUCCESS;
+    MPI_Status status{};
+  };
+
+  static constexpr std::size_t kSpareParts = 4096;
+  /// Memory of this thread's last call, for its next.
+  static std::vector<Part>& spare();
+  bool test(std::size_t i);
+
+  Job& job_;
+  MPI_Request* requests_;
+  std::size_t first_ = 0;                ///< all before it are done
+  bool all_move_by_themselves_ = false;  ///< behind one that is pending nothing needs a look
+  std::array<Part, 8> few_;              ///< most calls wait for few, and should not allocate
+  std::vector<Part> many_;
+  std::span<Part> parts_;
+  MPI_Comm comm_ = MPI_COMM_WORLD;
+  bool failed_ = false;
+};
+
+}  // namespace impishim::shim
