@@ -1,28 +1,13 @@
 #include "wire/shuffle/shuffle.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include "wire/base/bytes.hpp"
+#include "wire/base/quiet_thread.hpp"
 
 namespace impishim::wire {
 namespace {
 
 /// Before a batch: kind, whether it is an answer, number.
 constexpr std::size_t kTransferHeader = 10;
-
-/// The program's signal handlers run on the program's threads: a new thread inherits a full mask.
-template <class Function>
-std::thread quiet_thread(const char* name, Function&& function) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread made(std::forward<Function>(function));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(made.native_handle(), name);
-  return made;
-}
 
 }  // namespace
 
