@@ -188,6 +188,22 @@ TEST_P(FlowControl, DoesNotLockTwoSendersUp) {
   }));
 }
 
+/// What has a place to go to fills nothing that acknowledgements would have to bound: between processes of this library a long
+/// message stops sixteen times as late. IMPI counts all packets alike.
+TEST_P(FlowControl, LetsTheRestOfALongMessageThrough) {
+  const std::uint32_t most = (GetParam().hiwater - 1) * (GetParam().foreign ? 1 : FlowMarks::kFullPacket);
+  const std::size_t size = std::size_t{kDatalen} * most;
+  Receive receive(job, 2, 0, 0, size);
+  const Send send(job, 0, 2, 0, pattern(size, 1));
+  ASSERT_TRUE(job.run_until([&] { return receive.complete() && send.operation.complete(); }));
+  EXPECT_EQ(receive.bytes(), send.data);
+  EXPECT_EQ(job.engine(0).counters().flow_control_stalls, 0U);
+  Receive longer(job, 2, 0, 1, 40 * size);
+  const Send stopped(job, 0, 2, 1, pattern(40 * size, 1));
+  ASSERT_TRUE(job.run_until([&] { return longer.complete() && stopped.operation.complete(); }));
+  EXPECT_EQ(longer.bytes(), stopped.data);
+}
+
 TEST_P(FlowControl, CanWithdrawWhatItHolds) {
   job.only_these_wait({0, 1});
   const auto sends = send_many(job, 0, 2, 200, 20);

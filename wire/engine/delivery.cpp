@@ -51,13 +51,14 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
   }
   if (!carries_message(header.type)) return {};
   Peer& from = peer(incoming.source);
-  if (!from.receive_credit.packet_arrived(from.marks, header.len)) {
+  // The rest of a long message is DATA; its first packet always is DATASYNC, and a short message fits one packet.
+  const bool rest = header.type == PacketType::kData && header.msglen > datalen;
+  incoming.counts_as = rest ? FlowMarks::kRestPayload : header.len;
+  if (!from.receive_credit.packet_arrived(from.marks, incoming.counts_as)) {
     return Error{ErrorKind::kProtocol, fmt::format("rank {} sent more than {} packets without waiting for acknowledgements",
                                                    incoming.source, job.values().hiwater)};
   }
   counters.payload_bytes_received += header.len;
-  // The rest of a long message is DATA; its first packet always is DATASYNC, and a short message fits one packet.
-  const bool rest = header.type == PacketType::kData && header.msglen > datalen;
   return rest ? rest_begins(link) : message_begins(link);
 }
 
@@ -161,7 +162,7 @@ Result<void> Engine::Impl::packet_ends(Link& link) {
   }
   ReceiveOperation& operation = *incoming.receive;
   finish_payload_locked(link, operation, incoming.header.len);
-  count_received_locked(incoming.source, incoming.header.len);
+  count_received_locked(incoming.source, incoming.counts_as);
   if (incoming.header.type != PacketType::kDataSync) {
     if (operation.arrived_ == operation.result.wire_bytes) {
       if (incoming.header.msglen > datalen) receives.erase(incoming.header.drqid);

@@ -12,6 +12,9 @@ namespace impishim::wire {
 /// often.
 class FlowMarks {
  public:
+  /// The rest of a long message, once a receive has matched, counts as if its packets were empty: it goes to its place as it
+  /// comes and fills nothing here, so what it needs is to be seen, not to be waited for.
+  static constexpr std::uint32_t kRestPayload = 0;
   /// What a full packet counts where packets count by their size; the shortest counts 1.
   static constexpr std::uint32_t kFullPacket = 16;
 

@@ -87,6 +87,7 @@ class Link {
     WorldRank source = -1;
     std::span<std::byte> area;            ///< where the next payload bytes go; what exceeds it is dropped
     Buffer owned;                         ///< holds the payload if it is not going to the user's memory
+    std::uint32_t counts_as = 0;          ///< payload bytes that flow control takes it for
     ReceiveOperation* receive = nullptr;  ///< whose message it is, if that is known
     bool unpack_at_end = false;           ///< `owned` is to be unpacked for `receive`
     Link* relay_to = nullptr;             ///< the packet is for another process

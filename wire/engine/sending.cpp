@@ -179,7 +179,7 @@ bool Engine::Impl::refill(Link& link) {
     header.drqid = operation.peer_request_id_;
     header.len = static_cast<std::uint32_t>(packet.payload.size());
     encode_packet_header(header, packet.header);
-    to.send_credit.packet_sent(to.marks, header.len);
+    to.send_credit.packet_sent(to.marks, FlowMarks::kRestPayload);
     ++operation.packets_queued_;
     ++counters.packets_sent;
     counters.payload_bytes_sent += packet.payload.size();
