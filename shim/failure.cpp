@@ -17,8 +17,8 @@ namespace {
 constexpr auto kSilent = std::chrono::milliseconds(1500);
 constexpr auto kSpoken = std::chrono::milliseconds(100);
 
-/// One message for each host: its lowest process speaks, and most failures end the others before they would. What a process has
-/// found out by itself it tells if it is still there then: the lowest may be the one that has died.
+/// One message for each host: its gateway or lowest process speaks, and most failures end the others before they would. What a
+/// process has found out by itself it tells if it is still there then: the one that speaks may be the one that has died.
 void print_once(const Job& job, const Error& failure) {
   if (failure.text.empty() || !job.speaks_for_host) std::this_thread::sleep_for(kSilent);
   if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.speaks_for_host)) return;

@@ -33,7 +33,7 @@ struct Job {
 
   std::unique_ptr<wire::Engine> engine;
   std::unique_ptr<wire::ProgressThread> progress;
-  std::optional<wire::ServerConnection> server;  ///< on the system's rank 0 only
+  std::optional<wire::ServerConnection> server;  ///< on the system's process that speaks with it only
 
   CommunicatorTable communicators;
   /// The one of MPI_COMM_WORLD, which most calls name: found without the table. Null: it is native.
@@ -45,7 +45,7 @@ struct Job {
   /// All processes of the job: MPI_COMM_WORLD, or with IMPISHIM_WORLD=split a communicator of its own (impishim_comm_world()).
   MPI_Comm joined_world = MPI_COMM_NULL;
   Diagnostics diagnostics;
-  bool speaks_for_host = false;  ///< this process is the lowest of its host
+  bool speaks_for_host = false;  ///< this process is the gateway of its host, or the lowest
 
   collectives::Limits limits;  ///< how collectives choose their form; the same on all processes
   OutstandingCollectives outstanding;

@@ -33,8 +33,8 @@ struct JoinRequest {
 /// its processes get the same outcome. Does not publish the job.
 [[nodiscard]] Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level);
 
-/// Leaves: waits until all traffic of the host is over, says FINI to the other hosts and, on the system's rank 0, to the
-/// server. The job must not be published any more for new operations, and no operation may be pending.
+/// Leaves: waits until all traffic of the host is over, says FINI to the other hosts and, on the process that spoke with it, to
+/// the server. The job must not be published any more for new operations, and no operation may be pending.
 void leave(Job& job);
 
 }  // namespace impishim::shim

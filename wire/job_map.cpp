@@ -54,6 +54,10 @@ Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hos
         return Error{ErrorKind::kProtocol, fmt::format("host {} announced {} procs; {} are described for the whole job", h,
                                                        host.proc_count, procs.size())};
       }
+      if (host.gateway < -1 || host.gateway >= host.proc_count) {
+        return Error{ErrorKind::kProtocol,
+                     fmt::format("host {} announced proc {} of {} as its gateway", h, host.gateway, host.proc_count)};
+      }
       next_proc += host.proc_count;
       for (WorldRank p = host.first_proc; p < next_proc; ++p) {
         map.procs_.push_back({static_cast<std::int32_t>(c), h, procs[static_cast<std::size_t>(p)]});

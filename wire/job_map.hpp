@@ -33,6 +33,8 @@ struct Host {
   std::uint16_t port = 0;
   WorldRank first_proc = 0;
   std::int32_t proc_count = 0;
+  /// Index, among its procs, of the only one that has a way to other hosts and owns all channels; -1: they take turns.
+  std::int32_t gateway = -1;
 };
 
 struct Proc {
@@ -56,7 +58,7 @@ struct NegotiatedValues {
 class JobMap {
  public:
   JobMap() = default;
-  /// kProtocol: counts that do not add up, or two procs with the same address and pid.
+  /// kProtocol: counts that do not add up, a gateway outside its host, or two procs with the same address and pid.
   [[nodiscard]] static Result<JobMap> create(std::vector<Client> clients, std::vector<Host> hosts, std::vector<ProcId> procs,
                                              NegotiatedValues values);
 

@@ -27,6 +27,7 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
     out.put_bytes(host.address);
     out.put(host.port);
     out.put(host.proc_count);
+    out.put(host.gateway);
   }
   for (const Proc& proc : map.procs()) {
     out.put_bytes(proc.id.host);
@@ -79,6 +80,7 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
     get_address(host.address);
     get(host.port);
     get(host.proc_count);
+    get(host.gateway);
   }
   std::vector<ProcId> procs(proc_count);
   for (ProcId& proc : procs) {

@@ -53,6 +53,38 @@ TEST_P(Closing, WaitsForTheOthers) {
   EXPECT_TRUE(job.run_until([&] { return job.engine(0).closed() && job.engine(2).closed(); }));
 }
 
+/// A gateway speaks for its host wherever it stands in it.
+TEST_P(Closing, WaitsForTheOthersAtAGateway) {
+  JobShape shape = two_hosts(GetParam());
+  shape.procs_of_hosts = {{3}, {2}};
+  shape.gateways = {1, 1};
+  SimulatedJob job(shape);
+  for (const int rank : {0, 1, 3, 4}) job.engine(rank).close();
+  job.settle();
+  for (const int gateway : {1, 4}) EXPECT_FALSE(job.engine(gateway).closed()) << gateway;
+  Send send(job, 2, 4, 1, pattern(10, 1));
+  job.settle();
+  job.engine(2).close();
+  EXPECT_TRUE(job.close_all());
+  for (int rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job.engine(rank).failure(), nullptr) << rank;
+}
+
+TEST_P(Closing, TellsEverybodyThatAGatewayHasDied) {
+  JobShape shape = two_hosts(GetParam());
+  shape.procs_of_hosts = {{3}, {2}};
+  shape.gateways = {1};
+  SimulatedJob job(shape);
+  job.settle();
+  job.kill(1);
+  ASSERT_TRUE(job.run_until([&] {
+    for (const int rank : {0, 2, 3, 4}) {
+      if (job.engine(rank).failure() == nullptr) return false;
+    }
+    return true;
+  }));
+  for (const int rank : {0, 2, 3}) EXPECT_THAT(job.engine(rank).failure()->text, HasSubstr("without FINI")) << rank;
+}
+
 TEST_P(Closing, DestroysWhatNobodyReceived) {
   SimulatedJob job(two_hosts(GetParam()));
   Send send(job, 0, 2, 1, pattern(10, 1));

@@ -19,13 +19,17 @@ using test::Receive;
 using test::Send;
 using test::SimulatedJob;
 
-using Hosts = std::vector<std::vector<int>>;
+struct Hosts {
+  std::vector<std::vector<int>> procs;
+  std::vector<int> gateways{};
+};
 
 class Relays : public testing::TestWithParam<std::tuple<Hosts, std::uint32_t>> {
  protected:
   static JobShape shape() {
     JobShape shape;
-    shape.procs_of_hosts = std::get<0>(GetParam());
+    shape.procs_of_hosts = std::get<0>(GetParam()).procs;
+    shape.gateways = std::get<0>(GetParam()).gateways;
     shape.seed = std::get<1>(GetParam());
     shape.values.datalen = 700;
     return shape;
@@ -38,8 +42,10 @@ class Relays : public testing::TestWithParam<std::tuple<Hosts, std::uint32_t>> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Relays,
-                         testing::Combine(testing::Values(Hosts{{1}, {1}}, Hosts{{2}, {2}}, Hosts{{3, 1}, {2}},
-                                                          Hosts{{2, 2}, {2, 2}}, Hosts{{1}, {2, 2}, {3}}),
+                         testing::Combine(testing::Values(Hosts{{{1}, {1}}}, Hosts{{{2}, {2}}}, Hosts{{{3, 1}, {2}}},
+                                                          Hosts{{{2, 2}, {2, 2}}}, Hosts{{{1}, {2, 2}, {3}}},
+                                                          Hosts{{{2}, {2}}, {1}}, Hosts{{{3}, {3, 2}}, {2, 1, 0}},
+                                                          Hosts{{{2}, {3}, {2, 2}}, {1, -1, 1, 1}}),
                                           testing::Values(0, 1, 2)));
 
 TEST_P(Relays, CarryEveryMessageToItsReceiver) {

@@ -28,6 +28,7 @@ JobMap make_job(const JobShape& shape) {
       host.address[14] = std::byte{1};
       host.address[15] = static_cast<std::byte>(hosts.size());
       host.proc_count = count;
+      if (hosts.size() < shape.gateways.size()) host.gateway = shape.gateways[hosts.size()];
       client.proc_count += count;
       for (int i = 0; i < count; ++i) procs.push_back({host.address, static_cast<std::int64_t>(100 + procs.size())});
       hosts.push_back(host);
@@ -64,7 +65,8 @@ SimulatedJob::SimulatedJob(const JobShape& shape) : job_(make_job(shape)) {
     }
     const Host& host = job_.hosts()[static_cast<std::size_t>(low)];
     for (std::int32_t a = host.first_proc; a < host.first_proc + host.proc_count; ++a) {
-      for (std::int32_t b = a + 1; b < host.first_proc + host.proc_count; ++b) {
+      for (const WorldRank b : local_partners(job_, a)) {
+        if (b < a) continue;
         MemoryChannelOptions channel;
         channel.capacity = 1U << 17U;
         channel.seed = next_seed();

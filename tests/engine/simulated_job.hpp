@@ -22,6 +22,8 @@ struct JobShape {
   NegotiatedValues values{};
   RelayOptions relay{};
   std::set<int> foreign{};  ///< clients that do not know our extensions
+  /// For each host the index of its gateway, -1 for none; hosts beyond its end have none.
+  std::vector<int> gateways{};
 };
 
 /// Host i has address 127.0.1.i, proc r has pid 100 + r.

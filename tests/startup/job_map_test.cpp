@@ -14,6 +14,8 @@ JobMap sample() {
   clients[1].representation = 77;
   clients[1].concurrent = true;
   clients[0].values.datalen = 512;
+  clients[1].hosts[0].gateway = 0;
+  clients[1].hosts[1].gateway = 2;
   return *negotiate(2, test::concatenate(clients));
 }
 
@@ -28,6 +30,8 @@ TEST(JobMapCodec, EverythingComesThrough) {
   EXPECT_TRUE(copy->clients()[1].concurrent);
   EXPECT_EQ(copy->hosts()[2].first_proc, 3);
   EXPECT_EQ(copy->hosts()[2].port, 2001);
+  EXPECT_EQ(copy->hosts()[0].gateway, -1);
+  EXPECT_EQ(copy->hosts()[2].gateway, 2);
   EXPECT_EQ(copy->rank_of({test::address(21), 202}), 5);
 }
 
@@ -41,13 +45,25 @@ TEST(JobMapCodec, CutAnywhere) {
 }
 
 TEST(JobMapCodec, CountsThatOverflow) {
-  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 26 bytes and hosts of 22.
+  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 26 bytes and hosts of 26.
   constexpr std::size_t kHostsOfSecondClient = 44 + 26;
-  constexpr std::size_t kProcsOfSecondHost = 44 + 2 * 26 + 22 + 18;
+  constexpr std::size_t kProcsOfSecondHost = 44 + 2 * 26 + 26 + 18;
   for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
     auto bytes = encode_job_map(sample());
     store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});
     EXPECT_FALSE(decode_job_map(bytes).ok()) << at;
+  }
+}
+
+TEST(JobMapCodec, AGatewayOutsideItsHost) {
+  // That of host 2, the last of three.
+  constexpr std::size_t kGateway = 44 + 2 * 26 + 2 * 26 + 22;
+  auto bytes = encode_job_map(sample());
+  for (const std::int32_t gateway : {3, -2, INT32_MAX}) {
+    store_big_endian(bytes.data() + kGateway, gateway);
+    auto map = decode_job_map(bytes);
+    ASSERT_FALSE(map.ok()) << gateway;
+    EXPECT_NE(map.error().text.find("host 2 announced proc"), std::string::npos) << map.error().text;
   }
 }
 

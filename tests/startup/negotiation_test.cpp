@@ -65,7 +65,7 @@ TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   EXPECT_EQ(data.at(0x3100), bytes_of(std::int64_t{100}, std::int64_t{100}, std::int64_t{101}));
   EXPECT_EQ(test::as_text(std::span(data.at(0x49530001)).first(8)), "IMPISHIM");
   EXPECT_EQ(Bytes(data.at(0x49530001).begin() + 8, data.at(0x49530001).end()),
-            bytes_of(3U, 0x1122334455667788ULL, 0x99ULL, 1U));
+            bytes_of(5U, 0x1122334455667788ULL, 0x99ULL, 1U));
 }
 
 TEST(Negotiation, ProcsFollowHostsFollowClients) {
@@ -222,6 +222,45 @@ TEST(Negotiation, SomebodyElsesUseOfOurLabelIsIgnored) {
   EXPECT_FALSE(negotiate(3, labels)->clients()[0].impishim);
 }
 
+/// Client 1 of three, with 2 hosts of 1 and 3 procs, has gateways.
+std::vector<JoinOptions> three_with_gateways() {
+  auto clients = three();
+  clients[1].hosts[0].gateway = 0;
+  clients[1].hosts[1].gateway = 2;
+  return clients;
+}
+
+TEST(Negotiation, GatewaysOfThoseThatHaveThem) {
+  auto plain = negotiated(three());
+  ASSERT_TRUE(plain.ok());
+  for (const Host& host : plain->hosts()) EXPECT_EQ(host.gateway, -1);
+  auto map = negotiated(three_with_gateways());
+  ASSERT_TRUE(map.ok()) << map.error().text;
+  std::vector<std::int32_t> gateways;
+  for (const Host& host : map->hosts()) gateways.push_back(host.gateway);
+  EXPECT_THAT(gateways, ElementsAre(-1, 0, 2, -1));
+  const auto labels = test::concatenate(three_with_gateways());
+  EXPECT_EQ(labels.at(number_of(StartupLabel::kGateways)).client_mask, 2U);
+  EXPECT_EQ(labels.at(number_of(StartupLabel::kGateways)).data, bytes_of(0U, 2U));
+}
+
+TEST(Negotiation, GatewaysMustBeAmongTheirHostsProcs) {
+  const auto outcome = [](std::uint32_t mask, const Bytes& data) {
+    auto labels = test::concatenate(three_with_gateways());
+    labels[number_of(StartupLabel::kGateways)] = {mask, data};
+    return negotiate(3, labels);
+  };
+  EXPECT_TRUE(outcome(2, bytes_of(0U, 1U)).ok());
+  EXPECT_TRUE(outcome(7, bytes_of(1U, 0U, 1U, 0U)).ok());
+  expect_refused(outcome(2, bytes_of(1U, 2U)), ErrorKind::kProtocol, "gateways: host 1 of client 1 has none among its procs");
+  expect_refused(outcome(2, bytes_of(0U, 0xFFFFFFFFU)), ErrorKind::kProtocol, "host 2 of client 1");
+  expect_refused(outcome(2, bytes_of(0U)), ErrorKind::kProtocol, "host 2 of client 1");
+  expect_refused(outcome(2, bytes_of(0U, 2U, 0U)), ErrorKind::kProtocol, "more than hosts");
+  auto labels = test::concatenate(three_with_gateways());
+  labels.erase(number_of(StartupLabel::kImpishim));
+  expect_refused(negotiate(3, labels), ErrorKind::kProtocol, "client 1 announces them, but is no impishim");
+}
+
 TEST(Negotiation, AnotherVersionOfOursIsRefused) {
   auto labels = test::concatenate(three());
   LabelData& own = labels[number_of(StartupLabel::kImpishim)];
@@ -231,7 +270,7 @@ TEST(Negotiation, AnotherVersionOfOursIsRefused) {
   const auto map = negotiate(3, labels);
   ASSERT_FALSE(map.ok());
   EXPECT_EQ(map.error().kind, ErrorKind::kConfiguration);
-  EXPECT_THAT(map.error().text, testing::HasSubstr("client 1 runs version 2 of impishim's own protocol, this library 3"));
+  EXPECT_THAT(map.error().text, testing::HasSubstr("client 1 runs version 2 of impishim's own protocol, this library 5"));
 }
 
 TEST(Negotiation, EveryMandatedLabelIsNeededFromEveryClient) {

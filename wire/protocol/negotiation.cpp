@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<char, 8> kMagic = {'I', 'M', 'P', 'I', 'S', 'H', 'I', 'M'};
 /// Of what systems of this library say to each other beyond IMPI: it grows with every change that an older one would not
 /// understand.
-constexpr std::uint32_t kImpishimVersion = 4;
+constexpr std::uint32_t kImpishimVersion = 5;
 constexpr std::int32_t kSmallestTagUb = 32767;
 constexpr std::int32_t kDefaultXSize = 1024;
 constexpr std::int32_t kDefaultMaxLinear = 4;
@@ -198,6 +198,31 @@ Result<void> mark_impishim_clients(const Labels& labels, std::vector<Client>& cl
   return {};
 }
 
+/// Which procs are gateways: a list of one index for each host of each client whose bit is set.
+Result<void> mark_gateways(const Labels& labels, const std::vector<Client>& clients, std::vector<Host>& hosts) {
+  const LabelData* data = labels.find(StartupLabel::kGateways);
+  if (data == nullptr) return {};
+  ByteReader reader(data->data);
+  std::size_t host = 0;
+  for (std::size_t c = 0; c < clients.size(); ++c) {
+    const std::size_t end = host + static_cast<std::size_t>(clients[c].host_count);
+    const bool announced = (data->client_mask >> c & 1U) != 0;
+    if (announced && !clients[c].impishim) {
+      return disagree("gateways", fmt::format("client {} announces them, but is no impishim", c));
+    }
+    for (; host < end; ++host) {
+      if (!announced) continue;
+      const auto index = reader.get<std::uint32_t>();
+      if (!index || *index >= static_cast<std::uint32_t>(hosts[host].proc_count)) {
+        return disagree("gateways", fmt::format("host {} of client {} has none among its procs", host, c));
+      }
+      hosts[host].gateway = static_cast<std::int32_t>(*index);
+    }
+  }
+  if (reader.remaining() != 0) return disagree("gateways", "more than hosts");
+  return {};
+}
+
 /// Algorithms must fit each other: all impishim clients choose them alike.
 Result<void> same_collectives(const std::vector<Client>& clients) {
   const auto first = std::ranges::find_if(clients, [](const Client& client) { return client.impishim; });
@@ -232,6 +257,8 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(cons
   ByteWriter hiwaters;
   ByteWriter proc_addresses;
   ByteWriter pids;
+  ByteWriter gateways;
+  bool has_gateways = false;
   for (const LocalHost& host : options.hosts) {
     procs += static_cast<std::uint32_t>(host.procs.size());
     host_addresses.put_bytes(host.address);
@@ -239,6 +266,8 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(cons
     host_procs.put(static_cast<std::uint32_t>(host.procs.size()));
     ackmarks.put(values.ackmark);
     hiwaters.put(values.hiwater);
+    gateways.put(static_cast<std::uint32_t>(host.gateway));
+    has_gateways = has_gateways || host.gateway >= 0;
     for (const ProcId& proc : host.procs) {
       proc_addresses.put_bytes(proc.host);
       pids.put(proc.pid);
@@ -265,6 +294,7 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(cons
   add(StartupLabel::kProcIpv6, proc_addresses.take());
   add(StartupLabel::kProcPid, pids.take());
   add(StartupLabel::kImpishim, own.take());
+  if (has_gateways) add(StartupLabel::kGateways, gateways.take());
   return all;
 }
 
@@ -305,6 +335,7 @@ Result<JobMap> negotiate(std::int32_t client_count, const std::map<std::uint32_t
     hosts[h].port = static_cast<std::uint16_t>((*ports)[h]);
     hosts[h].proc_count = static_cast<std::int32_t>(std::min<std::uint32_t>((*host_procs)[h], kMaxStartupPayload));
   }
+  if (auto marked = mark_gateways(labels, clients, hosts); !marked) return marked.error();
   std::vector<ProcId> procs(procs_total);
   for (std::size_t p = 0; p < procs.size(); ++p) procs[p] = {(*proc_addresses)[p], (*pids)[p]};
   return JobMap::create(std::move(clients), std::move(hosts), std::move(procs), *values);

@@ -33,6 +33,7 @@ struct LocalHost {
   HostId address{};
   std::uint16_t port = 0;
   std::vector<ProcId> procs;
+  std::int32_t gateway = -1;  ///< as in Host; all hosts of a client have one, or none
 };
 
 /// Where to join, and as whom.

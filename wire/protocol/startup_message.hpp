@@ -44,6 +44,8 @@ enum class StartupLabel : std::uint32_t {
   /// Ours: "IMPISHIM", version:Uint4, fingerprints of representation and choice of collectives:Uint8 each,
   /// concurrent:Uint4 (0 or 1), of each impishim client: see Client in job_map.hpp.
   kImpishim = 0x49530001,
+  /// Ours, of the systems that have gateways: for each of their hosts, the index of the gateway among its procs:Uint4.
+  kGateways = 0x49530010,
 };
 
 inline constexpr std::int32_t kAuthNone = 0;
