@@ -22,8 +22,7 @@ constexpr auto kSpoken = std::chrono::milliseconds(100);
 void print_once(const Job& job, const Error& failure) {
   if (failure.text.empty() || !job.speaks_for_host) std::this_thread::sleep_for(kSilent);
   if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.speaks_for_host)) return;
-  log_line(LogLevel::kError, failure.kind == ErrorKind::kAborted ? "the job was ended: " + failure.text : failure.text);
-  std::this_thread::sleep_for(kSpoken);
+  say_last(failure.kind == ErrorKind::kAborted ? "the job was ended: " + failure.text : failure.text);
 }
 
 int exit_code(const Job& job) {
@@ -32,6 +31,11 @@ int exit_code(const Job& job) {
 }
 
 }  // namespace
+
+void say_last(const std::string& text) {
+  log_line(LogLevel::kError, text);
+  std::this_thread::sleep_for(kSpoken);
+}
 
 void end_after_failure(Job& job) {
   print_once(job, *job.engine->failure());

@@ -8,6 +8,9 @@
 
 namespace impishim::shim {
 
+/// Prints why the job ends, and leaves the launcher time to read it: it drops what it has not read when a process ends the job.
+void say_last(const std::string& text);
+
 /// Ends the job after job.engine->failure(): prints its text if this process is the one to print it (the host's representative,
 /// or whoever lost a neighbour of its own), and ends the native job with the exit code that an abort announced, or 1.
 /// Application threads only.

@@ -16,7 +16,6 @@
 #include "shim/session.hpp"
 #include "shim/vendor.hpp"
 #include "shim/wait.hpp"
-#include "wire/base/log.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -33,7 +32,7 @@ void forget_job_in_child() { the_job.store(nullptr, std::memory_order_release); 
     const timespec bound{2, 0};
     nanosleep(&bound, nullptr);
   }
-  log_line(LogLevel::kError, error.text);
+  say_last(error.text);
   vendor::Abort(MPI_COMM_WORLD, 1);
   _exit(1);
 }

@@ -1,10 +1,23 @@
 #include "shim/native_exchange.hpp"
 
+#include <fmt/format.h>
+#include <time.h>
+
 #include <numeric>
 
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
+
+void meet_politely(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Ibarrier(comm, &request);
+  int done = 0;
+  while (vendor::Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
+    const timespec pause{0, 200'000};  // the vendor's progress has no event to await
+    nanosleep(&pause, nullptr);
+  }
+}
 
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root, std::span<const std::byte> mine) {
   int rank = 0;
@@ -53,6 +66,21 @@ std::optional<Error> first_error(MPI_Comm comm, const std::optional<Error>& mine
   bytes = broadcast_bytes(comm, lowest, std::move(bytes));
   return Error{static_cast<ErrorKind>(bytes.front()),
                std::string(reinterpret_cast<const char*>(bytes.data() + 1), bytes.size() - 1)};
+}
+
+Result<void> same_as_first(MPI_Comm comm, const char* name, const std::string& value) {
+  int rank = 0;
+  vendor::Comm_rank(comm, &rank);
+  const auto mine = std::as_bytes(std::span(value));
+  const auto bytes = broadcast_bytes(comm, 0, {mine.begin(), mine.end()});
+  const std::string first(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (first == value) return {};
+  const auto told = [](const std::string& text) { return text.empty() ? std::string("not set") : text; };
+  return Error{
+      ErrorKind::kConfiguration,
+      fmt::format("{} is {} on rank 0 of this system and {} on its rank {}: give it the same value on all processes of a "
+                  "system",
+                  name, told(first), told(value), rank)};
 }
 
 }  // namespace impishim::shim

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,14 +11,15 @@
 #include "shim/communicator_make.hpp"
 #include "shim/failure.hpp"
 #include "shim/native_exchange.hpp"
+#include "shim/proc_links.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
 #include "wire/channel/dance.hpp"
 #include "wire/channel/delayed_channel.hpp"
 #include "wire/channel/handover.hpp"
-#include "wire/channel/local_hop.hpp"
 #include "wire/data/basic_type.hpp"
+#include "wire/host_plan.hpp"
 #include "wire/job_map_codec.hpp"
 #include "wire/route.hpp"
 
@@ -30,47 +30,6 @@ namespace {
 constexpr int kConnectTimeoutMs = 60000;
 /// What every MPI library guarantees (MPI-3.1 8.1.2).
 constexpr int kLeastTagUb = 32767;
-
-/// Meets the other processes of `comm` without burning their processors: the vendor's barrier would spin while others wait for
-/// the network.
-void meet_politely(MPI_Comm comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  vendor::Ibarrier(comm, &request);
-  int done = 0;
-  while (vendor::Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
-    const timespec pause{0, 200'000};  // the vendor's progress has no event to await
-    nanosleep(&pause, nullptr);
-  }
-}
-
-/// First native rank and number of procs of each IMPI host: consecutive ranks of one node, `host_procs` at most.
-struct HostPlan {
-  std::vector<std::pair<int, int>> hosts;
-  int mine = 0;
-};
-
-HostPlan plan_hosts(MPI_Comm comm, int host_procs) {
-  int rank = 0;
-  int size = 0;
-  vendor::Comm_rank(comm, &rank);
-  vendor::Comm_size(comm, &size);
-  MPI_Comm node = MPI_COMM_NULL;
-  vendor::Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-  int node_leader = rank;
-  vendor::Bcast(&node_leader, 1, MPI_INT, 0, node);
-  vendor::Comm_free(&node);
-  std::vector<int> leaders(static_cast<std::size_t>(size));
-  vendor::Allgather(&node_leader, 1, MPI_INT, leaders.data(), 1, MPI_INT, comm);
-  HostPlan plan;
-  for (int each = 0; each < size; ++each) {
-    const bool same_node = each > 0 && leaders[static_cast<std::size_t>(each)] == leaders[static_cast<std::size_t>(each) - 1];
-    const bool room = same_node && (host_procs == 0 || plan.hosts.back().second < host_procs);
-    if (!room) plan.hosts.emplace_back(each, 0);
-    ++plan.hosts.back().second;
-    if (each == rank) plan.mine = static_cast<int>(plan.hosts.size()) - 1;
-  }
-  return plan;
-}
 
 Result<wire::HostId> own_address(const JoinRequest& request) {
   return request.address.empty() ? wire::address_towards(request.server) : wire::parse_address(request.address);
@@ -116,10 +75,8 @@ class Joining {
   }
 
   Result<std::unique_ptr<Job>> run() {
-    plan_ = plan_hosts(job_->private_comm, request_.host_procs);
-    vendor::Comm_split(job_->private_comm, plan_.mine, rank_, &job_->host_comm);
-    vendor::Comm_rank(job_->host_comm, &host_rank_);
-    for (auto step : {&Joining::prepare_host, &Joining::meet_clients, &Joining::connect_procs, &Joining::connect_hosts}) {
+    for (auto step : {&Joining::agree_on_gateways, &Joining::form_hosts, &Joining::prepare_host, &Joining::meet_clients,
+                      &Joining::connect_procs, &Joining::connect_hosts}) {
       std::optional<Error> mine;
       auto done = (this->*step)();
       if (!done) mine = done.error();
@@ -133,9 +90,45 @@ class Joining {
  private:
   [[nodiscard]] std::int32_t my_host() const { return job_->map.procs()[static_cast<std::size_t>(job_->here)].host; }
 
-  /// The host's lowest proc finds its address and listens.
+  /// Index, in this process's host, of the proc that makes the host's connections: the gateway, or else the lowest.
+  [[nodiscard]] int connector() const { return std::max(planned_host_.gateway, 0); }
+  [[nodiscard]] bool connects() const { return host_rank_ == connector(); }
+
+  /// The hosts of a system are planned alike on all of its processes, or they would wait for each other in different groups.
+  Result<void> agree_on_gateways() {
+    auto same = same_as_first(job_->private_comm, "IMPISHIM_GATEWAY", request_.gateways);
+    const auto host_procs = request_.host_procs == 0 ? std::string() : std::to_string(request_.host_procs);
+    auto same_procs = same_as_first(job_->private_comm, "IMPISHIM_HOST_PROCS", host_procs);
+    if (!same) return same;
+    if (!same_procs || request_.gateways.empty()) return same_procs;
+    int size = 0;
+    vendor::Comm_size(job_->private_comm, &size);
+    auto gateways = wire::parse_gateways(request_.gateways, size);
+    if (!gateways) return gateways.error();
+    gateways_ = std::move(*gateways);
+    if (!gateways_.empty()) speaker_ = gateways_.front();
+    return {};
+  }
+
+  Result<void> form_hosts() {
+    places_ = gather_places(job_->private_comm, request_.test_node_procs);
+    hosts_ = wire::plan_hosts(places_, request_.host_procs, gateways_);
+    const auto after = std::upper_bound(hosts_.begin(), hosts_.end(), rank_,
+                                        [](int rank, const wire::PlannedHost& host) { return rank < host.first; });
+    planned_host_ = *std::prev(after);
+    vendor::Comm_split(job_->private_comm, planned_host_.first, rank_, &job_->host_comm);
+    vendor::Comm_rank(job_->host_comm, &host_rank_);
+    return {};
+  }
+
+  /// The proc that makes the host's connections finds its address and listens.
   Result<void> prepare_host() {
-    if (host_rank_ != 0) return {};
+    if (!connects()) return {};
+    if (!request_.gateway_address.empty()) {
+      auto inner = wire::parse_address(request_.gateway_address);
+      if (!inner) return Error{inner.error().kind, "IMPISHIM_GATEWAY_ADDRESS: " + inner.error().text};
+      gateway_address_ = *inner;
+    }
     auto address = own_address(request_);
     if (!address) return address.error();
     card_.address = *address;
@@ -146,16 +139,16 @@ class Joining {
     return {};
   }
 
-  /// Native rank 0 speaks with the server for all.
+  /// The first gateway, or native rank 0, speaks with the server for all.
   Result<void> meet_clients() {
     std::vector<std::byte> address(card_.address.begin(), card_.address.end());
-    address = broadcast_bytes(job_->host_comm, 0, std::move(address));
+    address = broadcast_bytes(job_->host_comm, connector(), std::move(address));
     std::copy(address.begin(), address.end(), card_.address.begin());
     card_.pid = getpid();
-    const auto cards = gather_bytes(job_->private_comm, 0, card_.encode());
+    const auto cards = gather_bytes(job_->private_comm, speaker_, card_.encode());
     std::optional<Error> error;
     std::vector<std::byte> encoded;
-    if (rank_ == 0) {
+    if (rank_ == speaker_) {
       auto map = negotiate(cards);
       if (map)
         encoded = wire::encode_job_map(*map);
@@ -163,9 +156,9 @@ class Joining {
         error = map.error();
     }
     meet_politely(job_->private_comm);
-    encoded = broadcast_bytes(job_->private_comm, 0, std::move(encoded));
+    encoded = broadcast_bytes(job_->private_comm, speaker_, std::move(encoded));
     if (error) return *error;
-    if (encoded.empty()) return {};  // rank 0 tells why
+    if (encoded.empty()) return {};  // the speaker tells why
     auto map = wire::decode_job_map(encoded);
     if (!map) return map.error();
     job_->map = std::move(*map);
@@ -194,18 +187,7 @@ class Joining {
     options.representation = wire::representation_fingerprint();
     options.collectives = collectives::fingerprint(request_.collectives);
     options.concurrent = concurrent_;
-    for (const auto& [first, count] : plan_.hosts) {
-      wire::LocalHost host;
-      for (int each = first; each < first + count; ++each) {
-        const Card card = Card::decode(cards[static_cast<std::size_t>(each)]);
-        if (each == first) {
-          host.address = card.address;
-          host.port = card.port;
-        }
-        host.procs.push_back({card.address, card.pid});
-      }
-      options.hosts.push_back(std::move(host));
-    }
+    for (const wire::PlannedHost& planned : hosts_) options.hosts.push_back(announced(planned, cards));
     auto server = wire::ServerConnection::connect(request_.server, request_.client, *methods, kConnectTimeoutMs);
     if (!server) return server.error();
     auto map = server->exchange(options);
@@ -214,18 +196,34 @@ class Joining {
     return map;
   }
 
-  /// The host's lowest proc owns the listening port; connections go to the procs that own the channels.
+  static wire::LocalHost announced(const wire::PlannedHost& planned, const std::vector<std::vector<std::byte>>& cards) {
+    wire::LocalHost host;
+    host.gateway = planned.gateway;
+    for (int each = planned.first; each < planned.first + planned.count; ++each) {
+      const Card card = Card::decode(cards[static_cast<std::size_t>(each)]);
+      if (each - planned.first == std::max(planned.gateway, 0)) {
+        host.address = card.address;
+        host.port = card.port;
+      }
+      // The procs of a gateway may stand on several nodes, where pids repeat.
+      const std::int64_t node_bits = planned.gateway < 0 ? 0 : (static_cast<std::int64_t>(each) + 1) << 32;
+      host.procs.push_back({card.address, card.pid + node_bits});
+    }
+    return host;
+  }
+
+  /// One proc owns the listening port; connections go to the procs that own the channels.
   Result<void> connect_hosts() {
-    auto connected = host_rank_ == 0 ? give_connections() : take_connections();
+    auto connected = connects() ? give_connections() : take_connections();
     if (!connected) return connected.error();
     return request_.test_delay_ms > 0 ? delay_host_channels() : Result<void>{};
   }
 
   Result<void> give_connections() {
-    const wire::WorldRank first = job_->here;
+    const wire::WorldRank first = job_->here - host_rank_;
     const auto give = [&](std::int32_t host, Descriptor socket) -> Result<void> {
       const wire::WorldRank owner = wire::representative(job_->map, my_host(), host);
-      if (owner != first) return giver_->give(owner - first, host, socket, kConnectTimeoutMs);
+      if (owner != job_->here) return giver_->give(owner - first, host, socket, kConnectTimeoutMs);
       host_channels_.push_back(wire::make_host_channel(job_->map, host, std::move(socket)));
       return {};
     };
@@ -258,24 +256,26 @@ class Joining {
 
   Result<void> connect_procs() {
     std::uint64_t random[2] = {0, 0};
-    if (host_rank_ == 0 && getrandom(random, sizeof(random), 0) != sizeof(random)) {
+    if (connects() && getrandom(random, sizeof(random), 0) != sizeof(random)) {
       return Error{ErrorKind::kSystem, "no random numbers for the names of local sockets"};
     }
-    vendor::Bcast(random, 2, MPI_UINT64_T, 0, job_->host_comm);
+    vendor::Bcast(random, 2, MPI_UINT64_T, connector(), job_->host_comm);
     host_token_ = fmt::format("{:016x}{:016x}", random[0], random[1]);
-    auto hop = wire::LocalHop::open(host_token_, host_rank_);
-    auto giver = host_rank_ == 0 ? wire::HandoverGiver::open(host_token_) : Result<wire::HandoverGiver>(wire::HandoverGiver());
-    meet_politely(job_->host_comm);  // everybody listens before anybody connects
-    if (!hop) return hop.error();
+    // A gateway keeps all connections.
+    const bool gives = connects() && planned_host_.gateway < 0;
+    auto giver = gives ? wire::HandoverGiver::open(host_token_) : Result<wire::HandoverGiver>(wire::HandoverGiver());
+    const auto first_place = places_.begin() + planned_host_.first;
+    auto channels = link_procs({job_->map,
+                                job_->here,
+                                job_->host_comm,
+                                host_token_,
+                                {first_place, first_place + planned_host_.count},
+                                gateway_address_,
+                                kConnectTimeoutMs});
+    if (!channels) return channels.error();
     if (!giver) return giver.error();
     giver_ = std::move(*giver);
-    const auto partners = wire::local_partners(job_->map, job_->here);
-    const wire::WorldRank first = job_->map.hosts()[static_cast<std::size_t>(my_host())].first_proc;
-    std::vector<std::int32_t> indices;
-    for (const wire::WorldRank each : partners) indices.push_back(each - first);
-    auto channels = hop->connect(indices, kConnectTimeoutMs);
-    if (!channels) return channels.error();
-    for (std::size_t i = 0; i < partners.size(); ++i) local_channels_.push_back({partners[i], std::move((*channels)[i])});
+    local_channels_ = std::move(*channels);
     return {};
   }
 
@@ -292,7 +292,7 @@ class Joining {
     options.here = job_->here;
     options.relay = request_.relay;
     for (const wire::Client& client : job_->map.clients()) options.format_of_client.push_back(format_for(client));
-    job_->speaks_for_host = host_rank_ == 0;
+    job_->speaks_for_host = connects();
     job_->diagnostics = request_.diagnostics;
     options.host_channels = std::move(host_channels_);
     options.local_channels = std::move(local_channels_);
@@ -319,7 +319,12 @@ class Joining {
   bool concurrent_ = false;  ///< some process of this system has threads that call MPI at once
   int rank_ = 0;
   int host_rank_ = 0;
-  HostPlan plan_;
+  int speaker_ = 0;                     ///< native rank that speaks with the server
+  std::vector<std::int32_t> gateways_;  ///< native ranks
+  std::vector<std::int32_t> places_;    ///< of the native ranks
+  std::vector<wire::PlannedHost> hosts_;
+  wire::PlannedHost planned_host_;  ///< this process's
+  std::optional<wire::HostId> gateway_address_;
   Card card_;
   std::optional<wire::HostListener> listener_;
   std::string host_token_;  ///< names the sockets among the procs of this host

@@ -17,12 +17,15 @@ struct JoinRequest {
   std::int32_t client = 0;
   wire::RelayOptions relay;
   Diagnostics diagnostics;
-  int host_procs = 0;        ///< IMPISHIM_HOST_PROCS; 0: one host per node
-  std::string address;       ///< IMPISHIM_HOST_ADDRESS; empty: found out
-  bool split_world = false;  ///< IMPISHIM_WORLD=split
-  bool poll_native = false;  ///< IMPISHIM_NATIVE_COLLECTIVES=polled
-  std::string wire_format;   ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide
-  int test_delay_ms = 0;     ///< IMPISHIM_TEST_DELAY_MS: added to what comes from other hosts, for tests and benchmarks
+  int host_procs = 0;           ///< IMPISHIM_HOST_PROCS; 0: one host per node
+  std::string gateways;         ///< IMPISHIM_GATEWAY: native ranks; empty: all have a way to the other systems
+  std::string gateway_address;  ///< IMPISHIM_GATEWAY_ADDRESS; empty: all of a gateway's interfaces
+  std::string address;          ///< IMPISHIM_HOST_ADDRESS; empty: found out
+  bool split_world = false;     ///< IMPISHIM_WORLD=split
+  bool poll_native = false;     ///< IMPISHIM_NATIVE_COLLECTIVES=polled
+  std::string wire_format;      ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide
+  int test_delay_ms = 0;        ///< IMPISHIM_TEST_DELAY_MS: added to what comes from other hosts, for tests and benchmarks
+  int test_node_procs = 0;      ///< IMPISHIM_TEST_NODE_PROCS: so many ranks count as a node of their own, for tests
   collectives::Overrides collectives;  ///< IMPISHIM_COLLECTIVES
 
   /// kConfiguration names the variable, its value and what is allowed.

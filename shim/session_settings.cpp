@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "shim/session.hpp"
+#include "wire/base/variable.hpp"
 #include "wire/data/basic_type.hpp"
 
 namespace impishim::shim {
@@ -22,6 +23,23 @@ std::optional<int> whole_number(const char* text, int low, int high) {
 
 Error bad(const char* variable, const char* text, const char* allowed) {
   return Error{ErrorKind::kConfiguration, fmt::format("{}={}: {}", variable, text, allowed)};
+}
+
+/// Which ranks there are is known only to the system as a whole: join() checks that.
+Result<void> read_gateways(JoinRequest& request) {
+  if (const char* text = std::getenv("IMPISHIM_GATEWAY"); text != nullptr) {
+    request.gateways = text;
+    if (request.gateways.empty()) return bad("IMPISHIM_GATEWAY", text, "native ranks are needed, as in 0 or 0,8,16 or 0-3");
+    if (request.host_procs != 0) {
+      return bad("IMPISHIM_GATEWAY", text,
+                 "each gateway has a host of its own, so that IMPISHIM_HOST_PROCS has no meaning; unset one of the two");
+    }
+  }
+  if (const char* text = std::getenv("IMPISHIM_GATEWAY_ADDRESS"); text != nullptr) {
+    if (request.gateways.empty()) return bad("IMPISHIM_GATEWAY_ADDRESS", text, "it needs IMPISHIM_GATEWAY, which is not set");
+    request.gateway_address = text;
+  }
+  return {};
 }
 
 }  // namespace
@@ -46,6 +64,8 @@ Result<JoinRequest> JoinRequest::from_environment() {
     if (!procs) return bad("IMPISHIM_HOST_PROCS", text, "a number of processes per host of at least 1 is needed");
     request.host_procs = *procs;
   }
+  auto gateways = read_gateways(request);
+  if (!gateways) return gateways.error();
   if (const char* text = std::getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr) request.address = text;
   if (const char* text = std::getenv("IMPISHIM_WORLD"); text != nullptr) {
     request.split_world = std::strcmp(text, "split") == 0;
@@ -69,6 +89,8 @@ Result<JoinRequest> JoinRequest::from_environment() {
     if (!delay) return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");
     request.test_delay_ms = *delay;
   }
+  auto nodes = read_variable("IMPISHIM_TEST_NODE_PROCS", 1, 1 << 20, request.test_node_procs);
+  if (!nodes) return nodes.error();
   auto diagnostics = Diagnostics::from_environment();
   if (!diagnostics) return diagnostics.error();
   request.diagnostics = *diagnostics;

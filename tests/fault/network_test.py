@@ -17,6 +17,20 @@ def ip(*words):
     subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
 
 
+def made_namespaces(names):
+    """Makes these network namespaces; where that is not allowed the test is skipped, with the reason."""
+    made = []
+    try:
+        for namespace in names:
+            ip("netns", "add", namespace)
+            made.append(namespace)
+    except (OSError, subprocess.CalledProcessError) as error:
+        for namespace in made:
+            subprocess.run(["ip", "netns", "delete", namespace], check=False, capture_output=True)
+        reason = getattr(error, "stderr", None) or error
+        raise unittest.SkipTest(f"no network namespaces can be made here: {reason}") from None
+
+
 class Network:
     """Namespaces `left` and `right` and a cable between them."""
 
@@ -24,13 +38,7 @@ class Network:
         self.left, self.right = (f"impishim-{side}-{os.getpid()}" for side in "lr")
 
     def __enter__(self):
-        try:
-            for namespace in (self.left, self.right):
-                ip("netns", "add", namespace)
-        except (OSError, subprocess.CalledProcessError) as error:
-            self.__exit__()
-            reason = getattr(error, "stderr", None) or error
-            raise unittest.SkipTest(f"no network namespaces can be made here: {reason}") from None
+        made_namespaces((self.left, self.right))
         ip("link", "add", "cable", "netns", self.left, "type", "veth", "peer", "name", "cable", "netns", self.right)
         for number, namespace in enumerate((self.left, self.right), 1):
             ip("-n", namespace, "address", "add", f"10.99.0.{number}/24", "dev", "cable")

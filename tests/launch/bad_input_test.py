@@ -31,11 +31,14 @@ class BadInput(Case):
         self.refuses("-client", 0, says="-client needs 2 argument(s)")
 
     def test_option_of_another_form(self):
-        self.refuses("-server", 2, "-np", 2, says="-np, -mpi and -host-procs do not belong to -server")
+        self.refuses("-server", 2, "-np", 2, says="-np, -mpi, -host-procs and -gateway do not belong to -server")
         self.refuses("-server", 2, "-client", 0, "127.0.0.1:1", says="-server and -client exclude each other")
         self.refuses("-np", 2, "-timeout", 3, ARGUMENTS.program, says="-port, -auth and -timeout belong to -server")
         self.refuses("-client", 0, "127.0.0.1:1", "-systems", 2, "-n", 2, ARGUMENTS.program, says="-systems belongs to neither")
         self.refuses("-server", 2, ARGUMENTS.program, says="-server takes no program")
+        self.refuses("-server", 2, "-gateway", 0, says="-np, -mpi, -host-procs and -gateway do not belong to -server")
+        self.refuses("-np", 2, "-host-procs", 1, "-gateway", 0, ARGUMENTS.program, says="-host-procs and -gateway exclude each other")
+        self.refuses("-np", 2, "-gateway", "", ARGUMENTS.program, says="-gateway: a list of ranks is needed")
 
     def test_server_of_33_clients(self):
         self.refuses("-server", 33, says='-server: "33" is not a number from 1 to 32')

@@ -104,7 +104,7 @@ class LocalTest(Case):
 
     def test_help_and_version(self):
         run = self.expect(self.start("-help"), 0)
-        for option in ("-server", "-client", "-np", "-systems", "-auth", "-timeout", "-port", "-mpi", "-host-procs"):
+        for option in ("-server", "-client", "-np", "-systems", "-auth", "-timeout", "-port", "-mpi", "-host-procs", "-gateway"):
             self.assertIn(option, run.out)
         self.assertRegex(self.expect(self.start("-version"), 0).out, r"^impirun \d+\.\d+\.\d+ \(IMPI 0\.0\)$")
 

@@ -101,8 +101,10 @@ def run(command, timeout, environment=None):
 def joined_command(arguments, counts):
     sections = []
     programs = [arguments.program[0], arguments.alternate or arguments.program[0]]
+    gateways = arguments.gateway + [""] * len(counts)
     for system, count in enumerate(counts):
-        sections += ([":"] if sections else []) + ["-np", str(count), programs[system % 2]] + arguments.program[1:]
+        options = ["-np", str(count)] + (["-gateway", gateways[system]] if gateways[system] else [])
+        sections += ([":"] if sections else []) + options + [programs[system % 2]] + arguments.program[1:]
     return [arguments.impirun] + sections
 
 
@@ -134,6 +136,7 @@ def main():
     parser.add_argument("--no-compare", action="store_true", help="the output differs from the native one by its nature")
     parser.add_argument("--reference", type=pathlib.Path,
                         help="file with the lines of a native run: shape native writes it, others compare with it instead of running")
+    parser.add_argument("--gateway", action="append", default=[], help="ranks of the next system that are gateways; empty: none")
     parser.add_argument("--alternate", help="the program of every second system")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()

@@ -153,22 +153,31 @@ Result<HostId> address_towards(const std::string& server) {
 
 namespace {
 
-/// The first address of that family on an interface that is up and no loopback.
-std::optional<HostId> interface_address(const ifaddrs* interfaces, int family) {
-  for (const ifaddrs* each = interfaces; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != family) continue;
-    if ((each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
-    SocketAddress address;
-    std::memcpy(&address.storage, each->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-    const HostId host = address.host();
-    // An IPv6 address of the link says nothing without the name of the link.
-    const bool of_link = family == AF_INET6 && host[0] == std::byte{0xfe} && (host[1] & std::byte{0xc0}) == std::byte{0x80};
-    if (!of_link) return host;
-  }
-  return std::nullopt;
+/// An IPv6 address of the link says nothing without the name of the link.
+bool is_of_link(const HostId& host, int family) {
+  return family == AF_INET6 && host[0] == std::byte{0xfe} && (host[1] & std::byte{0xc0}) == std::byte{0x80};
 }
 
 }  // namespace
+
+Result<std::vector<HostId>> addresses_of_interfaces() {
+  ifaddrs* interfaces = nullptr;
+  if (getifaddrs(&interfaces) != 0) {
+    return Error{ErrorKind::kSystem, fmt::format("cannot list this machine's addresses: {}", std::strerror(errno))};
+  }
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(interfaces, freeifaddrs);
+  std::vector<HostId> found;
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const ifaddrs* each = interfaces; each != nullptr; each = each->ifa_next) {
+      if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != family) continue;
+      if ((each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
+      SocketAddress address;
+      std::memcpy(&address.storage, each->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+      if (!is_of_link(address.host(), family)) found.push_back(address.host());
+    }
+  }
+  return found;
+}
 
 Result<HostId> address_for_others() {
   // Addresses that documentation uses are nobody's, and lead the way that everything else takes.
@@ -176,14 +185,9 @@ Result<HostId> address_for_others() {
     auto address = address_towards(anywhere);
     if (address) return address;
   }
-  ifaddrs* interfaces = nullptr;
-  if (getifaddrs(&interfaces) != 0) {
-    return Error{ErrorKind::kSystem, fmt::format("cannot list this machine's addresses: {}", std::strerror(errno))};
-  }
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(interfaces, freeifaddrs);
-  for (const int family : {AF_INET, AF_INET6}) {
-    if (const auto address = interface_address(interfaces, family)) return *address;
-  }
+  auto addresses = addresses_of_interfaces();
+  if (!addresses) return addresses.error();
+  if (!addresses->empty()) return addresses->front();
   return Error{ErrorKind::kSystem, "no network interface of this machine but the loopback is up"};
 }
 

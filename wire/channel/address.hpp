@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "wire/base/result.hpp"
 #include "wire/protocol/packet.hpp"
@@ -22,6 +23,9 @@ namespace impishim::wire {
 /// The address by which other machines most probably reach this one: that of the interface with the way to everywhere, or else
 /// the first one that is up and no loopback; IPv4 before IPv6. kSystem: there is none.
 [[nodiscard]] Result<HostId> address_for_others();
+/// The addresses of all interfaces that are up, without loopback and those that hold on one link only; IPv4 before IPv6.
+/// kSystem: the kernel does not tell.
+[[nodiscard]] Result<std::vector<HostId>> addresses_of_interfaces();
 /// "a.b.c.d:port" or "[IPv6]:port".
 [[nodiscard]] std::string address_text(const HostId& address, std::uint16_t port);
 

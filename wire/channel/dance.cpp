@@ -29,7 +29,8 @@ constexpr int kRetryMs = 50;
 
 std::string host_name(const JobMap& job, std::int32_t host) {
   const Host& it = job.hosts()[static_cast<std::size_t>(host)];
-  return fmt::format("host {} (system {}, {} port {})", host, it.client, address_text(it.address), it.port);
+  const std::string gateway = it.gateway < 0 ? "" : fmt::format(", gateway rank {}", it.first_proc + it.gateway);
+  return fmt::format("host {} (system {}, {} port {}{})", host, it.client, address_text(it.address), it.port, gateway);
 }
 
 /// A connection to a lower host under way.

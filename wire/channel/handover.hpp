@@ -1,7 +1,7 @@
 /// From the proc of a host that makes its connections to those that own them: sockets, passed on as descriptors.
 ///
 /// A host has one listening port, which its lowest proc owns; each connection belongs to the representative for the remote host
-/// (wire/route.hpp).
+/// (wire/route.hpp). A gateway keeps all that it makes.
 #pragma once
 
 #include <chrono>

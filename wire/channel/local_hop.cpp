@@ -71,8 +71,13 @@ Result<Half> offer(Descriptor socket, std::int32_t my_index) {
 class Meeting {
  public:
   Meeting(const std::string& token, std::int32_t my_index, Descriptor listener, const std::vector<std::int32_t>& peers,
-          Clock::time_point deadline)
-      : token_(token), my_index_(my_index), listener_(std::move(listener)), peers_(peers), deadline_(deadline) {}
+          std::int32_t gateway, Clock::time_point deadline)
+      : token_(token),
+        my_index_(my_index),
+        listener_(std::move(listener)),
+        peers_(peers),
+        gateway_(gateway),
+        deadline_(deadline) {}
 
   Result<std::vector<std::unique_ptr<Channel>>> run() {
     for (const std::int32_t peer : peers_) {
@@ -173,8 +178,9 @@ class Meeting {
   Result<void> complete(std::int32_t peer, Half half, const Descriptor& peer_ring) {
     auto out = Ring::attach(peer_ring);
     if (!out) return out.error();
-    channels_.emplace(peer, std::make_unique<SharedMemoryChannel>(std::move(half.in), std::move(*out), std::move(half.socket),
-                                                                  fmt::format("process {} of this host", peer)));
+    channels_.emplace(peer, std::make_unique<SharedMemoryChannel>(
+                                std::move(half.in), std::move(*out), std::move(half.socket),
+                                fmt::format("process {} of this host{}", peer, peer == gateway_ ? ", its gateway" : "")));
     return {};
   }
 
@@ -191,6 +197,7 @@ class Meeting {
   std::int32_t my_index_;
   Descriptor listener_;
   const std::vector<std::int32_t>& peers_;
+  std::int32_t gateway_;
   Clock::time_point deadline_;
   std::map<std::int32_t, Half> offered_;  // connected by us, awaiting the answer
   std::vector<Descriptor> strangers_;     // accepted, awaiting the greeting
@@ -209,8 +216,10 @@ Result<LocalHop> LocalHop::open(const std::string& token, std::int32_t my_index)
   return hop;
 }
 
-Result<std::vector<std::unique_ptr<Channel>>> LocalHop::connect(const std::vector<std::int32_t>& peers, int timeout_ms) {
-  return Meeting(token_, my_index_, std::move(socket_), peers, Clock::now() + std::chrono::milliseconds(timeout_ms)).run();
+Result<std::vector<std::unique_ptr<Channel>>> LocalHop::connect(const std::vector<std::int32_t>& peers, int timeout_ms,
+                                                                std::int32_t gateway) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  return Meeting(token_, my_index_, std::move(socket_), peers, gateway, deadline).run();
 }
 
 }  // namespace impishim::wire

@@ -20,8 +20,9 @@ class LocalHop {
   /// vendor's).
   [[nodiscard]] static Result<LocalHop> open(const std::string& token, std::int32_t my_index);
   /// Second step: connect to `peers` (indices in the host); both sides must name each other. Blocks at most `timeout_ms`.
-  /// Returns the channels in the order of `peers`.
-  [[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> connect(const std::vector<std::int32_t>& peers, int timeout_ms);
+  /// Returns the channels in the order of `peers`. `gateway`: index of the host's gateway, for messages; -1: it has none.
+  [[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> connect(const std::vector<std::int32_t>& peers, int timeout_ms,
+                                                                      std::int32_t gateway = -1);
 
  private:
   std::string token_;

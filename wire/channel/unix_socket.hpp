@@ -1,7 +1,9 @@
 /// Sockets of this machine in the abstract namespace, whose names vanish with them, and descriptors sent through them.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,6 +12,10 @@
 #include "wire/base/result.hpp"
 
 namespace impishim::wire {
+
+/// The network namespace of this process, outside of which such names do not hold: device and inode. Zeros: the kernel does not
+/// tell.
+[[nodiscard]] std::array<std::uint64_t, 2> network_namespace();
 
 /// A listening socket named `name`. `type`: SOCK_STREAM or SOCK_SEQPACKET, with flags. kSystem: the name is taken, or no
 /// sockets.

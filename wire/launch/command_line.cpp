@@ -14,8 +14,8 @@ namespace {
 /// Options and the number of words that each takes.
 const std::map<std::string, int>& option_words() {
   static const std::map<std::string, int> words = {
-      {"server", 1},  {"port", 1}, {"auth", 1},       {"timeout", 1}, {"client", 2},  {"np", 1}, {"n", 1},
-      {"systems", 1}, {"mpi", 1},  {"host-procs", 1}, {"help", 0},    {"version", 0}, {"h", 0}};
+      {"server", 1},  {"port", 1}, {"auth", 1},       {"timeout", 1}, {"client", 2}, {"np", 1},      {"n", 1},
+      {"systems", 1}, {"mpi", 1},  {"host-procs", 1}, {"gateway", 1}, {"help", 0},   {"version", 0}, {"h", 0}};
   return words;
 }
 
@@ -58,6 +58,7 @@ struct Options {
   int systems = 0;
   std::string mpi;
   int host_procs = 0;
+  std::string gateways;
   bool version = false;
   std::string help;
 };
@@ -101,6 +102,9 @@ Result<Options> parse_options(std::vector<std::string> words) {
       ->check(known_mpi);
   app.add_option("--host-procs", options.host_procs, "processes per IMPI host (IMPISHIM_HOST_PROCS)")
       ->check(number(1, 1 << 20));
+  app.add_option("--gateway", options.gateways,
+                 "ranks of this system that alone hold connections to others, e.g. 0 or 0,8,16 (IMPISHIM_GATEWAY)")
+      ->check([](const std::string& text) { return text.empty() ? "a list of ranks is needed" : ""; });
   app.add_flag("--version", options.version, "print the version");
   std::reverse(words.begin(), words.end());
   try {
@@ -125,8 +129,11 @@ Result<void> check_form(const Options& options) {
   if (!server && (options.port != 0 || options.auth || options.timeout != 0)) {
     return usage("-port, -auth and -timeout belong to -server");
   }
-  if (server && (options.procs != 0 || !options.mpi.empty() || options.host_procs != 0)) {
-    return usage("-np, -mpi and -host-procs do not belong to -server");
+  if (server && (options.procs != 0 || !options.mpi.empty() || options.host_procs != 0 || !options.gateways.empty())) {
+    return usage("-np, -mpi, -host-procs and -gateway do not belong to -server");
+  }
+  if (options.host_procs != 0 && !options.gateways.empty()) {
+    return usage("-host-procs and -gateway exclude each other: each gateway has a host of its own");
   }
   if ((server || client) && options.systems != 0) return usage("-systems belongs to neither -server nor -client");
   return {};
@@ -141,7 +148,7 @@ Result<std::vector<Section>> split_over_systems(const Options& options, const st
   std::vector<Section> sections;
   for (int system = 0; system < options.systems; ++system) {
     const int procs = options.procs / options.systems + (system < options.procs % options.systems ? 1 : 0);
-    sections.push_back({procs, command});
+    sections.push_back({procs, command, options.gateways});
   }
   return sections;
 }
@@ -161,7 +168,7 @@ Result<void> fill_client(CommandLine& line, const Options& options, const std::v
   const std::size_t first = program + (line.own_launcher ? 1 : 0);
   if (first >= words.size()) return usage("-client needs a program to run");
   if (!line.own_launcher && options.procs == 0) return usage("-client needs -np N, or -- and a launcher's command");
-  line.sections.push_back({options.procs, {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()}});
+  line.sections.push_back({options.procs, {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()}, options.gateways});
   return {};
 }
 
@@ -217,7 +224,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
       line.sections = std::move(*sections);
       return line;
     }
-    line.sections.push_back({options->procs, std::move(command)});
+    line.sections.push_back({options->procs, std::move(command), options->gateways});
     if (line.sections.size() > 32) return usage("more than 32 systems cannot be joined (IMPI's client mask has 32 bits)");
     if (end == words.end()) return line;
     begin = static_cast<std::size_t>(end - words.begin()) + 1;

@@ -14,6 +14,7 @@ namespace impishim::launch {
 struct Section {
   int procs = 1;
   std::vector<std::string> command;  ///< program and its arguments, untouched
+  std::string gateways;              ///< -gateway LIST; empty: not set
 };
 
 struct CommandLine {

@@ -13,8 +13,8 @@ namespace impishim::launch {
 namespace {
 
 /// env(1) and the variables that make a program join.
-Result<std::vector<std::string>> environment_words(const std::string& mpi, int host_procs, const std::string& server,
-                                                   int client) {
+Result<std::vector<std::string>> environment_words(const Section& section, const std::string& mpi, int host_procs,
+                                                   const std::string& server, int client) {
   auto library = shim_library(mpi);
   if (!library) return library.error();
   const char* before = std::getenv("LD_PRELOAD");
@@ -22,6 +22,7 @@ Result<std::vector<std::string>> environment_words(const std::string& mpi, int h
   if (before != nullptr && *before != '\0') preload = fmt::format("LD_PRELOAD={}:{}", before, *library);
   std::vector<std::string> words = {"env", preload, "IMPISHIM_SERVER=" + server, fmt::format("IMPISHIM_CLIENT={}", client)};
   if (host_procs > 0) words.push_back(fmt::format("IMPISHIM_HOST_PROCS={}", host_procs));
+  if (!section.gateways.empty()) words.push_back("IMPISHIM_GATEWAY=" + section.gateways);
   for (const char* name : {"IMPI_AUTH_KEY", "IMPI_AUTH_NONE"}) {
     // Some launchers do not pass the whole environment on.
     if (const char* value = std::getenv(name); value != nullptr) words.push_back(fmt::format("{}={}", name, value));
@@ -66,7 +67,7 @@ Result<std::vector<std::string>> plan_own_launcher(const Section& section, const
                                                         "IMPISHIM_CLIENT={}` in front of the program yourself",
                                                         section.command.front(), server, client)};
   }
-  auto environment = environment_words(mpi, host_procs, server, client);
+  auto environment = environment_words(section, mpi, host_procs, server, client);
   if (!environment) return environment.error();
   std::vector<std::string> words = section.command;
   words.insert(words.begin() + static_cast<std::ptrdiff_t>(*program), environment->begin(), environment->end());
@@ -89,7 +90,7 @@ Result<std::vector<std::string>> plan_launch(const Section& section, bool own_la
   if (!program) return program.error();
   auto chosen = choose_mpi(mpi, *program);
   if (!chosen) return chosen.error();
-  auto environment = environment_words(*chosen, host_procs, server, client);
+  auto environment = environment_words(section, *chosen, host_procs, server, client);
   if (!environment) return environment.error();
   auto launcher = launcher_of(*chosen);
   if (!launcher) return launcher.error();

@@ -1,0 +1,67 @@
+/// Links between the gateway of a host and those of its procs that stand on other nodes or in other network namespaces: TCP
+/// over the system's own network. Procs of one node use LocalHop.
+///
+/// The procs need no other way than this one. Who connects must know the offer, which the gateway spreads by other means (the
+/// vendor's MPI): each side says a random number of it, so that neither takes a stranger for the other.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
+#include "wire/protocol/packet.hpp"
+
+namespace impishim::wire {
+
+/// Where a gateway can be reached by its procs, and what the two sides say to each other.
+struct GatewayOffer {
+  std::vector<HostId> addresses;  ///< any of them may lead there
+  std::uint16_t port = 0;
+  std::array<std::uint64_t, 2> secrets{};  ///< of the proc, of the gateway
+
+  [[nodiscard]] std::vector<std::byte> encode() const;
+  /// kProtocol: not what encode() made.
+  [[nodiscard]] static Result<GatewayOffer> decode(std::span<const std::byte> bytes);
+};
+
+/// The gateway's end.
+class InnerListener {
+ public:
+  /// Listens at `address`, or else on every interface, and offers the addresses of all, loopback apart. kConfiguration: it is
+  /// no address of this machine, or there is none to offer; the text names IMPISHIM_GATEWAY_ADDRESS.
+  [[nodiscard]] static Result<InnerListener> open(const std::optional<HostId>& address);
+  [[nodiscard]] const GatewayOffer& offer() const { return offer_; }
+  /// The connections of the procs with these indices, in their order. Strangers are closed and reported, and delay nobody.
+  /// Blocks at most `timeout_ms`; kTimeout names those that are missing. Closes the listening socket. `given_up`, asked now and
+  /// then, tells by other means that a proc will not come, and why.
+  [[nodiscard]] Result<std::vector<Descriptor>> accept(const std::vector<std::int32_t>& indices, int timeout_ms,
+                                                       const std::function<std::optional<Error>()>& given_up);
+
+ private:
+  Descriptor socket_;
+  GatewayOffer offer_;
+};
+
+/// The end of the proc with index `my_index`: tries all addresses at once and takes the one that answers as the gateway does.
+/// Blocks at most `timeout_ms`. kConnection: none did; the text tells of each how it failed.
+[[nodiscard]] Result<Descriptor> connect_to_gateway(const GatewayOffer& offer, std::int32_t my_index, int timeout_ms);
+
+/// Such a connection, and who is at its other end, for messages.
+struct InnerLink {
+  Descriptor socket;
+  std::string peer_name;
+};
+
+/// The channels over all such connections of a process, in their order. Both ends do it at the same time.
+[[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(std::vector<InnerLink> links);
+
+}  // namespace impishim::wire
