@@ -41,7 +41,7 @@ using Links = std::vector<wire::LocalChannel>;
 
 Result<void> link_near(const ProcLinks& links, const wire::Host& host, wire::LocalHop hop,
                        const std::vector<std::int32_t>& near, Links& linked) {
-  auto channels = hop.connect(near, links.timeout_ms, host.gateway);
+  auto channels = hop.connect(near, links.timeout_ms, host.gateway, links.form);
   if (!channels) return channels.error();
   for (std::size_t i = 0; i < near.size(); ++i) linked.push_back({host.first_proc + near[i], std::move((*channels)[i])});
   return {};

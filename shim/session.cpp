@@ -18,6 +18,7 @@
 #include "wire/channel/dance.hpp"
 #include "wire/channel/delayed_channel.hpp"
 #include "wire/channel/handover.hpp"
+#include "wire/channel/host_channels.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/host_plan.hpp"
 #include "wire/job_map_codec.hpp"
@@ -40,11 +41,16 @@ struct Card {
   wire::HostId address{};
   std::uint16_t port = 0;
   std::int64_t pid = 0;
+  std::vector<std::string> fabrics;  ///< of a proc that listens: usable_providers()
   [[nodiscard]] std::vector<std::byte> encode() const {
     ByteWriter out;
     out.put_bytes(address);
     out.put(port);
     out.put(pid);
+    for (const std::string& name : fabrics) {
+      out.put(static_cast<std::uint16_t>(name.size()));
+      out.put_bytes(std::as_bytes(std::span(name)));
+    }
     return out.take();
   }
   static Card decode(std::span<const std::byte> bytes) {
@@ -54,6 +60,10 @@ struct Card {
     std::copy(address_bytes.begin(), address_bytes.end(), card.address.begin());
     card.port = *in.get<std::uint16_t>();
     card.pid = *in.get<std::int64_t>();
+    while (const auto size = in.get<std::uint16_t>()) {
+      std::string& name = card.fabrics.emplace_back();
+      for (const std::byte each : *in.get_bytes(*size)) name += std::to_integer<char>(each);
+    }
     return card;
   }
 };
@@ -136,6 +146,9 @@ class Joining {
     if (!listener) return listener.error();
     listener_ = std::move(*listener);
     card_.port = listener_->port();
+    auto fabrics = wire::usable_providers(request_.fabric);
+    if (!fabrics) return fabrics.error();
+    card_.fabrics = std::move(*fabrics);
     return {};
   }
 
@@ -174,6 +187,20 @@ class Joining {
     return found != 0 ? *tag_ub : kLeastTagUb;
   }
 
+  /// Those that every host of this system has.
+  [[nodiscard]] Result<std::vector<std::string>> fabrics_of_all(const std::vector<std::vector<std::byte>>& cards) const {
+    std::vector<std::string> common = card_.fabrics;
+    for (const auto& each : cards) {
+      const Card card = Card::decode(each);
+      if (card.port == 0) continue;
+      std::erase_if(common, [&](const std::string& name) { return std::ranges::count(card.fabrics, name) == 0; });
+    }
+    if (request_.fabric.automatic || !common.empty() || card_.fabrics.empty()) return common;
+    return Error{
+        ErrorKind::kConfiguration,
+        "IMPISHIM_FABRIC: the hosts of this system have no provider in common: use the same libfabric on all, or none"};
+  }
+
   Result<wire::JobMap> negotiate(const std::vector<std::vector<std::byte>>& cards) {
     auto methods = wire::AuthenticationMethods::from_environment();
     if (!methods) return methods.error();
@@ -187,6 +214,10 @@ class Joining {
     options.representation = wire::representation_fingerprint();
     options.collectives = collectives::fingerprint(request_.collectives);
     options.concurrent = concurrent_;
+    auto fabrics = fabrics_of_all(cards);
+    if (!fabrics) return fabrics.error();
+    options.fabrics = std::move(*fabrics);
+    options.fabric_required = !request_.fabric.automatic;
     for (const wire::PlannedHost& planned : hosts_) options.hosts.push_back(announced(planned, cards));
     auto server = wire::ServerConnection::connect(request_.server, request_.client, *methods, kConnectTimeoutMs);
     if (!server) return server.error();
@@ -216,6 +247,10 @@ class Joining {
   Result<void> connect_hosts() {
     auto connected = connects() ? give_connections() : take_connections();
     if (!connected) return connected.error();
+    // The others may still be connecting, for as long as they may.
+    auto channels = wire::make_host_channels(job_->map, request_.client, std::move(host_connections_), 2 * kConnectTimeoutMs);
+    if (!channels) return channels.error();
+    host_channels_ = std::move(*channels);
     return request_.test_delay_ms > 0 ? delay_host_channels() : Result<void>{};
   }
 
@@ -224,7 +259,7 @@ class Joining {
     const auto give = [&](std::int32_t host, Descriptor socket) -> Result<void> {
       const wire::WorldRank owner = wire::representative(job_->map, my_host(), host);
       if (owner != job_->here) return giver_->give(owner - first, host, socket, kConnectTimeoutMs);
-      host_channels_.push_back(wire::make_host_channel(job_->map, host, std::move(socket)));
+      host_connections_.emplace_back(host, std::move(socket));
       return {};
     };
     auto danced = wire::dance(job_->map, my_host(), std::move(*listener_), give, kConnectTimeoutMs);
@@ -237,10 +272,10 @@ class Joining {
     if (mine == 0) return {};
     auto taker = wire::HandoverTaker::connect(host_token_, host_rank_, kConnectTimeoutMs);
     if (!taker) return taker.error();
-    while (host_channels_.size() < mine) {
+    while (host_connections_.size() < mine) {
       auto taken = taker->take(2 * kConnectTimeoutMs);  // the giver's own bound comes first, and it can tell more
       if (!taken) return taken.error();
-      host_channels_.push_back(wire::make_host_channel(job_->map, taken->first, std::move(taken->second)));
+      host_connections_.push_back(std::move(*taken));
     }
     return {};
   }
@@ -271,6 +306,7 @@ class Joining {
                                 host_token_,
                                 {first_place, first_place + planned_host_.count},
                                 gateway_address_,
+                                request_.fabric.local() ? wire::LocalForm::kFabric : wire::LocalForm::kRings,
                                 kConnectTimeoutMs});
     if (!channels) return channels.error();
     if (!giver) return giver.error();
@@ -329,6 +365,7 @@ class Joining {
   std::optional<wire::HostListener> listener_;
   std::string host_token_;  ///< names the sockets among the procs of this host
   std::optional<wire::HandoverGiver> giver_;
+  std::vector<wire::HostConnection> host_connections_;
   std::vector<wire::HostChannel> host_channels_;
   std::vector<wire::LocalChannel> local_channels_;
 };

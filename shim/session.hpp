@@ -7,6 +7,7 @@
 #include "collectives/select.hpp"
 #include "shim/job.hpp"
 #include "wire/base/result.hpp"
+#include "wire/channel/fabric.hpp"
 
 namespace impishim::shim {
 
@@ -26,6 +27,7 @@ struct JoinRequest {
   std::string wire_format;      ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide
   int test_delay_ms = 0;        ///< IMPISHIM_TEST_DELAY_MS: added to what comes from other hosts, for tests and benchmarks
   int test_node_procs = 0;      ///< IMPISHIM_TEST_NODE_PROCS: so many ranks count as a node of their own, for tests
+  wire::FabricChoice fabric;    ///< IMPISHIM_FABRIC
   collectives::Overrides collectives;  ///< IMPISHIM_COLLECTIVES
 
   /// kConfiguration names the variable, its value and what is allowed.

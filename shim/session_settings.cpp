@@ -91,6 +91,11 @@ Result<JoinRequest> JoinRequest::from_environment() {
   }
   auto nodes = read_variable("IMPISHIM_TEST_NODE_PROCS", 1, 1 << 20, request.test_node_procs);
   if (!nodes) return nodes.error();
+  if (const char* text = std::getenv("IMPISHIM_FABRIC"); text != nullptr) {
+    auto fabric = wire::FabricChoice::parse(text);
+    if (!fabric) return fabric.error();
+    request.fabric = *fabric;
+  }
   auto diagnostics = Diagnostics::from_environment();
   if (!diagnostics) return diagnostics.error();
   request.diagnostics = *diagnostics;

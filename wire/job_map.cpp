@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -27,6 +28,11 @@ std::size_t JobMap::slot_of(const ProcId& id) const {
   std::size_t slot = hash_of(id) & mask;
   while (by_id_[slot] >= 0 && !(procs_[static_cast<std::size_t>(by_id_[slot])].id == id)) slot = (slot + 1) & mask;
   return slot;
+}
+
+std::string common_fabric(const Client& a, const Client& b) {
+  const auto common = std::ranges::find_first_of(a.fabrics, b.fabrics);
+  return common == a.fabrics.end() ? std::string() : *common;
 }
 
 Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hosts, std::vector<ProcId> procs,

@@ -24,6 +24,8 @@ struct Client {
   std::uint64_t representation = 0;  ///< representation_fingerprint()
   std::uint64_t collectives = 0;     ///< fingerprint of the user's choice of collective algorithms, the same in all
   bool concurrent = false;           ///< some process of it has threads that call MPI at once (MPI_THREAD_MULTIPLE)
+  std::vector<std::string> fabrics;  ///< libfabric's providers that all its hosts have and may use, the preferred one first
+  bool fabric_required = false;      ///< the user has named them: a socket will not do instead
 };
 
 /// One IMPI agent and the consecutive procs it serves.
@@ -54,6 +56,9 @@ struct NegotiatedValues {
   std::int32_t coll_xsize = 1024;   ///< bytes from which collectives take their long form
   std::int32_t coll_maxlinear = 4;  ///< masters up to which collectives take their linear form
 };
+
+/// The provider of libfabric between two clients, or of one, `a` with the lower number: its first that both have. Empty: none.
+[[nodiscard]] std::string common_fabric(const Client& a, const Client& b);
 
 class JobMap {
  public:

@@ -1,6 +1,9 @@
 #include "wire/job_map_codec.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
 
 #include "wire/base/bytes.hpp"
 
@@ -22,6 +25,12 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
     out.put(client.representation);
     out.put(client.collectives);
     out.put(static_cast<std::uint8_t>(client.concurrent));
+    out.put(static_cast<std::uint8_t>(client.fabric_required));
+    out.put(static_cast<std::uint8_t>(client.fabrics.size()));
+    for (const std::string& name : client.fabrics) {
+      out.put(static_cast<std::uint8_t>(name.size()));
+      out.put_bytes(std::as_bytes(std::span(name)));
+    }
   }
   for (const Host& host : map.hosts()) {
     out.put_bytes(host.address);
@@ -49,6 +58,12 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
     complete = complete && got.has_value();
     if (got) std::copy(got->begin(), got->end(), address.begin());
   };
+  const auto get_name = [&](std::string& name) {
+    const auto size = in.get<std::uint8_t>();
+    const auto got = size ? in.get_bytes(*size) : std::nullopt;
+    complete = complete && got.has_value();
+    if (got) std::ranges::transform(*got, std::back_inserter(name), [](std::byte each) { return std::to_integer<char>(each); });
+  };
   NegotiatedValues values;
   for (std::uint32_t* value : {&values.version_major, &values.version_minor, &values.datalen, &values.ackmark, &values.hiwater})
     get(*value);
@@ -71,7 +86,13 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
     get(client.representation);
     get(client.collectives);
     get(concurrent);
-    complete = complete && impishim <= 1 && concurrent <= 1;
+    std::uint8_t required = 0;
+    std::uint8_t fabrics = 0;
+    get(required);
+    get(fabrics);
+    for (; complete && fabrics > 0; --fabrics) get_name(client.fabrics.emplace_back());
+    complete = complete && impishim <= 1 && concurrent <= 1 && required <= 1;
+    client.fabric_required = required != 0;
     client.impishim = impishim != 0;
     client.concurrent = concurrent != 0;
   }

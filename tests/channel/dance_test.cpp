@@ -1,4 +1,5 @@
 #include "wire/channel/dance.hpp"
+#include "wire/channel/tcp_channel.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -65,7 +66,7 @@ struct Floor {
   [[nodiscard]] Danced collect(std::int32_t host, int timeout_ms) {
     std::vector<HostChannel> channels;
     const auto take = [&](std::int32_t other, Descriptor socket) {
-      channels.push_back(make_host_channel(job, other, std::move(socket)));
+      channels.push_back({other, std::make_unique<TcpChannel>(std::move(socket), host_name(job, other))});
       return Result<void>();
     };
     auto danced = dance(job, host, std::move(listeners[static_cast<std::size_t>(host)]), take, timeout_ms);

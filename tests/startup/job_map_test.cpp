@@ -35,6 +35,24 @@ TEST(JobMapCodec, EverythingComesThrough) {
   EXPECT_EQ(copy->rank_of({test::address(21), 202}), 5);
 }
 
+TEST(JobMapCodec, ProvidersOfLibfabricComeThrough) {
+  std::vector<JoinOptions> clients = {test::joining(0, {2}), test::joining(1, {1})};
+  clients[0].fabrics = {"cxi", "tcp;ofi_rxm"};
+  clients[1].fabrics = {"tcp;ofi_rxm"};
+  clients[1].fabric_required = true;
+  const JobMap map = *negotiate(2, test::concatenate(clients));
+  const auto whole = encode_job_map(map);
+  auto copy = decode_job_map(whole);
+  ASSERT_TRUE(copy.ok()) << copy.error().text;
+  EXPECT_EQ(encode_job_map(*copy), whole);
+  EXPECT_EQ(copy->clients()[0].fabrics, clients[0].fabrics);
+  EXPECT_FALSE(copy->clients()[0].fabric_required);
+  EXPECT_EQ(copy->clients()[1].fabrics, clients[1].fabrics);
+  EXPECT_TRUE(copy->clients()[1].fabric_required);
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(decode_job_map(std::span(whole).first(size)).ok()) << size;
+}
+
 TEST(JobMapCodec, CutAnywhere) {
   const auto whole = encode_job_map(sample());
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -45,9 +63,9 @@ TEST(JobMapCodec, CutAnywhere) {
 }
 
 TEST(JobMapCodec, CountsThatOverflow) {
-  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 26 bytes and hosts of 26.
-  constexpr std::size_t kHostsOfSecondClient = 44 + 26;
-  constexpr std::size_t kProcsOfSecondHost = 44 + 2 * 26 + 26 + 18;
+  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 28 bytes and hosts of 26.
+  constexpr std::size_t kHostsOfSecondClient = 44 + 28;
+  constexpr std::size_t kProcsOfSecondHost = 44 + 2 * 28 + 26 + 18;
   for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
     auto bytes = encode_job_map(sample());
     store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});

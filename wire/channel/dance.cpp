@@ -15,7 +15,6 @@
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
-#include "wire/channel/tcp_channel.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -26,12 +25,6 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kIntroductionTime = std::chrono::seconds(10);
 /// Pause before a refused connection is tried again.
 constexpr int kRetryMs = 50;
-
-std::string host_name(const JobMap& job, std::int32_t host) {
-  const Host& it = job.hosts()[static_cast<std::size_t>(host)];
-  const std::string gateway = it.gateway < 0 ? "" : fmt::format(", gateway rank {}", it.first_proc + it.gateway);
-  return fmt::format("host {} (system {}, {} port {}{})", host, it.client, address_text(it.address), it.port, gateway);
-}
 
 /// A connection to a lower host under way.
 struct Outgoing {
@@ -240,8 +233,10 @@ Result<void> dance(const JobMap& job, std::int32_t my_host, HostListener listene
   return Dance(job, my_host, std::move(listener), take).run(timeout_ms);
 }
 
-HostChannel make_host_channel(const JobMap& job, std::int32_t host, Descriptor socket) {
-  return {host, std::make_unique<TcpChannel>(std::move(socket), host_name(job, host))};
+std::string host_name(const JobMap& job, std::int32_t host) {
+  const Host& it = job.hosts()[static_cast<std::size_t>(host)];
+  const std::string gateway = it.gateway < 0 ? "" : fmt::format(", gateway rank {}", it.first_proc + it.gateway);
+  return fmt::format("host {} (system {}, {} port {}{})", host, it.client, address_text(it.address), it.port, gateway);
 }
 
 }  // namespace impishim::wire

@@ -10,7 +10,6 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
-#include "wire/channel/channel.hpp"
 #include "wire/job_map.hpp"
 
 namespace impishim::wire {
@@ -37,7 +36,7 @@ using ConnectionTaker = std::function<Result<void>(std::int32_t host, Descriptor
 [[nodiscard]] Result<void> dance(const JobMap& job, std::int32_t my_host, HostListener listener, const ConnectionTaker& take,
                                  int timeout_ms);
 
-/// The channel over a connection of the dance.
-[[nodiscard]] HostChannel make_host_channel(const JobMap& job, std::int32_t host, Descriptor socket);
+/// For messages: "host 3 (system 1, 192.0.2.7 port 4711)".
+[[nodiscard]] std::string host_name(const JobMap& job, std::int32_t host);
 
 }  // namespace impishim::wire

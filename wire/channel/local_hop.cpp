@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "wire/base/log.hpp"
+#include "wire/channel/fabric.hpp"
 #include "wire/channel/local_channel.hpp"
 #include "wire/channel/unix_socket.hpp"
 
@@ -34,36 +35,42 @@ Error system_error(const std::string& what) {
   return Error{ErrorKind::kSystem, fmt::format("local hop: {}: {}", what, std::strerror(errno))};
 }
 
-/// The peer's index and the ring that it reads. The socket is readable: a greeting comes whole or is none.
-Result<std::pair<std::int32_t, Descriptor>> receive_hello(int socket) {
+/// The peer's index and the ring that it reads, if `with_ring`. The socket is readable: a greeting comes whole or is none.
+Result<std::pair<std::int32_t, Descriptor>> receive_hello(int socket, bool with_ring) {
   Hello hello{};
   auto received = receive_with_descriptor(socket, std::as_writable_bytes(std::span(&hello, 1)));
   if (!received) return received.error();
   auto& [size, ring] = *received;
   if (size == 0) return Error{ErrorKind::kConnection, "it closed before it greeted"};
-  if (size != sizeof(hello) || hello.magic != kMagic || !ring.valid()) {
+  if (size != sizeof(hello) || hello.magic != kMagic || ring.valid() != with_ring) {
     return Error{ErrorKind::kProtocol, "it greeted with garbage"};
   }
   return std::make_pair(hello.index, std::move(ring));
 }
 
-/// Half-made channel: connected, with our own ring offered.
-struct Half {
+/// A connection, with our own ring offered, and that of the peer once it has greeted; or without rings.
+struct Connection {
   Descriptor socket;
   Ring in;
+  Ring out;
 };
 
-Result<Half> offer(Descriptor socket, std::int32_t my_index) {
-  Half half;
-  Descriptor ring_descriptor;
-  auto ring = Ring::create(ring_descriptor);
-  if (!ring) return ring.error();
+Result<Connection> offer(Descriptor socket, std::int32_t my_index, bool with_ring) {
+  Connection connection;
   const Hello hello{kMagic, my_index};
-  auto sent = send_with_descriptor(socket.get(), std::as_bytes(std::span(&hello, 1)), ring_descriptor);
-  if (!sent) return Error{sent.error().kind, "local hop: cannot greet a peer: " + sent.error().text};
-  half.socket = std::move(socket);
-  half.in = std::move(*ring);
-  return half;
+  const auto bytes = std::as_bytes(std::span(&hello, 1));
+  if (with_ring) {
+    Descriptor ring_descriptor;
+    auto ring = Ring::create(ring_descriptor);
+    if (!ring) return ring.error();
+    connection.in = std::move(*ring);
+    auto sent = send_with_descriptor(socket.get(), bytes, ring_descriptor);
+    if (!sent) return Error{sent.error().kind, "local hop: cannot greet a peer: " + sent.error().text};
+  } else if (send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size())) {
+    return system_error("cannot greet a peer");
+  }
+  connection.socket = std::move(socket);
+  return connection;
 }
 
 /// The procs of a host finding each other: those with a higher index connect, as in the dance among hosts. One loop awaits all
@@ -71,27 +78,28 @@ Result<Half> offer(Descriptor socket, std::int32_t my_index) {
 class Meeting {
  public:
   Meeting(const std::string& token, std::int32_t my_index, Descriptor listener, const std::vector<std::int32_t>& peers,
-          std::int32_t gateway, Clock::time_point deadline)
+          bool with_rings, Clock::time_point deadline)
       : token_(token),
         my_index_(my_index),
         listener_(std::move(listener)),
         peers_(peers),
-        gateway_(gateway),
+        with_rings_(with_rings),
         deadline_(deadline) {}
 
-  Result<std::vector<std::unique_ptr<Channel>>> run() {
+  /// In the order of the peers.
+  Result<std::vector<Connection>> run() {
     for (const std::int32_t peer : peers_) {
       if (peer >= my_index_) continue;
-      auto half = connect_to(peer);
-      if (!half) return half.error();
-      offered_.emplace(peer, std::move(*half));
+      auto connection = connect_to(peer);
+      if (!connection) return connection.error();
+      offered_.emplace(peer, std::move(*connection));
     }
-    while (channels_.size() < peers_.size()) {
+    while (complete_.size() < peers_.size()) {
       auto waited = wait_for_event();
       if (!waited) return waited.error();
     }
-    std::vector<std::unique_ptr<Channel>> ordered;
-    for (const std::int32_t peer : peers_) ordered.push_back(std::move(channels_[peer]));
+    std::vector<Connection> ordered;
+    for (const std::int32_t peer : peers_) ordered.push_back(std::move(complete_[peer]));
     return ordered;
   }
 
@@ -101,7 +109,7 @@ class Meeting {
     return static_cast<int>(std::max<std::int64_t>(left, 0));
   }
 
-  [[nodiscard]] Result<Half> connect_to(std::int32_t peer) const {
+  [[nodiscard]] Result<Connection> connect_to(std::int32_t peer) const {
     auto connection = connect_unix(name_of(token_, peer), SOCK_STREAM, std::max(ms_left(), 1));
     if (!connection) {
       return Error{connection.error().kind,
@@ -110,12 +118,12 @@ class Meeting {
     if (!same_user(connection->get())) {
       return Error{ErrorKind::kSystem, fmt::format("local hop: process {} of this host belongs to another user", peer)};
     }
-    return offer(std::move(*connection), my_index_);
+    return offer(std::move(*connection), my_index_, with_rings_);
   }
 
   Result<void> wait_for_event() {
     std::vector<pollfd> descriptors = {{listener_.get(), POLLIN, 0}};
-    for (const auto& [peer, half] : offered_) descriptors.push_back({half.socket.get(), POLLIN, 0});
+    for (const auto& [peer, connection] : offered_) descriptors.push_back({connection.socket.get(), POLLIN, 0});
     for (const Descriptor& stranger : strangers_) descriptors.push_back({stranger.get(), POLLIN, 0});
     const int ready = poll(descriptors.data(), descriptors.size(), ms_left());
     if (ready < 0 && errno != EINTR) return system_error("poll failed");
@@ -142,23 +150,23 @@ class Meeting {
     return descriptors[0].revents != 0 ? accept_one() : Result<void>();
   }
 
-  Result<void> take_answer(std::int32_t peer, Half half) {
-    auto hello = receive_hello(half.socket.get());
+  Result<void> take_answer(std::int32_t peer, Connection connection) {
+    auto hello = receive_hello(connection.socket.get(), with_rings_);
     if (!hello) return Error{hello.error().kind, fmt::format("local hop: process {}: {}", peer, hello.error().text)};
     if (hello->first != peer) return Error{ErrorKind::kProtocol, "local hop: a peer answered under another index"};
-    return complete(peer, std::move(half), hello->second);
+    return complete(peer, std::move(connection), hello->second);
   }
 
-  Result<void> take_greeting(Descriptor connection) {
-    auto hello = receive_hello(connection.get());
+  Result<void> take_greeting(Descriptor socket) {
+    auto hello = receive_hello(socket.get(), with_rings_);
     if (!hello) return hello.error();
     const std::int32_t peer = hello->first;
-    if (peer <= my_index_ || std::find(peers_.begin(), peers_.end(), peer) == peers_.end() || channels_.count(peer) > 0) {
+    if (peer <= my_index_ || std::find(peers_.begin(), peers_.end(), peer) == peers_.end() || complete_.count(peer) > 0) {
       return Error{ErrorKind::kProtocol, fmt::format("it claims to be process {}, which is not awaited", peer)};
     }
-    auto half = offer(std::move(connection), my_index_);
-    if (!half) return half.error();
-    return complete(peer, std::move(*half), hello->second);
+    auto connection = offer(std::move(socket), my_index_, with_rings_);
+    if (!connection) return connection.error();
+    return complete(peer, std::move(*connection), hello->second);
   }
 
   Result<void> accept_one() {
@@ -175,19 +183,20 @@ class Meeting {
     return {};
   }
 
-  Result<void> complete(std::int32_t peer, Half half, const Descriptor& peer_ring) {
-    auto out = Ring::attach(peer_ring);
-    if (!out) return out.error();
-    channels_.emplace(peer, std::make_unique<SharedMemoryChannel>(
-                                std::move(half.in), std::move(*out), std::move(half.socket),
-                                fmt::format("process {} of this host{}", peer, peer == gateway_ ? ", its gateway" : "")));
+  Result<void> complete(std::int32_t peer, Connection connection, const Descriptor& peer_ring) {
+    if (with_rings_) {
+      auto out = Ring::attach(peer_ring);
+      if (!out) return out.error();
+      connection.out = std::move(*out);
+    }
+    complete_.emplace(peer, std::move(connection));
     return {};
   }
 
   [[nodiscard]] Error missing() const {
     std::string names;
     for (const std::int32_t peer : peers_) {
-      if (channels_.count(peer) == 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", peer);
+      if (complete_.count(peer) == 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", peer);
     }
     return Error{ErrorKind::kTimeout,
                  fmt::format("local hop: no connection in time with process {} of this host: has it died?", names)};
@@ -197,11 +206,11 @@ class Meeting {
   std::int32_t my_index_;
   Descriptor listener_;
   const std::vector<std::int32_t>& peers_;
-  std::int32_t gateway_;
+  bool with_rings_;
   Clock::time_point deadline_;
-  std::map<std::int32_t, Half> offered_;  // connected by us, awaiting the answer
-  std::vector<Descriptor> strangers_;     // accepted, awaiting the greeting
-  std::map<std::int32_t, std::unique_ptr<Channel>> channels_;
+  std::map<std::int32_t, Connection> offered_;  // connected by us, awaiting the answer
+  std::vector<Descriptor> strangers_;           // accepted, awaiting the greeting
+  std::map<std::int32_t, Connection> complete_;
 };
 
 }  // namespace
@@ -217,9 +226,24 @@ Result<LocalHop> LocalHop::open(const std::string& token, std::int32_t my_index)
 }
 
 Result<std::vector<std::unique_ptr<Channel>>> LocalHop::connect(const std::vector<std::int32_t>& peers, int timeout_ms,
-                                                                std::int32_t gateway) {
+                                                                std::int32_t gateway, LocalForm form) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
-  return Meeting(token_, my_index_, std::move(socket_), peers, gateway, deadline).run();
+  const bool with_rings = form == LocalForm::kRings;
+  auto connections = Meeting(token_, my_index_, std::move(socket_), peers, with_rings, deadline).run();
+  if (!connections) return connections.error();
+  std::vector<std::unique_ptr<Channel>> channels;
+  std::vector<FabricLink> links;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    Connection& each = (*connections)[i];
+    std::string name = fmt::format("process {} of this host{}", peers[i], peers[i] == gateway ? ", its gateway" : "");
+    if (with_rings) {
+      channels.push_back(std::make_unique<SharedMemoryChannel>(std::move(each.in), std::move(each.out), std::move(each.socket),
+                                                               std::move(name)));
+    } else {
+      links.push_back({std::move(each.socket), std::move(name)});
+    }
+  }
+  return with_rings ? Result(std::move(channels)) : make_fabric_channels(kLocalProvider, std::move(links), timeout_ms);
 }
 
 }  // namespace impishim::wire

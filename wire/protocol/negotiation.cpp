@@ -9,6 +9,7 @@
 #include <set>
 
 #include "wire/base/bytes.hpp"
+#include "wire/protocol/fabric_label.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -295,6 +296,7 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(cons
   add(StartupLabel::kProcPid, pids.take());
   add(StartupLabel::kImpishim, own.take());
   if (has_gateways) add(StartupLabel::kGateways, gateways.take());
+  if (!options.fabrics.empty()) add(StartupLabel::kFabrics, encode_fabrics(options));
   return all;
 }
 
@@ -316,6 +318,7 @@ Result<JobMap> negotiate(std::int32_t client_count, const std::map<std::uint32_t
   }
   if (auto marked = mark_impishim_clients(labels, clients); !marked) return marked.error();
   if (auto alike = same_collectives(clients); !alike) return alike.error();
+  if (auto met = settle_fabrics(labels.find(StartupLabel::kFabrics), clients); !met) return met.error();
   auto values = negotiated_values(labels, hosts_total);
   if (!values) return values.error();
   auto addresses = labels.addresses(StartupLabel::kHostIpv6, "H_IPV6", hosts_total);

@@ -44,6 +44,8 @@ struct JoinOptions {
   std::uint64_t representation = 0;
   std::uint64_t collectives = 0;
   bool concurrent = false;
+  std::vector<std::string> fabrics;  ///< see Client
+  bool fabric_required = false;
   std::vector<LocalHost> hosts;
   int timeout_ms = 60000;  ///< for connecting; waiting for the other clients is not bounded here but by the server
 };

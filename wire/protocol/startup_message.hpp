@@ -46,6 +46,9 @@ enum class StartupLabel : std::uint32_t {
   kImpishim = 0x49530001,
   /// Ours, of the systems that have gateways: for each of their hosts, the index of the gateway among its procs:Uint4.
   kGateways = 0x49530010,
+  /// Ours, of each impishim client that has any: required:Uint1, length:Uint2 and as many bytes, libfabric's names of providers
+  /// between commas: see Client::fabrics.
+  kFabrics = 0x49530020,
 };
 
 inline constexpr std::int32_t kAuthNone = 0;
