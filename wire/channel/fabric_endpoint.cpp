@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "wire/base/log.hpp"
@@ -34,7 +35,7 @@ Result<std::shared_ptr<FabricEndpoint>> FabricEndpoint::open(const std::string& 
                                                              std::size_t peers) {
   auto library = FabricLibrary::load();
   if (!library) return library.error();
-  auto info = find_fabric(**library, provider, address);
+  auto info = find_fabric(**library, provider, address, std::bit_ceil(peers * (kCredits + kFreeMessages)));
   if (!info) return info.error();
   auto endpoint = std::make_shared<FabricEndpoint>();
   endpoint->library_ = *library;

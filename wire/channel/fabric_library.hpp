@@ -48,8 +48,9 @@ struct FabricInfoDeleter {
 using FabricInfo = std::unique_ptr<fi_info, FabricInfoDeleter>;
 
 /// Reliable endpoints for messages in order: those that `provider` (a part of its name; empty: any) offers from `address`
-/// (numeric; empty: any). Source: fi_getinfo(3).
+/// (numeric; empty: any). `messages`, if not 0: how many shall be under way each way, since some set memory aside for many
+/// more. Source: fi_getinfo(3).
 [[nodiscard]] Result<FabricInfo> find_fabric(const FabricLibrary& library, const std::string& provider,
-                                             const std::string& address);
+                                             const std::string& address, std::size_t messages = 0);
 
 }  // namespace impishim::wire
