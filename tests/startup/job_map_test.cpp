@@ -75,7 +75,7 @@ TEST(JobMapCodec, CountsThatOverflow) {
 
 TEST(JobMapCodec, AGatewayOutsideItsHost) {
   // That of host 2, the last of three.
-  constexpr std::size_t kGateway = 44 + 2 * 26 + 2 * 26 + 22;
+  constexpr std::size_t kGateway = 44 + 2 * 28 + 2 * 26 + 22;
   auto bytes = encode_job_map(sample());
   for (const std::int32_t gateway : {3, -2, INT32_MAX}) {
     store_big_endian(bytes.data() + kGateway, gateway);
