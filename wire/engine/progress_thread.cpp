@@ -1,9 +1,10 @@
 #include "wire/engine/progress_thread.hpp"
 
-#include <pthread.h>
-#include <signal.h>
+#include <sched.h>
 
 #include <chrono>
+
+#include "wire/base/quiet_thread.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -11,24 +12,19 @@ namespace {
 /// How long the thread stays away from channels that an application thread is polling.
 constexpr int kStayAwayMs = 1;
 constexpr int kGraceMs = 1000;
+/// Traffic seldom comes alone: how long the thread looks for more before it sleeps. Falling asleep and being woken costs each
+/// of two relays as much again as all hops of a short message.
+constexpr std::chrono::microseconds kAttention{50};
 
 }  // namespace
 
 ProgressThread::ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure)
-    : engine_(engine), on_failure_(std::move(on_failure)) {
-  // The program's signal handlers run on the program's threads: the new thread inherits a full mask.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+    : engine_(engine), on_failure_(std::move(on_failure)), thread_(quiet_thread("impishim", [this] { run(); })) {}
 
 ProgressThread::~ProgressThread() {
   {
     const std::lock_guard lock(mutex_);
-    stop_ = true;
+    stop_.store(true, std::memory_order_relaxed);
   }
   changed_.notify_all();
   engine_.wake();
@@ -37,11 +33,10 @@ ProgressThread::~ProgressThread() {
 
 bool ProgressThread::stopped_within(int ms) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return stop_; });
+  return changed_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return stop_.load(std::memory_order_relaxed); });
 }
 
 void ProgressThread::run() {
-  pthread_setname_np(pthread_self(), "impishim");
   drive();
   if (engine_.failure() == nullptr) return;
   if (stopped_within(kGraceMs)) return;
@@ -50,14 +45,25 @@ void ProgressThread::run() {
 
 /// Returns when the thread shall stop or the engine has failed.
 void ProgressThread::drive() {
+  using Clock = std::chrono::steady_clock;
   std::uint64_t polls_seen = engine_.application_polls();
+  Clock::time_point attentive_until;
   while (engine_.failure() == nullptr) {
     const std::uint64_t polls = engine_.application_polls();
     const bool application_drives = polls != polls_seen;
     polls_seen = polls;
-    if (stopped_within(application_drives ? kStayAwayMs : 0)) return;
-    if (application_drives) continue;
-    if (engine_.poll(false) == 0) engine_.wait_for_event(Engine::kForever);
+    if (application_drives) {
+      if (stopped_within(kStayAwayMs)) return;
+      continue;
+    }
+    if (stop_.load(std::memory_order_relaxed)) return;
+    if (engine_.poll(false) != 0) {
+      attentive_until = Clock::now() + kAttention;
+    } else if (Clock::now() < attentive_until) {
+      sched_yield();  // to any other thread that wants the processor
+    } else {
+      engine_.wait_for_event(Engine::kForever);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 /// The thread that moves an Engine on while the program computes.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -31,7 +32,7 @@ class ProgressThread {
   std::function<void(const Error&)> on_failure_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool stop_ = false;
+  std::atomic<bool> stop_{false};  ///< changed under the mutex, for those who wait
   std::thread thread_;
 };
 
