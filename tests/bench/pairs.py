@@ -9,6 +9,8 @@ import statistics
 from harness import fail, openmpi_over_tcp, run, show_number, show_size
 
 BATCH_US = 500
+SHORT, SHORT_LAUNCHES = 8, 4
+SIZES = object()  # in a contestant's command: the sizes of a run
 INSIDE, ACROSS = "Two ranks of one system", "One rank in each of two systems"
 # Of the times without the library, and of its bandwidth.
 INSIDE_GOALS = {"latency": 1.03, "bandwidth": 0.97}
@@ -44,7 +46,17 @@ class Group:
 
 
 def measure(contestant, sizes):
-    out, shown = run(contestant.command, contestant.variables)
+    """One round: what the contestant's runs found best. A run of short messages has one of two speeds, by chance and to its end, a factor of
+    two apart inside a system, whatever library it uses: where its memory comes to lie decides."""
+    found = measure_once(contestant, sizes)
+    for _ in range(SHORT_LAUNCHES - 1):
+        for (what, size), value in measure_once(contestant, [SHORT]).items():
+            found[what, size] = (min if what == "latency" else max)(found[what, size], value)
+    contestant.rounds.append(found)
+
+
+def measure_once(contestant, sizes):
+    out, shown = run([",".join(map(str, sizes)) if word is SIZES else word for word in contestant.command], contestant.variables)
     found = {}
     for line in out.splitlines():
         words = line.split()
@@ -53,12 +65,12 @@ def measure(contestant, sizes):
     missing = [f"{what} {size}" for what in ("latency", "bandwidth") for size in sizes if (what, size) not in found]
     if missing:
         fail(f"no {', '.join(missing)} in the output of: {shown}\n{out[-2000:]}")
-    contestant.rounds.append(found)
+    return found
 
 
-def make_groups(build, sizes, batches):
+def make_groups(build, batches):
     programs, library, impirun = build / "tests/programs", build / "lib/impishim/mpich/libimpishim.so", build / "bin/impirun"
-    arguments = [",".join(map(str, sizes)), BATCH_US, batches]
+    arguments = [SIZES, BATCH_US, batches]
     mpich = [programs / "bench_point_to_point_mpich", *arguments]
     openmpi = [programs / "bench_point_to_point_openmpi", *arguments]
     one_system = Group(

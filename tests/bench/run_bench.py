@@ -34,7 +34,7 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
     parser.add_argument("--only", type=parse_rows, metavar="ROW,...",
                         help=f"only these rows of the table of goals: {', '.join(row.key for row in goals.ROWS)}")
-    parser.add_argument("--rounds", type=int, help="rounds of every group (default: 11, with --quick 5)")
+    parser.add_argument("--rounds", type=int, help="rounds of every group (default: 7, with --quick 5)")
     parser.add_argument("--nice", type=int, help="niceness to measure with: a negative one, as root, keeps other work's noise down")
     return parser.parse_args()
 
@@ -53,7 +53,7 @@ def main():
     options = parse_arguments()
     if options.nice is not None:
         os.environ["BENCH_NICE"] = str(options.nice)
-    rounds = options.rounds or (5 if options.quick else 11)
+    rounds = options.rounds or (5 if options.quick else 7)
     wanted = options.only or goals.ROWS
     sizes = goals.PAIR_SIZES if options.only else QUICK_SIZES if options.quick else SIZES
     machine = describe_machine()
@@ -62,7 +62,7 @@ def main():
     print(f"{machine['processor']}, {machine['processors']} processors, Linux {machine['kernel']}, MPICH {machine['mpich']}, "
           f"Open MPI {machine['openmpi']}; medians of {rounds} rounds", flush=True)
 
-    groups = pairs.make_groups(options.build, sizes, batches=21 if options.quick else 41)
+    groups = pairs.make_groups(options.build, batches=61 if options.quick else 201)
     rows = measure_pairs([group for group in groups if any(row.group == group.title for row in wanted)], sizes, rounds)
     if not options.only:
         costs = calls.overhead_rows(options.build, rounds)
