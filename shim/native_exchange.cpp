@@ -53,10 +53,12 @@ std::optional<Error> first_error(MPI_Comm comm, const std::optional<Error>& mine
   int size = 0;
   vendor::Comm_rank(comm, &rank);
   vendor::Comm_size(comm, &size);
-  const int candidate = mine ? rank : size;
-  int lowest = size;
+  const int none = 2 * size;
+  const int candidate = !mine ? none : mine->kind == ErrorKind::kAborted ? size + rank : rank;
+  int lowest = none;
   vendor::Allreduce(&candidate, &lowest, 1, MPI_INT, MPI_MIN, comm);
-  if (lowest == size) return std::nullopt;
+  if (lowest == none) return std::nullopt;
+  lowest %= size;
   std::vector<std::byte> bytes;
   if (rank == lowest) {
     bytes.push_back(static_cast<std::byte>(mine->kind));

@@ -48,9 +48,10 @@ Result<void> link_near(const ProcLinks& links, const wire::Host& host, wire::Loc
 }
 
 /// Connections to the procs with these indices become channels.
-Result<void> add_channels(const wire::Host& host, const std::vector<std::int32_t>& indices,
-                          std::vector<wire::InnerLink> connections, Links& linked) {
-  auto channels = wire::make_inner_channels(std::move(connections));
+Result<void> add_channels(const ProcLinks& links, const wire::Host& host, const std::vector<std::int32_t>& indices,
+                          std::vector<wire::FabricLink> connections, Links& linked) {
+  const auto& system = links.job.clients()[static_cast<std::size_t>(host.client)];
+  auto channels = wire::make_inner_channels(system, std::move(connections), links.timeout_ms);
   if (!channels) return channels.error();
   for (std::size_t i = 0; i < indices.size(); ++i) {
     linked.push_back({host.first_proc + indices[i], std::move((*channels)[i])});
@@ -85,11 +86,11 @@ Result<void> accept_far(const ProcLinks& links, const wire::Host& host, wire::In
                         const std::vector<std::int32_t>& far, Links& linked) {
   auto sockets = listener.accept(far, links.timeout_ms, [&] { return given_up(links.host_comm); });
   if (!sockets) return sockets.error();
-  std::vector<wire::InnerLink> connections;
+  std::vector<wire::FabricLink> connections;
   for (std::size_t i = 0; i < far.size(); ++i) {
     connections.push_back({std::move((*sockets)[i]), fmt::format("process {} of this host", far[i])});
   }
-  return add_channels(host, far, std::move(connections), linked);
+  return add_channels(links, host, far, std::move(connections), linked);
 }
 
 /// On a proc that has its gateway elsewhere. It gives up first, since it can tell more.
@@ -102,9 +103,9 @@ Result<void> connect_far(const ProcLinks& links, const wire::Host& host, const s
     give_up(links.host_comm, host.gateway, socket.error().text);
     return socket.error();
   }
-  std::vector<wire::InnerLink> connections;
+  std::vector<wire::FabricLink> connections;
   connections.push_back({std::move(*socket), fmt::format("process {} of this host, its gateway", host.gateway)});
-  return add_channels(host, {host.gateway}, std::move(connections), linked);
+  return add_channels(links, host, {host.gateway}, std::move(connections), linked);
 }
 
 }  // namespace

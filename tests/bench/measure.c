@@ -79,8 +79,8 @@ static int by_value(const void* left, const void* right) {
   return (a > b) - (a < b);
 }
 
-/* Time of one round in the batch that a twentieth of all batches beat: other work on the machine does not reach it as soon as it
- * would reach the median, and a lucky batch does not make it. On shared hardware the same code has two speeds, as processors
+/* Time of one round in the batch that a twentieth of all batches beat: other work on the machine does not reach it as soon as
+ * it would reach the median, and a lucky batch does not make it. On shared hardware the same code has two speeds, as processors
  * that stand for two threads of one core, or for two cores, come and go: the better one is what is compared. Slow rounds get
  * fewer batches. */
 static double lead(const struct test* test, double batch_us, int batches) {

@@ -26,8 +26,8 @@ struct contestant {
 /* Arguments: sizes as 8,64,512; microseconds per batch; most batches per size. The leader prints for each size
  *   latency SIZE MICROSECONDS      half a round trip
  *   bandwidth SIZE MEGABYTES       10^6 payload bytes per second
- * both in the batch that a twentieth of all batches beat. Returns 0, or 1 with a text on stderr: bad arguments, or data that did
- * not arrive as sent. */
+ * both in the batch that a twentieth of all batches beat. Returns 0, or 1 with a text on stderr: bad arguments, or data that
+ * did not arrive as sent. */
 int measure(const struct contestant* contestant, int argc, char** argv);
 
 #ifdef __cplusplus

@@ -57,16 +57,16 @@ TEST(InnerHop, EveryProcGetsAChannelOfItsOwn) {
   auto accepted = listener.accept({5, 2}, kLongMs, nobody_gives_up);
   ASSERT_TRUE(accepted.ok()) << accepted.error().text;
   ASSERT_EQ(accepted->size(), 2U);
-  std::vector<InnerLink> of_gateway;
-  std::vector<InnerLink> of_procs;
+  std::vector<FabricLink> of_gateway;
+  std::vector<FabricLink> of_procs;
   for (auto* end : {&five, &two}) {
     auto connection = end->get();
     ASSERT_TRUE(connection.ok()) << connection.error().text;
     of_procs.push_back({std::move(*connection), "the gateway"});
     of_gateway.push_back({std::move((*accepted)[of_gateway.size()]), "a process of this host"});
   }
-  auto gateway = make_inner_channels(std::move(of_gateway));
-  auto procs = make_inner_channels(std::move(of_procs));
+  auto gateway = make_inner_channels(Client{}, std::move(of_gateway), kLongMs);
+  auto procs = make_inner_channels(Client{}, std::move(of_procs), kLongMs);
   ASSERT_TRUE(gateway.ok() && procs.ok());
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_THAT((*procs)[i]->peer_name(), AllOf(HasSubstr("the gateway (127.0.0.1:"), HasSubstr(std::to_string(offer->port))));

@@ -97,8 +97,8 @@ bool exchange(Channel& channel, const std::vector<std::byte>& out, const std::ve
 
 TEST(LocalHop, CarriesManyBytesBothWaysBetweenProcesses) {
   const std::string name = token();
-  const auto of_parent = random_bytes(64U << 20U, 1);
-  const auto of_child = random_bytes(64U << 20U, 2);
+  const auto of_parent = random_bytes(16U << 20U, 1);
+  const auto of_child = random_bytes(16U << 20U, 2);
   auto hop = LocalHop::open(name, 0);
   ASSERT_TRUE(hop.ok());
   Child child([&] {

@@ -12,10 +12,6 @@
 namespace impishim::wire {
 namespace {
 
-std::unique_ptr<Channel> over_socket(FabricLink link) {
-  return std::make_unique<TcpChannel>(std::move(link.socket), std::move(link.peer_name));
-}
-
 /// Links that go over to libfabric together, and where their channels belong.
 struct Group {
   std::vector<FabricLink> links;
@@ -23,6 +19,10 @@ struct Group {
 };
 
 }  // namespace
+
+std::unique_ptr<Channel> over_socket(FabricLink link) {
+  return std::make_unique<TcpChannel>(std::move(link.socket), std::move(link.peer_name));
+}
 
 Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int32_t client,
                                                     std::vector<HostConnection> connections, int timeout_ms) {

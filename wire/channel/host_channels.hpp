@@ -2,15 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/channel/fabric.hpp"
 #include "wire/job_map.hpp"
 
 namespace impishim::wire {
+
+/// The channel that the socket itself makes: IMPI's form.
+[[nodiscard]] std::unique_ptr<Channel> over_socket(FabricLink link);
 
 /// Remote host, and the socket connected to it.
 using HostConnection = std::pair<std::int32_t, Descriptor>;

@@ -14,7 +14,7 @@
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
 #include "wire/channel/address.hpp"
-#include "wire/channel/tcp_channel.hpp"
+#include "wire/channel/host_channels.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -243,6 +243,7 @@ class Attempts {
     const auto state = attempt.read();
     if (state == Greeted::State::kIncomplete) return false;
     if (state == Greeted::State::kComplete && attempt.bytes == greeting(my_index_, offer_.secrets[1])) return true;
+    turned_away_ = turned_away_ || state == Greeted::State::kEnded;
     give_up(attempt, state == Greeted::State::kEnded ? "it turned this process away" : "somebody else is there");
     return false;
   }
@@ -253,7 +254,7 @@ class Attempts {
       tried += fmt::format("{}{} ({})", tried.empty() ? "" : ", ", address_text(each.address, offer_.port), each.failure);
     }
     return Error{
-        ErrorKind::kConnection,
+        turned_away_ ? ErrorKind::kAborted : ErrorKind::kConnection,
         fmt::format("the gateway of this host cannot be reached at {}: set IMPISHIM_GATEWAY_ADDRESS on the gateway to its "
                     "address on the system's own network",
                     tried)};
@@ -262,6 +263,7 @@ class Attempts {
   const GatewayOffer& offer_;
   std::int32_t my_index_;
   std::vector<Attempt> attempts_;
+  bool turned_away_ = false;  ///< the gateway was reached, and has given up
 };
 
 /// Bound to `address`, or to every one of the machine if there is none; IPv6 takes IPv4 along where the machine has it.
@@ -358,15 +360,20 @@ Result<Descriptor> connect_to_gateway(const GatewayOffer& offer, std::int32_t my
   return Attempts(offer, my_index).run(Clock::now() + std::chrono::milliseconds(timeout_ms));
 }
 
-Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(std::vector<InnerLink> links) {
-  std::vector<std::unique_ptr<Channel>> channels;
-  for (InnerLink& link : links) {
+Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(const Client& system, std::vector<FabricLink> links,
+                                                                  int timeout_ms) {
+  for (FabricLink& link : links) {
     SocketAddress there;
     if (getpeername(link.socket.get(), there.get(), &there.size) == 0) {
       link.peer_name += fmt::format(" ({})", address_text(there.host(), there.port()));
     }
-    channels.push_back(std::make_unique<TcpChannel>(std::move(link.socket), std::move(link.peer_name)));
   }
+  if (const std::string provider = common_fabric(system, system); !provider.empty()) {
+    return make_fabric_channels(provider, std::move(links), timeout_ms,
+                                system.fabric_required ? SocketFallback() : SocketFallback(over_socket));
+  }
+  std::vector<std::unique_ptr<Channel>> channels;
+  for (FabricLink& link : links) channels.push_back(over_socket(std::move(link)));
   return channels;
 }
 

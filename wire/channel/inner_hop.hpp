@@ -18,6 +18,8 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/channel/fabric.hpp"
+#include "wire/job_map.hpp"
 #include "wire/protocol/packet.hpp"
 
 namespace impishim::wire {
@@ -52,16 +54,14 @@ class InnerListener {
 };
 
 /// The end of the proc with index `my_index`: tries all addresses at once and takes the one that answers as the gateway does.
-/// Blocks at most `timeout_ms`. kConnection: none did; the text tells of each how it failed.
+/// Blocks at most `timeout_ms`. kConnection: none did; the text tells of each how it failed. kAborted: the gateway has given
+/// up, for a reason of its own or another process's.
 [[nodiscard]] Result<Descriptor> connect_to_gateway(const GatewayOffer& offer, std::int32_t my_index, int timeout_ms);
 
-/// Such a connection, and who is at its other end, for messages.
-struct InnerLink {
-  Descriptor socket;
-  std::string peer_name;
-};
-
-/// The channels over all such connections of a process, in their order. Both ends do it at the same time.
-[[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(std::vector<InnerLink> links);
+/// The channels over all such connections of a process of `system`, in their order: by the provider of libfabric that the
+/// system prefers, or else over the socket. Both ends do it at the same time. Where nobody has named a provider, those that do
+/// not reach each other by it keep their socket. Blocks at most `timeout_ms`.
+[[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(const Client& system,
+                                                                                std::vector<FabricLink> links, int timeout_ms);
 
 }  // namespace impishim::wire
