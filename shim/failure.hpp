@@ -16,7 +16,12 @@ void say_last(const std::string& text);
 /// Application threads only.
 [[noreturn]] void end_after_failure(Job& job);
 
-/// The same from the progress thread, which may not call MPI: the launcher ends the rest of the system.
+/// Ends the job if the engine has failed: before the error of one operation, which would end it with another exit code.
+inline void heed_failure(Job& job) {
+  if (job.engine->failure() != nullptr) end_after_failure(job);
+}
+
+/// The same as end_after_failure() from the progress thread, which may not call MPI: the launcher ends the rest of the system.
 [[noreturn]] void exit_after_failure(const Job& job, const Error& failure);
 
 /// Tells the other systems that the job is over, and waits a moment for that to have left this host: the vendor's abort, which

@@ -53,7 +53,10 @@ int receive_remote(Job& job, const Communicator& communicator, void* buf, int co
   job.engine->start(operation);
   if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
   set_remote_status(status, operation.result);
-  if (operation.result.error) return raise(communicator.handle, "MPI_Recv", *operation.result.error);
+  if (operation.result.error) {
+    heed_failure(job);
+    return raise(communicator.handle, "MPI_Recv", *operation.result.error);
+  }
   return MPI_SUCCESS;
 }
 

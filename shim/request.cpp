@@ -8,6 +8,7 @@
 #include "shim/completion.hpp"
 #include "shim/datatype_predefined.hpp"
 #include "shim/errors.hpp"
+#include "shim/failure.hpp"
 #include "shim/status.hpp"
 #include "shim/vendor.hpp"
 
@@ -360,9 +361,10 @@ bool settle_contested(Job& job) {
 namespace {
 
 /// The error of a request whose engine part is complete, as a code that was not raised.
-int engine_error(const Request& request) {
+int engine_error(Job& job, const Request& request) {
   const auto& error = request.kind == Request::Kind::kSend ? request.send.result.error : request.receive.result.error;
   if (!error) return MPI_SUCCESS;
+  heed_failure(job);
   return error_code(error_class_of(error->kind), request.function, error->text);
 }
 
@@ -374,7 +376,7 @@ int raise_if_own(MPI_Comm comm, int code) {
   return text ? raise_code(comm, code, *text) : code;
 }
 
-int read_status(Job& /*job*/, Request& request, MPI_Status* status) {
+int read_status(Job& job, Request& request, MPI_Status* status) {
   if (!request.active || request.carrier == Carrier::kNothing) {
     const bool null_receive = request.active && request.kind == Request::Kind::kReceive;
     set_empty_status(status, null_receive ? MPI_PROC_NULL : MPI_ANY_SOURCE);
@@ -398,7 +400,7 @@ int read_status(Job& /*job*/, Request& request, MPI_Status* status) {
   } else {
     set_remote_status(status, request.receive.result);
   }
-  return engine_error(request);
+  return engine_error(job, request);
 }
 
 int finish_request(Job& job, MPI_Request* handle, MPI_Status* status) {

@@ -46,7 +46,10 @@ int send_remote(Job& job, const Communicator& communicator, const SendForms& for
   operation.mode = forms.kind == SendKind::kSynchronous ? wire::SendMode::kSynchronous : wire::SendMode::kStandard;
   job.engine->start(operation);
   if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
-  if (operation.result.error) return raise(communicator.handle, forms.function, *operation.result.error);
+  if (operation.result.error) {
+    heed_failure(job);
+    return raise(communicator.handle, forms.function, *operation.result.error);
+  }
   return MPI_SUCCESS;
 }
 

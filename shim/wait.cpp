@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "shim/failure.hpp"
 #include "shim/request.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
@@ -56,7 +55,7 @@ thread_local std::uint32_t rounds = 0;
 
 bool progress_once(Job& job, bool application_waits) {
   bool moved = job.engine->poll(application_waits) != 0;
-  if (job.engine->failure() != nullptr) end_after_failure(job);
+  heed_failure(job);
   moved = settle_contested(job) || moved;
   RequestPool::instance().reap_orphans(job);
   job.outstanding.step(job);

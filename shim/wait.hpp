@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "shim/failure.hpp"
 #include "shim/job.hpp"
 
 namespace impishim::shim {
@@ -38,7 +39,7 @@ void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done)
   job.engine->send_batches();
   while (!done()) {
     const bool moved = progress_once(job, true);
-    if (done()) return;
+    if (done()) break;
     if (!policy.spun_enough(job, moved)) continue;
     if constexpr (std::is_same_v<std::decay_t<VendorMayComplete>, bool>) {
       policy.rest(job, vendor_may_complete);
@@ -46,6 +47,7 @@ void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done)
       policy.rest(job, vendor_may_complete());
     }
   }
+  heed_failure(job);  // the progress thread may have met it first, and have ended what was waited for
 }
 
 }  // namespace impishim::shim
