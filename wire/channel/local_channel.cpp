@@ -162,22 +162,24 @@ void SharedMemoryChannel::ring_bell() {
   if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) peer_has_gone();
 }
 
-void SharedMemoryChannel::drain_bell() {
+bool SharedMemoryChannel::drain_bell() {
   std::array<char, 64> tokens;
+  bool drained = false;
   for (;;) {
     const ssize_t size = recv(socket_.get(), tokens.data(), tokens.size(), MSG_DONTWAIT);
+    drained = drained || size > 0;
     if (size == static_cast<ssize_t>(tokens.size())) continue;
-    if (size > 0) return;
+    if (size > 0) return drained;
     if (size < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) peer_has_gone();
-      return;
+      return drained;
     }
     input_ended_ = true;
     // POLLHUP: not only has the peer said that nothing will follow, it has closed or died.
     pollfd state{socket_.get(), 0, 0};
     if (poll(&state, 1, 0) > 0) peer_has_gone();
-    return;
+    return drained;
   }
 }
 
@@ -211,7 +213,11 @@ Result<std::size_t> SharedMemoryChannel::try_receive(std::span<const iovec> piec
   // The news of the end came before the look at the ring, so nothing can be left there.
   if (peer_gone_) return Error{ErrorKind::kConnection, "the process has ended"};
   if (input_ended_) return Error{ErrorKind::kConnection, "end of stream"};
-  if (++empty_reads_ % kEmptyReadsPerLook == 0) drain_bell();
+  if (++empty_reads_ % kEmptyReadsPerLook == 0 && drain_bell()) {
+    // The token may have been another thread's, which sleeps on and for whom nobody would ring again: arm, then look, as
+    // before a sleep. Where nobody sleeps it costs a token.
+    if (!prepare_to_sleep()) return try_receive(pieces);
+  }
   return std::size_t{0};
 }
 
@@ -234,7 +240,7 @@ bool SharedMemoryChannel::prepare_to_sleep() {
 
 void SharedMemoryChannel::end_sleep() {
   in_.state().consumer_sleeps.store(0, std::memory_order_relaxed);
-  drain_bell();
+  static_cast<void>(drain_bell());
 }
 
 void SharedMemoryChannel::shutdown_output() { shutdown(socket_.get(), SHUT_WR); }

@@ -80,7 +80,8 @@ class SharedMemoryChannel final : public Channel {
 
  private:
   void ring_bell();
-  void drain_bell();
+  /// True: there were tokens.
+  bool drain_bell();
   void peer_has_gone();
   Ring in_;
   Ring out_;
