@@ -280,7 +280,12 @@ Result<std::size_t> FabricChannel::try_receive(std::span<const iovec> pieces) {
     if (failure_) return *failure_;
     return Error{ErrorKind::kConnection, gone_at_ != 0 ? "the process has ended" : "end of stream"};
   }
-  if (++empty_reads_ % (wakes_by_words() ? kEmptyReadsPerWord : kEmptyReadsPerLook) == 0) look_at_guard();
+  if (++empty_reads_ % (wakes_by_words() ? kEmptyReadsPerWord : kEmptyReadsPerLook) == 0) {
+    const bool told = asleep_told_;
+    look_at_guard();
+    // The word may have been to wake another thread, which sleeps on: arm, then look, as before a sleep.
+    if (told && !asleep_told_ && !prepare_to_sleep()) return try_receive(pieces);
+  }
   return size;
 }
 
