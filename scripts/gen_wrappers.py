@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 PROTOTYPE = re.compile(r"([A-Za-z_][\w\s\*]*?[\s\*])(P?MPIX?_\w+)\s*\(([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*)\)\s*$")
-FATES = ("joined", "always", "collective", "forward", "refuse", "refuse_joined")
+FATES = ("joined", "direct", "always", "collective", "forward", "refuse", "refuse_joined")
 FILES = 8  # wrappers are spread over so many files, to build in parallel
 
 
@@ -148,12 +148,26 @@ def read_fates(path, functions):
             function.fate, function.reason = "forward", "takes no communicator, group, request or matched message"
 
 
+def direct_wrapper(function):
+    """Both ways are calls with the wrapper's own arguments, which stay where they are: the compiler makes jumps of them."""
+    name, args = function.short, function.passed()
+    declared, passed = function.declared(), function.passed("__builtin_return_address(0)")
+    return (f"[[gnu::cold, gnu::noinline]] static {function.result} inside_vendor_{name}(const void* caller, {declared}) {{\n"
+            f"  return in_fortran_layer(caller) ? calls::{name}({args}) : vendor::raw::{name}({args});\n}}\n"
+            f'extern "C" __attribute__((visibility("default"))) {function.result} {function.name}({declared}) {{\n'
+            f"  if (the_job.load(std::memory_order_acquire) == nullptr) return vendor::raw::{name}({args});\n"
+            f"  if (vendor_depth == 0) [[likely]] return calls::{name}({args});\n"
+            f"  return inside_vendor_{name}({passed});\n}}\n")
+
+
 def wrapper(function, nonblocking):
     name, args = function.short, function.passed()
     lines = [f'extern "C" __attribute__((visibility("default"))) {function.result} '
              f"{function.name}({function.declared()}{', ...' if function.variadic else ''}) {{"]
     give = "" if function.result == "void" else "return "
-    if function.fate == "always":
+    if function.fate == "direct":
+        lines = [direct_wrapper(function)]
+    elif function.fate == "always":
         lines.append(f"  {give}calls::{name}({args});")
     elif function.fate in ("joined", "collective"):
         lines.append(f"  if (Job* job = called_by_user(); job != nullptr) {give}calls::{name}({function.passed('*job')});")
@@ -176,7 +190,8 @@ def wrapper(function, nonblocking):
             lines.append(f"    {give}{call};")
         lines.append("  }")
         lines.append(f"  {give}vendor::raw::{name}({args});")
-    lines.append("}")
+    if function.fate != "direct":
+        lines.append("}")
     lines.append(f'extern "C" __attribute__((visibility("default"), alias("{function.name}"))) {function.result} '
                  f"P{function.name}({function.declared()}{', ...' if function.variadic else ''});")
     return "\n".join(lines)
@@ -222,7 +237,7 @@ def handled_header(functions, headers):
     for function in functions:
         if function.fate in ("joined", "collective"):
             out.append(f"{function.result} {function.short}({function.declared('Job& job')});")
-        elif function.fate == "always":
+        elif function.fate in ("always", "direct"):
             out.append(f"{function.result} {function.short}({function.declared()});")
     return "\n".join(out + ["}"]) + "\n"
 

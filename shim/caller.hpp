@@ -10,10 +10,13 @@ namespace impishim::shim {
 /// what it calls while the thread is inside the vendor was called in such a callback. Always false where that is empty.
 [[nodiscard]] bool in_fortran_layer(const void* address);
 
+inline constexpr bool kHasFortranLayer = sizeof(IMPISHIM_VENDOR_FORTRAN) > 1;
+
 /// joined(), as a wrapper asks it: the call that the return address of the wrapper belongs to counts.
 [[nodiscard, gnu::always_inline]] inline Job* called_by_user() {
   Job* job = the_job.load(std::memory_order_acquire);
   if (job == nullptr || vendor_depth == 0) return job;
+  if constexpr (!kHasFortranLayer) return nullptr;
   return in_fortran_layer(__builtin_return_address(0)) ? job : nullptr;
 }
 

@@ -69,6 +69,10 @@ struct Communicator {
     return inter == nullptr ? members : inter->local->members;
   }
   [[nodiscard]] bool valid_rank(int rank_) const { return rank_ >= 0 && rank_ < size(); }
+  /// Of a rank in this system: its rank in `handle`. Negative: another system's, or no rank at all.
+  [[nodiscard]] std::int32_t local_rank(int rank_) const {
+    return static_cast<std::size_t>(rank_) < local_ranks.size() ? local_ranks[static_cast<std::size_t>(rank_)] : -1;
+  }
 
   /// Fills in everything that follows from `handle`, `context`, `members` and the job map.
   [[nodiscard]] static std::unique_ptr<Communicator> create(const wire::JobMap& job, wire::WorldRank here, MPI_Comm handle,

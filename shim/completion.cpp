@@ -162,7 +162,9 @@ int finish_some(int first_error, MPI_Comm comm, const char* function) {
 
 namespace calls {
 
-int Wait(Job& job, MPI_Request* handle, MPI_Status* status) {
+namespace {
+
+[[gnu::noinline]] int wait_polling(Job& job, MPI_Request* handle, MPI_Status* status) {
   if (!is_own_request(*handle) && job.may_block_in_vendor()) return vendor::Wait(handle, status);
   const MPI_Comm comm = comm_of(*handle);
   TestResult result;
@@ -175,7 +177,7 @@ int Wait(Job& job, MPI_Request* handle, MPI_Status* status) {
   return raise_if_own(comm, result.code);
 }
 
-int Test(Job& job, MPI_Request* handle, int* flag, MPI_Status* status) {
+[[gnu::noinline]] int test_polling(Job& job, MPI_Request* handle, int* flag, MPI_Status* status) {
   if (!is_own_request(*handle) && job.may_block_in_vendor()) return vendor::Test(handle, flag, status);
   job.engine->send_batches();
   const MPI_Comm comm = comm_of(*handle);
@@ -188,12 +190,32 @@ int Test(Job& job, MPI_Request* handle, int* flag, MPI_Status* status) {
   return result.done ? raise_if_own(comm, result.code) : MPI_SUCCESS;
 }
 
-int Waitall(Job& job, int count, MPI_Request* requests, MPI_Status* statuses) {
+[[gnu::noinline]] int wait_all_polling(Job& job, int count, MPI_Request* requests, MPI_Status* statuses) {
   if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Waitall(count, requests, statuses);
   AllOf all(job, count, requests);
   drive_until(
       job, [&] { return vendor_may_complete(count, requests); }, [&] { return all.step(); });
   return all.finish(statuses, "MPI_Waitall");
+}
+
+}  // namespace
+
+int Wait(MPI_Request* handle, MPI_Status* status) {
+  Job& job = running_job();
+  if (!is_own_request(*handle) && job.may_block_in_vendor_at_once()) return vendor::Wait(handle, status);
+  return wait_polling(job, handle, status);
+}
+
+int Test(MPI_Request* handle, int* flag, MPI_Status* status) {
+  Job& job = running_job();
+  if (!is_own_request(*handle) && job.may_block_in_vendor_at_once()) return vendor::Test(handle, flag, status);
+  return test_polling(job, handle, flag, status);
+}
+
+int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  Job& job = running_job();
+  if (job.may_block_in_vendor_at_once() && !any_own(count, requests)) return vendor::Waitall(count, requests, statuses);
+  return wait_all_polling(job, count, requests, statuses);
 }
 
 int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {

@@ -73,10 +73,18 @@ struct Job {
     engine->send_batches();
     return true;
   }
+
+  /// may_block_in_vendor(), and nothing is to be done first: true before most calls, and cheap to ask.
+  [[nodiscard]] bool may_block_in_vendor_at_once() const {
+    return needs_caller.load(std::memory_order_relaxed) == 0 && thread_level != MPI_THREAD_MULTIPLE && !engine->holds_batches();
+  }
 };
 
 /// The job object; null before MPI_Init, after MPI_Finalize, and when the environment does not ask for a joined job.
 inline std::atomic<Job*> the_job{nullptr};
+
+/// For calls that are made only while there is one.
+[[nodiscard]] inline Job& running_job() { return *the_job.load(std::memory_order_relaxed); }
 
 /// How deep this thread is inside vendor calls: the vendor's own calls back into MPI_ and PMPI_ names pass straight through.
 inline thread_local int vendor_depth __attribute__((tls_model("initial-exec"))) = 0;

@@ -214,7 +214,7 @@ int Mrecv(Job& job, void* buf, int count, MPI_Datatype datatype, MPI_Message* me
   if (!is_own_message(*message) && job.may_block_in_vendor()) return vendor::Mrecv(buf, count, datatype, message, status);
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = Imrecv(job, buf, count, datatype, message, &request);
-  return code == MPI_SUCCESS ? Wait(job, &request, status) : code;
+  return code == MPI_SUCCESS ? Wait(&request, status) : code;
 }
 
 }  // namespace calls

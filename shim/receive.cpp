@@ -27,10 +27,9 @@ Request& make_receive(Communicator& communicator, const char* function, void* bu
 }
 
 /// A blocking receive inside this system: blocking at the vendor only if nothing of ours needs this thread (DESIGN 4b).
-int receive_local(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                  MPI_Status* status) {
-  if (job.may_block_in_vendor()) [[likely]]
-    return vendor::Recv(buf, count, datatype, source, tag, comm, status);
+[[gnu::noinline]] int receive_local(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                    MPI_Status* status) {
+  if (job.may_block_in_vendor()) return vendor::Recv(buf, count, datatype, source, tag, comm, status);
   MPI_Request request = MPI_REQUEST_NULL;
   int code = vendor::Irecv(buf, count, datatype, source, tag, comm, &request);
   if (code != MPI_SUCCESS) return code;
@@ -101,31 +100,48 @@ int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Data
 
 namespace calls {
 
-int Recv(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  Job& job = running_job();
   Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr && job.may_block_in_vendor_at_once())
+    return vendor::Recv(buf, count, datatype, source, tag, comm, status);
   if (communicator == nullptr) return receive_local(job, buf, count, datatype, source, tag, comm, status);
+  const int local = communicator->local_rank(source);
+  // No status of this one needs translation.
+  if (local >= 0 && communicator->local_ranks_are_spanning && job.may_block_in_vendor_at_once()) [[likely]]
+    return vendor::Recv(buf, count, datatype, local, tag, comm, status);
   return receive(job, *communicator, buf, count, datatype, source, tag, status);
 }
 
-int Irecv(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
-  Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Irecv(buf, count, datatype, source, tag, comm, handle);
-  if (communicator->local_ranks_are_spanning && communicator->valid_rank(source)) {
-    // No status of this one needs translation: the vendor's own request will do.
-    const int local = communicator->local_ranks[static_cast<std::size_t>(source)];
-    if (local >= 0) return vendor::Irecv(buf, count, datatype, local, tag, comm, handle);
-  }
-  const int checked = check_receive(job, *communicator, "MPI_Irecv", count, datatype, source, tag);
+namespace {
+
+/// A receive that needs a request of ours.
+[[gnu::noinline]] int receive_by_own_request(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype,
+                                             int source, int tag, MPI_Request* handle) {
+  const int checked = check_receive(job, communicator, "MPI_Irecv", count, datatype, source, tag);
   if (checked != MPI_SUCCESS) return checked;
   RequestPool& pool = RequestPool::instance();
-  Request& request = make_receive(*communicator, "MPI_Irecv", buf, count, datatype, source, tag);
+  Request& request = make_receive(communicator, "MPI_Irecv", buf, count, datatype, source, tag);
   const int code = start_receive(job, request);
   if (code != MPI_SUCCESS) {
     pool.release(request);
-    return raise_if_own(comm, code);
+    return raise_if_own(communicator.handle, code);
   }
   *handle = pool.handle_of(request);
   return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
+  Job& job = running_job();
+  Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr) return vendor::Irecv(buf, count, datatype, source, tag, comm, handle);
+  const int local = communicator->local_rank(source);
+  // No status of this one needs translation: the vendor's own request will do.
+  if (local >= 0 && communicator->local_ranks_are_spanning)
+    return vendor::Irecv(buf, count, datatype, local, tag, comm, handle);
+  return receive_by_own_request(job, *communicator, buf, count, datatype, source, tag, handle);
 }
 
 }  // namespace calls

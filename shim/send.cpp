@@ -24,11 +24,12 @@ constexpr SendForms kSynchronous = {SendKind::kSynchronous, "MPI_Ssend", "MPI_Is
 constexpr SendForms kReady = {SendKind::kReady, "MPI_Rsend", "MPI_Irsend", vendor::Rsend, vendor::Irsend};
 constexpr SendForms kBuffered = {SendKind::kBuffered, "MPI_Bsend", "MPI_Ibsend", vendor::Bsend, vendor::Ibsend};
 
-/// A blocking send inside this system. The vendor may only block if nothing of ours needs this thread (DESIGN 4b).
+/// A blocking send inside this system while the vendor may not block at once: only if nothing of ours needs this thread (DESIGN
+/// 4b).
 template <const SendForms& forms>
-int send_local(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  if (job.may_block_in_vendor()) [[likely]]
-    return forms.blocking(buf, count, datatype, dest, tag, comm);
+[[gnu::noinline]] int send_local(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                                 MPI_Comm comm) {
+  if (job.may_block_in_vendor()) return forms.blocking(buf, count, datatype, dest, tag, comm);
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = forms.nonblocking(buf, count, datatype, dest, tag, comm, &request);
   return code == MPI_SUCCESS ? poll_native(job, request) : code;
@@ -67,16 +68,16 @@ int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& 
 }
 
 /// A send that is not to a process of this system.
-int send_elsewhere(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
-                   MPI_Datatype datatype, int dest, int tag) {
+[[gnu::noinline]] int send_elsewhere(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
+                                     MPI_Datatype datatype, int dest, int tag) {
   const int code = check_send(job, communicator, forms.function, count, datatype, dest, tag);
   if (code != MPI_SUCCESS || dest == MPI_PROC_NULL) return code;
   if (forms.kind == SendKind::kBuffered) return send_buffered_remote(job, communicator, forms, buf, count, datatype, dest, tag);
   return send_remote(job, communicator, forms, buf, count, datatype, dest, tag);
 }
 
-int isend_elsewhere(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
-                    MPI_Datatype datatype, int dest, int tag, MPI_Request* handle) {
+[[gnu::noinline]] int isend_elsewhere(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
+                                      MPI_Datatype datatype, int dest, int tag, MPI_Request* handle) {
   const int checked = check_send(job, communicator, forms.nonblocking_function, count, datatype, dest, tag);
   if (checked != MPI_SUCCESS) return checked;
   RequestPool& pool = RequestPool::instance();
@@ -93,60 +94,56 @@ int isend_elsewhere(Job& job, Communicator& communicator, const SendForms& forms
 }
 
 // The way to a process of this system is every message's inside a cluster: the vendor's functions are known where it is
-// compiled.
+// compiled, and all else is elsewhere, so that nothing has to be saved around it.
 
 template <const SendForms& forms>
-int send(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+int send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  Job& job = running_job();
   Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return send_local<forms>(job, buf, count, datatype, dest, tag, comm);
-  if (communicator->valid_rank(dest)) [[likely]] {
-    const int local = communicator->local_ranks[static_cast<std::size_t>(dest)];
-    if (local >= 0) return send_local<forms>(job, buf, count, datatype, local, tag, comm);
-  }
-  return send_elsewhere(job, *communicator, forms, buf, count, datatype, dest, tag);
+  const int local = communicator == nullptr ? dest : communicator->local_rank(dest);
+  if (communicator != nullptr && local < 0) return send_elsewhere(job, *communicator, forms, buf, count, datatype, dest, tag);
+  if (!job.may_block_in_vendor_at_once()) [[unlikely]]
+    return send_local<forms>(job, buf, count, datatype, local, tag, comm);
+  return forms.blocking(buf, count, datatype, local, tag, comm);
 }
 
 template <const SendForms& forms>
-int isend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* handle) {
+int isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* handle) {
+  Job& job = running_job();
   Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return forms.nonblocking(buf, count, datatype, dest, tag, comm, handle);
-  if (communicator->valid_rank(dest)) [[likely]] {
-    const int local = communicator->local_ranks[static_cast<std::size_t>(dest)];
-    if (local >= 0) return forms.nonblocking(buf, count, datatype, local, tag, comm, handle);
-  }
-  return isend_elsewhere(job, *communicator, forms, buf, count, datatype, dest, tag, handle);
+  const int local = communicator == nullptr ? dest : communicator->local_rank(dest);
+  if (communicator != nullptr && local < 0)
+    return isend_elsewhere(job, *communicator, forms, buf, count, datatype, dest, tag, handle);
+  return forms.nonblocking(buf, count, datatype, local, tag, comm, handle);
 }
 
 }  // namespace
 
 namespace calls {
 
-int Send(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send<kStandard>(job, buf, count, datatype, dest, tag, comm);
+int Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send<kStandard>(buf, count, datatype, dest, tag, comm);
 }
-int Ssend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send<kSynchronous>(job, buf, count, datatype, dest, tag, comm);
+int Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send<kSynchronous>(buf, count, datatype, dest, tag, comm);
 }
-int Rsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send<kReady>(job, buf, count, datatype, dest, tag, comm);
+int Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send<kReady>(buf, count, datatype, dest, tag, comm);
 }
-int Bsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  return send<kBuffered>(job, buf, count, datatype, dest, tag, comm);
+int Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send<kBuffered>(buf, count, datatype, dest, tag, comm);
 }
-int Isend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return isend<kStandard>(job, buf, count, datatype, dest, tag, comm, request);
+int Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend<kStandard>(buf, count, datatype, dest, tag, comm, request);
 }
-int Issend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-           MPI_Request* request) {
-  return isend<kSynchronous>(job, buf, count, datatype, dest, tag, comm, request);
+int Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend<kSynchronous>(buf, count, datatype, dest, tag, comm, request);
 }
-int Irsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-           MPI_Request* request) {
-  return isend<kReady>(job, buf, count, datatype, dest, tag, comm, request);
+int Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend<kReady>(buf, count, datatype, dest, tag, comm, request);
 }
-int Ibsend(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-           MPI_Request* request) {
-  return isend<kBuffered>(job, buf, count, datatype, dest, tag, comm, request);
+int Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return isend<kBuffered>(buf, count, datatype, dest, tag, comm, request);
 }
 
 }  // namespace calls

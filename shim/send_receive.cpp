@@ -12,7 +12,7 @@ namespace {
 /// Withdraws a receive whose send could not be started.
 void withdraw(Job& job, MPI_Request* request) {
   calls::Cancel(job, request);
-  calls::Wait(job, request, MPI_STATUS_IGNORE);
+  calls::Wait(request, MPI_STATUS_IGNORE);
 }
 
 }  // namespace
@@ -26,15 +26,15 @@ int Sendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtype
                             status);
   }
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  int code = Irecv(job, recvbuf, recvcount, recvtype, source, recvtag, comm, &requests[0]);
+  int code = Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &requests[0]);
   if (code != MPI_SUCCESS) return code;
-  code = Isend(job, sendbuf, sendcount, sendtype, dest, sendtag, comm, &requests[1]);
+  code = Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &requests[1]);
   if (code != MPI_SUCCESS) {
     withdraw(job, &requests[0]);
     return code;
   }
-  const int sent = Wait(job, &requests[1], MPI_STATUS_IGNORE);
-  code = Wait(job, &requests[0], status);
+  const int sent = Wait(&requests[1], MPI_STATUS_IGNORE);
+  code = Wait(&requests[0], status);
   return code != MPI_SUCCESS ? code : sent;
 }
 
@@ -57,9 +57,9 @@ int Isendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtyp
                              handle);
   }
   std::array<MPI_Request, 2> pair{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  int code = Irecv(job, recvbuf, recvcount, recvtype, source, recvtag, comm, &pair[0]);
+  int code = Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &pair[0]);
   if (code != MPI_SUCCESS) return code;
-  code = Isend(job, sendbuf, sendcount, sendtype, dest, sendtag, comm, &pair[1]);
+  code = Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &pair[1]);
   if (code != MPI_SUCCESS) {
     withdraw(job, &pair[0]);
     return code;
