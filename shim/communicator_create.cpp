@@ -175,7 +175,7 @@ int Comm_create(Job& job, MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
 int Comm_create_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_create_group";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr && !is_own_group(group)) return vendor::Comm_create_group(comm, group, tag, newcomm);
+  if (parent == nullptr && !is_own_group(group)) return make_native_of_group(comm, group, tag, newcomm);
   RankList members;
   if (const int code = members_of(job, group, kFunction, members); code != MPI_SUCCESS) return code;
   if (parent == nullptr || !is_part_of(members, *parent)) {
@@ -186,7 +186,7 @@ int Comm_create_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_Com
   *newcomm = MPI_COMM_NULL;
   if (rank_of(members, job.here) == kNoMember) return MPI_SUCCESS;
   if (!is_own_group(group)) {
-    const int code = vendor::Comm_create_group(comm, group, tag, newcomm);
+    const int code = make_native_of_group(comm, group, tag, newcomm);
     return code == MPI_SUCCESS ? inherit_error_handler(comm, *newcomm) : code;
   }
   wire::ContextId context = 0;

@@ -39,6 +39,17 @@ struct InterHandles {
   }
 };
 
+}  // namespace
+
+int make_native_of_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+  MPI_Group all = MPI_GROUP_NULL;
+  if (const int code = vendor::Comm_group(comm, &all); code != MPI_SUCCESS) return code;
+  vendor::Group_free(&all);
+  return vendor::Comm_create_group(comm, group, tag, newcomm);
+}
+
+namespace {
+
 /// The order of the groups in their union, which both sides must see alike.
 bool comes_first(const RankList& group, const RankList& other) { return group.front() < other.front(); }
 

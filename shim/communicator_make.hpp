@@ -35,6 +35,10 @@ struct InterParts {
   RankList local;
   RankList remote;
 };
+/// vendor::Comm_create_group. MPICH 4.0.2 looks there at the group of `comm`, which it makes only when somebody asks for it,
+/// and crashes where nobody has.
+[[nodiscard]] int make_native_of_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm);
+
 /// Makes an intercommunicator. Its error handler is that of `parent`. If all members of both groups are local it is native.
 [[nodiscard]] int make_intercommunicator(Job& job, const InterParts& parts, MPI_Comm* newcomm);
 

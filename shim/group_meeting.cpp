@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shim/arguments.hpp"
+#include "shim/communicator_make.hpp"
 #include "shim/context.hpp"
 #include "shim/errors.hpp"
 #include "shim/vendor.hpp"
@@ -81,7 +82,7 @@ int make_native(Job& job, const Communicator& parent, const RankList& members, i
   MPI_Group group = MPI_GROUP_NULL;
   int code = group_of_local(parent, members, &group);
   if (code == MPI_SUCCESS) code = meet_local_members(job, local_members(job, members), tag);
-  if (code == MPI_SUCCESS) code = vendor::Comm_create_group(parent.handle, group, tag, handle);
+  if (code == MPI_SUCCESS) code = make_native_of_group(parent.handle, group, tag, handle);
   if (group != MPI_GROUP_NULL) vendor::Group_free(&group);
   return code;
 }
