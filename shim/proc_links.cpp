@@ -123,6 +123,7 @@ std::vector<std::int32_t> gather_places(MPI_Comm comm, int node_procs) {
   vendor::Allgather(mine.data(), 3, MPI_UINT64_T, all.data(), 3, MPI_UINT64_T, comm);
   std::map<Place, std::int32_t> numbers;
   std::vector<std::int32_t> places;
+  places.reserve(all.size());
   for (const Place& each : all) {
     places.push_back(numbers.emplace(each, static_cast<std::int32_t>(numbers.size())).first->second);
   }

@@ -291,10 +291,10 @@ class Joining {
 
   Result<void> connect_procs() {
     std::uint64_t random[2] = {0, 0};
-    if (connects() && getrandom(random, sizeof(random), 0) != sizeof(random)) {
-      return Error{ErrorKind::kSystem, "no random numbers for the names of local sockets"};
-    }
+    if (connects() && getrandom(random, sizeof(random), 0) != sizeof(random)) random[0] = random[1] = 0;
     vendor::Bcast(random, 2, MPI_UINT64_T, connector(), job_->host_comm);
+    // Told to all, who would wait otherwise.
+    if (random[0] == 0 && random[1] == 0) return Error{ErrorKind::kSystem, "no random numbers for the names of local sockets"};
     host_token_ = fmt::format("{:016x}{:016x}", random[0], random[1]);
     // A gateway keeps all connections.
     const bool gives = connects() && planned_host_.gateway < 0;

@@ -63,7 +63,7 @@ class Values(Case):
 class Death(Case):
     def gateway_dies(self, **environment):
         """Rank 1 of system 1 is killed, rank 3 of the job, while all wait."""
-        with impirun("-np", 2, ARGUMENTS.foreign_program, ":", "-np", 3, "-gateway", 1, ARGUMENTS.foreign_program,
+        with impirun("-np", 2, "-gateway", 0, ARGUMENTS.foreign_program, ":", "-np", 3, "-gateway", 1, ARGUMENTS.foreign_program,
                      IMPI_AUTH_NONE="1", **environment) as run:
             run.await_line("out", "talking")
             killed = [process for process in run.processes() if self.is_rank(process, client=1, rank=1)]
@@ -81,6 +81,9 @@ class Death(Case):
 
     def test_on_its_node(self):
         self.gateway_dies()
+
+    def test_on_another_node(self):
+        self.gateway_dies(IMPISHIM_TEST_NODE_PROCS="1", IMPISHIM_GATEWAY_ADDRESS="127.0.0.1")
 
 
 class Cluster:
