@@ -1,6 +1,5 @@
 // Channels over libfabric, by each provider that every machine with libfabric has: one that wakes by a descriptor, one by
 // words.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +17,6 @@ using test::random_bytes;
 using test::receive_all;
 using test::receive_some;
 using test::send_all;
-using testing::HasSubstr;
 
 class FabricChannels : public testing::TestWithParam<const char*> {
  protected:
@@ -109,60 +107,18 @@ TEST_P(FabricChannels, DoesNotLetItsOwnerSleepOnBytes) {
   EXPECT_TRUE(receive_all(*right, got).ok());
 }
 
-/// Sleeps before every single message, on both sides: a lost wake-up would end in a time-out.
 TEST_P(FabricChannels, LosesNoWakeUp) {
-  constexpr int kRounds = 2000;
-  Result<void> echoed;
-  std::thread echo([&, &far = *right] {
-    std::array<std::byte, 8> bytes{};
-    for (int i = 0; i < kRounds && echoed.ok(); ++i) {
-      echoed = receive_all(far, bytes);
-      if (echoed.ok()) echoed = send_all(far, bytes);
-    }
-  });
-  std::mt19937 random(11);
-  Result<void> result;
-  for (int i = 0; i < kRounds && result.ok(); ++i) {
-    std::array<std::byte, 8> bytes{};
-    bytes[0] = static_cast<std::byte>(i);
-    result = send_all(*left, bytes);
-    // Now and then give the other side the time to fall asleep first.
-    if (random() % 8 == 0) std::this_thread::yield();
-    std::array<std::byte, 8> back{};
-    if (result.ok()) result = receive_all(*left, back);
-    if (result.ok() && back != bytes) result = Error{ErrorKind::kProtocol, "the echo differs"};
-  }
-  echo.join();
+  const auto result = test::echo_rounds(*left, *right, 2000);
   EXPECT_TRUE(result.ok()) << result.error().text;
-  EXPECT_TRUE(echoed.ok()) << echoed.error().text;
 }
 
-/// Full or empty most of the time, each side asleep on room or bytes.
 TEST_P(FabricChannels, CarriesAStreamThatFillsIt) {
-  const auto there = random_bytes(16U << 20U, 12);
-  std::vector<std::byte> got(there.size());
-  Result<void> received;
-  std::thread consumer([&, &far = *right] {
-    std::mt19937 random(13);
-    std::span<std::byte> rest = got;
-    while (!rest.empty() && received.ok()) {
-      const std::size_t size = std::min<std::size_t>(rest.size(), 1 + random() % 100000);
-      received = receive_all(far, rest.first(size));
-      rest = rest.subspan(size);
-    }
-  });
-  std::mt19937 random(14);
-  std::span<const std::byte> rest = there;
-  Result<void> sent;
-  while (!rest.empty() && sent.ok()) {
-    const std::size_t size = std::min<std::size_t>(rest.size(), 1 + random() % 600000);
-    sent = send_all(*left, rest.first(size));
-    rest = rest.subspan(size);
-  }
-  consumer.join();
-  EXPECT_TRUE(sent.ok()) << sent.error().text;
-  EXPECT_TRUE(received.ok()) << received.error().text;
-  EXPECT_TRUE(got == there);
+  const auto result = test::stream_that_fills(*left, *right);
+  EXPECT_TRUE(result.ok()) << result.error().text;
+}
+
+TEST_P(FabricChannels, APollingThreadLeavesASleeperItsWakeUp) {
+  EXPECT_TRUE(test::wakes_a_sleeper_beside_a_poller(*left, *right));
 }
 
 TEST_P(FabricChannels, CanStillSendAfterThePeersLastByte) {

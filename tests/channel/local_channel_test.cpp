@@ -176,64 +176,21 @@ TEST(LocalChannel, NamesItsPeer) {
   EXPECT_EQ(right->peer_name(), "right's peer");
 }
 
-/// Sleeps before every single message: a lost wake-up would end in a time-out.
 TEST(LocalChannel, LosesNoWakeUp) {
   auto [left, right] = make_channels();
-  constexpr int kRounds = 20000;
-  Channel& far = *right;
-  Result<void> echoed;
-  std::thread echo([&] {
-    std::array<std::byte, 8> bytes{};
-    for (int i = 0; i < kRounds && echoed.ok(); ++i) {
-      echoed = receive_all(far, bytes);
-      if (echoed.ok()) echoed = send_all(far, bytes);
-    }
-  });
-  std::mt19937 random(11);
-  Result<void> result;
-  for (int i = 0; i < kRounds && result.ok(); ++i) {
-    std::array<std::byte, 8> bytes{};
-    bytes[0] = static_cast<std::byte>(i);
-    result = send_all(*left, bytes);
-    // Now and then give the other side the time to fall asleep first.
-    if (random() % 8 == 0) std::this_thread::yield();
-    std::array<std::byte, 8> back{};
-    if (result.ok()) result = receive_all(*left, back);
-    if (result.ok() && back != bytes) result = Error{ErrorKind::kProtocol, "the echo differs"};
-  }
-  echo.join();
+  const auto result = test::echo_rounds(*left, *right, 20000);
   EXPECT_TRUE(result.ok()) << result.error().text;
-  EXPECT_TRUE(echoed.ok()) << echoed.error().text;
 }
 
-/// Full or empty most of the time, each side asleep on room or bytes.
 TEST(LocalChannel, CarriesAStreamThatFillsIt) {
   auto [left, right] = make_channels();
-  const auto there = random_bytes(16U << 20U, 12);
-  std::vector<std::byte> got(there.size());
-  Channel& far = *right;
-  Result<void> received;
-  std::thread consumer([&] {
-    std::mt19937 random(13);
-    std::span<std::byte> rest = got;
-    while (!rest.empty() && received.ok()) {
-      const std::size_t size = std::min<std::size_t>(rest.size(), 1 + random() % 100000);
-      received = receive_all(far, rest.first(size));
-      rest = rest.subspan(size);
-    }
-  });
-  std::mt19937 random(14);
-  std::span<const std::byte> rest = there;
-  Result<void> sent;
-  while (!rest.empty() && sent.ok()) {
-    const std::size_t size = std::min<std::size_t>(rest.size(), 1 + random() % 600000);
-    sent = send_all(*left, rest.first(size));
-    rest = rest.subspan(size);
-  }
-  consumer.join();
-  EXPECT_TRUE(sent.ok()) << sent.error().text;
-  EXPECT_TRUE(received.ok()) << received.error().text;
-  EXPECT_TRUE(got == there);
+  const auto result = test::stream_that_fills(*left, *right);
+  EXPECT_TRUE(result.ok()) << result.error().text;
+}
+
+TEST(LocalChannel, APollingThreadLeavesASleeperItsWakeUp) {
+  auto [left, right] = make_channels();
+  EXPECT_TRUE(test::wakes_a_sleeper_beside_a_poller(*left, *right));
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <random>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "wire/base/result.hpp"
@@ -87,6 +89,77 @@ inline Result<void> receive_all(Channel& channel, std::span<std::byte> room) {
     room = room.subspan(*received);
   }
   return {};
+}
+
+/// Echoes `rounds` messages of 8 bytes over the two ends, each side asleep before every single one: a lost wake-up ends in an
+/// error.
+inline Result<void> echo_rounds(Channel& near, Channel& far, int rounds) {
+  Result<void> echoed;
+  std::thread echo([&] {
+    std::array<std::byte, 8> bytes{};
+    for (int i = 0; i < rounds && echoed.ok(); ++i) {
+      echoed = receive_all(far, bytes);
+      if (echoed.ok()) echoed = send_all(far, bytes);
+    }
+  });
+  std::mt19937 random(11);
+  Result<void> result;
+  for (int i = 0; i < rounds && result.ok(); ++i) {
+    std::array<std::byte, 8> bytes{};
+    bytes[0] = static_cast<std::byte>(i);
+    result = send_all(near, bytes);
+    // Now and then give the other side the time to fall asleep first.
+    if (random() % 8 == 0) std::this_thread::yield();
+    std::array<std::byte, 8> back{};
+    if (result.ok()) result = receive_all(near, back);
+    if (result.ok() && back != bytes) result = Error{ErrorKind::kProtocol, "the echo differs"};
+  }
+  echo.join();
+  return result.ok() ? echoed : result;
+}
+
+/// A stream of 16 MiB that finds the channel full or empty most of the time, each side asleep on room or bytes.
+inline Result<void> stream_that_fills(Channel& near, Channel& far) {
+  const auto there = random_bytes(16U << 20U, 12);
+  std::vector<std::byte> got(there.size());
+  Result<void> received;
+  std::thread consumer([&] {
+    std::mt19937 random(13);
+    std::span<std::byte> rest = got;
+    while (!rest.empty() && received.ok()) {
+      const std::size_t size = std::min<std::size_t>(rest.size(), 1 + random() % 100000);
+      received = receive_all(far, rest.first(size));
+      rest = rest.subspan(size);
+    }
+  });
+  std::mt19937 random(14);
+  std::span<const std::byte> rest = there;
+  Result<void> sent;
+  while (!rest.empty() && sent.ok()) {
+    const std::size_t size = std::min<std::size_t>(rest.size(), 1 + random() % 600000);
+    sent = send_all(near, rest.first(size));
+    rest = rest.subspan(size);
+  }
+  consumer.join();
+  if (sent.ok() && received.ok() && got != there) return Error{ErrorKind::kProtocol, "the stream differs"};
+  return sent.ok() ? received : sent;
+}
+
+/// One thread sleeps on `far`'s descriptor while another one polls `far`: the poller takes a message and then looks often
+/// enough to take what was meant to wake the sleeper. Whether the next message still makes the descriptor readable.
+inline bool wakes_a_sleeper_beside_a_poller(Channel& near, Channel& far) {
+  const std::array<std::byte, 1> message{};
+  std::array<std::byte, 1> room{};
+  const std::array<iovec, 1> pieces = {piece(room)};
+  if (!far.prepare_to_sleep()) return false;
+  const int asleep_on = far.descriptor();
+  if (!send_all(near, message).ok() || !receive_all(far, room).ok()) return false;
+  constexpr int kManyLooks = 20000;
+  for (int i = 0; i < kManyLooks; ++i) {
+    auto nothing = far.try_receive(pieces);
+    if (!nothing.ok() || *nothing != 0) return false;
+  }
+  return send_all(near, message).ok() && readable(asleep_on, kLongMs);
 }
 
 }  // namespace impishim::wire::test

@@ -87,6 +87,24 @@ TEST_P(Batch, APollMakesTheNextOnesLeaveAtOnceAgain) {
   expect_all_in_order();
 }
 
+TEST_P(Batch, AfterALongBurstOnlyTheFirstOfTheNextLeavesAlone) {
+  const auto waits_after = [&](int messages) {
+    for (int i = 0; i < messages; ++i) send();
+    const bool waits = !job.engine(from).idle();
+    static_cast<void>(job.engine(from).poll(false));
+    return waits;
+  };
+  EXPECT_FALSE(waits_after(kAtOnce));
+  EXPECT_TRUE(waits_after(kAtOnce + 1));
+  static_cast<void>(job.engine(from).poll(false));  // a poll without a burst before it tells nothing
+  EXPECT_TRUE(waits_after(2));
+  EXPECT_FALSE(waits_after(kAtOnce));
+  EXPECT_TRUE(waits_after(kAtOnce + 1));
+  EXPECT_FALSE(waits_after(1));
+  EXPECT_FALSE(waits_after(kAtOnce));
+  expect_all_in_order();
+}
+
 TEST_P(Batch, ABatchLeavesWhenItIsLargeEnough) {
   for (std::uint64_t i = 0; i < kAtOnce + 9; ++i) send();
   EXPECT_FALSE(job.engine(from).idle());

@@ -14,6 +14,7 @@ namespace {
 std::size_t allocations = 0;
 }  // namespace
 
+// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): what everything else allocates by
 void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
@@ -21,6 +22,7 @@ void* operator new(std::size_t size) {
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
 
 namespace impishim::wire {
 namespace {
@@ -163,8 +165,9 @@ TEST_F(Cost, ShortMessagesInQuickSuccession) {
   measure([&] { bursts(kBursts); });
   EXPECT_EQ(sender.copies, 64U * kBursts);
   EXPECT_EQ(receiver.copies, 64U * kBursts);
-  // Four at once, then all others; fewer calls where acknowledgements are awaited.
-  EXPECT_LE(sender.send_calls, 5U * kBursts);
+  // The first alone, then all others, since the burst before was long, too; what waits for an acknowledgement by itself.
+  constexpr std::uint64_t kAwaited = 64U * kBursts / 160;
+  EXPECT_LE(sender.send_calls, 2U * kBursts + kAwaited);
   EXPECT_LE(sender.allocations, 10U);  // the test's own
 }
 

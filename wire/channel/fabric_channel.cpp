@@ -262,7 +262,7 @@ void FabricChannel::finish_reading(FabricBuffer& buffer) {
 
 /// They travel with data; alone only when half of all have come together, so that at most two such messages are under way.
 void FabricChannel::return_credits() {
-  if (2 * owed_ < endpoint_->credits() || failure_ || end_came_ || gone_at_ != 0) return;
+  if (std::size_t{2} * owed_ < endpoint_->credits() || failure_ || end_came_ || gone_at_ != 0) return;
   static_cast<void>(send_message(FabricHeader::Kind::kCredits, {}, 0, 0));  // what goes wrong is kept in failure_
 }
 

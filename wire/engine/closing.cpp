@@ -114,8 +114,7 @@ void Engine::Impl::link_ended_locked(Link& link, const Error& error) {
   if (!link.input_ended) {
     link.input_ended = true;
     // An ended stream stays ready for ever.
-    auto removed = poller.remove(link.channel().descriptor());
-    if (!removed) log(LogLevel::kDebug, "{}", removed.error().text);
+    if (watching) stop_watching_locked(link);
   }
   if (link.peer_finished || failed.load(std::memory_order_relaxed)) {
     static_cast<void>(link.drop_output());

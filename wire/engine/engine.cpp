@@ -1,9 +1,6 @@
 #include "wire/engine/engine.hpp"
 
-#include <sys/epoll.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <mutex>
 
@@ -59,11 +56,6 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     link.credit = RelayCredit(relay.local_sender_limit);
     local_links.emplace(each.proc, &link);
   }
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    Channel& channel = links[i]->channel();
-    auto added = poller.add(channel.descriptor(), channel.epoll_events(), i);
-    if (!added) fail_locked(added.error());
-  }
 }
 
 Peer& Engine::Impl::peer(WorldRank rank) {
@@ -92,21 +84,6 @@ Link* Engine::Impl::link_towards(WorldRank destination) {
   }
   const auto found = local_links.find(hop.proc);
   return hop.kind == NextHop::Kind::kArrived || found == local_links.end() ? nullptr : found->second;
-}
-
-void Engine::Impl::watch_output_locked(Link& link) {
-  const bool wanted = !link.output_empty() || !link.streams.empty();
-  if (wanted == link.wants_output) return;
-  link.wants_output = wanted;
-  if (!link.channel().set_want_output(wanted)) {
-    // Room that came before the channel knew of the wish is announced to nobody: a sleeper looks once more before it sleeps.
-    if (wanted && sleepers > 0) poller.wake();
-    return;
-  }
-  const auto token = static_cast<std::size_t>(
-      std::find_if(links.begin(), links.end(), [&](const auto& each) { return each.get() == &link; }) - links.begin());
-  auto changed = poller.modify(link.channel().descriptor(), link.channel().epoll_events(), token);
-  if (!changed) fail_locked(changed.error());
 }
 
 std::size_t Engine::Impl::poll_link_locked(Link& link) {
@@ -154,6 +131,8 @@ std::size_t Engine::Impl::poll_locked(bool application_waits) {
   if (failed.load(std::memory_order_relaxed)) return flush_after_failure_locked();
   std::size_t events = 0;
   polling = true;
+  // Programs repeat themselves: after a long burst only the first of the next one leaves alone.
+  if (burst > 0) at_once = burst > kSentAtOnce ? 1 : kSentAtOnce;
   burst = 0;
   if (!batching.empty()) flush_batches_locked();
   for (auto& link : links) {
@@ -305,36 +284,6 @@ void Engine::drain_output() {
     wait_for_event(std::chrono::milliseconds(10));
   }
 }
-
-void Engine::wait_for_event(std::chrono::microseconds timeout) {
-  using namespace std::chrono_literals;
-  Impl& impl = *impl_;
-  {
-    const std::lock_guard lock(impl.mutex);
-    if (impl.failed.load(std::memory_order_relaxed) && timeout > 0us)
-      timeout = std::min<std::chrono::microseconds>(timeout, 1ms);
-    ++impl.sleepers;
-    bool quiet = true;
-    for (auto& link : impl.links)
-      quiet = (link->input_ended || link->channel().prepare_to_sleep()) && !link->awaits_company() && quiet;
-    if (!quiet || !impl.owing.empty() || !impl.batching.empty()) timeout = 0us;
-  }
-  std::array<epoll_event, 16> events{};
-  auto woken = timeout == 0us ? Result<std::size_t>(std::size_t{0}) : impl.poller.wait(timeout, events);
-  const std::lock_guard lock(impl.mutex);
-  if (!woken) impl.fail_locked(woken.error());
-  --impl.sleepers;
-  bool others_must_wake = false;
-  for (auto& link : impl.links) {
-    if (link->input_ended) continue;
-    link->channel().end_sleep();
-    // end_sleep() spoke for everybody: arm again for those who still sleep.
-    if (impl.sleepers > 0 && !link->channel().prepare_to_sleep()) others_must_wake = true;
-  }
-  if (others_must_wake) impl.poller.wake();
-}
-
-void Engine::wake() { impl_->poller.wake(); }
 
 std::uint64_t Engine::application_polls() const { return impl_->application_polls.load(std::memory_order_relaxed); }
 

@@ -130,6 +130,8 @@ class Engine {
   /// Sleeps until a channel has something, at most `timeout`. Returns at once if something is there.
   void wait_for_event(std::chrono::microseconds timeout);
   static constexpr std::chrono::microseconds kForever{-1};
+  /// For a process that has polled for a while and will go on: the kernel need not announce what arrives, until the next sleep.
+  void stop_watching();
   /// Ends a wait_for_event() in another thread.
   void wake();
 
@@ -137,8 +139,9 @@ class Engine {
   /// send_batches() at no cost where there are none: for a caller that may not poll for a while. The progress thread sends what
   /// is left.
   void send_batches() {
-    if (batches_wait_.load(std::memory_order_relaxed)) send_batches_now();
+    if (holds_batches()) send_batches_now();
   }
+  [[nodiscard]] bool holds_batches() const { return batches_wait_.load(std::memory_order_relaxed); }
 
   /// Changes whenever a thread that waits in an MPI call polls, or begins a batch; the progress thread stays out of the way
   /// while it does.

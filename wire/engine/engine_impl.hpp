@@ -93,6 +93,8 @@ class Engine::Impl final : public LinkOwner {
   std::size_t poll_locked(bool application_waits);
   std::size_t poll_link_locked(Link& link);
   void watch_output_locked(Link& link);
+  void watch_links_locked();
+  void stop_watching_locked(Link& link);
   void take_unexpected_locked();
   [[nodiscard]] Peer& peer(WorldRank rank);
   [[nodiscard]] FlowMarks marks_towards(WorldRank rank) const;
@@ -123,12 +125,16 @@ class Engine::Impl final : public LinkOwner {
   std::vector<Link*> owing;     ///< links whose other ends are to be told what has been relayed
   bool polling = false;         ///< poll_locked() is under way, and does what is due at its end
   std::vector<Link*> batching;  ///< links with packets that a flush has to follow
-  std::uint32_t burst = 0;      ///< messages that this process has begun since the last poll
+  /// Messages since the last poll that do not wait for company: those of a step of most halo exchanges.
+  static constexpr std::uint32_t kSentAtOnce = 4;
+  std::uint32_t burst = 0;              ///< messages that this process has begun since the last poll
+  std::uint32_t at_once = kSentAtOnce;  ///< of a burst, those that do not wait for the others
   std::set<ContextId> watched;
   std::uint64_t arrivals = 0;  ///< of unmatched messages in watched contexts
   std::condition_variable arrived;
   Poller poller;
   int sleepers = 0;
+  bool watching = false;  ///< the links' descriptors are in `poller`
 
   std::uint64_t next_request_id = 1;
   std::unordered_map<std::uint64_t, SendOperation*> sends;        ///< awaiting SYNCACK, or an answer to CANCEL

@@ -12,6 +12,8 @@ namespace {
 /// How long the thread stays away from channels that an application thread is polling.
 constexpr int kStayAwayMs = 1;
 constexpr int kGraceMs = 1000;
+/// An application that has driven the channels for so long may go on to do so: until then watching them anew would cost more.
+constexpr int kDrivesOnMs = 10;
 /// Traffic seldom comes alone: how long the thread looks for more before it sleeps. Falling asleep and being woken costs each
 /// of two relays as much again as all hops of a short message.
 constexpr std::chrono::microseconds kAttention{50};
@@ -48,14 +50,18 @@ void ProgressThread::drive() {
   using Clock = std::chrono::steady_clock;
   std::uint64_t polls_seen = engine_.application_polls();
   Clock::time_point attentive_until;
+  int driven_ms = 0;
   while (engine_.failure() == nullptr) {
     const std::uint64_t polls = engine_.application_polls();
     const bool application_drives = polls != polls_seen;
     polls_seen = polls;
     if (application_drives) {
+      driven_ms += kStayAwayMs;
+      if (driven_ms >= kDrivesOnMs) engine_.stop_watching();
       if (stopped_within(kStayAwayMs)) return;
       continue;
     }
+    driven_ms = 0;
     if (stop_.load(std::memory_order_relaxed)) return;
     if (engine_.poll(false) != 0) {
       attentive_until = Clock::now() + kAttention;

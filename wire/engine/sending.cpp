@@ -9,9 +9,6 @@
 namespace impishim::wire {
 namespace {
 
-/// Messages since the last poll that do not wait for company: those of a step of most halo exchanges.
-constexpr std::uint32_t kSentAtOnce = 4;
-
 /// Types whose values may not fit external32; all others always do.
 bool may_overflow(const TypeLayout& layout) {
   return std::any_of(layout.blocks().begin(), layout.blocks().end(), [](const Block& block) {
@@ -128,7 +125,7 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
 /// A process that begins many messages between two looks at what has arrived is not waiting for an answer to any one of them:
 /// the first few leave at once, the others together.
 bool Engine::Impl::joins_batch(const OutgoingPacket& packet) {
-  return packet.payload.size() <= Link::kJoinedSize && relay.origin_batch_target > 0 && ++burst > kSentAtOnce;
+  return packet.payload.size() <= Link::kJoinedSize && relay.origin_batch_target > 0 && ++burst > at_once;
 }
 
 /// The batch leaves when it is large enough, at the next poll or call that waits, or when the progress thread finds it.
