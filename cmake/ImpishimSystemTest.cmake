@@ -1,9 +1,10 @@
 # MPI programs as tests: compiled as any user would, run natively and as one job over several systems.
 #
-# impishim_add_mpi_program(name SOURCES ... [MPIS ...] [MEASURES]): the programs name_<mpi>, one for each MPI on this machine, or of those that
-# are named, without the library. MEASURES: speed is what it shows, so that it is optimized in full.
+# impishim_add_mpi_program(name SOURCES ... [LINK ...] [MPIS ...] [MEASURES]): the programs name_<mpi>, one for each MPI on this machine, or of
+# those that are named, without the library. LINK: libraries of this project, in whose names <mpi> stands for the MPI. MEASURES: speed is
+# what it shows, so that it is optimized in full.
 #
-# impishim_add_system_test(name SOURCES ... [SHAPES native preload 2+2 ...] [RANKS n] [TIMEOUT seconds] [ARGS ...] [CHECK ...]
+# impishim_add_system_test(name SOURCES ... [LINK ...] [SHAPES native preload 2+2 ...] [RANKS n] [TIMEOUT seconds] [ARGS ...] [CHECK ...]
 #                          [VARIABLES NAME=value ...] [REFERENCE other] [COMBINATIONS mpich openmpi mixed] [ALL_SHAPES])
 #   One ctest entry name.<combination>.<shape> for each shape and each combination that runs it; see tests/system/run_system_test.py
 #   for shapes, and for the options of CHECK. A combination is an MPI, which all systems then have, or "mixed": every second system has
@@ -28,7 +29,7 @@ if(impishim_mpi_count GREATER 1)
 endif()
 
 function(impishim_add_mpi_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MEASURES" "" "SOURCES;MPIS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MEASURES" "" "SOURCES;LINK;MPIS")
   if(NOT arg_MPIS)
     set(arg_MPIS ${IMPISHIM_MPIS})
   endif()
@@ -42,7 +43,8 @@ function(impishim_add_mpi_program name)
     if(NOT arg_MEASURES)
       target_compile_options(${program} PRIVATE ${IMPISHIM_TEST_OPTIMIZATION})
     endif()
-    target_link_libraries(${program} PRIVATE ${IMPISHIM_${mpi}_LINK} Threads::Threads)
+    string(REPLACE "<mpi>" ${mpi} libraries "${arg_LINK}")
+    target_link_libraries(${program} PRIVATE ${libraries} ${IMPISHIM_${mpi}_LINK} Threads::Threads)
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs)
   endforeach()
 endfunction()
@@ -103,7 +105,7 @@ endfunction()
 
 function(impishim_add_system_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "ALL_SHAPES" "PROGRAM;RANKS;TIMEOUT;REFERENCE"
-                        "SOURCES;SHAPES;ARGS;CHECK;VARIABLES;COMBINATIONS")
+                        "SOURCES;LINK;SHAPES;ARGS;CHECK;VARIABLES;COMBINATIONS")
   if(NOT arg_SHAPES)
     set(arg_SHAPES native preload 2+2 1+3 1+1+2)
   endif()
@@ -117,7 +119,7 @@ function(impishim_add_system_test name)
     set(arg_COMBINATIONS ${IMPISHIM_COMBINATIONS})
   endif()
   if(arg_SOURCES)
-    impishim_add_mpi_program(${name} SOURCES ${arg_SOURCES})
+    impishim_add_mpi_program(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK})
     set(arg_PROGRAM ${name})
   endif()
   if("native" IN_LIST arg_SHAPES)
