@@ -20,9 +20,20 @@ MAY_INCLUDE = {
     "wire": set(),
     "collectives": {"wire"},
     "shim": {"wire", "collectives", "impishim"},
-    "darray": {"wire", "impishim"},
+    "darray": {"impishim"},
     "include": {"impishim"},
 }
+# The same inside of darray/, a library with layers of its own.
+DARRAY_MAY_INCLUDE = {
+    "base": set(),
+    "index": {"base"},
+    "local": {"base", "index"},
+    "interop": {"base", "index", "local"},
+    "schedule": {"base", "index", "local"},
+    "plan": {"base", "index", "local", "schedule"},
+    "array": {"base", "index", "local", "schedule", "plan", "interop"},
+}
+DARRAY_WITH_MPI = {"schedule", "plan", "array"}
 FOLDERS = {"wire", "collectives", "shim", "darray", "tests", "include", "impishim"}
 MAY_INCLUDE_MPI = {"shim", "darray", "include", "tests"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -35,6 +46,22 @@ def sources():
                 yield folder, path
 
 
+def darray_breaches(name, headers):
+    """Of a file of darray/: what it includes from a layer above it, and mpi.h where there is to be no MPI."""
+    folder = name.parts[1]
+    if folder not in DARRAY_MAY_INCLUDE:
+        return
+    # The checks that all processes make together are the one part of interop/ that needs MPI.
+    collective = folder == "interop" and name.name.startswith("collective")
+    allowed = DARRAY_MAY_INCLUDE[folder] | ({"schedule"} if collective else set())
+    for header in headers:
+        parts = header.split("/")
+        if header == "mpi.h" and folder not in DARRAY_WITH_MPI and not collective:
+            yield f"{name}: includes mpi.h, which in darray only {', '.join(sorted(DARRAY_WITH_MPI))} may"
+        if parts[0] == "darray" and len(parts) > 2 and parts[1] != folder and parts[1] not in allowed:
+            yield f"{name}: includes {header}, from a layer above it"
+
+
 def breaches():
     for folder, path in sources():
         name = path.relative_to(TREE)
@@ -42,6 +69,8 @@ def breaches():
         length = text.count("\n")
         if length > LONGEST:
             yield f"{name}: {length} lines, more than {LONGEST}: has it still one job?"
+        if folder == "darray":
+            yield from darray_breaches(name, [header for _, header in INCLUDE.findall(text)])
         for _, header in INCLUDE.findall(text):
             first = header.split("/")[0]
             if header == "mpi.h" and folder not in MAY_INCLUDE_MPI:
