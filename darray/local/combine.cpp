@@ -1,0 +1,123 @@
+#include "darray/local/combine.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace impishim::darray {
+namespace {
+
+constexpr std::array<std::string_view, 8> kOperations = {"replace", "sum", "product", "min", "max", "and", "or", "xor"};
+constexpr std::array<std::string_view, 15> kScalars = {"opaque", "bool",   "int8",        "int16",          "int32",
+                                                       "int64",  "uint8",  "uint16",      "uint32",         "uint64",
+                                                       "float",  "double", "long double", "complex<float>", "complex<double>"};
+
+// Signed integers are added and multiplied as unsigned ones: they wrap around instead of being undefined.
+template <class T>
+struct Wrapping {
+  using type = T;
+};
+template <class T>
+requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) struct Wrapping<T> {
+  // Products of types narrower than unsigned would be computed as int.
+  using type = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
+};
+
+template <Combine kOperation, class T>
+T combined(T there, T arrived) {
+  using W = typename Wrapping<T>::type;
+  if constexpr (kOperation == Combine::kSum) return static_cast<T>(static_cast<W>(there) + static_cast<W>(arrived));
+  if constexpr (kOperation == Combine::kProduct) return static_cast<T>(static_cast<W>(there) * static_cast<W>(arrived));
+  if constexpr (kOperation == Combine::kMin) return std::min(there, arrived);
+  if constexpr (kOperation == Combine::kMax) return std::max(there, arrived);
+  if constexpr (kOperation == Combine::kAnd) return static_cast<T>(there & arrived);
+  if constexpr (kOperation == Combine::kOr) return static_cast<T>(there | arrived);
+  if constexpr (kOperation == Combine::kXor) return static_cast<T>(there ^ arrived);
+}
+
+template <Combine kOperation, class T>
+void combine_all(std::byte* into, const std::byte* from, Index count) {
+  T* __restrict target = reinterpret_cast<T*>(into);
+  const T* __restrict source = reinterpret_cast<const T*>(from);
+  for (Index k = 0; k < count; ++k) target[k] = combined<kOperation, T>(target[k], source[k]);
+}
+
+template <class T>
+constexpr bool is_complex = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
+template <class T>
+CombineFunction function_of(Combine operation) {
+  switch (operation) {
+    case Combine::kSum:
+      return combine_all<Combine::kSum, T>;
+    case Combine::kProduct:
+      return combine_all<Combine::kProduct, T>;
+    case Combine::kMin:
+      if constexpr (!is_complex<T>) return combine_all<Combine::kMin, T>;
+      break;
+    case Combine::kMax:
+      if constexpr (!is_complex<T>) return combine_all<Combine::kMax, T>;
+      break;
+    case Combine::kAnd:
+      if constexpr (std::is_integral_v<T>) return combine_all<Combine::kAnd, T>;
+      break;
+    case Combine::kOr:
+      if constexpr (std::is_integral_v<T>) return combine_all<Combine::kOr, T>;
+      break;
+    case Combine::kXor:
+      if constexpr (std::is_integral_v<T>) return combine_all<Combine::kXor, T>;
+      break;
+    case Combine::kReplace:
+      break;
+  }
+  return {};
+}
+
+CombineFunction function_of(Combine operation, Scalar scalar) {
+  switch (scalar) {
+    case Scalar::kBool:
+      return function_of<bool>(operation);
+    case Scalar::kInt8:
+      return function_of<std::int8_t>(operation);
+    case Scalar::kInt16:
+      return function_of<std::int16_t>(operation);
+    case Scalar::kInt32:
+      return function_of<std::int32_t>(operation);
+    case Scalar::kInt64:
+      return function_of<std::int64_t>(operation);
+    case Scalar::kUint8:
+      return function_of<std::uint8_t>(operation);
+    case Scalar::kUint16:
+      return function_of<std::uint16_t>(operation);
+    case Scalar::kUint32:
+      return function_of<std::uint32_t>(operation);
+    case Scalar::kUint64:
+      return function_of<std::uint64_t>(operation);
+    case Scalar::kFloat:
+      return function_of<float>(operation);
+    case Scalar::kDouble:
+      return function_of<double>(operation);
+    case Scalar::kLongDouble:
+      return function_of<long double>(operation);
+    case Scalar::kComplexFloat:
+      return function_of<std::complex<float>>(operation);
+    case Scalar::kComplexDouble:
+      return function_of<std::complex<double>>(operation);
+    case Scalar::kOpaque:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name_of(Combine operation) { return kOperations[static_cast<std::size_t>(operation)]; }
+std::string_view name_of(Scalar scalar) { return kScalars[static_cast<std::size_t>(scalar)]; }
+
+CombineFunction combine_function(Combine operation, Scalar scalar) {
+  if (operation == Combine::kReplace) return {};
+  CombineFunction function = function_of(operation, scalar);
+  if (!function) fail(ErrorKind::kType, "elements of type {} have no operator {}", name_of(scalar), name_of(operation));
+  return function;
+}
+
+}  // namespace impishim::darray

@@ -1,0 +1,64 @@
+// A selection prepared for moving its elements many times. No MPI here.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "darray/local/combine.hpp"
+#include "darray/local/selection.hpp"
+#include "darray/local/strided_copy.hpp"
+
+namespace impishim::darray {
+
+/// Packs and unpacks one selection of elements of one size, with the thinking done once.
+class Packer {
+ public:
+  Packer() = default;
+  Packer(Selection selection, std::size_t element_size);
+
+  [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(selection_.size()) * element_size_; }
+  [[nodiscard]] const Selection& selection() const { return selection_; }
+
+  /// Copies the elements, in order, to `out` (bytes() bytes). `base` is the address of element 0.
+  void pack(const std::byte* base, std::byte* out) const;
+  /// The reverse of pack.
+  void unpack(std::byte* base, const std::byte* in) const;
+  /// Every element becomes combine(what is there, what arrives), in the selection's order; an element that appears twice is
+  /// combined twice.
+  void unpack_combine(std::byte* base, const std::byte* in, const CombineFunction& combine) const;
+
+ private:
+  void combine_patch(const Patch& patch, std::byte* base, const std::byte* in, const CombineFunction& combine) const;
+
+  // Of each piece that is a patch.
+  struct Block {
+    StridedCopy pack;
+    StridedCopy unpack;
+  };
+  Selection selection_;
+  std::size_t element_size_ = 1;
+  std::vector<Block> blocks_;
+};
+
+/// A copy between two selections of one rank, prepared. The elements do not overlap.
+class LocalCopy {
+ public:
+  /// `combining`: run() will be given an operator. Errors: kShape when the sizes differ.
+  LocalCopy(const Selection& source, const Selection& destination, std::size_t element_size, bool combining);
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// Combines if constructed for that, else replaces. `source` and `destination` are the addresses of elements 0.
+  void run(const std::byte* source, std::byte* destination, const CombineFunction& combine) const;
+
+ private:
+  struct Staged {
+    Packer source;
+    Packer destination;
+  };
+  std::size_t bytes_ = 0;
+  std::size_t buffer_ = 0;
+  std::vector<StridedCopy> direct_;  // where patches meet
+  std::vector<Staged> staged_;       // all else, through a small buffer
+};
+
+}  // namespace impishim::darray

@@ -1,0 +1,55 @@
+// What a message carries: patches and lists of single elements, one after the other. No MPI here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "darray/local/patch.hpp"
+
+namespace impishim::darray {
+
+/// Elements of a buffer in an order: patches and word lists, one after the other. An element may appear more than once. Nothing
+/// is moved here: see packer.hpp.
+class Selection {
+ public:
+  // Offsets of single elements; narrow ones where they fit, since reading them costs as much as the elements.
+  using Words = std::variant<std::vector<std::uint32_t>, std::vector<Index>>;
+  using Piece = std::variant<Patch, Words>;
+  static Index size_of(const Piece& piece);
+
+  Selection() = default;
+  Selection(Patch patch) { add(std::move(patch)); }  // NOLINT: a patch is a selection
+
+  /// Appends a patch.
+  void add(Patch patch);
+  /// Appends single elements by their offsets. Long regular stretches are kept as patches.
+  void add(std::span<const Index> offsets);
+  /// Appends another selection.
+  void add(const Selection& other);
+
+  /// The number of elements.
+  [[nodiscard]] Index size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
+  /// The offset of the first element if all lie side by side in order; 0 for no element.
+  [[nodiscard]] std::optional<Index> contiguous() const;
+  /// Elements from number `from` on, `count` of them. Errors: kArgument.
+  [[nodiscard]] Selection slice(Index from, Index count) const;
+  /// The same of a single piece.
+  [[nodiscard]] static Selection part_of(const Piece& piece, Index from, Index count);
+  /// The offset of every element, in order.
+  [[nodiscard]] std::vector<Index> offsets() const;
+
+ private:
+  void add_words(std::span<const Index> offsets);
+
+  std::vector<Piece> pieces_;
+  Index size_ = 0;
+};
+
+}  // namespace impishim::darray
