@@ -1,0 +1,228 @@
+#include "darray/schedule/communicator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <new>
+#include <numeric>
+
+#include "darray/base/error.hpp"
+
+namespace impishim::darray {
+namespace {
+
+constexpr int kTags = 30000;                                // MPI promises 32767
+constexpr std::size_t kStored = std::size_t{64} << 20;      // bytes of buffers that are kept for later
+constexpr std::size_t kGranularity = std::size_t{4} << 10;  // sizes of buffers
+constexpr std::align_val_t kAlignment{64};
+
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else: the last moment to learn that it has begun.
+std::atomic<bool> finalizing = false;
+
+int note_finalize(MPI_Comm, int, void*, void*) {
+  finalizing = true;
+  return MPI_SUCCESS;
+}
+
+void watch_for_finalize() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    int key = MPI_KEYVAL_INVALID;
+    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, note_finalize, &key, nullptr), "MPI_Comm_create_keyval");
+    check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
+  });
+}
+
+// Buffers that nobody uses at the moment, by their size.
+class Store {
+ public:
+  ~Store() {
+    for (auto& [size, buffer] : free_) ::operator delete(buffer, kAlignment);
+  }
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // A buffer of at least `wanted` bytes, and its true size; null if there is none.
+  std::byte* take(std::size_t wanted, std::size_t& size) {
+    const auto found = free_.lower_bound(wanted);
+    // One that is much larger is left to whom it fits.
+    if (found == free_.end() || found->first > 2 * wanted) return nullptr;
+    size = found->first;
+    std::byte* buffer = found->second;
+    total_ -= found->first;
+    free_.erase(found);
+    return buffer;
+  }
+  void give(std::size_t size, std::byte* buffer) {
+    if (total_ + size > kStored) {
+      ::operator delete(buffer, kAlignment);
+      return;
+    }
+    free_.emplace(size, buffer);
+    total_ += size;
+  }
+
+ private:
+  std::multimap<std::size_t, std::byte*> free_;
+  std::size_t total_ = 0;
+};
+
+}  // namespace
+
+void check_mpi(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  fail(ErrorKind::kMpi, "{}: {}", call, text.data());
+}
+
+bool mpi_is_over() {
+  int over = 0;
+  return finalizing || MPI_Finalized(&over) != MPI_SUCCESS || over != 0;
+}
+
+struct Communicator::State {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 0;
+  int tag = 0;
+  Systems systems;
+  MPI_Comm inside = MPI_COMM_NULL;  // the ranks of this system, if there are several
+  std::map<std::vector<int>, std::shared_ptr<State>> groups;
+  std::shared_ptr<Store> store = std::make_shared<Store>();
+
+  // Takes a communicator over. Its errors are returned.
+  explicit State(MPI_Comm made) : comm(made) {
+    check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  }
+
+  // Freeing is collective: it is done where all ranks are known to come by, not in destructors.
+  void release() {
+    for (auto& [members, group] : groups) group->release();
+    groups.clear();
+    for (MPI_Comm* held : {&inside, &comm}) {
+      if (*held != MPI_COMM_NULL && !mpi_is_over()) MPI_Comm_free(held);
+      *held = MPI_COMM_NULL;
+    }
+  }
+
+  // A new communicator of these ranks. One inside a system is made from the system's own: no other system has to do with it.
+  MPI_Comm made_of(const std::vector<int>& members) const {
+    const bool local = inside != MPI_COMM_NULL && std::none_of(members.begin(), members.end(),
+                                                               [this](int member) { return systems.crosses(rank, member); });
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Group some = MPI_GROUP_NULL;
+    MPI_Group own = MPI_GROUP_NULL;
+    MPI_Comm result = MPI_COMM_NULL;
+    std::vector<int> ranks = members;
+    check_mpi(MPI_Comm_group(comm, &all), "MPI_Comm_group");
+    if (local) {
+      check_mpi(MPI_Comm_group(inside, &own), "MPI_Comm_group");
+      check_mpi(MPI_Group_translate_ranks(all, static_cast<int>(members.size()), members.data(), own, ranks.data()),
+                "MPI_Group_translate_ranks");
+    }
+    check_mpi(MPI_Group_incl(local ? own : all, static_cast<int>(ranks.size()), ranks.data(), &some), "MPI_Group_incl");
+    const int code = MPI_Comm_create_group(local ? inside : comm, some, kTags, &result);
+    for (MPI_Group* group : {&all, &some, &own}) {
+      if (*group != MPI_GROUP_NULL) MPI_Group_free(group);
+    }
+    check_mpi(code, "MPI_Comm_create_group");
+    return result;
+  }
+
+  static int on_delete(MPI_Comm, int, void* attribute, void*) {
+    const std::unique_ptr<std::shared_ptr<State>> held(static_cast<std::shared_ptr<State>*>(attribute));
+    (*held)->release();
+    return MPI_SUCCESS;
+  }
+
+  static int key() {
+    static const int key = [] {
+      int made = MPI_KEYVAL_INVALID;
+      check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &made, nullptr), "MPI_Comm_create_keyval");
+      return made;
+    }();
+    return key;
+  }
+};
+
+Communicator::Communicator(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) fail(ErrorKind::kArgument, "MPI_COMM_NULL is no communicator of anybody");
+  void* attribute = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(comm, State::key(), static_cast<void*>(&attribute), &found), "MPI_Comm_get_attr");
+  if (found != 0) {
+    state_ = *static_cast<std::shared_ptr<State>*>(attribute);
+    return;
+  }
+  int inter = 0;
+  check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+  if (inter != 0) fail(ErrorKind::kArgument, "intercommunicators are not supported: merge it first");
+  watch_for_finalize();
+  MPI_Comm duplicate = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(comm, &duplicate), "MPI_Comm_dup");
+  state_ = std::make_shared<State>(duplicate);
+  state_->systems = Systems::of(duplicate);
+  if (systems().count() > 1) {
+    check_mpi(MPI_Comm_split(duplicate, systems().of_rank(rank()), 0, &state_->inside), "MPI_Comm_split");
+    check_mpi(MPI_Comm_set_errhandler(state_->inside, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  auto held = std::make_unique<std::shared_ptr<State>>(state_);
+  check_mpi(MPI_Comm_set_attr(comm, State::key(), held.get()), "MPI_Comm_set_attr");
+  held.release();  // on_delete owns it
+}
+
+MPI_Comm Communicator::get() const { return state_->comm; }
+int Communicator::rank() const { return state_->rank; }
+int Communicator::size() const { return state_->size; }
+const Systems& Communicator::systems() const { return state_->systems; }
+
+int Communicator::next_tag() const {
+  const int tag = state_->tag;
+  state_->tag = (tag + 1) % kTags;
+  return tag;
+}
+
+Communicator Communicator::group(std::span<const int> members) const {
+  std::vector<int> everybody(static_cast<std::size_t>(size()));
+  std::iota(everybody.begin(), everybody.end(), 0);
+  if (std::equal(members.begin(), members.end(), everybody.begin(), everybody.end())) return *this;
+  const std::vector<int> list(members.begin(), members.end());
+  if (std::find(list.begin(), list.end(), rank()) == list.end()) {
+    fail(ErrorKind::kArgument, "rank {} asks for a group that it is not in", rank());
+  }
+  if (const auto found = state_->groups.find(list); found != state_->groups.end()) return Communicator(found->second);
+  std::vector<int> sorted = list;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.front() < 0 || sorted.back() >= size() || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    fail(ErrorKind::kArgument, "a group of {} members names a rank twice, or one outside of 0 to {}", list.size(), size() - 1);
+  }
+  auto state = std::make_shared<State>(state_->made_of(list));
+  std::vector<int> systems;
+  for (const int member : list) systems.push_back(state_->systems.of_rank(member));
+  state->systems = Systems(std::move(systems));
+  state->store = state_->store;
+  state_->groups.emplace(list, state);
+  return Communicator(state);
+}
+
+Workspace Communicator::workspace(std::size_t bytes) const {
+  Workspace result;
+  if (bytes == 0) return result;
+  const std::size_t capacity = (bytes + kGranularity - 1) / kGranularity * kGranularity;
+  std::size_t size = capacity;
+  std::byte* buffer = state_->store->take(capacity, size);
+  if (buffer == nullptr) buffer = static_cast<std::byte*>(::operator new(capacity, kAlignment));
+  result.size_ = bytes;
+  result.data_ =
+      std::shared_ptr<std::byte>(buffer, [store = state_->store, size](std::byte* used) { store->give(size, used); });
+  return result;
+}
+
+}  // namespace impishim::darray

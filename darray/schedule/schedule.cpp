@@ -1,0 +1,204 @@
+#include "darray/schedule/schedule.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "darray/schedule/exchange.hpp"
+
+namespace impishim::darray {
+namespace {
+
+constexpr Index kLargestChunk = Index{1} << 30;
+
+// The messages for a peer: one, or as many as the limit asks for.
+void add_parcels(std::vector<Parcel>& parcels, int peer, const Selection& elements, Index most) {
+  if (elements.size() <= most) {
+    if (!elements.empty()) parcels.push_back({peer, elements});
+    return;
+  }
+  for (Index from = 0; from < elements.size(); from += most) {
+    parcels.push_back({peer, elements.slice(from, std::min(most, elements.size() - from))});
+  }
+}
+
+}  // namespace
+
+Schedule::Schedule(MPI_Comm comm, Element element, ScheduleOptions options) : Schedule(Communicator(comm), element, options) {}
+
+Schedule::Schedule(const Communicator& communicator, Element element, ScheduleOptions options)
+    : communicator_(communicator), element_(element), options_(options), tag_(communicator_.next_tag()) {
+  if (options_.chunk_bytes < 1 || options_.chunk_bytes > kLargestChunk) {
+    fail(ErrorKind::kArgument, "chunks of {} bytes: from 1 to {} are possible", options_.chunk_bytes, kLargestChunk);
+  }
+}
+
+Schedule::~Schedule() = default;
+Schedule::Schedule(Schedule&&) noexcept = default;
+Schedule& Schedule::operator=(Schedule&&) noexcept = default;
+
+void Schedule::require_open() const {
+  if (built_) fail(ErrorKind::kArgument, "nothing can be added to a schedule after build()");
+}
+
+Schedule::Flow& Schedule::flow(int peer) {
+  require_open();
+  if (peer < 0 || peer >= communicator_.size()) {
+    fail(ErrorKind::kArgument, "rank {} is no peer: there are {} ranks", peer, communicator_.size());
+  }
+  return flows_[peer];
+}
+
+void Schedule::add_send(int peer, const Selection& elements) { flow(peer).sent.add(elements); }
+
+void Schedule::add_receive(int peer, const Selection& elements) { flow(peer).received.add(elements); }
+
+void Schedule::add_local(const Selection& source, const Selection& destination) {
+  require_open();
+  if (source.size() != destination.size()) {
+    fail(ErrorKind::kShape, "a local copy of {} elements to {}", source.size(), destination.size());
+  }
+  if (!source.empty()) local_.emplace_back(source, destination);
+}
+
+void Schedule::build() {
+  require_open();
+  check_totals();
+  if (const auto self = flows_.find(communicator_.rank()); self != flows_.end()) {
+    add_local(self->second.sent, self->second.received);
+    flows_.erase(self);
+  }
+  built_ = true;
+  count();
+}
+
+void Schedule::check_totals() {
+  if (options_.checks == Checks::kOff) return;
+  const auto size = static_cast<std::size_t>(communicator_.size());
+  std::vector<Index> sent(size, 0);
+  std::vector<Index> expected(size, 0);
+  for (const auto& [peer, flow] : flows_) sent[static_cast<std::size_t>(peer)] = flow.sent.size();
+  check_mpi(MPI_Alltoall(sent.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T, communicator_.get()), "MPI_Alltoall");
+  agreed(communicator_, options_.checks, [&] {
+    for (int peer = 0; peer < communicator_.size(); ++peer) {
+      const auto found = flows_.find(peer);
+      const Index received = found == flows_.end() ? 0 : found->second.received.size();
+      if (received != expected[static_cast<std::size_t>(peer)]) {
+        fail(ErrorKind::kLayout,
+             "{} elements are expected of rank {}, which sends {}: both sides of a schedule must name as many", received, peer,
+             expected[static_cast<std::size_t>(peer)]);
+      }
+    }
+  });
+}
+
+void Schedule::count() {
+  const auto bytes = [this](const Selection& elements) { return elements.size() * static_cast<Index>(element_.size); };
+  const Index most = elements_per_message(1);
+  for (const auto& [peer, flow] : flows_) {
+    if (flow.sent.empty() && flow.received.empty()) continue;
+    ++statistics_.peers;
+    const Index sent = (flow.sent.size() + most - 1) / most;
+    statistics_.messages += sent;
+    statistics_.bytes += bytes(flow.sent);
+    statistics_.received_messages += (flow.received.size() + most - 1) / most;
+    statistics_.received_bytes += bytes(flow.received);
+    if (communicator_.systems().crosses(communicator_.rank(), peer)) {
+      statistics_.crossing_messages += sent;
+      statistics_.crossing_bytes += bytes(flow.sent);
+    }
+  }
+  for (const auto& [source, destination] : local_) statistics_.local_bytes += bytes(source);
+  const Exchange& forward = exchange(false, 1, false);
+  statistics_.workspace_bytes = static_cast<Index>(forward.workspace_bytes());
+  statistics_.direct_bytes = static_cast<Index>(forward.direct_bytes());
+}
+
+Index Schedule::elements_per_message(int arrays) const {
+  return std::max<Index>(1, options_.chunk_bytes / static_cast<Index>(element_.size) / arrays);
+}
+
+Exchange& Schedule::exchange(bool backward, int arrays, bool combining) {
+  auto& known = exchanges_[{backward, arrays, combining}];
+  if (known != nullptr) return *known;
+  const Index most = elements_per_message(arrays);
+  std::vector<Parcel> outgoing;
+  std::vector<Parcel> incoming;
+  for (const auto& [peer, flow] : flows_) {
+    add_parcels(outgoing, peer, backward ? flow.received : flow.sent, most);
+    add_parcels(incoming, peer, backward ? flow.sent : flow.received, most);
+  }
+  auto local = local_;
+  if (backward) {
+    for (auto& [source, destination] : local) std::swap(source, destination);
+  }
+  // Values are combined in a fixed order, so that rounding is the same each time.
+  const ExchangeForm form{arrays, combining, combining || options_.ordered, options_.bounded};
+  known = std::make_unique<Exchange>(communicator_, element_, tag_, form, std::move(outgoing), std::move(incoming), local);
+  return *known;
+}
+
+void Schedule::begin(std::span<const void* const> from, std::span<void* const> to, const Combiner& combine, bool backward) {
+  if (!built_) fail(ErrorKind::kArgument, "a schedule is executed before build()");
+  if (active_ != nullptr) fail(ErrorKind::kArgument, "an execution of this schedule is under way: wait for it first");
+  if (from.size() != to.size() || from.empty()) {
+    fail(ErrorKind::kArgument, "{} sources and {} destinations: a round needs as many of both, and at least one", from.size(),
+         to.size());
+  }
+  const CombineFunction function = combine.function(element_.scalar);
+  Exchange& chosen = exchange(backward, static_cast<int>(from.size()), static_cast<bool>(function));
+  chosen.start(from, to, function);
+  active_ = &chosen;
+}
+
+void Schedule::start(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine) {
+  begin(sources, destinations, combine, false);
+}
+
+void Schedule::start_backward(std::span<void* const> sources, std::span<const void* const> destinations,
+                              const Combiner& combine) {
+  begin(destinations, sources, combine, true);
+}
+
+bool Schedule::test() {
+  if (active_ == nullptr) return true;
+  if (!active_->progress(false)) return false;
+  active_ = nullptr;
+  return true;
+}
+
+void Schedule::wait() {
+  if (active_ == nullptr) return;
+  active_->progress(true);
+  active_ = nullptr;
+}
+
+void Schedule::execute(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine) {
+  start(sources, destinations, combine);
+  wait();
+}
+
+void Schedule::execute_backward(std::span<void* const> sources, std::span<const void* const> destinations,
+                                const Combiner& combine) {
+  start_backward(sources, destinations, combine);
+  wait();
+}
+
+void Schedule::start(const void* source, void* destination, const Combiner& combine) {
+  start(std::span(&source, 1), std::span(&destination, 1), combine);
+}
+
+void Schedule::start_backward(void* source, const void* destination, const Combiner& combine) {
+  start_backward(std::span(&source, 1), std::span(&destination, 1), combine);
+}
+
+void Schedule::execute(const void* source, void* destination, const Combiner& combine) {
+  start(source, destination, combine);
+  wait();
+}
+
+void Schedule::execute_backward(void* source, const void* destination, const Combiner& combine) {
+  start_backward(source, destination, combine);
+  wait();
+}
+
+}  // namespace impishim::darray

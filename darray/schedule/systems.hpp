@@ -1,0 +1,29 @@
+// Which MPI system every rank belongs to: what crosses between two of them is dearer than what stays inside.
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+namespace impishim::darray {
+
+/// The systems (IMPI calls them clients) that a communicator's ranks belong to. Without the joining library all ranks are one
+/// system.
+class Systems {
+ public:
+  Systems() = default;
+  /// From the system of every rank, numbered from 0 in any order.
+  explicit Systems(std::vector<int> system_of_rank);
+  /// Asks the communicator's IMPI attributes (IMPI 2.5). Collective. Errors: kMpi.
+  static Systems of(MPI_Comm comm);
+
+  int count() const { return count_; }
+  int of_rank(int rank) const { return systems_[static_cast<std::size_t>(rank)]; }
+  bool crosses(int from, int to) const { return of_rank(from) != of_rank(to); }
+
+ private:
+  std::vector<int> systems_;
+  int count_ = 0;
+};
+
+}  // namespace impishim::darray
