@@ -1,0 +1,86 @@
+#include "darray/plan/halo.hpp"
+
+#include <algorithm>
+
+#include "darray/base/hash.hpp"
+#include "darray/plan/planned_exchange.hpp"
+
+namespace impishim::darray {
+namespace {
+
+std::uint64_t fingerprint(const Distribution& layout, const Element& element, const HaloOptions& options) {
+  Hasher hasher;
+  hasher.add(layout.hash());
+  for (const HaloAxis& axis : options.axes) {
+    hasher.add(static_cast<int>(axis.mode));
+    hasher.add(axis.widths ? axis.widths->lower : Index{-1});
+    hasher.add(axis.widths ? axis.widths->upper : Index{-1});
+  }
+  hasher.add(options.corners ? 1 : 0);
+  hasher.add(static_cast<Index>(element.size));
+  hasher.add(options.schedule.chunk_bytes);
+  return hasher.value();
+}
+
+}  // namespace
+
+struct HaloPlan::State {
+  PlannedExchange exchange;
+};
+
+HaloPlan::HaloPlan(const Communicator& communicator, const Distribution& layout, const Element& element,
+                   const HaloOptions& options) {
+  const PlanChecks checks(communicator, options.schedule.checks);
+  RankPlan plan = checks.run("a halo's description", fingerprint(layout, element, options), [&] {
+    checks.require_members(layout);
+    const bool fills = std::ranges::any_of(options.axes, [](const HaloAxis& axis) { return axis.mode == HaloMode::kFill; });
+    if (fills) options.fill.require(element);
+    return plan_halo(communicator.rank(), layout, options);
+  });
+  state_ = std::make_unique<State>(State{{communicator, element, options.schedule, std::move(plan), options.fill}});
+}
+
+HaloPlan::HaloPlan(MPI_Comm comm, const Distribution& layout, const Element& element, const HaloOptions& options)
+    : HaloPlan(Communicator(comm), layout, element, options) {}
+
+HaloPlan::~HaloPlan() = default;
+HaloPlan::HaloPlan(HaloPlan&&) noexcept = default;
+HaloPlan& HaloPlan::operator=(HaloPlan&&) noexcept = default;
+
+void HaloPlan::execute(void* data) {
+  start(data);
+  wait();
+}
+
+void HaloPlan::start(void* data) {
+  const void* const source = data;
+  state_->exchange.start(std::span(&source, 1), std::span(&data, 1), {});
+}
+
+bool HaloPlan::test() { return state_->exchange.test(); }
+void HaloPlan::wait() { state_->exchange.wait(); }
+
+void HaloPlan::execute(std::span<void* const> arrays) {
+  const std::vector<const void*> sources(arrays.begin(), arrays.end());
+  state_->exchange.start(sources, arrays, {});
+  wait();
+}
+
+void HaloPlan::reduce_back(void* data, const Combiner& combine) {
+  start_reduce_back(data, combine);
+  wait();
+}
+
+void HaloPlan::start_reduce_back(void* data, const Combiner& combine) {
+  const void* const ghosts = data;
+  state_->exchange.start_backward(std::span(&data, 1), std::span(&ghosts, 1), combine);
+}
+
+const Statistics& HaloPlan::statistics() const { return state_->exchange.statistics(); }
+
+void write_halo(const Communicator& communicator, const Distribution& layout, void* data, const Element& element,
+                const HaloOptions& options) {
+  HaloPlan(communicator, layout, element, options).execute(data);
+}
+
+}  // namespace impishim::darray

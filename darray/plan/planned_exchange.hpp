@@ -1,0 +1,68 @@
+/// The list of a plan as what runs: a schedule, a tree for copies, and values to fill in. Not for users.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "darray/index/distribution.hpp"
+#include "darray/local/packer.hpp"
+#include "darray/plan/options.hpp"
+#include "darray/plan/rank_plan.hpp"
+#include "darray/schedule/tree_schedule.hpp"
+
+namespace impishim::darray {
+
+class PlannedExchange {
+ public:
+  /// Local, but for the first use of a set of copies. `fill` is as large as an element if the plan has something to fill.
+  PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options, RankPlan plan,
+                  const FillValue& fill = {});
+
+  void start(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine);
+  /// Destinations to sources, by the schedule alone: for plans without copies.
+  void start_backward(std::span<void* const> sources, std::span<const void* const> destinations, const Combiner& combine);
+  bool test() { return advance(false); }
+  void wait() { advance(true); }
+  [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+
+ private:
+  enum class Stage { kIdle, kExchanging, kSpreading };
+  bool advance(bool blocking);
+  bool spread(bool blocking);
+  void fill(std::span<void* const> destinations) const;
+
+  Schedule schedule_;
+  std::optional<TreeSchedule> tree_;
+  std::vector<std::byte> value_;
+  std::optional<LocalCopy> fill_;
+  Statistics statistics_;
+
+  Stage stage_ = Stage::kIdle;
+  std::vector<void*> spread_;  // arrays that the tree serves after the exchange
+  std::size_t next_ = 0;
+  bool tree_runs_ = false;
+};
+
+/// Checked construction of a plan: `make` checks the arguments and plans, and may throw; all ranks then throw the same error,
+/// or compare `fingerprint` of what they have been given.
+class PlanChecks {
+ public:
+  PlanChecks(const Communicator& communicator, Checks checks) : communicator_(communicator), checks_(checks) {}
+  template <class Make>
+  RankPlan run(const char* what, std::uint64_t fingerprint, const Make& make) const {
+    RankPlan plan;
+    agreed(communicator_, checks_, [&] { plan = make(); });
+    agree_on_equal(communicator_, checks_, what, static_cast<Index>(fingerprint));
+    return plan;
+  }
+  /// Errors: kArgument for a layout whose grid has ranks outside of the communicator.
+  void require_members(const Distribution& layout) const;
+
+ private:
+  const Communicator& communicator_;
+  Checks checks_;
+};
+
+}  // namespace impishim::darray

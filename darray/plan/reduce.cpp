@@ -1,0 +1,218 @@
+#include "darray/plan/reduce.hpp"
+
+#include <cstring>
+#include <numeric>
+
+#include "darray/plan/reduce_group.hpp"
+#include "darray/schedule/reduce_schedule.hpp"
+#include "darray/schedule/tree_schedule.hpp"
+
+namespace impishim::darray {
+namespace {
+
+std::vector<int> all_axes(const Distribution& distribution) {
+  std::vector<int> axes(distribution.axes().size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+void add(Statistics& sum, const Statistics& more) {
+  sum.messages += more.messages;
+  sum.bytes += more.bytes;
+  sum.received_messages += more.received_messages;
+  sum.received_bytes += more.received_bytes;
+  sum.local_bytes += more.local_bytes;
+  sum.crossing_messages += more.crossing_messages;
+  sum.crossing_bytes += more.crossing_bytes;
+  sum.peers = std::max(sum.peers, more.peers);
+  sum.workspace_bytes += more.workspace_bytes;
+  sum.direct_bytes += more.direct_bytes;
+}
+
+}  // namespace
+
+// Three things follow each other: contributions are combined; who had none is told; where the result may come of no elements,
+// the members ask each other whether there were any.
+struct ReducePlan::State {
+  ReduceGroup group;
+  ReduceOperator operation;
+  std::optional<ReduceSchedule> combine;
+  std::optional<TreeSchedule> tell;
+  std::optional<ReduceSchedule> ask;
+  Statistics statistics;
+
+  // Of the execution that is under way.
+  int phase = 3;
+  std::byte* results = nullptr;
+  std::unique_ptr<bool[]> had_elements;
+  bool asking = false;
+
+  State(ReduceGroup group, ReduceOperator operation) : group(std::move(group)), operation(std::move(operation)) {}
+
+  void plan(const Communicator& communicator, ScheduleOptions options);
+  void reduce_locally(const void* source, Mask mask);
+  void find_elements(Mask mask);
+  void check_mask(Mask mask) const;
+  void begin(int next, bool blocking);
+  bool finish(int current, bool blocking);
+  bool advance(bool blocking);
+  void require_elements() const;
+};
+
+void ReducePlan::State::plan(const Communicator& communicator, ScheduleOptions options) {
+  // All ranks plan the same: what could be checked has been.
+  options.checks = Checks::kOff;
+  had_elements = std::make_unique<bool[]>(static_cast<std::size_t>(group.results));
+  if (group.alone) return;
+  const Selection all = contiguous_patch(0, group.results);
+  const bool everybody = operation.has_identity();
+  const bool takes_part = everybody || group.contributes;
+  const std::vector<int> none;
+  combine.emplace(communicator, operation.accumulator, takes_part ? (everybody ? group.members : group.contributors) : none,
+                  all, all, operation.combine, Reduction::kToAll, 0, options);
+  add(statistics, combine->statistics());
+  if (!everybody) {
+    std::vector<int> told;
+    const int root = group.contributors.empty() ? 0 : group.contributors.front();
+    const bool is_told = !group.contributes || communicator.rank() == root;
+    if (!group.contributors.empty() && is_told) {
+      for (const int member : group.members) {
+        const auto& list = group.contributors;
+        if (member == root || std::find(list.begin(), list.end(), member) == list.end()) told.push_back(member);
+      }
+    }
+    if (told.size() < 2) told.clear();
+    tell.emplace(communicator, operation.accumulator, root, told, all, communicator.rank() == root ? Selection() : all,
+                 options);
+    add(statistics, tell->statistics());
+  }
+  if (operation.doubtful) {
+    ask.emplace(communicator, element_of<bool>(), group.members, all, all, Combine::kMax, Reduction::kToAll, 0, options);
+  }
+}
+
+void ReducePlan::State::check_mask(Mask mask) const {
+  if (mask.empty()) return;
+  if (static_cast<Index>(mask.size()) != group.part.size) {
+    fail(ErrorKind::kShape, "a mask of {} values, but the rank owns {} elements", mask.size(), group.part.size);
+  }
+  if (!operation.has_identity()) fail(ErrorKind::kArgument, "an operator without an identity takes no mask: give it one");
+}
+
+void ReducePlan::State::reduce_locally(const void* source, Mask mask) {
+  check_mask(mask);
+  if (group.contributes) {
+    const auto* first = static_cast<const std::byte*>(source) + group.part.offset * static_cast<Index>(operation.source.size);
+    operation.reduce(group.piece, first, mask.empty() ? nullptr : mask.data(), results);
+  } else if (operation.has_identity()) {
+    for (Index k = 0; k < group.results; ++k) {
+      std::memcpy(results + k * static_cast<Index>(operation.accumulator.size), operation.identity.data(),
+                  operation.accumulator.size);
+    }
+  }
+  if (operation.doubtful) find_elements(mask);
+}
+
+void ReducePlan::State::find_elements(Mask mask) {
+  if (group.contributes && !mask.empty()) {
+    // The mask as elements of a piece of its own.
+    ReducePiece piece = group.piece;
+    for (auto* list : {&piece.kept, &piece.reduced}) {
+      for (ReduceDimension& dimension : *list) dimension.stride = dimension.other;
+    }
+    static const ReduceOperator any = reduce_operator(Reducer::kAny, Scalar::kBool);
+    any.reduce(piece, mask.data(), nullptr, had_elements.get());
+  } else {
+    std::fill_n(had_elements.get(), group.results, group.contributes);
+  }
+}
+
+void ReducePlan::State::begin(int next, bool blocking) {
+  phase = next;
+  const auto run = [&](auto& schedule, auto* buffer) {
+    if (!schedule) return;
+    if (blocking) {
+      schedule->execute(buffer, buffer);
+    } else {
+      schedule->start(buffer, buffer);
+    }
+  };
+  if (next == 0) run(combine, results);
+  if (next == 1) run(tell, results);
+  if (next == 2) {
+    asking = operation.doubtful && group.results > 0 && operation.doubtful(results, group.results);
+    if (asking) run(ask, had_elements.get());
+  }
+}
+
+bool ReducePlan::State::finish(int current, bool blocking) {
+  const auto done = [blocking](auto& schedule) {
+    if (!schedule) return true;
+    if (!blocking) return schedule->test();
+    schedule->wait();
+    return true;
+  };
+  if (current == 0) return done(combine);
+  if (current == 1) return done(tell);
+  return !asking || done(ask);
+}
+
+bool ReducePlan::State::advance(bool blocking) {
+  while (phase < 3) {
+    if (!finish(phase, blocking)) return false;
+    begin(phase + 1, false);
+    if (phase == 3) require_elements();
+  }
+  return true;
+}
+
+void ReducePlan::State::require_elements() const {
+  if (group.results == 0) return;
+  const bool nothing = operation.doubtful ? asking && !std::all_of(had_elements.get(), had_elements.get() + group.results,
+                                                                   [](bool had) { return had; })
+                                          : !operation.has_identity() && group.contributors.empty();
+  if (nothing) fail(ErrorKind::kArgument, "a reduction of no elements by an operator that has no value for it");
+}
+
+ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, std::vector<int> axes, ReduceOperator operation,
+                       ReduceOptions options) {
+  const Communicator communicator(comm);
+  agreed(communicator, options.schedule.checks, [&] {
+    require_ranks(source, communicator);
+    ReduceGroup group(source, std::move(axes), options.known, communicator.rank(), communicator.size());
+    state_ = std::make_unique<State>(std::move(group), std::move(operation));
+  });
+  agree_on_equal(communicator, options.schedule.checks, "the distribution of what is reduced",
+                 static_cast<Index>(source.hash()));
+  state_->plan(communicator, options.schedule);
+}
+
+ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, ReduceOperator operation)
+    : ReducePlan(comm, source, all_axes(source), std::move(operation), {.known = Known::kEverywhere}) {}
+
+ReducePlan::~ReducePlan() = default;
+ReducePlan::ReducePlan(ReducePlan&&) noexcept = default;
+ReducePlan& ReducePlan::operator=(ReducePlan&&) noexcept = default;
+
+const DistributionPtr& ReducePlan::result() const { return state_->group.result; }
+const Statistics& ReducePlan::statistics() const { return state_->statistics; }
+
+void ReducePlan::execute(const void* source, void* destination, Mask mask) {
+  if (state_->phase < 3) fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
+  state_->results = static_cast<std::byte*>(destination);
+  state_->reduce_locally(source, mask);
+  for (int phase = 0; phase < 4; ++phase) state_->begin(phase, true);
+  state_->require_elements();
+}
+
+void ReducePlan::start(const void* source, void* destination, Mask mask) {
+  if (state_->phase < 3) fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
+  state_->results = static_cast<std::byte*>(destination);
+  state_->reduce_locally(source, mask);
+  state_->begin(0, false);
+}
+
+bool ReducePlan::test() { return state_->advance(false); }
+void ReducePlan::wait() { state_->advance(true); }
+
+}  // namespace impishim::darray

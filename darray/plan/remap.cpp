@@ -1,0 +1,178 @@
+#include "darray/plan/remap.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "darray/base/hash.hpp"
+#include "darray/plan/axis_pairs.hpp"
+#include "darray/plan/planned_exchange.hpp"
+#include "darray/plan/remap_planner.hpp"
+
+namespace impishim::darray {
+namespace {
+
+void add_side(Hasher& hasher, const RemapSide& side) {
+  hasher.add(side.layout.hash());
+  for (const auto& [start, count, step] : side.section) {
+    hasher.add(start);
+    hasher.add(count);
+    hasher.add(step);
+  }
+}
+
+std::uint64_t fingerprint(const RemapSide& destination, const RemapSide& source, const Element& element,
+                          const RemapOptions& options) {
+  Hasher hasher;
+  add_side(hasher, destination);
+  add_side(hasher, source);
+  for (const int axis : options.permutation) hasher.add(axis);
+  hasher.add(static_cast<int>(options.duplicates));
+  hasher.add(static_cast<Index>(element.size));
+  hasher.add(options.schedule.chunk_bytes);
+  return hasher.value();
+}
+
+/// Whether the way back is not the way there: an element comes from one of several places, or goes to several.
+bool is_shared(const Distribution& layout) {
+  return layout.is_replicated() ||
+         std::ranges::any_of(layout.axes(), [](const Axis& axis) { return has_shared_labels(axis.map); });
+}
+
+ScheduleOptions schedule_options(const RemapOptions& options) {
+  ScheduleOptions result = options.schedule;
+  if (options.duplicates == Duplicates::kAll) result.ordered = true;
+  return result;
+}
+
+std::vector<int> inverse(const std::vector<int>& permutation, int source_axes) {
+  if (permutation.empty()) return {};
+  std::vector<int> result(static_cast<std::size_t>(source_axes), kRepeated);
+  for (std::size_t axis = 0; axis < permutation.size(); ++axis) {
+    if (permutation[axis] != kRepeated) result[static_cast<std::size_t>(permutation[axis])] = static_cast<int>(axis);
+  }
+  return result;
+}
+
+/// An axis along which source elements are repeated has no way back.
+bool repeats_elements(const RemapSide& destination, const std::vector<int>& permutation) {
+  for (std::size_t axis = 0; axis < permutation.size(); ++axis) {
+    if (permutation[axis] != kRepeated) continue;
+    const Index count = destination.section.empty() ? destination.layout.shape()[axis] : destination.section[axis].count;
+    if (count != 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+struct RemapPlan::State {
+  PlannedExchange forward;
+  std::optional<PlannedExchange> backward;  // nothing: the schedule of `forward`, run backwards
+  bool reversible = true;
+  bool runs_backward = false;
+
+  [[nodiscard]] PlannedExchange& running() { return runs_backward && backward ? *backward : forward; }
+
+  void start_backward(void* source, const void* destination, const Combiner& combine) {
+    if (!reversible) {
+      fail(ErrorKind::kUnsupported, "this remap runs forwards only: it repeats elements, or is planned without a way back");
+    }
+    if (backward) {
+      backward->start(std::span(&destination, 1), std::span(&source, 1), combine);
+    } else {
+      forward.start_backward(std::span(&source, 1), std::span(&destination, 1), combine);
+    }
+    runs_backward = true;
+  }
+};
+
+RemapPlan::RemapPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
+                     const Element& element, const RemapOptions& options) {
+  const PlanChecks checks(communicator, options.schedule.checks);
+  const int rank = communicator.rank();
+  RankPlan plan = checks.run("a remap's description", fingerprint(destination, source, element, options), [&] {
+    checks.require_members(destination.layout);
+    checks.require_members(source.layout);
+    return plan_remap(rank, communicator.systems(), destination, source, options);
+  });
+  const ScheduleOptions schedule = schedule_options(options);
+  state_ = std::make_unique<State>(State{{communicator, element, schedule, std::move(plan)}, std::nullopt});
+  state_->reversible = options.backward && !repeats_elements(destination, options.permutation);
+  if (!state_->reversible || (!is_shared(destination.layout) && !is_shared(source.layout))) return;
+  RemapOptions back = options;
+  back.permutation = inverse(options.permutation, source.layout.dimensions());
+  state_->backward.emplace(communicator, element, schedule,
+                           plan_remap_with(rank, communicator.systems(), source, destination, back, false));
+}
+
+RemapPlan::RemapPlan(MPI_Comm comm, const RemapSide& destination, const RemapSide& source, const Element& element,
+                     const RemapOptions& options)
+    : RemapPlan(Communicator(comm), destination, source, element, options) {}
+
+RemapPlan::RemapPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+RemapPlan RemapPlan::reshape(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
+                             const Element& element, const RemapOptions& options) {
+  const PlanChecks checks(communicator, options.schedule.checks);
+  const int rank = communicator.rank();
+  const Systems& systems = communicator.systems();
+  RankPlan plan = checks.run("a reshape's description", fingerprint(destination, source, element, options), [&] {
+    if (!options.permutation.empty()) fail(ErrorKind::kUnsupported, "a reshape permutes no axes: transpose first");
+    checks.require_members(destination.layout);
+    checks.require_members(source.layout);
+    return plan_reshape(rank, systems, destination, source);
+  });
+  auto state = std::make_unique<State>(State{{communicator, element, options.schedule, std::move(plan)}, std::nullopt});
+  state->reversible = options.backward;
+  if (options.backward && (is_shared(destination.layout) || is_shared(source.layout))) {
+    state->backward.emplace(communicator, element, options.schedule, plan_reshape(rank, systems, source, destination));
+  }
+  return RemapPlan(std::move(state));
+}
+
+RemapPlan::~RemapPlan() = default;
+RemapPlan::RemapPlan(RemapPlan&&) noexcept = default;
+RemapPlan& RemapPlan::operator=(RemapPlan&&) noexcept = default;
+
+void RemapPlan::execute(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine) {
+  state_->forward.start(sources, destinations, combine);
+  state_->forward.wait();
+}
+
+void RemapPlan::execute(const void* source, void* destination, const Combiner& combine) {
+  execute(std::span(&source, 1), std::span(&destination, 1), combine);
+}
+
+void RemapPlan::execute_backward(void* source, const void* destination, const Combiner& combine) {
+  start_backward(source, destination, combine);
+  wait();
+}
+
+void RemapPlan::start(const void* source, void* destination, const Combiner& combine) {
+  state_->forward.start(std::span(&source, 1), std::span(&destination, 1), combine);
+  state_->runs_backward = false;
+}
+
+void RemapPlan::start_backward(void* source, const void* destination, const Combiner& combine) {
+  state_->start_backward(source, destination, combine);
+}
+
+bool RemapPlan::test() { return state_->running().test(); }
+void RemapPlan::wait() { state_->running().wait(); }
+const Statistics& RemapPlan::statistics() const { return state_->forward.statistics(); }
+
+void remap(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
+           const void* source_data, const Element& element, RemapOptions options) {
+  options.backward = false;
+  RemapPlan(communicator, destination, source, element, options).execute(source_data, destination_data);
+}
+
+void reshape(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
+             const void* source_data, const Element& element, RemapOptions options) {
+  options.backward = false;
+  RemapPlan::reshape(communicator, destination, source, element, options).execute(source_data, destination_data);
+}
+
+}  // namespace impishim::darray
