@@ -1,0 +1,57 @@
+/// One process's piece of a distributed array, as Python sees it.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "darray/interop/python/python_values.hpp"
+
+namespace impishim::darray::dap::python {
+
+/// Holds the Python object whose memory the piece is; offers __distarray__, __array_interface__ and __dlpack__.
+class PythonPiece {
+ public:
+  /// From an object with __distarray__, or from the dictionary that it returns (DAP-11). Error kProtocol with everything that
+  /// is wrong.
+  static PythonPiece accept(const pybind11::object& source, Level level);
+  /// A piece of a distribution in the memory of `array`, ghosts included.
+  PythonPiece(const Distribution& distribution, int rank, const pybind11::object& array);
+
+  [[nodiscard]] pybind11::dict distarray() const;
+  [[nodiscard]] pybind11::tuple dim_data() const;
+  [[nodiscard]] pybind11::object buffer() const { return source_; }
+  [[nodiscard]] pybind11::dict array_interface() const { return array_interface_dict(exported_.buffer); }
+  [[nodiscard]] pybind11::tuple global_shape() const;
+  /// A slice for each axis: what of the buffer the process owns.
+  [[nodiscard]] pybind11::tuple owned() const;
+  [[nodiscard]] Index to_global(int axis, Index local) const;
+  [[nodiscard]] pybind11::object to_local(int axis, Index global) const;
+  [[nodiscard]] pybind11::capsule dlpack(const pybind11::object& max_version) const;
+  [[nodiscard]] std::string json() const;
+  [[nodiscard]] const Export& exported() const { return exported_; }
+
+ private:
+  PythonPiece() = default;
+  [[nodiscard]] const DimData& axis(int number) const;
+
+  Export exported_;
+  std::vector<DimData> resolved_;
+  std::shared_ptr<const void> owner_;
+  pybind11::object source_;
+  std::vector<pybind11::dict> offered_;  // the dictionaries as they came: unknown keys and the labels' own buffer leave again
+  bool keeps_unknown_keys_ = false;
+};
+
+/// What __distarray__ returned, or the dictionary itself, with its buffer held.
+struct Offer {
+  ForeignExport foreign;
+  std::shared_ptr<const void> owner;
+  pybind11::object source;
+  std::vector<pybind11::dict> dictionaries;
+};
+Offer offer_of(const pybind11::object& source);
+
+}  // namespace impishim::darray::dap::python
