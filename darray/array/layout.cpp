@@ -1,0 +1,169 @@
+#include "darray/array/layout.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "darray/base/hash.hpp"
+
+namespace impishim::darray {
+namespace {
+
+std::uint64_t hash_of(std::span<const Index> shape) {
+  Hasher hasher;
+  for (const Index extent : shape) hasher.add(extent);
+  hasher.add(static_cast<Index>(shape.size()));
+  return hasher.value();
+}
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  Hasher hasher;
+  hasher.add(a);
+  hasher.add(b);
+  return hasher.value();
+}
+
+// One small message when all agree; if they do not, more of them, to say about what.
+void agree(const Communicator& communicator, Checks checks, std::span<const Index> shape, const Strategy& strategy,
+           Scalar scalar, const char* which) {
+  if (checks == Checks::kOff) return;
+  const auto scalar_number = static_cast<Index>(scalar);
+  const std::uint64_t all = mix(mix(hash_of(shape), strategy.hash()), static_cast<std::uint64_t>(scalar_number));
+  try {
+    agree_on_equal(communicator, checks, "an array", static_cast<Index>(all));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kArgument) throw;
+    agree_on_equal(communicator, checks, "the number of axes of an array", static_cast<Index>(shape.size()));
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      agree_on_equal(communicator, checks, fmt::format("the {} extent of axis {} of an array", which, axis).c_str(),
+                     shape[axis]);
+    }
+    agree_on_equal(communicator, checks, "the strategy of an array (0 not, 1 equal, 2 fftw, 3 freeform, 4 layout)",
+                   static_cast<Index>(strategy.kind()));
+    agree_on_equal(communicator, checks, "the element type of an array (by its number)", scalar_number);
+    agree_on_equal(communicator, checks, "the distribution of an array (by its hash)", static_cast<Index>(strategy.hash()));
+    throw;
+  }
+}
+
+}  // namespace
+
+LayoutPtr Layout::make(const ContextPtr& context, std::span<const Index> shape, const Strategy& strategy, Checks checks,
+                       Scalar scalar) {
+  LayoutPtr layout;
+  agreed(context->communicator(), checks, [&] {
+    layout = context->layout(
+        mix(hash_of(shape), strategy.hash()),
+        [&](const Layout& other) { return other.strategy_ == strategy && std::ranges::equal(other.shape(), shape); },
+        [&] {
+          return std::make_shared<const Layout>(context, strategy,
+                                                distribution_of(strategy, shape, context->communicator().size()));
+        });
+  });
+  agree(context->communicator(), checks, shape, strategy, scalar, "global");
+  return layout;
+}
+
+LayoutPtr Layout::make_slices(const ContextPtr& context, std::vector<Index> bounds, std::span<const Index> shape) {
+  if (shape.empty()) fail(ErrorKind::kShape, "slices of axis 0 of an array without axes");
+  const int processes = context->communicator().size();
+  if (bounds.size() != static_cast<std::size_t>(processes) + 1 || bounds.back() != shape[0]) {
+    fail(ErrorKind::kShape, "{} bounds of slices for {} processes and an extent of {}", bounds.size(), processes, shape[0]);
+  }
+  return context->layout(
+      mix(mix(hash_of(shape), hash_of(bounds)), static_cast<std::uint64_t>(kFreeform)),
+      [&](const Layout& other) {
+        return other.strategy_.kind() == kFreeform && std::ranges::equal(other.shape(), shape) &&
+               other.slice_bounds() == bounds;
+      },
+      [&] {
+        std::vector<Axis> axes{{DimMap::bounded(bounds), 0}};
+        for (const Index extent : shape.subspan(1)) axes.push_back({DimMap::collapsed(extent)});
+        static_cast<void>(element_count(shape));
+        return std::make_shared<const Layout>(context, kFreeform,
+                                              Distribution::make(ProcessGrid({processes}), std::move(axes)));
+      });
+}
+
+LayoutPtr Layout::make_freeform(const ContextPtr& context, std::span<const Index> local_shape, Checks checks, Scalar scalar) {
+  const Communicator& communicator = context->communicator();
+  agreed(communicator, checks, [&] {
+    if (local_shape.empty()) fail(ErrorKind::kShape, "freeform joins local arrays along axis 0, but a local array has no axes");
+    static_cast<void>(element_count(local_shape));
+  });
+  agree(communicator, checks, local_shape.subspan(1), kFreeform, scalar, "local (axis 0 apart)");
+  std::vector<Index> bounds(static_cast<std::size_t>(communicator.size()) + 1, 0);
+  check_mpi(MPI_Allgather(local_shape.data(), 1, MPI_INT64_T, bounds.data() + 1, 1, MPI_INT64_T, communicator.get()),
+            "MPI_Allgather");
+  std::partial_sum(bounds.begin(), bounds.end(), bounds.begin());
+  Shape shape(local_shape.begin(), local_shape.end());
+  shape[0] = bounds.back();
+  return make_slices(context, std::move(bounds), shape);
+}
+
+Layout::Layout(ContextPtr context, Strategy strategy, DistributionPtr distribution)
+    : context_(std::move(context)), strategy_(std::move(strategy)), distribution_(std::move(distribution)) {
+  rank_ = communicator().rank();
+  owned_shape_ = distribution_->owned_shape(rank_);
+  owned_size_ = distribution_->owned_size(rank_);
+  buffer_shape_ = distribution_->local_shape(rank_);
+  buffer_size_ = distribution_->local_size(rank_);
+  strides_ = StridedView<char>::row_major(buffer_shape_);
+  const std::vector<Index> first = distribution_->owned_offset(rank_);
+  offset_ = std::inner_product(first.begin(), first.end(), strides_.begin(), Index{0});
+  contiguous_ = StridedView<char>(nullptr, owned_shape_, strides_).is_contiguous();
+  const ProcessGrid& grid = distribution_->grid();
+  everywhere_ = grid.size() == processes() && distribution_->replicas() == processes();
+}
+
+std::optional<std::vector<Index>> Layout::slice_bounds() const {
+  const ProcessGrid& grid = distribution_->grid();
+  const auto count = static_cast<std::size_t>(processes());
+  if (distribution_->dimensions() == 0 || distribution_->is_replicated()) return std::nullopt;
+  const Axis& axis = distribution_->axis(0);
+  if (axis.map.kind() != DimMap::Kind::kBlock && axis.map.kind() != DimMap::Kind::kCollapsed) return std::nullopt;
+  if (axis.map.parts() != grid.size()) return std::nullopt;
+  for (int place = 0; place < grid.size(); ++place) {
+    if (grid.rank_at(place) != place) return std::nullopt;
+  }
+  for (int other = 1; other < distribution_->dimensions(); ++other) {
+    const DimMap::Kind kind = distribution_->axis(other).map.kind();
+    if (kind == DimMap::Kind::kUnstructured) return std::nullopt;
+  }
+  std::vector<Index> bounds(count + 1, axis.map.extent());
+  for (int place = 0; place < grid.size(); ++place) bounds[static_cast<std::size_t>(place)] = axis.map.block_of(place).first;
+  return bounds;
+}
+
+const std::vector<Index>& Layout::row_offsets() const {
+  std::call_once(rows_known_, [this] {
+    Shape outer = owned_shape_;
+    std::vector<Index> steps = strides_;
+    if (!outer.empty()) {
+      outer.pop_back();
+      steps.pop_back();
+    }
+    if (owned_size_ == 0) return;
+    static char anywhere = 0;
+    const StridedView<char> starts(&anywhere, std::move(outer), std::move(steps));
+    row_offsets_ = {};
+    const Patch patch = starts.patch();
+    row_offsets_.reserve(static_cast<std::size_t>(patch.size()));
+    for (Index row = 0; row < patch.size(); ++row) row_offsets_.push_back(offset_ + patch.at(row));
+  });
+  return row_offsets_;
+}
+
+std::vector<std::vector<Index>> Layout::global_indices() const {
+  std::vector<std::vector<Index>> lists(owned_shape_.size());
+  if (!distribution_->is_member(rank_)) return lists;
+  for (std::size_t axis = 0; axis < lists.size(); ++axis) {
+    const DimMap& map = distribution_->axis(static_cast<int>(axis)).map;
+    const int part = distribution_->part(rank_, static_cast<int>(axis));
+    lists[axis].resize(static_cast<std::size_t>(owned_shape_[axis]));
+    for (Index local = 0; local < owned_shape_[axis]; ++local)
+      lists[axis][static_cast<std::size_t>(local)] = map.global(part, local);
+  }
+  return lists;
+}
+
+}  // namespace impishim::darray
