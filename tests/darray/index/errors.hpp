@@ -1,0 +1,24 @@
+/// Errors with their kind and their exact text.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "darray/base/error.hpp"
+
+namespace impishim_test {
+
+/// "kind: text" of the error that a call throws, or "none".
+template <class Call>
+std::string error_of(const Call& call) {
+  static const char* const kNames[] = {"argument", "shape", "key", "layout", "protocol", "type", "mpi", "unsupported"};
+  try {
+    call();
+  } catch (const impishim::darray::Error& error) {
+    return std::string(kNames[static_cast<std::size_t>(error.kind())]) + ": " + error.what();
+  }
+  return "none";
+}
+
+}  // namespace impishim_test

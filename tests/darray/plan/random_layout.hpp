@@ -1,0 +1,45 @@
+/// Layouts drawn at random, of every kind of map.
+#pragma once
+
+#include <random>
+#include <vector>
+
+#include "darray/index/distribution.hpp"
+
+namespace impishim_test {
+
+/// A seeded source of numbers.
+class Chance {
+ public:
+  explicit Chance(unsigned seed) : engine_(seed) {}
+  /// From `low` to `high`, both included.
+  impishim::darray::Index number(impishim::darray::Index low, impishim::darray::Index high) {
+    return std::uniform_int_distribution<impishim::darray::Index>(low, high)(engine_);
+  }
+  int small(int low, int high) { return static_cast<int>(number(low, high)); }
+  bool once_in(int times) { return number(1, times) == 1; }
+  std::mt19937& engine() { return engine_; }
+
+ private:
+  std::mt19937 engine_;
+};
+
+struct LayoutChoice {
+  bool unstructured = true;
+  bool ghosts = true;
+  bool replicated = true;
+  bool blocks_only = false;
+};
+
+/// A map of a random kind. Labels of unstructured ones are 0 to extent - 1, some of them several parts' if `shared`.
+impishim::darray::DimMap random_map(Chance& chance, impishim::darray::Index extent, int parts, const LayoutChoice& choice,
+                                    bool shared);
+
+/// A layout on a random grid of some of the ranks.
+impishim::darray::DistributionPtr random_layout(Chance& chance, const std::vector<impishim::darray::Index>& shape, int ranks,
+                                                const LayoutChoice& choice = {}, bool shared = false);
+
+/// A section of an axis with so many elements, with any step; `count` is at most the extent.
+impishim::darray::Triplet random_section(Chance& chance, impishim::darray::Index extent, impishim::darray::Index count);
+
+}  // namespace impishim_test
