@@ -1,0 +1,16 @@
+/// What a program really sends: MPI's profiling interface counts, whatever libraries say about themselves.
+#pragma once
+
+namespace bench {
+
+/// Point-to-point messages that this process has begun to send.
+struct Traffic {
+  long messages = 0;
+  long bytes = 0;
+};
+
+/// Counts from here on.
+void count_from_here();
+Traffic counted();
+
+}  // namespace bench
