@@ -26,7 +26,7 @@ class Layout {
   static LayoutPtr make(const ContextPtr& context, std::span<const Index> shape, const Strategy& strategy,
                         Checks checks = Checks::kOn, Scalar scalar = Scalar::kOpaque);
   /// freeform: slices of axis 0, this process's of that shape (D2O-04). Collective, also without checks. @throws Error kShape
-  /// if there is no axis, or if processes disagree about the other axes.
+  /// if there is no axis; kArgument if processes disagree about the other axes.
   static LayoutPtr make_freeform(const ContextPtr& context, std::span<const Index> local_shape, Checks checks = Checks::kOn,
                                  Scalar scalar = Scalar::kOpaque);
   /// freeform with slices that every process knows: bounds[r] to bounds[r + 1] on process r. Local.

@@ -11,19 +11,6 @@ ScheduleOptions unchecked(ScheduleOptions options) {
   return options;
 }
 
-void add(Statistics& sum, const Statistics& other) {
-  sum.messages += other.messages;
-  sum.bytes += other.bytes;
-  sum.received_messages += other.received_messages;
-  sum.received_bytes += other.received_bytes;
-  sum.local_bytes += other.local_bytes;
-  sum.crossing_messages += other.crossing_messages;
-  sum.crossing_bytes += other.crossing_bytes;
-  sum.peers += other.peers;
-  sum.workspace_bytes += other.workspace_bytes;
-  sum.direct_bytes += other.direct_bytes;
-}
-
 /// As many elements as those, all of them the one element of another buffer.
 Selection repeated_value(const Selection& elements) {
   Selection value;
@@ -53,7 +40,7 @@ PlannedExchange::PlannedExchange(const Communicator& communicator, const Element
     const bool root = communicator.rank() == multicast.root;
     tree_.emplace(communicator, element, multicast.root, multicast.members, root ? multicast.elements : Selection(),
                   root ? Selection() : multicast.elements, unchecked(options));
-    add(statistics_, tree_->statistics());
+    statistics_ += tree_->statistics();
   }
   if (!plan.fills.empty()) fill_.emplace(repeated_value(plan.fills), plan.fills, element.size, false);
 }

@@ -16,24 +16,13 @@ std::vector<int> all_axes(const Distribution& distribution) {
   return axes;
 }
 
-void add(Statistics& sum, const Statistics& more) {
-  sum.messages += more.messages;
-  sum.bytes += more.bytes;
-  sum.received_messages += more.received_messages;
-  sum.received_bytes += more.received_bytes;
-  sum.local_bytes += more.local_bytes;
-  sum.crossing_messages += more.crossing_messages;
-  sum.crossing_bytes += more.crossing_bytes;
-  sum.peers = std::max(sum.peers, more.peers);
-  sum.workspace_bytes += more.workspace_bytes;
-  sum.direct_bytes += more.direct_bytes;
-}
-
 }  // namespace
 
 // Three things follow each other: contributions are combined; who had none is told; where the result may come of no elements,
 // the members ask each other whether there were any.
 struct ReducePlan::State {
+  Communicator communicator;
+  Checks checks;
   ReduceGroup group;
   ReduceOperator operation;
   std::optional<ReduceSchedule> combine;
@@ -47,9 +36,10 @@ struct ReducePlan::State {
   std::unique_ptr<bool[]> had_elements;
   bool asking = false;
 
-  State(ReduceGroup group, ReduceOperator operation) : group(std::move(group)), operation(std::move(operation)) {}
+  State(const Communicator& communicator, Checks checks, ReduceGroup group, ReduceOperator operation)
+      : communicator(communicator), checks(checks), group(std::move(group)), operation(std::move(operation)) {}
 
-  void plan(const Communicator& communicator, ScheduleOptions options);
+  void plan(ScheduleOptions options);
   void reduce_locally(const void* source, Mask mask);
   void find_elements(Mask mask);
   void check_mask(Mask mask) const;
@@ -59,7 +49,7 @@ struct ReducePlan::State {
   void require_elements() const;
 };
 
-void ReducePlan::State::plan(const Communicator& communicator, ScheduleOptions options) {
+void ReducePlan::State::plan(ScheduleOptions options) {
   // All ranks plan the same: what could be checked has been.
   options.checks = Checks::kOff;
   had_elements = std::make_unique<bool[]>(static_cast<std::size_t>(group.results));
@@ -70,7 +60,7 @@ void ReducePlan::State::plan(const Communicator& communicator, ScheduleOptions o
   const std::vector<int> none;
   combine.emplace(communicator, operation.accumulator, takes_part ? (everybody ? group.members : group.contributors) : none,
                   all, all, operation.combine, Reduction::kToAll, 0, options);
-  add(statistics, combine->statistics());
+  statistics += combine->statistics();
   if (!everybody) {
     std::vector<int> told;
     const int root = group.contributors.empty() ? 0 : group.contributors.front();
@@ -84,7 +74,7 @@ void ReducePlan::State::plan(const Communicator& communicator, ScheduleOptions o
     if (told.size() < 2) told.clear();
     tell.emplace(communicator, operation.accumulator, root, told, all, communicator.rank() == root ? Selection() : all,
                  options);
-    add(statistics, tell->statistics());
+    statistics += tell->statistics();
   }
   if (operation.doubtful) {
     ask.emplace(communicator, element_of<bool>(), group.members, all, all, Combine::kMax, Reduction::kToAll, 0, options);
@@ -100,7 +90,8 @@ void ReducePlan::State::check_mask(Mask mask) const {
 }
 
 void ReducePlan::State::reduce_locally(const void* source, Mask mask) {
-  check_mask(mask);
+  // A rank without elements has an empty mask, right or wrong, and would wait for the others.
+  agreed(communicator, operation.has_identity() ? Checks::kOff : checks, [&] { check_mask(mask); });
   if (group.contributes) {
     const auto* first = static_cast<const std::byte*>(source) + group.part.offset * static_cast<Index>(operation.source.size);
     operation.reduce(group.piece, first, mask.empty() ? nullptr : mask.data(), results);
@@ -180,11 +171,11 @@ ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, std::vector<in
   agreed(communicator, options.schedule.checks, [&] {
     require_ranks(source, communicator);
     ReduceGroup group(source, std::move(axes), options.known, communicator.rank(), communicator.size());
-    state_ = std::make_unique<State>(std::move(group), std::move(operation));
+    state_ = std::make_unique<State>(communicator, options.schedule.checks, std::move(group), std::move(operation));
   });
   agree_on_equal(communicator, options.schedule.checks, "the distribution of what is reduced",
                  static_cast<Index>(source.hash()));
-  state_->plan(communicator, options.schedule);
+  state_->plan(options.schedule);
 }
 
 ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, ReduceOperator operation)

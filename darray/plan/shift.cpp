@@ -35,10 +35,6 @@ PlannedExchange exchange_of(const Communicator& communicator, const RemapSide& d
   return {communicator, element, options.schedule, std::move(plan), options.fill};
 }
 
-void start(PlannedExchange& exchange, const void* source, void* destination) {
-  exchange.start(std::span(&source, 1), std::span(&destination, 1), {});
-}
-
 ShiftOptions cyclic() {
   ShiftOptions options;
   options.mode = ShiftMode::kCyclic;
@@ -47,53 +43,35 @@ ShiftOptions cyclic() {
 
 }  // namespace
 
-struct ShiftPlan::State {
-  PlannedExchange exchange;
-};
+PlannedShift::PlannedShift(PlannedExchange exchange) : exchange_(std::make_unique<PlannedExchange>(std::move(exchange))) {}
+PlannedShift::~PlannedShift() = default;
+PlannedShift::PlannedShift(PlannedShift&&) noexcept = default;
+PlannedShift& PlannedShift::operator=(PlannedShift&&) noexcept = default;
+
+void PlannedShift::execute(const void* source, void* destination) {
+  start(source, destination);
+  wait();
+}
+void PlannedShift::start(const void* source, void* destination) {
+  exchange_->start(std::span(&source, 1), std::span(&destination, 1), {});
+}
+bool PlannedShift::test() { return exchange_->test(); }
+void PlannedShift::wait() { exchange_->wait(); }
+const Statistics& PlannedShift::statistics() const { return exchange_->statistics(); }
 
 ShiftPlan::ShiftPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis,
                      Index amount, const Element& element, const ShiftOptions& options)
-    : state_(std::make_unique<State>(State{exchange_of(communicator, destination, source, element, options,
-                                                       fingerprint(destination, source, axis, amount, element, options), [&] {
-                                                         return plan_shift(communicator.rank(), communicator.systems(),
-                                                                           destination, source, axis, amount, options.mode);
-                                                       })})) {}
-
-ShiftPlan::~ShiftPlan() = default;
-ShiftPlan::ShiftPlan(ShiftPlan&&) noexcept = default;
-ShiftPlan& ShiftPlan::operator=(ShiftPlan&&) noexcept = default;
-
-void ShiftPlan::execute(const void* source, void* destination) {
-  start(source, destination);
-  wait();
-}
-void ShiftPlan::start(const void* source, void* destination) { darray::start(state_->exchange, source, destination); }
-bool ShiftPlan::test() { return state_->exchange.test(); }
-void ShiftPlan::wait() { state_->exchange.wait(); }
-const Statistics& ShiftPlan::statistics() const { return state_->exchange.statistics(); }
-
-struct SkewPlan::State {
-  PlannedExchange exchange;
-};
+    : PlannedShift(exchange_of(communicator, destination, source, element, options,
+                               fingerprint(destination, source, axis, amount, element, options), [&] {
+                                 return plan_shift(communicator.rank(), communicator.systems(), destination, source, axis,
+                                                   amount, options.mode);
+                               })) {}
 
 SkewPlan::SkewPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis,
                    std::span<const Index> amounts, const Element& element, const ShiftOptions& options)
-    : state_(std::make_unique<State>(State{exchange_of(
+    : PlannedShift(exchange_of(
           communicator, destination, source, element, options, fingerprint(destination, source, axis, 0, element, options),
-          [&] { return plan_skew(communicator.rank(), destination, source, axis, amounts, options.mode); })})) {}
-
-SkewPlan::~SkewPlan() = default;
-SkewPlan::SkewPlan(SkewPlan&&) noexcept = default;
-SkewPlan& SkewPlan::operator=(SkewPlan&&) noexcept = default;
-
-void SkewPlan::execute(const void* source, void* destination) {
-  start(source, destination);
-  wait();
-}
-void SkewPlan::start(const void* source, void* destination) { darray::start(state_->exchange, source, destination); }
-bool SkewPlan::test() { return state_->exchange.test(); }
-void SkewPlan::wait() { state_->exchange.wait(); }
-const Statistics& SkewPlan::statistics() const { return state_->exchange.statistics(); }
+          [&] { return plan_skew(communicator.rank(), destination, source, axis, amounts, options.mode); })) {}
 
 void shift(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
            const void* source_data, int axis, Index amount, const Element& element, const ShiftOptions& options) {

@@ -10,6 +10,8 @@
 
 namespace impishim::darray {
 
+class PlannedExchange;
+
 /// What a destination element becomes whose source would lie beyond the end of the axis.
 enum class ShiftMode {
   kEdge,    ///< it stays as it is
@@ -24,17 +26,12 @@ struct ShiftOptions {
   ScheduleOptions schedule = {};  ///< Checks as in RemapOptions
 };
 
-/// destination[x] = source[x + amount] along one axis, planned once; the amount may be negative or beyond the extent. Both
-/// arrays have the same shape, and any layouts; they do not overlap.
-class ShiftPlan {
+/// How a planned shift of either kind is run.
+class PlannedShift {
  public:
-  /// Errors: as RemapPlan for whole arrays; kArgument for an axis that is not there, and for fill mode without a value of the
-  /// element's size; kUnsupported for an unstructured axis, or sections.
-  ShiftPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis, Index amount,
-            const Element& element, const ShiftOptions& options = {});
-  ~ShiftPlan();
-  ShiftPlan(ShiftPlan&&) noexcept;
-  ShiftPlan& operator=(ShiftPlan&&) noexcept;
+  ~PlannedShift();
+  PlannedShift(PlannedShift&&) noexcept;
+  PlannedShift& operator=(PlannedShift&&) noexcept;
 
   /// Errors: as Schedule::execute().
   void execute(const void* source, void* destination);
@@ -43,32 +40,31 @@ class ShiftPlan {
   void wait();
   [[nodiscard]] const Statistics& statistics() const;
 
+ protected:
+  explicit PlannedShift(PlannedExchange exchange);
+
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<PlannedExchange> exchange_;
+};
+
+/// destination[x] = source[x + amount] along one axis, planned once; the amount may be negative or beyond the extent. Both
+/// arrays have the same shape, and any layouts; they do not overlap.
+class ShiftPlan : public PlannedShift {
+ public:
+  /// Errors: as RemapPlan for whole arrays; kArgument for an axis that is not there, and for fill mode without a value of the
+  /// element's size; kUnsupported for an unstructured axis, or sections.
+  ShiftPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis, Index amount,
+            const Element& element, const ShiftOptions& options = {});
 };
 
 /// A shift with an amount of its own for each line along the axis. Both arrays have the same grid and maps (ghosts may differ).
-class SkewPlan {
+class SkewPlan : public PlannedShift {
  public:
   /// `amounts`: those of the lines that this rank has, in row-major order over its owned part without the axis; the processes
   /// along the axis give the same ones. Errors: kLayout for layouts that differ; kShape for another number of amounts than
   /// lines; and as ShiftPlan.
   SkewPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis,
            std::span<const Index> amounts, const Element& element, const ShiftOptions& options = {});
-  ~SkewPlan();
-  SkewPlan(SkewPlan&&) noexcept;
-  SkewPlan& operator=(SkewPlan&&) noexcept;
-
-  void execute(const void* source, void* destination);
-  void start(const void* source, void* destination);
-  bool test();
-  void wait();
-  [[nodiscard]] const Statistics& statistics() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// What `rank` does in a shift, and in a skew. Local, for any rank. Errors: as the plans.

@@ -185,12 +185,9 @@ void ReduceSchedule::State::add_part(ReduceSchedule schedule, std::function<Buff
         if (blocking) part->wait();
         return part->test();
       });
-  const Statistics& added = part->statistics();
-  statistics.messages += added.messages;
-  statistics.bytes += added.bytes;
-  statistics.crossing_messages += added.crossing_messages;
-  statistics.crossing_bytes += added.crossing_bytes;
-  statistics.workspace_bytes += added.workspace_bytes;
+  const Index peers = statistics.peers;
+  statistics += part->statistics();
+  statistics.peers = peers;  // those of the part are among them
 }
 
 // Slices of a long one, each after the other.

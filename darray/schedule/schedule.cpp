@@ -23,6 +23,20 @@ void add_parcels(std::vector<Parcel>& parcels, int peer, const Selection& elemen
 
 }  // namespace
 
+Statistics& Statistics::operator+=(const Statistics& other) {
+  messages += other.messages;
+  bytes += other.bytes;
+  received_messages += other.received_messages;
+  received_bytes += other.received_bytes;
+  local_bytes += other.local_bytes;
+  crossing_messages += other.crossing_messages;
+  crossing_bytes += other.crossing_bytes;
+  peers += other.peers;
+  workspace_bytes += other.workspace_bytes;
+  direct_bytes += other.direct_bytes;
+  return *this;
+}
+
 Schedule::Schedule(MPI_Comm comm, Element element, ScheduleOptions options) : Schedule(Communicator(comm), element, options) {}
 
 Schedule::Schedule(const Communicator& communicator, Element element, ScheduleOptions options)

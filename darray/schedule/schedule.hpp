@@ -35,6 +35,9 @@ struct Statistics {
   Index peers = 0;            // other ranks that this one sends to or receives from
   Index workspace_bytes = 0;  // packed messages, both ways
   Index direct_bytes = 0;     // sent from, or received in, the user's memory
+
+  /// Of two executions that make one. A rank that is a peer of both counts twice.
+  Statistics& operator+=(const Statistics& other);
 };
 
 /// An operator at execution: one of Combine, or a function.

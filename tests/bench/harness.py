@@ -20,7 +20,24 @@ def fail(text):
     sys.exit(1)
 
 
+def end_group(process):
+    """Ends a launcher and what it has started; returns the rest of its standard error."""
+    os.killpg(process.pid, signal.SIGTERM)  # the launchers end their processes
+    try:
+        _, err = process.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        _, err = process.communicate()
+    return err
+
+
+def end_on_signals():
+    """SIGTERM ends the measurement as an exception does, so that what runs is ended, too."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+
+
 def run(command, variables=None):
+    end_on_signals()
     words = [str(word) for word in command]
     shown = " ".join([f"{name}={value}" for name, value in (variables or {}).items()] + words)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("IMPI_", "IMPISHIM_"))}
@@ -32,13 +49,10 @@ def run(command, variables=None):
     try:
         out, err = process.communicate(timeout=RUN_TIMEOUT_S)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGTERM)  # the launchers end their processes
-        try:
-            _, err = process.communicate(timeout=10)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            _, err = process.communicate()
-        fail(f"no end within {RUN_TIMEOUT_S} s: {shown}\n{err[-2000:]}")
+        fail(f"no end within {RUN_TIMEOUT_S} s: {shown}\n{end_group(process)[-2000:]}")
+    except BaseException:  # whatever ends the measurement: ranks that wait for each other would spin for ever
+        end_group(process)
+        raise
     if process.returncode != 0:
         fail(f"exit code {process.returncode}: {shown}\n{out[-1000:]}{err[-2000:]}")
     return out, shown

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tests/darray/index/errors.hpp"
+#include "tests/darray/errors.hpp"
 #include "tests/darray/index/reference.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "darray/index/make_distribution.hpp"
-#include "tests/darray/index/errors.hpp"
+#include "tests/darray/errors.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <tuple>
 
-#include "tests/darray/index/errors.hpp"
+#include "tests/darray/errors.hpp"
 #include "tests/darray/index/reference.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "tests/darray/index/errors.hpp"
+#include "tests/darray/errors.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "darray/base/divider.hpp"
-#include "tests/darray/index/errors.hpp"
+#include "tests/darray/errors.hpp"
 
 namespace {
 

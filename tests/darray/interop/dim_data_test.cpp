@@ -6,27 +6,19 @@
 #include <algorithm>
 
 #include "darray/base/error.hpp"
+#include "tests/darray/errors.hpp"
 #include "tests/darray/interop/pieces.hpp"
 
 namespace impishim::darray::dap {
 namespace {
 
+using impishim_test::kind_of;
 using test::block;
 using test::cyclic;
 using test::labels;
 using test::owned_indices;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-ErrorKind kind_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.kind();
-  }
-  ADD_FAILURE() << "no error";
-  return ErrorKind::kMpi;
-}
 
 // DAP-70
 TEST(DimData, EmptyDictionaryIsTheWholeAxisOnOneProcess) {

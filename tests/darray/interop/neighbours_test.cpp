@@ -11,22 +11,14 @@
 #include "darray/interop/block_cyclic.hpp"
 #include "darray/interop/dlpack.hpp"
 #include "darray/interop/partitioned.hpp"
+#include "tests/darray/errors.hpp"
 
 namespace impishim::darray {
 namespace {
 
+using impishim_test::kind_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-ErrorKind kind_of(const auto& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.kind();
-  }
-  ADD_FAILURE() << "no error";
-  return ErrorKind::kMpi;
-}
 
 // The ABI: what other libraries compile against.
 static_assert(sizeof(dlpack::Tensor) == 48 && offsetof(dlpack::Tensor, shape) == 24 &&

@@ -8,7 +8,7 @@
 #include <array>
 
 #include "darray/index/make_distribution.hpp"
-#include "tests/darray/index/errors.hpp"
+#include "tests/darray/errors.hpp"
 #include "tests/darray/plan/random_layout.hpp"
 #include "tests/darray/plan/simulation.hpp"
 

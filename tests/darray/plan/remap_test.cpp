@@ -10,7 +10,7 @@
 
 #include "darray/index/make_distribution.hpp"
 #include "darray/plan/remap.hpp"
-#include "tests/darray/index/errors.hpp"
+#include "tests/darray/errors.hpp"
 #include "tests/darray/plan/random_layout.hpp"
 #include "tests/darray/plan/random_remap.hpp"
 #include "tests/darray/plan/simulation.hpp"

@@ -288,6 +288,15 @@ void operators_of_users() {
   const MaskValues none({0});
   EXPECT((checks::throws<Error>(
       ErrorKind::kArgument, [&] { reduce_with(kWorld, *layout, &one, std::plus<double>(), std::optional<double>(), none); })));
+  // A mask where none can be: those without elements, who cannot see it, do not wait for the others.
+  const DistributionPtr single = make_distribution(std::vector<Index>{1}, checks::size);
+  ReducePlan plan(kWorld, *single, reduce_operator<double>(std::plus<double>()));
+  const Mask mask = single->owned_size(rank) == 1 ? Mask(none) : Mask();
+  double result = 0;
+  EXPECT((checks::throws<Error>(ErrorKind::kArgument, [&] { plan.execute(&one, &result, mask); })));
+  EXPECT((checks::throws<Error>(ErrorKind::kArgument, [&] { plan.start(&one, &result, mask); })));
+  plan.execute(&one, &result);
+  EXPECT(result == 1);
 }
 
 void scans() {

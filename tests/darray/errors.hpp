@@ -21,4 +21,16 @@ std::string error_of(const Call& call) {
   return "none";
 }
 
+/// The kind of the error that a call throws; a failure of the test if there is none.
+template <class Call>
+impishim::darray::ErrorKind kind_of(const Call& call) {
+  try {
+    call();
+  } catch (const impishim::darray::Error& error) {
+    return error.kind();
+  }
+  ADD_FAILURE() << "no error";
+  return impishim::darray::ErrorKind::kMpi;
+}
+
 }  // namespace impishim_test
