@@ -91,7 +91,7 @@ function(impishim_add_shape name combination shape timeout reference program opt
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/system/run_system_test.py
       --impirun ${CMAKE_BINARY_DIR}/bin/impirun --mpiexec ${IMPISHIM_${mpi}_MPIEXEC}
       --library ${CMAKE_BINARY_DIR}/lib/impishim/${mpi}/libimpishim.so
-      --shape ${shape} --timeout ${timeout} ${alternate} ${options}
+      --yielding $<TARGET_FILE:impishim_yielding> --shape ${shape} --timeout ${timeout} ${alternate} ${options}
       -- $<TARGET_FILE:${program}_${mpi}> ${arguments})
   # The runner's bound is for one run, of which a comparing test makes two; ctest's is the last resort.
   math(EXPR last_resort "2 * ${timeout} + 20")

@@ -13,6 +13,7 @@ import time
 import scheduling_group
 
 RUN_TIMEOUT_S = 120
+PATIENCE_S = 5  # with a run that has said its last words
 
 
 def fail(text):
@@ -21,14 +22,29 @@ def fail(text):
 
 
 def end_group(process):
-    """Ends a launcher and what it has started; returns the rest of its standard error."""
+    """Ends a launcher and what it has started; returns all of its output."""
     os.killpg(process.pid, signal.SIGTERM)  # the launchers end their processes
     try:
-        _, err = process.communicate(timeout=10)
+        return process.communicate(timeout=10)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        _, err = process.communicate()
-    return err
+        return process.communicate()
+
+
+def await_end(process, shown, last_words):
+    """Exit code, output and errors. With `last_words` printed, PATIENCE_S at least, the code counts as 0, whether the run ends or not."""
+    began = time.monotonic()
+    spoken = False
+    while True:
+        try:
+            out, err = process.communicate(timeout=PATIENCE_S)
+            return process.returncode, out, err
+        except subprocess.TimeoutExpired as pending:
+            if spoken:
+                return 0, *end_group(process)
+            spoken = last_words is not None and last_words.encode() in (pending.output or b"")
+            if time.monotonic() - began > RUN_TIMEOUT_S:
+                fail(f"no end within {RUN_TIMEOUT_S} s: {shown}\n{end_group(process)[1][-2000:]}")
 
 
 def end_on_signals():
@@ -36,7 +52,9 @@ def end_on_signals():
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
-def run(command, variables=None):
+def run(command, variables=None, last_words=None):
+    """Output of a command, and the command as a text. `last_words`: for a program that may not come back from MPI_Finalize, what it prints
+    before."""
     end_on_signals()
     words = [str(word) for word in command]
     shown = " ".join([f"{name}={value}" for name, value in (variables or {}).items()] + words)
@@ -47,14 +65,13 @@ def run(command, variables=None):
     except OSError as error:
         fail(f"cannot run {shown}: {error}")
     try:
-        out, err = process.communicate(timeout=RUN_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        fail(f"no end within {RUN_TIMEOUT_S} s: {shown}\n{end_group(process)[-2000:]}")
+        code, out, err = await_end(process, shown, last_words)
     except BaseException:  # whatever ends the measurement: ranks that wait for each other would spin for ever
-        end_group(process)
+        if process.poll() is None:
+            end_group(process)
         raise
-    if process.returncode != 0:
-        fail(f"exit code {process.returncode}: {shown}\n{out[-1000:]}{err[-2000:]}")
+    if code != 0:
+        fail(f"exit code {code}: {shown}\n{out[-1000:]}{err[-2000:]}")
     return out, shown
 
 

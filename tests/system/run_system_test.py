@@ -114,10 +114,10 @@ def require(condition, outcome, title, message):
         sys.exit(f"{title}: {message}")
 
 
-def native_outcome(reference, command, timeout):
+def native_outcome(reference, command, timeout, environment):
     if reference:
         return Outcome(0, reference.read_text(), "")
-    outcome = run(command, timeout)
+    outcome = run(command, timeout, environment)
     require(outcome.code == 0, outcome, "native", f"exit code {outcome.code}")
     return outcome
 
@@ -137,18 +137,17 @@ def main():
     parser.add_argument("--reference", type=pathlib.Path,
                         help="file with the lines of a native run: shape native writes it, others compare with it instead of running")
     parser.add_argument("--gateway", action="append", default=[], help="ranks of the next system that are gateways; empty: none")
+    parser.add_argument("--yielding", help="the library that makes MPICH's waiting ranks yield")
     parser.add_argument("--alternate", help="the program of every second system")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()
 
     counts = [int(count) for count in arguments.shape.split("+")] if arguments.shape[0].isdigit() else []
     native = [arguments.mpiexec, "-n", str(sum(counts) or arguments.ranks)] + arguments.program
-    if counts:
-        outcome = run(joined_command(arguments, counts), arguments.timeout)
-    elif arguments.shape == "preload":
-        outcome = run(native, arguments.timeout, {"LD_PRELOAD": arguments.library})
-    else:
-        outcome = run(native, arguments.timeout)
+    plain = {"LD_PRELOAD": arguments.yielding or ""}
+    with_library = {"LD_PRELOAD": f"{arguments.yielding or ''}:{arguments.library}"}
+    command = joined_command(arguments, counts) if counts else native
+    outcome = run(command, arguments.timeout, with_library if arguments.shape == "preload" else plain)
 
     title = arguments.shape
     right_code = outcome.code != 0 if arguments.exit_code == -1 else outcome.code == arguments.exit_code
@@ -161,7 +160,7 @@ def main():
     if arguments.shape == "native" and arguments.reference:
         arguments.reference.write_text(outcome.out)
     elif arguments.shape != "native" and not arguments.no_compare and arguments.exit_code == 0:
-        reference = native_outcome(arguments.reference, native, arguments.timeout)
+        reference = native_outcome(arguments.reference, native, arguments.timeout, plain)
         if reference.lines() != outcome.lines():
             reference.show("native")
             require(False, outcome, title, "the output differs from the native one")

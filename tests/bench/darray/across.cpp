@@ -77,5 +77,5 @@ int main(int argc, char** argv) {
     remap(setting, "2 MiB", 512);
     remap(setting, "8 MiB", 1024);
   }
-  MPI_Finalize();
+  end(setting);
 }

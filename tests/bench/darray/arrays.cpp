@@ -129,5 +129,5 @@ int main(int argc, char** argv) {
     combination(setting, setting.extent(1 << 16));
   }
   if (setting.wants({"PT-18"})) summation(setting, setting.extent(1 << 20));
-  MPI_Finalize();
+  end(setting);
 }

@@ -114,6 +114,15 @@ void Contest::print(Contestant& contestant) const {
   std::fflush(stdout);
 }
 
+void end(const Setting& setting) {
+  MPI_Barrier(setting.comm);
+  if (setting.rank == 0) {
+    std::puts("bench over");
+    std::fflush(stdout);
+  }
+  MPI_Finalize();
+}
+
 void print_fact(const Setting& setting, const std::string& title, bool holds, const std::string& text) {
   int all = holds ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, setting.comm);

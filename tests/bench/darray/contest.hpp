@@ -32,6 +32,9 @@ struct Setting {
 /// Begins MPI, puts every rank on a processor of its own, reads the arguments. Ends the program with a text for wrong ones.
 Setting begin(int argc, char** argv);
 
+/// Ends MPI, when all ranks are through. Says "bench over" before.
+void end(const Setting& setting);
+
 /// Ends the whole job: something measured is wrong.
 [[noreturn]] void give_up(const std::string& text);
 

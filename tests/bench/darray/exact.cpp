@@ -152,5 +152,5 @@ int main(int argc, char** argv) {
     for (const bool bounded : {false, true}) remap(setting, each, bounded);
   }
   halo(setting);
-  MPI_Finalize();
+  end(setting);
 }

@@ -51,5 +51,5 @@ void gather(const Setting& setting) {
 int main(int argc, char** argv) {
   const Setting setting = begin(argc, argv);
   if (setting.wants({"PT-14"})) gather(setting);
-  MPI_Finalize();
+  end(setting);
 }

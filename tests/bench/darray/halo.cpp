@@ -148,5 +148,5 @@ int main(int argc, char** argv) {
   if (setting.wants({"PT-10"})) {
     for (const Index height : {Index{1024}, Index{2048}}) overlap(setting, height, 3);
   }
-  MPI_Finalize();
+  end(setting);
 }

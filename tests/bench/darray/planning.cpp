@@ -72,5 +72,5 @@ int main(int argc, char** argv) {
   if (setting.wants({"PT-11", "PT-13"})) {
     for (const int processes : {64, 1024}) simulated(setting, processes);
   }
-  MPI_Finalize();
+  end(setting);
 }

@@ -197,5 +197,5 @@ int main(int argc, char** argv) {
       for (const int runs : {1, 2}) break_even(setting, size, runs);
     }
   }
-  MPI_Finalize();
+  end(setting);
 }
