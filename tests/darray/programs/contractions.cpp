@@ -11,6 +11,7 @@
 #include "darray/plan/scan.hpp"
 #include "tests/darray/programs/checks.hpp"
 #include "tests/darray/programs/random_layout.hpp"
+#include "tests/darray/programs/user_operators.hpp"
 
 namespace {
 
@@ -244,61 +245,6 @@ void empty_pieces() {
   EXPECT(sum(kWorld, *single, &value) == 42 && max_location(kWorld, *single, &value).indices.empty());
 }
 
-// Maps x -> a x + b modulo a prime: combining them is associative, not commutative.
-struct Affine {
-  std::uint64_t a = 1;
-  std::uint64_t b = 0;
-  bool operator==(const Affine&) const = default;
-};
-
-Affine then(const Affine& first, const Affine& second) {
-  constexpr std::uint64_t kPrime = 1000003;
-  return {first.a * second.a % kPrime, (first.b * second.a + second.b) % kPrime};
-}
-
-// On blocks along ascending ranks a user's operator meets elements in their order.
-void operators_of_users() {
-  for (const Index rows : {0, 1, 5, 300}) {
-    const DistributionPtr layout = make_distribution(std::vector<Index>{rows, 3}, checks::size);
-    std::vector<Affine> whole;
-    for (Index k = 0; k < 3 * rows; ++k)
-      whole.push_back({static_cast<std::uint64_t>(k % 17 + 2), static_cast<std::uint64_t>(k)});
-    const std::vector<Affine> data = piece_of(*layout, rank, whole, Affine());
-    const ReduceOperator operation = reduce_operator<Affine>(then, Affine());
-    std::vector<Affine> columns(3);
-    std::vector<Affine> prefixes(whole.size());
-    Affine all;
-    for (std::size_t k = 0; k < whole.size(); ++k) {
-      columns[k % 3] = then(columns[k % 3], whole[k]);
-      prefixes[k] = all;
-      all = then(all, whole[k]);
-    }
-    Affine result;
-    ReducePlan(kWorld, *layout, operation).execute(data.data(), &result);
-    EXPECT(result == all);
-    std::vector<Affine> found(3);
-    ReducePlan(kWorld, *layout, {0}, operation).execute(data.data(), found.data());
-    if (layout->is_member(rank)) EXPECT(found == columns);
-    std::vector<Affine> scanned(data.size());
-    ScanPlan(kWorld, *layout, {}, operation, {.range = ScanRange::kExclusive}).execute(data.data(), scanned.data());
-    EXPECT(scanned == piece_of(*layout, rank, prefixes, Affine()));
-  }
-  const DistributionPtr layout = make_distribution(std::vector<Index>{checks::size}, checks::size);
-  const double one = 1;
-  const MaskValues none({0});
-  EXPECT((checks::throws<Error>(
-      ErrorKind::kArgument, [&] { reduce_with(kWorld, *layout, &one, std::plus<double>(), std::optional<double>(), none); })));
-  // A mask where none can be: those without elements, who cannot see it, do not wait for the others.
-  const DistributionPtr single = make_distribution(std::vector<Index>{1}, checks::size);
-  ReducePlan plan(kWorld, *single, reduce_operator<double>(std::plus<double>()));
-  const Mask mask = single->owned_size(rank) == 1 ? Mask(none) : Mask();
-  double result = 0;
-  EXPECT((checks::throws<Error>(ErrorKind::kArgument, [&] { plan.execute(&one, &result, mask); })));
-  EXPECT((checks::throws<Error>(ErrorKind::kArgument, [&] { plan.start(&one, &result, mask); })));
-  plan.execute(&one, &result);
-  EXPECT(result == 1);
-}
-
 void scans() {
   checks::Random random(6);
   for (int number = 0; number < 120; ++number) {
@@ -450,7 +396,7 @@ int main(int argc, char** argv) {
   checks::part("reductions over random axes", over_random_axes);
   checks::part("extremes over random axes", extremes);
   checks::part("empty pieces", empty_pieces);
-  checks::part("operators of users", operators_of_users);
+  checks::part("operators of users", checks::operators_of_users);
   checks::part("scans", scans);
   checks::part("types", types);
   checks::part("rounding", rounding);
