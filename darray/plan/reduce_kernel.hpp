@@ -75,10 +75,11 @@ class PieceReducer {
   }
 
  private:
-  static constexpr Index kBlock = 128;  // elements added one after the other
   static constexpr Index kRows = 8;
   static constexpr Index kWidth = 256;  // accumulators side by side
-  static constexpr Index kLanes = 8;
+  static constexpr Index kLanes = 16;
+  // Elements added one after the other: at most 128, or 32 in each lane.
+  static constexpr Index kBlock = Policy::kCommutative && !Load::kMasked ? 32 * kLanes : 128;
 
   void visit_kept(std::size_t d, Index at, Index other, bool empty, Accumulator*& into) {
     if (d < kept_.size()) {
