@@ -52,8 +52,7 @@ void Exchange::prepare(Way& way, std::vector<Parcel> parcels, bool receives) {
            parcel.elements.size(), element_.size, form_.arrays);
     }
     message.packer = Packer(std::move(parcel.elements), element_.size);
-    const bool staged = receives && (form_.combining || form_.ordered);
-    message.direct = form_.arrays == 1 && !staged && message.packer.selection().contiguous().has_value();
+    find_direct(message, receives && (form_.combining || form_.ordered));
     const std::size_t bytes = message.packer.bytes() * static_cast<std::size_t>(form_.arrays);
     if (message.direct) {
       direct_bytes_ += bytes;
@@ -68,9 +67,23 @@ void Exchange::prepare(Way& way, std::vector<Parcel> parcels, bool receives) {
   for (std::size_t slot = 0; slot < slots; ++slot) way.current.push_back(slot);
 }
 
+// Whether the message needs no workspace; `staged`: it does.
+void Exchange::find_direct(Message& message, bool staged) const {
+  if (form_.arrays > 1 || staged) return;
+  const Selection& elements = message.packer.selection();
+  message.direct = elements.contiguous().has_value();
+  if (message.direct || !communicator_.systems().crosses(communicator_.rank(), message.peer)) return;
+  const Patch* patch = patch_of_long_runs(elements, element_);
+  if (patch == nullptr) return;
+  message.direct = true;
+  message.type = PatchType(*patch, element_);
+}
+
 void* Exchange::address(const Message& message, bool receives) const {
   if (!message.direct) return workspace_.data() + message.buffer;
-  const Index offset = *message.packer.selection().contiguous() * static_cast<Index>(element_.size);
+  const Selection& elements = message.packer.selection();
+  const Index first = message.type ? std::get<Patch>(elements.pieces().front()).offset : *elements.contiguous();
+  const Index offset = first * static_cast<Index>(element_.size);
   return receives ? to_[0] + offset : const_cast<std::byte*>(from_[0]) + offset;
 }
 
@@ -79,13 +92,14 @@ void Exchange::post(Way& way, std::size_t slot, bool receives) {
   MPI_Request& request = requests_[way.first_request + slot];
   if (!receives && !message.direct) pack(message);
   void* const data = address(message, receives);
-  const int count = static_cast<int>(message.packer.selection().size()) * form_.arrays * element_.items;
+  const MPI_Datatype type = message.type ? message.type.get() : element_.type;
+  const int count = message.type ? 1 : static_cast<int>(message.packer.selection().size()) * form_.arrays * element_.items;
   if (form_.bounded) {
     // A slot carries another message each time.
     if (receives) {
-      check_mpi(MPI_Irecv(data, count, element_.type, message.peer, tag_, communicator_.get(), &request), "MPI_Irecv");
+      check_mpi(MPI_Irecv(data, count, type, message.peer, tag_, communicator_.get(), &request), "MPI_Irecv");
     } else {
-      check_mpi(MPI_Isend(data, count, element_.type, message.peer, tag_, communicator_.get(), &request), "MPI_Isend");
+      check_mpi(MPI_Isend(data, count, type, message.peer, tag_, communicator_.get(), &request), "MPI_Isend");
     }
     return;
   }
@@ -93,9 +107,9 @@ void Exchange::post(Way& way, std::size_t slot, bool receives) {
     if (request != MPI_REQUEST_NULL) check_mpi(MPI_Request_free(&request), "MPI_Request_free");
     message.bound = data;
     if (receives) {
-      check_mpi(MPI_Recv_init(data, count, element_.type, message.peer, tag_, communicator_.get(), &request), "MPI_Recv_init");
+      check_mpi(MPI_Recv_init(data, count, type, message.peer, tag_, communicator_.get(), &request), "MPI_Recv_init");
     } else {
-      check_mpi(MPI_Send_init(data, count, element_.type, message.peer, tag_, communicator_.get(), &request), "MPI_Send_init");
+      check_mpi(MPI_Send_init(data, count, type, message.peer, tag_, communicator_.get(), &request), "MPI_Send_init");
     }
   }
   check_mpi(MPI_Start(&request), "MPI_Start");
@@ -167,6 +181,14 @@ void Exchange::start(std::span<const void* const> from, std::span<void* const> t
   }
 }
 
+// Values of the element's MPI type that have arrived; -1: no whole number.
+int Exchange::values_in(const Message& message, const MPI_Status& status) const {
+  int count = 0;
+  check_mpi(MPI_Get_count(&status, message.type ? message.type.get() : element_.type, &count), "MPI_Get_count");
+  if (count == MPI_UNDEFINED) return -1;
+  return message.type ? count * static_cast<int>(message.packer.selection().size()) * element_.items : count;
+}
+
 void Exchange::finished(std::size_t request, const MPI_Status& status) {
   --left_;
   const bool receives = request < out_.first_request;
@@ -174,8 +196,7 @@ void Exchange::finished(std::size_t request, const MPI_Status& status) {
   const std::size_t slot = request - way.first_request;
   Message& message = way.messages[way.current[slot]];
   if (receives) {
-    int count = 0;
-    check_mpi(MPI_Get_count(&status, element_.type, &count), "MPI_Get_count");
+    const int count = values_in(message, status);
     const Index expected = message.packer.selection().size() * form_.arrays * element_.items;
     if (count != expected) {
       fail(ErrorKind::kLayout, "rank {} expects {} values of rank {}, and has got {}", communicator_.rank(), expected,

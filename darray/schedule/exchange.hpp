@@ -10,6 +10,7 @@
 #include "darray/local/packer.hpp"
 #include "darray/schedule/communicator.hpp"
 #include "darray/schedule/element.hpp"
+#include "darray/schedule/patch_type.hpp"
 
 namespace impishim::darray {
 
@@ -28,8 +29,9 @@ struct ExchangeForm {
 };
 
 /// Sends some parcels, receives others and copies locally; once per start(). Requests are persistent and bound to the
-/// workspace, or to the user's memory where a message's elements lie side by side there (as long as its address stays the
-/// same).
+/// workspace, or to the user's memory (as long as its address stays the same) where a message's elements lie side by side
+/// there; and where it goes to another system, in long runs: a derived datatype then saves the workspace, and costs no time,
+/// since what carries messages between systems copies them piece by piece in any case.
 ///
 /// Deadlock cannot be: without bounds all receives and sends are posted at once. With bounds both sides keep to one order of
 /// messages, in which the first that is not over is the next one at both of its ends: rounds of equal distance, or, where the
@@ -54,7 +56,8 @@ class Exchange {
     int peer = 0;
     Packer packer;
     std::size_t buffer = 0;       // offset in the workspace
-    bool direct = false;          // no workspace: side by side in the user's memory
+    bool direct = false;          // no workspace: from or to the user's memory
+    PatchType type;               // of a direct one whose elements do not lie side by side
     const void* bound = nullptr;  // address that the persistent request is made for
     bool arrived = false;
   };
@@ -67,6 +70,7 @@ class Exchange {
   };
 
   void prepare(Way& way, std::vector<Parcel> parcels, bool receives);
+  void find_direct(Message& message, bool staged) const;
   void* address(const Message& message, bool receives) const;
   void post(Way& way, std::size_t slot, bool receives);
   void post_first(Way& way, bool receives);
@@ -74,6 +78,7 @@ class Exchange {
   void unpack(const Message& message);
   void copy_locally();
   void unpack_in_order();
+  int values_in(const Message& message, const MPI_Status& status) const;
   void finished(std::size_t request, const MPI_Status& status);
 
   Communicator communicator_;

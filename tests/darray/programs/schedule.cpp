@@ -1,6 +1,8 @@
 // Block schedules and word schedules against a serial copy of all ranks' buffers.
+#include <algorithm>
 #include <complex>
 #include <cstring>
+#include <numeric>
 
 #include "darray/schedule/block_schedule.hpp"
 #include "darray/schedule/word_schedule.hpp"
@@ -182,6 +184,40 @@ void exact_statistics() {
     // Packed messages begin at cache lines; nothing else is taken.
     EXPECT(statistics.workspace_bytes + statistics.direct_bytes <=
            bytes + received_bytes + 63 * (statistics.messages + statistics.received_messages));
+  }
+}
+
+// Rows of a block, long enough for a datatype where they cross systems: no workspace there, the same elements everywhere.
+void long_rows() {
+  constexpr Index kRows = 5, kColumns = 40, kPitch = 50;
+  const int next = (rank + 1) % size;
+  const int previous = (rank + size - 1) % size;
+  const Patch sent{kPitch + 3, {{kRows, kPitch}, {kColumns, 1}}};
+  const Patch received{(kRows - 1) * kColumns + 7, {{kRows, -kColumns}, {kColumns, 1}}};  // the last row first
+  BlockSchedule schedule(MPI_COMM_WORLD, element_of<double>());
+  schedule.add_send(next, sent);
+  schedule.add_receive(previous, received);
+  schedule.build();
+  const Systems& systems = schedule.communicator().systems();
+  const Index packed =
+      (next != rank && !systems.crosses(rank, next) ? 1 : 0) + (next != rank && !systems.crosses(rank, previous) ? 1 : 0);
+  EXPECT((schedule.statistics().workspace_bytes > 0) == (packed > 0));
+  for (int turn = 0; turn < 3; ++turn) {
+    // Other memory each time.
+    std::vector<double> source((kRows + 1) * kPitch), destination(kRows * kColumns + 7, -1), back(source.size(), -1);
+    std::iota(source.begin(), source.end(), 1000.0 * rank + turn);
+    schedule.execute(source.data(), destination.data());
+    schedule.execute_backward(back.data(), destination.data());
+    for (Index row = 0; row < kRows; ++row) {
+      for (Index column = 0; column < kColumns; ++column) {
+        const Index from = kPitch + 3 + row * kPitch + column;
+        const auto to = static_cast<std::size_t>((kRows - 1 - row) * kColumns + 7 + column);
+        EXPECT(destination[to] == 1000.0 * previous + turn + static_cast<double>(from));
+        EXPECT(back[static_cast<std::size_t>(from)] == source[static_cast<std::size_t>(from)]);
+      }
+    }
+    EXPECT(std::count(destination.begin(), destination.end(), -1.0) == 7);
+    EXPECT(std::count(back.begin(), back.end(), -1.0) == static_cast<Index>(back.size()) - kRows * kColumns);
   }
 }
 
@@ -394,6 +430,7 @@ int main(int argc, char** argv) {
   checks::part("communicators", communicators);
   checks::part("random exchanges", random_exchanges);
   checks::part("exact statistics", exact_statistics);
+  checks::part("long rows", long_rows);
   checks::part("chunks and bounds", chunks_and_bounds);
   checks::part("ten elements", ten_elements);
   checks::part("order of unpacking", order_of_unpacking);
