@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "darray/local/operator_families.hpp"
 #include "darray/local/strided_view.hpp"
-#include "darray/plan/operator_families.hpp"
 #include "darray/plan/reduce_group.hpp"
 #include "darray/schedule/reduce_schedule.hpp"
 

@@ -3,13 +3,14 @@
 
 #include <cstring>
 
-#include "darray/plan/operators.hpp"
+#include "darray/base/error.hpp"
+#include "darray/local/operator_kernels.hpp"
 
 namespace impishim::darray {
 
-ReduceOperator arithmetic_operator(Reducer reducer, Scalar scalar);
-ReduceOperator order_operator(Reducer reducer, Scalar scalar);
-ReduceOperator logic_operator(Reducer reducer, Scalar scalar);
+OperatorKernels arithmetic_kernels(Reducer reducer, Scalar scalar);
+OperatorKernels order_kernels(Reducer reducer, Scalar scalar);
+OperatorKernels logic_kernels(Reducer reducer, Scalar scalar);
 
 /// Calls f(std::type_identity<T>()) for the type of a scalar. Errors: kType for kOpaque.
 template <class F>

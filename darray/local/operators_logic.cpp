@@ -1,5 +1,5 @@
 // What asks whether elements differ from zero; and the table of all operators.
-#include "darray/plan/operator_families.hpp"
+#include "darray/local/operator_families.hpp"
 
 namespace impishim::darray {
 namespace {
@@ -34,31 +34,37 @@ struct CountPolicy {
 
 }  // namespace
 
-ReduceOperator logic_operator(Reducer reducer, Scalar scalar) {
+OperatorKernels logic_kernels(Reducer reducer, Scalar scalar) {
   return with_scalar(scalar, [&]<class T>(std::type_identity<T>) {
-    const Element source = element_of<T>();
-    if (reducer == Reducer::kCount) return detail::make_operator(source, element_of<Index>(), CountPolicy<T>());
-    if (reducer == Reducer::kAll) return detail::make_operator(source, element_of<bool>(), LogicPolicy<T, true>());
-    return detail::make_operator(source, element_of<bool>(), LogicPolicy<T, false>());
+    if (reducer == Reducer::kCount) return detail::make_kernels(CountPolicy<T>());
+    if (reducer == Reducer::kAll) return detail::make_kernels(LogicPolicy<T, true>());
+    return detail::make_kernels(LogicPolicy<T, false>());
   });
 }
 
-ReduceOperator reduce_operator(Reducer reducer, Scalar scalar) {
+OperatorKernels operator_kernels(Reducer reducer, Scalar scalar) {
   switch (reducer) {
     case Reducer::kSum:
     case Reducer::kProduct:
-      return arithmetic_operator(reducer, scalar);
+      return arithmetic_kernels(reducer, scalar);
     case Reducer::kMin:
     case Reducer::kMax:
     case Reducer::kNanMin:
     case Reducer::kNanMax:
-      return order_operator(reducer, scalar);
+      return order_kernels(reducer, scalar);
     case Reducer::kAny:
     case Reducer::kAll:
     case Reducer::kCount:
-      return logic_operator(reducer, scalar);
+      return logic_kernels(reducer, scalar);
   }
   fail(ErrorKind::kArgument, "no operator has number {}", static_cast<int>(reducer));
+}
+
+Scalar accumulator_of(Reducer reducer, Scalar scalar) {
+  if (reducer == Reducer::kCount) return scalar_of<Index>();
+  if (reducer == Reducer::kAny || reducer == Reducer::kAll) return Scalar::kBool;
+  if (reducer != Reducer::kSum && reducer != Reducer::kProduct) return scalar;
+  return with_scalar(scalar, []<class T>(std::type_identity<T>) { return scalar_of<SumOf<T>>(); });
 }
 
 }  // namespace impishim::darray

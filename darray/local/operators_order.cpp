@@ -1,7 +1,7 @@
 // Minimum and maximum.
 #include <limits>
 
-#include "darray/plan/operator_families.hpp"
+#include "darray/local/operator_families.hpp"
 
 namespace impishim::darray {
 namespace {
@@ -37,9 +37,9 @@ struct ExtremePolicy {
 };
 
 template <class Policy>
-ReduceOperator make(const Policy& policy) {
+OperatorKernels make(const Policy& policy) {
   using T = typename Policy::Value;
-  ReduceOperator result = detail::make_operator(element_of<T>(), element_of<T>(), policy);
+  OperatorKernels result = detail::make_kernels(policy);
   result.doubtful = [unit = *policy.identity()](const void* results, Index count) {
     const T* values = static_cast<const T*>(results);
     return std::any_of(values, values + count,
@@ -50,8 +50,8 @@ ReduceOperator make(const Policy& policy) {
 
 }  // namespace
 
-ReduceOperator order_operator(Reducer reducer, Scalar scalar) {
-  return with_scalar(scalar, [&]<class T>(std::type_identity<T>) -> ReduceOperator {
+OperatorKernels order_kernels(Reducer reducer, Scalar scalar) {
+  return with_scalar(scalar, [&]<class T>(std::type_identity<T>) -> OperatorKernels {
     if constexpr (detail::is_complex<T>) {
       fail(ErrorKind::kType, "elements of type {} have no order", name_of(scalar));
     } else {

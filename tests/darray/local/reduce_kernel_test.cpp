@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "darray/plan/operators.hpp"
+#include "darray/local/operator_kernels.hpp"
 
 namespace {
 
@@ -55,7 +55,7 @@ struct Case {
 
 TEST(ReduceKernel, SumsAnyPieceAndMask) {
   std::mt19937 random(1);
-  const ReduceOperator sum = reduce_operator(Reducer::kSum, Scalar::kInt32);
+  const OperatorKernels sum = operator_kernels(Reducer::kSum, Scalar::kInt32);
   for (int number = 0; number < 400; ++number) {
     const Case now(random, number % 10 == 0);
     std::vector<std::int32_t> data(static_cast<std::size_t>(now.room));
@@ -84,7 +84,7 @@ TEST(ReduceKernel, KeepsTheOrderForOperatorsOfUsers) {
     std::int64_t first, last;
   };
   const auto join = [](const Span& a, const Span& b) { return Span{a.last + 1 == b.first ? a.first : -1, b.last}; };
-  const ReduceOperator operation = reduce_operator<Span>(join);
+  const OperatorKernels operation = detail::make_kernels(detail::UserPolicy<Span, decltype(join)>{join, {}});
   EXPECT_FALSE(operation.has_identity());
   for (int number = 0; number < 200; ++number) {
     const Case now(random, number % 4 == 0);
@@ -109,7 +109,7 @@ TEST(ReduceKernel, KeepsTheOrderForOperatorsOfUsers) {
 TEST(ReduceKernel, SumsPairwise) {
   // One after the other, 1e7 times 0.1f is 1.087937e6; the exact sum of these floats is 1.0000000149e6.
   const std::vector<float> data(10'000'000, 0.1F);
-  const ReduceOperator sum = reduce_operator(Reducer::kSum, Scalar::kFloat);
+  const OperatorKernels sum = operator_kernels(Reducer::kSum, Scalar::kFloat);
   float result = 0;
   sum.reduce({{}, {{10'000'000, 1, 1}}}, data.data(), nullptr, &result);
   EXPECT_NEAR(result, 1e6F, 0.2F);
@@ -119,7 +119,7 @@ TEST(ReduceKernel, SumsPairwise) {
 }
 
 TEST(ReduceKernel, MergesMoments) {
-  const ReduceOperator moments = moments_operator(Scalar::kDouble);
+  const OperatorKernels moments = moments_kernels(Scalar::kDouble);
   std::vector<double> data(1000);
   std::iota(data.begin(), data.end(), 1e9);
   Moments found;
@@ -137,20 +137,20 @@ TEST(ReduceKernel, MergesMoments) {
 }
 
 TEST(ReduceKernel, RefusesWhatHasNoOrder) {
-  EXPECT_THROW(reduce_operator(Reducer::kMin, Scalar::kComplexFloat), Error);
-  EXPECT_THROW(reduce_operator(Reducer::kSum, Scalar::kOpaque), Error);
-  EXPECT_THROW(moments_operator(Scalar::kOpaque), Error);
+  EXPECT_THROW(operator_kernels(Reducer::kMin, Scalar::kComplexFloat), Error);
+  EXPECT_THROW(operator_kernels(Reducer::kSum, Scalar::kOpaque), Error);
+  EXPECT_THROW(moments_kernels(Scalar::kOpaque), Error);
 }
 
 TEST(ReduceKernel, DoubtsTheIdentityOfExtremesAlone) {
-  const ReduceOperator least = reduce_operator(Reducer::kMin, Scalar::kInt8);
+  const OperatorKernels least = operator_kernels(Reducer::kMin, Scalar::kInt8);
   const std::int8_t values[3] = {1, 127, 3};
   EXPECT_TRUE(least.doubtful(values, 3));
   EXPECT_FALSE(least.doubtful(values, 1));
-  EXPECT_FALSE(reduce_operator(Reducer::kSum, Scalar::kInt8).doubtful);
+  EXPECT_FALSE(operator_kernels(Reducer::kSum, Scalar::kInt8).doubtful);
   const double nan = std::nan("");
-  EXPECT_TRUE(reduce_operator(Reducer::kNanMin, Scalar::kDouble).doubtful(&nan, 1));
-  EXPECT_FALSE(reduce_operator(Reducer::kMin, Scalar::kDouble).doubtful(&nan, 1));
+  EXPECT_TRUE(operator_kernels(Reducer::kNanMin, Scalar::kDouble).doubtful(&nan, 1));
+  EXPECT_FALSE(operator_kernels(Reducer::kMin, Scalar::kDouble).doubtful(&nan, 1));
 }
 
 TEST(ScanKernel, ScansLinesWithSeeds) {
@@ -159,7 +159,7 @@ TEST(ScanKernel, ScansLinesWithSeeds) {
   for (int line = 0; line < 3; ++line) {
     for (int x = 0; x < 4; ++x) data[static_cast<std::size_t>(20 * line + 2 * x)] = 10 * line + x;
   }
-  const ReduceOperator sum = reduce_operator(Reducer::kSum, Scalar::kInt32);
+  const OperatorKernels sum = operator_kernels(Reducer::kSum, Scalar::kInt32);
   const std::vector<Index> seeds{100, 200, 300};
   for (const bool exclusive : {false, true}) {
     std::vector<Index> rows(12);

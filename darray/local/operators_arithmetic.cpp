@@ -1,5 +1,5 @@
 // Sums, products and moments.
-#include "darray/plan/operator_families.hpp"
+#include "darray/local/operator_families.hpp"
 
 namespace impishim::darray {
 namespace {
@@ -107,20 +107,15 @@ struct MomentsPolicy {
 
 }  // namespace
 
-ReduceOperator arithmetic_operator(Reducer reducer, Scalar scalar) {
+OperatorKernels arithmetic_kernels(Reducer reducer, Scalar scalar) {
   return with_scalar(scalar, [&]<class T>(std::type_identity<T>) {
-    const Element source = element_of<T>();
-    const Element sum = element_of<SumOf<T>>();
-    if (reducer == Reducer::kSum) return detail::make_operator(source, sum, SumPolicy<T>());
-    return detail::make_operator(source, sum, ProductPolicy<T>());
+    if (reducer == Reducer::kSum) return detail::make_kernels(SumPolicy<T>());
+    return detail::make_kernels(ProductPolicy<T>());
   });
 }
 
-ReduceOperator moments_operator(Scalar scalar) {
-  static_assert(sizeof(Moments) == 4 * sizeof(double));
-  return with_scalar(scalar, []<class T>(std::type_identity<T>) {
-    return detail::make_operator(element_of<T>(), element_of<double>().times(4), MomentsPolicy<T>());
-  });
+OperatorKernels moments_kernels(Scalar scalar) {
+  return with_scalar(scalar, []<class T>(std::type_identity<T>) { return detail::make_kernels(MomentsPolicy<T>()); });
 }
 
 }  // namespace impishim::darray

@@ -1,0 +1,88 @@
+// Operators of reductions and scans: what they make of the elements of one type in local memory. No MPI here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "darray/local/combine.hpp"
+#include "darray/local/reduce_kernel.hpp"
+#include "darray/local/scan_kernel.hpp"
+
+namespace impishim::darray {
+
+/// The operators that the library knows. kMin and kMax: a NaN makes the result NaN; kNanMin and kNanMax skip NaNs, and give NaN
+/// if there is nothing else. kAny, kAll, kCount ask whether an element differs from zero.
+enum class Reducer { kSum, kProduct, kMin, kMax, kNanMin, kNanMax, kAny, kAll, kCount };
+
+/// What an operator does. Accumulators may be of another type than elements.
+struct OperatorKernels {
+  /// Of one accumulator, or empty: then no result can be made of no elements but an error.
+  std::vector<std::byte> identity;
+  /// For operators whose identity is no answer: the largest number there is, for a minimum. Whether one of these results is the
+  /// identity; whoever finds it must ask whether there were elements.
+  std::function<bool(const void* results, Index count)> doubtful;
+  ReduceFunction reduce;    // the local part of a reduction
+  ScanFunction scan;        // and of a scan
+  CombineFunction combine;  // of accumulators
+
+  [[nodiscard]] bool has_identity() const { return !identity.empty(); }
+};
+
+namespace detail {
+
+/// For policies see PieceReducer.
+template <class Policy>
+OperatorKernels make_kernels(const Policy& policy) {
+  using Accumulator = typename Policy::Accumulator;
+  static_assert(std::is_trivially_copyable_v<Accumulator>);
+  OperatorKernels result;
+  if (const std::optional<Accumulator> unit = policy.identity()) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&*unit);
+    result.identity.assign(bytes, bytes + sizeof(Accumulator));
+  }
+  result.reduce = reduce_function(policy);
+  result.scan = scan_function(policy);
+  result.combine = [policy](std::byte* into, const std::byte* from, Index count) {
+    auto* target = reinterpret_cast<Accumulator*>(into);
+    const auto* right = reinterpret_cast<const Accumulator*>(from);
+    for (Index k = 0; k < count; ++k) policy.merge(target[k], right[k]);
+  };
+  return result;
+}
+
+template <class T>
+struct SumOf {
+  using type = T;
+};
+template <class T>
+requires std::is_integral_v<T>
+struct SumOf<T> {
+  using type = std::conditional_t<std::is_same_v<T, bool> || std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+};
+}  // namespace detail
+
+/// The type of a sum or product: 64 bits for integers and bool, else the elements' own.
+template <class T>
+using SumOf = typename detail::SumOf<T>::type;
+
+/// Errors: kType when the type has no such operator.
+OperatorKernels operator_kernels(Reducer reducer, Scalar scalar);
+/// The type of its accumulators. Errors: kType for kOpaque.
+Scalar accumulator_of(Reducer reducer, Scalar scalar);
+
+/// Number, mean and sum of squared distances from the mean of elements (for complex ones: of their absolute values), merged
+/// without cancellation. The accumulator of moments_kernels().
+struct Moments {
+  double count = 0;
+  double mean = 0;       // real part
+  double imaginary = 0;  // of the mean of complex elements
+  double squares = 0;
+};
+
+/// Errors: kType for opaque elements.
+OperatorKernels moments_kernels(Scalar scalar);
+
+}  // namespace impishim::darray
