@@ -1,8 +1,8 @@
 # MPI programs as tests: compiled as any user would, run natively and as one job over several systems.
 #
-# impishim_add_mpi_program(name SOURCES ... [LINK ...] [MPIS ...] [MEASURES]): the programs name_<mpi>, one for each MPI on this machine, or of
-# those that are named, without the library. LINK: libraries of this project, in whose names <mpi> stands for the MPI. MEASURES: speed is
-# what it shows, so that it is optimized in full.
+# impishim_add_mpi_program(name SOURCES ... [LINK ...] [MPIS ...] [MEASURES | COMPUTES]): the programs name_<mpi>, one for each MPI on this
+# machine, or of those that are named, without the library. LINK: libraries of this project, in whose names <mpi> stands for the MPI.
+# MEASURES: speed is what it shows, so that it is optimized in full. COMPUTES: it computes for longer than it takes to optimize.
 #
 # impishim_add_system_test(name SOURCES ... [LINK ...] [SHAPES native preload 2+2 ...] [RANKS n] [TIMEOUT seconds] [ARGS ...] [CHECK ...]
 #                          [VARIABLES NAME=value ...] [REFERENCE other] [COMBINATIONS mpich openmpi mixed] [ALL_SHAPES])
@@ -29,7 +29,7 @@ if(impishim_mpi_count GREATER 1)
 endif()
 
 function(impishim_add_mpi_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MEASURES" "" "SOURCES;LINK;MPIS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MEASURES;COMPUTES" "" "SOURCES;LINK;MPIS")
   if(NOT arg_MPIS)
     set(arg_MPIS ${IMPISHIM_MPIS})
   endif()
@@ -40,7 +40,9 @@ function(impishim_add_mpi_program name)
     target_include_directories(${program} SYSTEM PRIVATE ${IMPISHIM_${mpi}_INCLUDES})
     target_compile_definitions(${program} PRIVATE ${IMPISHIM_${mpi}_DEFINITIONS})
     target_compile_options(${program} PRIVATE -Wall -Wextra -Werror)
-    if(NOT arg_MEASURES)
+    if(arg_COMPUTES)
+      target_compile_options(${program} PRIVATE -O1)
+    elseif(NOT arg_MEASURES)
       target_compile_options(${program} PRIVATE ${IMPISHIM_TEST_OPTIMIZATION})
     endif()
     string(REPLACE "<mpi>" ${mpi} libraries "${arg_LINK}")
