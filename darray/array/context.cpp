@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kLayouts = 256;  // more are kept only while arrays have them
 
 int drop_context(MPI_Comm, int, void* attribute, void*) {
-  delete static_cast<ContextPtr*>(attribute);
+  const std::unique_ptr<ContextPtr> held(static_cast<ContextPtr*>(attribute));
+  (*held)->forget();
   return MPI_SUCCESS;
 }
 
@@ -61,6 +62,11 @@ LayoutPtr Context::keep(std::uint64_t hash, LayoutPtr layout) {
   }
   layouts_.emplace(hash, layout);
   return layout;
+}
+
+void Context::forget() {
+  layouts_.clear();
+  redistributions_.reset();
 }
 
 }  // namespace impishim::darray

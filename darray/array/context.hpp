@@ -39,6 +39,9 @@ class Context {
     return keep(hash, make());
   }
 
+  /// Lets go of what is kept for later, all of which holds this context: when its communicator is freed.
+  void forget();
+
  private:
   LayoutPtr keep(std::uint64_t hash, LayoutPtr layout);
 

@@ -1,5 +1,6 @@
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -31,6 +32,7 @@ struct Job {
   bool begun = false;
   bool over = false;
   std::vector<Key> keys;
+  std::vector<std::unique_ptr<ImpishimSerialCommunicator>> made;  // and not freed
 };
 
 Job& job() {
@@ -69,6 +71,8 @@ int drop_attributes(MPI_Comm comm) {
   return MPI_SUCCESS;
 }
 
+MPI_Comm make() { return job().made.emplace_back(std::make_unique<ImpishimSerialCommunicator>()).get(); }
+
 int nobody(MPI_Comm comm) {
   const int code = check(comm);
   return code == MPI_SUCCESS ? MPI_ERR_UNSUPPORTED_OPERATION : code;
@@ -91,6 +95,12 @@ int MPI_Finalize() {
   if (!job().begun || job().over) return MPI_ERR_OTHER;
   for (const MPI_Comm comm : {MPI_COMM_SELF, MPI_COMM_WORLD}) {
     if (const int code = drop_attributes(comm); code != MPI_SUCCESS) return code;
+  }
+  // Those that nobody has freed.
+  while (!job().made.empty()) {
+    const std::unique_ptr<ImpishimSerialCommunicator> last = std::move(job().made.back());
+    job().made.pop_back();
+    if (const int code = drop_attributes(last.get()); code != MPI_SUCCESS) return code;
   }
   job().over = true;
   return MPI_SUCCESS;
@@ -154,24 +164,25 @@ int MPI_Comm_test_inter(MPI_Comm comm, int* flag) {
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
   *made = MPI_COMM_NULL;
   if (const int code = check(comm); code != MPI_SUCCESS) return code;
-  auto result = std::make_unique<ImpishimSerialCommunicator>();
+  std::vector<std::pair<int, void*>> attributes;
   for (const auto& [number, value] : comm->attributes) {
     const Key key = job().keys[static_cast<std::size_t>(number)];
     if (key.copy == nullptr) continue;
     void* copied = nullptr;
     int kept = 0;
-    if (const int code = key.copy(comm, number, key.extra, value, static_cast<void*>(&copied), &kept); code != MPI_SUCCESS)
-      return code;
-    if (kept != 0) result->attributes.emplace_back(number, copied);
+    const int code = key.copy(comm, number, key.extra, value, static_cast<void*>(&copied), &kept);
+    if (code != MPI_SUCCESS) return code;
+    if (kept != 0) attributes.emplace_back(number, copied);
   }
-  *made = result.release();  // MPI_Comm_free owns it
+  *made = make();
+  (*made)->attributes = std::move(attributes);
   return MPI_SUCCESS;
 }
 
 int MPI_Comm_split(MPI_Comm comm, int color, int, MPI_Comm* part) {
   *part = MPI_COMM_NULL;
   if (const int code = check(comm); code != MPI_SUCCESS) return code;
-  if (color != MPI_UNDEFINED) *part = std::make_unique<ImpishimSerialCommunicator>().release();
+  if (color != MPI_UNDEFINED) *part = make();
   return MPI_SUCCESS;
 }
 
@@ -181,8 +192,12 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int, MPI_Comm* made) {
 
 int MPI_Comm_free(MPI_Comm* comm) {
   if (const int code = check(*comm); code != MPI_SUCCESS) return code;
-  if (*comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF) return MPI_ERR_COMM;
-  const std::unique_ptr<ImpishimSerialCommunicator> freed(std::exchange(*comm, MPI_COMM_NULL));
+  auto& made = job().made;
+  const auto found = std::find_if(made.begin(), made.end(), [&](const auto& each) { return each.get() == *comm; });
+  if (found == made.end()) return MPI_ERR_COMM;  // the world, or freed before
+  const std::unique_ptr<ImpishimSerialCommunicator> freed = std::move(*found);
+  made.erase(found);
+  *comm = MPI_COMM_NULL;
   return drop_attributes(freed.get());
 }
 
