@@ -13,6 +13,11 @@
 #   PROGRAM instead of SOURCES takes a program that impishim_add_mpi_program() made. What the shape native prints is what the others
 #   must print; REFERENCE names the test whose native run counts, where this one has none.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+# The Python whose packages the distribution built, mpi4py among them, is not always the first in PATH.
+find_program(IMPISHIM_SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(NOT IMPISHIM_SYSTEM_PYTHON)
+  set(IMPISHIM_SYSTEM_PYTHON ${Python3_EXECUTABLE})
+endif()
 
 # Of a test's shapes, which a combination runs. Those that stand nowhere here are run by the first MPI, and a combination that would be
 # left with no joined shape runs the test's first one.

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "darray/array/dist_array.hpp"
-#include "darray/array/npy.hpp"
+#include "darray/array/files.hpp"
 
 namespace impishim::darray {
 

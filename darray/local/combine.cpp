@@ -113,6 +113,28 @@ CombineFunction function_of(Combine operation, Scalar scalar) {
 std::string_view name_of(Combine operation) { return kOperations[static_cast<std::size_t>(operation)]; }
 std::string_view name_of(Scalar scalar) { return kScalars[static_cast<std::size_t>(scalar)]; }
 
+std::size_t size_of(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::kBool:
+    case Scalar::kInt8:
+    case Scalar::kUint8:
+      return 1;
+    case Scalar::kInt16:
+    case Scalar::kUint16:
+      return 2;
+    case Scalar::kInt32:
+    case Scalar::kUint32:
+    case Scalar::kFloat:
+      return 4;
+    case Scalar::kLongDouble:
+    case Scalar::kComplexDouble:
+      return 16;
+    default:
+      return 8;
+  }
+}
+static_assert(sizeof(bool) == 1 && sizeof(long double) == 16);
+
 CombineFunction combine_function(Combine operation, Scalar scalar) {
   if (operation == Combine::kReplace) return {};
   CombineFunction function = function_of(operation, scalar);

@@ -69,6 +69,8 @@ constexpr Scalar scalar_of() {
 
 std::string_view name_of(Combine operation);
 std::string_view name_of(Scalar scalar);
+/// Bytes of one element; not asked of kOpaque.
+std::size_t size_of(Scalar scalar);
 
 /// into[k] = into[k] (op) from[k] for `count` elements that lie side by side. The two do not overlap. Neither need be aligned
 /// for the element type but by multiples of its size from an aligned allocation.

@@ -41,28 +41,6 @@ MPI_Datatype type_of(Scalar scalar) {
   return MPI_DATATYPE_NULL;
 }
 
-std::size_t size_of(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::kBool:
-    case Scalar::kInt8:
-    case Scalar::kUint8:
-      return 1;
-    case Scalar::kInt16:
-    case Scalar::kUint16:
-      return 2;
-    case Scalar::kInt32:
-    case Scalar::kUint32:
-    case Scalar::kFloat:
-      return 4;
-    case Scalar::kLongDouble:
-    case Scalar::kComplexDouble:
-      return 16;
-    default:
-      return 8;
-  }
-}
-static_assert(sizeof(bool) == 1 && sizeof(long double) == 16);
-
 }  // namespace
 
 Element element_of(Scalar scalar) {

@@ -1,12 +1,9 @@
 // Arithmetic, comparisons and functions of arrays against the same of plain values: types, operands in other layouts, in place,
-// memory in common, what sends nothing, the hermitian flag; iteration, text and files.
-#include <unistd.h>
-
+// memory in common, what sends nothing, the hermitian flag; iteration and text.
 #include <cmath>
-#include <cstdlib>
+#include <limits>
 #include <numeric>
 
-#include "darray/index/make_distribution.hpp"
 #include "tests/darray/programs/array_checks.hpp"
 
 namespace impishim::darray {
@@ -17,6 +14,7 @@ using checks::is;
 using checks::local;
 using checks::rank_in;
 using checks::size_of;
+using checks::strategies;
 using Complex = std::complex<double>;
 
 const MPI_Comm kWorld = MPI_COMM_WORLD;
@@ -29,15 +27,6 @@ bool refused(ErrorKind kind, Body body) {
 template <class T, class E>
 constexpr bool gives(const E&) {
   return std::is_same_v<typename E::Value, T>;
-}
-
-std::vector<Strategy> strategies(const Shape& shape, int processes) {
-  return {kNot,
-          kEqual,
-          kFftw,
-          make_distribution(shape, processes, {.kinds = "c"}),
-          make_distribution(shape, processes, {.kinds = "nb"}),
-          make_distribution(shape, processes, {.kinds = "e", .ghosts = {{0, {1, 1}}, {1, {2, 1}}}})};
 }
 
 void result_types() {
@@ -314,56 +303,6 @@ void text() {
          piece.str().ends_with("has [true, true]"));
 }
 
-/// A name that no other test has: of process 0's number.
-std::string file_name() {
-  long number = ::getpid();
-  MPI_Bcast(&number, 1, MPI_LONG, 0, kWorld);
-  const char* folder = std::getenv("TMPDIR");
-  return fmt::format("{}/darray_test_{}.npy", folder == nullptr ? "/tmp" : folder, number);
-}
-
-std::string content(const std::string& path) {
-  std::string text(1000, '\0');
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  text.resize(file == nullptr ? 0 : std::fread(text.data(), 1, text.size(), file));
-  if (file != nullptr) std::fclose(file);
-  return text;
-}
-
-void files() {
-  const std::string path = file_name();
-  const auto array = DistArray<double>::arange(kWorld, Shape{3, 4});
-  save(array, path);
-  MPI_Barrier(kWorld);
-  // What NumPy 1.24 writes.
-  std::string expected("\x93NUMPY\x01\x00\x76\x00{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }", 69);
-  expected.resize(127, ' ');
-  expected += '\n';
-  EXPECT(content(path).substr(0, 128) == expected && content(path).size() == 128 + 96);
-  MPI_Barrier(kWorld);
-  EXPECT(refused(ErrorKind::kArgument, [&] { save(array, path); }));
-  const std::vector<double> numbers{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-  for (const Strategy& strategy : strategies({3, 4}, checks::size)) {
-    save(array.copy(strategy), path, true);
-    const auto again = load<double>(kWorld, path, strategy);
-    EXPECT(again.strategy() == strategy && is(again, {3, 4}, numbers));
-  }
-  EXPECT(is(load<double>(kWorld, path, kFreeform), {3, 4}, numbers));
-  EXPECT(is(make_array<double>(kWorld, {.file = path, .global_shape = Shape{1}}), {3, 4}, numbers));
-  EXPECT(refused(ErrorKind::kType, [&] { static_cast<void>(load<float>(kWorld, path)); }));
-  auto other = DistArray<double>::empty(kWorld, Shape{4, 3});
-  EXPECT(refused(ErrorKind::kShape, [&] { load(other, path); }));
-  for (const Shape& shape : {Shape{}, Shape{0}, Shape{5}}) {
-    save(DistArray<std::complex<float>>::arange(kWorld, shape), path, true);
-    EXPECT(load<std::complex<float>>(kWorld, path).get_full() ==
-           DistArray<std::complex<float>>::arange(kWorld, shape).get_full());
-  }
-  MPI_Barrier(kWorld);
-  if (checks::rank == 0) ::unlink(path.c_str());
-  MPI_Barrier(kWorld);
-  EXPECT(refused(ErrorKind::kArgument, [&] { static_cast<void>(load<double>(kWorld, path)); }));
-}
-
 }  // namespace
 }  // namespace impishim::darray
 
@@ -383,6 +322,5 @@ int main(int argc, char** argv) {
   checks::part("hermitian", hermitian);
   checks::part("iteration", iteration);
   checks::part("text", text);
-  checks::part("files", files);
   return checks::end();
 }

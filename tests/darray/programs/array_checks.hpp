@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "darray/array/array.hpp"
+#include "darray/index/make_distribution.hpp"
 #include "tests/darray/programs/checks.hpp"
 
 namespace checks {
@@ -71,6 +72,17 @@ inline int size_of(MPI_Comm comm) {
   int all = -1;
   MPI_Comm_size(comm, &all);
   return all;
+}
+
+/// Ways to lay an array of two axes out: whole, in slices, with halos and otherwise.
+inline std::vector<impishim::darray::Strategy> strategies(const Shape& shape, int processes) {
+  using namespace impishim::darray;
+  return {kNot,
+          kEqual,
+          kFftw,
+          make_distribution(shape, processes, {.kinds = "c"}),
+          make_distribution(shape, processes, {.kinds = "nb"}),
+          make_distribution(shape, processes, {.kinds = "e", .ghosts = {{0, {1, 1}}, {1, {2, 1}}}})};
 }
 
 }  // namespace checks
