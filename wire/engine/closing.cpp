@@ -136,6 +136,7 @@ void Engine::Impl::fail_locked(const Error& error) {
   failure = error;
   failed.store(true, std::memory_order_release);
   arrived.notify_all();
+  if (sleepers > 0) poller.wake();
   std::set<SendOperation*> pending;
   for (auto& link : links) {
     const auto dropped = link->input_ended ? link->drop_output() : link->drop_output_but_aborts();

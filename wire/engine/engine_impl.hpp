@@ -134,7 +134,7 @@ class Engine::Impl final : public LinkOwner {
   std::condition_variable arrived;
   Poller poller;
   int sleepers = 0;
-  bool watching = false;  ///< the links' descriptors are in `poller`
+  std::atomic<bool> watching = false;  ///< the links' descriptors are in `poller`; changed under `mutex`
 
   std::uint64_t next_request_id = 1;
   std::unordered_map<std::uint64_t, SendOperation*> sends;        ///< awaiting SYNCACK, or an answer to CANCEL

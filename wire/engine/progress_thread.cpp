@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "wire/base/quiet_thread.hpp"
@@ -56,7 +57,7 @@ void ProgressThread::drive() {
     const bool application_drives = polls != polls_seen;
     polls_seen = polls;
     if (application_drives) {
-      driven_ms += kStayAwayMs;
+      driven_ms = std::min(driven_ms + kStayAwayMs, kDrivesOnMs);
       if (driven_ms >= kDrivesOnMs) engine_.stop_watching();
       if (stopped_within(kStayAwayMs)) return;
       continue;

@@ -1,5 +1,4 @@
 // Sleeping until a channel has something: which descriptors are watched, and by what a sleeper is woken.
-#include <algorithm>
 #include <array>
 
 #include "wire/base/log.hpp"
@@ -26,6 +25,8 @@ void Engine::Impl::stop_watching_locked(Link& link) {
 }
 
 void Engine::stop_watching() {
+  // Asked every millisecond by a thread that shall not get in the way of the one that polls.
+  if (!impl_->watching.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(impl_->mutex);
   if (!impl_->watching || impl_->sleepers > 0) return;
   impl_->watching = false;
@@ -53,9 +54,9 @@ void Engine::wait_for_event(std::chrono::microseconds timeout) {
   Impl& impl = *impl_;
   {
     const std::lock_guard lock(impl.mutex);
-    if (impl.failed.load(std::memory_order_relaxed) && timeout > 0us)
-      timeout = std::min<std::chrono::microseconds>(timeout, 1ms);
     impl.watch_links_locked();
+    // Watching may be what failed, and then nothing wakes this sleeper.
+    if (impl.failed.load(std::memory_order_relaxed) && (timeout == kForever || timeout > 1ms)) timeout = 1ms;
     ++impl.sleepers;
     bool quiet = true;
     for (auto& link : impl.links)
