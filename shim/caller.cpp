@@ -32,7 +32,7 @@ int find_layer(dl_phdr_info* object, std::size_t /*size*/, void* /*data*/) {
 }  // namespace
 
 bool in_fortran_layer(const void* address) {
-  if constexpr (kFortranLayer.empty()) return false;
+  if constexpr (!kHasFortranLayer) return false;
   if (layer_begin.load(std::memory_order_acquire) == 0) dl_iterate_phdr(find_layer, nullptr);
   const std::uintptr_t begin = layer_begin.load(std::memory_order_acquire);
   const auto place = reinterpret_cast<std::uintptr_t>(address);
