@@ -44,8 +44,10 @@ UnstructuredMap::UnstructuredMap(std::vector<std::vector<Index>> labels, bool on
 }
 
 std::span<const UnstructuredMap::Holder> UnstructuredMap::holders(Index label) const {
-  const auto range = std::ranges::equal_range(table_->holders, label, {}, &Holder::label);
-  return {range.begin(), range.end()};
+  const auto& all = table_->holders;
+  const auto begin = std::ranges::lower_bound(all, label, {}, &Holder::label);
+  const auto end = std::ranges::upper_bound(begin, all.end(), label, {}, &Holder::label);
+  return {begin, end};
 }
 
 std::vector<int> UnstructuredMap::owners(Index label) const {
