@@ -41,11 +41,6 @@ void Request::make_persistent() {
   owns_datatype = vendor::Type_dup(of_user, &datatype) == MPI_SUCCESS;
 }
 
-RequestPool& RequestPool::instance() {
-  static RequestPool pool;
-  return pool;
-}
-
 Request& RequestPool::acquire(Communicator* communicator, const char* function) {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {

@@ -88,7 +88,10 @@ struct Request {
 /// All own requests of the process. Objects stay at their place; handles are recycled after release only.
 class RequestPool {
  public:
-  static RequestPool& instance();
+  static RequestPool& instance() {
+    static RequestPool pool;
+    return pool;
+  }
   /// A fresh request, referring to `communicator`.
   [[nodiscard]] Request& acquire(Communicator* communicator, const char* function);
   void release(Request& request);

@@ -4,20 +4,36 @@
 
 namespace impishim::shim {
 
+namespace {
+
+/// The vendor is asked once what it makes of an empty status.
+const MPI_Status& empty_status() {
+  static const MPI_Status empty = [] {
+    MPI_Status status{};
+    status.MPI_TAG = MPI_ANY_TAG;
+    vendor::Status_set_elements_x(&status, MPI_BYTE, 0);
+    vendor::Status_set_cancelled(&status, 0);
+    return status;
+  }();
+  return empty;
+}
+
+}  // namespace
+
 void set_empty_status(MPI_Status* status, int source) {
   if (status == MPI_STATUS_IGNORE) return;
+  copy_status(status, empty_status());
   status->MPI_SOURCE = source;
-  status->MPI_TAG = MPI_ANY_TAG;
-  vendor::Status_set_elements_x(status, MPI_BYTE, 0);
-  vendor::Status_set_cancelled(status, 0);
 }
 
 void set_remote_status(MPI_Status* status, const wire::Envelope& envelope) {
   if (status == MPI_STATUS_IGNORE) return;
-  status->MPI_SOURCE = envelope.source;
+  set_empty_status(status, envelope.source);
   status->MPI_TAG = envelope.tag;
-  vendor::Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(envelope.native_bytes));
-  vendor::Status_set_cancelled(status, envelope.cancelled ? 1 : 0);
+  if (envelope.native_bytes > 0) {
+    vendor::Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(envelope.native_bytes));
+  }
+  if (envelope.cancelled) vendor::Status_set_cancelled(status, 1);
 }
 
 void copy_status(MPI_Status* status, const MPI_Status& from) {

@@ -63,17 +63,16 @@ bool progress_once(Job& job, bool application_waits) {
   return moved;
 }
 
-bool WaitPolicy::spun_enough(const Job& job, bool moved) {
+bool WaitPolicy::rested_enough(const Job& job, bool moved) {
   idle_rounds_ = moved ? 0 : idle_rounds_ + 1;
-  return idle_rounds_ >= (crowded(job) ? kCrowdedSpinRounds : kSpinRounds);
+  if (idle_rounds_ < (crowded(job) ? kCrowdedSpinRounds : kSpinRounds)) return false;
+  if (idle_rounds_ >= kYieldRounds) return true;
+  slept_ = std::chrono::microseconds(0);
+  sched_yield();
+  return false;
 }
 
-void WaitPolicy::rest(Job& job, bool vendor_may_complete) {
-  if (idle_rounds_ < kYieldRounds) {
-    slept_ = std::chrono::microseconds(0);
-    sched_yield();
-    return;
-  }
+void WaitPolicy::sleep(Job& job, bool vendor_may_complete) {
   if (job.diagnostics.stall_seconds > 0) tell_if_stalled(job);
   auto sleep = kLongestSleep;
   if (vendor_may_complete) {

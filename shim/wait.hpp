@@ -18,10 +18,11 @@ bool progress_once(Job& job, bool application_waits);
 /// very short ones if something of the vendor's is waited for, too. One object per wait.
 class WaitPolicy {
  public:
-  /// After a round without completion, `moved` as returned by progress_once(): true if it is time to rest().
-  [[nodiscard]] bool spun_enough(const Job& job, bool moved);
+  /// After a round without completion, `moved` as returned by progress_once(): true if it is time to sleep(). Yields where it
+  /// is time for that.
+  [[nodiscard]] bool rested_enough(const Job& job, bool moved);
   /// `vendor_may_complete`: the wait can also end by a completion inside the vendor's MPI, which has no descriptor to sleep on.
-  void rest(Job& job, bool vendor_may_complete);
+  void sleep(Job& job, bool vendor_may_complete);
 
  private:
   void tell_if_stalled(Job& job);
@@ -37,14 +38,15 @@ template <class VendorMayComplete, class Done>
 void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done) {
   WaitPolicy policy;
   job.engine->send_batches();
-  while (!done()) {
+  for (bool over = done(); !over;) {
     const bool moved = progress_once(job, true);
-    if (done()) break;
-    if (!policy.spun_enough(job, moved)) continue;
+    over = done();
+    if (over || !policy.rested_enough(job, moved)) continue;
+    // What is waited for is looked through before a sleep alone: there may be much of it.
     if constexpr (std::is_same_v<std::decay_t<VendorMayComplete>, bool>) {
-      policy.rest(job, vendor_may_complete);
+      policy.sleep(job, vendor_may_complete);
     } else {
-      policy.rest(job, vendor_may_complete());
+      policy.sleep(job, vendor_may_complete());
     }
   }
   heed_failure(job);  // the progress thread may have met it first, and have ended what was waited for

@@ -30,8 +30,13 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
     incoming.area = incoming.owned.first(header.len);
     return {};
   }
-  incoming.source = job.rank_of(header.src);
-  const WorldRank destination = job.rank_of(header.dest);
+  // Packets of one process come in a row, and most are for this one.
+  if (link.latest_source < 0 || header.src != link.latest_source_id) {
+    link.latest_source = job.rank_of(header.src);
+    link.latest_source_id = header.src;
+  }
+  incoming.source = link.latest_source;
+  const WorldRank destination = header.dest == my_id ? here : job.rank_of(header.dest);
   if (incoming.source < 0 || destination < 0) {
     return Error{ErrorKind::kProtocol, "a packet from or to a process that is not in this job"};
   }

@@ -145,6 +145,8 @@ class Link {
   bool gives_credit = false;                   ///< both ends run this library, and return what they have relayed
   RelayCredit credit;                          ///< of what the next process is to pass on
   RelayDebt debt;                              ///< of what came by this link to be passed on here
+  ProcId latest_source_id;                     ///< of the packet that arrived last for a process of the job,
+  WorldRank latest_source = -1;                ///< and whom it names
   Traffic sent;                                ///< that this process began
   Traffic passed_on;                           ///< that came by other links
   Traffic received;                            ///< for this process, or to be passed on

@@ -18,7 +18,10 @@ auto first_accepting(std::list<ReceiveOperation*>& posted, std::int32_t source, 
 
 }  // namespace
 
-MatchQueue::Context& MatchQueue::context_of(ContextId id) { return contexts_[id]; }
+MatchQueue::Context& MatchQueue::context_of(ContextId id) {
+  if (latest_ == nullptr || latest_->first != id) latest_ = &*contexts_.try_emplace(id).first;
+  return latest_->second;
+}
 
 void MatchQueue::unpost(Context& context, std::list<ReceiveOperation*>::iterator receive) {
   free_posted_.splice(free_posted_.begin(), context.posted, receive);
@@ -186,6 +189,7 @@ std::list<Message> MatchQueue::forget(ContextId id) {
     unexpected_bytes_ -= message.payload_bytes;
     if (!message.counted) --uncounted_;
   }
+  latest_ = nullptr;
   contexts_.erase(context);
   return dropped;
 }

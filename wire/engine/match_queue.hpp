@@ -115,6 +115,7 @@ class MatchQueue {
   void unpost(Context& context, std::list<ReceiveOperation*>::iterator receive);
 
   std::unordered_map<ContextId, Context> contexts_;
+  std::pair<const ContextId, Context>* latest_ = nullptr;  ///< of contexts_: most calls ask for the one that the last asked for
   std::list<Message> free_messages_;
   std::list<ReceiveOperation*> free_posted_;
   std::size_t uncounted_ = 0;
