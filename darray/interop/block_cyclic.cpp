@@ -33,10 +33,11 @@ Blocks blocks_of(const DimMap& map, int axis) {
       const Index length = std::max<Index>(map.owned(0), 1);
       for (int part = 0; part < map.parts(); ++part) {
         const Index before = map.block_of(part).first;
-        if (before < map.extent() && before != part * length)
+        // The last part with something in it may have less than the others, but not more.
+        if ((before < map.extent() && before != part * length) || map.owned(part) > length)
           fail(ErrorKind::kUnsupported,
-               "axis {}: part {} begins at {}: blocks of one length only ({}); use block_cyclic or block", axis, part, before,
-               length);
+               "axis {}: part {} has {} from {} on: blocks of one length only ({}); use block_cyclic or block", axis, part,
+               map.owned(part), before, length);
       }
       return {length, 0};
     }

@@ -192,6 +192,7 @@ TEST(Blacs, WhatScalapackCannotSayIsRefused) {
     return kind_of([&] { to_blacs(*make_distribution(std::move(maps)), 0, 0, leading); });
   };
   EXPECT_EQ(refuse({DimMap::bounded({0, 1, 5, 6})}), ErrorKind::kUnsupported);
+  EXPECT_EQ(refuse({DimMap::bounded({0, 2, 10})}), ErrorKind::kUnsupported);
   EXPECT_EQ(refuse({DimMap::balanced(10, 4)}), ErrorKind::kUnsupported);
   EXPECT_EQ(refuse({DimMap::unstructured({{1}, {0}}, true)}), ErrorKind::kUnsupported);
   EXPECT_EQ(refuse({DimMap::block(4, 2), DimMap::collapsed(1), DimMap::collapsed(1)}), ErrorKind::kUnsupported);
