@@ -18,4 +18,8 @@ LayoutPtr contracted_layout(const Layout& from, const DistributionPtr& distribut
   return Layout::make(from.context(), shape, Strategy(distribution), Checks::kOff);
 }
 
+void require_numbers(const Layout& layout) {
+  if (layout.has_labels()) fail(ErrorKind::kUnsupported, "elements with labels have no numbers in row-major order");
+}
+
 }  // namespace impishim::darray::detail

@@ -253,7 +253,12 @@ void update(DistArray<T>& array, const E& expression) {
 template <class T>
 auto GlobalOperand<T>::bind(const Layout& target) const {
   auto part = std::make_shared<LocalArray<T>>(Shape{target.buffer_size()});
-  cut_own_part(target, part->data(), view);
+  const auto cut = [&] { cut_own_part(target, part->data(), view); };
+  if (target.has_labels()) {
+    agreed(target.communicator(), Checks::kOn, cut);  // some processes alone may have a label that the data do not have
+  } else {
+    cut();
+  }
   LocalArray<T> owned(std::as_const(target).owned(part->data()));
   return detail::BoundGlobal<T>{std::make_shared<const LocalArray<T>>(std::move(owned))};
 }

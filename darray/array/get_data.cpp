@@ -1,7 +1,5 @@
 #include "darray/array/get_data.hpp"
 
-#include <algorithm>
-
 #include "darray/plan/remap.hpp"
 
 namespace impishim::darray::detail {
@@ -14,14 +12,9 @@ void fetch(const Layout& array, const void* source, const ResolvedKey& key, cons
   lookup_schedule(array.communicator(), element, wanted, offsets, options).execute(source, target);
 }
 
-bool has_labels(const Layout& layout) {
-  return std::ranges::any_of(layout.distribution().axes(),
-                             [](const Axis& axis) { return axis.map.kind() == DimMap::Kind::kUnstructured; });
-}
-
 void fetch_selected(const Layout& array, const void* source, const ResolvedKey& key, const Layout& selected, void* target,
                     const Element& element) {
-  if (!key.is_section() || key.shape().empty() || has_labels(array) || has_labels(selected)) {
+  if (!key.is_section() || key.shape().empty() || array.has_labels() || selected.has_labels()) {
     fetch(array, source, key, selected.global_indices(), target, element);
     return;
   }

@@ -12,9 +12,6 @@ namespace detail {
 void fetch(const Layout& array, const void* source, const ResolvedKey& key, const Positions& positions, void* target,
            const Element& element, std::span<const Index> offsets = {});
 
-/// An axis is dealt out by labels, which a section does not count as positions.
-[[nodiscard]] bool has_labels(const Layout& layout);
-
 /// The same for a key that all processes have, with the plan of a section where it is one.
 void fetch_selected(const Layout& array, const void* source, const ResolvedKey& key, const Layout& selected, void* target,
                     const Element& element);

@@ -1,5 +1,7 @@
 #include "darray/array/key_handles.hpp"
 
+#include "darray/array/local_copy.hpp"
+
 namespace impishim::darray {
 
 namespace detail {
@@ -31,6 +33,7 @@ IndexList places_of_piece(const Layout& layout) {
   const std::vector<std::vector<Index>> indices = layout.global_indices();
   IndexList places;
   if (layout.owned_size() == 0) return places;
+  check_labels_are_indices(layout, indices);
   const auto walk = [&](const auto& self, std::size_t axis, Index place) -> void {
     if (axis == indices.size()) {
       places.push_back(place);

@@ -17,7 +17,8 @@ namespace detail {
 /// The array of that id on this process, whoever names it. @throws Error kArgument if it is not here any more.
 [[nodiscard]] const void* array_named(Context& context, const ArrayId& id, Scalar scalar, std::size_t by);
 
-/// The place of each owned element in the row-major order of the whole array.
+/// The place of each owned element in the row-major order of the whole array: labels count as the indices that they are.
+/// @throws Error kKey for a label that is no index.
 [[nodiscard]] IndexList places_of_piece(const Layout& layout);
 
 /// Whether this process sends its piece of an array to a process that asks for it: one copy of each element is enough.
@@ -32,8 +33,8 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 /// All elements of arrays, brought to the processes that ask for them in one exchange, whoever asks for which: entry k of the
 /// result has those of arrays[k], row-major. Each process has only its own objects of its arrays; the others find theirs by
 /// the id, through the librarian. Collective.
-/// @throws Error kArgument, of all processes with checks, for an array of another communicator and for one that another process
-/// does not have any more.
+/// @throws Error, of all processes with checks, kArgument for an array of another communicator and for one that another process
+/// does not have any more; kKey for one with labels that are no indices.
 template <class T>
 [[nodiscard]] std::vector<std::vector<Stored<T>>> collect_handles(const ContextPtr& context,
                                                                   const std::vector<const DistArray<T>*>& arrays,
@@ -47,26 +48,21 @@ template <class T>
     }
   });
   const std::vector<std::vector<ArrayId>> ids = detail::exchange_ids(communicator, mine);
-  std::vector<std::vector<const DistArray<T>*>> asked(ids.size());
+  std::vector<std::vector<Index>> places(ids.size());  // the arrays of a process one after the other
+  std::vector<std::vector<Stored<T>>> values(ids.size());
   agreed(communicator, checks, [&] {
     for (std::size_t process = 0; process < ids.size(); ++process) {
+      Index before = 0;
       for (const ArrayId& id : ids[process]) {
-        asked[process].push_back(static_cast<const DistArray<T>*>(detail::array_named(*context, id, scalar_of<T>(), process)));
+        const auto* array = static_cast<const DistArray<T>*>(detail::array_named(*context, id, scalar_of<T>(), process));
+        if (detail::sends_piece(*array->layout(), static_cast<int>(process))) {
+          for (const Index place : detail::places_of_piece(*array->layout())) places[process].push_back(before + place);
+          array->local().for_each([&](const T& value) { values[process].push_back(value); });
+        }
+        before += array->size();
       }
     }
   });
-  std::vector<std::vector<Index>> places(ids.size());  // the arrays of a process one after the other
-  std::vector<std::vector<Stored<T>>> values(ids.size());
-  for (std::size_t process = 0; process < asked.size(); ++process) {
-    Index before = 0;
-    for (const DistArray<T>* array : asked[process]) {
-      if (detail::sends_piece(*array->layout(), static_cast<int>(process))) {
-        for (const Index place : detail::places_of_piece(*array->layout())) places[process].push_back(before + place);
-        array->local().for_each([&](const T& value) { values[process].push_back(value); });
-      }
-      before += array->size();
-    }
-  }
   places = exchange_lists(communicator, places);
   values = exchange_lists(communicator, values);
   std::vector<Stored<T>> all;

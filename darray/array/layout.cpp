@@ -45,6 +45,18 @@ void agree(const Communicator& communicator, Checks checks, std::span<const Inde
   }
 }
 
+// All maps of one part each, whose elements lie in the order of their indices.
+bool in_index_order(const Distribution& distribution) {
+  return std::ranges::all_of(distribution.axes(), [](const Axis& axis) {
+    if (axis.map.kind() != DimMap::Kind::kUnstructured) return true;
+    const auto labels = axis.map.labels().labels(0);
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      if (labels[k] != static_cast<Index>(k)) return false;
+    }
+    return true;
+  });
+}
+
 }  // namespace
 
 LayoutPtr Layout::make(const ContextPtr& context, std::span<const Index> shape, const Strategy& strategy, Checks checks,
@@ -112,7 +124,12 @@ Layout::Layout(ContextPtr context, Strategy strategy, DistributionPtr distributi
   offset_ = std::inner_product(first.begin(), first.end(), strides_.begin(), Index{0});
   contiguous_ = StridedView<char>(nullptr, owned_shape_, strides_).is_contiguous();
   const ProcessGrid& grid = distribution_->grid();
-  everywhere_ = grid.size() == processes() && distribution_->replicas() == processes();
+  everywhere_ = grid.size() == processes() && distribution_->replicas() == processes() && in_index_order(*distribution_);
+}
+
+bool Layout::has_labels() const {
+  return std::ranges::any_of(distribution_->axes(),
+                             [](const Axis& axis) { return axis.map.kind() == DimMap::Kind::kUnstructured; });
 }
 
 std::optional<std::vector<Index>> Layout::slice_bounds() const {

@@ -54,8 +54,11 @@ class Layout {
   [[nodiscard]] const std::vector<Index>& strides() const { return strides_; }
   /// Of the first owned element in the buffer.
   [[nodiscard]] Index offset() const { return offset_; }
-  /// Every process of the communicator holds the whole array, and in the same order.
+  /// Every process of the communicator holds the whole array, in the order of its indices: not of labels that are dealt out in
+  /// another order.
   [[nodiscard]] bool is_everywhere() const { return everywhere_; }
+  /// An axis is dealt out by labels, which no section or number in row-major order counts.
+  [[nodiscard]] bool has_labels() const;
   /// bounds[r] to bounds[r + 1] are the rows of process r, if axis 0 alone is cut, in slices in the order of the ranks; else
   /// nothing. The same on every process.
   [[nodiscard]] std::optional<std::vector<Index>> slice_bounds() const;

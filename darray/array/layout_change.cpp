@@ -22,6 +22,16 @@ void check_global_shape(const Layout& layout, std::span<const Index> extents) {
        fmt::join(layout.shape(), ", "));
 }
 
+void check_labels_are_indices(const Layout& layout, const std::vector<std::vector<Index>>& indices) {
+  for (std::size_t axis = 0; axis < indices.size(); ++axis) {
+    if (layout.distribution().axis(static_cast<int>(axis)).map.kind() != DimMap::Kind::kUnstructured) continue;
+    for (const Index index : indices[axis]) {
+      if (index >= 0 && index < layout.shape()[axis]) continue;
+      fail(ErrorKind::kKey, "axis {}: label {} is none of the indices 0 to {}", axis, index, layout.shape()[axis] - 1);
+    }
+  }
+}
+
 LayoutPtr layout_for(const Layout& from, const Strategy& strategy, Checks checks, Scalar scalar) {
   if (strategy.kind() != kFreeform || from.shape().empty()) {
     return Layout::make(from.context(), from.shape(), strategy.kind() == kFreeform ? Strategy(kNot) : strategy, checks, scalar);
@@ -34,8 +44,9 @@ LayoutPtr layout_for(const Layout& from, const Strategy& strategy, Checks checks
 
 LayoutPtr flat_layout(const Layout& from) {
   const Shape flat{from.size()};
-  // One process has everything in any strategy: slices stay what they are called.
-  if (from.is_everywhere() && !from.strategy().is_slicing()) return Layout::make(from.context(), flat, kNot, Checks::kOff);
+  // One process has everything in any strategy: slices stay what they are called, if there is an axis to cut.
+  if (from.is_everywhere() && (!from.strategy().is_slicing() || from.shape().empty()))
+    return Layout::make(from.context(), flat, kNot, Checks::kOff);
   std::vector<Index> bounds = from.slice_bounds().value();
   Index row = 1;
   for (std::size_t axis = 1; axis < from.shape().size(); ++axis) row *= from.shape()[axis];

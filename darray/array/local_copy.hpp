@@ -72,6 +72,9 @@ void assign_view(const StridedView<T>& to, const StridedView<U>& from) {
 /// @throws Error kShape unless the extents are the layout's global ones.
 void check_global_shape(const Layout& layout, std::span<const Index> extents);
 
+/// `indices`: the layout's global_indices(). @throws Error kKey for a label that is no index of its axis.
+void check_labels_are_indices(const Layout& layout, const std::vector<std::vector<Index>>& indices);
+
 /// This process's part of global data. @throws Error kShape, and kKey for a label that the data do not have.
 template <class T, class U>
 void cut_own_part(const Layout& layout, T* buffer, const StridedView<U>& global) {
@@ -83,13 +86,7 @@ void cut_own_part(const Layout& layout, T* buffer, const StridedView<U>& global)
     return;
   }
   const std::vector<std::vector<Index>> indices = layout.global_indices();
-  for (std::size_t axis = 0; axis < indices.size(); ++axis) {
-    for (const Index index : indices[axis]) {
-      if (index < 0 || index >= global.extent(static_cast<int>(axis))) {
-        fail(ErrorKind::kKey, "axis {}: the global data have no element with label {}", axis, index);
-      }
-    }
-  }
+  check_labels_are_indices(layout, indices);
   const auto walk = [&](const auto& self, std::size_t axis, T* target, const U* source) -> void {
     if (axis == indices.size()) {
       *target = element_cast<T>(*source);

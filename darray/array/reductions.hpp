@@ -17,6 +17,9 @@ namespace detail {
 /// these, `not` if every process has everything, freeform for slices; else the distribution itself. Local.
 [[nodiscard]] LayoutPtr contracted_layout(const Layout& from, const DistributionPtr& distribution);
 
+/// @throws Error kUnsupported if elements have labels, and so no numbers in row-major order.
+void require_numbers(const Layout& layout);
+
 template <class T>
 MPI_Comm user_communicator(const DistArray<T>& array) {
   return array.layout()->context()->user();
@@ -214,13 +217,16 @@ template <class T>
 std::vector<Index> argmax_nonflat(const DistArray<T>& array) {
   return max_location(detail::user_communicator(array), array.distribution(), array.data()).indices;
 }
-/// Its number in row-major order.
+/// Its number in row-major order. @throws Error also kUnsupported for an array with an unstructured axis: labels are not
+/// counted.
 template <class T>
 Index argmin(const DistArray<T>& array) {
+  detail::require_numbers(*array.layout());
   return flat_index(array.distribution(), argmin_nonflat(array));
 }
 template <class T>
 Index argmax(const DistArray<T>& array) {
+  detail::require_numbers(*array.layout());
   return flat_index(array.distribution(), argmax_nonflat(array));
 }
 

@@ -38,7 +38,7 @@ void store(const Layout& array, void* target, const ResolvedKey& key, const void
 bool assign_section(const Layout& to, void* target, const ResolvedKey& to_key, const Layout& from, const void* source,
                     const ResolvedKey& from_key, const Spread& spread, const Element& element) {
   if (!to_key.is_section() || !from_key.is_section() || spread.is_flat() || to_key.shape().empty()) return false;
-  if (has_labels(to) || has_labels(from)) return false;
+  if (to.has_labels() || from.has_labels()) return false;
   RemapOptions options;
   options.backward = false;
   options.schedule.checks = Checks::kOff;

@@ -136,6 +136,15 @@ void global_data_and_temporaries() {
     for (const Strategy& strategy : strategies({3, 2}, size_of(comm))) {
       const auto a = DistArray<int>::arange(comm, Shape{3, 2}, strategy);
       EXPECT(is(DistArray<int>(a * data.view() + data.view()), {3, 2}, std::vector<int>{1, 4, 9, 16, 25, 36}));
+      // A label that one process has, and the data do not, stops all.
+      std::vector<std::vector<Index>> labels(static_cast<std::size_t>(size_of(comm)));
+      for (std::size_t part = 0; part < labels.size(); ++part) labels[part] = {static_cast<Index>(part)};
+      labels.back().front() = 99;
+      const auto l = DistArray<int>::zeros(
+          comm, Shape{size_of(comm)},
+          Distribution::make(ProcessGrid({size_of(comm)}), {{DimMap::unstructured(std::move(labels), true), 0}}));
+      const LocalArray<int> ones(Shape{size_of(comm)}, 1);
+      EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(DistArray<int>(l + ones.view())); }));
       // A temporary array lives as long as the expression.
       const auto expression = a + DistArray<int>::ones(comm, Shape{3, 2}, strategy);
       EXPECT(is(DistArray<int>(expression * 1), {3, 2}, std::vector<int>{1, 2, 3, 4, 5, 6}));

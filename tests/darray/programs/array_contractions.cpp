@@ -164,6 +164,23 @@ void random_numbers() {
   }
 }
 
+/// Every process has all of it, in the order of its labels.
+void labels() {
+  checks::on_every_size([](MPI_Comm comm) {
+    const Strategy strategy =
+        Distribution::make(ProcessGrid({size_of(comm)}), {{DimMap::unstructured({{2, 0, 1}}, true)}, {DimMap::collapsed(2)}});
+    const LocalArray<int> data = local<int>({3, 2}, {1, 2, 3, 4, 5, 7});
+    const auto a = DistArray<int>::from_global(comm, data.view(), strategy);
+    EXPECT(is(sum(a, {1}), {3}, Numbers{3, 7, 12}) && is(sum(a, {0}), {2}, Numbers{9, 13}) && sum(a) == 22);
+    EXPECT(is(cumsum(a), {6}, Numbers{1, 3, 6, 10, 15, 22}) && is(cumsum(a, 0), {3, 2}, Numbers{1, 2, 4, 6, 9, 13}));
+    EXPECT(is(argmax(a, 1), {3}, Numbers{1, 1, 1}) && (argmax_nonflat(a) == Numbers{2, 1}));
+    EXPECT(median(a) == 3.5 && is(median(a, {1}), {3}, std::vector<double>{1.5, 3.5, 6}));
+    EXPECT(is(unique(a), {6}, std::vector<int>{1, 2, 3, 4, 5, 7}));
+    EXPECT(refused(ErrorKind::kUnsupported, [&] { static_cast<void>(argmax(a)); }));
+    EXPECT(refused(ErrorKind::kUnsupported, [&] { static_cast<void>(argmin(a)); }));
+  });
+}
+
 void equality() {
   const auto a = DistArray<int>::arange(kWorld, Shape{4});
   EXPECT(equal(a, a.copy()) && !equal(a, a.copy<double>()) && !equal(a, DistArray<int>::arange(kWorld, Shape{4, 1})));
@@ -183,6 +200,7 @@ int main(int argc, char** argv) {
   checks::part("nothing at all", nothing_at_all);
   checks::part("not a number", not_a_number);
   checks::part("random numbers", random_numbers);
+  checks::part("labels", labels);
   checks::part("equality", equality);
   return checks::end();
 }

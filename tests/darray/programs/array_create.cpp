@@ -2,6 +2,7 @@
 // nothing in them, every element type, ghosts, borrowed memory.
 #include <numeric>
 
+#include "darray/array/get_data.hpp"
 #include "darray/index/make_distribution.hpp"
 #include "tests/darray/programs/array_checks.hpp"
 
@@ -97,6 +98,28 @@ void one_type() {
   EXPECT(is(numbers.template astype<double>(), {2, 1}, std::vector<double>{0, 1}));
   EXPECT(is(numbers.template copy<std::complex<double>>(kNot), {2, 1}, std::vector<std::complex<double>>{0, 1}));
   EXPECT(is(DistArray<bool>::arange(kWorld, Shape{2}).template copy<T>(kFftw), {2}, std::vector<T>{T(0), T(1)}));
+}
+
+/// Every process has everything, in the order of its labels: whatever gives the whole gives it in the order of the indices.
+void labels() {
+  checks::on_every_size([](MPI_Comm comm) {
+    const auto labelled = [&](std::vector<Index> labels) {
+      return Strategy(Distribution::make(ProcessGrid({size_of(comm)}), {{DimMap::unstructured({std::move(labels)}, true)}}));
+    };
+    const LocalArray<double> data = local<double>({3}, {10, 11, 12});
+    const auto array = DistArray<double>::from_global(comm, data.view(), labelled({2, 0, 1}));
+    EXPECT(has(array, {3}, std::vector<double>{12, 10, 11}) && is(array, {3}, std::vector<double>{10, 11, 12}));
+    EXPECT(!array.layout()->is_everywhere() && array.layout()->has_labels());
+    EXPECT(is(array.flatten(), {3}, std::vector<double>{10, 11, 12}));
+    EXPECT(is(DistArray<double>(array + data.view()), {3}, std::vector<double>{20, 22, 24}));
+    double expected = 10;
+    for (const double value : elements(array)) EXPECT(value == expected++);
+    EXPECT(is(get_data(array, Slice{0, 3, {}}), {3}, std::vector<double>{10, 11, 12}));
+    EXPECT(is(get_data(array, Slice{1, 3, {}}), {2}, std::vector<double>{11, 12}) && get_item(array, -1) == 12);
+    EXPECT(DistArray<double>::from_global(comm, data.view(), labelled({0, 1, 2})).layout()->is_everywhere());
+    const auto others = DistArray<double>::ones(comm, Shape{3}, labelled({2, 0, 7}));
+    EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(others.get_full()); }));
+  });
 }
 
 void types() {
@@ -239,9 +262,12 @@ void copies() {
           EXPECT(third.get_full() == expected);
         }
       }
+      if (from.kind() != Strategy::Kind::kLayout && from.is_global())
+        EXPECT(is(DistArray<double>::ones(comm, Shape{}, from).flatten(), {1}, std::vector<double>{1}));
       const auto flat = first.flatten();
       EXPECT(flat.shape() == Shape{20} && flat.get_full() == DistArray<double>::arange(comm, Shape{20}, kNot).get_local());
     }
+    EXPECT(is(DistArray<double>::ones(comm, Shape{}, make_on_one(Shape{}, 0)).flatten(), {1}, std::vector<double>{1}));
     const auto array = DistArray<double>::arange(comm, shape);
     EXPECT(array.copy_empty().layout() == array.layout());
     EXPECT(array.copy_empty({.global_shape = Shape{3}}).shape() == Shape{3});
@@ -321,6 +347,7 @@ int main(int argc, char** argv) {
   checks::part("strategies by name", strategies_by_name);
   checks::part("shared layouts", shared_layouts);
   checks::part("creation", creation);
+  checks::part("labels", labels);
   checks::part("types", types);
   checks::part("what differs between processes", what_differs);
   checks::part("precedence", precedence);

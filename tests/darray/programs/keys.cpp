@@ -300,6 +300,30 @@ void local_keys() {
   }
 }
 
+// Labels of an unstructured axis count as the indices that they are, and others are refused before they are places of anything.
+void labels() {
+  const auto strategy_of = [](const IndexList& mine) {
+    std::vector<IndexList> lists(static_cast<std::size_t>(checks::size));
+    for (std::size_t part = 0; part < lists.size(); ++part) {
+      for (const Index label : mine) lists[part].push_back(label + 2 * static_cast<Index>(part));
+    }
+    return Strategy(Distribution::make(ProcessGrid({checks::size}), {{DimMap::unstructured(std::move(lists), true), 0}}));
+  };
+  const KeyOptions own{.local_keys = true};
+  const Index count = 2 * checks::size;
+  auto array = DistArray<Index>::arange(MPI_COMM_WORLD, Shape{count});
+  const auto label = [](std::span<const Index> at) { return std::max<Index>(at[0], 0); };
+  const auto swapped = DistArray<Index>::from_function(MPI_COMM_WORLD, Shape{count}, label, strategy_of({1, 0}));
+  const auto all = get_data(array, swapped, own);
+  for (Index k = 0; k < count; ++k) EXPECT(all.data()[k] == k);
+  for (const IndexList& wrong : {IndexList{-5, 400}, IndexList{0, 400}, IndexList{-1, 0}}) {
+    const auto indices = DistArray<Index>::full(MPI_COMM_WORLD, Shape{count}, 0, strategy_of(wrong));
+    EXPECT(checks::throws<Error>(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, indices, own)); }));
+    EXPECT(checks::throws<Error>(ErrorKind::kKey, [&] { set_data(array, 7, indices, own); }));
+    EXPECT(array.get_full()[0] == 0);
+  }
+}
+
 // All processes get the same error, whoever makes the mistake, and can go on.
 void errors() {
   std::mt19937 random(13);
@@ -346,6 +370,7 @@ int main(int argc, char** argv) {
   checks::part("values", values);
   checks::part("masks", masks);
   checks::part("local keys", local_keys);
+  checks::part("labels", labels);
   checks::part("errors", errors);
   return checks::end();
 }
