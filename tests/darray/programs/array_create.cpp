@@ -173,7 +173,15 @@ void precedence() {
   // Nothing, or the other kind's.
   EXPECT(refused(ErrorKind::kArgument, [&] { make_array<int>(kWorld, {.local_data = piece.view()}); }));
   EXPECT(refused(ErrorKind::kArgument, [&] { make_array<int>(kWorld, {.global_shape = Shape{2}, .strategy = kFreeform}); }));
+  MPI_Comm other = MPI_COMM_NULL;
+  MPI_Comm_dup(kWorld, &other);
+  EXPECT(refused(ErrorKind::kArgument, [&] { make_array<double>(other, {.global_array = &shaped}); }));
+  EXPECT(refused(ErrorKind::kArgument, [&] { make_array<double>(other, {.local_array = &shaped, .strategy = kFreeform}); }));
+  MPI_Comm_free(&other);
   if (checks::size == 1) return;
+  Initial<int> in_files{.global_shape = Shape{3}};
+  if (checks::rank == 0) in_files.file = "nowhere.npy";
+  EXPECT(refused(ErrorKind::kArgument, [&] { make_array<int>(kWorld, in_files); }));
   Initial<int> some{.global_shape = Shape{3}};
   if (checks::rank == 0) some.global_data = global;
   EXPECT(refused(ErrorKind::kArgument, [&] { make_array<int>(kWorld, some); }));
