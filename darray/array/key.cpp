@@ -79,10 +79,6 @@ std::vector<T> piece(const DistArray<T>& array, const LayoutPtr& layout) {
 
 // A mask of the array's shape: each process has the true places of its rows.
 SelectedKey select_by_mask(const Layout& array, const DistArray<bool>& mask, Checks checks) {
-  if (mask.shape() != array.shape()) {
-    fail(ErrorKind::kShape, "a mask of {} elements in {} axes for an array of {} in {}", mask.size(), mask.dimensions(),
-         array.size(), array.shape().size());
-  }
   const LayoutPtr rows = slices_among({&array, mask.layout().get()}, mask.layout());
   const std::vector<bool> values = piece(mask, rows);
   const std::vector<Index>& extents = rows->owned_shape();
@@ -165,7 +161,10 @@ SelectedKey select_distributed(const Layout& array, const Key& key, Checks check
   agreed(array.communicator(), checks, [&] { check_distributed(array, key); });
   agree_on_equal(array.communicator(), checks, "a key of distributed arrays (by their numbers)",
                  static_cast<Index>(names.value()));
-  if (!everywhere && mask != nullptr && key.parts().size() == 1) return select_by_mask(array, *mask, checks);
+  // Masks of some axes are put together, and what does not fit is found there.
+  const bool whole_mask =
+      mask != nullptr && key.parts().size() == 1 && mask->shape() == array.shape() && !array.shape().empty();
+  if (!everywhere && whole_mask) return select_by_mask(array, *mask, checks);
   if (!everywhere && leader != nullptr) {
     if (std::optional<SelectedKey> selected = select_by_lists(array, key, *leader, checks)) return *std::move(selected);
   }

@@ -254,6 +254,26 @@ void masks() {
   }
 }
 
+void masks_of_some_axes() {
+  std::mt19937 random(23);
+  const Array array({3, 2});
+  const auto layouts = reference::layouts(MPI_COMM_WORLD, array.shape, random);
+  for (const LayoutPtr& line : reference::layouts(MPI_COMM_WORLD, Shape{3}, random)) {
+    DistArray<bool> rows(line);
+    fill_by_index(*line, rows.data(), [](std::span<const Index> at) { return at[0] != 1; });
+    for (const LayoutPtr& layout : layouts) {
+      auto whole = distributed(layout, array);
+      EXPECT(equals(get_data(whole, rows), {2, 2}, {0, 1, 4, 5}));
+      EXPECT(equals(get_data(whole, {rows, 1}), {2}, {1, 5}));
+      set_data(whole, -1, rows);
+      EXPECT(equals(whole, array.shape, {-1, -1, 2, 3, -1, -1}));
+    }
+    EXPECT(checks::throws<Error>(ErrorKind::kShape, [&] {
+      static_cast<void>(get_data(DistArray<double>::zeros(MPI_COMM_WORLD, Shape{4, 2}), rows));
+    }));
+  }
+}
+
 void local_keys() {
   std::mt19937 random(11);
   const Array array({6, 5});
@@ -371,6 +391,7 @@ int main(int argc, char** argv) {
   checks::part("masks", masks);
   checks::part("local keys", local_keys);
   checks::part("labels", labels);
+  checks::part("masks of some axes", masks_of_some_axes);
   checks::part("errors", errors);
   return checks::end();
 }
