@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "darray/array/dist_array.hpp"
+#include "darray/array/local_copy.hpp"
 #include "darray/array/promote.hpp"
 
 namespace impishim::darray {
@@ -43,14 +44,12 @@ class BoundArray {
   /// Whether elements would be written before they are read: memory in common, but not element by element.
   template <class U>
   [[nodiscard]] bool overlaps(const Layout& target, const U* data) const {
-    const auto* mine = reinterpret_cast<const std::byte*>(data_);
-    const auto* theirs = reinterpret_cast<const std::byte*>(data);
-    const std::less<const std::byte*> before;
-    if (!before(mine, theirs + static_cast<std::size_t>(target.buffer_size()) * sizeof(U)) ||
-        !before(theirs, mine + static_cast<std::size_t>(layout_->buffer_size()) * sizeof(T))) {
-      return false;
+    if (!memory_of(data_, layout_->buffer_size()).meets(memory_of(data, target.buffer_size()))) return false;
+    if constexpr (std::is_same_v<T, U>) {
+      const bool alike = layout_->strides() == target.strides() && layout_->offset() == target.offset();
+      return data_ != data || (layout_ != &target && !alike);
     }
-    return mine != theirs || !std::is_same_v<T, U> || (layout_ != &target && layout_->strides() != target.strides());
+    return true;
   }
 
  private:

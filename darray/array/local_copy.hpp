@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -27,6 +29,35 @@ void for_each_row(const Layout& layout, Visit visit) {
     visit(offset, length, position);
     position += length;
   }
+}
+
+/// Memory from the first byte of something up to the end of the last one.
+struct MemoryRange {
+  const std::byte* begin = nullptr;
+  const std::byte* end = nullptr;
+
+  [[nodiscard]] bool meets(const MemoryRange& other) const {
+    const std::less<const std::byte*> before;
+    return before(begin, other.end) && before(other.begin, end);
+  }
+};
+/// Of `count` elements.
+template <class T>
+MemoryRange memory_of(const T* data, Index count) {
+  const auto* begin = reinterpret_cast<const std::byte*>(data);
+  return {begin, begin + static_cast<std::size_t>(count) * sizeof(T)};
+}
+/// Of a view's elements, and of what lies between them.
+template <class T>
+MemoryRange memory_of(const StridedView<T>& view) {
+  if (view.empty()) return {};
+  Index lowest = 0;
+  Index highest = 0;
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    const Index last = (view.extent(axis) - 1) * view.stride(axis);
+    (last < 0 ? lowest : highest) += last;
+  }
+  return memory_of(view.data() + lowest, highest - lowest + 1);
 }
 
 /// to[k] = from[k], cast, `count` times.

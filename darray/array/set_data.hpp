@@ -108,7 +108,9 @@ void set_from_view(DistArray<T>& array, const StridedView<U>& values, const Key&
     from.emplace(parts, values.extents(), EmptyLists::kAllowed);
     spread.emplace(from->shape(), shape_of(to));
   });
-  if (set_section(array, to, values, *from, *spread)) return;
+  // Values in the array's own memory are taken first: what was there before the assignment counts.
+  const bool apart = !memory_of(values).meets(memory_of(array.data(), layout.buffer_size()));
+  if (apart && set_section(array, to, values, *from, *spread)) return;
   const Target target = target_of(layout, to);
   std::vector<Stored<T>> taken;
   for (const Index offset : local_offsets(values.strides(), *from, wanted_values(*spread, target.positions)))
@@ -128,13 +130,19 @@ void set_from_array(DistArray<T>& array, const DistArray<U>& values, const Key& 
     spread.emplace(from.key.shape(), shape_of(to));
   });
   const bool in_one_step = std::is_same_v<T, U> && to.common && from.common && !same_array;
-  if (in_one_step &&
-      assign_section(layout, array.data(), to.key, *values.layout(), values.data(), from.key, *spread, array.element()))
+  // Other arrays may be in the same memory on some processes, which is no reason for the others to send anything else.
+  const U* source = values.data();
+  LocalArray<U> apart;
+  if (in_one_step && memory_of(source, values.layout()->buffer_size()).meets(memory_of(array.data(), layout.buffer_size()))) {
+    apart = LocalArray<U>(StridedView<const U>(source, Shape{values.layout()->buffer_size()}));
+    source = apart.data();
+  }
+  if (in_one_step && assign_section(layout, array.data(), to.key, *values.layout(), source, from.key, *spread, array.element()))
     return;
   const Target target = target_of(layout, to);
   const Positions wanted = wanted_values(*spread, target.positions);
   if (in_one_step && (spread->is_plain() || spread->is_flat())) {
-    fetch(*values.layout(), values.data(), from.key, wanted, array.data(), array.element(), target.offsets);
+    fetch(*values.layout(), source, from.key, wanted, array.data(), array.element(), target.offsets);
     return;
   }
   std::vector<Stored<U>> taken(static_cast<std::size_t>(count_of(wanted)));
@@ -163,8 +171,9 @@ void set_data(DistArray<T>& array, V value, const Key& key = {}, const KeyOption
 }
 
 /// array[to_key] = values[from_key] for values that every process has as a whole, each its own with local keys. Every process
-/// takes what its elements need. With local keys, where processes write the same element, the highest one's value stays
-/// (D2O-40). Shapes: Spread. Collective as above; local keys take one exchange. @throws Error as select(); kShape.
+/// takes what its elements need. Values may be in the array's own memory. With local keys, where processes write the same
+/// element, the highest one's value stays (D2O-40). Shapes: Spread. Collective as above; local keys take one exchange. @throws
+/// Error as select(); kShape.
 template <class T, class U>
 void set_data(DistArray<T>& array, const StridedView<U>& values, const Key& to_key = {}, const Key& from_key = {},
               const KeyOptions& options = {}) {
@@ -186,8 +195,8 @@ void set_data(DistArray<T>& array, const std::vector<U>& values, const Key& to_k
 }
 
 /// array[to_key] = values[from_key], of a distributed array; values[from_key] is not built (but for a from_key that is
-/// distributed). Array and values may be the same. With local keys each process may name another array, of which it then gets
-/// all elements for the time of the call. Collective. @throws Error as select(); kShape; kArgument.
+/// distributed). Array and values may be the same, or in the same memory. With local keys each process may name another array,
+/// of which it then gets all elements for the time of the call. Collective. @throws Error as select(); kShape; kArgument.
 template <class T, class U>
 void set_data(DistArray<T>& array, const DistArray<U>& values, const Key& to_key = {}, const Key& from_key = {},
               const KeyOptions& options = {}) {

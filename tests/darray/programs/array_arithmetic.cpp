@@ -162,6 +162,18 @@ void memory_in_common() {
   EXPECT((memory == std::vector<double>{0, 0, 1, 2, 3}));
   low += high;
   EXPECT((memory == std::vector<double>{0, 1, 3, 5, 3}));
+  // The same by ghosts on different sides.
+  const auto with_ghosts = [](Ghosts ghosts) {
+    const int processes = checks::size;
+    return DistArray<double>::empty(kWorld, Shape{4 * processes},
+                                    make_distribution(Shape{4 * processes}, processes, {.kinds = "e", .ghosts = {{0, ghosts}}}))
+        .layout();
+  };
+  memory = {0, 1, 2, 3, 4};
+  const DistArray<double> lower(with_ghosts({0, 1}), Storage<double>(memory.data()));
+  DistArray<double> upper(with_ghosts({1, 0}), Storage<double>(memory.data()));
+  upper = lower + 0;
+  EXPECT((memory == std::vector<double>{0, 0, 1, 2, 3}));
 }
 
 void aligned_arrays_send_nothing() {

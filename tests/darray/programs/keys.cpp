@@ -274,6 +274,26 @@ void masks_of_some_axes() {
   }
 }
 
+// Values may be a view of the array, or another array in its memory: what was there before the assignment counts.
+void memory_in_common() {
+  const Slice backwards{.step = -1};
+  auto array = DistArray<double>::arange(MPI_COMM_WORLD, Shape{6}, kNot);
+  set_data(array, array.local(), backwards);
+  EXPECT(equals(array, {6}, {5, 4, 3, 2, 1, 0}));
+  set_data(array, array.local(), Slice{1, {}, {}}, Slice{0, 5, {}});
+  EXPECT(equals(array, {6}, {5, 5, 4, 3, 2, 1}));
+  for (const Strategy& strategy : {Strategy(kNot), Strategy(kEqual)}) {
+    auto first = DistArray<double>::arange(MPI_COMM_WORLD, Shape{6}, strategy);
+    DistArray<double> second(first.layout(), Storage<double>(first.data()));
+    set_data(second, first, backwards);
+    EXPECT(equals(first, {6}, {5, 4, 3, 2, 1, 0}));
+    set_data(second, first, Slice{1, {}, {}}, Slice{0, 5, {}});
+    EXPECT(equals(first, {6}, {5, 5, 4, 3, 2, 1}));
+    set_data(second, first, {IndexList{5, 4, 3}}, {IndexList{0, 3, 4}});
+    EXPECT(equals(first, {6}, {5, 5, 4, 2, 3, 5}));
+  }
+}
+
 void local_keys() {
   std::mt19937 random(11);
   const Array array({6, 5});
@@ -392,6 +412,7 @@ int main(int argc, char** argv) {
   checks::part("local keys", local_keys);
   checks::part("labels", labels);
   checks::part("masks of some axes", masks_of_some_axes);
+  checks::part("memory in common", memory_in_common);
   checks::part("errors", errors);
   return checks::end();
 }
