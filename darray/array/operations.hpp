@@ -73,7 +73,24 @@ struct Divide : Arithmetic {
   }
 };
 
-/// Rounded down; integers by 0 give 0.
+namespace detail {
+
+// Python's and NumPy's divmod: the quotient of what the exact remainder leaves is a whole number but for rounding, whereas
+// floor(x / y) is one too many where x / y is rounded up to a whole number.
+template <class C>
+C floor_quotient(C x, C y) {
+  if (y == 0) return x / y;
+  const C rest = std::fmod(x, y);
+  C quotient = (x - rest) / y;
+  if (rest != 0 && (rest < 0) != (y < 0)) quotient -= 1;
+  if (quotient == 0) return std::copysign(C(0), x / y);
+  const C down = std::floor(quotient);
+  return quotient - down > C(0.5) ? down + 1 : down;
+}
+
+}  // namespace detail
+
+/// Rounded down, so that x is y * floor_divide(x, y) + remainder(x, y); integers by 0 give 0.
 struct FloorDivide : Arithmetic {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
@@ -82,7 +99,7 @@ struct FloorDivide : Arithmetic {
     const C x = element_cast<C>(a);
     const C y = element_cast<C>(b);
     if constexpr (std::is_floating_point_v<C>) {
-      return std::floor(x / y);
+      return detail::floor_quotient(x, y);
     } else {
       if (y == 0) return C(0);
       if constexpr (std::is_signed_v<C>) {

@@ -105,6 +105,22 @@ void integers() {
   EXPECT(a.local_size() == 0 || refused(ErrorKind::kArgument, [&] { static_cast<void>(DistArray<int>(pow(a, -1))); }));
 }
 
+/// What Python and NumPy give, where the quotient is rounded up to a whole number, or lost.
+void floor_division() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto x = local<double>({10}, {1.0, -1e-300, 5, -5, 7.5, -7.5, -0.0, 1, 1e308, -3});
+  const auto y = local<double>({10}, {0.1, 1e300, -kInfinity, kInfinity, 2, 2, 4, 0, 1e-10, 0});
+  const auto a = DistArray<double>::from_global(kWorld, x.view());
+  const DistArray<double> quotient = floor_divide(a, DistArray<double>::from_global(kWorld, y.view()));
+  EXPECT(is(quotient, {10}, std::vector<double>{9, -1, -1, -1, 3, -4, 0, kInfinity, kInfinity, -kInfinity}));
+  EXPECT(std::signbit(quotient.get_full()[6]));
+  EXPECT(
+      is(DistArray<double>(floor_divide(a, 0 * a + kInfinity)), {10}, std::vector<double>{0, -1, 0, -1, 0, -1, 0, 0, 0, -1}));
+  auto b = DistArray<float>::full(kWorld, Shape{2}, 1);
+  floor_divide_in_place(b, 0.1F);
+  EXPECT(is(b, {2}, std::vector<float>{9, 9}));
+}
+
 void in_place() {
   checks::on_every_size([](MPI_Comm comm) {
     const Shape shape{4, 3};
@@ -333,6 +349,7 @@ int main(int argc, char** argv) {
   checks::part("result types", result_types);
   checks::part("operators", operators);
   checks::part("integers", integers);
+  checks::part("floor division", floor_division);
   checks::part("in place", in_place);
   checks::part("global data and temporaries", global_data_and_temporaries);
   checks::part("memory in common", memory_in_common);
