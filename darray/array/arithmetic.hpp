@@ -39,6 +39,11 @@ struct ValueOf<E> {
   using Type = typename E::Value;
 };
 
+/// Whether a scalar S takes the type of an array of T.
+template <operations::Weak weak, class T, class S>
+inline constexpr bool kTakesType = weak == operations::Weak::kAll ||
+                                   (weak == operations::Weak::kFractions && !std::is_integral_v<T> && !std::is_integral_v<S>);
+
 /// An operand as an expression. `Other`: type of the values on the other side, for scalars.
 template <class Operation, class Other, Operand E>
 auto as_expression(E&& operand) {
@@ -49,7 +54,7 @@ auto as_expression(E&& operand) {
     return ArrayOperand<typename Plain::Value>(std::forward<E>(operand));
   } else if constexpr (IsView<Plain>::value) {
     return GlobalOperand<std::remove_cvref_t<decltype(*operand.data())>>(operand);
-  } else if constexpr (Operation::kWeak) {
+  } else if constexpr (kTakesType<Operation::kWeak, Other, Plain>) {
     return ScalarOperand<WeakScalar<Other, Plain>>(weak_cast<Other>(operand));
   } else {
     return ScalarOperand<Plain>(operand);

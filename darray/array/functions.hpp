@@ -193,7 +193,7 @@ struct NanToNum : Analytic {
 template <class Function>
 struct Apply {
   static constexpr bool kKeepsHermitian = false;
-  static constexpr bool kWeak = false;
+  static constexpr Weak kWeak = Weak::kNone;
   Function function;
   template <class... T>
   auto operator()(const T&... values) const {

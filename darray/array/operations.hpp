@@ -9,19 +9,26 @@
 
 namespace impishim::darray::operations {
 
-// Every operation: kKeepsHermitian, whether the result carries the flag when all operands do; kWeak, whether a scalar takes the
-// array's type (WeakScalar) or keeps its own.
+// Which scalars take the array's type (WeakScalar) beside it, and which keep their own.
+enum class Weak : std::uint8_t {
+  kNone,
+  kFractions,  ///< floating point beside floating point: a float array equals 0.1 where it has been set to it, as NumPy has it;
+               ///< integers are compared as they are
+  kAll
+};
+
+// Every operation: kKeepsHermitian, whether the result carries the flag when all operands do; kWeak.
 struct Arithmetic {
   static constexpr bool kKeepsHermitian = true;
-  static constexpr bool kWeak = true;
+  static constexpr Weak kWeak = Weak::kAll;
 };
 struct Logic {
   static constexpr bool kKeepsHermitian = false;
-  static constexpr bool kWeak = false;
+  static constexpr Weak kWeak = Weak::kFractions;
 };
 struct Bitwise {
   static constexpr bool kKeepsHermitian = false;
-  static constexpr bool kWeak = true;
+  static constexpr Weak kWeak = Weak::kAll;
 };
 
 namespace detail {

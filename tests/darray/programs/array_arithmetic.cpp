@@ -121,6 +121,17 @@ void floor_division() {
   EXPECT(is(b, {2}, std::vector<float>{9, 9}));
 }
 
+/// Scalars of a kind take the array's type in comparisons, too; integers are compared as they are.
+void comparisons() {
+  const auto f = DistArray<float>::full(kWorld, Shape{2}, 0.1F);
+  EXPECT(all(f == 0.1) && !any(f != 0.1) && all(0.1 == f) && all(f <= 0.1) && !any(f > 0.1) && all(f < 0.2));
+  const DistArray<std::complex<float>> c = f * std::complex<float>(1, 1);
+  EXPECT(all(c == Complex(0.1, 0.1)) && !any(c == 0.1));
+  const auto great = DistArray<float>::full(kWorld, Shape{2}, 16777216);
+  EXPECT(!any(great == 16777217) && all(great < 16777217) && all(DistArray<int>::ones(kWorld, Shape{2}) < 1.5));
+  EXPECT(all(f == 0.1F) && all(apply([](float x, double y) { return x != y; }, f, 0.1)));
+}
+
 void in_place() {
   checks::on_every_size([](MPI_Comm comm) {
     const Shape shape{4, 3};
@@ -350,6 +361,7 @@ int main(int argc, char** argv) {
   checks::part("operators", operators);
   checks::part("integers", integers);
   checks::part("floor division", floor_division);
+  checks::part("comparisons", comparisons);
   checks::part("in place", in_place);
   checks::part("global data and temporaries", global_data_and_temporaries);
   checks::part("memory in common", memory_in_common);
