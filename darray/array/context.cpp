@@ -57,6 +57,7 @@ Context::Context(MPI_Comm comm, Communicator communicator, std::uint64_t group)
     : user_(comm), communicator_(std::move(communicator)), librarian_(group) {}
 
 LayoutPtr Context::keep(std::uint64_t hash, LayoutPtr layout) {
+  if (forgotten_) return layout;
   if (layouts_.size() >= kLayouts) {
     std::erase_if(layouts_, [](const auto& entry) { return entry.second.use_count() == 1; });
   }
@@ -65,6 +66,7 @@ LayoutPtr Context::keep(std::uint64_t hash, LayoutPtr layout) {
 }
 
 void Context::forget() {
+  forgotten_ = true;
   layouts_.clear();
   redistributions_.reset();
 }

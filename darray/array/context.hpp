@@ -39,7 +39,8 @@ class Context {
     return keep(hash, make());
   }
 
-  /// Lets go of what is kept for later, all of which holds this context: when its communicator is freed.
+  /// Lets go of what is kept for later, all of which holds this context, and keeps nothing from then on: when its communicator
+  /// is freed. Arrays may go on without it.
   void forget();
 
  private:
@@ -50,6 +51,7 @@ class Context {
   Librarian librarian_;
   std::unordered_multimap<std::uint64_t, LayoutPtr> layouts_;
   std::shared_ptr<Redistributions> redistributions_;
+  bool forgotten_ = false;
 };
 
 using ContextPtr = std::shared_ptr<Context>;

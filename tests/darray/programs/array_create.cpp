@@ -1,5 +1,6 @@
 // How arrays are made, what every process has of them, copies in other types and strategies: strategies of T11, shapes with
 // nothing in them, every element type, ghosts, borrowed memory.
+#include <memory>
 #include <numeric>
 
 #include "darray/array/get_data.hpp"
@@ -320,6 +321,20 @@ void complex_parts() {
   EXPECT(!array.hermitian());
 }
 
+/// Arrays may live longer than their communicator, and keep nothing alive but what they are made of.
+void freed_communicators() {
+  std::weak_ptr<Context> context;
+  {
+    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_SELF, &own);
+    const auto array = DistArray<double>::arange(own, Shape{2, 3});
+    context = array.layout()->context();
+    MPI_Comm_free(&own);
+    EXPECT(array.flatten().shape() == Shape{6} && !context.expired());
+  }
+  EXPECT(context.expired());
+}
+
 void librarian() {
   ArrayId id;
   {
@@ -365,6 +380,7 @@ int main(int argc, char** argv) {
   checks::part("copies", copies);
   checks::part("values", values);
   checks::part("complex parts", complex_parts);
+  checks::part("freed communicators", freed_communicators);
   checks::part("librarian", librarian);
   return checks::end();
 }
