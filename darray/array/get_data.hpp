@@ -70,7 +70,7 @@ template <class T>
 [[nodiscard]] T get_item(const DistArray<T>& array, const Key& key, Checks checks = Checks::kOn) {
   const DistArray<T> result = get_data(array, key, {.checks = checks});
   if (!result.shape().empty()) fail(ErrorKind::kShape, "a key that selects {} elements for a single one", result.size());
-  return result.data()[0];
+  return result.get_full().item();  // of an array without axes, not every process has the element
 }
 
 /// The elements at these indices of axis 0 (NumPy's take), negative ones counted from the end. Collective.

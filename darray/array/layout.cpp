@@ -117,10 +117,14 @@ Layout::Layout(ContextPtr context, Strategy strategy, DistributionPtr distributi
   rank_ = communicator().rank();
   owned_shape_ = distribution_->owned_shape(rank_);
   owned_size_ = distribution_->owned_size(rank_);
+  // No axes are one element: what is not here has an axis with nothing in it.
+  if (owned_shape_.empty() && owned_size_ == 0) owned_shape_ = {0};
   buffer_shape_ = distribution_->local_shape(rank_);
+  if (owned_shape_.size() != buffer_shape_.size()) buffer_shape_ = owned_shape_;
   buffer_size_ = distribution_->local_size(rank_);
   strides_ = StridedView<char>::row_major(buffer_shape_);
-  const std::vector<Index> first = distribution_->owned_offset(rank_);
+  std::vector<Index> first = distribution_->owned_offset(rank_);
+  first.resize(strides_.size());
   offset_ = std::inner_product(first.begin(), first.end(), strides_.begin(), Index{0});
   contiguous_ = StridedView<char>(nullptr, owned_shape_, strides_).is_contiguous();
   const ProcessGrid& grid = distribution_->grid();

@@ -44,7 +44,7 @@ class Layout {
 
   [[nodiscard]] const Shape& shape() const { return distribution_->shape(); }
   [[nodiscard]] Index size() const { return distribution_->size(); }
-  /// This process's elements.
+  /// This process's elements. Of an array without axes that is elsewhere: one axis with nothing in it.
   [[nodiscard]] const Shape& owned_shape() const { return owned_shape_; }
   [[nodiscard]] Index owned_size() const { return owned_size_; }
   /// Extents of this process's buffer: owned elements and ghosts.

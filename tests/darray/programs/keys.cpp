@@ -294,6 +294,23 @@ void memory_in_common() {
   }
 }
 
+// An element that one process has alone, and masks that stand for it.
+void no_axes() {
+  const Strategy last = make_on_one(Shape{}, checks::size - 1);
+  const auto array = DistArray<double>::full(MPI_COMM_WORLD, Shape{}, 7, last);
+  EXPECT(get_item(array, Key()) == 7 && equals(array, {}, {7}));
+  EXPECT(array.get_local().size() == array.local_size());
+  EXPECT(array.local().size() == (checks::rank == checks::size - 1 ? 1 : 0));
+  auto target = DistArray<double>::zeros(MPI_COMM_WORLD, Shape{});
+  set_data(target, array);
+  EXPECT(get_item(target, Key()) == 7);
+  EXPECT(get_item(array.copy<float>(kNot), Key()) == 7 && get_item(array.copy<float>(), Key()) == 7);
+  for (const Strategy& strategy : {Strategy(kNot), last}) {
+    const auto mask = DistArray<bool>::full(MPI_COMM_WORLD, Shape{}, true, strategy);
+    EXPECT(checks::throws<Error>(ErrorKind::kKey, [&] { static_cast<void>(get_data(target, mask)); }));
+  }
+}
+
 void local_keys() {
   std::mt19937 random(11);
   const Array array({6, 5});
@@ -413,6 +430,7 @@ int main(int argc, char** argv) {
   checks::part("labels", labels);
   checks::part("masks of some axes", masks_of_some_axes);
   checks::part("memory in common", memory_in_common);
+  checks::part("no axes", no_axes);
   checks::part("errors", errors);
   return checks::end();
 }
