@@ -66,16 +66,26 @@ auto make_node(Operation operation, Operands... operands) {
   return Node<Operation, Operands...>(std::move(operation), std::move(operands)...);
 }
 
+/// What an operation refuses of a scalar on its right is refused before a process computes, which may have no elements.
+template <class Operation, class T, class B>
+void check_right(const B& operand) {
+  if constexpr (ElementValue<B> && std::is_integral_v<T> && requires { Operation::check_right(operand); }) {
+    Operation::check_right(operand);
+  }
+}
+
 template <class Operation, class A, class B>
 auto binary(A&& a, B&& b) {
   using ValueA = typename ValueOf<std::remove_cvref_t<A>>::Type;
   using ValueB = typename ValueOf<std::remove_cvref_t<B>>::Type;
+  check_right<Operation, ValueA>(b);
   return make_node(Operation(), as_expression<Operation, ValueB>(std::forward<A>(a)),
                    as_expression<Operation, ValueA>(std::forward<B>(b)));
 }
 
 template <class Operation, class T, class B>
 DistArray<T>& in_place(DistArray<T>& array, B&& operand) {
+  check_right<Operation, T>(operand);
   update<Operation>(array, as_expression<Operation, T>(std::forward<B>(operand)));
   return array;
 }

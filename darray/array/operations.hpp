@@ -161,8 +161,16 @@ struct Fmod : Arithmetic {
   }
 };
 
-/// Of integers an integer. @throws Error kArgument for an integer to a negative power (as NumPy).
+/// Of integers an integer. @throws Error kArgument for an integer to a negative power (as NumPy): of a scalar on every process
+/// alike, when the expression is made; of an array where such elements are.
 struct Power : Arithmetic {
+  /// For a scalar exponent.
+  template <class Exponent>
+  static void check_right(Exponent exponent) {
+    if constexpr (std::is_integral_v<Exponent> && std::is_signed_v<Exponent>) {
+      if (exponent < 0) negative_power();
+    }
+  }
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
     using C = Promoted<A, B>;
@@ -171,7 +179,7 @@ struct Power : Arithmetic {
     } else {
       C base = element_cast<C>(a);
       C left = element_cast<C>(b);
-      if (left < C(0)) fail(ErrorKind::kArgument, "an integer to a negative power is no integer: use floating point");
+      if (left < C(0)) negative_power();
       C result = 1;
       const auto times = [](C x, C y) { return detail::wrapping(x, y, [](auto p, auto q) { return p * q; }); };
       for (; left != C(0); left = static_cast<C>(left / 2), base = times(base, base)) {
@@ -179,6 +187,11 @@ struct Power : Arithmetic {
       }
       return result;
     }
+  }
+
+ private:
+  [[noreturn]] static void negative_power() {
+    fail(ErrorKind::kArgument, "an integer to a negative power is no integer: use floating point");
   }
 };
 

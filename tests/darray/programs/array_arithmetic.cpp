@@ -101,8 +101,11 @@ void integers() {
   EXPECT(is(DistArray<int>(abs(a) - sign(a)), {6}, Numbers{6, 8, 6, 8, 4, 0}));
   EXPECT(is(DistArray<int>(2147483647 + (0 * a + 1)), {6}, Numbers(6, std::numeric_limits<int>::min())));
   EXPECT(is(DistArray<bool>(a < 4000000000U), {6}, std::vector<bool>(6, true)));
-  // With what another process throws, there is nothing to wait for.
-  EXPECT(a.local_size() == 0 || refused(ErrorKind::kArgument, [&] { static_cast<void>(DistArray<int>(pow(a, -1))); }));
+  // On every process alike, also where there are no elements.
+  EXPECT(refused(ErrorKind::kArgument, [&] { static_cast<void>(pow(a, -1)); }));
+  auto nothing = DistArray<int>::zeros(kWorld, Shape{0});
+  EXPECT(refused(ErrorKind::kArgument, [&] { pow_in_place(nothing, -1); }));
+  EXPECT(is(DistArray<double>(pow(b, 1.0)), {6}, std::vector<double>{2, 2, -2, -2, 0, 3}));
 }
 
 /// What Python and NumPy give, where the quotient is rounded up to a whole number, or lost.
