@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -21,10 +22,12 @@ std::string typestr(char kind, std::size_t size) {
 
 std::vector<Index> row_major_strides(const std::vector<Index>& shape, Index item_size) {
   std::vector<Index> strides(shape.size());
+  // Of no elements any strides will do.
+  const bool is_empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   Index stride = item_size;
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     strides[axis] = stride;
-    if (shape[axis] > 1 && __builtin_mul_overflow(stride, shape[axis], &stride))
+    if (!is_empty && __builtin_mul_overflow(stride, shape[axis], &stride))
       fail(ErrorKind::kShape, "axis {}: a buffer beyond 2^63 - 1 bytes", axis);
   }
   return strides;

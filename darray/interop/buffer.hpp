@@ -32,7 +32,7 @@ struct Buffer {
 template <class T>
 std::string typestr_of();
 
-/// The strides in bytes of a row-major buffer. Error kShape: beyond 2^63 - 1 bytes.
+/// The strides in bytes of a row-major buffer; of one without elements, the item's size. Error kShape: beyond 2^63 - 1 bytes.
 std::vector<Index> row_major_strides(const std::vector<Index>& shape, Index item_size);
 
 /// The item size that a typestr names. Error kType: no typestr, or of another byte order than this machine's.

@@ -128,7 +128,10 @@ Axis axis_of(const std::vector<const DimData*>& parts, int number) {
   const auto count = static_cast<int>(parts.size());
   if (first.dist_type == DistType::kCyclic) {
     if (count == 1) return {DimMap::collapsed(*first.size)};
-    return {DimMap::block_cyclic(*first.size, count, first.block_size.value_or(1))};
+    // A block longer than the axis holds all of it; its length is kept where the index layer counts so far.
+    Index block = first.block_size.value_or(1);
+    if (block > kMaximumExtent / count) block = std::max<Index>(*first.size, 1);
+    return {DimMap::block_cyclic(*first.size, count, block)};
   }
   if (first.dist_type == DistType::kUnstructured) {
     std::vector<std::vector<Index>> labels;
@@ -151,6 +154,13 @@ Axis axis_of(const std::vector<const DimData*>& parts, int number) {
     fail(ErrorKind::kUnsupported, "axis {}: a boundary padding that reaches into a neighbour's piece", number);
   axis.periodic = first.periodic.value_or(false);
   return axis;
+}
+
+/// DAP-54: where a cyclic axis begins on a process, also if it came cut to the size. What is beyond 2^63 stays cut.
+Index uncut_start(const DimData& dimension) {
+  Index start = 0;
+  const bool fits = !__builtin_mul_overflow(*dimension.proc_grid_rank, dimension.block_size.value_or(1), &start);
+  return fits ? start : *dimension.start;
 }
 
 }  // namespace
@@ -184,7 +194,11 @@ Violations validate(const ForeignExport& foreign, Level level) {
 
 Export accept(const ForeignExport& foreign, Level level) {
   require_none(validate(foreign, level), "the export");
-  return {*foreign.version->as<std::string>(), *foreign.buffer, read(*foreign.dim_data, level).dimensions};
+  Export accepted{*foreign.version->as<std::string>(), *foreign.buffer, read(*foreign.dim_data, level).dimensions};
+  for (DimData& dimension : accepted.dim_data) {
+    if (dimension.dist_type == DistType::kCyclic) dimension.start = uncut_start(dimension);
+  }
+  return accepted;
 }
 
 Section owned_section(std::span<const DimData> dim_data) {

@@ -36,7 +36,8 @@ struct ForeignExport {
 /// All rules that one process can check (DAP-01 to DAP-07 and those of validate() for dictionaries).
 Violations validate(const ForeignExport& foreign, Level level);
 
-/// A valid foreign export as a value; its buffer keeps its address. Aliases (`{}`) stay as they are. No communication.
+/// A valid foreign export as a value; its buffer keeps its address. Aliases (`{}`) stay as they are; a cyclic `start` that came
+/// cut to the size is none any more (DAP-54). No communication.
 /// Error kProtocol with everything that is wrong.
 Export accept(const ForeignExport& foreign, Level level);
 

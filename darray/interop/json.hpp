@@ -22,14 +22,14 @@ std::vector<Dictionary> dictionaries_from_json(std::string_view text);
 
 /// The three keys of an export.
 std::string to_json(const Export& exported);
-/// Error kProtocol: not JSON, not an object, or a `buffer` that is not an array interface. Whatever else is wrong, validate()
-/// finds.
+/// Error kProtocol: not JSON, not an object, or a `buffer` that is not an array interface; kType, kShape: as
+/// buffer_from_array_interface(). Whatever else is wrong, validate() finds.
 ForeignExport export_from_json(std::string_view text);
 
 /// `__array_interface__`, version 3, as JSON.
 std::string array_interface(const Buffer& buffer);
 /// The other way; `strides` may be absent or null (row-major). Error kProtocol: not JSON or a key missing or of the wrong kind;
-/// kType: an element type that is none.
+/// kType: an element type that is none, or of the other byte order; kShape: no strides, and more bytes than 2^63 - 1.
 Buffer buffer_from_array_interface(std::string_view text);
 
 }  // namespace impishim::darray::dap

@@ -83,7 +83,7 @@ class AxisRules {
     require_at_least(dimension_.block_size, 1, "block_size", "DAP-50 block_size >= 1");
     if (is(DistType::kCyclic) && dimension_.size && dimension_.proc_grid_size > 0 &&
         std::min(dimension_.block_size.value_or(1), *dimension_.size) > kMaximumExtent / *dimension_.proc_grid_size)
-      report("block_size", "DAP-50 block_size * proc_grid_size <= 2^62: this library's limit",
+      report("block_size", "DAP-50 block_size (or size, if that is less) * proc_grid_size <= 2^62: this library's limit",
              fmt::format("block_size {}, proc_grid_size {}", dimension_.block_size.value_or(1), *dimension_.proc_grid_size));
     if (dimension_.padding && ((*dimension_.padding)[0] < 0 || (*dimension_.padding)[1] < 0))
       report("padding", "DAP-35 both paddings >= 0",

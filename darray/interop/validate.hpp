@@ -13,9 +13,9 @@
 namespace impishim::darray::dap {
 
 /// kLenient accepts what is understood without doubt though the text forbids it: a list of dictionaries in place of a tuple,
-/// booleans as integers, labels that occur twice in one process, communication padding wider than the neighbour's piece, a last
-/// block that ends before `size`; and keeps unknown keys. kStrict follows the text, with the readings that the README of this
-/// folder lists.
+/// booleans as integers, labels that occur twice in one process, communication padding wider than the neighbour's piece; and
+/// keeps unknown keys. That the last block ends at `size` (DAP-22) it leaves to check_processes(). kStrict follows the text,
+/// with the readings that darray/README.md lists.
 enum class Level { kLenient, kStrict };
 
 /// One broken rule. `rule` is a fixed text that begins with the requirement's name.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
 
 #include "darray/index/make_distribution.hpp"
@@ -213,6 +214,31 @@ TEST(Export, CyclicStartsLeaveUncut) {
   }
   const auto layout = distribution_of(pieces, Level::kStrict);
   EXPECT_EQ(dim_data_of(*layout, 3)[0].start, 15);
+  // Of one process by itself, too; unless nobody can count so far.
+  ForeignExport single;
+  single.version = Value{std::string("0.10.0")};
+  single.has_buffer = single.has_dim_data = true;
+  single.buffer = buffer_of(StridedView<double>(nullptr, {0}));
+  single.dim_data = {to_dictionary(pieces[3].dimensions[0])};
+  EXPECT_EQ(accept(single, Level::kStrict).dim_data[0].start, 15);
+  (*single.dim_data)[0]["block_size"] = Value{std::numeric_limits<Index>::max()};
+  EXPECT_EQ(accept(single, Level::kStrict).dim_data[0].start, 9);
+}
+
+TEST(Export, BlocksLongerThanTheAxisHoldAllOfIt) {
+  constexpr Index kLong = Index{1} << 61;
+  std::vector<ProcessPiece> pieces;
+  for (int part = 0; part < 4; ++part) pieces.push_back(piece({cyclic(4, 4, part, kLong)}));
+  EXPECT_EQ(distribution_of(pieces, Level::kStrict)->owned_size(0), 4);
+  for (int part = 0; part < 4; ++part) pieces[static_cast<std::size_t>(part)] = piece({cyclic(4, 4, part, kLong / 2)});
+  EXPECT_EQ(dim_data_of(*distribution_of(pieces, Level::kStrict), 3)[0].block_size, kLong / 2);
+}
+
+TEST(Export, ArraysWithNothingInThemHaveStrides) {
+  constexpr Index kGreat = Index{1} << 40;
+  EXPECT_THAT(row_major_strides({2, 3}, 8), ElementsAre(24, 8));
+  EXPECT_EQ(row_major_strides({kGreat, 0, kGreat}, 8).size(), 3U);
+  EXPECT_THAT(error_of(ErrorKind::kShape, [] { row_major_strides({kGreat, 1, kGreat}, 8); }), HasSubstr("axis 0"));
 }
 
 // T9, DAP-70: an alias beside a distributed axis, on a 1 x 2 grid.
