@@ -248,7 +248,7 @@ DARRAY_UNARY(nan_to_num, NanToNum)
 
 /// function(a, b, ...) of every element, as an expression: of one array or of several, scalars as they are.
 template <class Function, Operand... Operands>
-auto apply(Function function, Operands&&... operands) {
+requires(ArrayLike<Operands> || ...) auto apply(Function function, Operands&&... operands) {
   using Operation = operations::Apply<Function>;
   return detail::make_node(Operation{std::move(function)},
                            detail::as_expression<Operation, bool>(std::forward<Operands>(operands))...);

@@ -295,6 +295,13 @@ void functions() {
   EXPECT(is(DistArray<bool>(isnan(c)), {3}, std::vector<bool>{false, false, true}));
 }
 
+/// One of the operands is an array.
+template <class... Operands>
+concept Applicable = requires(double (*function)(double, double), Operands... operands) {
+  impishim::darray::apply(function, operands...);
+};
+static_assert(Applicable<DistArray<double>, double> && !Applicable<double, double>);
+
 void user_functions() {
   const auto a = DistArray<int>::arange(kWorld, Shape{5});
   EXPECT(is(apply_scalar_function(a, [](int x) { return x * 0.5; }), {5}, std::vector<double>{0, 0.5, 1, 1.5, 2}));

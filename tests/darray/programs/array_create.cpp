@@ -1,5 +1,6 @@
 // How arrays are made, what every process has of them, copies in other types and strategies: strategies of T11, shapes with
 // nothing in them, every element type, ghosts, borrowed memory.
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -139,6 +140,17 @@ void types() {
   one_type<std::complex<float>>();
   one_type<std::complex<double>>();
   EXPECT(DistArray<int>::from_global(kWorld, local<double>({2}, {2.75, -2.75}).view()).get_full() == local<int>({2}, {2, -2}));
+  // What an integer cannot be: the nearest one, on all machines alike.
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto odd = DistArray<float>::from_global(
+      kWorld, local<float>({6}, {std::numeric_limits<float>::quiet_NaN(), 1e10F, -1e10F, kInfinity, -kInfinity, -0.5F}).view());
+  using Wide = std::numeric_limits<std::int64_t>;
+  using Narrow = std::numeric_limits<std::int8_t>;
+  EXPECT(is(odd.astype<std::int8_t>(), {6},
+            std::vector<std::int8_t>{0, Narrow::max(), Narrow::min(), Narrow::max(), Narrow::min(), 0}));
+  EXPECT(is(odd.astype<std::int64_t>(), {6},
+            std::vector<std::int64_t>{0, 10000000000, -10000000000, Wide::max(), Wide::min(), 0}));
+  EXPECT(is(odd.astype<std::uint8_t>(), {6}, std::vector<std::uint8_t>{0, 255, 0, 255, 0, 0}));
 }
 
 void what_differs() {
