@@ -233,4 +233,22 @@ DistArray<Floating<T>> median(const DistArray<T>& array, const AxisList& axes) {
   return part.copy_to(layouts.result);
 }
 
+// Of expressions: as of the array that they make.
+template <ArrayExpression E, class... Arguments>
+auto unique(const E& expression, const Arguments&... arguments) {
+  return unique(detail::evaluated(expression), arguments...);
+}
+template <ArrayExpression E, class... Arguments>
+auto bincount(const E& expression, const Arguments&... arguments) {
+  return bincount(detail::evaluated(expression), arguments...);
+}
+template <ArrayExpression E, class... Arguments>
+auto cumsum(const E& expression, const Arguments&... arguments) {
+  return cumsum(detail::evaluated(expression), arguments...);
+}
+template <ArrayExpression E, class... Arguments>
+auto median(const E& expression, const Arguments&... arguments) {
+  return median(detail::evaluated(expression), arguments...);
+}
+
 }  // namespace impishim::darray

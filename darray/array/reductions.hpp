@@ -82,7 +82,8 @@ auto evaluated(const E& expression) {
 
 }  // namespace detail
 
-/// Axes to contract. None at all gives a copy, as NumPy's axis=().
+/// Axes to contract. None at all contracts each element by itself, as NumPy's axis=(): a copy for sums, means and extremes, 0
+/// for variances, the truth of each element for any(), all() and count_nonzero().
 using AxisList = std::vector<int>;
 
 /// 0 without elements.
@@ -279,6 +280,13 @@ DARRAY_OF_EXPRESSION(all)
 DARRAY_OF_EXPRESSION(count_nonzero)
 DARRAY_OF_EXPRESSION(mean)
 DARRAY_OF_EXPRESSION(var)
+DARRAY_OF_EXPRESSION(stddev)
+DARRAY_OF_EXPRESSION(nanmin)
+DARRAY_OF_EXPRESSION(nanmax)
+DARRAY_OF_EXPRESSION(argmin)
+DARRAY_OF_EXPRESSION(argmax)
+DARRAY_OF_EXPRESSION(argmin_nonflat)
+DARRAY_OF_EXPRESSION(argmax_nonflat)
 #undef DARRAY_OF_EXPRESSION
 
 /// Whether |a - b| <= absolute + relative * |b| for all elements (DIS-07); b is anything that may stand beside an array.

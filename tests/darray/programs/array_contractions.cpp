@@ -38,6 +38,7 @@ void the_matrix() {
   checks::on_every_size([](MPI_Comm comm) {
     const Shape shape{4, 3};
     const LocalArray<int> data = local<int>(shape, {3, 1, 2, 0, 5, 1, 4, 1, 1, 2, 2, 2});
+    const Numbers cumsum_of_ones{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4};
     for (const Strategy& strategy : strategies(shape, size_of(comm))) {
       const auto a = DistArray<int>::from_global(comm, data.view(), strategy);
       EXPECT(is(cumsum(a), {12}, Numbers{3, 4, 6, 6, 11, 12, 16, 17, 18, 20, 22, 24}));
@@ -54,6 +55,11 @@ void the_matrix() {
       EXPECT(sum(a) == 24 && prod(a) == 0 && prod(a + 1) == 4 * 2 * 3 * 6 * 2 * 5 * 2 * 2 * 27 && min(a) == 0 && max(a) == 5);
       EXPECT(any(a) && !all(a) && all(a < 6) && count_nonzero(a) == 11 && count_nonzero(a == 1) == 4);
       EXPECT(median(a) == 2 && allclose(a, a * 1.000001) && !allclose(a, a * 1.1));
+      // Of what no variable holds, too.
+      EXPECT(std::abs(stddev(a + 1) - stddev(a)) < 1e-14 && nanmin(a - 1) == -1 && nanmax(2 * a) == 10 && median(a + 1) == 3);
+      EXPECT(argmin(-a) == 4 && argmax(-a) == 3 && (argmin_nonflat(-a) == Numbers{1, 1}) && argmax_nonflat(-a)[0] == 1);
+      EXPECT(is(argmin(-a, 0), {3}, Numbers{2, 1, 0}) && is(unique(a / 5), {6}, std::vector<double>{0, 0.2, 0.4, 0.6, 0.8, 1}));
+      EXPECT(is(bincount(a + 0), {6}, Numbers{1, 4, 4, 1, 1, 1}) && is(cumsum(0 * a + 1, 0), shape, cumsum_of_ones));
     }
   });
 }
