@@ -65,9 +65,8 @@ class Layout {
 
   /// Owned elements lie side by side.
   [[nodiscard]] bool is_contiguous() const { return contiguous_; }
-  /// Owned elements in pieces that lie side by side: one if they all do, else the rows of the last axis.
-  [[nodiscard]] Index rows() const { return contiguous_ ? 1 : static_cast<Index>(row_offsets().size()); }
-  /// Where each row of the last axis begins in the buffer; with one that does not lie side by side in mind.
+  /// Where the owned part's rows (of the last axis) begin in the buffer, in row-major order: none without elements. Computed
+  /// when it is first asked for, which is worth it where owned elements do not lie side by side.
   [[nodiscard]] const std::vector<Index>& row_offsets() const;
 
   /// For each axis, the global index (or label) of every owned local index.
