@@ -40,7 +40,7 @@ class Plate {
         next_(now_.size()) {
     const int rank = communicator_.rank();
     extents_ = layout_->owned_shape(rank);
-    if (now_.empty()) return;
+    if (layout_->owned_size(rank) == 0) return;  // ghosts at most
     for (int axis = 0; axis < 2; ++axis) first_[static_cast<std::size_t>(axis)] = layout_->to_global(rank, {{0, 0}})[axis];
     heat();
     next_ = now_;
@@ -48,10 +48,11 @@ class Plate {
 
   /// One step. What needs no ghost is computed while the ghosts are on their way.
   void step() {
+    const bool has_cells = extents_[0] > 0 && extents_[1] > 0;
     halo_.start(now_.data());
-    update(1, extents_[0] - 1, 1, extents_[1] - 1);
+    if (has_cells) update(1, extents_[0] - 1, 1, extents_[1] - 1);
     halo_.wait();
-    if (extents_[0] == 0 || extents_[1] == 0) return;
+    if (!has_cells) return;
     update(0, 1, 0, extents_[1]);
     if (extents_[0] > 1) update(extents_[0] - 1, extents_[0], 0, extents_[1]);
     update(1, extents_[0] - 1, 0, 1);
