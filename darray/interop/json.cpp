@@ -14,9 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Deeper nesting than any dictionary needs, and little enough for the stack.
-constexpr int kDeepest = 64;
-
 Json parse(std::string_view text, const char* what) {
   const auto shallow = [](int depth, Json::parse_event_t, const Json&) {
     if (depth > kDeepest) fail(ErrorKind::kProtocol, "JSON nested more than {} deep", kDeepest);

@@ -22,6 +22,9 @@ struct Other {
   bool operator==(const Other&) const = default;
 };
 
+/// How deep values may be nested: more than any dictionary needs, and little enough for the stack.
+inline constexpr int kDeepest = 64;
+
 /// One value of a dimension dictionary.
 struct Value {
   using Sequence = std::vector<Value>;

@@ -1,7 +1,5 @@
 #include "darray/interop/python/python_piece.hpp"
 
-#include <set>
-
 #include "darray/interop/dlpack.hpp"
 #include "darray/interop/json.hpp"
 
@@ -10,9 +8,6 @@ namespace impishim::darray::dap::python {
 namespace py = pybind11;
 
 namespace {
-
-const std::set<std::string, std::less<>> kKeys{"dist_type", "size",     "proc_grid_size", "proc_grid_rank", "start",     "stop",
-                                               "padding",   "periodic", "block_size",     "indices",        "one_to_one"};
 
 template <class Tensor>
 py::capsule capsule_of(std::unique_ptr<Tensor, dlpack::CallDeleter> tensor, const char* name) {
@@ -93,12 +88,14 @@ PythonPiece::PythonPiece(const Distribution& distribution, int rank, const py::o
 py::tuple PythonPiece::dim_data() const {
   py::tuple all(exported_.dim_data.size());
   for (std::size_t axis = 0; axis < all.size(); ++axis) {
-    py::dict dict = dict_of(exported_.dim_data[axis]);
+    const DimData& dimension = exported_.dim_data[axis];
+    py::dict dict = dict_of(to_dictionary(dimension));
     if (axis < offered_.size())
       for (const auto& [key, value] : offered_[axis]) {
-        const std::string name = py::str(key);
-        if (name == "indices" && dict.contains(key)) dict[key] = value;
-        if (keeps_unknown_keys_ && kKeys.count(name) == 0) dict[key] = value;
+        // Keys that are no text are in no Dictionary.
+        const bool unknown =
+            PyUnicode_Check(key.ptr()) ? dimension.extra.count(key.cast<std::string>()) > 0 : keeps_unknown_keys_;
+        if (unknown || (dict.contains(key) && key.equal(py::str("indices")))) dict[key] = value;
       }
     all[axis] = dict;
   }
@@ -107,7 +104,7 @@ py::tuple PythonPiece::dim_data() const {
 
 py::dict PythonPiece::distarray() const {
   py::dict dict;
-  dict["__version__"] = py::str(kVersion.data(), kVersion.size());
+  dict["__version__"] = exported_.version;
   dict["buffer"] = source_;
   dict["dim_data"] = dim_data();
   return dict;

@@ -77,7 +77,8 @@ bool is_boolean(py::handle object) {
 
 }  // namespace
 
-Value value_of(py::handle object) {
+Value value_of(py::handle object, int depth) {
+  if (depth > kDeepest) fail(ErrorKind::kProtocol, "a value nested more than {} deep", kDeepest);
   PyObject* raw = object.ptr();
   if (object.is_none()) return {};
   if (is_boolean(object)) return {object.cast<bool>()};
@@ -85,10 +86,10 @@ Value value_of(py::handle object) {
   if (PyFloat_Check(raw)) return {object.cast<double>()};
   if (PyTuple_Check(raw) || PyList_Check(raw)) {
     Value::Sequence items;
-    for (const py::handle item : object) items.push_back(value_of(item));
+    for (const py::handle item : object) items.push_back(value_of(item, depth + 1));
     return {std::move(items)};
   }
-  if (PyDict_Check(raw)) return {dictionary_of(py::reinterpret_borrow<py::dict>(object))};
+  if (PyDict_Check(raw)) return {dictionary_of(py::reinterpret_borrow<py::dict>(object), depth)};
   // Arrays of one element offer __index__, too.
   const bool is_array = py::hasattr(object, "ndim") && py::hasattr(object, "shape") && object.attr("ndim").cast<int>() > 0;
   if (PyIndex_Check(raw) && !is_array) {
@@ -103,35 +104,41 @@ Value value_of(py::handle object) {
   return {Other{std::string("a ") + Py_TYPE(raw)->tp_name}};
 }
 
-Dictionary dictionary_of(const py::dict& object) {
+Dictionary dictionary_of(const py::dict& object, int depth) {
   Dictionary dictionary;
   for (const auto& [key, value] : object) {
     // A key that is no text is none of the protocol's.
-    if (PyUnicode_Check(key.ptr())) dictionary.emplace(key.cast<std::string>(), value_of(value));
+    if (PyUnicode_Check(key.ptr())) dictionary.emplace(key.cast<std::string>(), value_of(value, depth + 1));
   }
   return dictionary;
 }
 
-py::dict dict_of(const DimData& dimension) {
-  py::dict dict;
-  const auto put = [&dict](const char* key, const auto& member) {
-    if (member) dict[key] = *member;
-  };
-  if (dimension.dist_type) dict["dist_type"] = std::string(1, static_cast<char>(*dimension.dist_type));
-  put("size", dimension.size);
-  put("proc_grid_size", dimension.proc_grid_size);
-  put("proc_grid_rank", dimension.proc_grid_rank);
-  put("start", dimension.start);
-  put("stop", dimension.stop);
-  if (dimension.padding) dict["padding"] = py::make_tuple((*dimension.padding)[0], (*dimension.padding)[1]);
-  put("periodic", dimension.periodic);
-  put("block_size", dimension.block_size);
-  if (dimension.indices) {
-    const auto& labels = *dimension.indices;
-    const py::bytes bytes(reinterpret_cast<const char*>(labels.data()), labels.size() * sizeof(Index));
-    dict["indices"] = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(bytes.ptr())).attr("cast")("q");
+namespace {
+
+/// For each kind of value, the object that Python has for it.
+struct ToPython {
+  py::object operator()(std::monostate) const { return py::none(); }
+  py::object operator()(const Value::Sequence& items) const {
+    py::tuple tuple(items.size());
+    for (std::size_t k = 0; k < items.size(); ++k) tuple[k] = object_of(items[k]);
+    return tuple;
   }
-  put("one_to_one", dimension.one_to_one);
+  py::object operator()(const IntegerBuffer& labels) const {
+    const py::bytes bytes(reinterpret_cast<const char*>(labels.values.data()), labels.values.size() * sizeof(Index));
+    return py::reinterpret_steal<py::object>(PyMemoryView_FromObject(bytes.ptr())).attr("cast")("q");
+  }
+  py::object operator()(const Dictionary& dictionary) const { return dict_of(dictionary); }
+  py::object operator()(const Other& other) const { return py::str(other.what); }
+  py::object operator()(const auto& plain) const { return py::cast(plain); }
+};
+
+}  // namespace
+
+py::object object_of(const Value& value) { return std::visit(ToPython{}, value.held); }
+
+py::dict dict_of(const Dictionary& dictionary) {
+  py::dict dict;
+  for (const auto& [key, value] : dictionary) dict[py::str(key)] = object_of(value);
   return dict;
 }
 

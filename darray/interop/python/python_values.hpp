@@ -10,11 +10,13 @@
 namespace impishim::darray::dap::python {
 
 /// What a Python object is to the protocol. NumPy's integers and booleans count as such, and buffers of integers as labels.
-Value value_of(pybind11::handle object);
-Dictionary dictionary_of(const pybind11::dict& object);
+/// `depth`: how many objects it is nested in. Error kProtocol beyond kDeepest, as of an object that holds itself.
+Value value_of(pybind11::handle object, int depth = 0);
+Dictionary dictionary_of(const pybind11::dict& object, int depth = 0);
 
-/// A dimension dictionary; padding is a tuple, indices a memoryview of 64-bit integers.
-pybind11::dict dict_of(const DimData& dimension);
+/// The other way: sequences are tuples, labels a memoryview of 64-bit integers; what has no value is its description.
+pybind11::object object_of(const Value& value);
+pybind11::dict dict_of(const Dictionary& dictionary);
 
 /// A buffer and what keeps Python's hold on it.
 struct HeldBuffer {

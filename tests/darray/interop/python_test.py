@@ -148,6 +148,23 @@ class Validate(unittest.TestCase):
         self.expect("DAP-61", labelled(np.array([3, 3, 1])), "strict")
 
 
+class Depth(unittest.TestCase):
+    def test_what_holds_itself_is_refused(self):
+        endless = []
+        endless.append(endless)
+        around = {}
+        around["again"] = [around]
+        for value in (endless, around):
+            for level in ("strict", "lenient"):
+                with self.assertRaisesRegex(da.Error, "nested more than 64 deep"):
+                    da.from_distarray(Exporter(np.zeros(4), dict(colour=value)), level)
+        deep = 3
+        for _ in range(60):
+            deep = [deep]
+        first = block(4, 1, 0, 0, 4, colour=deep)
+        self.assertEqual(da.from_distarray(Exporter(np.zeros(4), first), "lenient").dim_data[0], first)
+
+
 class Export(unittest.TestCase):
     def test_round_trip_through_python(self):
         array = np.arange(9.0).reshape(3, 3)
@@ -179,6 +196,14 @@ class Export(unittest.TestCase):
             da.to_distarray(np.zeros(4), (9,), 2, 0)
         with self.assertRaisesRegex(da.Error, "DAP-06"):
             da.to_distarray(np.zeros((5, 1)), (9,), 2, 0)
+
+    def test_lenient_keys_leave_everywhere_alike(self):
+        exporter = Exporter(np.zeros(4), block(4, 1, 0, 0, 4, block_size=2), version="0.10.3")
+        piece = da.from_distarray(exporter, "lenient")
+        self.assertEqual(piece.dim_data[0]["block_size"], 2)
+        self.assertIn('"block_size":2', piece.to_json())
+        self.assertEqual(piece.__distarray__()["__version__"], "0.10.3")
+        self.assertEqual(da.from_distarray(exporter.__distarray__(), "lenient").__distarray__()["dim_data"], exporter.dictionary["dim_data"])
 
     def test_dlpack(self):
         array = np.arange(24.0).reshape(4, 6)[::2, 1:]
