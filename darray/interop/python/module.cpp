@@ -96,8 +96,10 @@ PYBIND11_MODULE(impishim_darray, module) {
       .def_property_readonly("__array_interface__", &PythonPiece::array_interface)
       .def(
           "__dlpack__",
-          [](const PythonPiece& piece, const py::object&, const py::object& max_version) { return piece.dlpack(max_version); },
-          py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none())
+          [](const PythonPiece& piece, const py::object&, const py::object& max_version, const py::object& device,
+             const py::object& copy) { return piece.dlpack(max_version, device, copy); },
+          py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(),
+          py::arg("copy") = py::none())
       .def("__dlpack_device__", [](const PythonPiece&) { return py::make_tuple(1, 0); });
 
   module.def(

@@ -25,6 +25,8 @@ py::capsule capsule_of(std::unique_ptr<Tensor, dlpack::CallDeleter> tensor, cons
   return py::reinterpret_borrow<py::capsule>(capsule);
 }
 
+[[noreturn]] void refuse_buffer(const char* why) { throw py::buffer_error(why); }
+
 void read_dim_data(const py::object& object, Offer& offer) {
   offer.foreign.has_dim_data = true;
   if (!py::isinstance<py::tuple>(object) && !py::isinstance<py::list>(object)) return;
@@ -134,7 +136,10 @@ py::object PythonPiece::to_local(int number, Index global) const {
   return local ? py::object(py::int_(*local)) : py::object(py::none());
 }
 
-py::capsule PythonPiece::dlpack(const py::object& max_version) const {
+py::capsule PythonPiece::dlpack(const py::object& max_version, const py::object& device, const py::object& copy) const {
+  if (!device.is_none() && !device.equal(py::make_tuple(dlpack::kCpu, 0)))
+    refuse_buffer("the elements are in this process's memory alone, device (1, 0)");
+  if (!copy.is_none() && copy.cast<bool>()) refuse_buffer("the elements are lent where they are: copy them from there");
   const bool versioned = !max_version.is_none() && max_version[py::int_(0)].cast<int>() >= 1;
   if (versioned) return capsule_of(dlpack::to_dlpack_versioned(exported_.buffer, owner_), "dltensor_versioned");
   return capsule_of(dlpack::to_dlpack(exported_.buffer, owner_), "dltensor");

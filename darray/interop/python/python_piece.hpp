@@ -29,7 +29,9 @@ class PythonPiece {
   [[nodiscard]] pybind11::tuple owned() const;
   [[nodiscard]] Index to_global(int axis, Index local) const;
   [[nodiscard]] pybind11::object to_local(int axis, Index global) const;
-  [[nodiscard]] pybind11::capsule dlpack(const pybind11::object& max_version) const;
+  /// Of `device` and `copy`, what asks for another place than the piece's own raises BufferError, as Python's array API has it.
+  [[nodiscard]] pybind11::capsule dlpack(const pybind11::object& max_version, const pybind11::object& device,
+                                         const pybind11::object& copy) const;
   [[nodiscard]] std::string json() const;
   [[nodiscard]] const Export& exported() const { return exported_; }
 

@@ -205,6 +205,14 @@ class Export(unittest.TestCase):
         self.assertEqual(piece.__distarray__()["__version__"], "0.10.3")
         self.assertEqual(da.from_distarray(exporter.__distarray__(), "lenient").__distarray__()["dim_data"], exporter.dictionary["dim_data"])
 
+    def test_dlpack_device_and_copy(self):
+        piece = da.from_distarray(Exporter(np.zeros(4), {}))
+        self.assertIn("dltensor_versioned", repr(piece.__dlpack__(max_version=(1, 1), dl_device=(1, 0), copy=False)))
+        with self.assertRaises(BufferError):
+            piece.__dlpack__(dl_device=(2, 0))
+        with self.assertRaises(BufferError):
+            piece.__dlpack__(copy=True)
+
     def test_dlpack(self):
         array = np.arange(24.0).reshape(4, 6)[::2, 1:]
         piece = da.from_distarray(Exporter(array, {}, {}))
