@@ -44,25 +44,35 @@ LocalArray<T> primary_elements(const DistArray<T>& array) {
   return values;
 }
 
+/// Every process's value, by rank. Collective.
+template <class T>
+LocalArray<T> gathered(const Communicator& communicator, const T& mine) {
+  LocalArray<T> all(Shape{communicator.size()});
+  const Element element = element_of<T>();
+  check_mpi(MPI_Allgather(&mine, element.items, element.type, all.data(), element.items, element.type, communicator.get()),
+            "MPI_Allgather");
+  return all;
+}
+
 /// The k-th smallest of all processes' values together; `values` is used up. Every round takes the weighted median of the
 /// processes' medians, and drops at least a quarter of what is left.
 template <class T>
-T select(MPI_Comm comm, LocalArray<T>& values, Index k) {
-  const Communicator communicator(comm);
+T select(const Communicator& communicator, LocalArray<T>& values, Index k) {
   T* first = values.begin();
   T* last = values.end();
   while (true) {
-    LocalArray<T> middle(Shape{first == last ? 0 : 1});
-    LocalArray<Index> weight(middle.shape(), last - first);
+    T middle{};  // of no values: with a weight of 0
     if (first != last) {
       T* half = first + (last - first) / 2;
       std::nth_element(first, half, last, sorts_before<T>);
-      middle[0] = *half;
+      middle = *half;
     }
-    const LocalArray<T> middles = DistArray<T>::from_local(comm, middle.view(), Checks::kOff).get_full();
-    const LocalArray<Index> weights = DistArray<Index>::from_local(comm, weight.view(), Checks::kOff).get_full();
-    std::vector<Index> order(static_cast<std::size_t>(middles.size()));
-    for (std::size_t each = 0; each < order.size(); ++each) order[each] = static_cast<Index>(each);
+    const LocalArray<T> middles = gathered(communicator, middle);
+    const LocalArray<Index> weights = gathered(communicator, Index{last - first});
+    std::vector<Index> order;
+    for (Index each = 0; each < weights.size(); ++each) {
+      if (weights[each] > 0) order.push_back(each);
+    }
     std::sort(order.begin(), order.end(), [&](Index a, Index b) { return sorts_before(middles[a], middles[b]); });
     Index total = 0;
     for (const Index each : weights) total += each;
@@ -209,10 +219,10 @@ Floating<T> median(const DistArray<T>& array) {
   if constexpr (std::is_floating_point_v<T>) none = none || any(isnan(array));
   if (none) return std::numeric_limits<F>::quiet_NaN();
   LocalArray<T> again = values;
-  const MPI_Comm comm = detail::user_communicator(array);
-  const auto upper = static_cast<F>(detail::select(comm, values, size / 2));
+  const Communicator& communicator = array.communicator();
+  const auto upper = static_cast<F>(detail::select(communicator, values, size / 2));
   if (size % 2 == 1) return upper;
-  return (static_cast<F>(detail::select(comm, again, size / 2 - 1)) + upper) / 2;
+  return (static_cast<F>(detail::select(communicator, again, size / 2 - 1)) + upper) / 2;
 }
 
 /// Along axes. The array is redistributed so that these are whole.
