@@ -56,13 +56,18 @@ void DistArray<T>::set_full(const StridedView<U>& values) {
 template <class T>
 void DistArray<T>::set_full(const StridedView<const T>& values, int root) {
   const LayoutPtr there = layout_on_one(*layout_, root);
-  LocalArray<T> whole;
+  LocalArray<T> copied;
+  const T* whole = nullptr;
   agreed(communicator(), Checks::kOn, [&] {
     if (layout_->rank() != root) return;
     check_global_shape(*layout_, values.extents());
-    whole = LocalArray<T>(values);
+    whole = values.data();
+    // What lies in another order is copied, and what this process's own part is written to.
+    if (values.is_contiguous() && !memory_of(values).meets(memory_of(data(), layout_->buffer_size()))) return;
+    copied = LocalArray<T>(values);
+    whole = copied.data();
   });
-  redistribute(*layout_, data(), *there, whole.data(), element());
+  redistribute(*layout_, data(), *there, whole, element());
   hermitian_ = false;
 }
 

@@ -34,6 +34,28 @@ void copy_in_place(const Layout& array, const T* source, const ResolvedKey& key,
 /// The shape of what this process's own key selects; a single element is an array of one.
 [[nodiscard]] inline Shape shape_of_own(const ResolvedKey& key) { return key.shape().empty() ? Shape{1} : key.shape(); }
 
+/// What a key selects that has been looked up.
+template <class T>
+DistArray<T> get_selected(const DistArray<T>& array, const SelectedKey& selected, Checks checks) {
+  const Layout& layout = *array.layout();
+  if (!selected.common) {
+    const LayoutPtr there = selected.layout != nullptr
+                                ? selected.layout
+                                : Layout::make_freeform(layout.context(), shape_of_own(selected.key), checks);
+    DistArray<T> result(there);
+    fetch(layout, array.data(), selected.key, all_positions(selected.key.shape()), result.data(), array.element());
+    return result;
+  }
+  if (selected.key.is_whole(array.shape())) return array.copy();
+  DistArray<T> result(selected_layout(layout, selected.key));
+  if (stays_in_place(layout, selected.key)) {
+    copy_in_place(layout, array.data(), selected.key, *result.layout(), result.data());
+  } else {
+    fetch_selected(layout, array.data(), selected.key, *result.layout(), result.data(), array.element());
+  }
+  return result;
+}
+
 }  // namespace detail
 
 /// The elements that a key selects, as a new array. Collective.
@@ -45,24 +67,7 @@ void copy_in_place(const Layout& array, const T* source, const ResolvedKey& key,
 /// @throws Error as select(); kArgument for local keys of different extents.
 template <class T>
 [[nodiscard]] DistArray<T> get_data(const DistArray<T>& array, const Key& key, const KeyOptions& options = {}) {
-  const Layout& layout = *array.layout();
-  const SelectedKey selected = select(layout, key, options);
-  if (!selected.common) {
-    const LayoutPtr there = selected.layout != nullptr
-                                ? selected.layout
-                                : Layout::make_freeform(layout.context(), detail::shape_of_own(selected.key), options.checks);
-    DistArray<T> result(there);
-    detail::fetch(layout, array.data(), selected.key, all_positions(selected.key.shape()), result.data(), array.element());
-    return result;
-  }
-  if (selected.key.is_whole(array.shape())) return array.copy();
-  DistArray<T> result(selected_layout(layout, selected.key));
-  if (stays_in_place(layout, selected.key)) {
-    detail::copy_in_place(layout, array.data(), selected.key, *result.layout(), result.data());
-  } else {
-    detail::fetch_selected(layout, array.data(), selected.key, *result.layout(), result.data(), array.element());
-  }
-  return result;
+  return detail::get_selected(array, select(*array.layout(), key, options), options.checks);
 }
 
 /// One element, on every process. Collective. @throws Error as get_data(); kShape if the key selects more than one.

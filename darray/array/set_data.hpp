@@ -210,8 +210,8 @@ void set_data(DistArray<T>& array, const DistArray<U>& values, const Key& to_key
   }
   const SelectedKey from = select(*values.layout(), from_key, options);
   if (from.layout != nullptr) {
-    const DistArray<U> selected = get_data(values, from_key, options);
-    detail::set_from_array(array, selected, to_key, select(*selected.layout(), {}, options), options);
+    const DistArray<U> selected = detail::get_selected(values, from, options.checks);
+    detail::set_from_array(array, selected, to_key, {ResolvedKey({}, selected.shape())}, options);
   } else {
     detail::set_from_array(array, values, to_key, from, options);
   }
