@@ -53,12 +53,14 @@ TEST(CheckProcesses, Dap38PaddingIsNoWiderThanTheNeighbour) {
               HasSubstr("rank 3: dimension 0: 'padding': DAP-38 communication padding <= what the neighbour owns (left "
                         "padding 3, rank 2 owns 2)"));
   EXPECT_THAT(check(parts, Level::kLenient), IsEmpty());
-  const std::vector<DimData> right{block(4, 2, 0, 0, 4, Padding{0, 2}), block(4, 2, 1, 0, 4, Padding{2, 0})};
-  EXPECT_THAT(check(right), IsEmpty());
-  const std::vector<DimData> wide{block(4, 2, 0, 0, 4, Padding{0, 1}), block(4, 2, 1, 2, 4, Padding{1, 0})};
+  const std::vector<DimData> wide{block(4, 2, 0, 0, 4, Padding{0, 2}), block(4, 2, 1, 0, 4, Padding{2, 0})};
   EXPECT_THAT(check(wide), IsEmpty());
-  const std::vector<DimData> wider{block(4, 2, 0, 0, 4, Padding{0, 2}), block(4, 2, 1, 0, 4, Padding{2, 0})};
-  EXPECT_THAT(check(wider), IsEmpty());
+  const std::vector<DimData> wider{block(8, 3, 0, 0, 5, Padding{0, 2}), block(8, 3, 1, 1, 4, Padding{2, 0}),
+                                   block(8, 3, 2, 4, 8)};
+  EXPECT_THAT(check(wider),
+              HasSubstr("rank 0: dimension 0: 'padding': DAP-38 communication padding <= what the neighbour owns (right "
+                        "padding 2, rank 1 owns 1)"));
+  EXPECT_THAT(check(wider, Level::kLenient), IsEmpty());
 }
 
 TEST(CheckProcesses, Dap32OwnedIndicesTouch) {

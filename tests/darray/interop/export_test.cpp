@@ -325,6 +325,11 @@ TEST(Export, WhatTheProtocolCannotSayIsRefused) {
   EXPECT_THAT(refuse(ErrorKind::kProtocol, Distribution(ProcessGrid({2}), {{map, 0, {{0, 1}, {2, 0}}}})), HasSubstr("DAP-37"));
   EXPECT_THAT(refuse(ErrorKind::kProtocol, Distribution(ProcessGrid({2}), {{DimMap::block(3, 2), 0, {{0, 3}, {3, 0}}}})),
               HasSubstr("DAP-38"));
+  // Either neighbour may be the one that has too little.
+  EXPECT_THAT(refuse(ErrorKind::kProtocol, Distribution(ProcessGrid({2}), {{DimMap::bounded({0, 3, 4}), 0, {{0, 2}, {2, 0}}}})),
+              HasSubstr("DAP-38: axis 0: 2 ghosts, but their owner, part 1, has 1"));
+  EXPECT_THAT(refuse(ErrorKind::kProtocol, Distribution(ProcessGrid({2}), {{DimMap::bounded({0, 1, 4}), 0, {{0, 2}, {2, 0}}}})),
+              HasSubstr("DAP-38: axis 0: 2 ghosts, but their owner, part 0, has 1"));
   // DAP-34, DAP-06
   std::vector<int> memory(9);
   const Distribution plain(ProcessGrid({2}), {{map, 0}});

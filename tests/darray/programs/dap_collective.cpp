@@ -12,11 +12,15 @@
 #include "darray/index/make_distribution.hpp"
 #include "darray/interop/block_cyclic.hpp"
 #include "darray/interop/collective.hpp"
+#include "tests/darray/interop/pieces.hpp"
 #include "tests/system/check.hpp"
 
 namespace {
 
 using namespace impishim::darray;
+using dap::test::labels;
+using dap::test::piece;
+using dap::test::text_of;
 using impishim_test::rank_in;
 using impishim_test::size_of;
 
@@ -27,15 +31,9 @@ int processes() { return size_of(MPI_COMM_WORLD); }
 Index begin_of(int rank) { return 4 * Index{rank} + Index{rank} * (rank - 1) / 2; }
 
 dap::ProcessPiece block(Index lower = 0, Index upper = 0) {
-  dap::DimData dimension;
-  dimension.dist_type = dap::DistType::kBlock;
-  dimension.size = begin_of(processes());
-  dimension.proc_grid_size = processes();
-  dimension.proc_grid_rank = me();
-  dimension.start = begin_of(me()) - (me() > 0 ? lower : 0);
-  dimension.stop = begin_of(me() + 1) + (me() + 1 < processes() ? upper : 0);
-  dimension.padding = dap::Padding{lower, upper};
-  return {{dimension}, {*dimension.stop - *dimension.start}};
+  const Index start = begin_of(me()) - (me() > 0 ? lower : 0);
+  const Index stop = begin_of(me() + 1) + (me() + 1 < processes() ? upper : 0);
+  return piece({dap::test::block(begin_of(processes()), processes(), me(), start, stop, dap::Padding{lower, upper})});
 }
 
 /// Prints what all processes have alike; whoever has something else ends the test.
@@ -56,10 +54,10 @@ std::string error_of(const std::function<void()>& action) {
   return "no error";
 }
 
-std::string text_of(const dap::Violations& violations) {
-  std::string text = std::to_string(violations.size()) + " violations";
-  for (const dap::Violation& violation : violations) text += "\n  " + violation.message();
-  return text;
+/// What all processes are told, which names the rule that is broken. One process has no neighbour to break rules with.
+void print_same(const std::string& title, const std::string& text, const char* rule) {
+  REQUIRE(processes() == 1 || text.find(rule) != std::string::npos);
+  print_same(title + ": " + text);
 }
 
 void check_blocks() {
@@ -79,32 +77,32 @@ void check_blocks() {
 void check_violations() {
   dap::ProcessPiece mine = block(1, 1);
   if (me() == 1) mine.dimensions[0].padding = dap::Padding{0, 1};
-  print_same("unequal paddings: " + text_of(dap::check_collectively(MPI_COMM_WORLD, mine, dap::Level::kStrict)));
-  print_same(error_of([&] { dap::import_distribution(MPI_COMM_WORLD, mine, dap::Level::kStrict); }));
+  const auto found = [](const dap::ProcessPiece& offered, dap::Level level) {
+    return text_of(dap::check_collectively(MPI_COMM_WORLD, offered, level));
+  };
+  print_same("unequal paddings", found(mine, dap::Level::kStrict), "rank 1: dimension 0: 'padding': DAP-37");
+  print_same("an import of them", error_of([&] { dap::import_distribution(MPI_COMM_WORLD, mine, dap::Level::kStrict); }),
+             "DAP-37");
   mine = block();
   if (me() == processes() - 1) mine.buffer_shape[0] += 1;
-  print_same("a buffer too long: " + text_of(dap::check_collectively(MPI_COMM_WORLD, mine, dap::Level::kLenient)));
+  const std::string too_long = found(mine, dap::Level::kLenient);
+  REQUIRE(too_long.find("DAP-34") != std::string::npos);
+  print_same("a buffer too long: " + too_long);
 }
 
 void check_labels() {
-  dap::DimData dimension;
-  dimension.dist_type = dap::DistType::kUnstructured;
-  dimension.size = 2 * processes();
-  dimension.proc_grid_size = processes();
-  dimension.proc_grid_rank = me();
-  dimension.indices = {-me(), 100 + me() / 2};
-  const dap::ProcessPiece mine{{dimension}, {2}};
+  const dap::ProcessPiece mine = piece({labels(2 * processes(), processes(), me(), {-me(), 100 + me() / 2})});
   const DistributionPtr layout = dap::import_distribution(MPI_COMM_WORLD, mine, dap::Level::kStrict);
   REQUIRE_EQUAL(layout->axis(0).map.owner(1 - processes()), processes() - 1);
   REQUIRE_EQUAL(layout->axis(0).map.owners(100).size(), processes() > 1 ? 2 : 1);
   dap::ProcessPiece unique = mine;
   unique.dimensions[0].one_to_one = true;
-  print_same("labels twice: " + text_of(dap::check_collectively(MPI_COMM_WORLD, unique, dap::Level::kStrict)));
+  print_same("labels twice", text_of(dap::check_collectively(MPI_COMM_WORLD, unique, dap::Level::kStrict)), "DAP-62");
 }
 
 void check_scalars() {
   const dap::ProcessPiece scalar;
-  print_same("scalars: " + text_of(dap::check_collectively(MPI_COMM_WORLD, scalar, dap::Level::kStrict)));
+  print_same("scalars", text_of(dap::check_collectively(MPI_COMM_WORLD, scalar, dap::Level::kStrict)), "DAP-24");
   const DistributionPtr layout = dap::import_distribution(MPI_COMM_WORLD, scalar, dap::Level::kStrict, /*replicated=*/true);
   REQUIRE_EQUAL(layout->replicas(), processes());
   dap::ProcessPiece alias;
@@ -164,6 +162,23 @@ std::vector<int> owned(const Distribution& layout, int rank, MpiOrder order) {
   return piece;
 }
 
+/// DAP-26: the ranks of a grid are those of MPI_Cart_create() without reordering.
+void check_rank_order() {
+  if (processes() != 4) return;
+  const int extents[] = {2, 2};
+  const int periods[] = {0, 0};
+  MPI_Comm cartesian = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 2, extents, periods, /*reorder=*/0, &cartesian);
+  const ProcessGrid grid({2, 2});
+  for (int rank = 0; rank < 4; ++rank) {
+    std::vector<int> coordinates(2);
+    MPI_Cart_coords(cartesian, rank, 2, coordinates.data());
+    REQUIRE(grid.coordinates_of(rank) == coordinates);
+    REQUIRE_EQUAL(grid.rank_of(coordinates), rank);
+  }
+  MPI_Comm_free(&cartesian);
+}
+
 void check_mpi_darray() {
   const std::vector<DistributionPtr> layouts{
       make_distribution(std::array<Index, 2>{7, 11}, 6, {.kinds = "bc", .grid = {2, 3}, .block_sizes = {{1, 2}}}),
@@ -186,6 +201,7 @@ int main(int argc, char** argv) {
   check_violations();
   check_labels();
   check_scalars();
+  check_rank_order();
   check_mpi_darray();
   print_same("done");
   MPI_Finalize();
