@@ -77,10 +77,24 @@ void operators() {
         check(floor_divide(a, b), [](double p, double q) { return std::floor(p / q); });
         check(a % b, [](double p, double q) { return p - q * std::floor(p / q); });
         check(a < b, [](double p, double q) { return p < q; });
+        // Equal at 4.
+        check(a < b + 4, [](double p, double q) { return p < q + 4; });
+        check(a <= b + 4, [](double p, double q) { return p <= q + 4; });
+        check(a > b + 4, [](double p, double q) { return p > q + 4; });
+        check(a >= b + 4, [](double p, double q) { return p >= q + 4; });
+        check((4 <= a) & (a <= 4), [](double p, double) { return p == 4; });
+        check((4 > a) | (4 < a), [](double p, double) { return p != 4; });
         check((a == b) | (a != 3), [](double p, double q) { return p == q || p != 3; });
         check(maximum(a, b), [](double p, double q) { return std::max(p, q); });
         check(hypot(a, b), [](double p, double q) { return std::hypot(p, q); });
         check(pow(a, b), [](double p, double q) { return std::pow(p, q); });
+        // Scalars on the left of what is not commutative.
+        check(2 - a, [](double p, double) { return 2 - p; });
+        check(a - 7 / (b + 10), [](double p, double q) { return p - 7 / (q + 10); });
+        check(floor_divide(7, a + 1), [](double p, double) { return std::floor(7 / (p + 1)); });
+        check(7 % (a + 1), [](double p, double) { return std::fmod(7, p + 1); });
+        check(pow(2, a), [](double p, double) { return std::pow(2, p); });
+        check(1 << a, [](double p, double) { return std::pow(2, p); });
       }
     }
   });
@@ -155,6 +169,19 @@ void in_place() {
         floor_divide_in_place(a, 2);
         pow_in_place(a, 2);
         EXPECT(is(a, shape, std::vector<int>{1, 4, 0, 1, 0, 1, 4, 0, 1, 0, 1, 4}));
+        a <<= 2;
+        a |= 3;
+        a ^= 5;
+        EXPECT(is(a, shape, std::vector<int>{2, 22, 6, 2, 6, 2, 22, 6, 2, 6, 2, 22}));
+        a &= DistArray<int>::full(comm, shape, 6, right);
+        a >>= 1;
+        EXPECT(is(a, shape, std::vector<int>{1, 3, 3, 1, 3, 1, 3, 3, 1, 3, 1, 3}));
+        a /= 2;  // 0.5 and 1.5, as integers
+        EXPECT(is(a, shape, std::vector<int>{0, 1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1}));
+        auto c = DistArray<double>::arange(comm, shape, left);
+        c /= b + 0.5;
+        EXPECT(is(c, shape, std::vector<double>{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5}));
+        EXPECT(a.layout() == layout && a.data() == memory);
       }
     }
   });
@@ -175,6 +202,8 @@ void global_data_and_temporaries() {
           Distribution::make(ProcessGrid({size_of(comm)}), {{DimMap::unstructured(std::move(labels), true), 0}}));
       const LocalArray<int> ones(Shape{size_of(comm)}, 1);
       EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(DistArray<int>(l + ones.view())); }));
+      EXPECT(is(DistArray<int>(data.view() - 2 * a), {3, 2}, std::vector<int>{1, 0, -1, -2, -3, -4}));
+      EXPECT(is(DistArray<double>(data.view() / (a + 1)), {3, 2}, std::vector<double>(6, 1.0)));
       // A temporary array lives as long as the expression.
       const auto expression = a + DistArray<int>::ones(comm, Shape{3, 2}, strategy);
       EXPECT(is(DistArray<int>(expression * 1), {3, 2}, std::vector<int>{1, 2, 3, 4, 5, 6}));
@@ -268,6 +297,7 @@ void functions() {
   COMPARE(reals, abs, std::abs);
   COMPARE(reals, reciprocal, 1.0 /);
   COMPARE(reals, -, -);
+  COMPARE(reals, +, +);
   compare(
       reals, [](const auto& a) { return square(a); }, [](double x) { return x * x; });
   compare(

@@ -105,6 +105,10 @@ void ties_and_great_numbers() {
     for (const Strategy& strategy : strategies({4}, size_of(comm))) {
       const auto ties = DistArray<int>::from_global(comm, local<int>({4}, {7, 1, 7, 1}).view(), strategy);
       EXPECT(argmax(ties) == 0 && argmin(ties) == 1);
+      // A fraction, of elements that have none.
+      const auto whole = DistArray<int>::from_global(comm, local<int>({4}, {1, 2, 2, 0}).view(), strategy);
+      const auto flags = DistArray<bool>::from_global(comm, local<bool>({4}, {true, false, true, true}).view(), strategy);
+      EXPECT(mean(whole) == 1.25 && mean(flags) == 0.75);
       // Squares would cancel.
       const auto far =
           DistArray<double>::from_global(comm, local<double>({4}, {1e9, 1e9 + 1, 1e9 + 2, 1e9 + 3}).view(), strategy);

@@ -55,6 +55,17 @@ void strategies_by_name() {
     // An axis with nothing in it.
     EXPECT(DistArray<double>::empty(comm, Shape{0, 4}, kFftw).local_shape() == (Shape{0, 4}));
   });
+  // Slices begin where those of all processes before end: unequal ones.
+  checks::on_every_size([](MPI_Comm comm) {
+    const Index mine = rank_in(comm);
+    const Index processes = size_of(comm);
+    const LocalArray<int> piece(Shape{mine + 1, 2}, static_cast<int>(mine));
+    std::vector<int> whole;
+    for (int process = 0; process < processes; ++process)
+      whole.insert(whole.end(), static_cast<std::size_t>(2 * process + 2), process);
+    const auto joined = DistArray<int>::from_local(comm, piece.view());
+    EXPECT(joined.local_shape() == (Shape{mine + 1, 2}) && is(joined, {processes * (processes + 1) / 2, 2}, whole));
+  });
   EXPECT(refused(ErrorKind::kShape, [] { DistArray<double>::empty(kWorld, Shape{4}, kFreeform); }));
   EXPECT(refused(ErrorKind::kShape, [] { DistArray<double>::from_local(kWorld, LocalArray<double>(Shape{}).view()); }));
 }
@@ -191,6 +202,8 @@ void precedence() {
   EXPECT(refused(ErrorKind::kArgument, [&] { make_array<double>(other, {.global_array = &shaped}); }));
   EXPECT(refused(ErrorKind::kArgument, [&] { make_array<double>(other, {.local_array = &shaped, .strategy = kFreeform}); }));
   MPI_Comm_free(&other);
+  EXPECT(refused(ErrorKind::kArgument, [] { make_array<int>(kWorld, {}); }));
+  EXPECT(refused(ErrorKind::kArgument, [] { make_array<int>(kWorld, {.strategy = kFreeform}); }));
   if (checks::size == 1) return;
   Initial<int> in_files{.global_shape = Shape{3}};
   if (checks::rank == 0) in_files.file = "nowhere.npy";
@@ -220,6 +233,11 @@ void local_access() {
       array.fill(0);
       array.set_local(mine.view());
       EXPECT(array.get_full() == LocalArray<int>(source.local()));
+      // Values of another type are cast, as an assignment of them would be.
+      const LocalArray<double> broken(array.local_shape(), -2.75);
+      array.set_hermitian(true);
+      array.set_local(broken.view());
+      EXPECT(!array.hermitian() && is(array, shape, std::vector<int>(20, -2)));
       EXPECT(refused(ErrorKind::kShape, [&] { array.set_local(LocalArray<int>(Shape{9, 9}).view()); }));
       EXPECT(refused(ErrorKind::kShape, [&] { array.set_full(LocalArray<int>(Shape{4, 5}).view()); }));
     }
@@ -315,6 +333,8 @@ void values() {
   d = a;
   EXPECT(is(d, {3}, std::vector<double>{0, 1, 2}));
   EXPECT(a.length() == 3 && a.size() == 3);
+  const auto plane = DistArray<double>::zeros(kWorld, Shape{3, 2});
+  EXPECT(plane.length() == 3 && plane.size() == 6 && plane.dimensions() == 2);
   EXPECT(refused(ErrorKind::kShape, [] { static_cast<void>(DistArray<double>::zeros(kWorld, Shape{}).length()); }));
 }
 
