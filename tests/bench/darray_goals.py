@@ -11,6 +11,7 @@ from typing import Callable
 SIZES = ("2 MiB", "8 MiB")
 HEIGHTS, WIDTHS = (256, 512, 1024, 2048), (1, 2, 3)
 LONG_HALO_BYTES = 16384
+OPTIONAL = ("pdgemr2d",)  # contestants that not every machine has
 
 
 @dataclasses.dataclass
@@ -23,6 +24,7 @@ class Part:
     goal: float | None = None  # None: nothing is asked for
     stretch: float | None = None
     unit: str = ""
+    optional: bool = False  # the other contestant need not be installed
 
     def reaches(self, value, limit):
         return limit is None or (value <= limit if self.bound == "<=" else value >= limit)
@@ -62,7 +64,7 @@ def ratio(setup, case, ours, theirs, bound="<=", goal=None, stretch=None, label=
         if mine is None or other is None:
             return None
         return mine / other if bound == "<=" else other / mine
-    return Part(label or case, [setup], measure, lambda results: times(*both(results)), bound, goal, stretch)
+    return Part(label or case, [setup], measure, lambda results: times(*both(results)), bound, goal, stretch, optional=theirs in OPTIONAL)
 
 
 def duration(setup, case, contestant, goal, stretch=None, label=None, shared_by=1):

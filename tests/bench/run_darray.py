@@ -85,7 +85,8 @@ def evaluate_part(part, launches):
     values = [part.measure(launch) for launch in launches]
     found = {"label": part.label, "bound": part.bound, "goal": part.goal, "stretch": part.stretch, "unit": part.unit}
     if None in values:
-        return {**found, "value": None, "values": [], "behind": "not measured: that contestant is not installed", "verdict": "missing"}
+        behind = "not measured: that contestant is not installed" if part.optional else "not measured"
+        return {**found, "value": None, "values": [], "behind": behind, "optional": part.optional, "verdict": "missing"}
     value = statistics.median(values)
     nearest = launches[min(range(len(values)), key=lambda k: abs(values[k] - value))]
     return {**found, "value": value, "values": values, "behind": part.behind(nearest), "verdict": verdict_of(part, value)}
@@ -156,9 +157,13 @@ def parse_arguments():
 
 def smoke_verdict(measured):
     """Whether all rows computed; facts count, times do not."""
-    broken = [part["label"] for row in measured for part in row["parts"] if part["value"] is None and part["verdict"] == "short"]
+    parts = [part for row in measured for part in row["parts"] if part["value"] is None]
+    broken = [part["label"] for part in parts if part["verdict"] == "short"]
     if broken:
         fail(f"not so: {'; '.join(broken)}")
+    missing = [part["label"] for part in parts if part["verdict"] == "missing" and not part["optional"]]
+    if missing:
+        fail(f"not measured: {'; '.join(missing)}")
     print(f"{len(measured)} rows are computed and verified")
 
 

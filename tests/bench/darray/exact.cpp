@@ -6,8 +6,8 @@
 
 #include "darray/plan/halo.hpp"
 #include "darray/plan/remap.hpp"
-#include "tests/bench/darray/counting.hpp"
 #include "tests/bench/darray/matrix.hpp"
+#include "tests/darray/programs/counting.hpp"
 
 namespace {
 
@@ -18,6 +18,9 @@ using impishim::darray::HaloPlan;
 using impishim::darray::RemapOptions;
 using impishim::darray::RemapPlan;
 using impishim::darray::Statistics;
+using impishim_test::count_from_here;
+using impishim_test::counted;
+using impishim_test::Traffic;
 
 constexpr Index kChunk = 65536;
 constexpr Index kHeapSlack = 65536;  // lists, requests, what MPI keeps for itself

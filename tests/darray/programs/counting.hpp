@@ -1,7 +1,7 @@
 /// What a program really sends: MPI's profiling interface counts, whatever libraries say about themselves.
 #pragma once
 
-namespace bench {
+namespace impishim_test {
 
 /// Point-to-point messages that this process has begun to send.
 struct Traffic {
@@ -13,4 +13,4 @@ struct Traffic {
 void count_from_here();
 Traffic counted();
 
-}  // namespace bench
+}  // namespace impishim_test

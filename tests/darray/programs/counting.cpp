@@ -1,4 +1,4 @@
-#include "tests/bench/darray/counting.hpp"
+#include "tests/darray/programs/counting.hpp"
 
 #include <mpi.h>
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-bench::Traffic traffic;
+impishim_test::Traffic traffic;
 std::map<MPI_Request, long> persistent;  // bytes of those that send
 
 long bytes_of(int count, MPI_Datatype type) {
@@ -26,12 +26,12 @@ void started(MPI_Request request) {
 
 }  // namespace
 
-namespace bench {
+namespace impishim_test {
 
 void count_from_here() { traffic = {}; }
 Traffic counted() { return traffic; }
 
-}  // namespace bench
+}  // namespace impishim_test
 
 extern "C" {
 
