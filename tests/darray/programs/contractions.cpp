@@ -10,6 +10,7 @@
 #include "darray/plan/reductions.hpp"
 #include "darray/plan/scan.hpp"
 #include "tests/darray/programs/checks.hpp"
+#include "tests/darray/programs/contracted_types.hpp"
 #include "tests/darray/programs/random_layout.hpp"
 #include "tests/darray/programs/user_operators.hpp"
 
@@ -58,6 +59,16 @@ struct Case {
   [[nodiscard]] std::size_t results() const {
     return static_cast<std::size_t>(std::accumulate(result_shape.begin(), result_shape.end(), Index{1}, std::multiplies<>()));
   }
+  /// Whether this is the array's layout without the axes that are reduced, as far as this rank can see.
+  [[nodiscard]] bool leaves(const Distribution& result) const {
+    const std::vector<Index> owned = layout->owned_shape(rank);
+    std::vector<Index> kept;
+    for (std::size_t axis = 0; axis < owned.size(); ++axis) {
+      if (!reduced(axis)) kept.push_back(owned[axis]);
+    }
+    return result.shape() == result_shape && result.is_member(rank) == layout->is_member(rank) &&
+           result.owned_shape(rank) == kept && !result.has_ghosts();
+  }
   /// The result that an element is part of.
   [[nodiscard]] std::size_t result_of(Index number) const {
     const std::vector<Index> indices = tuple(layout->shape(), number);
@@ -81,7 +92,7 @@ std::vector<R> serial(const Case& now, R unit, Operation operation) {
 
 template <class R>
 void compare(const Case& now, ReducePlan& plan, const std::vector<R>& expected, bool split) {
-  EXPECT(plan.result()->shape() == now.result_shape);
+  EXPECT(now.leaves(*plan.result()));
   const Values data = piece_of(*now.layout, rank, now.whole);
   const auto count = static_cast<std::size_t>(plan.result()->local_size(rank));
   const auto found = std::make_unique<R[]>(count);
@@ -140,6 +151,7 @@ void extremes() {
       if (now.mask[at] != 0 && now.whole[at] == smallest[result]) places[result] = std::min(places[result], k);
     }
     LocatePlan plan(kWorld, *now.layout, now.axes, Scalar::kInt64, Extreme::kMin);
+    EXPECT(now.leaves(*plan.result()));
     const Values data = piece_of(*now.layout, rank, now.whole);
     const auto count = static_cast<std::size_t>(plan.result()->local_size(rank));
     Values values(count);
@@ -164,6 +176,12 @@ void extremes() {
       }
     }
   }
+}
+
+/// Whether a scan's result lies as the array does, without ghosts.
+bool stays(const Distribution& result, const Distribution& layout) {
+  return result.shape() == layout.shape() && result.is_member(rank) == layout.is_member(rank) &&
+         result.owned_shape(rank) == layout.owned_shape(rank) && !result.has_ghosts();
 }
 
 /// Layouts of one shape that differ in all that matters.
@@ -195,6 +213,7 @@ void known_results() {
          {std::pair<std::optional<int>, Values>{{}, {3, 4, 6, 6, 11, 12, 16, 17, 18, 20, 22, 24}},
           {0, {3, 1, 2, 3, 6, 3, 7, 7, 4, 9, 9, 6}}}) {
       ScanPlan plan(kWorld, *layout, axis, reduce_operator(Reducer::kSum, Scalar::kInt64));
+      EXPECT(stays(*plan.result(), *layout));
       Values scanned(static_cast<std::size_t>(plan.result()->local_size(rank)));
       plan.execute(mine, scanned.data());
       EXPECT(scanned == piece_of(*plan.result(), rank, expected));
@@ -268,6 +287,7 @@ void scans() {
     }
     ScanPlan plan(kWorld, *now.layout, axis, reduce_operator(largest ? Reducer::kMax : Reducer::kSum, Scalar::kInt64),
                   {.range = exclusive ? ScanRange::kExclusive : ScanRange::kInclusive});
+    EXPECT(stays(*plan.result(), *now.layout));
     Values data = piece_of(*now.layout, rank, now.whole);
     Values scanned(static_cast<std::size_t>(plan.result()->local_size(rank)));
     plan.execute(data.data(), scanned.data());
@@ -291,65 +311,6 @@ void scans() {
     EXPECT((checks::throws<Error>(ErrorKind::kUnsupported,
                                   [&] { ScanPlan(kWorld, *shared, 0, reduce_operator(Reducer::kSum, Scalar::kInt64)); })));
   }
-}
-
-// Every element type, and what rounding and NaN do.
-template <class T>
-void check_type() {
-  const DistributionPtr layout = make_distribution(std::vector<Index>{40}, checks::size);
-  std::vector<T> data;
-  for (const checks::Owned& element : checks::owned_elements(*layout, rank)) data.push_back(static_cast<T>(element.number % 5));
-  EXPECT(sum(kWorld, *layout, data.data()) == static_cast<SumOf<T>>(80));
-  EXPECT(count(kWorld, *layout, data.data()) == 32 && any(kWorld, *layout, data.data()) && !all(kWorld, *layout, data.data()));
-  EXPECT(std::abs(mean(kWorld, *layout, data.data()) - 2.0) < 1e-14);
-  EXPECT(std::abs(variance(kWorld, *layout, data.data()) - 2) < 1e-14);
-  if constexpr (!detail::is_complex<T>) {
-    EXPECT(maximum(kWorld, *layout, data.data()) == T(4) && minimum(kWorld, *layout, data.data()) == T(0));
-    EXPECT(max_location(kWorld, *layout, data.data()).indices[0] == 4);
-  } else {
-    EXPECT((checks::throws<Error>(ErrorKind::kType, [&] { maximum(kWorld, *layout, data.data()); })));
-  }
-  EXPECT(dot(kWorld, *layout, data.data(), *layout, data.data()) == (DotOf<T, T>(240)));
-}
-
-void types() {
-  check_type<std::int8_t>();
-  check_type<std::int16_t>();
-  check_type<std::int32_t>();
-  check_type<std::int64_t>();
-  check_type<std::uint8_t>();
-  check_type<std::uint16_t>();
-  check_type<std::uint32_t>();
-  check_type<std::uint64_t>();
-  check_type<float>();
-  check_type<double>();
-  check_type<long double>();
-  check_type<std::complex<float>>();
-  check_type<std::complex<double>>();
-
-  const DistributionPtr layout = make_distribution(std::vector<Index>{4}, checks::size, {.kinds = "c"});
-  const auto flags = std::make_unique<bool[]>(4);
-  for (Index k = 0; k < layout->owned_size(rank); ++k) flags[static_cast<std::size_t>(k)] = true;
-  EXPECT(sum(kWorld, *layout, flags.get()) == 4 && minimum(kWorld, *layout, flags.get()));
-  EXPECT(dot(kWorld, *layout, flags.get(), *layout, flags.get()));
-  EXPECT(mean(kWorld, *layout, flags.get()) == 1.0);
-
-  using Complex = std::complex<double>;
-  const auto turned = piece_of(*layout, rank, std::vector<Complex>{{0, 1}, {0, 2}, {1, 0}, {0, 0}}, Complex());
-  EXPECT(vdot(kWorld, *layout, turned.data(), *layout, turned.data()) == Complex(6, 0));
-  EXPECT(dot(kWorld, *layout, turned.data(), *layout, turned.data()) == Complex(-4, 0));
-  EXPECT(mean(kWorld, *layout, turned.data()) == Complex(0.25, 0.75));
-
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto holes = piece_of(*layout, rank, std::vector<double>{3, nan, 1, nan});
-  EXPECT(std::isnan(minimum(kWorld, *layout, holes.data())) && std::isnan(maximum(kWorld, *layout, holes.data())));
-  EXPECT(max_location(kWorld, *layout, holes.data()).indices[0] == 1);
-  double found = 0;
-  reduce(kWorld, *layout, holes.data(), reduce_operator(Reducer::kNanMin, Scalar::kDouble), &found);
-  EXPECT(found == 1);
-  const auto only = piece_of(*layout, rank, std::vector<double>(4, nan));
-  reduce(kWorld, *layout, only.data(), reduce_operator(Reducer::kNanMax, Scalar::kDouble), &found);
-  EXPECT(std::isnan(found));
 }
 
 // The same bits on all ranks and each time, and little rounding.
@@ -398,7 +359,9 @@ int main(int argc, char** argv) {
   checks::part("empty pieces", empty_pieces);
   checks::part("operators of users", checks::operators_of_users);
   checks::part("scans", scans);
-  checks::part("types", types);
+  checks::part("types", checks::contracted_types);
+  checks::part("dot products", checks::dot_products);
+  checks::part("means", checks::means);
   checks::part("rounding", rounding);
   checks::part("errors", errors);
   return checks::end();

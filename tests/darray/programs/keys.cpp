@@ -76,6 +76,10 @@ void t11() {
   }
 }
 
+bool is_section(const std::vector<reference::Part>& parts) {
+  return std::ranges::none_of(parts, [](const reference::Part& part) { return part.kind == reference::Part::kList; });
+}
+
 // Gets by a key and sets by it, in all layouts.
 void check_key(const Array& array, const std::vector<LayoutPtr>& layouts, const std::vector<reference::Part>& parts,
                const Key& key, unsigned number) {
@@ -98,8 +102,8 @@ void check_key(const Array& array, const std::vector<LayoutPtr>& layouts, const 
     const auto part = get_data(whole, key, unchecked);
     EXPECT(equals(part, selected.shape, reference::taken(array, selected)));
     EXPECT(which != 0 || part.strategy().kind() == kNot);
-    EXPECT(which == 0 || which > 3 || checks::size == 1 || part.shape().empty() || part.strategy().kind() == kFreeform ||
-           part.strategy() == whole.strategy() || !part.layout()->slice_bounds());
+    EXPECT(which == 0 || which > 3 || checks::size == 1 || part.shape().empty() || !is_section(parts) ||
+           part.strategy().kind() == kFreeform || part.strategy() == whole.strategy());
     auto target = whole;
     LocalArray<double> local(selected.shape);
     std::ranges::copy(values.values, local.begin());
@@ -161,10 +165,14 @@ void values() {
   for (const LayoutPtr& layout : reference::layouts(MPI_COMM_WORLD, array.shape, random)) {
     Array expected = array;
     auto target = distributed(layout, array);
+    target.set_hermitian(true);
     set_data(target, std::vector<float>{1, 2, 3, 4}, Slice{1, 3});
+    EXPECT(!target.hermitian());
     for (std::size_t k = 0; k < 8; ++k) expected.values[4 + k] = static_cast<double>(k % 4 + 1);
     EXPECT(equals(target, array.shape, expected.values));
+    target.set_hermitian(true);
     set_data(target, DistArray<Index>::arange(MPI_COMM_WORLD, Shape{1, 4}), Slice{3, 5});
+    EXPECT(!target.hermitian());
     for (std::size_t k = 0; k < 8; ++k) expected.values[12 + k] = static_cast<double>(k % 4);
     EXPECT(equals(target, array.shape, expected.values));
     set_data(target, DistArray<double>::arange(MPI_COMM_WORLD, Shape{6, 1}), {kAll, IndexList{0, 2}});
@@ -222,7 +230,8 @@ void masks() {
   const auto layouts = reference::layouts(MPI_COMM_WORLD, array.shape, random);
   for (std::size_t which = 0; which < layouts.size(); ++which) {
     const LayoutPtr& layout = layouts[which];
-    for (const LayoutPtr& other : {layouts[(3 * which + 1) % layouts.size()]}) {
+    const std::size_t which_other = (3 * which + 1) % layouts.size();
+    for (const LayoutPtr& other : {layouts[which_other]}) {
       const auto whole = distributed(layout, array);
       DistArray<bool> truths(other);
       fill_by_index(*other, truths.data(),
@@ -231,8 +240,15 @@ void masks() {
       const std::vector<DistArray<Index>> found = where(truths);
       EXPECT(found.size() == 2 && equals(found[0], count, rows));
       EXPECT(equals(get_data(whole, found), count, chosen));
+      for (const auto& same :
+           {where(truths.astype<double>()), where(truths.astype<std::int8_t>()), where(truths.astype<std::complex<float>>())})
+        EXPECT(same.size() == 2 && equals(same[0], count, rows));
+      const bool everywhere = which_other == 0 || checks::size == 1;
+      for (const DistArray<Index>& list : found) EXPECT(list.strategy().kind() == (everywhere ? kNot : kFreeform));
       auto target = whole;
+      target.set_hermitian(true);
       set_data(target, -1, truths);
+      EXPECT(!target.hermitian());
       EXPECT(equals(target, array.shape, filled.values));
       target = whole;
       set_data(target, DistArray<double>::from_global(MPI_COMM_WORLD, StridedView<double>(replacement.values.data(), count)),
@@ -308,6 +324,21 @@ void no_axes() {
   for (const Strategy& strategy : {Strategy(kNot), last}) {
     const auto mask = DistArray<bool>::full(MPI_COMM_WORLD, Shape{}, true, strategy);
     EXPECT(checks::throws<Error>(ErrorKind::kKey, [&] { static_cast<void>(get_data(target, mask)); }));
+  }
+}
+
+/// What is everywhere is read by each process alone, while the others wait in a barrier: it needs none of them.
+void reads_of_what_is_here() {
+  const auto array = DistArray<double>::arange(MPI_COMM_WORLD, Shape{6, 4}, kNot);
+  const KeyOptions unchecked{.local_keys = false, .checks = Checks::kOff};
+  for (int reader = 0; reader < checks::size; ++reader) {
+    if (reader == checks::rank) {
+      const auto rows = get_data(array, Slice{5, {}, -2}, unchecked);
+      EXPECT(rows.strategy().kind() == kNot && rows.shape() == (Shape{3, 4}) && rows.data()[0] == 20 && rows.data()[11] == 7);
+      EXPECT(get_data(array, {IndexList{0, 5}, 1}, unchecked).data()[1] == 21);
+      EXPECT(get_item(array, {2, 3}, Checks::kOff) == 11);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
   }
 }
 
@@ -426,6 +457,7 @@ int main(int argc, char** argv) {
   checks::part("random keys", random_keys);
   checks::part("values", values);
   checks::part("masks", masks);
+  checks::part("reads of what is here", reads_of_what_is_here);
   checks::part("local keys", local_keys);
   checks::part("labels", labels);
   checks::part("masks of some axes", masks_of_some_axes);
