@@ -63,7 +63,7 @@ DistributionPtr random_layout(Chance& chance, const std::vector<Index>& shape, i
   std::vector<Axis> axes;
   int left = ranks;
   const auto add_dimension = [&] {
-    extents.push_back(chance.small(1, std::min(3, left)));
+    extents.push_back(chance.small(1, left));
     left /= extents.back();
   };
   for (const Index extent : shape) {

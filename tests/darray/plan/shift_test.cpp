@@ -22,8 +22,11 @@ constexpr Index kFilled = -9;
 /// All elements in flat order; those that copies disagree about, or nobody has, are -100.
 std::vector<Index> collected(const Distribution& layout, Buffers buffers) {
   std::vector<Index> all(static_cast<std::size_t>(layout.size()), -100);
+  std::vector<bool> seen(all.size(), false);
   for_all_owned(layout, buffers, [&](int, const std::vector<Index>& global, Index& element) {
-    all[static_cast<std::size_t>(flat(global, layout.shape()))] = element;
+    const auto place = static_cast<std::size_t>(flat(global, layout.shape()));
+    all[place] = seen[place] && all[place] != element ? -100 : element;
+    seen[place] = true;
   });
   return all;
 }

@@ -1,6 +1,8 @@
 // Lookups, directories, trees and reductions against what every rank can work out by itself.
+#include <chrono>
 #include <complex>
 #include <numeric>
+#include <thread>
 
 #include "darray/schedule/lookup_schedule.hpp"
 #include "darray/schedule/reduce_schedule.hpp"
@@ -218,6 +220,21 @@ void reductions() {
   EXPECT(all_reduce(communicator, 0.1 / (rank + 1), Combine::kSum) == expected);
 }
 
+/// Nobody leaves before the last one has come, whoever that is. The clock is that of the machine that all ranks run on.
+void barriers() {
+  const Communicator communicator(MPI_COMM_WORLD);
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+  for (int late = 0; late < size; ++late) {
+    if (rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::int64_t come = std::chrono::nanoseconds(now()).count();
+    barrier(communicator);
+    std::int64_t left = std::chrono::nanoseconds(now()).count();
+    MPI_Allreduce(MPI_IN_PLACE, &come, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    EXPECT(left >= come);
+  }
+}
+
 void reduction_errors() {
   const Communicator communicator(MPI_COMM_WORLD);
   const Patch one = contiguous_patch(0, 1);
@@ -245,6 +262,7 @@ int main(int argc, char** argv) {
   checks::part("directories", directories);
   checks::part("trees", trees);
   checks::part("reductions", reductions);
+  checks::part("barriers", barriers);
   checks::part("reduction errors", reduction_errors);
   return checks::end();
 }
