@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "darray/plan/remap.hpp"
-#include "tests/darray/plan/random_layout.hpp"
 #include "tests/darray/plan/simulation.hpp"
+#include "tests/darray/random_layout.hpp"
 
 namespace impishim_test {
 
@@ -45,7 +45,7 @@ struct RandomRemap {
     systems = systems_of(sizes);
     const int axes = chance.small(0, 3);
     std::vector<int> permutation = counting(axes);
-    std::ranges::shuffle(permutation, chance.engine());
+    chance.shuffle(permutation);
     if (chance.once_in(2)) permutation = counting(axes);
     std::vector<Index> to_shape;
     std::vector<Index> from_shape(static_cast<std::size_t>(axes));

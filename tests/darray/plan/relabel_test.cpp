@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "darray/index/make_distribution.hpp"
-#include "tests/darray/plan/random_layout.hpp"
 #include "tests/darray/plan/simulation.hpp"
+#include "tests/darray/random_layout.hpp"
 
 namespace impishim_test {
 namespace {

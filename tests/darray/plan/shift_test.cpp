@@ -8,8 +8,8 @@
 
 #include "darray/index/make_distribution.hpp"
 #include "tests/darray/errors.hpp"
-#include "tests/darray/plan/random_layout.hpp"
 #include "tests/darray/plan/simulation.hpp"
+#include "tests/darray/random_layout.hpp"
 
 namespace impishim_test {
 namespace {

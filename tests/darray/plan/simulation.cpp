@@ -141,24 +141,13 @@ void for_all_owned(const Distribution& layout, Buffers& buffers,
     const std::vector<Index> offset = layout.owned_offset(rank);
     const std::vector<Index> extents = layout.local_shape(rank);
     for (Index number = 0; number < layout.owned_size(rank); ++number) {
-      std::vector<Index> local(owned.size());
-      Index rest = number;
-      for (std::size_t axis = owned.size(); axis-- > 0;) {
-        local[axis] = rest % owned[axis];
-        rest /= owned[axis];
-      }
+      const std::vector<Index> local = tuple(number, owned);
       std::vector<Index> in_buffer(owned.size());
       for (std::size_t axis = 0; axis < owned.size(); ++axis) in_buffer[axis] = local[axis] + offset[axis];
       use(rank, layout.to_global(rank, local),
           buffers[static_cast<std::size_t>(rank)].at(static_cast<std::size_t>(flat(in_buffer, extents))));
     }
   }
-}
-
-Index flat(const std::vector<Index>& indices, const std::vector<Index>& shape) {
-  Index number = 0;
-  for (std::size_t axis = 0; axis < indices.size(); ++axis) number = number * shape[axis] + indices[axis];
-  return number;
 }
 
 }  // namespace impishim_test

@@ -10,6 +10,7 @@
 #include "darray/index/distribution.hpp"
 #include "darray/plan/rank_plan.hpp"
 #include "darray/schedule/systems.hpp"
+#include "tests/darray/flat.hpp"
 
 namespace impishim_test {
 
@@ -54,7 +55,5 @@ Buffers filled(const Distribution& layout, int ranks, const std::function<Index(
 /// Calls use(rank, global indices, the element) for all owned elements.
 void for_all_owned(const Distribution& layout, Buffers& buffers,
                    const std::function<void(int, const std::vector<Index>&, Index&)>& use);
-/// The row-major number of an index tuple.
-Index flat(const std::vector<Index>& indices, const std::vector<Index>& shape);
 
 }  // namespace impishim_test

@@ -7,7 +7,7 @@
 #include "darray/index/make_distribution.hpp"
 #include "darray/plan/reductions.hpp"
 #include "tests/darray/programs/checks.hpp"
-#include "tests/darray/programs/random_layout.hpp"
+#include "tests/darray/programs/owned_pieces.hpp"
 
 namespace checks {
 namespace {

@@ -11,8 +11,9 @@
 #include "darray/plan/scan.hpp"
 #include "tests/darray/programs/checks.hpp"
 #include "tests/darray/programs/contracted_types.hpp"
-#include "tests/darray/programs/random_layout.hpp"
+#include "tests/darray/programs/owned_pieces.hpp"
 #include "tests/darray/programs/user_operators.hpp"
+#include "tests/darray/random_layout.hpp"
 
 namespace {
 
@@ -21,7 +22,11 @@ using checks::aligned;
 using checks::MaskValues;
 using checks::piece_of;
 using checks::rank;
-using checks::tuple;
+using impishim_test::Chance;
+using impishim_test::flat;
+using impishim_test::random_layout;
+using impishim_test::random_shape;
+using impishim_test::tuple;
 using Values = std::vector<Index>;
 
 const MPI_Comm kWorld = MPI_COMM_WORLD;
@@ -35,21 +40,21 @@ struct Case {
   bool masked = false;
   std::vector<Index> result_shape;
 
-  Case(checks::Random& random, Index most) {
-    const std::vector<Index> shape = checks::random_shape(random, 4, most);
-    layout = checks::random_layout(random, shape, checks::size);
-    masked = random.chance(50);
+  Case(Chance& chance, Index most) {
+    const std::vector<Index> shape = random_shape(chance, 4, most);
+    layout = random_layout(chance, shape, checks::size);
+    masked = chance.once_in(2);
     for (Index k = 0; k < layout->size(); ++k) {
-      whole.push_back(random.below(9) - 4);
-      mask.push_back(!masked || random.chance(70) ? 1 : 0);
+      whole.push_back(chance.number(-4, 4));
+      mask.push_back(!masked || !chance.once_in(3) ? 1 : 0);
     }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      if (random.chance(50)) axes.push_back(static_cast<int>(axis));
+      if (chance.once_in(2)) axes.push_back(static_cast<int>(axis));
     }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       if (!reduced(axis)) result_shape.push_back(shape[axis]);
     }
-    random.shuffle(axes);
+    chance.shuffle(axes);
   }
 
   [[nodiscard]] bool reduced(std::size_t axis) const {
@@ -71,12 +76,12 @@ struct Case {
   }
   /// The result that an element is part of.
   [[nodiscard]] std::size_t result_of(Index number) const {
-    const std::vector<Index> indices = tuple(layout->shape(), number);
+    const std::vector<Index> indices = tuple(number, layout->shape());
     std::vector<Index> kept;
     for (std::size_t axis = 0; axis < indices.size(); ++axis) {
       if (!reduced(axis)) kept.push_back(indices[axis]);
     }
-    return static_cast<std::size_t>(checks::flat(result_shape, kept));
+    return static_cast<std::size_t>(flat(kept, result_shape));
   }
 };
 
@@ -109,9 +114,9 @@ void compare(const Case& now, ReducePlan& plan, const std::vector<R>& expected, 
 }
 
 void over_random_axes() {
-  checks::Random random(3);
+  Chance chance(3);
   for (int number = 0; number < 120; ++number) {
-    const Case now(random, 6);
+    const Case now(chance, 6);
     const auto plan = [&](Reducer reducer) {
       return ReducePlan(kWorld, *now.layout, now.axes, reduce_operator(reducer, Scalar::kInt64));
     };
@@ -137,10 +142,10 @@ void over_random_axes() {
 
 // Extremes have no value for no elements: an error on the ranks that share such a result, and no other.
 void extremes() {
-  checks::Random random(4);
+  Chance chance(4);
   constexpr Index kNone = std::numeric_limits<Index>::max();
   for (int number = 0; number < 150; ++number) {
-    Case now(random, 5);
+    Case now(chance, 5);
     if (number % 3 == 0) now.axes.clear();
     if (number % 3 == 0) now.result_shape = now.layout->shape();
     const auto smallest = serial<Index>(now, kNone, [](Index a, Index b) { return std::min(a, b); });
@@ -170,7 +175,7 @@ void extremes() {
     EXPECT(values == piece_of(*plan.result(), rank, smallest));
     const Values mine = piece_of(*plan.result(), rank, places);
     for (std::size_t k = 0; k < count; ++k) {
-      const std::vector<Index> expected = tuple(now.layout->shape(), mine[k]);
+      const std::vector<Index> expected = tuple(mine[k], now.layout->shape());
       for (std::size_t axis = 0; axis < indices.size(); ++axis) {
         EXPECT(indices[axis][k] == expected[static_cast<std::size_t>(now.axes[axis])]);
       }
@@ -186,10 +191,10 @@ bool stays(const Distribution& result, const Distribution& layout) {
 
 /// Layouts of one shape that differ in all that matters.
 std::vector<DistributionPtr> layouts(const std::vector<Index>& shape) {
-  checks::Random random(5);
+  Chance chance(5);
   std::vector<DistributionPtr> list{make_distribution(shape, checks::size), make_replicated(shape, checks::size),
                                     make_on_one(shape, checks::size - 1)};
-  for (int k = 0; k < 6; ++k) list.push_back(checks::random_layout(random, shape, checks::size));
+  for (int k = 0; k < 6; ++k) list.push_back(random_layout(chance, shape, checks::size));
   return list;
 }
 
@@ -265,20 +270,20 @@ void empty_pieces() {
 }
 
 void scans() {
-  checks::Random random(6);
+  Chance chance(6);
   for (int number = 0; number < 120; ++number) {
-    const Case now(random, 7);
+    const Case now(chance, 7);
     const auto shape = now.layout->shape();
     std::optional<int> axis;
-    if (!shape.empty() && random.chance(60)) axis = static_cast<int>(random.below(static_cast<Index>(shape.size())));
-    const bool exclusive = random.chance(40);
-    const bool largest = random.chance(30);
+    if (!shape.empty() && !chance.once_in(3)) axis = chance.small(0, static_cast<int>(shape.size()) - 1);
+    const bool exclusive = chance.once_in(3);
+    const bool largest = chance.once_in(3);
     Values expected(now.whole.size());
     std::map<Index, Index> sums;  // of each line
     for (Index k = 0; k < now.layout->size(); ++k) {
-      std::vector<Index> line = tuple(shape, k);
+      std::vector<Index> line = tuple(k, shape);
       if (axis) line[static_cast<std::size_t>(*axis)] = 0;
-      const Index name = axis ? checks::flat(shape, line) : 0;
+      const Index name = axis ? flat(line, shape) : 0;
       Index& sum = sums.try_emplace(name, largest ? std::numeric_limits<Index>::lowest() : 0).first->second;
       const auto at = static_cast<std::size_t>(k);
       if (exclusive) expected[at] = sum;

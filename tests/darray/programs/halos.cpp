@@ -5,9 +5,9 @@
 #include "darray/index/make_distribution.hpp"
 #include "darray/plan/halo.hpp"
 #include "darray/plan/shift.hpp"
-#include "tests/darray/plan/random_layout.hpp"
 #include "tests/darray/plan/simulation.hpp"
 #include "tests/darray/programs/checks.hpp"
+#include "tests/darray/random_layout.hpp"
 
 namespace impishim::darray {
 namespace {

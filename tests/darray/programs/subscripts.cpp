@@ -6,7 +6,8 @@
 #include "darray/plan/broadcast.hpp"
 #include "darray/plan/scatter.hpp"
 #include "tests/darray/programs/checks.hpp"
-#include "tests/darray/programs/random_layout.hpp"
+#include "tests/darray/programs/owned_pieces.hpp"
+#include "tests/darray/random_layout.hpp"
 
 namespace {
 
@@ -15,6 +16,10 @@ using checks::aligned;
 using checks::MaskValues;
 using checks::piece_of;
 using checks::rank;
+using impishim_test::Chance;
+using impishim_test::random_layout;
+using impishim_test::random_shape;
+using impishim_test::tuple;
 using Values = std::vector<Index>;
 
 /// Two arrays, the subscripts of one into the other, and a mask: whole, the same on all ranks.
@@ -26,18 +31,18 @@ struct Case {
   std::vector<char> mask;
   bool masked = false;
 
-  explicit Case(checks::Random& random) {
-    std::vector<Index> shape = checks::random_shape(random, 3, 7);
+  explicit Case(Chance& chance) {
+    std::vector<Index> shape = random_shape(chance, 3, 7);
     // Something must be there to be named.
     for (Index& extent : shape) extent = std::max<Index>(1, extent);
-    indexed = checks::random_layout(random, shape, checks::size);
-    aligned_with = checks::random_layout(random, checks::random_shape(random, 3, 9), checks::size);
+    indexed = random_layout(chance, shape, checks::size);
+    aligned_with = random_layout(chance, random_shape(chance, 3, 9), checks::size);
     subscripts.resize(shape.size());
-    masked = random.chance(50);
+    masked = chance.once_in(2);
     for (Index k = 0; k < aligned_with->size(); ++k) {
-      targets.push_back(random.below(indexed->size()));
-      mask.push_back(!masked || random.chance(60) ? 1 : 0);
-      const std::vector<Index> indices = checks::tuple(shape, targets.back());
+      targets.push_back(chance.number(0, indexed->size() - 1));
+      mask.push_back(!masked || !chance.once_in(3) ? 1 : 0);
+      const std::vector<Index> indices = tuple(targets.back(), shape);
       // What the mask hides may be anything.
       for (std::size_t axis = 0; axis < shape.size(); ++axis) subscripts[axis].push_back(mask.back() != 0 ? indices[axis] : -5);
     }
@@ -62,9 +67,9 @@ Values numbers(Index count, Index first) {
 }
 
 void gathers() {
-  checks::Random random(1);
+  Chance chance(1);
   for (int number = 0; number < 150; ++number) {
-    const Case now(random);
+    const Case now(chance);
     const std::vector<Values> lists = now.lists();
     GatherPlan plan(MPI_COMM_WORLD, *now.aligned_with, *now.indexed, spans(lists), element_of<Index>(), now.mine());
     Values expected(now.targets.size());
@@ -107,10 +112,10 @@ void scatter_case(const Case& now, const Combiner& combine, Operation operation)
 }
 
 void scatters() {
-  checks::Random random(2);
+  Chance chance(2);
   const auto user = combine_with<Index>([](Index a, Index b) { return (a * b) % 1009; });
   for (int number = 0; number < 120; ++number) {
-    const Case now(random);
+    const Case now(chance);
     scatter_case(now, {}, nullptr);
     scatter_case(now, Combine::kSum, [](Index a, Index b) { return a + b; });
     scatter_case(now, Combine::kMax, [](Index a, Index b) { return std::max(a, b); });

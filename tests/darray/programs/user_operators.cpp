@@ -6,7 +6,7 @@
 #include "darray/plan/reductions.hpp"
 #include "darray/plan/scan.hpp"
 #include "tests/darray/programs/checks.hpp"
-#include "tests/darray/programs/random_layout.hpp"
+#include "tests/darray/programs/owned_pieces.hpp"
 
 namespace checks {
 namespace {

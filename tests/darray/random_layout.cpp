@@ -1,6 +1,7 @@
-#include "tests/darray/plan/random_layout.hpp"
+#include "tests/darray/random_layout.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace impishim_test {
@@ -27,7 +28,7 @@ DimMap random_bounds(Chance& chance, Index extent, int parts) {
 DimMap random_labels(Chance& chance, Index extent, int parts, bool shared) {
   std::vector<Index> all(static_cast<std::size_t>(extent));
   std::iota(all.begin(), all.end(), 0);
-  std::ranges::shuffle(all, chance.engine());
+  chance.shuffle(all);
   std::vector<std::vector<Index>> labels(static_cast<std::size_t>(parts));
   for (const Index label : all) {
     const int owner = chance.small(0, parts - 1);
@@ -82,10 +83,16 @@ DistributionPtr random_layout(Chance& chance, const std::vector<Index>& shape, i
   if (choice.replicated && chance.once_in(3)) add_dimension();
   std::vector<int> members(static_cast<std::size_t>(ranks));
   std::iota(members.begin(), members.end(), 0);
-  std::ranges::shuffle(members, chance.engine());
+  chance.shuffle(members);
   const int size = std::accumulate(extents.begin(), extents.end(), 1, std::multiplies<>());
   members.resize(static_cast<std::size_t>(size));
   return Distribution::make(ProcessGrid(extents, members), axes);
+}
+
+std::vector<Index> random_shape(Chance& chance, int most_axes, Index most) {
+  std::vector<Index> shape(static_cast<std::size_t>(chance.number(0, most_axes)));
+  for (Index& extent : shape) extent = chance.number(0, most);
+  return shape;
 }
 
 Triplet random_section(Chance& chance, Index extent, Index count) {
