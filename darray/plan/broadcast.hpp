@@ -17,6 +17,7 @@ class BroadcastPlan {
 
   /// `data`: the local buffer, in place. Errors: kMpi.
   void execute(void* data) { schedule_.execute(data, data); }
+  /// In the same order on all ranks as whatever else uses collectives: see ReduceSchedule.
   void start(void* data) { schedule_.start(data, data); }
   bool test() { return schedule_.test(); }
   void wait() { schedule_.wait(); }

@@ -48,8 +48,8 @@ HaloPlan::HaloPlan(HaloPlan&&) noexcept = default;
 HaloPlan& HaloPlan::operator=(HaloPlan&&) noexcept = default;
 
 void HaloPlan::execute(void* data) {
-  start(data);
-  wait();
+  const void* const source = data;
+  state_->exchange.execute(std::span(&source, 1), std::span(&data, 1), {});
 }
 
 void HaloPlan::start(void* data) {
@@ -62,8 +62,7 @@ void HaloPlan::wait() { state_->exchange.wait(); }
 
 void HaloPlan::execute(std::span<void* const> arrays) {
   const std::vector<const void*> sources(arrays.begin(), arrays.end());
-  state_->exchange.start(sources, arrays, {});
-  wait();
+  state_->exchange.execute(sources, arrays, {});
 }
 
 void HaloPlan::reduce_back(void* data, const Combiner& combine) {

@@ -29,7 +29,7 @@ Selection repeated_value(const Selection& elements) {
 
 PlannedExchange::PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options,
                                  RankPlan plan, const FillValue& fill)
-    : schedule_(communicator, element, unchecked(options)), value_(fill.bytes()) {
+    : schedule_(communicator, element, unchecked(options)), value_(fill.bytes()), turn_(communicator.turns()) {
   for (auto& [peer, elements] : plan.sends) schedule_.add_send(peer, elements);
   for (auto& [peer, elements] : plan.receives) schedule_.add_receive(peer, elements);
   for (auto& [source, destination] : plan.local) schedule_.add_local(source, destination);
@@ -50,56 +50,90 @@ void PlannedExchange::fill(std::span<void* const> destinations) const {
   for (void* destination : destinations) fill_->run(value_.data(), static_cast<std::byte*>(destination), {});
 }
 
-void PlannedExchange::start(std::span<const void* const> sources, std::span<void* const> destinations,
+void PlannedExchange::require_idle() const {
+  if (stage_ != Stage::kIdle || turn_.under_way())
+    fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
+}
+
+void PlannedExchange::begin(std::span<const void* const> sources, std::span<void* const> destinations,
                             const Combiner& combine) {
+  require_idle();
   schedule_.start(sources, destinations, combine);
   fill(destinations);
   spread_.clear();
   if (tree_) spread_.assign(destinations.begin(), destinations.end());
+  failure_ = {};
   stage_ = Stage::kExchanging;
+}
+
+void PlannedExchange::execute(std::span<const void* const> sources, std::span<void* const> destinations,
+                              const Combiner& combine) {
+  begin(sources, destinations, combine);
+  exchange(true);
+  stage_ = Stage::kIdle;
+  for (void* const data : spread_) failure_.guard([&] { tree_->execute(data, data); });
+  failure_.rethrow();
+}
+
+void PlannedExchange::start(std::span<const void* const> sources, std::span<void* const> destinations,
+                            const Combiner& combine) {
+  begin(sources, destinations, combine);
+  if (tree_) turn_.start([this](bool blocking) { return advance(blocking); });
 }
 
 void PlannedExchange::start_backward(std::span<void* const> sources, std::span<const void* const> destinations,
                                      const Combiner& combine) {
+  require_idle();
   schedule_.start_backward(sources, destinations, combine);
   spread_.clear();
+  failure_ = {};
   stage_ = Stage::kExchanging;
+}
+
+// Copies wait for the tree whatever has become of the exchange here.
+bool PlannedExchange::exchange(bool blocking) {
+  bool over = true;
+  failure_.guard([&] {
+    if (blocking) {
+      schedule_.wait();
+    } else {
+      over = schedule_.test();
+    }
+  });
+  return over;
 }
 
 bool PlannedExchange::advance(bool blocking) {
   if (stage_ == Stage::kIdle) return true;
   if (stage_ == Stage::kExchanging) {
-    if (blocking) {
-      schedule_.wait();
-    } else if (!schedule_.test()) {
-      return false;
-    }
+    if (!exchange(blocking)) return false;
     stage_ = Stage::kSpreading;
     next_ = 0;
   }
   if (!spread(blocking)) return false;
   stage_ = Stage::kIdle;
+  failure_.rethrow();
   return true;
 }
 
+// Always in the background: whether this rank waits or tests is nothing that the others know.
 bool PlannedExchange::spread(bool blocking) {
   while (next_ < spread_.size()) {
-    void* const data = spread_[next_];
-    if (tree_runs_) {
-      if (blocking) {
-        tree_->wait();
-      } else if (!tree_->test()) {
-        return false;
-      }
-      tree_runs_ = false;
-      ++next_;
-    } else if (blocking) {
-      tree_->execute(data, data);
-      ++next_;
-    } else {
-      tree_->start(data, data);
+    if (!tree_runs_) {
+      failure_.guard([&] { tree_->start(spread_[next_], spread_[next_]); });
       tree_runs_ = true;
     }
+    bool over = true;
+    failure_.guard([&] {
+      if (blocking) {
+        tree_->wait();
+      } else {
+        over = tree_->test();
+      }
+    });
+    if (!over) return false;
+    tree_runs_ = false;
+    ++next_;
   }
   return true;
 }

@@ -20,16 +20,23 @@ class PlannedExchange {
   PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options, RankPlan plan,
                   const FillValue& fill = {});
 
+  /// As start() and wait(), but with the faster blocking collectives, which do not match others: for all ranks or none.
+  void execute(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine);
+  /// Plans with copies are started in the same order on all ranks. Errors: kArgument when an execution is under way.
   void start(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine);
   /// Destinations to sources, by the schedule alone: for plans without copies.
   void start_backward(std::span<void* const> sources, std::span<const void* const> destinations, const Combiner& combine);
-  bool test() { return advance(false); }
-  void wait() { advance(true); }
+  bool test() { return move_on(false); }
+  void wait() { move_on(true); }
+  void require_idle() const;
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
 
  private:
   enum class Stage { kIdle, kExchanging, kSpreading };
+  void begin(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine);
+  bool move_on(bool blocking) { return turn_.under_way() ? turn_.advance(blocking) : advance(blocking); }
   bool advance(bool blocking);
+  bool exchange(bool blocking);
   bool spread(bool blocking);
   void fill(std::span<void* const> destinations) const;
 
@@ -43,6 +50,8 @@ class PlannedExchange {
   std::vector<void*> spread_;  // arrays that the tree serves after the exchange
   std::size_t next_ = 0;
   bool tree_runs_ = false;
+  FirstFailure failure_;
+  Turn turn_;  // of executions that use the tree
 };
 
 /// Checked construction of a plan: `make` checks the arguments and plans, and may throw; all ranks then throw the same error,

@@ -21,6 +21,9 @@ std::vector<int> all_axes(const Distribution& distribution) {
 // Three things follow each other: contributions are combined; who had none is told; where the result may come of no elements,
 // the members ask each other whether there were any.
 struct ReducePlan::State {
+  static constexpr int kBegun = -1;
+  static constexpr int kIdle = 3;
+
   Communicator communicator;
   Checks checks;
   ReduceGroup group;
@@ -31,18 +34,25 @@ struct ReducePlan::State {
   Statistics statistics;
 
   // Of the execution that is under way.
-  int phase = 3;
+  Turn turn;
+  int phase = kIdle;
+  FirstFailure failure;
   std::byte* results = nullptr;
   std::unique_ptr<bool[]> had_elements;
   bool asking = false;
 
   State(const Communicator& communicator, Checks checks, ReduceGroup group, ReduceOperator operation)
-      : communicator(communicator), checks(checks), group(std::move(group)), operation(std::move(operation)) {}
+      : communicator(communicator),
+        checks(checks),
+        group(std::move(group)),
+        operation(std::move(operation)),
+        turn(communicator.turns()) {}
 
   void plan(ScheduleOptions options);
   void reduce_locally(const void* source, Mask mask);
   void find_elements(Mask mask);
   void check_mask(Mask mask) const;
+  void run(const void* source, void* destination, Mask mask, bool blocking);
   void begin(int next, bool blocking);
   bool finish(int current, bool blocking);
   bool advance(bool blocking);
@@ -90,8 +100,6 @@ void ReducePlan::State::check_mask(Mask mask) const {
 }
 
 void ReducePlan::State::reduce_locally(const void* source, Mask mask) {
-  // A rank without elements has an empty mask, right or wrong, and would wait for the others.
-  agreed(communicator, operation.has_identity() ? Checks::kOff : checks, [&] { check_mask(mask); });
   if (group.contributes) {
     const auto* first = static_cast<const std::byte*>(source) + group.part.offset * static_cast<Index>(operation.source.size);
     operation.reduce(group.piece, first, mask.empty() ? nullptr : mask.data(), results);
@@ -143,18 +151,43 @@ bool ReducePlan::State::finish(int current, bool blocking) {
     schedule->wait();
     return true;
   };
+  if (current == kBegun) return true;
   if (current == 0) return done(combine);
   if (current == 1) return done(tell);
   return !asking || done(ask);
 }
 
 bool ReducePlan::State::advance(bool blocking) {
-  while (phase < 3) {
-    if (!finish(phase, blocking)) return false;
-    begin(phase + 1, false);
-    if (phase == 3) require_elements();
+  while (phase != kIdle) {
+    bool over = true;
+    failure.guard([&] { over = finish(phase, blocking); });
+    if (!over) return false;
+    failure.guard([&] { begin(phase + 1, false); });
   }
+  failure.rethrow();
+  require_elements();
   return true;
+}
+
+// What a user's operator throws is thrown at the end: the others wait for this rank's part.
+void ReducePlan::State::run(const void* source, void* destination, Mask mask, bool blocking) {
+  if (phase != kIdle || turn.under_way())
+    fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
+  // A rank without elements has an empty mask, right or wrong, and would wait for the others.
+  agreed(communicator, checks, [&] { check_mask(mask); });
+  results = static_cast<std::byte*>(destination);
+  failure = {};
+  failure.guard([&] { reduce_locally(source, mask); });
+  if (blocking) {
+    for (int next = 0; next < kIdle; ++next) failure.guard([&] { begin(next, true); });
+    phase = kIdle;
+    failure.rethrow();
+    require_elements();
+    return;
+  }
+  phase = kBegun;
+  turn.start([this](bool waits) { return advance(waits); });
+  turn.advance(false);
 }
 
 void ReducePlan::State::require_elements() const {
@@ -188,22 +221,10 @@ ReducePlan& ReducePlan::operator=(ReducePlan&&) noexcept = default;
 const DistributionPtr& ReducePlan::result() const { return state_->group.result; }
 const Statistics& ReducePlan::statistics() const { return state_->statistics; }
 
-void ReducePlan::execute(const void* source, void* destination, Mask mask) {
-  if (state_->phase < 3) fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
-  state_->results = static_cast<std::byte*>(destination);
-  state_->reduce_locally(source, mask);
-  for (int phase = 0; phase < 4; ++phase) state_->begin(phase, true);
-  state_->require_elements();
-}
+void ReducePlan::execute(const void* source, void* destination, Mask mask) { state_->run(source, destination, mask, true); }
+void ReducePlan::start(const void* source, void* destination, Mask mask) { state_->run(source, destination, mask, false); }
 
-void ReducePlan::start(const void* source, void* destination, Mask mask) {
-  if (state_->phase < 3) fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
-  state_->results = static_cast<std::byte*>(destination);
-  state_->reduce_locally(source, mask);
-  state_->begin(0, false);
-}
-
-bool ReducePlan::test() { return state_->advance(false); }
-void ReducePlan::wait() { state_->advance(true); }
+bool ReducePlan::test() { return state_->turn.advance(false); }
+void ReducePlan::wait() { state_->turn.advance(true); }
 
 }  // namespace impishim::darray

@@ -43,7 +43,8 @@ class ReducePlan {
   /// elements when the operator has no value for it (minimum, maximum, user's operators without identity), on all ranks that
   /// share the result; kMpi.
   void execute(const void* source, void* destination, Mask mask = {});
-  /// In two parts; the local part is done in start().
+  /// In two parts; the local part is done in start(). Started in the same order on all ranks as whatever else uses collectives:
+  /// see ReduceSchedule.
   void start(const void* source, void* destination, Mask mask = {});
   bool test();
   void wait();

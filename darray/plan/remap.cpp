@@ -75,16 +75,20 @@ struct RemapPlan::State {
 
   [[nodiscard]] PlannedExchange& running() { return runs_backward && backward ? *backward : forward; }
 
-  void start_backward(void* source, const void* destination, const Combiner& combine) {
+  void run_backward(void* source, const void* destination, const Combiner& combine, bool blocking) {
+    running().require_idle();
     if (!reversible) {
       fail(ErrorKind::kUnsupported, "this remap runs forwards only: it repeats elements, or is planned without a way back");
     }
-    if (backward) {
+    runs_backward = true;
+    if (backward && blocking) {
+      backward->execute(std::span(&destination, 1), std::span(&source, 1), combine);
+    } else if (backward) {
       backward->start(std::span(&destination, 1), std::span(&source, 1), combine);
     } else {
       forward.start_backward(std::span(&source, 1), std::span(&destination, 1), combine);
+      if (blocking) forward.wait();
     }
-    runs_backward = true;
   }
 };
 
@@ -137,8 +141,8 @@ RemapPlan::RemapPlan(RemapPlan&&) noexcept = default;
 RemapPlan& RemapPlan::operator=(RemapPlan&&) noexcept = default;
 
 void RemapPlan::execute(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine) {
-  state_->forward.start(sources, destinations, combine);
-  state_->forward.wait();
+  state_->running().require_idle();
+  state_->forward.execute(sources, destinations, combine);
 }
 
 void RemapPlan::execute(const void* source, void* destination, const Combiner& combine) {
@@ -146,17 +150,17 @@ void RemapPlan::execute(const void* source, void* destination, const Combiner& c
 }
 
 void RemapPlan::execute_backward(void* source, const void* destination, const Combiner& combine) {
-  start_backward(source, destination, combine);
-  wait();
+  state_->run_backward(source, destination, combine, true);
 }
 
 void RemapPlan::start(const void* source, void* destination, const Combiner& combine) {
+  state_->running().require_idle();
   state_->forward.start(std::span(&source, 1), std::span(&destination, 1), combine);
   state_->runs_backward = false;
 }
 
 void RemapPlan::start_backward(void* source, const void* destination, const Combiner& combine) {
-  state_->start_backward(source, destination, combine);
+  state_->run_backward(source, destination, combine, false);
 }
 
 bool RemapPlan::test() { return state_->running().test(); }

@@ -71,7 +71,9 @@ class RemapPlan {
   void execute(const void* source, void* destination, const Combiner& combine = {});
   /// Destination to source. Errors also: kUnsupported when the plan was made without `backward`.
   void execute_backward(void* source, const void* destination, const Combiner& combine = {});
-  /// The same in two parts.
+  /// The same in two parts. Where copies of replicated arrays are written, remaps that are under way at once are started in the
+  /// same order on all ranks, as all that uses collectives (see ReduceSchedule). One execution at a time, whatever its
+  /// direction.
   void start(const void* source, void* destination, const Combiner& combine = {});
   void start_backward(void* source, const void* destination, const Combiner& combine = {});
   bool test();

@@ -49,8 +49,7 @@ PlannedShift::PlannedShift(PlannedShift&&) noexcept = default;
 PlannedShift& PlannedShift::operator=(PlannedShift&&) noexcept = default;
 
 void PlannedShift::execute(const void* source, void* destination) {
-  start(source, destination);
-  wait();
+  exchange_->execute(std::span(&source, 1), std::span(&destination, 1), {});
 }
 void PlannedShift::start(const void* source, void* destination) {
   exchange_->start(std::span(&source, 1), std::span(&destination, 1), {});

@@ -91,9 +91,11 @@ struct Communicator::State {
   int size = 0;
   int tag = 0;
   Systems systems;
-  MPI_Comm inside = MPI_COMM_NULL;  // the ranks of this system, if there are several
+  MPI_Comm inside = MPI_COMM_NULL;      // the ranks of this system, if there are several
+  MPI_Comm background = MPI_COMM_NULL;  // of all ranks, once a group of them has been asked for
   std::map<std::vector<int>, std::shared_ptr<State>> groups;
   std::shared_ptr<Store> store = std::make_shared<Store>();
+  std::shared_ptr<Turns> turns = std::make_shared<Turns>();
 
   // Takes a communicator over. Its errors are returned.
   explicit State(MPI_Comm made) : comm(made) {
@@ -102,11 +104,17 @@ struct Communicator::State {
     check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   }
 
+  void make_background() {
+    if (background != MPI_COMM_NULL) return;
+    check_mpi(MPI_Comm_dup(comm, &background), "MPI_Comm_dup");
+    check_mpi(MPI_Comm_set_errhandler(background, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+
   // Freeing is collective: it is done where all ranks are known to come by, not in destructors.
   void release() {
     for (auto& [members, group] : groups) group->release();
     groups.clear();
-    for (MPI_Comm* held : {&inside, &comm}) {
+    for (MPI_Comm* held : {&background, &inside, &comm}) {
       if (*held != MPI_COMM_NULL && !mpi_is_over()) MPI_Comm_free(held);
       *held = MPI_COMM_NULL;
     }
@@ -182,6 +190,8 @@ MPI_Comm Communicator::get() const { return state_->comm; }
 int Communicator::rank() const { return state_->rank; }
 int Communicator::size() const { return state_->size; }
 const Systems& Communicator::systems() const { return state_->systems; }
+MPI_Comm Communicator::background() const { return state_->background; }
+const std::shared_ptr<Turns>& Communicator::turns() const { return state_->turns; }
 
 int Communicator::next_tag() const {
   const int tag = state_->tag;
@@ -192,7 +202,10 @@ int Communicator::next_tag() const {
 Communicator Communicator::group(std::span<const int> members) const {
   std::vector<int> everybody(static_cast<std::size_t>(size()));
   std::iota(everybody.begin(), everybody.end(), 0);
-  if (std::equal(members.begin(), members.end(), everybody.begin(), everybody.end())) return *this;
+  if (std::equal(members.begin(), members.end(), everybody.begin(), everybody.end())) {
+    state_->make_background();
+    return *this;
+  }
   const std::vector<int> list(members.begin(), members.end());
   if (std::find(list.begin(), list.end(), rank()) == list.end()) {
     fail(ErrorKind::kArgument, "rank {} asks for a group that it is not in", rank());
@@ -208,6 +221,8 @@ Communicator Communicator::group(std::span<const int> members) const {
   for (const int member : list) systems.push_back(state_->systems.of_rank(member));
   state->systems = Systems(std::move(systems));
   state->store = state_->store;
+  state->turns = state_->turns;
+  state->make_background();
   state_->groups.emplace(list, state);
   return Communicator(state);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "darray/schedule/systems.hpp"
+#include "darray/schedule/turns.hpp"
 
 namespace impishim::darray {
 
@@ -46,11 +47,17 @@ class Communicator {
   const Systems& systems() const;
 
   /// A tag for a new schedule. All ranks must ask in the same order, as they do when they construct the same schedules in the
-  /// same order; the numbers start again after some 30000.
+  /// same order; the numbers start again after some 30000, so that of two schedules which are under way at once one must not be
+  /// that much older.
   int next_tag() const;
-  /// A communicator of some of the ranks (in this order; this rank is among them). Collective over these ranks at the first
-  /// time, kept for the next. Errors: kArgument, kMpi.
+  /// A communicator of some of the ranks (in this order; this rank is among them), with one for the background. Collective over
+  /// these ranks at the first time, kept for the next. Errors: kArgument, kMpi.
   Communicator group(std::span<const int> members) const;
+  /// Of a communicator that group() has given: another duplicate, for nonblocking collectives. They are issued in the order of
+  /// turns(), and never meet blocking ones, those of planning and checks among them, which come whenever the program calls.
+  MPI_Comm background() const;
+  /// The order of executions in the background, of this communicator and its groups.
+  const std::shared_ptr<Turns>& turns() const;
 
   /// Bytes to pack into, from the store if there are enough.
   Workspace workspace(std::size_t bytes) const;

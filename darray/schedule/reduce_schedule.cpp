@@ -31,7 +31,12 @@ struct ReduceSchedule::State {
 
   State(const Communicator& communicator, const Element& element, const ScheduleOptions& options, Members members,
         Reduction reduction)
-      : communicator(communicator), element(element), options(options), members(std::move(members)), reduction(reduction) {}
+      : communicator(communicator),
+        element(element),
+        options(options),
+        members(std::move(members)),
+        reduction(reduction),
+        sequence(communicator) {}
 
   Sequence sequence;
   Workspace mine;    // this rank's contribution, then its result
@@ -177,9 +182,13 @@ void ReduceSchedule::State::plan_long(const Communicator& group) {
 void ReduceSchedule::State::add_part(ReduceSchedule schedule, std::function<Buffers()> buffers) {
   const auto part = std::make_shared<ReduceSchedule>(std::move(schedule));
   sequence.add_nested(
-      [part, buffers = std::move(buffers)] {
+      [part, buffers = std::move(buffers)](bool blocking) {
         const Buffers used = buffers();
-        part->start(used.source, used.destination);
+        if (blocking) {
+          part->execute(used.source, used.destination);
+        } else {
+          part->start(used.source, used.destination);
+        }
       },
       [part](bool blocking) {
         if (blocking) part->wait();
@@ -272,17 +281,24 @@ ReduceSchedule::ReduceSchedule(const Communicator& communicator, Element element
   if (state_->members.contains_me() && state_->size() > 0) state_->plan();
 }
 
-ReduceSchedule::~ReduceSchedule() = default;
+ReduceSchedule::~ReduceSchedule() {
+  if (state_) state_->sequence.abandon(state_);
+}
 ReduceSchedule::ReduceSchedule(ReduceSchedule&&) noexcept = default;
-ReduceSchedule& ReduceSchedule::operator=(ReduceSchedule&&) noexcept = default;
+ReduceSchedule& ReduceSchedule::operator=(ReduceSchedule&& other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
 
 void ReduceSchedule::execute(const void* source, void* destination) {
+  state_->sequence.require_idle();
   state_->from = source;
   state_->to = destination;
   state_->sequence.run();
 }
 
 void ReduceSchedule::start(const void* source, void* destination) {
+  state_->sequence.require_idle();
   state_->from = source;
   state_->to = destination;
   state_->sequence.start();

@@ -32,8 +32,11 @@ class ReduceSchedule {
   ReduceSchedule(ReduceSchedule&&) noexcept;
   ReduceSchedule& operator=(ReduceSchedule&&) noexcept;
 
-  /// Source and destination may be the same buffer. Errors: kMpi, kArgument.
+  /// Source and destination may be the same buffer. All ranks call this one, or all start(). Errors: kMpi, kArgument.
   void execute(const void* source, void* destination);
+  /// In two parts. Of one communicator, executions that use collectives (this class's, those of trees, reductions, broadcasts,
+  /// and remaps to replicated arrays) are started in the same order on all ranks, and may be tested and waited for in any: to
+  /// wait for one is to wait for those that were started before as well.
   void start(const void* source, void* destination);
   bool test();
   void wait();

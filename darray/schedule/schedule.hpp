@@ -61,7 +61,8 @@ class Combiner {
 /// All ranks of the communicator construct their schedules in the same order, since tags are numbered; and start those that are
 /// under way at the same time in any order. One execution of a schedule at a time. Messages to one rank are merged into one.
 /// Every rank posts receives first, then sends in rotated order, then copies locally, then unpacks what arrives. A schedule
-/// must not be destroyed between start and wait.
+/// must not be destroyed between start and wait. (No collectives are used in executions; those that do are started in the same
+/// order on all ranks: see ReduceSchedule.)
 class Schedule {
  public:
   Schedule(MPI_Comm comm, Element element, ScheduleOptions options = {});

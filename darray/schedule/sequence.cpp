@@ -15,39 +15,64 @@ int values(const Element& element, Index count) {
 
 }  // namespace
 
-void Sequence::run() {
-  if (active_) fail(ErrorKind::kArgument, "an execution of this schedule is under way: wait for it first");
-  for (const Entry& step : steps_) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    step.begin(true, request);
-    if (step.advance) step.advance(true);
+// A failure of local work is kept, and the steps after it are run. When MPI fails there is nothing to go on with.
+void Sequence::attempt(const Entry& step, const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (!step.local || error.kind() == ErrorKind::kMpi) throw;
+    failure_.guard([] { throw; });
+  } catch (...) {
+    if (!step.local) throw;
+    failure_.guard([] { throw; });
   }
+}
+
+void Sequence::run() {
+  require_idle();
+  failure_ = {};
+  for (const Entry& step : steps_) {
+    attempt(step, [&step] {
+      MPI_Request request = MPI_REQUEST_NULL;
+      step.begin(true, request);
+      if (step.advance) step.advance(true);
+    });
+  }
+  failure_.rethrow();
 }
 
 void Sequence::start() {
-  if (active_) fail(ErrorKind::kArgument, "an execution of this schedule is under way: wait for it first");
-  active_ = true;
+  require_idle();
+  turn_.start([this](bool blocking) { return advance(blocking); });
   next_ = 0;
-  advance(false);
+  failure_ = {};
+  request_ = MPI_REQUEST_NULL;
+  test();
+}
+
+bool Sequence::step_is_over(bool blocking) {
+  int done = 1;
+  if (blocking) {
+    check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
+  } else {
+    check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  }
+  if (done == 0 || next_ == 0 || !steps_[next_ - 1].advance) return done != 0;
+  bool over = true;
+  attempt(steps_[next_ - 1], [&] { over = steps_[next_ - 1].advance(blocking); });
+  return over;
 }
 
 bool Sequence::advance(bool blocking) {
-  while (active_) {
-    int done = 1;
-    if (blocking) {
-      check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
-    } else {
-      check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    }
-    if (done == 0) return false;
-    if (next_ > 0 && steps_[next_ - 1].advance && !steps_[next_ - 1].advance(blocking)) return false;
+  while (step_is_over(blocking)) {
     if (next_ == steps_.size()) {
-      active_ = false;
-    } else {
-      steps_[next_++].begin(false, request_);
+      failure_.rethrow();
+      return true;
     }
+    const Entry& step = steps_[next_++];
+    attempt(step, [&] { step.begin(false, request_); });
   }
-  return true;
+  return false;
 }
 
 void broadcast_step(bool blocking, MPI_Request& request, const Communicator& group, const Element& element, void* data,
@@ -56,7 +81,7 @@ void broadcast_step(bool blocking, MPI_Request& request, const Communicator& gro
   if (blocking) {
     check_mpi(MPI_Bcast(data, n, element.type, root, group.get()), "MPI_Bcast");
   } else {
-    check_mpi(MPI_Ibcast(data, n, element.type, root, group.get(), &request), "MPI_Ibcast");
+    check_mpi(MPI_Ibcast(data, n, element.type, root, group.background(), &request), "MPI_Ibcast");
   }
 }
 
@@ -66,7 +91,7 @@ void gather_step(bool blocking, MPI_Request& request, const Communicator& group,
   if (blocking) {
     check_mpi(MPI_Gather(mine, n, element.type, all, n, element.type, root, group.get()), "MPI_Gather");
   } else {
-    check_mpi(MPI_Igather(mine, n, element.type, all, n, element.type, root, group.get(), &request), "MPI_Igather");
+    check_mpi(MPI_Igather(mine, n, element.type, all, n, element.type, root, group.background(), &request), "MPI_Igather");
   }
 }
 
@@ -76,7 +101,7 @@ void all_gather_step(bool blocking, MPI_Request& request, const Communicator& gr
   if (blocking) {
     check_mpi(MPI_Allgather(mine, n, element.type, all, n, element.type, group.get()), "MPI_Allgather");
   } else {
-    check_mpi(MPI_Iallgather(mine, n, element.type, all, n, element.type, group.get(), &request), "MPI_Iallgather");
+    check_mpi(MPI_Iallgather(mine, n, element.type, all, n, element.type, group.background(), &request), "MPI_Iallgather");
   }
 }
 
@@ -86,7 +111,7 @@ void all_to_all_step(bool blocking, MPI_Request& request, const Communicator& gr
   if (blocking) {
     check_mpi(MPI_Alltoall(sent, n, element.type, received, n, element.type, group.get()), "MPI_Alltoall");
   } else {
-    check_mpi(MPI_Ialltoall(sent, n, element.type, received, n, element.type, group.get(), &request), "MPI_Ialltoall");
+    check_mpi(MPI_Ialltoall(sent, n, element.type, received, n, element.type, group.background(), &request), "MPI_Ialltoall");
   }
 }
 

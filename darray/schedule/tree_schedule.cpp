@@ -22,7 +22,12 @@ struct TreeSchedule::State {
   Selection destination;
 
   State(const Communicator& communicator, const Element& element, const ScheduleOptions& options, Members members, int root)
-      : communicator(communicator), element(element), options(options), members(std::move(members)), root(root) {}
+      : communicator(communicator),
+        element(element),
+        options(options),
+        members(std::move(members)),
+        root(root),
+        forward(communicator) {}
 
   std::optional<Communicator> group;
   Packer packer;  // of the root's source, or of another member's destination
@@ -115,11 +120,17 @@ TreeSchedule::TreeSchedule(const Communicator& communicator, Element element, in
   if (state_->members.contains_me()) state_->plan();
 }
 
-TreeSchedule::~TreeSchedule() = default;
+TreeSchedule::~TreeSchedule() {
+  if (state_) state_->forward.abandon(state_);
+}
 TreeSchedule::TreeSchedule(TreeSchedule&&) noexcept = default;
-TreeSchedule& TreeSchedule::operator=(TreeSchedule&&) noexcept = default;
+TreeSchedule& TreeSchedule::operator=(TreeSchedule&& other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
 
 void TreeSchedule::execute(const void* source, void* destination) {
+  state_->forward.require_idle();
   state_->from = source;
   state_->to = destination;
   state_->forward.run();
@@ -140,6 +151,7 @@ void TreeSchedule::execute_backward(void* source, const void* destination, const
 }
 
 void TreeSchedule::start(const void* source, void* destination) {
+  state_->forward.require_idle();
   state_->from = source;
   state_->to = destination;
   state_->forward.start();

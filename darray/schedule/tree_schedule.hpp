@@ -26,7 +26,8 @@ class TreeSchedule {
   TreeSchedule(TreeSchedule&&) noexcept;
   TreeSchedule& operator=(TreeSchedule&&) noexcept;
 
-  /// `source` is read on the root only, `destination` written on members. Errors: kMpi, kArgument.
+  /// `source` is read on the root only, `destination` written on members. All members call execute(), or all
+  /// start(), and this in the same order as whatever else uses collectives: see ReduceSchedule. Errors: kMpi, kArgument.
   void execute(const void* source, void* destination);
   /// Combines the members' destination elements; the root's source elements become the result (they do not enter it). Errors:
   /// kType.
