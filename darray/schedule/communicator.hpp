@@ -25,6 +25,8 @@ class Workspace {
   Workspace() = default;
   std::byte* data() const { return data_.get(); }
   std::size_t size() const { return size_; }
+  /// Never goes back: something that cannot be stopped still uses it.
+  void give_up();
 
  private:
   friend class Communicator;

@@ -29,10 +29,16 @@ Exchange::Exchange(const Communicator& communicator, const Element& element, int
 }
 
 Exchange::~Exchange() {
-  if (mpi_is_over()) return;
+  if (!mpi_is_over()) give_up();
+}
+
+// Frees all requests. If messages are left MPI still uses the workspace, which then never goes back to the store.
+void Exchange::give_up() {
   for (MPI_Request& request : requests_) {
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
   }
+  if (left_ > 0) workspace_.give_up();
+  left_ = 0;
 }
 
 void Exchange::prepare(Way& way, std::vector<Parcel> parcels, bool receives) {
@@ -172,12 +178,18 @@ void Exchange::start(std::span<const void* const> from, std::span<void* const> t
   left_ = in_.messages.size() + out_.messages.size();
   unpacked_ = 0;
   copied_ = false;
-  post_first(in_, true);
-  post_first(out_, false);
+  failure_ = {};
+  try {
+    post_first(in_, true);
+    post_first(out_, false);
+  } catch (...) {
+    give_up();
+    throw;
+  }
   if (form_.ordered) {
-    unpack_in_order();
+    failure_.guard([this] { unpack_in_order(); });
   } else {
-    copy_locally();
+    failure_.guard([this] { copy_locally(); });
   }
 }
 
@@ -189,25 +201,30 @@ int Exchange::values_in(const Message& message, const MPI_Status& status) const 
   return message.type ? count * static_cast<int>(message.packer.selection().size()) * element_.items : count;
 }
 
-void Exchange::finished(std::size_t request, const MPI_Status& status) {
+void Exchange::received(Message& message, const MPI_Status& status) {
+  const int count = values_in(message, status);
+  const Index expected = message.packer.selection().size() * form_.arrays * element_.items;
+  if (count != expected) {
+    fail(ErrorKind::kLayout, "rank {} expects {} values of rank {}, and has got {}", communicator_.rank(), expected,
+         message.peer, count);
+  }
+  message.arrived = true;
+  if (form_.ordered) {
+    unpack_in_order();
+  } else {
+    unpack(message);
+  }
+}
+
+void Exchange::finished(std::size_t request, const MPI_Status& status, bool failed) {
   --left_;
   const bool receives = request < out_.first_request;
   Way& way = receives ? in_ : out_;
   const std::size_t slot = request - way.first_request;
-  Message& message = way.messages[way.current[slot]];
-  if (receives) {
-    const int count = values_in(message, status);
-    const Index expected = message.packer.selection().size() * form_.arrays * element_.items;
-    if (count != expected) {
-      fail(ErrorKind::kLayout, "rank {} expects {} values of rank {}, and has got {}", communicator_.rank(), expected,
-           message.peer, count);
-    }
-    message.arrived = true;
-    if (form_.ordered) {
-      unpack_in_order();
-    } else {
-      unpack(message);
-    }
+  if (failed) {
+    failure_.guard([&] { check_mpi(status.MPI_ERROR, "an exchange"); });
+  } else if (receives && !failure_.held()) {
+    failure_.guard([&] { received(way.messages[way.current[slot]], status); });
   }
   if (way.next < way.messages.size()) {
     way.current[slot] = way.next++;
@@ -215,22 +232,33 @@ void Exchange::finished(std::size_t request, const MPI_Status& status) {
   }
 }
 
-bool Exchange::progress(bool blocking) {
+bool Exchange::serve(bool blocking) {
   while (left_ > 0) {
     int completed = 0;
     const int count = static_cast<int>(requests_.size());
     const int code = blocking ? MPI_Waitsome(count, requests_.data(), &completed, done_.data(), statuses_.data())
                               : MPI_Testsome(count, requests_.data(), &completed, done_.data(), statuses_.data());
-    if (code == MPI_ERR_IN_STATUS) {
-      for (int k = 0; k < completed; ++k) check_mpi(statuses_[static_cast<std::size_t>(k)].MPI_ERROR, "an exchange");
-    }
-    check_mpi(code, blocking ? "MPI_Waitsome" : "MPI_Testsome");
+    const bool some_failed = code == MPI_ERR_IN_STATUS;
+    if (!some_failed) check_mpi(code, blocking ? "MPI_Waitsome" : "MPI_Testsome");
     if (completed == MPI_UNDEFINED) fail(ErrorKind::kMpi, "{} messages are left, but none is under way", left_);
     if (completed == 0) return false;
     for (int k = 0; k < completed; ++k) {
-      finished(static_cast<std::size_t>(done_[static_cast<std::size_t>(k)]), statuses_[static_cast<std::size_t>(k)]);
+      const MPI_Status& status = statuses_[static_cast<std::size_t>(k)];
+      finished(static_cast<std::size_t>(done_[static_cast<std::size_t>(k)]), status,
+               some_failed && status.MPI_ERROR != MPI_SUCCESS);
     }
   }
+  return true;
+}
+
+bool Exchange::progress(bool blocking) {
+  try {
+    if (!serve(blocking)) return false;
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  failure_.rethrow();
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "darray/base/first_failure.hpp"
 #include "darray/local/packer.hpp"
 #include "darray/schedule/communicator.hpp"
 #include "darray/schedule/element.hpp"
@@ -45,7 +46,9 @@ class Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   void start(std::span<const void* const> from, std::span<void* const> to, const CombineFunction& combine);
-  /// Moves on what can be; with `blocking`, until all is done. True when it is.
+  /// Moves on what can be; with `blocking`, until all is done. True when it is. What a user's operator throws, here or at the
+  /// start, and errors of single messages, are thrown when all messages are over: the exchange can be started again. Any other
+  /// error of MPI ends it at once.
   bool progress(bool blocking);
 
   [[nodiscard]] std::size_t workspace_bytes() const { return total_; }
@@ -79,7 +82,10 @@ class Exchange {
   void copy_locally();
   void unpack_in_order();
   int values_in(const Message& message, const MPI_Status& status) const;
-  void finished(std::size_t request, const MPI_Status& status);
+  void received(Message& message, const MPI_Status& status);
+  void finished(std::size_t request, const MPI_Status& status, bool failed);
+  bool serve(bool blocking);
+  void give_up();
 
   Communicator communicator_;
   Element element_;
@@ -99,6 +105,7 @@ class Exchange {
   std::vector<const std::byte*> from_;
   std::vector<std::byte*> to_;
   CombineFunction combine_;
+  FirstFailure failure_;
   std::size_t left_ = 0;      // messages that are not over
   std::size_t unpacked_ = 0;  // of the incoming ones, in order
   bool copied_ = false;

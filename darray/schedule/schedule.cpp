@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "darray/schedule/exchange.hpp"
 
@@ -175,15 +176,15 @@ void Schedule::start_backward(std::span<void* const> sources, std::span<const vo
 
 bool Schedule::test() {
   if (active_ == nullptr) return true;
-  if (!active_->progress(false)) return false;
-  active_ = nullptr;
-  return true;
+  // An execution that throws is over.
+  Exchange* const running = std::exchange(active_, nullptr);
+  if (running->progress(false)) return true;
+  active_ = running;
+  return false;
 }
 
 void Schedule::wait() {
-  if (active_ == nullptr) return;
-  active_->progress(true);
-  active_ = nullptr;
+  if (active_ != nullptr) std::exchange(active_, nullptr)->progress(true);
 }
 
 void Schedule::execute(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine) {

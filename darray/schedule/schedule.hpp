@@ -92,7 +92,8 @@ class Schedule {
   /// not read.
   void start(const void* source, void* destination, const Combiner& combine = {});
   void start_backward(void* source, const void* destination, const Combiner& combine = {});
-  /// Moves the execution on; true when it is done (or none is under way).
+  /// Moves the execution on; true when it is done (or none is under way). What a user's operator throws comes from here or
+  /// wait(), when all messages are over: the execution is over then as well.
   bool test();
   void wait();
 
