@@ -111,7 +111,7 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
   agreed(communicator, options.checks, [&] {
     require_ranks(destination, communicator);
     require_ranks(source, communicator);
-    static_cast<void>(combine.function(element.scalar));
+    static_cast<void>(combine.function(element));
     outgoing = outgoing_of(communicator, destination, source, subscripts, mask, combine.replaces());
   });
   agree_on_equal(communicator, options.checks, "whether a scatter has an operator", combine.replaces() ? 0 : 1);

@@ -65,22 +65,24 @@ struct ReduceSchedule::State {
   };
   void add_part(ReduceSchedule schedule, std::function<Buffers()> buffers);
   void fold(std::byte* blocks, Index stride, Index count, int first, int last, std::byte* into) const;
-  void prefixes(std::byte* blocks, Index count) const;
+  void prefixes(std::byte* blocks, Index stride, Index count) const;
   std::vector<std::vector<int>> by_system() const;
 };
 
 // into = blocks[first] op ... op blocks[last - 1], each `count` elements long and `stride` apart.
 void ReduceSchedule::State::fold(std::byte* blocks, Index stride, Index count, int first, int last, std::byte* into) const {
+  if (count == 0) return;
   std::memcpy(into, blocks + bytes(first * stride), static_cast<std::size_t>(bytes(count)));
   for (int k = first + 1; k < last; ++k) function(into, blocks + bytes(k * stride), count);
 }
 
-// Every block becomes the combination of those before it, or of those and itself.
-void ReduceSchedule::State::prefixes(std::byte* blocks, Index count) const {
+// Every block becomes the combination of those before it, or of those and itself: `count` elements each, `stride` apart.
+void ReduceSchedule::State::prefixes(std::byte* blocks, Index stride, Index count) const {
+  if (count == 0) return;
   const auto length = static_cast<std::size_t>(bytes(count));
   std::vector<std::byte> sum(blocks, blocks + length);
   for (int k = 1; k < members.count(); ++k) {
-    std::byte* block = blocks + bytes(k * count);
+    std::byte* block = blocks + bytes(k * stride);
     if (reduction == Reduction::kInclusivePrefix) {
       function(sum.data(), block, count);
       std::memcpy(block, sum.data(), length);
@@ -149,6 +151,8 @@ void ReduceSchedule::State::plan_short(const Communicator& group) {
 void ReduceSchedule::State::plan_long(const Communicator& group) {
   const Index block = (size() + members.count() - 1) / members.count();
   const Index padded = block * members.count();
+  // Blocks at the end are shorter, or empty: what fills them up is nothing that an operator may see.
+  const Index filled = std::clamp(size() - members.position() * block, Index{0}, block);
   mine = room(padded);
   others = room(padded);
   result = room(padded);
@@ -156,7 +160,7 @@ void ReduceSchedule::State::plan_long(const Communicator& group) {
     all_to_all_step(blocking, request, group, element, mine.data(), others.data(), block);
   });
   if (reduction == Reduction::kToAll || reduction == Reduction::kToOne) {
-    sequence.add_local([this, block] { fold(others.data(), block, block, 0, members.count(), mine.data()); });
+    sequence.add_local([this, block, filled] { fold(others.data(), block, filled, 0, members.count(), mine.data()); });
     sequence.add([this, group, block](bool blocking, MPI_Request& request) {
       if (reduction == Reduction::kToOne) {
         gather_step(blocking, request, group, element, mine.data(), result.data(), block, members.position_of(root));
@@ -165,7 +169,7 @@ void ReduceSchedule::State::plan_long(const Communicator& group) {
       }
     });
   } else {
-    sequence.add_local([this, block] { prefixes(others.data(), block); });
+    sequence.add_local([this, block, filled] { prefixes(others.data(), block, filled); });
     sequence.add([this, group, block](bool blocking, MPI_Request& request) {
       all_to_all_step(blocking, request, group, element, others.data(), result.data(), block);
     });
@@ -272,7 +276,7 @@ ReduceSchedule::ReduceSchedule(const Communicator& communicator, Element element
     state_->root = root;
     state_->source = Packer(source, element.size);
     state_->destination = Packer(destination, element.size);
-    state_->function = combine.function(element.scalar);
+    state_->function = combine.function(element);
     if (!state_->function) fail(ErrorKind::kArgument, "a reduction needs an operator");
     if (state_->members.contains_me() && state_->receives() && source.size() != destination.size()) {
       fail(ErrorKind::kShape, "a reduction of {} elements into {}", source.size(), destination.size());

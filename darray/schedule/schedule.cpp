@@ -38,6 +38,15 @@ Statistics& Statistics::operator+=(const Statistics& other) {
   return *this;
 }
 
+CombineFunction Combiner::function(const Element& element) const {
+  if (function_) return function_;
+  CombineFunction function = combine_function(operation_, element.scalar);
+  if (!function || element.items == 1) return function;
+  return [function = std::move(function), items = element.items](std::byte* into, const std::byte* from, Index count) {
+    function(into, from, count * items);
+  };
+}
+
 Schedule::Schedule(MPI_Comm comm, Element element, ScheduleOptions options) : Schedule(Communicator(comm), element, options) {}
 
 Schedule::Schedule(const Communicator& communicator, Element element, ScheduleOptions options)
@@ -159,7 +168,7 @@ void Schedule::begin(std::span<const void* const> from, std::span<void* const> t
     fail(ErrorKind::kArgument, "{} sources and {} destinations: a round needs as many of both, and at least one", from.size(),
          to.size());
   }
-  const CombineFunction function = combine.function(element_.scalar);
+  const CombineFunction function = combine.function(element_);
   Exchange& chosen = exchange(backward, static_cast<int>(from.size()), static_cast<bool>(function));
   chosen.start(from, to, function);
   active_ = &chosen;

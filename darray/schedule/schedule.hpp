@@ -46,8 +46,8 @@ class Combiner {
   Combiner(Combine operation = Combine::kReplace) : operation_(operation) {}  // NOLINT: an operator is one
   Combiner(CombineFunction function) : function_(std::move(function)) {}      // NOLINT: so is a function
   bool replaces() const { return !function_ && operation_ == Combine::kReplace; }
-  /// Empty for kReplace. Errors: kType.
-  CombineFunction function(Scalar scalar) const { return function_ ? function_ : combine_function(operation_, scalar); }
+  /// Of elements; empty for kReplace. Named operations combine every item of an element by itself. Errors: kType.
+  CombineFunction function(const Element& element) const;
 
  private:
   Combine operation_ = Combine::kReplace;
