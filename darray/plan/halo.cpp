@@ -18,7 +18,7 @@ std::uint64_t fingerprint(const Distribution& layout, const Element& element, co
   }
   hasher.add(options.corners ? 1 : 0);
   hasher.add(static_cast<Index>(element.size));
-  hasher.add(options.schedule.chunk_bytes);
+  add_options(hasher, options.schedule);
   return hasher.value();
 }
 

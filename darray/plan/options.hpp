@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "darray/base/hash.hpp"
 #include "darray/schedule/schedule.hpp"
 
 namespace impishim::darray {
@@ -30,6 +31,13 @@ class FillValue {
  private:
   std::vector<std::byte> bytes_;
 };
+
+/// Adds what of the options must be the same on all ranks.
+inline void add_options(Hasher& hasher, const ScheduleOptions& options) {
+  hasher.add(options.chunk_bytes);
+  hasher.add(options.bounded ? 1 : 0);
+  hasher.add(options.ordered ? 1 : 0);
+}
 
 /// The sums of a plan's statistics over all ranks of the communicator. Collective. Errors: kMpi.
 [[nodiscard]] Statistics total(const Communicator& communicator, const Statistics& statistics);

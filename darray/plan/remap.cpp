@@ -30,7 +30,8 @@ std::uint64_t fingerprint(const RemapSide& destination, const RemapSide& source,
   for (const int axis : options.permutation) hasher.add(axis);
   hasher.add(static_cast<int>(options.duplicates));
   hasher.add(static_cast<Index>(element.size));
-  hasher.add(options.schedule.chunk_bytes);
+  hasher.add(options.backward ? 1 : 0);
+  add_options(hasher, options.schedule);
   return hasher.value();
 }
 

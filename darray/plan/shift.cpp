@@ -17,8 +17,28 @@ std::uint64_t fingerprint(const RemapSide& destination, const RemapSide& source,
   hasher.add(amount);
   hasher.add(static_cast<Index>(element.size));
   hasher.add(static_cast<int>(options.mode));
-  hasher.add(options.schedule.chunk_bytes);
+  add_options(hasher, options.schedule);
   return hasher.value();
+}
+
+std::uint64_t hash_of(std::span<const Index> amounts) {
+  Hasher hasher;
+  for (const Index amount : amounts) hasher.add(amount);
+  return hasher.value();
+}
+
+/// Processes along the axis share their lines. `hashes`: of all ranks' amounts, or none.
+void require_equal_amounts(const Distribution& layout, int axis, int rank, const std::vector<Index>& hashes) {
+  const ProcessGrid& grid = layout.grid();
+  const int dimension = layout.axis(axis).grid_dimension;
+  const auto place = grid.place_of(rank);
+  if (hashes.empty() || !place || dimension == kNotDistributed) return;
+  const int first = *place - grid.coordinate(*place, dimension) * grid.stride(dimension);
+  for (int k = 0; k < grid.extent(dimension); ++k) {
+    const int other = grid.rank_at(first + k * grid.stride(dimension));
+    if (hashes[static_cast<std::size_t>(other)] == hashes[static_cast<std::size_t>(rank)]) continue;
+    fail(ErrorKind::kArgument, "the amounts of a skew along axis {} differ between ranks {} and {}", axis, rank, other);
+  }
 }
 
 /// Both plans run the same way.
@@ -70,7 +90,11 @@ SkewPlan::SkewPlan(const Communicator& communicator, const RemapSide& destinatio
                    std::span<const Index> amounts, const Element& element, const ShiftOptions& options)
     : PlannedShift(exchange_of(
           communicator, destination, source, element, options, fingerprint(destination, source, axis, 0, element, options),
-          [&] { return plan_skew(communicator.rank(), destination, source, axis, amounts, options.mode); })) {}
+          [&, hashes = values_of_all(communicator, options.schedule.checks, static_cast<Index>(hash_of(amounts)))] {
+            RankPlan plan = plan_skew(communicator.rank(), destination, source, axis, amounts, options.mode);
+            require_equal_amounts(destination.layout, axis, communicator.rank(), hashes);
+            return plan;
+          })) {}
 
 void shift(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
            const void* source_data, int axis, Index amount, const Element& element, const ShiftOptions& options) {

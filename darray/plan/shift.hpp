@@ -61,8 +61,8 @@ class ShiftPlan : public PlannedShift {
 class SkewPlan : public PlannedShift {
  public:
   /// `amounts`: those of the lines that this rank has, in row-major order over its owned part without the axis; the processes
-  /// along the axis give the same ones. Errors: kLayout for layouts that differ; kShape for another number of amounts than
-  /// lines; and as ShiftPlan.
+  /// along the axis give the same ones (kArgument, with checks). Errors: kLayout for layouts that differ; kShape for another
+  /// number of amounts than lines; and as ShiftPlan.
   SkewPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis,
            std::span<const Index> amounts, const Element& element, const ShiftOptions& options = {});
 };

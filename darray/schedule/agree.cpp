@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <exception>
 #include <limits>
 #include <optional>
 #include <string>
@@ -41,8 +42,19 @@ void agreed(const Communicator& communicator, Checks checks, const std::function
     body();
   } catch (const Error& error) {
     mine = error;
+  } catch (const std::exception& error) {
+    mine.emplace(ErrorKind::kUnsupported, error.what());
+  } catch (...) {
+    mine.emplace(ErrorKind::kUnsupported, "an exception of unknown type");
   }
   throw_first_error(communicator, mine);
+}
+
+std::vector<Index> values_of_all(const Communicator& communicator, Checks checks, Index value) {
+  if (checks == Checks::kOff) return {};
+  std::vector<Index> all(static_cast<std::size_t>(communicator.size()));
+  check_mpi(MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, communicator.get()), "MPI_Allgather");
+  return all;
 }
 
 void agree_on_equal(const Communicator& communicator, Checks checks, const char* what, Index value) {

@@ -22,4 +22,14 @@ int Members::position_of(int rank) const {
   return static_cast<int>(found - ranks_.begin());
 }
 
+void Members::require_equal(const std::vector<Index>& bytes) const {
+  if (bytes.empty() || !contains_me()) return;
+  const int me = ranks_[static_cast<std::size_t>(mine_)];
+  const Index mine = bytes[static_cast<std::size_t>(me)];
+  for (const int member : ranks_) {
+    const Index theirs = bytes[static_cast<std::size_t>(member)];
+    if (theirs != mine) fail(ErrorKind::kShape, "elements of {} bytes on rank {}, of {} on rank {}", mine, me, theirs, member);
+  }
+}
+
 }  // namespace impishim::darray

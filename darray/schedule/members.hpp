@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "darray/index/triplet.hpp"
 #include "darray/schedule/communicator.hpp"
 
 namespace impishim::darray {
@@ -20,6 +21,8 @@ class Members {
   [[nodiscard]] int position() const { return mine_; }
   /// Position of a rank. Errors: kArgument if it is none of them.
   int position_of(int rank) const;
+  /// `bytes` of all ranks, or none; errors: kShape when a member has others than this one, which is a member.
+  void require_equal(const std::vector<Index>& bytes) const;
 
  private:
   std::vector<int> ranks_;

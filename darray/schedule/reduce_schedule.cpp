@@ -282,7 +282,11 @@ ReduceSchedule::ReduceSchedule(const Communicator& communicator, Element element
       fail(ErrorKind::kShape, "a reduction of {} elements into {}", source.size(), destination.size());
     }
   });
-  if (state_->members.contains_me() && state_->size() > 0) state_->plan();
+  const std::vector<Index> sizes = values_of_all(communicator, options.checks, state_->bytes(state_->size()));
+  agreed(communicator, options.checks, [&] {
+    state_->members.require_equal(sizes);
+    if (state_->members.contains_me() && state_->size() > 0) state_->plan();
+  });
 }
 
 ReduceSchedule::~ReduceSchedule() {

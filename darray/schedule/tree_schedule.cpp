@@ -37,6 +37,7 @@ struct TreeSchedule::State {
   const void* from = nullptr;
   void* to = nullptr;
   Statistics statistics;
+  bool reversible = true;  // the root has a contribution to what runs backwards
 
   bool is_root() const { return communicator.rank() == root; }
 
@@ -117,7 +118,16 @@ TreeSchedule::TreeSchedule(const Communicator& communicator, Element element, in
     state_->source = source;
     state_->destination = destination;
   });
-  if (state_->members.contains_me()) state_->plan();
+  const bool is_root = state_->is_root();
+  const Index bytes = (is_root ? source : destination).size() * static_cast<Index>(element.size);
+  const std::vector<Index> sizes = values_of_all(communicator, options.checks, bytes);
+  const std::vector<Index> own = values_of_all(communicator, options.checks, is_root && destination.empty() ? 0 : 1);
+  agreed(communicator, options.checks, [&] {
+    if (!state_->members.contains_me()) return;
+    state_->members.require_equal(sizes);
+    state_->reversible = own.empty() ? !is_root || !destination.empty() : own[static_cast<std::size_t>(root)] != 0;
+    state_->plan();
+  });
 }
 
 TreeSchedule::~TreeSchedule() {
@@ -139,7 +149,7 @@ void TreeSchedule::execute(const void* source, void* destination) {
 void TreeSchedule::execute_backward(void* source, const void* destination, const Combiner& combine) {
   State& state = *state_;
   if (!state.members.contains_me()) return;
-  if (state.is_root() && state.destination.empty()) {
+  if (!state.reversible) {
     fail(ErrorKind::kUnsupported, "the root of a tree that runs backwards needs destination elements of its own");
   }
   // The operator is known only now; planning a reduction is cheap.

@@ -30,7 +30,7 @@ class TreeSchedule {
   /// start(), and this in the same order as whatever else uses collectives: see ReduceSchedule. Errors: kMpi, kArgument.
   void execute(const void* source, void* destination);
   /// Combines the members' destination elements; the root's source elements become the result (they do not enter it). Errors:
-  /// kType.
+  /// kType; kUnsupported when the root has no destination elements, with checks on all members.
   void execute_backward(void* source, const void* destination, const Combiner& combine);
   void start(const void* source, void* destination);
   bool test();
