@@ -21,6 +21,19 @@ std::string error_of(const Call& call) {
   return "none";
 }
 
+/// The text of the error of this kind that a call throws; a failure of the test if there is none, or one of another kind.
+template <class Call>
+std::string error_of(impishim::darray::ErrorKind kind, const Call& call) {
+  try {
+    call();
+  } catch (const impishim::darray::Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
 /// The kind of the error that a call throws; a failure of the test if there is none.
 template <class Call>
 impishim::darray::ErrorKind kind_of(const Call& call) {

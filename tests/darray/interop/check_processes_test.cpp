@@ -13,6 +13,7 @@ namespace {
 using test::block;
 using test::cyclic;
 using test::labels;
+using test::padded;
 using test::piece;
 using test::text_of;
 using ::testing::HasSubstr;
@@ -20,15 +21,7 @@ using ::testing::IsEmpty;
 
 /// Pieces of a one-dimensional array.
 std::string check(const std::vector<DimData>& parts, Level level = Level::kStrict) {
-  std::vector<ProcessPiece> pieces;
-  for (const DimData& part : parts) pieces.push_back(piece({part}));
-  return text_of(check_processes(pieces, level));
-}
-
-/// The four processes of the specification's padding table (T3).
-std::vector<DimData> padded() {
-  return {block(30, 4, 0, 0, 9, Padding{4, 1}), block(30, 4, 1, 7, 16, Padding{1, 2}), block(30, 4, 2, 12, 24, Padding{2, 3}),
-          block(30, 4, 3, 18, 30, Padding{3, 0})};
+  return text_of(check_processes(test::pieces(parts), level));
 }
 
 TEST(CheckProcesses, TheSpecificationsPaddingTable) { EXPECT_THAT(check(padded()), IsEmpty()); }
@@ -126,9 +119,7 @@ TEST(CheckProcesses, Dap74EqualGridRanksHaveEqualDictionaries) {
 TEST(CheckProcesses, OneValueForTheWholeAxis) {
   const auto spoilt = [](auto change, std::vector<DimData> parts) {
     change(parts[1]);
-    std::vector<ProcessPiece> pieces;
-    for (const DimData& part : parts) pieces.push_back(piece({part}));
-    return text_of(check_processes(pieces, Level::kLenient));
+    return check(parts, Level::kLenient);
   };
   const std::vector<DimData> blocks{block(10, 2, 0, 0, 5), block(10, 2, 1, 5, 10)};
   const std::vector<DimData> dealt{cyclic(8, 2, 0, 1), cyclic(8, 2, 1)};
@@ -162,22 +153,12 @@ TEST(CheckProcesses, Dap62LabelsOnSeveralProcesses) {
 TEST(CheckProcesses, PiecesThatAreInvalidByThemselvesAreReportedWithTheirRank) {
   auto parts = padded();
   parts[2].stop = 31;
-  std::vector<ProcessPiece> pieces;
-  for (const DimData& part : parts) pieces.push_back(piece({part}));
-  EXPECT_EQ(text_of(check_processes(pieces, Level::kStrict)),
-            "rank 2: dimension 0: 'stop': DAP-30 stop <= size (stop 31, size 30)\n");
+  EXPECT_EQ(check(parts), "rank 2: dimension 0: 'stop': DAP-30 stop <= size (stop 31, size 30)\n");
 }
 
 // T6: five rows and nine columns, both by labels.
 TEST(CheckProcesses, UnstructuredOnBothAxes) {
-  const std::vector<std::vector<Index>> rows{{3, 0}, {4, 2, 1}};
-  const std::vector<std::vector<Index>> columns{{2, 3, 7, 1}, {6, 5, 8, 0, 4}};
-  std::vector<ProcessPiece> pieces;
-  for (int row = 0; row < 2; ++row)
-    for (int column = 0; column < 2; ++column)
-      pieces.push_back(piece({labels(5, 2, row, rows[static_cast<std::size_t>(row)], true),
-                              labels(9, 2, column, columns[static_cast<std::size_t>(column)], true)}));
-  EXPECT_THAT(check_processes(pieces, Level::kStrict), IsEmpty());
+  EXPECT_THAT(check_processes(test::labelled_on_both_axes(), Level::kStrict), IsEmpty());
 }
 
 TEST(PieceWords, RoundTripAndRefuseWhatIsCut) {

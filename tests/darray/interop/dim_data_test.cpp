@@ -49,8 +49,7 @@ TEST(DimData, BoundaryPaddingIsOwnedAndCommunicationPaddingIsNot) {
 
 // T3: the padding table of the specification.
 TEST(DimData, AsymmetricPaddingOfTheSpecification) {
-  const std::vector<DimData> parts{block(30, 4, 0, 0, 9, Padding{4, 1}), block(30, 4, 1, 7, 16, Padding{1, 2}),
-                                   block(30, 4, 2, 12, 24, Padding{2, 3}), block(30, 4, 3, 18, 30, Padding{3, 0})};
+  const std::vector<DimData> parts = test::padded();
   std::vector<Index> owned;
   std::vector<Index> extents;
   for (const DimData& part : parts) {

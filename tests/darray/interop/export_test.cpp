@@ -8,11 +8,13 @@
 #include <numeric>
 
 #include "darray/index/make_distribution.hpp"
+#include "tests/darray/errors.hpp"
 #include "tests/darray/interop/pieces.hpp"
 
 namespace impishim::darray::dap {
 namespace {
 
+using impishim_test::error_of;
 using test::block;
 using test::cyclic;
 using test::labels;
@@ -21,18 +23,6 @@ using test::text_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-/// The text of the Error of this kind that the action throws.
-std::string error_of(ErrorKind kind, const auto& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 Export exported(std::vector<DimData> dim_data, Buffer buffer) {
   Export result;
@@ -187,8 +177,7 @@ void expect_round_trip(const std::vector<ProcessPiece>& pieces) {
 
 // DAP-43: padding and periodic stay; T3, T4, T5, T6, T7.
 TEST(Export, DictionariesRoundTripThroughDistributions) {
-  expect_round_trip({piece({block(30, 4, 0, 0, 9, Padding{4, 1})}), piece({block(30, 4, 1, 7, 16, Padding{1, 2})}),
-                     piece({block(30, 4, 2, 12, 24, Padding{2, 3})}), piece({block(30, 4, 3, 18, 30, Padding{3, 0})})});
+  expect_round_trip(test::pieces(test::padded()));
   expect_round_trip({piece({block(10, 1, 0, 0, 10, Padding{2, 2}, true)})});
   expect_round_trip(
       {piece({block(18, 2, 0, 0, 10, Padding{1, 1}, true)}), piece({block(18, 2, 1, 8, 18, Padding{1, 1}, true)})});
@@ -196,10 +185,7 @@ TEST(Export, DictionariesRoundTripThroughDistributions) {
   expect_round_trip(
       {piece({cyclic(9, 4, 0, 5)}), piece({cyclic(9, 4, 1, 5)}), piece({cyclic(9, 4, 2, 5)}), piece({cyclic(9, 4, 3, 5)})});
   expect_round_trip({piece({labels(6, 2, 0, {-1, 4, 100})}), piece({labels(6, 2, 1, {4, 7, -1})})});
-  expect_round_trip({piece({labels(5, 2, 0, {3, 0}, true), labels(9, 2, 0, {2, 3, 7, 1}, true)}),
-                     piece({labels(5, 2, 0, {3, 0}, true), labels(9, 2, 1, {6, 5, 8, 0, 4}, true)}),
-                     piece({labels(5, 2, 1, {4, 2, 1}, true), labels(9, 2, 0, {2, 3, 7, 1}, true)}),
-                     piece({labels(5, 2, 1, {4, 2, 1}, true), labels(9, 2, 1, {6, 5, 8, 0, 4}, true)})});
+  expect_round_trip(test::labelled_on_both_axes());
   expect_round_trip({piece({block(0, 2, 0, 0, 0)}), piece({block(0, 2, 1, 0, 0)})});
   expect_round_trip({ProcessPiece{}});
 }

@@ -56,6 +56,30 @@ inline ProcessPiece piece(std::vector<DimData> dimensions) {
   return piece;
 }
 
+/// A piece of one axis of each process.
+inline std::vector<ProcessPiece> pieces(const std::vector<DimData>& parts) {
+  std::vector<ProcessPiece> all;
+  for (const DimData& part : parts) all.push_back(piece({part}));
+  return all;
+}
+
+/// The four processes of the specification's padding table (T3).
+inline std::vector<DimData> padded() {
+  return {block(30, 4, 0, 0, 9, Padding{4, 1}), block(30, 4, 1, 7, 16, Padding{1, 2}), block(30, 4, 2, 12, 24, Padding{2, 3}),
+          block(30, 4, 3, 18, 30, Padding{3, 0})};
+}
+
+/// Five rows and nine columns on 2 x 2 processes, both by labels (T6).
+inline std::vector<ProcessPiece> labelled_on_both_axes() {
+  const std::vector<Index> rows[] = {{3, 0}, {4, 2, 1}};
+  const std::vector<Index> columns[] = {{2, 3, 7, 1}, {6, 5, 8, 0, 4}};
+  std::vector<ProcessPiece> all;
+  for (int row = 0; row < 2; ++row)
+    for (int column = 0; column < 2; ++column)
+      all.push_back(piece({labels(5, 2, row, rows[row], true), labels(9, 2, column, columns[column], true)}));
+  return all;
+}
+
 /// "rank 1: dimension 0: 'padding': DAP-37 ..." one after the other; empty: valid.
 inline std::string text_of(const Violations& violations) {
   std::string text;
