@@ -52,6 +52,14 @@ class Simulation {
 
 /// Buffers of a layout: owned elements hold value(global indices), ghosts -1.
 Buffers filled(const Distribution& layout, int ranks, const std::function<Index(const std::vector<Index>&)>& value);
+/// A rank's buffer as elements of another type. A rank without elements has room for an address all the same.
+template <class T>
+std::vector<T> buffer_of(int rank, const Buffers& all) {
+  const auto& buffer = all[static_cast<std::size_t>(rank)];
+  std::vector<T> result(buffer.begin(), buffer.end());
+  result.reserve(1);
+  return result;
+}
 /// Calls use(rank, global indices, the element) for all owned elements.
 void for_all_owned(const Distribution& layout, Buffers& buffers,
                    const std::function<void(int, const std::vector<Index>&, Index&)>& use);

@@ -13,16 +13,12 @@ using checks::has;
 using checks::is;
 using checks::local;
 using checks::rank_in;
+using checks::refused;
 using checks::size_of;
 using checks::strategies;
 using Complex = std::complex<double>;
 
 const MPI_Comm kWorld = MPI_COMM_WORLD;
-
-template <class Body>
-bool refused(ErrorKind kind, Body body) {
-  return checks::throws<Error>(kind, body);
-}
 
 template <class T, class E>
 constexpr bool gives(const E&) {
@@ -50,6 +46,29 @@ void result_types() {
   EXPECT(refused(ErrorKind::kType, [&] { static_cast<void>(i8 + 300); }));
 }
 
+/// 0, 1, 2, ... in one layout and -2, -1.5, -1, ... in another; expressions with them are compared with plain values, and lie
+/// as the first one.
+struct Pair {
+  DistArray<int> a;
+  DistArray<double> b;
+
+  Pair(MPI_Comm comm, const Strategy& left, const Strategy& right)
+      : a(DistArray<int>::arange(comm, Shape{4, 3}, left)), b(DistArray<double>::arange(comm, Shape{4, 3}, right)) {
+    b = 0.5 * b - 2;
+  }
+
+  template <class Expression, class Plain>
+  void check(const Expression& expression, Plain plain) const {
+    const DistArray result(expression);
+    EXPECT(result.layout() == a.layout());
+    const auto full = result.get_full();
+    for (Index k = 0; k < 12; ++k) {
+      const auto expected = plain(static_cast<double>(k), 0.5 * static_cast<double>(k) - 2);
+      EXPECT(full[k] == expected || (full[k] != full[k] && expected != expected));
+    }
+  }
+};
+
 /// Each operator of two arrays in each pair of layouts, against plain values.
 void operators() {
   checks::on_every_size([](MPI_Comm comm) {
@@ -57,45 +76,44 @@ void operators() {
     const std::vector<Strategy> all = strategies(shape, size_of(comm));
     for (const Strategy& left : all) {
       for (const Strategy& right : all) {
-        const auto a = DistArray<int>::arange(comm, shape, left);
-        auto b = DistArray<double>::arange(comm, shape, right);
-        b = 0.5 * b - 2;
-        const auto x = [](Index k) { return static_cast<double>(k); };
-        const auto y = [](Index k) { return 0.5 * static_cast<double>(k) - 2; };
-        const auto check = [&](const auto& expression, auto value) {
-          const DistArray result(expression);
-          EXPECT(result.layout() == a.layout());
-          const auto full = result.get_full();
-          for (Index k = 0; k < 12; ++k) {
-            const auto expected = value(x(k), y(k));
-            EXPECT(full[k] == expected || (full[k] != full[k] && expected != expected));
-          }
-        };
-        check(a + b, [](double p, double q) { return p + q; });
-        check(a - b * 2, [](double p, double q) { return p - q * 2; });
-        check((a + 1) / b + 1, [](double p, double q) { return (p + 1) / q + 1; });
-        check(floor_divide(a, b), [](double p, double q) { return std::floor(p / q); });
-        check(a % b, [](double p, double q) { return p - q * std::floor(p / q); });
-        check(a < b, [](double p, double q) { return p < q; });
-        // Equal at 4.
-        check(a < b + 4, [](double p, double q) { return p < q + 4; });
-        check(a <= b + 4, [](double p, double q) { return p <= q + 4; });
-        check(a > b + 4, [](double p, double q) { return p > q + 4; });
-        check(a >= b + 4, [](double p, double q) { return p >= q + 4; });
-        check((4 <= a) & (a <= 4), [](double p, double) { return p == 4; });
-        check((4 > a) | (4 < a), [](double p, double) { return p != 4; });
-        check((a == b) | (a != 3), [](double p, double q) { return p == q || p != 3; });
-        check(maximum(a, b), [](double p, double q) { return std::max(p, q); });
-        check(hypot(a, b), [](double p, double q) { return std::hypot(p, q); });
-        check(pow(a, b), [](double p, double q) { return std::pow(p, q); });
-        // Scalars on the left of what is not commutative.
-        check(2 - a, [](double p, double) { return 2 - p; });
-        check(a - 7 / (b + 10), [](double p, double q) { return p - 7 / (q + 10); });
-        check(floor_divide(7, a + 1), [](double p, double) { return std::floor(7 / (p + 1)); });
-        check(7 % (a + 1), [](double p, double) { return std::fmod(7, p + 1); });
-        check(pow(2, a), [](double p, double) { return std::pow(2, p); });
-        check(1 << a, [](double p, double) { return std::pow(2, p); });
+        const Pair pair(comm, left, right);
+        const auto& [a, b] = pair;
+        pair.check(a + b, [](double p, double q) { return p + q; });
+        pair.check(a - b * 2, [](double p, double q) { return p - q * 2; });
+        pair.check((a + 1) / b + 1, [](double p, double q) { return (p + 1) / q + 1; });
+        pair.check(floor_divide(a, b), [](double p, double q) { return std::floor(p / q); });
+        pair.check(a % b, [](double p, double q) { return p - q * std::floor(p / q); });
+        pair.check(a < b, [](double p, double q) { return p < q; });
+        pair.check((a == b) | (a != 3), [](double p, double q) { return p == q || p != 3; });
+        pair.check(maximum(a, b), [](double p, double q) { return std::max(p, q); });
+        pair.check(hypot(a, b), [](double p, double q) { return std::hypot(p, q); });
+        pair.check(pow(a, b), [](double p, double q) { return std::pow(p, q); });
       }
+    }
+  });
+}
+
+/// Operators in one pair of layouts for each: orders where equality is met, scalars on the left of what is not commutative.
+void orders_and_sides() {
+  checks::on_every_size([](MPI_Comm comm) {
+    const std::vector<Strategy> all = strategies({4, 3}, size_of(comm));
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const Pair pair(comm, all[k], all[(k + 1) % all.size()]);
+      const auto& [a, b] = pair;
+      // Equal at 4.
+      pair.check(a < b + 4, [](double p, double q) { return p < q + 4; });
+      pair.check(a <= b + 4, [](double p, double q) { return p <= q + 4; });
+      pair.check(a > b + 4, [](double p, double q) { return p > q + 4; });
+      pair.check(a >= b + 4, [](double p, double q) { return p >= q + 4; });
+      pair.check((4 <= a) & (a <= 4), [](double p, double) { return p == 4; });
+      pair.check((4 > a) | (4 < a), [](double p, double) { return p != 4; });
+      // Scalars on the left of what is not commutative.
+      pair.check(2 - a, [](double p, double) { return 2 - p; });
+      pair.check(a - 7 / (b + 10), [](double p, double q) { return p - 7 / (q + 10); });
+      pair.check(floor_divide(7, a + 1), [](double p, double) { return std::floor(7 / (p + 1)); });
+      pair.check(7 % (a + 1), [](double p, double) { return std::fmod(7, p + 1); });
+      pair.check(pow(2, a), [](double p, double) { return std::pow(2, p); });
+      pair.check(1 << a, [](double p, double) { return std::pow(2, p); });
     }
   });
 }
@@ -399,6 +417,7 @@ int main(int argc, char** argv) {
   checks::begin(&argc, &argv);
   checks::part("result types", result_types);
   checks::part("operators", operators);
+  checks::part("orders and sides", orders_and_sides);
   checks::part("integers", integers);
   checks::part("floor division", floor_division);
   checks::part("comparisons", comparisons);

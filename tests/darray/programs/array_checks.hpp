@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "darray/array/array.hpp"
@@ -74,15 +75,18 @@ inline int size_of(MPI_Comm comm) {
   return all;
 }
 
-/// Ways to lay an array of two axes out: whole, in slices, with halos and otherwise.
+/// Ways to lay an array out: whole, in slices, on one process, with halos and otherwise. Ways that deal axes out are left away
+/// where there are none.
 inline std::vector<impishim::darray::Strategy> strategies(const Shape& shape, int processes) {
   using namespace impishim::darray;
-  return {kNot,
-          kEqual,
-          kFftw,
-          make_distribution(shape, processes, {.kinds = "c"}),
-          make_distribution(shape, processes, {.kinds = "nb"}),
-          make_distribution(shape, processes, {.kinds = "e", .ghosts = {{0, {1, 1}}, {1, {2, 1}}}})};
+  std::vector<Strategy> all{kNot, kEqual, kFftw, make_on_one(shape, processes - 1)};
+  if (shape.empty()) return all;
+  const auto last = static_cast<int>(shape.size()) - 1;
+  all.emplace_back(make_distribution(shape, processes, {.kinds = "c"}));
+  all.emplace_back(make_distribution(shape, processes, {.kinds = std::string(shape.size(), 'b')}));
+  if (last > 0) all.emplace_back(make_distribution(shape, processes, {.kinds = "nb"}));
+  all.emplace_back(make_distribution(shape, processes, {.kinds = "e", .ghosts = {{0, {1, 2}}, {last, {2, 1}}}}));
+  return all;
 }
 
 }  // namespace checks

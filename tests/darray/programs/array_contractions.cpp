@@ -14,24 +14,12 @@ namespace {
 using checks::is;
 using checks::local;
 using checks::rank_in;
+using checks::refused;
 using checks::size_of;
+using checks::strategies;
 using Numbers = std::vector<Index>;
 
 const MPI_Comm kWorld = MPI_COMM_WORLD;
-
-template <class Body>
-bool refused(ErrorKind kind, Body body) {
-  return checks::throws<Error>(kind, body);
-}
-
-std::vector<Strategy> strategies(const Shape& shape, int processes) {
-  std::vector<Strategy> all{kNot, kEqual, kFftw, make_on_one(shape, processes - 1)};
-  if (shape.empty()) return all;
-  all.emplace_back(make_distribution(shape, processes, {.kinds = "c", .ghosts = {}}));
-  all.emplace_back(make_distribution(shape, processes, {.kinds = std::string(shape.size(), 'b')}));
-  all.emplace_back(make_distribution(shape, processes, {.kinds = "e", .ghosts = {{0, {1, 2}}}}));
-  return all;
-}
 
 /// T11: [[3, 1, 2], [0, 5, 1], [4, 1, 1], [2, 2, 2]].
 void the_matrix() {

@@ -15,26 +15,11 @@ using checks::has;
 using checks::is;
 using checks::local;
 using checks::rank_in;
+using checks::refused;
 using checks::size_of;
+using checks::strategies;
 
 const MPI_Comm kWorld = MPI_COMM_WORLD;
-
-template <class Body>
-bool refused(ErrorKind kind, Body body) {
-  return checks::throws<Error>(kind, body);
-}
-
-/// Every kind of layout that arrays of these shapes are tested in.
-std::vector<Strategy> strategies(const Shape& shape, int processes) {
-  std::vector<Strategy> all{kNot, kEqual, kFftw};
-  if (shape.empty()) return all;
-  all.emplace_back(make_distribution(shape, processes, {.kinds = "c"}));
-  all.emplace_back(make_distribution(shape, processes, {.kinds = std::string(shape.size(), 'b')}));
-  all.emplace_back(make_distribution(shape, processes,
-                                     {.kinds = "e", .ghosts = {{0, {1, 2}}, {static_cast<int>(shape.size()) - 1, {2, 1}}}}));
-  all.emplace_back(make_on_one(shape, processes - 1));
-  return all;
-}
 
 void strategies_by_name() {
   for (const char* name : {"not", "equal", "fftw", "freeform"}) EXPECT(Strategy(name).name() == name);

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "darray/base/error.hpp"
+
 namespace checks {
 
 inline int rank = 0;
@@ -38,11 +40,11 @@ void part(const char* name, Part part) {
 }
 
 /// Whether this throws an Error of that kind.
-template <class Error, class Kind, class Body>
-bool throws(Kind kind, Body body) {
+template <class Body>
+bool refused(impishim::darray::ErrorKind kind, Body body) {
   try {
     body();
-  } catch (const Error& error) {
+  } catch (const impishim::darray::Error& error) {
     return error.kind() == kind;
   }
   return false;

@@ -1,30 +1,18 @@
 // Parts of distributed arrays, got and set by keys, against serial arrays.
-#include <functional>
-
 #include "darray/array/set_data.hpp"
 #include "darray/array/where.hpp"
-#include "tests/darray/programs/checks.hpp"
+#include "tests/darray/programs/array_checks.hpp"
 #include "tests/darray/programs/key_reference.hpp"
 
 namespace {
 
 using namespace impishim::darray;
+using checks::refused;
 using reference::Array;
 using reference::distributed;
 using reference::equals;
 
 constexpr Slice kAll{};
-
-/// Runs a body on the first processes, as many as it is meant for; if there are not so many, nowhere.
-template <class Body>
-void on_first(int processes, Body body) {
-  if (checks::size < processes) return;
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_COMM_WORLD, checks::rank < processes ? 0 : MPI_UNDEFINED, checks::rank, &comm);
-  if (comm == MPI_COMM_NULL) return;
-  body(comm);
-  MPI_Comm_free(&comm);
-}
 
 template <class T>
 bool piece_is(const DistArray<T>& array, std::vector<Shape> shapes, const std::vector<std::vector<T>>& pieces) {
@@ -34,12 +22,12 @@ bool piece_is(const DistArray<T>& array, std::vector<Shape> shapes, const std::v
 }
 
 void t11() {
-  on_first(4, [](MPI_Comm comm) {
+  checks::on(4, [](MPI_Comm comm) {
     const auto array = DistArray<Index>::arange(comm, Shape{4, 4});
     const auto part = get_data(array, {Slice{0, 3, 2}, Slice{1, 3}});
     EXPECT(piece_is(part, {{1, 2}, {0, 2}, {1, 2}, {0, 2}}, {{1, 2}, {}, {9, 10}, {}}));
   });
-  on_first(2, [](MPI_Comm comm) {
+  checks::on(2, [](MPI_Comm comm) {
     const auto array = DistArray<double>::from_function(comm, Shape{16}, [](std::span<const Index> at) { return 2 * at[0]; });
     const auto half = get_data(array, Slice{.step = 2});
     EXPECT(piece_is<double>(half, {{4}, {4}}, {{0, 4, 8, 12}, {16, 20, 24, 28}}));
@@ -54,7 +42,7 @@ void t11() {
     const auto named = get_data(array, rank == 0 ? odd : even, {.local_keys = true});
     EXPECT(piece_is<double>(named, {{4}, {4}}, {{2, 6, 10, 14}, {4, 8, 12, 16}}));
   });
-  on_first(3, [](MPI_Comm comm) {
+  checks::on(3, [](MPI_Comm comm) {
     const auto array = DistArray<Index>::arange(comm, Shape{10});
     EXPECT(piece_is(get_data(array, Slice{.step = -2}), {{2}, {1}, {2}}, {{9, 7}, {5}, {3, 1}}));
   });
@@ -415,7 +403,6 @@ void labels() {
 // All processes get the same error, whoever makes the mistake, and can go on.
 void errors() {
   std::mt19937 random(13);
-  const auto refused = [](ErrorKind kind, const std::function<void()>& body) { return checks::throws<Error>(kind, body); };
   const auto layouts = reference::layouts(MPI_COMM_WORLD, Shape{5, 4}, random);
   for (const LayoutPtr& layout : {layouts[0], layouts[1], layouts[5]}) {
     auto array = distributed(layout, Array({5, 4}));
