@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "darray/local/wrapping.hpp"
+
 namespace impishim::darray {
 namespace {
 
@@ -11,22 +13,10 @@ constexpr std::array<std::string_view, 15> kScalars = {"opaque", "bool",   "int8
                                                        "int64",  "uint8",  "uint16",      "uint32",         "uint64",
                                                        "float",  "double", "long double", "complex<float>", "complex<double>"};
 
-// Signed integers are added and multiplied as unsigned ones: they wrap around instead of being undefined.
-template <class T>
-struct Wrapping {
-  using type = T;
-};
-template <class T>
-requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) struct Wrapping<T> {
-  // Products of types narrower than unsigned would be computed as int.
-  using type = std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
-};
-
 template <Combine kOperation, class T>
 T combined(T there, T arrived) {
-  using W = typename Wrapping<T>::type;
-  if constexpr (kOperation == Combine::kSum) return static_cast<T>(static_cast<W>(there) + static_cast<W>(arrived));
-  if constexpr (kOperation == Combine::kProduct) return static_cast<T>(static_cast<W>(there) * static_cast<W>(arrived));
+  if constexpr (kOperation == Combine::kSum) return wrapping_sum(there, arrived);
+  if constexpr (kOperation == Combine::kProduct) return wrapping_product(there, arrived);
   if constexpr (kOperation == Combine::kMin) return std::min(there, arrived);
   if constexpr (kOperation == Combine::kMax) return std::max(there, arrived);
   if constexpr (kOperation == Combine::kAnd) return static_cast<T>(there & arrived);

@@ -1,27 +1,9 @@
 // Sums, products and moments.
 #include "darray/local/operator_families.hpp"
+#include "darray/local/wrapping.hpp"
 
 namespace impishim::darray {
 namespace {
-
-// Signed integers wrap around instead of being undefined.
-template <class A>
-A plus(const A& a, const A& b) {
-  if constexpr (std::is_integral_v<A>) {
-    return static_cast<A>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  } else {
-    return a + b;
-  }
-}
-
-template <class A>
-A times(const A& a, const A& b) {
-  if constexpr (std::is_integral_v<A>) {
-    return static_cast<A>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  } else {
-    return a * b;
-  }
-}
 
 template <class T>
 struct SumPolicy {
@@ -29,8 +11,8 @@ struct SumPolicy {
   using Accumulator = SumOf<T>;
   static constexpr bool kCommutative = true;
   Accumulator lift(const T& value) const { return static_cast<Accumulator>(value); }
-  void add(Accumulator& into, const T& value) const { into = plus(into, lift(value)); }
-  void merge(Accumulator& into, const Accumulator& right) const { into = plus(into, right); }
+  void add(Accumulator& into, const T& value) const { into = wrapping_sum(into, lift(value)); }
+  void merge(Accumulator& into, const Accumulator& right) const { into = wrapping_sum(into, right); }
   std::optional<Accumulator> identity() const { return Accumulator{}; }
 };
 
@@ -40,8 +22,8 @@ struct ProductPolicy {
   using Accumulator = SumOf<T>;
   static constexpr bool kCommutative = true;
   Accumulator lift(const T& value) const { return static_cast<Accumulator>(value); }
-  void add(Accumulator& into, const T& value) const { into = times(into, lift(value)); }
-  void merge(Accumulator& into, const Accumulator& right) const { into = times(into, right); }
+  void add(Accumulator& into, const T& value) const { into = wrapping_product(into, lift(value)); }
+  void merge(Accumulator& into, const Accumulator& right) const { into = wrapping_product(into, right); }
   std::optional<Accumulator> identity() const { return Accumulator{1}; }
 };
 

@@ -11,6 +11,7 @@
 
 #include "darray/index/triplet.hpp"
 #include "darray/local/combine.hpp"
+#include "darray/local/wrapping.hpp"
 
 namespace impishim::darray {
 
@@ -76,7 +77,8 @@ class PieceReducer {
 
  private:
   static constexpr Index kRows = 8;
-  static constexpr Index kWidth = 256;  // accumulators side by side
+  // Accumulators side by side: on every level of a recursion, so on the stack.
+  static constexpr Index kWidth = std::clamp<Index>((Index{16} << 10) / static_cast<Index>(sizeof(Accumulator)), 1, 256);
   static constexpr Index kLanes = 16;
   // Elements added one after the other: at most 128, or 32 in each lane.
   static constexpr Index kBlock = Policy::kCommutative && !Load::kMasked ? 32 * kLanes : 128;
@@ -245,13 +247,7 @@ struct DotPolicy {
   using Accumulator = R;
   static constexpr bool kCommutative = true;
   R lift(const R& value) const { return value; }
-  void add(R& into, const R& value) const {
-    if constexpr (std::is_same_v<R, bool>) {
-      into = into || value;
-    } else {
-      into += value;
-    }
-  }
+  void add(R& into, const R& value) const { into = wrapping_sum(into, value); }
   void merge(R& into, const R& right) const { add(into, right); }
   std::optional<R> identity() const { return R{}; }
 };
@@ -279,15 +275,11 @@ struct Products {
     R a = converted<R>(left[at]);
     if constexpr (kConjugate && is_complex<R>) a = std::conj(a);
     const R b = converted<R>(right[other]);
-    if constexpr (std::is_same_v<R, bool>) {
-      return a && b;
-    } else if constexpr (is_complex<R>) {
+    if constexpr (is_complex<R>) {
       // Without the special cases of infinite parts, which cost a call for each product.
       return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-    } else if constexpr (std::is_integral_v<R>) {
-      return static_cast<R>(static_cast<std::make_unsigned_t<R>>(a) * static_cast<std::make_unsigned_t<R>>(b));
     } else {
-      return a * b;
+      return wrapping_product(a, b);
     }
   }
 };

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -116,6 +118,36 @@ TEST(ReduceKernel, SumsPairwise) {
   std::vector<float> columns(10);
   sum.reduce({{{10, 1, 1}}, {{1'000'000, 10, 10}}}, data.data(), nullptr, columns.data());
   for (const float column : columns) EXPECT_NEAR(column, 1e5F, 0.05F);
+}
+
+// Rows of accumulators lie on the stack, many levels deep.
+TEST(ReduceKernel, ReducesColumnsOfLargeElements) {
+  struct Large {
+    std::int64_t value;
+    std::byte rest[4088];
+  };
+  const auto add = [](const Large& a, const Large& b) { return Large{a.value + b.value, {}}; };
+  const OperatorKernels operation = detail::make_kernels(detail::UserPolicy<Large, decltype(add)>{add, {}});
+  const Index columns = 2;
+  const Index rows = 4096;
+  std::vector<Large> data(static_cast<std::size_t>(rows * columns));
+  for (Index k = 0; k < rows * columns; ++k) data[static_cast<std::size_t>(k)].value = k % columns;
+  std::vector<Large> found(static_cast<std::size_t>(columns));
+  operation.reduce({{{columns, 1, 1}}, {{rows, columns, columns}}}, data.data(), nullptr, found.data());
+  for (Index k = 0; k < columns; ++k) EXPECT_EQ(found[static_cast<std::size_t>(k)].value, rows * k);
+}
+
+TEST(ReduceKernel, WrapsAround) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::int64_t> left(3, most);
+  const std::vector<std::int64_t> right(3, 1);
+  std::int64_t found = 0;
+  detail::dot_pieces<std::int64_t, std::int64_t, std::int64_t, false>({{}, {{3, 1, 1}}}, left.data(), right.data(), &found);
+  EXPECT_EQ(found, most - 2);
+  const std::uint16_t large = 65535;
+  std::uint16_t product = 0;
+  detail::dot_pieces<std::uint16_t, std::uint16_t, std::uint16_t, false>({{}, {{1, 1, 1}}}, &large, &large, &product);
+  EXPECT_EQ(product, 1);
 }
 
 TEST(ReduceKernel, MergesMoments) {
