@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "darray/base/error.hpp"
+#include "darray/index/progression.hpp"
 
 namespace impishim::darray {
 namespace {
@@ -165,6 +166,24 @@ std::vector<AxisPair> pair_axes(const RemapSide& destination, const RemapSide& s
     pairs.push_back(pair);
   }
   return pairs;
+}
+
+std::vector<Overlap> common_elements(const AxisPair& pair, int from_part, int to_part, bool lowest_label_only) {
+  std::vector<Overlap> common = overlaps(pair.from.map, from_part, pair.from.section, pair.to.map, to_part, pair.to.section);
+  if (!lowest_label_only || !has_shared_labels(pair.from.map)) return common;
+  std::vector<Match> kept;
+  for (const Overlap& each : common) {
+    for (Index i = 0; i < each.repeats; ++i) {
+      for (Index j = 0; j < each.count; ++j) {
+        const Index position = each.position + i * each.position_period + j * each.position_step;
+        if (pair.from.map.owner(pair.from.section.at(position)) != from_part) continue;
+        kept.push_back(
+            {position, each.local_a + i * each.period_a + j * each.step_a, each.local_b + i * each.period_b + j * each.step_b});
+      }
+    }
+  }
+  std::ranges::sort(kept, {}, &Match::position);
+  return compress(kept);
 }
 
 }  // namespace impishim::darray

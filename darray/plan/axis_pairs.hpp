@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "darray/index/intersect.hpp"
 #include "darray/plan/remap.hpp"
 
 namespace impishim::darray {
@@ -24,6 +25,10 @@ struct AxisPair {
 /// destination element must have a source. Errors: as RemapPlan.
 [[nodiscard]] std::vector<AxisPair> pair_axes(const RemapSide& destination, const RemapSide& source,
                                               const std::vector<int>& permutation, bool complete);
+
+/// What a part of the source (the first end) and one of the destination have in common along a pair. `lowest_label_only`: of a
+/// label that several source parts have, only the lowest part's element counts.
+[[nodiscard]] std::vector<Overlap> common_elements(const AxisPair& pair, int from_part, int to_part, bool lowest_label_only);
 
 /// Whether a label of an axis may be several parts'.
 [[nodiscard]] bool has_shared_labels(const DimMap& map);

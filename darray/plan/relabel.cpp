@@ -44,7 +44,7 @@ class Needs {
     std::vector<Partner> found;
     for (const int other : partners(to.map, part, to.section, from.map, from.section)) {
       Index elements = 0;
-      for (const Overlap& each : overlaps(from.map, other, from.section, to.map, part, to.section)) elements += each.elements();
+      for (const Overlap& each : common_elements(pair, other, part, true)) elements += each.elements();
       found.push_back({other * stride, elements});
     }
     return found;

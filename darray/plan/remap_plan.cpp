@@ -1,7 +1,6 @@
 // What one rank does in a remap.
 #include <algorithm>
 
-#include "darray/index/progression.hpp"
 #include "darray/plan/axis_pairs.hpp"
 #include "darray/plan/copies.hpp"
 #include "darray/plan/own_elements.hpp"
@@ -95,28 +94,8 @@ class RemapPlanner {
     return axes;
   }
 
-  /// Of a label that several source parts have, only the lowest part's element counts.
-  void keep_lowest(const AxisPair& pair, int from_part, std::vector<Overlap>& common) const {
-    if (!lowest_label_only_ || !has_shared_labels(pair.from.map)) return;
-    std::vector<Match> kept;
-    for (const Overlap& each : common) {
-      for (Index i = 0; i < each.repeats; ++i) {
-        for (Index j = 0; j < each.count; ++j) {
-          const Index position = each.position + i * each.position_period + j * each.position_step;
-          if (pair.from.map.owner(pair.from.section.at(position)) != from_part) continue;
-          kept.push_back({position, each.local_a + i * each.period_a + j * each.step_a,
-                          each.local_b + i * each.period_b + j * each.step_b});
-        }
-      }
-    }
-    std::ranges::sort(kept, {}, &Match::position);
-    common = compress(kept);
-  }
-
   [[nodiscard]] std::vector<Overlap> common(const AxisPair& pair, int from_part, int to_part) const {
-    std::vector<Overlap> common = overlaps(pair.from.map, from_part, pair.from.section, pair.to.map, to_part, pair.to.section);
-    keep_lowest(pair, from_part, common);
-    return common;
+    return common_elements(pair, from_part, to_part, lowest_label_only_);
   }
 
   /// For each axis, the parts of the other side that this rank's part meets.

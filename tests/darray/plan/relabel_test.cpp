@@ -59,6 +59,20 @@ TEST(Relabel, KeepsDataInItsSystem) {
   EXPECT_EQ(plans.crossing(systems), 0);
 }
 
+// Of a label with several owners the remap takes one element alone: so many count.
+TEST(Relabel, CountsSharedLabelsOnce) {
+  const DimMap labels = DimMap::unstructured({{0, 1, 2, 3}, {2, 3, 4, 5}, {3, 4, 5, 6, 7}}, false);
+  const auto from = Distribution::make(ProcessGrid({3}), {{labels, 0}});
+  const auto to = make_distribution(std::array<Index, 1>{8}, 3);
+  const Relabelling found = relabel(one_system(3), {*to}, {*from});
+  const auto moved = [&](const Distribution& layout) {
+    return Simulation(3, [&](int rank) { return plan_remap(rank, one_system(3), {layout}, {*from}); }).moved();
+  };
+  EXPECT_EQ(found.elements, 8);
+  EXPECT_EQ(found.moved_before, moved(*to));
+  EXPECT_EQ(found.moved_after, moved(*found.layout));
+}
+
 TEST(Relabel, IsNeverWorse) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     Chance chance(seed);
