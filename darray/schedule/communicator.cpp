@@ -70,6 +70,22 @@ class Store {
   std::size_t total_ = 0;
 };
 
+// A group of MPI's.
+class Group {
+ public:
+  explicit Group(MPI_Comm comm) { check_mpi(MPI_Comm_group(comm, &group_), "MPI_Comm_group"); }
+  Group(const Group& all, const std::vector<int>& ranks) {
+    check_mpi(MPI_Group_incl(all.group_, static_cast<int>(ranks.size()), ranks.data(), &group_), "MPI_Group_incl");
+  }
+  ~Group() { MPI_Group_free(&group_); }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  [[nodiscard]] MPI_Group get() const { return group_; }
+
+ private:
+  MPI_Group group_ = MPI_GROUP_NULL;
+};
+
 }  // namespace
 
 void check_mpi(int code, const char* call) {
@@ -97,8 +113,8 @@ struct Communicator::State {
   std::shared_ptr<Store> store = std::make_shared<Store>();
   std::shared_ptr<Turns> turns = std::make_shared<Turns>();
 
-  // Takes a communicator over. Its errors are returned.
-  explicit State(MPI_Comm made) : comm(made) {
+  // Of a communicator that has just been made. Its errors are returned.
+  void describe() {
     check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
@@ -124,23 +140,17 @@ struct Communicator::State {
   MPI_Comm made_of(const std::vector<int>& members) const {
     const bool local = inside != MPI_COMM_NULL && std::none_of(members.begin(), members.end(),
                                                                [this](int member) { return systems.crosses(rank, member); });
-    MPI_Group all = MPI_GROUP_NULL;
-    MPI_Group some = MPI_GROUP_NULL;
-    MPI_Group own = MPI_GROUP_NULL;
+    const Group all(comm);
     MPI_Comm result = MPI_COMM_NULL;
+    if (!local) {
+      check_mpi(MPI_Comm_create_group(comm, Group(all, members).get(), kTags, &result), "MPI_Comm_create_group");
+      return result;
+    }
+    const Group own(inside);
     std::vector<int> ranks = members;
-    check_mpi(MPI_Comm_group(comm, &all), "MPI_Comm_group");
-    if (local) {
-      check_mpi(MPI_Comm_group(inside, &own), "MPI_Comm_group");
-      check_mpi(MPI_Group_translate_ranks(all, static_cast<int>(members.size()), members.data(), own, ranks.data()),
-                "MPI_Group_translate_ranks");
-    }
-    check_mpi(MPI_Group_incl(local ? own : all, static_cast<int>(ranks.size()), ranks.data(), &some), "MPI_Group_incl");
-    const int code = MPI_Comm_create_group(local ? inside : comm, some, kTags, &result);
-    for (MPI_Group* group : {&all, &some, &own}) {
-      if (*group != MPI_GROUP_NULL) MPI_Group_free(group);
-    }
-    check_mpi(code, "MPI_Comm_create_group");
+    check_mpi(MPI_Group_translate_ranks(all.get(), static_cast<int>(members.size()), members.data(), own.get(), ranks.data()),
+              "MPI_Group_translate_ranks");
+    check_mpi(MPI_Comm_create_group(inside, Group(own, ranks).get(), kTags, &result), "MPI_Comm_create_group");
     return result;
   }
 
@@ -173,17 +183,22 @@ Communicator::Communicator(MPI_Comm comm) {
   check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
   if (inter != 0) fail(ErrorKind::kArgument, "intercommunicators are not supported: merge it first");
   watch_for_finalize();
-  MPI_Comm duplicate = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_dup(comm, &duplicate), "MPI_Comm_dup");
-  state_ = std::make_shared<State>(duplicate);
-  state_->systems = Systems::of(duplicate);
-  if (systems().count() > 1) {
-    check_mpi(MPI_Comm_split(duplicate, systems().of_rank(rank()), 0, &state_->inside), "MPI_Comm_split");
-    check_mpi(MPI_Comm_set_errhandler(state_->inside, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  state_ = std::make_shared<State>();
+  try {
+    check_mpi(MPI_Comm_dup(comm, &state_->comm), "MPI_Comm_dup");
+    state_->describe();
+    state_->systems = Systems::of(state_->comm);
+    if (systems().count() > 1) {
+      check_mpi(MPI_Comm_split(state_->comm, systems().of_rank(rank()), 0, &state_->inside), "MPI_Comm_split");
+      check_mpi(MPI_Comm_set_errhandler(state_->inside, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    }
+    auto held = std::make_unique<std::shared_ptr<State>>(state_);
+    check_mpi(MPI_Comm_set_attr(comm, State::key(), held.get()), "MPI_Comm_set_attr");
+    held.release();  // on_delete owns it
+  } catch (...) {
+    state_->release();
+    throw;
   }
-  auto held = std::make_unique<std::shared_ptr<State>>(state_);
-  check_mpi(MPI_Comm_set_attr(comm, State::key(), held.get()), "MPI_Comm_set_attr");
-  held.release();  // on_delete owns it
 }
 
 MPI_Comm Communicator::get() const { return state_->comm; }
@@ -216,14 +231,21 @@ Communicator Communicator::group(std::span<const int> members) const {
   if (sorted.front() < 0 || sorted.back() >= size() || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
     fail(ErrorKind::kArgument, "a group of {} members names a rank twice, or one outside of 0 to {}", list.size(), size() - 1);
   }
-  auto state = std::make_shared<State>(state_->made_of(list));
+  auto state = std::make_shared<State>();
   std::vector<int> systems;
   for (const int member : list) systems.push_back(state_->systems.of_rank(member));
   state->systems = Systems(std::move(systems));
   state->store = state_->store;
   state->turns = state_->turns;
-  state->make_background();
-  state_->groups.emplace(list, state);
+  try {
+    state->comm = state_->made_of(list);
+    state->describe();
+    state->make_background();
+    state_->groups.emplace(list, state);
+  } catch (...) {
+    state->release();
+    throw;
+  }
   return Communicator(state);
 }
 

@@ -19,6 +19,29 @@ void for_each_piece(std::span<Byte> list, const Element& element, Post post) {
   }
 }
 
+// Messages under way. Those that an error leaves are cancelled: the buffers that they use go.
+class Requests {
+ public:
+  Requests() = default;
+  ~Requests() {
+    for (MPI_Request& request : requests_) {
+      if (request == MPI_REQUEST_NULL) continue;
+      MPI_Cancel(&request);
+      MPI_Request_free(&request);
+    }
+  }
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+
+  MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
+  void wait() {
+    check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  }
+
+ private:
+  std::vector<MPI_Request> requests_;
+};
+
 }  // namespace
 
 std::vector<Index> exchange_counts(const Communicator& communicator, std::span<const Index> sent) {
@@ -36,22 +59,22 @@ void exchange_spans(const Communicator& communicator, const Element& element, st
   const int rank = communicator.rank();
   const int tag = communicator.next_tag();
   const MPI_Comm comm = communicator.get();
-  std::vector<MPI_Request> requests;
+  Requests requests;
   for (int round = 1; round < size; ++round) {
     const int peer = (rank - round + size) % size;
     for_each_piece(received[static_cast<std::size_t>(peer)], element, [&](std::byte* bytes, int count) {
-      check_mpi(MPI_Irecv(bytes, count, element.type, peer, tag, comm, &requests.emplace_back()), "MPI_Irecv");
+      check_mpi(MPI_Irecv(bytes, count, element.type, peer, tag, comm, requests.add()), "MPI_Irecv");
     });
   }
   for (int round = 1; round < size; ++round) {
     const int peer = (rank + round) % size;
     for_each_piece(sent[static_cast<std::size_t>(peer)], element, [&](const std::byte* bytes, int count) {
-      check_mpi(MPI_Isend(bytes, count, element.type, peer, tag, comm, &requests.emplace_back()), "MPI_Isend");
+      check_mpi(MPI_Isend(bytes, count, element.type, peer, tag, comm, requests.add()), "MPI_Isend");
     });
   }
   const auto& mine = sent[static_cast<std::size_t>(rank)];
   if (!mine.empty()) std::memcpy(received[static_cast<std::size_t>(rank)].data(), mine.data(), mine.size());
-  check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  requests.wait();
 }
 
 }  // namespace impishim::darray

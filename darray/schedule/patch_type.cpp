@@ -13,7 +13,8 @@ constexpr Index kLongRun = 256;  // bytes
 
 }  // namespace
 
-PatchType::PatchType(const Patch& patch, const Element& element) {
+// The other constructor first: what is made so far is freed when this one throws.
+PatchType::PatchType(const Patch& patch, const Element& element) : PatchType() {
   const auto size = static_cast<MPI_Aint>(element.size);
   nest(1, element.items, 0, element.type);
   for (auto dimension = patch.dimensions.rbegin(); dimension != patch.dimensions.rend(); ++dimension) {

@@ -146,6 +146,7 @@ int MPI_Send_init(const void* data, int count, MPI_Datatype type, int peer, int 
 int MPI_Recv_init(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request);
 int MPI_Start(MPI_Request* request);
 int MPI_Request_free(MPI_Request* request);
+int MPI_Cancel(MPI_Request* request);
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status);
 int MPI_Wait(MPI_Request* request, MPI_Status* status);
 int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses);
