@@ -226,8 +226,8 @@ LocalCopy::LocalCopy(const Selection& source, const Selection& destination, std:
     }
     if (!together) {
       count = std::min(count, limit);
-      staged_.push_back(
-          {Packer(source.slice(done, count), element_size), Packer(destination.slice(done, count), element_size)});
+      staged_.push_back({Packer(Selection::part_of(*from, from_done, count), element_size),
+                         Packer(Selection::part_of(*to, to_done, count), element_size)});
       buffer_ = std::max(buffer_, staged_.back().source.bytes());
     }
     done += count;
