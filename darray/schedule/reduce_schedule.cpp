@@ -233,8 +233,8 @@ std::vector<std::vector<int>> ReduceSchedule::State::by_system() const {
   return result;
 }
 
-// Inside each system to its lowest rank; among these; and back. Each system's combination leaves it once, and the result enters
-// once.
+// Inside each system to its lowest rank, its leader; among these; and back. Each system's combination leaves it once, and the
+// result enters once; or, for one root, only the leader of its system gets it.
 void ReduceSchedule::State::plan_by_systems() {
   mine = room(size());
   result = room(size());
@@ -243,8 +243,10 @@ void ReduceSchedule::State::plan_by_systems() {
   inner.checks = Checks::kOff;
   std::vector<int> leaders;
   std::vector<int> same;
+  int target = 0;  // the leader of the root's system
   for (const auto& ranks : by_system()) {
     leaders.push_back(ranks.front());
+    if (std::find(ranks.begin(), ranks.end(), root) != ranks.end()) target = ranks.front();
     if (std::find(ranks.begin(), ranks.end(), communicator.rank()) != ranks.end()) same = ranks;
   }
   const Combiner operation(function);
@@ -253,11 +255,11 @@ void ReduceSchedule::State::plan_by_systems() {
   });
   if (communicator.rank() == same.front()) {
     inner.ordered = true;
-    add_part(ReduceSchedule(communicator, element, leaders, all, all, operation, Reduction::kToAll, 0, inner), [this] {
+    add_part(ReduceSchedule(communicator, element, leaders, all, all, operation, reduction, target, inner), [this] {
       return Buffers{mine.data(), result.data()};
     });
   }
-  if (reduction == Reduction::kToOne && std::find(same.begin(), same.end(), root) == same.end()) return;
+  if (reduction == Reduction::kToOne && (target != same.front() || root == target)) return;
   const Communicator group = communicator.group(same);
   sequence.add([this, group](bool blocking, MPI_Request& request) {
     broadcast_step(blocking, request, group, element, result.data(), size(), 0);

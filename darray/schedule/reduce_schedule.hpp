@@ -17,9 +17,9 @@ enum class Reduction {
 
 /// A reduction over some ranks, element by element, planned once and run many times. Contributions are combined in rank order:
 /// the result is ((c0 op c1) op c2) op ..., with the same bits on every rank, and wherever the ranks run. The exception are
-/// long reductions that span systems, which are combined inside each system first, unless ScheduleOptions::ordered is set: then
-/// the order is that of each system's lowest rank, and the operator must be commutative if systems do not follow each other in
-/// rank order.
+/// long reductions that span systems, unless ScheduleOptions::ordered is set. They are combined inside each system first, then
+/// in the order of the systems' lowest ranks: so the operator must be commutative if systems do not follow each other in rank
+/// order.
 class ReduceSchedule {
  public:
   /// `members`: ranks that take part, ascending and the same list on each; empty: this rank takes no part. Collective over the
