@@ -14,7 +14,7 @@ void unpack(const Patch& patch, std::size_t element_size, std::byte* base, const
 
 void unpack_combine(const Patch& patch, std::size_t element_size, std::byte* base, const std::byte* in,
                     const CombineFunction& combine) {
-  Packer(patch, element_size).unpack_combine(base, in, combine);
+  Packer(patch, element_size, true).unpack_combine(base, in, combine);
 }
 
 void copy(const Patch& source, const std::byte* source_base, const Patch& destination, std::byte* destination_base,

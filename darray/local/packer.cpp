@@ -111,12 +111,15 @@ bool split_alike(Patch& one, Patch& other) {
 
 }  // namespace
 
-Packer::Packer(Selection selection, std::size_t element_size) : selection_(std::move(selection)), element_size_(element_size) {
+Packer::Packer(Selection selection, std::size_t element_size, bool combining)
+    : selection_(std::move(selection)), element_size_(element_size) {
+  const auto most = std::max<Index>(1, static_cast<Index>(kBuffer / element_size));
   Index offset = 0;
   for (const Selection::Piece& piece : selection_.pieces()) {
     if (const auto* patch = std::get_if<Patch>(&piece)) {
       Patch row = packed(*patch);
       row.offset = offset;
+      if (combining) combined_.emplace_back(*patch, element_size, most);
       blocks_.push_back({StridedCopy(*patch, row, element_size), StridedCopy(row, *patch, element_size)});
     }
     offset += Selection::size_of(piece);
@@ -150,10 +153,15 @@ void Packer::unpack(std::byte* base, const std::byte* in) const {
 }
 
 void Packer::unpack_combine(std::byte* base, const std::byte* in, const CombineFunction& combine) const {
+  if (combined_.empty() && !blocks_.empty()) return Packer(selection_, element_size_, true).unpack_combine(base, in, combine);
   const auto size = static_cast<Index>(element_size_);
+  Index room = 0;
+  for (const CombinedPatch& patch : combined_) room = std::max(room, patch.room());
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(room * size));
+  std::size_t block = 0;
   for (const Selection::Piece& piece : selection_.pieces()) {
-    if (const auto* patch = std::get_if<Patch>(&piece)) {
-      combine_patch(*patch, base, in, combine);
+    if (std::holds_alternative<Patch>(piece)) {
+      combined_[block++].run(base, in, combine, buffer.get());
     } else {
       std::visit(
           [&](const auto& words) {
@@ -164,40 +172,6 @@ void Packer::unpack_combine(std::byte* base, const std::byte* in, const CombineF
           std::get<Selection::Words>(piece));
     }
     in += Selection::size_of(piece) * size;
-  }
-}
-
-void Packer::combine_patch(const Patch& patch, std::byte* base, const std::byte* in, const CombineFunction& combine) const {
-  const auto size = static_cast<Index>(element_size_);
-  const Patch simple = patch.normalised();
-  const Dimension inner = simple.dimensions.empty() ? Dimension{1, 1} : simple.dimensions.back();
-  // Rows whose elements are apart are brought together, combined and put back; those that name one element again and again are
-  // not.
-  const Index limit = std::max<Index>(1, static_cast<Index>(kBuffer) / size);
-  std::unique_ptr<std::byte[]> row;
-  if (inner.stride != 1 && inner.stride != 0) {
-    row = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(std::min(limit, inner.extent) * size));
-  }
-  for (Index first = 0; first < simple.size(); first += inner.extent) {
-    const Index offset = simple.at(first);
-    if (inner.stride == 1) {
-      combine(base + offset * size, in + first * size, inner.extent);
-      continue;
-    }
-    for (Index done = 0; done < inner.extent;) {
-      const Index count = inner.stride == 0 ? 1 : std::min(limit, inner.extent - done);
-      std::byte* target = base + (offset + done * inner.stride) * size;
-      const std::byte* arrived = in + (first + done) * size;
-      if (count == 1) {
-        combine(target, arrived, 1);
-      } else {
-        const StridedCopy there({0, {{count, inner.stride}}}, {0, {{count, 1}}}, element_size_);
-        there.run(target, row.get());
-        combine(row.get(), arrived, count);
-        StridedCopy({0, {{count, 1}}}, {0, {{count, inner.stride}}}, element_size_).run(row.get(), target);
-      }
-      done += count;
-    }
   }
 }
 
@@ -227,7 +201,7 @@ LocalCopy::LocalCopy(const Selection& source, const Selection& destination, std:
     if (!together) {
       count = std::min(count, limit);
       staged_.push_back({Packer(Selection::part_of(*from, from_done, count), element_size),
-                         Packer(Selection::part_of(*to, to_done, count), element_size)});
+                         Packer(Selection::part_of(*to, to_done, count), element_size, combining)});
       buffer_ = std::max(buffer_, staged_.back().source.bytes());
     }
     done += count;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "darray/local/combine.hpp"
+#include "darray/local/combined_patch.hpp"
 #include "darray/local/selection.hpp"
 #include "darray/local/strided_copy.hpp"
 
@@ -14,7 +15,8 @@ namespace impishim::darray {
 class Packer {
  public:
   Packer() = default;
-  Packer(Selection selection, std::size_t element_size);
+  /// `combining`: unpack_combine() will be called; else it prepares itself each time.
+  Packer(Selection selection, std::size_t element_size, bool combining = false);
 
   [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(selection_.size()) * element_size_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
@@ -28,8 +30,6 @@ class Packer {
   void unpack_combine(std::byte* base, const std::byte* in, const CombineFunction& combine) const;
 
  private:
-  void combine_patch(const Patch& patch, std::byte* base, const std::byte* in, const CombineFunction& combine) const;
-
   // Of each piece that is a patch.
   struct Block {
     StridedCopy pack;
@@ -38,6 +38,7 @@ class Packer {
   Selection selection_;
   std::size_t element_size_ = 1;
   std::vector<Block> blocks_;
+  std::vector<CombinedPatch> combined_;  // of the same pieces, if so wanted
 };
 
 /// A copy between two selections of one rank, prepared. The elements do not overlap.

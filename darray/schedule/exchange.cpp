@@ -57,7 +57,7 @@ void Exchange::prepare(Way& way, std::vector<Parcel> parcels, bool receives) {
       fail(ErrorKind::kUnsupported, "a message of {} elements of {} bytes for {} arrays has more values than an int counts",
            parcel.elements.size(), element_.size, form_.arrays);
     }
-    message.packer = Packer(std::move(parcel.elements), element_.size);
+    message.packer = Packer(std::move(parcel.elements), element_.size, receives && form_.combining);
     find_direct(message, receives && (form_.combining || form_.ordered));
     const std::size_t bytes = message.packer.bytes() * static_cast<std::size_t>(form_.arrays);
     if (message.direct) {

@@ -156,7 +156,7 @@ TEST(CombineTest, RandomPatchesAndWords) {
     std::vector<std::int64_t> expected = target;
     const auto offsets = selection.offsets();
     for (std::size_t k = 0; k < offsets.size(); ++k) expected[static_cast<std::size_t>(offsets[k])] += arrived[k];
-    Packer(selection, 8)
+    Packer(selection, 8, true)
         .unpack_combine(reinterpret_cast<std::byte*>(target.data()), reinterpret_cast<const std::byte*>(arrived.data()),
                         combine_function(Combine::kSum, Scalar::kInt64));
     ASSERT_EQ(target, expected);
