@@ -1,6 +1,7 @@
 #include "darray/local/selection.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "darray/base/error.hpp"
@@ -64,9 +65,17 @@ void Selection::add(std::span<const Index> offsets) {
 }
 
 void Selection::add(const Selection& other) {
-  const std::vector<Piece> added = other.pieces_;  // a selection may be appended to itself
-  pieces_.insert(pieces_.end(), added.begin(), added.end());
+  add(Selection(other));  // a selection may be appended to itself
+}
+
+void Selection::add(Selection&& other) {
   size_ += other.size_;
+  if (pieces_.empty()) {
+    pieces_ = std::move(other.pieces_);
+  } else {
+    pieces_.insert(pieces_.end(), std::make_move_iterator(other.pieces_.begin()), std::make_move_iterator(other.pieces_.end()));
+  }
+  other = Selection();
 }
 
 std::optional<Index> Selection::contiguous() const {

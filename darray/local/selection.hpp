@@ -31,6 +31,7 @@ class Selection {
   void add(std::span<const Index> offsets);
   /// Appends another selection.
   void add(const Selection& other);
+  void add(Selection&& other);
 
   /// The number of elements.
   [[nodiscard]] Index size() const { return size_; }

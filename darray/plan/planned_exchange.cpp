@@ -30,9 +30,9 @@ Selection repeated_value(const Selection& elements) {
 PlannedExchange::PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options,
                                  RankPlan plan, const FillValue& fill)
     : schedule_(communicator, element, unchecked(options)), value_(fill.bytes()), turn_(communicator.turns()) {
-  for (auto& [peer, elements] : plan.sends) schedule_.add_send(peer, elements);
-  for (auto& [peer, elements] : plan.receives) schedule_.add_receive(peer, elements);
-  for (auto& [source, destination] : plan.local) schedule_.add_local(source, destination);
+  for (auto& [peer, elements] : plan.sends) schedule_.add_send(peer, std::move(elements));
+  for (auto& [peer, elements] : plan.receives) schedule_.add_receive(peer, std::move(elements));
+  for (auto& [source, destination] : plan.local) schedule_.add_local(std::move(source), std::move(destination));
   schedule_.build();
   statistics_ = schedule_.statistics();
   if (plan.multicast) {

@@ -270,6 +270,7 @@ ReduceSchedule::ReduceSchedule(const Communicator& communicator, Element element
                                const Selection& source, const Selection& destination, const Combiner& combine,
                                Reduction reduction, int root, ScheduleOptions options) {
   agreed(communicator, options.checks, [&] {
+    options.require();
     Members list(communicator, std::move(members));
     if (!list.ranks().empty() && !list.contains_me())
       fail(ErrorKind::kArgument, "rank {} is none of its members", communicator.rank());

@@ -24,6 +24,12 @@ void add_parcels(std::vector<Parcel>& parcels, int peer, const Selection& elemen
 
 }  // namespace
 
+void ScheduleOptions::require() const {
+  if (chunk_bytes < 1 || chunk_bytes > kLargestChunk) {
+    fail(ErrorKind::kArgument, "chunks of {} bytes: from 1 to {} are possible", chunk_bytes, kLargestChunk);
+  }
+}
+
 Statistics& Statistics::operator+=(const Statistics& other) {
   messages += other.messages;
   bytes += other.bytes;
@@ -51,9 +57,7 @@ Schedule::Schedule(MPI_Comm comm, Element element, ScheduleOptions options) : Sc
 
 Schedule::Schedule(const Communicator& communicator, Element element, ScheduleOptions options)
     : communicator_(communicator), element_(element), options_(options), tag_(communicator_.next_tag()) {
-  if (options_.chunk_bytes < 1 || options_.chunk_bytes > kLargestChunk) {
-    fail(ErrorKind::kArgument, "chunks of {} bytes: from 1 to {} are possible", options_.chunk_bytes, kLargestChunk);
-  }
+  options_.require();
 }
 
 Schedule::~Schedule() = default;
@@ -72,23 +76,23 @@ Schedule::Flow& Schedule::flow(int peer) {
   return flows_[peer];
 }
 
-void Schedule::add_send(int peer, const Selection& elements) { flow(peer).sent.add(elements); }
+void Schedule::add_send(int peer, Selection elements) { flow(peer).sent.add(std::move(elements)); }
 
-void Schedule::add_receive(int peer, const Selection& elements) { flow(peer).received.add(elements); }
+void Schedule::add_receive(int peer, Selection elements) { flow(peer).received.add(std::move(elements)); }
 
-void Schedule::add_local(const Selection& source, const Selection& destination) {
+void Schedule::add_local(Selection source, Selection destination) {
   require_open();
   if (source.size() != destination.size()) {
     fail(ErrorKind::kShape, "a local copy of {} elements to {}", source.size(), destination.size());
   }
-  if (!source.empty()) local_.emplace_back(source, destination);
+  if (!source.empty()) local_.emplace_back(std::move(source), std::move(destination));
 }
 
 void Schedule::build() {
   require_open();
   check_totals();
   if (const auto self = flows_.find(communicator_.rank()); self != flows_.end()) {
-    add_local(self->second.sent, self->second.received);
+    add_local(std::move(self->second.sent), std::move(self->second.received));
     flows_.erase(self);
   }
   built_ = true;
@@ -151,13 +155,14 @@ Exchange& Schedule::exchange(bool backward, int arrays, bool combining) {
     add_parcels(outgoing, peer, backward ? flow.received : flow.sent, most);
     add_parcels(incoming, peer, backward ? flow.sent : flow.received, most);
   }
-  auto local = local_;
+  std::vector<std::pair<Selection, Selection>> back;
   if (backward) {
-    for (auto& [source, destination] : local) std::swap(source, destination);
+    for (const auto& [source, destination] : local_) back.emplace_back(destination, source);
   }
   // Values are combined in a fixed order, so that rounding is the same each time.
   const ExchangeForm form{arrays, combining, combining || options_.ordered, options_.bounded};
-  known = std::make_unique<Exchange>(communicator_, element_, tag_, form, std::move(outgoing), std::move(incoming), local);
+  known = std::make_unique<Exchange>(communicator_, element_, tag_, form, std::move(outgoing), std::move(incoming),
+                                     backward ? back : local_);
   return *known;
 }
 

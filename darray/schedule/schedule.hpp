@@ -21,9 +21,12 @@ struct ScheduleOptions {
   bool bounded = false;  // workspace of at most two chunks (for each array of a round), for exchanges one after the other
   bool ordered = false;  // unpack by rank of the sender: where elements arrive twice, the highest rank's stays
   Checks checks = Checks::kOn;  // build() compares both sides' counts. Collective
+
+  /// Errors: kArgument for an impossible size of chunks.
+  void require() const;
 };
 
-/// What one forward execution does on this rank, for one array.
+/// What one forward execution does on this rank, for one array and without an operator (which receives nothing in place).
 struct Statistics {
   Index messages = 0;  // sent
   Index bytes = 0;
@@ -74,10 +77,10 @@ class Schedule {
   /// Source elements for `peer`. What is added for one peer, in order, meets what that peer adds to receive from here, in
   /// order; only the totals need be equal. This rank itself may be a peer. Errors: kArgument for a rank that is none,
   /// and after build().
-  void add_send(int peer, const Selection& elements);
-  void add_receive(int peer, const Selection& elements);
+  void add_send(int peer, Selection elements);
+  void add_receive(int peer, Selection elements);
   /// Elements that this rank copies. Errors: kShape when the sizes differ.
-  void add_local(const Selection& source, const Selection& destination);
+  void add_local(Selection source, Selection destination);
 
   /// Ends the additions. Local without checks; with them, all ranks compare what they send and receive. Errors: kLayout when
   /// a rank sends a peer another number of elements than that expects.

@@ -108,6 +108,7 @@ struct TreeSchedule::State {
 TreeSchedule::TreeSchedule(const Communicator& communicator, Element element, int root, std::vector<int> members,
                            const Selection& source, const Selection& destination, ScheduleOptions options) {
   agreed(communicator, options.checks, [&] {
+    options.require();
     Members list(communicator, members);
     if (list.contains_me()) list.position_of(root);
     if (list.contains_me() && communicator.rank() == root && !destination.empty() && source.size() != destination.size()) {

@@ -248,6 +248,11 @@ void errors_of_one_rank() {
       if (rank == 0) throw std::bad_alloc();
     });
   }));
+  const Selection few = contiguous_patch(0, 1);
+  EXPECT(fails(ErrorKind::kArgument, [&] {
+    const ReduceSchedule schedule(communicator, element_of<double>(), everybody(), few, few, Combine::kSum, Reduction::kToAll,
+                                  0, {.chunk_bytes = 0});
+  }));
   const Selection mine = contiguous_patch(0, rank == 0 ? 5000 : 6000);
   if (size > 1) {
     EXPECT(fails(ErrorKind::kShape, [&] {
