@@ -38,10 +38,10 @@ class ReducePlan {
   /// now replicate; or, known everywhere, one element on each rank.
   const DistributionPtr& result() const;
 
-  /// `source`: a local buffer of the source's distribution; `destination`: one of result(), of accumulators. The mask is
-  /// aligned with the source's owned elements. Errors: kShape for a mask of another length; kArgument for a result without
-  /// elements when the operator has no value for it (minimum, maximum, user's operators without identity), on all ranks that
-  /// share the result; kMpi.
+  /// Collective over the communicator. `source`: a local buffer of the source's distribution; `destination`: one of result(),
+  /// of accumulators. The mask is aligned with the source's owned elements. Errors: kShape for a mask of another length, with
+  /// checks on all ranks; kArgument for a result without elements when the operator has no value for it (minimum, maximum,
+  /// user's operators without identity), on all ranks that share the result; kMpi.
   void execute(const void* source, void* destination, Mask mask = {});
   /// In two parts; the local part is done in start(). Started in the same order on all ranks as whatever else uses collectives:
   /// see ReduceSchedule.
