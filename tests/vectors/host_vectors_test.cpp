@@ -25,8 +25,8 @@ ProcId proc(std::uint8_t host, std::int64_t pid) {
   return id;
 }
 
-template <class Value>
-std::vector<Value> each(const std::vector<test::RecordedPacket>& packets, Value PacketHeader::*member) {
+template <class Value, class Fields>
+std::vector<Value> each(const std::vector<test::RecordedPacket>& packets, Value Fields::*member) {
   std::vector<Value> values;
   for (const auto& packet : packets) values.push_back(packet.header.*member);
   return values;

@@ -51,9 +51,11 @@ PackCursor::PackCursor(const ConstBuffer& buffer, Format format)
     : base_(buffer.base),
       format_(format),
       straight_(format == Format::kNative && buffer.layout->contiguous(buffer.count)),
-      total_(buffer.packed_size(format)),
-      place_(*buffer.layout, buffer.count) {
-  if (straight_) base_ += buffer.layout->first_offset();
+      total_(buffer.packed_size(format)) {
+  if (straight_)
+    base_ += buffer.layout->first_offset();
+  else
+    place_ = TypeMapCursor(*buffer.layout, buffer.count);
 }
 
 std::span<const std::byte> PackCursor::borrow(std::size_t limit) {
@@ -136,9 +138,11 @@ UnpackCursor::UnpackCursor(const MutableBuffer& buffer, Format format)
     : base_(buffer.base),
       format_(format),
       straight_(format == Format::kNative && buffer.layout->contiguous(buffer.count)),
-      total_(buffer.packed_size(format)),
-      place_(*buffer.layout, buffer.count) {
-  if (straight_) base_ += buffer.layout->first_offset();
+      total_(buffer.packed_size(format)) {
+  if (straight_)
+    base_ += buffer.layout->first_offset();
+  else
+    place_ = TypeMapCursor(*buffer.layout, buffer.count);
 }
 
 std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {

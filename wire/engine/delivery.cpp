@@ -30,26 +30,16 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
     incoming.area = incoming.owned.first(header.len);
     return {};
   }
-  // Packets of one process come in a row, and most are for this one.
-  if (link.latest_source < 0 || header.src != link.latest_source_id) {
-    link.latest_source = job.rank_of(header.src);
-    link.latest_source_id = header.src;
+  Link::Route& route = link.latest_route;
+  if (route.source < 0 || header.src != route.source_id || header.dest != route.destination_id) {
+    auto found = find_route_locked(link, header);
+    if (!found) return found;
   }
-  incoming.source = link.latest_source;
-  const WorldRank destination = header.dest == my_id ? here : job.rank_of(header.dest);
-  if (incoming.source < 0 || destination < 0) {
-    return Error{ErrorKind::kProtocol, "a packet from or to a process that is not in this job"};
-  }
-  if (link.remote_host >= 0 && job.procs()[static_cast<std::size_t>(incoming.source)].host != link.remote_host) {
-    return Error{ErrorKind::kProtocol,
-                 fmt::format("a packet that claims to come from rank {}, a process of another host", incoming.source)};
-  }
-  if (destination != here) {
-    incoming.destination = destination;
-    incoming.relay_to = link_towards(destination);
-    if (incoming.relay_to == nullptr || incoming.relay_to == &link) {
-      return Error{ErrorKind::kProtocol, fmt::format("a packet for rank {}, which is not to be reached here", destination)};
-    }
+  incoming.source = route.source;
+  if (route.relay_to != nullptr) {
+    incoming.destination = route.destination;
+    incoming.relay_to = route.relay_to;
+    if (relay_whole_locked(link)) return {};
     incoming.owned = buffers.take(header.payload_size());
     incoming.area = incoming.owned.first(header.payload_size());
     return {};
@@ -65,6 +55,32 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
   }
   counters.payload_bytes_received += header.len;
   return rest ? rest_begins(link) : message_begins(link);
+}
+
+/// Whom a packet names, and where it goes; refuses what cannot come by this link.
+Result<void> Engine::Impl::find_route_locked(Link& link, const PacketHeader& header) {
+  Link::Route route;
+  route.source_id = header.src;
+  route.destination_id = header.dest;
+  route.source = job.rank_of(header.src);
+  route.destination = header.dest == my_id ? here : job.rank_of(header.dest);
+  if (route.source < 0 || route.destination < 0) {
+    return Error{ErrorKind::kProtocol, "a packet from or to a process that is not in this job"};
+  }
+  if (link.remote_host >= 0 && job.procs()[static_cast<std::size_t>(route.source)].host != link.remote_host) {
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("a packet that claims to come from rank {}, a process of another host", route.source)};
+  }
+  if (route.destination != here) {
+    route.relay_to = link_towards(route.destination);
+    if (route.relay_to == nullptr || route.relay_to == &link) {
+      return Error{ErrorKind::kProtocol,
+                   fmt::format("a packet for rank {}, which is not to be reached here", route.destination)};
+    }
+    route.to_be_relayed = relayed_beyond(*route.relay_to, route.destination);
+  }
+  link.latest_route = route;
+  return {};
 }
 
 Result<void> Engine::Impl::message_begins(Link& link) {
@@ -85,7 +101,7 @@ Result<void> Engine::Impl::message_begins(Link& link) {
     incoming.area = incoming.owned.first(header.len);
     return {};
   }
-  accept_message_locked(*incoming.receive, message_of(incoming));
+  accept_message_locked(*incoming.receive, incoming.source, {header.lsrank, header.tag, header.msglen});
   prepare_area(link, *incoming.receive, header.len);
   return {};
 }
@@ -129,17 +145,17 @@ std::uint64_t Engine::Impl::native_estimate(const PacketHeader& header, WorldRan
   return converted && job.clients()[client].impishim ? header.count : header.msglen;
 }
 
-void Engine::Impl::accept_message_locked(ReceiveOperation& operation, const Message& message) {
+void Engine::Impl::accept_message_locked(ReceiveOperation& operation, WorldRank sender, const Accepted& message) {
   operation.phase_ = ReceiveOperation::Phase::kReceiving;
-  operation.sender_ = message.source;
+  operation.sender_ = sender;
   operation.arrived_ = 0;
   operation.result.source = message.source_rank;
   operation.result.tag = message.tag;
-  operation.result.wire_bytes = message.message_bytes;
-  operation.cursor_ = UnpackCursor(operation.buffer, peer(message.source).format);
-  if (message.message_bytes > operation.cursor_.total()) {
+  operation.result.wire_bytes = message.bytes;
+  operation.cursor_ = UnpackCursor(operation.buffer, peer(sender).format);
+  if (message.bytes > operation.cursor_.total()) {
     operation.result.error = Error{ErrorKind::kTruncation, fmt::format("a message of {} bytes for a buffer of {}",
-                                                                       message.message_bytes, operation.cursor_.total())};
+                                                                       message.bytes, operation.cursor_.total())};
   }
 }
 
@@ -157,7 +173,7 @@ void Engine::Impl::prepare_area(Link& link, ReceiveOperation& operation, std::si
 Result<void> Engine::Impl::packet_ends(Link& link) {
   Link::Incoming& incoming = link.incoming();
   if (incoming.relay_to != nullptr) {
-    relay_locked(link);
+    if (!incoming.handled) relay_locked(link);
     return {};
   }
   if (!carries_message(incoming.header.type)) return control_ends(link);
@@ -191,13 +207,13 @@ void Engine::Impl::finish_payload_locked(Link& link, ReceiveOperation& operation
 
 /// SYNCACK to the sender of a DATASYNC packet that has matched; the receive is complete if the packet was all.
 void Engine::Impl::answer_match_locked(ReceiveOperation& operation, WorldRank source, std::uint64_t sender_request) {
-  PacketHeader header;
-  header.type = PacketType::kSyncAck;
-  header.srqid = sender_request;
-  header.drqid = next_request_id++;
+  MessageFields answer;
+  answer.type = PacketType::kSyncAck;
+  answer.srqid = sender_request;
+  answer.drqid = next_request_id++;
   const bool all = operation.arrived_ == operation.result.wire_bytes;
-  if (!all) receives.emplace(header.drqid, &operation);
-  send_control_locked(source, header);
+  if (!all) receives.emplace(answer.drqid, &operation);
+  send_control_locked(source, answer);
   if (all) complete_receive_locked(operation);
 }
 
@@ -226,7 +242,7 @@ void Engine::Impl::store_message_locked(Link& link) {
 /// Hands a whole stored message (its first packet) to a receive.
 void Engine::Impl::deliver_locked(ReceiveOperation& operation, std::list<Message>&& one) {
   Message& message = one.front();
-  accept_message_locked(operation, message);
+  accept_message_locked(operation, message.source, {message.source_rank, message.tag, message.message_bytes});
   auto unpacked = operation.cursor_.unpack(message.payload.first(message.payload_bytes));
   count_copy(message.payload_bytes);
   if (!unpacked && !operation.result.error) operation.result.error = unpacked.error();
@@ -264,14 +280,14 @@ void Engine::Impl::start_receive_locked(ReceiveOperation& operation) {
 void Engine::Impl::count_received_locked(WorldRank source, std::uint32_t payload) {
   Peer& from = peer(source);
   if (!from.receive_credit.packet_received(from.marks, payload)) return;
-  PacketHeader header;
-  header.type = PacketType::kProtoAck;
-  send_control_locked(source, header);
+  MessageFields acknowledgement;
+  acknowledgement.type = PacketType::kProtoAck;
+  send_control_locked(source, acknowledgement);
 }
 
 void Engine::Impl::answer_cancel_locked(const PacketHeader& header, WorldRank source) {
   auto message = queue.take_cancelled(source, header.srqid);
-  PacketHeader answer;
+  MessageFields answer;
   answer.type = message.empty() ? PacketType::kCancelNo : PacketType::kCancelYes;
   answer.srqid = header.srqid;
   if (!message.empty()) {

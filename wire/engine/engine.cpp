@@ -58,14 +58,17 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
   }
 }
 
-Peer& Engine::Impl::peer(WorldRank rank) {
+Peer& Engine::Impl::make_peer(WorldRank rank) {
   auto& slot = peers[static_cast<std::size_t>(rank)];
-  if (slot == nullptr) {
-    slot = std::make_unique<Peer>(rank, marks_towards(rank));
-    slot->link = link_towards(rank);
-    slot->relayed = slot->link != nullptr && relayed_beyond(*slot->link, rank);
-    slot->format = format_of_client[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client)];
-  }
+  slot = std::make_unique<Peer>(rank, marks_towards(rank));
+  slot->link = link_towards(rank);
+  slot->relayed = slot->link != nullptr && relayed_beyond(*slot->link, rank);
+  const Proc& proc = job.procs()[static_cast<std::size_t>(rank)];
+  slot->format = format_of_client[static_cast<std::size_t>(proc.client)];
+  PacketHeader header;
+  header.src = my_id;
+  header.dest = proc.id;
+  encode_packet_header(header, slot->header);
   return *slot;
 }
 

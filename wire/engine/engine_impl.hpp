@@ -46,6 +46,7 @@ struct Peer {
   bool relayed = false;  ///< the process at its other end passes packets on
   Format format = Format::kNative;
   FlowMarks marks;
+  RawHeader header;  ///< of packets to it, as far as they are all the same
   SendCredit send_credit;
   ReceiveCredit receive_credit;
   PacketQueue<SendOperation*> held;    ///< messages whose first packet waits for credit, in order
@@ -96,7 +97,11 @@ class Engine::Impl final : public LinkOwner {
   void watch_links_locked();
   void stop_watching_locked(Link& link);
   void take_unexpected_locked();
-  [[nodiscard]] Peer& peer(WorldRank rank);
+  [[nodiscard]] Peer& peer(WorldRank rank) {
+    Peer* known = peers[static_cast<std::size_t>(rank)].get();
+    return known != nullptr ? *known : make_peer(rank);
+  }
+  [[nodiscard]] Peer& make_peer(WorldRank rank);
   [[nodiscard]] FlowMarks marks_towards(WorldRank rank) const;
   [[nodiscard]] Link* link_towards(WorldRank destination);
 
@@ -106,6 +111,8 @@ class Engine::Impl final : public LinkOwner {
   void return_credits_locked();
   void flush_batches_locked();
   void batch_locked(Link& link, OutgoingPacket&& packet, std::uint64_t target);
+  void flush_if_full_locked(Link& link, std::uint64_t target);
+  void count_relayed_locked(std::size_t bytes);
 
   std::atomic<bool>& batches_wait;
   JobMap job;
@@ -155,12 +162,12 @@ class Engine::Impl final : public LinkOwner {
 
  private:
   // sending.cpp
-  [[nodiscard]] PacketHeader header_to(const SendOperation& operation, PacketType type) const;
+  [[nodiscard]] static MessageFields fields_of(const SendOperation& operation, PacketType type, std::size_t payload);
   void send_first_packet_locked(Peer& peer, SendOperation& operation);
   [[nodiscard]] bool make_first_packet_locked(Peer& peer, SendOperation& operation, OutgoingPacket& packet);
   [[nodiscard]] bool joins_batch(const OutgoingPacket& packet);
   void begin_batch_locked(Link& link, OutgoingPacket&& packet);
-  void send_control_locked(WorldRank destination, PacketHeader header);
+  void send_control_locked(WorldRank destination, const MessageFields& fields);
   void count_copy(std::size_t bytes);
   void complete_send_locked(SendOperation& operation);
   void complete_send_locked(SendOperation& operation, const Error& error);
@@ -172,12 +179,20 @@ class Engine::Impl final : public LinkOwner {
   // delivery.cpp
   [[nodiscard]] Result<void> message_begins(Link& link);
   [[nodiscard]] Result<void> rest_begins(Link& link);
-  void accept_message_locked(ReceiveOperation& operation, const Message& message);
+  /// What a receive learns of the message that it takes.
+  struct Accepted {
+    std::int32_t source_rank;
+    std::int32_t tag;
+    std::uint64_t bytes;
+  };
+  [[nodiscard]] Result<void> find_route_locked(Link& link, const PacketHeader& header);
+  void accept_message_locked(ReceiveOperation& operation, WorldRank sender, const Accepted& message);
   void prepare_area(Link& link, ReceiveOperation& operation, std::size_t size);
   void finish_payload_locked(Link& link, ReceiveOperation& operation, std::size_t size);
   void answer_match_locked(ReceiveOperation& operation, WorldRank source, std::uint64_t sender_request);
   void complete_receive_locked(ReceiveOperation& operation);
   void store_message_locked(Link& link);
+  [[nodiscard]] bool relay_whole_locked(Link& link);              // relaying.cpp
   void relay_locked(Link& link);                                  // relaying.cpp
   [[nodiscard]] Result<void> credit_returned_locked(Link& link);  // relaying.cpp
   void answer_cancel_locked(const PacketHeader& header, WorldRank source);

@@ -31,6 +31,8 @@ class FlowMarks {
   [[nodiscard]] std::uint32_t cost(std::uint32_t payload) const {
     if (datalen_ == 0) return 1;
     const std::uint64_t beyond_first = std::uint64_t{kFullPacket - 1} * payload;
+    // Most packets, without the division.
+    if (beyond_first <= datalen_) return beyond_first == 0 ? 1 : 2;
     return 1 + static_cast<std::uint32_t>((beyond_first + datalen_ - 1) / datalen_);
   }
 

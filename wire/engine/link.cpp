@@ -44,24 +44,44 @@ void Link::queue_up(OutgoingPacket&& packet) {
   queue_.push_back(std::move(packet));
 }
 
-void Link::add_to_batch(OutgoingPacket&& packet) {
-  const std::size_t batched = batch_.payload.size();
+/// Room for `size` more bytes at the end of the batch, or of a new one.
+std::byte* Link::extend_batch(std::size_t size, Link* relayed_from) {
+  std::size_t batched = batch_.payload.size();
   // A batch is one neighbour's debt, or nobody's.
-  if (batched + packet.size() > kBatchCapacity || (batched > 0 && batch_.relayed_from != packet.relayed_from)) {
+  if (batched > 0 && (batched + size > kBatchCapacity || batch_.relayed_from != relayed_from)) {
     seal_batch();
-    return add_to_batch(std::move(packet));
+    batched = 0;
   }
-  if (!batch_.owned) batch_.owned = buffers_.take(kBatchCapacity);
-  std::byte* const end = batch_.owned.data() + batched;
-  std::memcpy(end, packet.header.data(), packet.header.size());
-  if (!packet.payload.empty()) std::memcpy(end + packet.header.size(), packet.payload.data(), packet.payload.size());
-  count_copy(packet.payload.size());
-  batch_.batch = true;
-  batch_.payload = batch_.owned.first(batched + packet.size());
-  batch_.relayed_from = packet.relayed_from;
-  buffers_.put(std::move(packet.owned));
-  (packet.passes_through ? passed_on : sent).count(packet.size());
+  if (!batch_.owned) {
+    batch_.owned = buffers_.take(kBatchCapacity);
+    batch_.batch = true;
+  }
+  batch_.payload = batch_.owned.first(batched + size);
+  batch_.relayed_from = relayed_from;
+  return batch_.owned.data() + batched;
+}
+
+void Link::add_to_batch(OutgoingPacket&& packet) {
+  const std::size_t payload = packet.payload.size();
+  std::byte* const end = extend_batch(kPacketHeaderSize + payload, packet.relayed_from);
+  std::memcpy(end, packet.header.data(), kPacketHeaderSize);
+  if (payload > 0) std::memcpy(end + kPacketHeaderSize, packet.payload.data(), payload);
+  count_copy(payload);
+  if (packet.owned) buffers_.put(std::move(packet.owned));
+  (packet.passes_through ? passed_on : sent).count(kPacketHeaderSize + payload);
   if (packet.operation != nullptr) owner_.packet_left(*packet.operation);
+}
+
+bool Link::enqueue_relayed(std::span<const std::byte> packet, Link& from, bool to_be_relayed) {
+  if (to_be_relayed) {
+    if (credit_exhausted()) return false;
+    credit.sent(packet.size());
+  }
+  batched_ += packet.size();
+  std::memcpy(extend_batch(packet.size(), &from), packet.data(), packet.size());
+  count_copy(packet.size() - kPacketHeaderSize);
+  passed_on.count(packet.size());
+  return true;
 }
 
 void Link::seal_batch() {
@@ -319,25 +339,23 @@ Result<std::size_t> Link::handle_staged() {
   return packets;
 }
 
-Result<bool> Link::begin_packet() {
+Result<void> Link::begin_packet() {
   std::memcpy(incoming_.raw.data(), staging_.data() + staged_begin_, kPacketHeaderSize);
   staged_begin_ += kPacketHeaderSize;
-  auto header = decode_packet_header(incoming_.raw, max_payload_);
-  if (!header) return header.error();
-  incoming_.header = *header;
+  auto decoded = decode_packet_header(incoming_.raw, max_payload_, incoming_.header);
+  if (!decoded) return decoded;
   incoming_.source = -1;
   incoming_.area = {};
   incoming_.receive = nullptr;
   incoming_.unpack_at_end = false;
   incoming_.relay_to = nullptr;
   incoming_.destination = -1;
+  incoming_.handled = false;
   in_payload_ = true;
-  payload_left_ = header->payload_size();
+  payload_left_ = incoming_.header.payload_size();
   received.count(kPacketHeaderSize + payload_left_);
   if (payload_left_ > 0) last_payload_ = payload_left_;
-  auto begun = owner_.packet_begins(*this);
-  if (!begun) return begun.error();
-  return true;
+  return owner_.packet_begins(*this);
 }
 
 void Link::place(std::span<const std::byte> bytes) {

@@ -92,6 +92,17 @@ class Link {
     bool unpack_at_end = false;           ///< `owned` is to be unpacked for `receive`
     Link* relay_to = nullptr;             ///< the packet is for another process
     WorldRank destination = -1;           ///< that process
+    bool handled = false;                 ///< all that is to be done with it has been done, though its payload was not read
+  };
+
+  /// Whom packets name, and what follows from it: packets come in rows that name the same two processes.
+  struct Route {
+    ProcId source_id;
+    ProcId destination_id;
+    WorldRank source = -1;
+    WorldRank destination = -1;
+    Link* relay_to = nullptr;    ///< null: the destination is this process
+    bool to_be_relayed = false;  ///< the process at the other end of `relay_to` passes on what is for the destination
   };
 
   static constexpr std::size_t kJoinedSize = 1024;      ///< largest payload that is copied behind its header
@@ -105,6 +116,15 @@ class Link {
   /// Queues a packet without sending: for LinkOwner::refill, and for packets that a flush() follows. A short one is copied into
   /// a batch, which leaves in one piece: its operation is told at once, since the user's memory is free.
   void enqueue(OutgoingPacket&& packet);
+  /// The same for a whole short packet, header and payload, that came by `from` to be passed on. False: it would wait for
+  /// credit; nothing has been done.
+  [[nodiscard]] bool enqueue_relayed(std::span<const std::byte> packet, Link& from, bool to_be_relayed);
+  /// The packet that has begun, if it is a short one that has arrived whole; empty otherwise. Valid in packet_begins() only.
+  [[nodiscard]] std::span<const std::byte> whole_packet() const {
+    const std::size_t payload = incoming_.header.payload_size();
+    if (payload > kJoinedSize || payload > staged_end_ - staged_begin_) return {};
+    return std::span(staging_).subspan(staged_begin_ - kPacketHeaderSize, kPacketHeaderSize + payload);
+  }
   /// Bytes queued by enqueue() since the last flush().
   [[nodiscard]] std::size_t batched() const { return batched_; }
   /// A packet that is to be relayed would wait for credit.
@@ -145,8 +165,7 @@ class Link {
   bool gives_credit = false;                   ///< both ends run this library, and return what they have relayed
   RelayCredit credit;                          ///< of what the next process is to pass on
   RelayDebt debt;                              ///< of what came by this link to be passed on here
-  ProcId latest_source_id;                     ///< of the packet that arrived last for a process of the job,
-  WorldRank latest_source = -1;                ///< and whom it names
+  Route latest_route;                          ///< of the packet that arrived last for a process of the job
   Traffic sent;                                ///< that this process began
   Traffic passed_on;                           ///< that came by other links
   Traffic received;                            ///< for this process, or to be passed on
@@ -163,7 +182,7 @@ class Link {
   [[nodiscard]] Result<std::size_t> send_now(OutgoingPacket& packet);
   [[nodiscard]] Result<std::size_t> read_some();
   [[nodiscard]] Result<std::size_t> handle_staged();
-  [[nodiscard]] Result<bool> begin_packet();
+  [[nodiscard]] Result<void> begin_packet();
   void place(std::span<const std::byte> bytes);
   std::size_t gather_pieces(std::array<iovec, kMaxPieces>& pieces) const;
   std::size_t drop_sent(std::size_t bytes);
@@ -180,6 +199,7 @@ class Link {
   void has_left(OutgoingPacket& packet);
   void queue_up(OutgoingPacket&& packet);
   void add_to_batch(OutgoingPacket&& packet);
+  [[nodiscard]] std::byte* extend_batch(std::size_t size, Link* relayed_from);
   void seal_batch();
   [[nodiscard]] Result<bool> send_batch();
 

@@ -71,6 +71,26 @@ void Engine::Impl::flush_batches_locked() {
   batching.clear();
 }
 
+void Engine::Impl::count_relayed_locked(std::size_t bytes) {
+  counters.relay_bytes += bytes;
+  counters.relay_bytes_peak = std::max(counters.relay_bytes_peak, counters.relay_bytes);
+}
+
+/// A short packet that has arrived whole goes from the staging area to the next link's batch at once. False: it has to wait, or
+/// is a rare one; relay_locked() will see to it.
+bool Engine::Impl::relay_whole_locked(Link& link) {
+  Link::Incoming& incoming = link.incoming();
+  const std::span<const std::byte> packet = link.whole_packet();
+  if (packet.empty() || !carries_message(incoming.header.type)) return false;
+  Link& next = *incoming.relay_to;
+  if (!next.enqueue_relayed(packet, link, link.latest_route.to_be_relayed)) return false;
+  incoming.handled = true;
+  ++counters.packets_relayed;
+  count_relayed_locked(packet.size());
+  flush_if_full_locked(next, relay.batch_target);
+  return true;
+}
+
 void Engine::Impl::relay_locked(Link& link) {
   Link::Incoming& incoming = link.incoming();
   OutgoingPacket packet;
@@ -83,18 +103,22 @@ void Engine::Impl::relay_locked(Link& link) {
   // Late acknowledgements for a process that has left already.
   if (next.peer_finished && !carries_message(incoming.header.type)) return;
   if (takes_credit(incoming.header.type)) {
-    counters.relay_bytes += packet.size();
-    counters.relay_bytes_peak = std::max(counters.relay_bytes_peak, counters.relay_bytes);
+    count_relayed_locked(packet.size());
     packet.relayed_from = &link;
-    packet.to_be_relayed = relayed_beyond(next, incoming.destination);
+    packet.to_be_relayed = link.latest_route.to_be_relayed;
     if (packet.to_be_relayed && next.credit_exhausted()) ++counters.relay_stalls;
   }
   batch_locked(next, std::move(packet), relay.batch_target);
 }
 
-/// Adds a packet to those that flush_batches_locked() sends, or sends them if they are `target` bytes.
+/// Adds a packet to those that flush_batches_locked() sends.
 void Engine::Impl::batch_locked(Link& link, OutgoingPacket&& packet, std::uint64_t target) {
   link.enqueue(std::move(packet));
+  flush_if_full_locked(link, target);
+}
+
+/// What is batched waits for flush_batches_locked(), or leaves if it is `target` bytes.
+void Engine::Impl::flush_if_full_locked(Link& link, std::uint64_t target) {
   if (link.batched() < target) {
     if (link.batched() == 0 || link.in_batching) return;
     link.in_batching = true;

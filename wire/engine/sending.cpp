@@ -34,6 +34,7 @@ void Engine::Impl::start_send_locked(SendOperation& operation) {
   operation.result = Envelope{};
   operation.cancelling_ = false;
   operation.packets_queued_ = 0;
+  operation.peer_request_id_ = 0;
   ++pending_sends;
   if (failed.load(std::memory_order_relaxed)) return complete_send_locked(operation, *failure);
   Peer& to = peer(operation.destination);
@@ -52,18 +53,18 @@ void Engine::Impl::start_send_locked(SendOperation& operation) {
   send_first_packet_locked(to, operation);
 }
 
-PacketHeader Engine::Impl::header_to(const SendOperation& operation, PacketType type) const {
-  PacketHeader header;
-  header.type = type;
-  header.src = my_id;
-  header.dest = job.procs()[static_cast<std::size_t>(operation.destination)].id;
-  header.srqid = operation.request_id_;
-  header.msglen = operation.cursor_.total();
-  header.lsrank = operation.source_rank;
-  header.tag = operation.tag;
-  header.cid = operation.context;
-  header.count = operation.buffer.packed_size(Format::kNative);
-  return header;
+MessageFields Engine::Impl::fields_of(const SendOperation& operation, PacketType type, std::size_t payload) {
+  MessageFields fields;
+  fields.type = type;
+  fields.len = static_cast<std::uint32_t>(payload);
+  fields.srqid = operation.request_id_;
+  fields.drqid = operation.peer_request_id_;
+  fields.msglen = operation.cursor_.total();
+  fields.lsrank = operation.source_rank;
+  fields.tag = operation.tag;
+  fields.cid = operation.context;
+  fields.count = operation.buffer.packed_size(Format::kNative);
+  return fields;
 }
 
 /// The next `size` bytes: from the user's memory if they can be sent as they stand, packed otherwise.
@@ -97,14 +98,14 @@ bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation, 
     complete_send_locked(operation, filled.error());
     return false;
   }
-  PacketHeader header = header_to(operation, needs_answer ? PacketType::kDataSync : PacketType::kData);
   packet.to_be_relayed = to.relayed;
   if (to.relayed && to.link->credit_exhausted()) ++counters.relay_stalls;
-  header.len = static_cast<std::uint32_t>(packet.payload.size());
-  encode_packet_header(header, packet.header);
+  packet.header = to.header;
+  encode_message_fields(fields_of(operation, needs_answer ? PacketType::kDataSync : PacketType::kData, packet.payload.size()),
+                        packet.header);
   operation.phase_ = needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
   if (needs_answer) sends.emplace(operation.request_id_, &operation);
-  to.send_credit.packet_sent(to.marks, header.len);
+  to.send_credit.packet_sent(to.marks, static_cast<std::uint32_t>(packet.payload.size()));
   ++operation.packets_queued_;
   ++counters.packets_sent;
   ++counters.messages_sent;
@@ -172,10 +173,8 @@ bool Engine::Impl::refill(Link& link) {
       return false;
     }
     packet.to_be_relayed = to.relayed;
-    PacketHeader header = header_to(operation, PacketType::kData);
-    header.drqid = operation.peer_request_id_;
-    header.len = static_cast<std::uint32_t>(packet.payload.size());
-    encode_packet_header(header, packet.header);
+    packet.header = to.header;
+    encode_message_fields(fields_of(operation, PacketType::kData, packet.payload.size()), packet.header);
     to.send_credit.packet_sent(to.marks, FlowMarks::kRestPayload);
     ++operation.packets_queued_;
     ++counters.packets_sent;
@@ -198,20 +197,19 @@ void Engine::Impl::complete_send_locked(SendOperation& operation, const Error& e
   complete_send_locked(operation);
 }
 
-void Engine::Impl::send_control_locked(WorldRank destination, PacketHeader header) {
+void Engine::Impl::send_control_locked(WorldRank destination, const MessageFields& fields) {
   Peer& to = peer(destination);
-  header.src = my_id;
-  header.dest = job.procs()[static_cast<std::size_t>(destination)].id;
   OutgoingPacket packet;
-  encode_packet_header(header, packet.header);
+  packet.header = to.header;
+  encode_message_fields(fields, packet.header);
   // It asks about a message, and must not overtake it.
-  packet.to_be_relayed = to.relayed && header.type == PacketType::kCancel;
+  packet.to_be_relayed = to.relayed && fields.type == PacketType::kCancel;
   ++counters.packets_sent;
   Link& link = *to.link;
   // A peer that has finished needs no acknowledgements any more.
   if (link.state == LinkState::kClosed) return;
   // A PROTOACK may wait for the program's answer to the message that it acknowledges.
-  const bool may_wait = header.type == PacketType::kProtoAck;
+  const bool may_wait = fields.type == PacketType::kProtoAck;
   auto sent = may_wait ? link.send_in_company(std::move(packet)) : link.send(std::move(packet));
   if (may_wait && sent && link.awaits_company()) {
     // Whoever polls sends it next time; a sleeper would not.
@@ -290,10 +288,10 @@ void Engine::Impl::cancel_send_locked(SendOperation& operation) {
   }
   operation.cancelling_ = true;
   sends.emplace(operation.request_id_, &operation);
-  PacketHeader header;
-  header.type = PacketType::kCancel;
-  header.srqid = operation.request_id_;
-  send_control_locked(operation.destination, header);
+  MessageFields question;
+  question.type = PacketType::kCancel;
+  question.srqid = operation.request_id_;
+  send_control_locked(operation.destination, question);
 }
 
 void Engine::Impl::cancel_answered_locked(const PacketHeader& header) {

@@ -40,32 +40,37 @@ ProcId load_proc(const std::byte* at) {
 
 }  // namespace
 
-void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPacketHeaderSize> out) {
+void encode_message_fields(const MessageFields& fields, std::span<std::byte, kPacketHeaderSize> out) {
   std::byte* at = out.data();
-  store_big_endian(at + kTypeAt, static_cast<std::uint32_t>(header.type));
-  store_big_endian(at + kLenAt, header.len);
+  store_big_endian(at + kTypeAt, static_cast<std::uint32_t>(fields.type));
+  store_big_endian(at + kLenAt, fields.len);
+  store_big_endian(at + kSrqidAt, fields.srqid);
+  store_big_endian(at + kDrqidAt, fields.drqid);
+  store_big_endian(at + kMsglenAt, fields.msglen);
+  store_big_endian(at + kLsrankAt, fields.lsrank);
+  store_big_endian(at + kTagAt, fields.tag);
+  store_big_endian(at + kCidAt, fields.cid);
+  store_big_endian(at + kCountAt, fields.count);
+}
+
+void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPacketHeaderSize> out) {
+  encode_message_fields(header, out);
+  std::byte* at = out.data();
   store_proc(at + kSrcAt, header.src);
   store_proc(at + kDestAt, header.dest);
-  store_big_endian(at + kSrqidAt, header.srqid);
-  store_big_endian(at + kDrqidAt, header.drqid);
-  store_big_endian(at + kMsglenAt, header.msglen);
-  store_big_endian(at + kLsrankAt, header.lsrank);
-  store_big_endian(at + kTagAt, header.tag);
-  store_big_endian(at + kCidAt, header.cid);
   store_big_endian(at + kSeqnumAt, header.seqnum);
-  store_big_endian(at + kCountAt, header.count);
   store_big_endian(at + kDtypeAt, header.dtype);
   store_big_endian(at + kReservedAt, header.reserved);
 }
 
-Result<PacketHeader> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in, std::uint32_t max_payload) {
+Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in, std::uint32_t max_payload,
+                                  PacketHeader& header) {
   const std::byte* at = in.data();
   const auto type = load_big_endian<std::uint32_t>(at + kTypeAt);
   if (type > static_cast<std::uint32_t>(PacketType::kFini) && type != static_cast<std::uint32_t>(PacketType::kAbort) &&
       type != static_cast<std::uint32_t>(PacketType::kRelayAck)) {
     return Error{ErrorKind::kProtocol, fmt::format("a packet of unknown type {}", type)};
   }
-  PacketHeader header;
   header.type = static_cast<PacketType>(type);
   header.len = load_big_endian<std::uint32_t>(at + kLenAt);
   header.src = load_proc(at + kSrcAt);
@@ -88,6 +93,13 @@ Result<PacketHeader> decode_packet_header(std::span<const std::byte, kPacketHead
     return Error{ErrorKind::kProtocol,
                  fmt::format("a packet with {} payload bytes of a message of {}", header.len, header.msglen)};
   }
+  return {};
+}
+
+Result<PacketHeader> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in, std::uint32_t max_payload) {
+  PacketHeader header;
+  auto decoded = decode_packet_header(in, max_payload, header);
+  if (!decoded) return decoded.error();
   return header;
 }
 

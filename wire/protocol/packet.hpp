@@ -51,20 +51,25 @@ enum class PacketType : std::uint32_t {
 
 inline constexpr std::size_t kPacketHeaderSize = 128;
 
-/// A header's fields in host order; names are the specification's without pk_.
-struct PacketHeader {
+/// Those of a header's fields that differ between the packets of one process to another, in host order; names are the
+/// specification's without pk_.
+struct MessageFields {
   PacketType type = PacketType::kData;
   std::uint32_t len = 0;
-  ProcId src;
-  ProcId dest;
   std::uint64_t srqid = 0;
   std::uint64_t drqid = 0;
   std::uint64_t msglen = 0;
   std::int32_t lsrank = 0;
   std::int32_t tag = 0;
   std::uint64_t cid = 0;
-  std::uint64_t seqnum = 0;
   std::uint64_t count = 0;
+};
+
+/// All fields of a header.
+struct PacketHeader : MessageFields {
+  ProcId src;
+  ProcId dest;
+  std::uint64_t seqnum = 0;
   std::uint64_t dtype = 0;
   std::uint64_t reserved = 0;
 
@@ -75,8 +80,14 @@ struct PacketHeader {
 /// Writes `header` to the wire form.
 void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPacketHeaderSize> out);
 
+/// Overwrites these fields of a wire header, which keeps the others.
+void encode_message_fields(const MessageFields& fields, std::span<std::byte, kPacketHeaderSize> out);
+
 /// Reads a wire header. kProtocol: an unknown type; a payload above `max_payload`; a payload longer than its message.
 [[nodiscard]] Result<PacketHeader> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in,
                                                         std::uint32_t max_payload);
+/// The same, into `header`, of which nothing is told after an error.
+[[nodiscard]] Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in, std::uint32_t max_payload,
+                                                PacketHeader& header);
 
 }  // namespace impishim::wire
