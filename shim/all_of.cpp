@@ -28,7 +28,6 @@ AllOf::AllOf(Job& job, int count, MPI_Request* requests) : job_(job), requests_(
     many_.resize(size);
   }
   parts_ = size > few_.size() ? std::span<Part>(many_) : std::span<Part>(few_).first(size);
-  all_move_by_themselves_ = std::all_of(requests, requests + size, moves_by_itself);
 }
 
 AllOf::~AllOf() {
@@ -52,10 +51,20 @@ bool AllOf::step() {
       all = false;
       vendor_pending = vendor_pending || native;
       engine_pending = engine_pending || engines;
-      if (all_move_by_themselves_) break;
+      if (engines && all_move_by_themselves()) break;
     }
   }
   return all;
+}
+
+/// Asked of those that are left, once: their number only shrinks.
+bool AllOf::all_move_by_themselves() {
+  if (!all_move_by_themselves_) {
+    const auto rest = std::span(requests_, parts_.size()).subspan(first_);
+    all_move_by_themselves_ =
+        std::ranges::all_of(rest, [](MPI_Request request) { return request == MPI_REQUEST_NULL || moves_by_itself(request); });
+  }
+  return *all_move_by_themselves_;
 }
 
 int AllOf::finish(MPI_Status* statuses, const char* function) {

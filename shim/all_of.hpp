@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,12 +37,13 @@ class AllOf {
   /// Memory of this thread's last call, for its next.
   static std::vector<Part>& spare();
   bool test(std::size_t i);
+  [[nodiscard]] bool all_move_by_themselves();
 
   Job& job_;
   MPI_Request* requests_;
-  std::size_t first_ = 0;                ///< all before it are done
-  bool all_move_by_themselves_ = false;  ///< behind one that is pending nothing needs a look
-  std::array<Part, 8> few_;              ///< most calls wait for few, and should not allocate
+  std::size_t first_ = 0;                       ///< all before it are done
+  std::optional<bool> all_move_by_themselves_;  ///< behind one that is pending nothing needs a look; empty: not asked yet
+  std::array<Part, 8> few_;                     ///< most calls wait for few, and should not allocate
   std::vector<Part> many_;
   std::span<Part> parts_;
   MPI_Comm comm_ = MPI_COMM_WORLD;

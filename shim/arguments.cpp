@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "shim/datatype.hpp"
+#include "shim/datatype_predefined.hpp"
 #include "shim/errors.hpp"
 
 namespace impishim::shim {
@@ -46,6 +47,18 @@ int check_receive(const Job& job, const Communicator& communicator, const char* 
 
 namespace {
 
+/// Data of a predefined type, which needs no more than its layout. False: something else, or an error.
+template <class Address, class Buffer>
+bool describe_predefined(Address address, std::int64_t count, MPI_Datatype datatype, Buffer& buffer) {
+  const wire::TypeLayout* layout = predefined_layout(datatype);
+  if (layout == nullptr || (address == nullptr && count != 0)) return false;
+  buffer.base = static_cast<decltype(buffer.base)>(address);
+  buffer.count = static_cast<std::uint64_t>(count);
+  buffer.layout = layout;
+  buffer.keep_alive.reset();
+  return true;
+}
+
 template <class Buffer>
 int describe(const char* function, Result<Buffer> described, Buffer& buffer) {
   if (!described) return error_code(MPI_ERR_TYPE, function, described.error().text);
@@ -60,11 +73,15 @@ int describe(const char* function, Result<Buffer> described, Buffer& buffer) {
 
 int describe_buffer(const char* function, const void* address, std::int64_t count, MPI_Datatype datatype,
                     wire::ConstBuffer& buffer) {
+  if (describe_predefined(address, count, datatype, buffer)) [[likely]]
+    return MPI_SUCCESS;
   return describe(function, const_buffer(address, count, datatype), buffer);
 }
 
 int describe_buffer(const char* function, void* address, std::int64_t count, MPI_Datatype datatype,
                     wire::MutableBuffer& buffer) {
+  if (describe_predefined(address, count, datatype, buffer)) [[likely]]
+    return MPI_SUCCESS;
   return describe(function, mutable_buffer(address, count, datatype), buffer);
 }
 

@@ -41,84 +41,6 @@ void Request::make_persistent() {
   owns_datatype = vendor::Type_dup(of_user, &datatype) == MPI_SUCCESS;
 }
 
-Request& RequestPool::acquire(Communicator* communicator, const char* function) {
-  const std::lock_guard lock(mutex_);
-  if (free_.empty()) {
-    blocks_[block_count_] = std::make_unique<Block>();
-    const auto first = static_cast<std::uint32_t>(block_count_ * kBlock);
-    for (std::uint32_t i = kBlock; i-- > 0;) {
-      blocks_[block_count_]->at(i)->index = first + i;
-      free_.push_back(first + i);
-    }
-    ++block_count_;
-  }
-  const std::uint32_t index = free_.back();
-  free_.pop_back();
-  Request& request = *blocks_[index / kBlock]->at(index % kBlock);
-  request.communicator = communicator;
-  request.comm = communicator == nullptr ? MPI_COMM_WORLD : communicator->handle;
-  request.function = function;
-  request.persistent = false;
-  request.active = false;
-  request.cancelling_twin = false;
-  request.user_cancelled = false;
-  request.native_won = false;
-  request.native = MPI_REQUEST_NULL;
-  request.error = MPI_SUCCESS;
-  request.buffered_cost = 0;
-  if (communicator != nullptr) communicator->pending.fetch_add(1, std::memory_order_relaxed);
-  return request;
-}
-
-void RequestPool::release(Request& request) {
-  if (request.owns_datatype) vendor::Type_free(&request.datatype);
-  request.owns_datatype = false;
-  request.send.buffer.keep_alive.reset();
-  request.receive.buffer.keep_alive.reset();
-  request.buffered.reset();
-  request.keep_alive.reset();
-  request.collective.reset();
-  if (request.communicator != nullptr) request.communicator->pending.fetch_sub(1, std::memory_order_release);
-  request.communicator = nullptr;
-  const std::lock_guard lock(mutex_);
-  if (!unsettled_.empty()) {
-    unsettled_.erase(std::remove(unsettled_.begin(), unsettled_.end(), &request), unsettled_.end());
-    unsettled_count_.store(unsettled_.size(), std::memory_order_relaxed);
-  }
-  free_.push_back(request.index);
-}
-
-void RequestPool::remember_unsettled(Request& request) {
-  const std::lock_guard lock(mutex_);
-  unsettled_.push_back(&request);
-  unsettled_count_.store(unsettled_.size(), std::memory_order_relaxed);
-}
-
-void RequestPool::orphan(Request& request) {
-  const std::lock_guard lock(mutex_);
-  orphans_.push_back(&request);
-  orphan_count_.store(orphans_.size(), std::memory_order_relaxed);
-}
-
-void RequestPool::reap_orphans(Job& job) {
-  if (orphan_count_.load(std::memory_order_relaxed) == 0) return;
-  std::vector<Request*> candidates;
-  {
-    const std::lock_guard lock(mutex_);
-    candidates.swap(orphans_);
-  }
-  for (Request* request : candidates) {
-    if (!test_request(job, *request)) {
-      orphan(*request);
-      continue;
-    }
-    if (request->buffered_cost > 0) BufferedSpace::instance().give_back(request->buffered_cost);
-    release(*request);
-  }
-  const std::lock_guard lock(mutex_);
-  orphan_count_.store(orphans_.size(), std::memory_order_relaxed);
-}
-
 namespace {
 
 /// Starts the engine's part of a receive. Returns an MPI code.
@@ -391,7 +313,7 @@ int read_status(Job& job, Request& request, MPI_Status* status) {
   }
   if (request.kind == Request::Kind::kSend) {
     set_empty_status(status, MPI_ANY_SOURCE);
-    if (status != MPI_STATUS_IGNORE) vendor::Status_set_cancelled(status, request.send.result.cancelled ? 1 : 0);
+    if (request.send.result.cancelled && status != MPI_STATUS_IGNORE) vendor::Status_set_cancelled(status, 1);
   } else {
     set_remote_status(status, request.receive.result);
   }

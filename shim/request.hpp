@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "shim/communicator.hpp"
@@ -117,7 +118,13 @@ class RequestPool {
     std::unique_ptr<Request[]> requests{new Request[kBlock]};
     Request* at(std::size_t i) { return &requests[i]; }
   };
+  class ThreadShare;
   RequestPool() : blocks_(kMaxBlocks) {}
+  /// Some free requests, at least one; returns how many.
+  [[nodiscard]] std::size_t take_free(std::span<std::uint32_t> indices);
+  void put_free(std::span<const std::uint32_t> indices);
+  void add_block();
+  void forget_unsettled(const Request& request);
   std::mutex mutex_;
   // Reserved once, so that lookups need no lock while other threads add blocks.
   std::vector<std::unique_ptr<Block>> blocks_;

@@ -18,6 +18,18 @@ const MPI_Status& empty_status() {
   return empty;
 }
 
+/// The empty status with a number of bytes received. Messages in a row are often of one size: the vendor is asked once.
+const MPI_Status& status_of(std::uint64_t bytes) {
+  static thread_local std::uint64_t latest_bytes = 0;
+  static thread_local MPI_Status latest = empty_status();
+  if (bytes != latest_bytes) {
+    latest = empty_status();
+    vendor::Status_set_elements_x(&latest, MPI_BYTE, static_cast<MPI_Count>(bytes));
+    latest_bytes = bytes;
+  }
+  return latest;
+}
+
 }  // namespace
 
 void set_empty_status(MPI_Status* status, int source) {
@@ -28,11 +40,9 @@ void set_empty_status(MPI_Status* status, int source) {
 
 void set_remote_status(MPI_Status* status, const wire::Envelope& envelope) {
   if (status == MPI_STATUS_IGNORE) return;
-  set_empty_status(status, envelope.source);
+  copy_status(status, status_of(envelope.native_bytes));
+  status->MPI_SOURCE = envelope.source;
   status->MPI_TAG = envelope.tag;
-  if (envelope.native_bytes > 0) {
-    vendor::Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(envelope.native_bytes));
-  }
   if (envelope.cancelled) vendor::Status_set_cancelled(status, 1);
 }
 
