@@ -55,7 +55,7 @@ PackCursor::PackCursor(const ConstBuffer& buffer, Format format)
   if (straight_)
     base_ += buffer.layout->first_offset();
   else
-    place_ = TypeMapCursor(*buffer.layout, buffer.count);
+    place_.emplace(*buffer.layout, buffer.count);
 }
 
 std::span<const std::byte> PackCursor::borrow(std::size_t limit) {
@@ -68,9 +68,9 @@ std::span<const std::byte> PackCursor::borrow(std::size_t limit) {
 
 /// The next whole runs of the block. False: a value does not fit.
 bool PackCursor::pack_runs(std::byte* out, std::uint64_t runs) {
-  const Block& block = place_.block();
+  const Block& block = place_->block();
   const std::size_t packed = block.count * element_size(block.type, format_);
-  const std::byte* from = base_ + place_.offset();
+  const std::byte* from = base_ + place_->offset();
   if (format_ == Format::kNative) {
     copy_runs(from, block.stride, out, static_cast<std::ptrdiff_t>(packed), packed, runs);
     return true;
@@ -98,18 +98,18 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
       if (partial_taken_ == partial_size_) partial_size_ = 0;
       continue;
     }
-    const Block& block = place_.block();
+    const Block& block = place_->block();
     const std::size_t size = element_size(block.type, format_);
-    const std::uint64_t runs = std::min<std::uint64_t>((wanted - done) / (block.count * size), place_.runs_left());
+    const std::uint64_t runs = std::min<std::uint64_t>((wanted - done) / (block.count * size), place_->runs_left());
     if (runs > 0) {
       const std::size_t packed = runs * block.count * size;
       if (!pack_runs(out.data() + done, runs)) return overflow(block.type, format_, true);
-      place_.advance_runs(runs);
+      place_->advance_runs(runs);
       done += packed;
       continue;
     }
-    const std::uint64_t whole = std::min<std::uint64_t>((wanted - done) / size, place_.elements_left());
-    const std::byte* from = base_ + place_.offset();
+    const std::uint64_t whole = std::min<std::uint64_t>((wanted - done) / size, place_->elements_left());
+    const std::byte* from = base_ + place_->offset();
     if (whole == 0) {
       // The piece ends inside this element.
       if (format_ == Format::kNative) {
@@ -119,7 +119,7 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
       }
       partial_size_ = size;
       partial_taken_ = 0;
-      place_.advance(1);
+      place_->advance(1);
       continue;
     }
     if (format_ == Format::kNative) {
@@ -127,7 +127,7 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
     } else if (elements_to_wire(block.type, format_, from, out.data() + done, whole) < whole) {
       return overflow(block.type, format_, true);
     }
-    place_.advance(whole);
+    place_->advance(whole);
     done += whole * size;
   }
   position_ += done;
@@ -142,7 +142,7 @@ UnpackCursor::UnpackCursor(const MutableBuffer& buffer, Format format)
   if (straight_)
     base_ += buffer.layout->first_offset();
   else
-    place_ = TypeMapCursor(*buffer.layout, buffer.count);
+    place_.emplace(*buffer.layout, buffer.count);
 }
 
 std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {
@@ -155,9 +155,9 @@ std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {
 
 /// The next whole runs of the block. False: a value does not fit.
 bool UnpackCursor::unpack_runs(const std::byte* in, std::uint64_t runs) {
-  const Block& block = place_.block();
+  const Block& block = place_->block();
   const std::size_t packed = block.count * element_size(block.type, format_);
-  std::byte* to = base_ + place_.offset();
+  std::byte* to = base_ + place_->offset();
   if (format_ == Format::kNative) {
     copy_runs(in, static_cast<std::ptrdiff_t>(packed), to, block.stride, packed, runs);
     return true;
@@ -177,22 +177,22 @@ Result<void> UnpackCursor::unpack(std::span<const std::byte> in) {
   }
   std::size_t done = straight_ ? fits : 0;
   while (done < fits) {
-    const Block& block = place_.block();
+    const Block& block = place_->block();
     const std::size_t size = element_size(block.type, format_);
     const std::size_t native = element_size(block.type, Format::kNative);
     const std::byte* from = in.data() + done;
-    const std::uint64_t runs = std::min<std::uint64_t>((fits - done) / (block.count * size), place_.runs_left());
+    const std::uint64_t runs = std::min<std::uint64_t>((fits - done) / (block.count * size), place_->runs_left());
     if (runs > 0 && partial_size_ == 0) {
       const std::uint64_t elements = runs * block.count;
       if (!unpack_runs(from, runs)) return overflow(block.type, format_, false);
-      place_.advance_runs(runs);
+      place_->advance_runs(runs);
       native_bytes_ += elements * native;
       done += elements * size;
       position_ += elements * size;
       continue;
     }
-    std::byte* to = base_ + place_.offset();
-    std::uint64_t count = std::min<std::uint64_t>((fits - done) / size, place_.elements_left());
+    std::byte* to = base_ + place_->offset();
+    std::uint64_t count = std::min<std::uint64_t>((fits - done) / size, place_->elements_left());
     std::size_t consumed = count * size;
     if (partial_size_ > 0 || count == 0) {
       // An element that a piece's end has cut.
@@ -212,7 +212,7 @@ Result<void> UnpackCursor::unpack(std::span<const std::byte> in) {
     } else if (elements_from_wire(block.type, format_, from, to, count) < count) {
       return overflow(block.type, format_, false);
     }
-    place_.advance(count);
+    place_->advance(count);
     native_bytes_ += count * native;
     done += consumed;
     position_ += consumed;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "wire/base/result.hpp"
@@ -30,6 +31,7 @@ class PackCursor {
   /// contiguous, the format converts, or all is read. Lets a channel send from the user's buffer.
   [[nodiscard]] std::span<const std::byte> borrow(std::size_t limit);
 
+  [[nodiscard]] bool straight() const { return straight_; }           ///< borrow() lends all of it
   [[nodiscard]] std::uint64_t total() const { return total_; }        ///< packed bytes of the whole buffer
   [[nodiscard]] std::uint64_t position() const { return position_; }  ///< packed bytes already taken
 
@@ -41,7 +43,7 @@ class PackCursor {
   bool straight_ = false;  ///< packed form and memory are the same
   std::uint64_t total_ = 0;
   std::uint64_t position_ = 0;
-  TypeMapCursor place_;
+  std::optional<TypeMapCursor> place_;                ///< of data that is not straight
   std::array<std::byte, kLargestElement> partial_{};  ///< an element whose first bytes have been taken
   std::size_t partial_size_ = 0;
   std::size_t partial_taken_ = 0;
@@ -76,7 +78,7 @@ class UnpackCursor {
   std::uint64_t total_ = 0;
   std::uint64_t position_ = 0;
   std::uint64_t native_bytes_ = 0;
-  TypeMapCursor place_;
+  std::optional<TypeMapCursor> place_;                ///< of data that is not straight
   std::array<std::byte, kLargestElement> partial_{};  ///< the first bytes of an element that has not arrived whole
   std::size_t partial_size_ = 0;
 };

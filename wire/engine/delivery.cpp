@@ -40,6 +40,7 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
     incoming.destination = route.destination;
     incoming.relay_to = route.relay_to;
     if (relay_whole_locked(link)) return {};
+    std::ranges::copy(link.raw_header(), incoming.raw.begin());
     incoming.owned = buffers.take(header.payload_size());
     incoming.area = incoming.owned.first(header.payload_size());
     return {};

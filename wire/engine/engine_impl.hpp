@@ -165,8 +165,10 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] static MessageFields fields_of(const SendOperation& operation, PacketType type, std::size_t payload);
   void send_first_packet_locked(Peer& peer, SendOperation& operation);
   [[nodiscard]] bool make_first_packet_locked(Peer& peer, SendOperation& operation, OutgoingPacket& packet);
-  [[nodiscard]] bool joins_batch(const OutgoingPacket& packet);
-  void begin_batch_locked(Link& link, OutgoingPacket&& packet);
+  [[nodiscard]] bool send_in_batch_locked(Peer& peer, SendOperation& operation);
+  void count_first_packet_locked(Peer& peer, std::size_t payload);
+  [[nodiscard]] bool waits_for_company(std::size_t payload);
+  void begin_batch_locked(Link& link);
   void send_control_locked(WorldRank destination, const MessageFields& fields);
   void count_copy(std::size_t bytes);
   void complete_send_locked(SendOperation& operation);

@@ -72,6 +72,15 @@ void Link::add_to_batch(OutgoingPacket&& packet) {
   if (packet.operation != nullptr) owner_.packet_left(*packet.operation);
 }
 
+std::byte* Link::append(std::size_t payload, bool to_be_relayed) {
+  const std::size_t size = kPacketHeaderSize + payload;
+  if (to_be_relayed) credit.sent(size);
+  batched_ += size;
+  sent.count(size);
+  count_copy(payload);
+  return extend_batch(size, nullptr);
+}
+
 bool Link::enqueue_relayed(std::span<const std::byte> packet, Link& from, bool to_be_relayed) {
   if (to_be_relayed) {
     if (credit_exhausted()) return false;
@@ -340,9 +349,8 @@ Result<std::size_t> Link::handle_staged() {
 }
 
 Result<void> Link::begin_packet() {
-  std::memcpy(incoming_.raw.data(), staging_.data() + staged_begin_, kPacketHeaderSize);
   staged_begin_ += kPacketHeaderSize;
-  auto decoded = decode_packet_header(incoming_.raw, max_payload_, incoming_.header);
+  auto decoded = decode_packet_header(raw_header(), max_payload_, incoming_.header);
   if (!decoded) return decoded;
   incoming_.source = -1;
   incoming_.area = {};

@@ -82,7 +82,7 @@ class Link {
  public:
   /// The packet that is arriving.
   struct Incoming {
-    RawHeader raw{};
+    RawHeader raw;  ///< of a packet for another process
     PacketHeader header;
     WorldRank source = -1;
     std::span<std::byte> area;            ///< where the next payload bytes go; what exceeds it is dropped
@@ -119,6 +119,13 @@ class Link {
   /// The same for a whole short packet, header and payload, that came by `from` to be passed on. False: it would wait for
   /// credit; nothing has been done.
   [[nodiscard]] bool enqueue_relayed(std::span<const std::byte> packet, Link& from, bool to_be_relayed);
+  /// Room for a short packet that this process begins, header and payload, to be written before anything else is asked of the
+  /// link; it leaves with the next flush(). One that is to be relayed must have credit.
+  [[nodiscard]] std::byte* append(std::size_t payload, bool to_be_relayed);
+  /// The header of the packet that has begun, as it came. Valid in packet_begins() only.
+  [[nodiscard]] std::span<const std::byte, kPacketHeaderSize> raw_header() const {
+    return std::span(staging_).subspan(staged_begin_ - kPacketHeaderSize).first<kPacketHeaderSize>();
+  }
   /// The packet that has begun, if it is a short one that has arrived whole; empty otherwise. Valid in packet_begins() only.
   [[nodiscard]] std::span<const std::byte> whole_packet() const {
     const std::size_t payload = incoming_.header.payload_size();

@@ -18,8 +18,8 @@ auto first_accepting(std::list<ReceiveOperation*>& posted, std::int32_t source, 
 
 }  // namespace
 
-MatchQueue::Context& MatchQueue::context_of(ContextId id) {
-  if (latest_ == nullptr || latest_->first != id) latest_ = &*contexts_.try_emplace(id).first;
+MatchQueue::Context& MatchQueue::look_up(ContextId id) {
+  latest_ = &*contexts_.try_emplace(id).first;
   return latest_->second;
 }
 

@@ -108,7 +108,10 @@ class MatchQueue {
     bool settling = false;
   };
 
-  [[nodiscard]] Context& context_of(ContextId id);
+  [[nodiscard]] Context& context_of(ContextId id) {
+    return latest_ != nullptr && latest_->first == id ? latest_->second : look_up(id);
+  }
+  [[nodiscard]] Context& look_up(ContextId id);
   [[nodiscard]] std::optional<Match> compare_first(Context& context, std::list<Message>::iterator message);
   void compare_waiting(Context& context, std::vector<Match>& matches);
   [[nodiscard]] std::list<Message> extract(Context& context, std::list<Message>::iterator message);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 #include "wire/engine/engine_impl.hpp"
 
@@ -105,33 +106,67 @@ bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation, 
                         packet.header);
   operation.phase_ = needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
   if (needs_answer) sends.emplace(operation.request_id_, &operation);
-  to.send_credit.packet_sent(to.marks, static_cast<std::uint32_t>(packet.payload.size()));
   ++operation.packets_queued_;
-  ++counters.packets_sent;
-  ++counters.messages_sent;
-  counters.payload_bytes_sent += packet.payload.size();
+  count_first_packet_locked(to, packet.payload.size());
   return true;
 }
 
 void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) {
+  if (send_in_batch_locked(to, operation)) return;
   OutgoingPacket packet;
   if (!make_first_packet_locked(to, operation, packet)) return;
   Link& link = *to.link;
-  if (joins_batch(packet)) return begin_batch_locked(link, std::move(packet));
+  if (waits_for_company(packet.payload.size())) {
+    link.enqueue(std::move(packet));
+    return begin_batch_locked(link);
+  }
   auto sent = link.send(std::move(packet));
   if (!sent) return link_ended_locked(link, sent.error());
   watch_output_locked(link);
 }
 
+/// A short message in one piece, which most are, is written where its batch lies, alone or behind others, and is complete: its
+/// buffer is free. False: not one of these, or it has to wait for credit.
+bool Engine::Impl::send_in_batch_locked(Peer& to, SendOperation& operation) {
+  const std::uint64_t size = operation.cursor_.total();
+  Link& link = *to.link;
+  if (size > std::min<std::uint64_t>(Link::kJoinedSize, datalen) || operation.mode == SendMode::kSynchronous ||
+      !operation.cursor_.straight() || (to.relayed && link.credit_exhausted())) {
+    return false;
+  }
+  std::byte* const packet = link.append(size, to.relayed);
+  std::memcpy(packet, to.header.data(), kPacketHeaderSize);
+  encode_message_fields(fields_of(operation, PacketType::kData, size),
+                        std::span<std::byte, kPacketHeaderSize>(packet, kPacketHeaderSize));
+  if (size > 0) std::memcpy(packet + kPacketHeaderSize, operation.cursor_.borrow(size).data(), size);
+  count_first_packet_locked(to, size);
+  complete_send_locked(operation);
+  if (waits_for_company(size)) {
+    begin_batch_locked(link);
+  } else if (auto flushed = link.flush(); !flushed) {
+    link_ended_locked(link, flushed.error());
+  } else {
+    watch_output_locked(link);
+  }
+  return true;
+}
+
+void Engine::Impl::count_first_packet_locked(Peer& to, std::size_t payload) {
+  to.send_credit.packet_sent(to.marks, static_cast<std::uint32_t>(payload));
+  ++counters.packets_sent;
+  ++counters.messages_sent;
+  counters.payload_bytes_sent += payload;
+}
+
 /// A process that begins many messages between two looks at what has arrived is not waiting for an answer to any one of them:
 /// the first few leave at once, the others together.
-bool Engine::Impl::joins_batch(const OutgoingPacket& packet) {
-  return packet.payload.size() <= Link::kJoinedSize && relay.origin_batch_target > 0 && ++burst > at_once;
+bool Engine::Impl::waits_for_company(std::size_t payload) {
+  return payload <= Link::kJoinedSize && relay.origin_batch_target > 0 && ++burst > at_once;
 }
 
 /// The batch leaves when it is large enough, at the next poll or call that waits, or when the progress thread finds it.
-void Engine::Impl::begin_batch_locked(Link& link, OutgoingPacket&& packet) {
-  batch_locked(link, std::move(packet), relay.origin_batch_target);
+void Engine::Impl::begin_batch_locked(Link& link) {
+  flush_if_full_locked(link, relay.origin_batch_target);
   if (batching.empty() || batches_wait.load(std::memory_order_relaxed)) return;
   batches_wait.store(true, std::memory_order_relaxed);
   // The progress thread looks again soon, as after a poll.

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "wire/base/result.hpp"
@@ -27,7 +28,10 @@ using HostId = std::array<std::byte, 16>;
 struct ProcId {
   HostId host{};
   std::int64_t pid = 0;
-  friend bool operator==(const ProcId&, const ProcId&) = default;
+  friend bool operator==(const ProcId& a, const ProcId& b) {
+    // Asked for every packet: as one comparison, not one for each byte.
+    return a.pid == b.pid && std::memcmp(a.host.data(), b.host.data(), sizeof(HostId)) == 0;
+  }
 };
 
 enum class PacketType : std::uint32_t {
