@@ -12,11 +12,9 @@
 namespace impishim::shim {
 namespace {
 
-/// An active one of ours that no test moves on.
-bool moves_by_itself(MPI_Request handle) {
-  if (!is_own_request(handle)) return false;
-  const Request& request = RequestPool::instance().at(handle);
-  return request.active && request.carrier == Carrier::kEngine;
+/// The request of ours behind a handle, or null.
+const Request* own_request(MPI_Request handle) {
+  return is_own_request(handle) ? &RequestPool::instance().at(handle) : nullptr;
 }
 
 }  // namespace
@@ -44,15 +42,14 @@ bool AllOf::step() {
     if (parts_[i].done) continue;
     // A look at one native request moves all of them on, and looks at the engine's move nothing: those behind one that is
     // pending wait for their turn.
-    const bool native = !is_own_request(requests_[i]);
-    const bool engines = moves_by_itself(requests_[i]);
-    if ((native && vendor_pending) || (engines && engine_pending)) continue;
-    if (!test(i)) {
-      all = false;
-      vendor_pending = vendor_pending || native;
-      engine_pending = engine_pending || engines;
-      if (engines && all_move_by_themselves()) break;
-    }
+    const Request* own = own_request(requests_[i]);
+    const bool engines = own != nullptr && own->moves_by_itself();
+    if ((own == nullptr && vendor_pending) || (engines && engine_pending)) continue;
+    if (engines ? finish_if_done(i, *own) : test(i)) continue;
+    all = false;
+    vendor_pending = vendor_pending || own == nullptr;
+    engine_pending = engine_pending || engines;
+    if (engines && all_move_by_themselves()) break;
   }
   return all;
 }
@@ -61,8 +58,10 @@ bool AllOf::step() {
 bool AllOf::all_move_by_themselves() {
   if (!all_move_by_themselves_) {
     const auto rest = std::span(requests_, parts_.size()).subspan(first_);
-    all_move_by_themselves_ =
-        std::ranges::all_of(rest, [](MPI_Request request) { return request == MPI_REQUEST_NULL || moves_by_itself(request); });
+    all_move_by_themselves_ = std::ranges::all_of(rest, [](MPI_Request request) {
+      const Request* own = own_request(request);
+      return own == nullptr ? request == MPI_REQUEST_NULL : own->moves_by_itself();
+    });
   }
   return *all_move_by_themselves_;
 }
@@ -88,14 +87,24 @@ std::vector<AllOf::Part>& AllOf::spare() {
 bool AllOf::test(std::size_t i) {
   const MPI_Comm comm = comm_of(requests_[i]);
   const TestResult result = test_handle(job_, &requests_[i], &parts_[i].status);
-  parts_[i].done = result.done;
-  if (result.done && result.code != MPI_SUCCESS) {
-    // One handler is called for all errors of the call: that of the communicator that the last one belongs to.
-    parts_[i].code = result.code;
-    comm_ = comm;
-    failed_ = true;
-  }
+  if (result.done) over(i, result.code, comm);
   return result.done;
+}
+
+bool AllOf::finish_if_done(std::size_t i, const Request& request) {
+  if (!request.engine_is_done()) return false;
+  const MPI_Comm comm = request.comm;
+  over(i, finish_request(job_, &requests_[i], &parts_[i].status), comm);
+  return true;
+}
+
+void AllOf::over(std::size_t i, int code, MPI_Comm comm) {
+  parts_[i].done = true;
+  if (code == MPI_SUCCESS) return;
+  // One handler is called for all errors of the call: that of the communicator that the last one belongs to.
+  parts_[i].code = code;
+  comm_ = comm;
+  failed_ = true;
 }
 
 }  // namespace impishim::shim

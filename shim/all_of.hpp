@@ -13,6 +13,8 @@
 
 namespace impishim::shim {
 
+struct Request;
+
 /// Completes what is complete of an array, in place; keeps the statuses and codes until all are.
 class AllOf {
  public:
@@ -37,6 +39,8 @@ class AllOf {
   /// Memory of this thread's last call, for its next.
   static std::vector<Part>& spare();
   bool test(std::size_t i);
+  bool finish_if_done(std::size_t i, const Request& request);
+  void over(std::size_t i, int code, MPI_Comm comm);
   [[nodiscard]] bool all_move_by_themselves();
 
   Job& job_;

@@ -33,6 +33,9 @@ int check_rank(const Communicator& communicator, const char* function, int rank)
 
 int check_send(const Job& job, const Communicator& communicator, const char* function, int count, MPI_Datatype datatype,
                int dest, int tag) {
+  if (count >= 0 && datatype != MPI_DATATYPE_NULL && tag >= 0 && tag <= job.map.values().tag_ub &&
+      communicator.valid_rank(dest)) [[likely]]
+    return MPI_SUCCESS;
   int code = check_count_and_type(communicator, function, count, datatype);
   if (code == MPI_SUCCESS) code = check_tag(job, communicator, function, tag);
   return code == MPI_SUCCESS ? check_rank(communicator, function, dest) : code;

@@ -207,7 +207,7 @@ bool test_request(Job& job, Request& request) {
       finished = true;
       break;
     case Carrier::kEngine:
-      finished = request.kind == Request::Kind::kSend ? request.send.complete() : request.receive.complete();
+      finished = request.engine_is_done();
       break;
     case Carrier::kVendor: {
       const std::unique_lock lock(request.mutex, std::try_to_lock);

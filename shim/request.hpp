@@ -79,6 +79,12 @@ struct Request {
   std::shared_ptr<CollectiveRun> collective;
   std::uint32_t index = 0;  ///< in the pool
 
+  /// An active one that the engine alone brings to its end: no test moves it on.
+  [[nodiscard]] bool moves_by_itself() const { return active && carrier == Carrier::kEngine; }
+  /// Of such a one: it is over.
+  [[nodiscard]] bool engine_is_done() const {
+    return done.load(std::memory_order_acquire) || (kind == Kind::kSend ? send.complete() : receive.complete());
+  }
   /// Makes it a send or a receive with these arguments of the user's; the carrier is the caller's choice.
   void set_send(SendKind mode, const void* buffer, int elements, MPI_Datatype type, int dest, int message_tag);
   void set_receive(void* buffer, int elements, MPI_Datatype type, int source, int message_tag);
