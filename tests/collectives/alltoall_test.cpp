@@ -81,6 +81,22 @@ TEST(AlltoallTest, MastersSwapShortBlocksInOneDelay) {
   });
 }
 
+/// Messages inside a client of five, of six ranks, for blocks of `count` times eight bytes.
+std::ptrdiff_t messages_inside(std::size_t count, bool same_representation) {
+  SimulatedJob job({0, 0, 0, 0, 0, 1}, SendEnds::kAtMatch);
+  job.limits.same_representation = same_representation;
+  check_ways(job, alltoall, always(count));
+  EXPECT_EQ(job.crossings().size(), 2U);
+  return std::ranges::count_if(job.messages(), &Message::local);
+}
+
+TEST(AlltoallTest, ShortBlocksInsideGoByTheMasterUnlessTheyWouldBeConverted) {
+  EXPECT_EQ(messages_inside(2, true), 0);
+  EXPECT_EQ(messages_inside(81, true), 0);  // 25 blocks of 648 bytes
+  EXPECT_EQ(messages_inside(82, true), 20);
+  EXPECT_EQ(messages_inside(2, false), 20);
+}
+
 TEST(AlltoallTest, LongBlocksGoStraightInOneDelay) {
   for_each_job([](SimulatedJob& job) {
     job.limits.xsize = 1;
