@@ -104,6 +104,10 @@ Result<void> Engine::Impl::message_begins(Link& link) {
   }
   accept_message_locked(*incoming.receive, incoming.source, {header.lsrank, header.tag, header.msglen});
   prepare_area(link, *incoming.receive, header.len);
+  if (header.msglen <= datalen) return {};
+  // Its sender waits for the answer, and can have it while the first packet is still arriving.
+  answer_match_locked(*incoming.receive, incoming.source, header.srqid);
+  if (failed.load(std::memory_order_relaxed)) return *failure;
   return {};
 }
 
@@ -192,7 +196,7 @@ Result<void> Engine::Impl::packet_ends(Link& link) {
     }
     return {};
   }
-  answer_match_locked(operation, incoming.source, incoming.header.srqid);
+  if (incoming.header.msglen <= datalen) answer_match_locked(operation, incoming.source, incoming.header.srqid);
   return {};
 }
 
