@@ -17,7 +17,7 @@ namespace {
 /// Rounds between two looks at the vendor's progress: a round costs about as much as one look.
 constexpr std::uint32_t kRoundsPerVendorLook = 4;
 constexpr std::uint32_t kSpinRounds = 200;                ///< some 50 us where every process has a core
-constexpr std::uint32_t kCrowdedSpinRounds = 2;           ///< whoever is waited for may want this processor
+constexpr std::uint32_t kCrowdedSpinRounds = 1;           ///< whoever is waited for may want this processor
 constexpr std::uint32_t kYieldRounds = 2000;              ///< some milliseconds
 constexpr std::chrono::microseconds kLongestSleep{1000};  ///< the vendor's progress must not wait longer
 constexpr std::chrono::microseconds kShortestSleep{50};   ///< about what the kernel makes of anything shorter
