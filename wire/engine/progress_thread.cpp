@@ -66,6 +66,7 @@ void ProgressThread::drive() {
     if (stop_.load(std::memory_order_relaxed)) return;
     if (engine_.poll(false) != 0) {
       attentive_until = Clock::now() + kAttention;
+      sched_yield();  // to whom the message was for, if it wants this processor
     } else if (Clock::now() < attentive_until) {
       sched_yield();  // to any other thread that wants the processor
     } else {
