@@ -125,17 +125,20 @@ class RequestPool {
     Request* at(std::size_t i) { return &requests[i]; }
   };
   class ThreadShare;
+  struct FreeRequests {
+    std::mutex mutex;  ///< of blocks, too
+    std::vector<std::uint32_t> indices;
+  };
   RequestPool() : blocks_(kMaxBlocks) {}
   /// Some free requests, at least one; returns how many.
   [[nodiscard]] std::size_t take_free(std::span<std::uint32_t> indices);
-  void put_free(std::span<const std::uint32_t> indices);
   void add_block();
   void forget_unsettled(const Request& request);
   std::mutex mutex_;
+  const std::shared_ptr<FreeRequests> free_ = std::make_shared<FreeRequests>();
   // Reserved once, so that lookups need no lock while other threads add blocks.
   std::vector<std::unique_ptr<Block>> blocks_;
   std::size_t block_count_ = 0;
-  std::vector<std::uint32_t> free_;
   std::vector<Request*> orphans_;
   std::vector<Request*> unsettled_;
   std::atomic<std::size_t> unsettled_count_{0};

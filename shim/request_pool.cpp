@@ -13,7 +13,7 @@ void RequestPool::add_block() {
   const auto first = static_cast<std::uint32_t>(block_count_ * kBlock);
   for (std::uint32_t i = kBlock; i-- > 0;) {
     blocks_[block_count_]->at(i)->index = first + i;
-    free_.push_back(first + i);
+    free_->indices.push_back(first + i);
   }
   ++block_count_;
 }
@@ -40,26 +40,26 @@ class RequestPool::ThreadShare {
  private:
   ThreadShare() = default;
   void give_back(std::size_t count) {
+    const auto first = indices_.begin() + static_cast<std::ptrdiff_t>(count_ - count);
+    const std::lock_guard lock(free_->mutex);
+    free_->indices.insert(free_->indices.end(), first, indices_.begin() + static_cast<std::ptrdiff_t>(count_));
     count_ -= count;
-    RequestPool::instance().put_free(std::span(indices_).subspan(count_, count));
   }
   static constexpr std::size_t kMoved = 64;  ///< at once, to and from the pool
+  /// Threads may end after the pool, at the end of the process.
+  const std::shared_ptr<FreeRequests> free_ = RequestPool::instance().free_;
   std::array<std::uint32_t, 2 * kMoved> indices_{};
   std::size_t count_ = 0;
 };
 
 std::size_t RequestPool::take_free(std::span<std::uint32_t> indices) {
-  const std::lock_guard lock(mutex_);
-  if (free_.empty()) add_block();
-  const std::size_t count = std::min(indices.size(), free_.size());
-  std::copy_n(free_.end() - static_cast<std::ptrdiff_t>(count), count, indices.begin());
-  free_.resize(free_.size() - count);
+  const std::lock_guard lock(free_->mutex);
+  auto& free = free_->indices;
+  if (free.empty()) add_block();
+  const std::size_t count = std::min(indices.size(), free.size());
+  std::copy_n(free.end() - static_cast<std::ptrdiff_t>(count), count, indices.begin());
+  free.resize(free.size() - count);
   return count;
-}
-
-void RequestPool::put_free(std::span<const std::uint32_t> indices) {
-  const std::lock_guard lock(mutex_);
-  free_.insert(free_.end(), indices.begin(), indices.end());
 }
 
 Request& RequestPool::acquire(Communicator* communicator, const char* function) {
