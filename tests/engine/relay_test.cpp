@@ -101,5 +101,24 @@ TEST_P(Relays, CountThePacketsOfOthersOnly) {
   EXPECT_EQ(relayed, on_the_way);
 }
 
+TEST(RelayedPackets, AreCopiedOnceIfTheyAreShort) {
+  JobShape shape;
+  shape.procs_of_hosts = {{2}, {2}};
+  SimulatedJob job(shape);
+  constexpr std::uint64_t kMessages = 10;
+  for (unsigned i = 0; i < kMessages; ++i) {
+    Send send(job, 1, 3, 0, pattern(100, i));
+    Receive receive(job, 3, 1, 0, 100);
+    ASSERT_TRUE(job.run_until([&] { return receive.complete(); }));
+    ASSERT_EQ(receive.bytes(), send.data);
+  }
+  for (const int relay : {0, 2}) {
+    const EngineCounters counters = job.engine(relay).counters();
+    EXPECT_EQ(counters.packets_relayed, kMessages) << relay;
+    EXPECT_EQ(counters.copied.packets, kMessages) << relay;
+    EXPECT_EQ(counters.copied.bytes, kMessages * 100) << relay;
+  }
+}
+
 }  // namespace
 }  // namespace impishim::wire
