@@ -98,6 +98,10 @@ Result<std::vector<std::string>> plan_launch(const Section& section, bool own_la
   if (*chosen == "openmpi") {
     if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
     words.emplace_back("--oversubscribe");
+    // All launchers of a user share one folder, and whichever ends last removes it: another that starts just then fails.
+    if (!section.scratch.empty() && std::getenv("OMPI_MCA_orte_tmpdir_base") == nullptr) {
+      words.insert(words.end(), {"--mca", "orte_tmpdir_base", section.scratch});
+    }
   }
   words.emplace_back("-n");
   words.push_back(std::to_string(section.procs));

@@ -20,6 +20,7 @@
 #include "wire/launch/command_line.hpp"
 #include "wire/launch/launch_plan.hpp"
 #include "wire/launch/rendezvous.hpp"
+#include "wire/launch/scratch_folder.hpp"
 #include "wire/launch/supervisor.hpp"
 #include "wire/protocol/startup_client.hpp"
 
@@ -139,9 +140,13 @@ int run_local(const CommandLine& line) {
   std::optional<wire::Rendezvous> server = std::move(*opened);
   share_processors(std::accumulate(line.sections.begin(), line.sections.end(), 0,
                                    [](int procs, const Section& section) { return procs + section.procs; }));
+  auto scratch = ScratchFolder::make();
+  if (!scratch) return complain(scratch.error(), kFailureStatus);
   std::vector<std::vector<std::string>> commands;
   for (std::size_t i = 0; i < line.sections.size(); ++i) {
-    auto words = plan_launch(line.sections[i], false, line.mpi, line.host_procs, server->address(), static_cast<int>(i));
+    Section section = line.sections[i];
+    section.scratch = scratch->path() / std::to_string(i);
+    auto words = plan_launch(section, false, line.mpi, line.host_procs, server->address(), static_cast<int>(i));
     if (!words) return complain(words.error(), kUsageStatus);
     commands.push_back(std::move(*words));
   }

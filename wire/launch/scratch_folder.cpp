@@ -1,0 +1,35 @@
+#include "wire/launch/scratch_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+#include "wire/base/log.hpp"
+
+namespace impishim::launch {
+
+Result<ScratchFolder> ScratchFolder::make() {
+  std::error_code error;
+  const auto parent = std::filesystem::temp_directory_path(error);
+  if (error)
+    return Error{ErrorKind::kSystem, fmt::format("no folder for temporary files: {} (TMPDIR names one)", error.message())};
+  std::string name = parent / "impirun-XXXXXX";
+  if (mkdtemp(name.data()) == nullptr) {
+    return Error{ErrorKind::kSystem,
+                 fmt::format("cannot make a folder in {}: {} (TMPDIR names another)", parent.string(), std::strerror(errno))};
+  }
+  return ScratchFolder(name);
+}
+
+ScratchFolder::~ScratchFolder() {
+  if (path_.empty()) return;
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+  if (error) log(LogLevel::kWarn, "cannot remove {}: {}", path_.string(), error.message());
+}
+
+}  // namespace impishim::launch
