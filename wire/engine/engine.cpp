@@ -41,6 +41,15 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     links.push_back(std::make_unique<Link>(*this, std::move(channel), buffers, datalen));
     return *links.back();
   };
+  // In the order in which they are polled: looking into shared memory costs less than asking the kernel, and what one relay
+  // passes on to another should not wait for that.
+  for (LocalChannel& each : options.local_channels) {
+    Link& link = add(std::move(each.channel));
+    link.local_proc = each.proc;
+    link.gives_credit = true;
+    link.credit = RelayCredit(relay.local_sender_limit);
+    local_links.emplace(each.proc, &link);
+  }
   for (HostChannel& each : options.host_channels) {
     Link& link = add(std::move(each.channel));
     link.remote_host = each.host;
@@ -48,13 +57,6 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     link.gives_credit = job.clients()[client].impishim;
     if (link.gives_credit) link.credit = RelayCredit(relay.remote_sender_limit);
     host_links.emplace(each.host, &link);
-  }
-  for (LocalChannel& each : options.local_channels) {
-    Link& link = add(std::move(each.channel));
-    link.local_proc = each.proc;
-    link.gives_credit = true;
-    link.credit = RelayCredit(relay.local_sender_limit);
-    local_links.emplace(each.proc, &link);
   }
 }
 
