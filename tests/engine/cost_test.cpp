@@ -2,6 +2,7 @@
 // has the figures.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -185,6 +186,29 @@ TEST_F(Cost, ALongMessageAfterShortOnesIsCopiedWhereItCameWithItsFirstHeader) {
   exchange(1U << 20U, 1, true);
   EXPECT_EQ(now(0).copied_bytes, 10U * 8U);
   EXPECT_LE(now(1).copied_bytes - before.copied_bytes, 32768U);
+}
+
+TEST_F(Cost, ShortMessagesBehindAFullChannelCostNoCallsOfTheirOwn) {
+  constexpr std::size_t kLong = 100000;
+  constexpr int kFilling = 16;  // first packets of more bytes than a socket takes, fewer than flow control lets out
+  const auto filling = pattern(kLong, 1);
+  const auto data = pattern(8, 2);
+  std::vector<SendOperation> sends(kFilling);
+  for (auto& each : sends) begin(each, filling);
+  ASSERT_FALSE(engines[0]->idle());
+  const std::uint64_t calls = now(0).send_calls;
+  ASSERT_LT(calls, kFilling) << "the channel is not full";
+  SendOperation late;
+  for (int i = 0; i < 3; ++i) begin(late, data);
+  EXPECT_EQ(now(0).send_calls, calls);
+
+  std::vector<std::byte> room(kLong);
+  std::vector<ReceiveOperation> receives(kFilling + 3);
+  for (auto& each : receives) {
+    post(each, room);
+    while (!each.complete()) poll();
+  }
+  EXPECT_TRUE(std::equal(data.begin(), data.end(), room.begin()));
 }
 
 }  // namespace

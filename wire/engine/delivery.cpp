@@ -37,7 +37,6 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
   }
   incoming.source = route.source;
   if (route.relay_to != nullptr) {
-    incoming.destination = route.destination;
     incoming.relay_to = route.relay_to;
     if (relay_whole_locked(link)) return {};
     std::ranges::copy(link.raw_header(), incoming.raw.begin());

@@ -357,7 +357,6 @@ Result<void> Link::begin_packet() {
   incoming_.receive = nullptr;
   incoming_.unpack_at_end = false;
   incoming_.relay_to = nullptr;
-  incoming_.destination = -1;
   incoming_.handled = false;
   in_payload_ = true;
   payload_left_ = incoming_.header.payload_size();

@@ -91,7 +91,6 @@ class Link {
     ReceiveOperation* receive = nullptr;  ///< whose message it is, if that is known
     bool unpack_at_end = false;           ///< `owned` is to be unpacked for `receive`
     Link* relay_to = nullptr;             ///< the packet is for another process
-    WorldRank destination = -1;           ///< that process
     bool handled = false;                 ///< all that is to be done with it has been done, though its payload was not read
   };
 
