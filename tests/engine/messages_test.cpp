@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/engine/raw_peer.hpp"
 #include "tests/engine/simulated_job.hpp"
 
 namespace impishim::wire {
@@ -354,6 +355,33 @@ TEST(UnconvertibleMessages, FailAtTheirSenderAndHarmNoOther) {
     expect_received(receive, next);
   }
   EXPECT_EQ(job.engine(0).failure(), nullptr);
+}
+
+/// The sender of a long message need not wait until its first packet has arrived whole.
+TEST(LongMessages, AreAnsweredWhileTheirFirstPacketArrives) {
+  const test::RawPeer peer;
+  Receive receive(0, 0, 1500);
+  peer.engine->start(receive.operation);
+  PacketHeader header = peer.header(PacketType::kDataSync, kDatalen);
+  header.msglen = 1500;
+  std::vector<std::byte> first(kPacketHeaderSize + kDatalen);
+  encode_packet_header(header, std::span(first).first<kPacketHeaderSize>());
+  const std::span<const std::byte> bytes = first;
+  peer.say_bytes(bytes.first(kPacketHeaderSize + 10));
+  const auto answer = peer.hear();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->type, PacketType::kSyncAck);
+  EXPECT_EQ(answer->srqid, header.srqid);
+
+  peer.say_bytes(bytes.subspan(kPacketHeaderSize + 10));
+  EXPECT_FALSE(peer.hear());  // once
+  header.type = PacketType::kData;
+  header.len = 500;
+  header.drqid = answer->drqid;
+  peer.say(header);
+  EXPECT_EQ(peer.failure(), "");
+  ASSERT_TRUE(receive.complete());
+  EXPECT_EQ(receive.operation.result.wire_bytes, 1500U);
 }
 
 }  // namespace

@@ -1,6 +1,12 @@
 // MPI_THREAD_MULTIPLE: threads of every rank exchange messages with threads of all others at once, each pair by tags of its
-// own, with wildcards on a duplicate, and a thread that sits in a collective meanwhile.
+// own, with wildcards on a duplicate, and a thread that sits in a collective meanwhile. Then threads that end soon, and
+// requests that another thread completes than the one that began them.
+#include <unistd.h>
+
+#include <array>
 #include <cstdio>
+#include <deque>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -59,6 +65,58 @@ void matched(MPI_Comm comm, int messages, long* sum) {
   }
 }
 
+/// Everybody sends a number to the next rank and receives one from the rank before.
+struct Ring {
+  explicit Ring(int number) : out(number) {
+    const int rank = rank_in(MPI_COMM_WORLD);
+    const int size = size_of(MPI_COMM_WORLD);
+    MPI_Irecv(&in, 1, MPI_INT, (rank + size - 1) % size, kRingTag, MPI_COMM_WORLD, requests.data());
+    MPI_Isend(&out, 1, MPI_INT, (rank + 1) % size, kRingTag, MPI_COMM_WORLD, &requests[1]);
+  }
+  void finish() {
+    MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+    REQUIRE_EQUAL(in, out);
+  }
+  static constexpr int kRingTag = 99;
+  int out;
+  int in = -1;
+  std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+};
+
+long resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  long total = 0;
+  long resident = 0;
+  file >> total >> resident;
+  REQUIRE(resident > 0);
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+void one_after_the_other(int threads) {
+  for (int i = 0; i < threads; ++i) std::thread([i] { Ring(i).finish(); }).join();
+}
+
+/// What a thread keeps for itself is everybody's again when it ends.
+void short_lived_threads() {
+  constexpr int kMany = 1500;
+  constexpr long kGrowth = 24L << 20U;  // what 64 requests for each of them would exceed
+  one_after_the_other(kMany / 10);
+  const long before = resident_bytes();
+  one_after_the_other(kMany);
+  REQUIRE(resident_bytes() - before < kGrowth);
+}
+
+/// More than a thread keeps for itself, again and again from one thread to another.
+void handed_over() {
+  for (int round = 0; round < 10; ++round) {
+    std::deque<Ring> rings;
+    for (int i = 0; i < 300; ++i) rings.emplace_back(i);
+    std::thread([&] {
+      for (Ring& ring : rings) ring.finish();
+    }).join();
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -98,6 +156,9 @@ int main(int argc, char** argv) {
   REQUIRE_EQUAL(sums[0] + sums[1], expected);
   MPI_Comm_free(&own);
   MPI_Comm_free(&probed);
+
+  short_lived_threads();
+  handed_over();
   std::printf("rank %d: %d threads\n", rank, kThreads);
   MPI_Finalize();
   return 0;
