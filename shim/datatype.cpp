@@ -291,6 +291,10 @@ int cache_keyval() {
 
 Result<DatatypeLayout> layout_of(MPI_Datatype datatype) {
   if (const TypeLayout* known = predefined_layout(datatype); known != nullptr) return DatatypeLayout{known, nullptr};
+  return derived_layout(datatype);
+}
+
+Result<DatatypeLayout> derived_layout(MPI_Datatype datatype) {
   if (datatype == MPI_DATATYPE_NULL) return Error{ErrorKind::kConfiguration, "the datatype is MPI_DATATYPE_NULL"};
   const int key = cache_keyval();
   void* value = nullptr;

@@ -20,6 +20,8 @@ struct DatatypeLayout {
 /// MPI_Type_get_envelope and MPI_Type_get_contents and cached as an attribute on the datatype for derived ones, where the
 /// attribute's delete function frees it. Error: a type that no layout can be made of, with its combiner's name.
 [[nodiscard]] Result<DatatypeLayout> layout_of(MPI_Datatype datatype);
+/// The same of one that is known not to be predefined.
+[[nodiscard]] Result<DatatypeLayout> derived_layout(MPI_Datatype datatype);
 
 /// Releases the keyval. Call it in MPI_Finalize, before the vendor's.
 void release_datatype_cache();
