@@ -15,7 +15,6 @@ struct Section {
   int procs = 1;
   std::vector<std::string> command;  ///< program and its arguments, untouched
   std::string gateways;              ///< -gateway LIST; empty: not set
-  std::string scratch{};             ///< a folder for the launcher's own files, for this system alone; empty: none
 };
 
 struct CommandLine {

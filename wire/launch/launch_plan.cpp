@@ -84,7 +84,7 @@ void share_processors(int procs) {
 }
 
 Result<std::vector<std::string>> plan_launch(const Section& section, bool own_launcher, const std::string& mpi, int host_procs,
-                                             const std::string& server, int client) {
+                                             const std::string& server, int client, ScratchFolder* scratch) {
   if (own_launcher) return plan_own_launcher(section, mpi, host_procs, server, client);
   auto program = find_program(section.command.front());
   if (!program) return program.error();
@@ -99,8 +99,10 @@ Result<std::vector<std::string>> plan_launch(const Section& section, bool own_la
     if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
     words.emplace_back("--oversubscribe");
     // All launchers of a user share one folder, and whichever ends last removes it: another that starts just then fails.
-    if (!section.scratch.empty() && std::getenv("OMPI_MCA_orte_tmpdir_base") == nullptr) {
-      words.insert(words.end(), {"--mca", "orte_tmpdir_base", section.scratch});
+    if (scratch != nullptr && std::getenv("OMPI_MCA_orte_tmpdir_base") == nullptr) {
+      auto folder = scratch->path();
+      if (!folder) return folder.error();
+      words.insert(words.end(), {"--mca", "orte_tmpdir_base", *folder / std::to_string(client)});
     }
   }
   words.emplace_back("-n");

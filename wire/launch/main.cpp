@@ -77,7 +77,8 @@ Result<void> check_server(const std::string& server) {
 int run_client(const CommandLine& line) {
   auto methods = wire::AuthenticationMethods::from_environment();
   if (!methods) return complain(methods.error(), kUsageStatus);
-  auto words = plan_launch(line.sections.front(), line.own_launcher, line.mpi, line.host_procs, line.server, line.client);
+  auto words =
+      plan_launch(line.sections.front(), line.own_launcher, line.mpi, line.host_procs, line.server, line.client, nullptr);
   if (!words) return complain(words.error(), kUsageStatus);
   auto reachable = check_server(line.server);
   if (!reachable) {
@@ -126,6 +127,19 @@ class EndedSystems {
 
 std::string system_name(std::size_t system) { return fmt::format("system {}", system); }
 
+/// What starts each system.
+Result<std::vector<std::vector<std::string>>> plan_systems(const CommandLine& line, const std::string& server,
+                                                           ScratchFolder& scratch) {
+  std::vector<std::vector<std::string>> commands;
+  for (const Section& section : line.sections) {
+    const auto client = static_cast<int>(commands.size());
+    auto words = plan_launch(section, false, line.mpi, line.host_procs, server, client, &scratch);
+    if (!words) return words.error();
+    commands.push_back(std::move(*words));
+  }
+  return commands;
+}
+
 int run_local(const CommandLine& line) {
   wire::RendezvousOptions options;
   options.clients = static_cast<std::int32_t>(line.sections.size());
@@ -140,19 +154,14 @@ int run_local(const CommandLine& line) {
   std::optional<wire::Rendezvous> server = std::move(*opened);
   share_processors(std::accumulate(line.sections.begin(), line.sections.end(), 0,
                                    [](int procs, const Section& section) { return procs + section.procs; }));
-  auto scratch = ScratchFolder::make();
-  if (!scratch) return complain(scratch.error(), kFailureStatus);
-  std::vector<std::vector<std::string>> commands;
-  for (std::size_t i = 0; i < line.sections.size(); ++i) {
-    Section section = line.sections[i];
-    section.scratch = scratch->path() / std::to_string(i);
-    auto words = plan_launch(section, false, line.mpi, line.host_procs, server->address(), static_cast<int>(i));
-    if (!words) return complain(words.error(), kUsageStatus);
-    commands.push_back(std::move(*words));
+  ScratchFolder scratch;
+  auto commands = plan_systems(line, server->address(), scratch);
+  if (!commands) {
+    return complain(commands.error(), commands.error().kind == ErrorKind::kSystem ? kFailureStatus : kUsageStatus);
   }
   Supervisor supervisor;
   supervisor.on_end([&](const std::string& name) {
-    for (std::size_t i = 0; i < commands.size(); ++i) {
+    for (std::size_t i = 0; i < commands->size(); ++i) {
       if (name == system_name(i)) ended.add(static_cast<std::uint8_t>(i));
     }
   });
@@ -162,8 +171,8 @@ int run_local(const CommandLine& line) {
   });
   // Only the server's process listens: when it has ended, late clients are refused instead of waiting for an answer.
   server.reset();
-  for (std::size_t i = 0; i < commands.size() && started; ++i) {
-    started = supervisor.start(system_name(i), commands[i], i == 0);
+  for (std::size_t i = 0; i < commands->size() && started; ++i) {
+    started = supervisor.start(system_name(i), (*commands)[i], i == 0);
   }
   if (!started) return complain(started.error(), kFailureStatus);
   return supervisor.wait_for_all();

@@ -12,7 +12,8 @@
 
 namespace impishim::launch {
 
-Result<ScratchFolder> ScratchFolder::make() {
+Result<std::filesystem::path> ScratchFolder::path() {
+  if (!path_.empty()) return path_;
   std::error_code error;
   const auto parent = std::filesystem::temp_directory_path(error);
   if (error)
@@ -22,7 +23,8 @@ Result<ScratchFolder> ScratchFolder::make() {
     return Error{ErrorKind::kSystem,
                  fmt::format("cannot make a folder in {}: {} (TMPDIR names another)", parent.string(), std::strerror(errno))};
   }
-  return ScratchFolder(name);
+  path_ = name;
+  return path_;
 }
 
 ScratchFolder::~ScratchFolder() {
