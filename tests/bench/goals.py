@@ -104,7 +104,7 @@ def hops(setting):
     """Ranks 0 and 2 represent their hosts for each other; 1 and 3 reach each other through them, who sleep outside MPI."""
     def latency_between(leader, follower, relayed):
         with tempfile.TemporaryDirectory() as folder:
-            words = [setting.program("point_to_point"), "8", pairs.BATCH_US, "41", f"{leader},{follower}"]
+            words = [setting.program("point_to_point"), "8", pairs.BATCH_US, "201", f"{leader},{follower}"]
             found = numbers("latency 8", setting.joined(2, *words), {"IMPISHIM_STATS": f"{folder}/traffic"})
             passed_on = relayed_packets(f"{folder}/traffic")
             # Besides the measured messages only a few are on their way, at the start and the end.
