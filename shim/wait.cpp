@@ -16,6 +16,8 @@ namespace {
 
 /// Rounds between two looks at the vendor's progress: a round costs about as much as one look.
 constexpr std::uint32_t kRoundsPerVendorLook = 4;
+/// While rounds find something: whoever waits for that should not wait for the look, too.
+constexpr std::uint32_t kBusyRoundsPerVendorLook = 32;
 constexpr std::uint32_t kSpinRounds = 200;                ///< some 50 us where every process has a core
 constexpr std::uint32_t kCrowdedSpinRounds = 1;           ///< whoever is waited for may want this processor
 constexpr std::uint32_t kYieldRounds = 2000;              ///< some milliseconds
@@ -59,7 +61,10 @@ bool progress_once(Job& job, bool application_waits) {
   moved = settle_contested(job) || moved;
   RequestPool::instance().reap_orphans(job);
   job.outstanding.step(job);
-  if (++rounds % kRoundsPerVendorLook == 0) job.vendor_progress->make();
+  if (++rounds >= (moved ? kBusyRoundsPerVendorLook : kRoundsPerVendorLook)) {
+    rounds = 0;
+    job.vendor_progress->make();
+  }
   return moved;
 }
 
