@@ -257,10 +257,10 @@ void Engine::settle(ReceiveOperation& operation, bool native_won) {
 void Engine::withdraw(ReceiveOperation& operation) { settle(operation, true); }
 
 std::size_t Engine::poll(bool application_waits) {
-  if (application_waits) impl_->application_polls.fetch_add(1, std::memory_order_relaxed);
   std::unique_lock lock(impl_->mutex, std::try_to_lock);
   // Whoever holds the lock is doing the work.
   if (!lock.owns_lock()) return 0;
+  if (application_waits) impl_->count_application_poll_locked();
   const bool failed_before = impl_->failed.load(std::memory_order_relaxed);
   if (impl_->report_asked.load(std::memory_order_relaxed)) impl_->report_if_asked_locked();
   const std::size_t events = impl_->poll_locked(application_waits);

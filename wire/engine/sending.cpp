@@ -172,7 +172,7 @@ void Engine::Impl::begin_batch_locked(Link& link) {
   if (batching.empty() || batches_wait.load(std::memory_order_relaxed)) return;
   batches_wait.store(true, std::memory_order_relaxed);
   // The progress thread looks again soon, as after a poll.
-  application_polls.fetch_add(1, std::memory_order_relaxed);
+  count_application_poll_locked();
   if (sleepers > 0) poller.wake();
 }
 
