@@ -4,7 +4,7 @@
 // processes. Own form of short equal blocks: together between each two masters (alltoall_together.cpp). One one-way delay each.
 #include "collectives/alltoall.hpp"
 
-#include <deque>
+#include <list>
 #include <vector>
 
 #include "collectives/blocks.hpp"
@@ -25,7 +25,7 @@ class InPlaceBlocks {
   }
 
  private:
-  std::deque<TypedRoom> copies_;
+  std::list<TypedRoom> copies_;
 };
 
 /// Blocks from and to ranks that `concerns` names, one's own left out.
@@ -35,6 +35,7 @@ Task straight(const Team& team, std::span<const ConstData> to, std::span<const D
   const Shape& shape = team.shape;
   InPlaceBlocks in_place;
   std::vector<ConstData> out;
+  out.reserve(to.size());
   for (std::int32_t peer = 0; peer < shape.size(); ++peer) {
     const auto i = static_cast<std::size_t>(peer);
     out.push_back(peer != shape.rank && concerns(peer, to[i]) ? in_place.moved_away(to[i], from[i]) : to[i]);

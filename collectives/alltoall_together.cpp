@@ -17,6 +17,7 @@ class Places {
  public:
   Places(const std::vector<ClientMembers>& clients, std::size_t locals, std::size_t block)
       : clients_(clients), locals_(locals), block_(block) {
+    first_.reserve(clients.size() + 1);
     first_.push_back(0);
     for (const ClientMembers& client : clients) first_.push_back(first_.back() + client.size());
   }
@@ -62,6 +63,7 @@ class Places {
 template <class Block>
 std::vector<Block> in_order(std::span<const Block> blocks, const std::vector<ClientMembers>& clients) {
   std::vector<Block> ordered;
+  ordered.reserve(blocks.size());
   for (const ClientMembers& client : clients) {
     for (const std::int32_t rank : client.ranks) ordered.push_back(blocks[static_cast<std::size_t>(rank)]);
   }

@@ -50,6 +50,7 @@ template <class Block>
 [[nodiscard]] std::vector<Block> together(std::span<const Block> all, std::int32_t first, std::span<const std::int32_t> ranks,
                                           const BlockRule& rule) {
   std::vector<Block> blocks;
+  blocks.reserve(ranks.size());
   for (const std::int32_t rank : ranks) {
     const Block& block = all[static_cast<std::size_t>(rank - first)];
     if (!rule.alone(block)) blocks.push_back(block);

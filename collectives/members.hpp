@@ -29,16 +29,24 @@ struct ClientMembers {
 
 /// The clients that have members in `range`, in the order of their lowest ones.
 [[nodiscard]] inline std::vector<ClientMembers> by_client(const Shape& shape, const RankRange& range) {
+  struct Place {
+    std::size_t members = 0;
+    std::int32_t at = -1;
+  };
+  std::vector<Place> places(static_cast<std::size_t>(shape.client_count()));
+  const auto place_of = [&](std::int32_t rank) -> Place& { return places[static_cast<std::size_t>(shape.client_of(rank))]; };
+  const std::int32_t end = range.first + range.count;
+  for (std::int32_t rank = range.first; rank < end; ++rank) ++place_of(rank).members;
   std::vector<ClientMembers> clients;
-  std::vector<std::int32_t> place(static_cast<std::size_t>(shape.client_count()), -1);
-  for (std::int32_t rank = range.first; rank < range.first + range.count; ++rank) {
-    const std::int32_t client = shape.client_of(rank);
-    std::int32_t& at = place[static_cast<std::size_t>(client)];
-    if (at < 0) {
-      at = static_cast<std::int32_t>(clients.size());
-      clients.push_back({client, {}});
+  clients.reserve(places.size());
+  for (std::int32_t rank = range.first; rank < end; ++rank) {
+    Place& place = place_of(rank);
+    if (place.at < 0) {
+      place.at = static_cast<std::int32_t>(clients.size());
+      clients.push_back({shape.client_of(rank), {}});
+      clients.back().ranks.reserve(place.members);
     }
-    clients[static_cast<std::size_t>(at)].ranks.push_back(rank);
+    clients[static_cast<std::size_t>(place.at)].ranks.push_back(rank);
   }
   return clients;
 }

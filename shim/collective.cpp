@@ -169,6 +169,7 @@ std::span<const Data> Collective::blocks(std::size_t number, const void* address
                                          const Numbers& displacements, MPI_Datatype datatype) {
   const ElementType* type = describe_type(datatype);
   std::vector<Data> all;
+  all.reserve(number);
   for (std::size_t i = 0; i < number && ok(); ++i) {
     const Data block = data(address, counts[i], datatype);
     if (ok()) all.push_back({at(address, displacements[i] * type->layout->extent()), block.count, type});
@@ -179,6 +180,7 @@ std::span<const Data> Collective::blocks(std::size_t number, const void* address
 std::span<const Data> Collective::blocks(std::size_t number, const void* address, const Numbers& counts,
                                          const Numbers& displacements, const MPI_Datatype* datatypes) {
   std::vector<Data> all;
+  all.reserve(number);
   for (std::size_t i = 0; i < number && ok(); ++i) {
     Data block = data(address, counts[i], datatypes[i]);
     block.base = at(address, displacements[i]);
@@ -210,6 +212,7 @@ const collectives::Reduction* Collective::reduction(MPI_Op op, MPI_Datatype data
 
 std::span<const std::uint64_t> Collective::numbers(std::size_t number, const Numbers& counts) {
   std::vector<std::uint64_t> all;
+  all.reserve(number);
   for (std::size_t i = 0; i < number; ++i) {
     if (counts[i] < 0) fail(MPI_ERR_COUNT, fmt::format("count {} of rank {}", counts[i], i));
     all.push_back(static_cast<std::uint64_t>(counts[i]));

@@ -4,8 +4,8 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <optional>
 #include <span>
 #include <string>
@@ -159,8 +159,8 @@ class Collective {
   std::optional<CommunicatorTeam> local_;
   std::optional<CommunicatorTeam> both_;
   std::optional<collectives::InterTeam> inter_;
-  std::deque<collectives::ElementType> types_;
-  std::deque<OpReduction> reductions_;
+  std::list<collectives::ElementType> types_;  ///< not a deque, which takes memory when it is empty
+  std::list<OpReduction> reductions_;
   std::vector<std::shared_ptr<const void>> kept_;
   std::vector<MPI_Datatype> held_types_;
   std::vector<MPI_Op> held_ops_;

@@ -276,6 +276,7 @@ Pending& NativeGroup::gatherv(std::span<const std::byte> block, std::span<std::b
     if (!block.empty()) phase.send(block, root);
     return phase;
   }
+  phase.messages.reserve(static_cast<std::size_t>(size_));
   for (int member = 0; member < size_; ++member) {
     const auto room = part(all, sizes, member);
     if (member == rank_) {
@@ -294,6 +295,7 @@ Pending& NativeGroup::scatterv(std::span<const std::byte> all, std::span<const s
     if (!block.empty()) phase.receive(block, root);
     return phase;
   }
+  phase.messages.reserve(static_cast<std::size_t>(size_));
   for (int member = 0; member < size_; ++member) {
     const auto bytes = part(all, sizes, member);
     if (member == rank_) {
