@@ -2,6 +2,7 @@
 //   files                        checks itself
 //   files copy type from to ...  loads arrays of that type and saves them under the other name: for files_test.py
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -167,7 +168,7 @@ bool copied(const std::string& type, const char* name, const std::string& from, 
   return type == name;
 }
 
-int copy(int count, char** words) {
+void copy_all(int count, char** words) {
   for (int k = 0; k + 3 <= count; k += 3) {
     const std::string type = words[k];
     const std::string from = words[k + 1];
@@ -180,7 +181,18 @@ int copy(int count, char** words) {
       fail(ErrorKind::kArgument, "no type '{}'", type);
     }
   }
-  return 0;
+}
+
+/// False: what all ranks have been told is on standard error. Nothing is aborted: a launcher may lose what was said just
+/// before.
+bool copy(int count, char** words) {
+  try {
+    copy_all(count, words);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "rank %d: %s\n", checks::rank, error.what());
+    return false;
+  }
+  return true;
 }
 
 void check() {
@@ -202,7 +214,7 @@ void check() {
 int main(int argc, char** argv) {
   checks::begin(&argc, &argv);
   if (argc > 2 && std::string(argv[1]) == "copy") {
-    checks::part("copy", [&] { EXPECT(impishim::darray::copy(argc - 2, argv + 2) == 0); });
+    checks::part("copy", [&] { EXPECT(impishim::darray::copy(argc - 2, argv + 2)); });
   } else {
     impishim::darray::check();
   }
