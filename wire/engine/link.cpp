@@ -148,7 +148,7 @@ Result<void> Link::send(OutgoingPacket&& packet) {
   }
   seal_batch();
   queue_.push_back(std::move(packet));
-  if (!awaits_company_ && batched_ == 0) return {};
+  if (wants_output) return {};
   auto flushed = flush();
   if (!flushed) return flushed.error();
   return {};

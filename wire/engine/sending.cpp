@@ -143,12 +143,13 @@ bool Engine::Impl::send_in_batch_locked(Peer& to, SendOperation& operation) {
   complete_send_locked(operation);
   if (waits_for_company(size)) {
     begin_batch_locked(link);
-  } else if (link.wants_output) {
-    // It is announced when there is room for what waits already; to try before would be a call for nothing.
-  } else if (auto flushed = link.flush(); !flushed) {
-    link_ended_locked(link, flushed.error());
-  } else {
-    watch_output_locked(link);
+  } else if (!link.wants_output) {
+    auto flushed = link.flush();
+    if (flushed) {
+      watch_output_locked(link);
+    } else {
+      link_ended_locked(link, flushed.error());
+    }
   }
   return true;
 }
