@@ -63,12 +63,13 @@ class RawPeer {
     for (int i = 0; i < 3; ++i) engine->poll(false);
     std::array<std::byte, kPacketHeaderSize> raw{};
     if (!hear_bytes(raw)) return std::nullopt;
-    auto header = decode_packet_header(raw, 1U << 20U);
-    EXPECT_TRUE(header.ok());
-    if (!header) return std::nullopt;
-    std::vector<std::byte> payload(header->payload_size());
+    PacketHeader header;
+    const bool decoded = decode_packet_header(raw, 1U << 20U, header).ok();
+    EXPECT_TRUE(decoded);
+    if (!decoded) return std::nullopt;
+    std::vector<std::byte> payload(header.payload_size());
     EXPECT_TRUE(hear_bytes(payload));
-    return *header;
+    return header;
   }
   [[nodiscard]] bool hear_bytes(std::span<std::byte> room) const {
     while (!room.empty()) {

@@ -16,18 +16,19 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto high = static_cast<std::uint32_t>(input.byte());
   const std::uint32_t agreed = high << 8U | input.byte();
   for (auto wire = input.bytes(kPacketHeaderSize); wire.size() == kPacketHeaderSize; wire = input.bytes(kPacketHeaderSize)) {
-    auto header = decode_packet_header(wire.first<kPacketHeaderSize>(), agreed);
-    if (!header) {
-      FUZZ_REQUIRE(header.error().kind == impishim::ErrorKind::kProtocol);
+    impishim::wire::PacketHeader header;
+    const auto decoded = decode_packet_header(wire.first<kPacketHeaderSize>(), agreed, header);
+    if (!decoded) {
+      FUZZ_REQUIRE(decoded.error().kind == impishim::ErrorKind::kProtocol);
       break;
     }
-    FUZZ_REQUIRE(header->payload_size() <= agreed);
-    FUZZ_REQUIRE(header->payload_size() <= header->msglen || header->type == PacketType::kAbort);
+    FUZZ_REQUIRE(header.payload_size() <= agreed);
+    FUZZ_REQUIRE(header.payload_size() <= header.msglen || header.type == PacketType::kAbort);
     // Nothing is lost: the header goes out as it came in.
     std::array<std::byte, kPacketHeaderSize> again;
-    encode_packet_header(*header, again);
+    encode_packet_header(header, again);
     FUZZ_REQUIRE(std::equal(again.begin(), again.end(), wire.begin()));
-    if (input.bytes(header->payload_size()).size() < header->payload_size()) break;
+    if (input.bytes(header.payload_size()).size() < header.payload_size()) break;
   }
   return 0;
 }

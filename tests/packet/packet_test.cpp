@@ -58,6 +58,13 @@ PacketHeader sample() {
   return header;
 }
 
+Result<PacketHeader> decode(const Wire& in, std::uint32_t max_payload) {
+  PacketHeader header;
+  auto decoded = decode_packet_header(in, max_payload, header);
+  if (!decoded) return decoded.error();
+  return header;
+}
+
 TEST(Packet, EncodesToTheByte) {
   Wire out;
   out.fill(std::byte{0xAA});
@@ -67,7 +74,7 @@ TEST(Packet, EncodesToTheByte) {
 
 TEST(Packet, DecodesEveryField) {
   const Wire in = wire(kDigits);
-  auto header = decode_packet_header(in, 16);
+  auto header = decode(in, 16);
   ASSERT_TRUE(header.ok()) << header.error().text;
   const PacketHeader expected = sample();
   EXPECT_EQ(header->type, expected.type);
@@ -95,7 +102,7 @@ TEST(Packet, NumbersOfTheTypes) {
     Wire out;
     encode_packet_header(header, out);
     EXPECT_EQ(out[3], static_cast<std::byte>(i));
-    auto back = decode_packet_header(out, 0);
+    auto back = decode(out, 0);
     ASSERT_TRUE(back.ok());
     EXPECT_EQ(back->type, types[i]);
   }
@@ -119,7 +126,7 @@ TEST(Packet, JunkInUnusedFieldsIsNobodysBusiness) {
     in.fill(std::byte{0xff});
     in[0] = in[1] = in[2] = std::byte{0};
     in[3] = std::byte{type};
-    auto header = decode_packet_header(in, 1);
+    auto header = decode(in, 1);
     ASSERT_TRUE(header.ok()) << int{type};
     EXPECT_EQ(header->payload_size(), 0U);
   }
@@ -133,7 +140,7 @@ Result<PacketHeader> decoded(std::uint32_t type, std::uint32_t len, std::uint64_
   header.msglen = msglen;
   Wire out;
   encode_packet_header(header, out);
-  return decode_packet_header(out, max_payload);
+  return decode(out, max_payload);
 }
 
 void expect_refused(const Result<PacketHeader>& header, const std::string& text) {

@@ -25,13 +25,14 @@ std::vector<RecordedPacket> packets_of(const std::vector<std::byte>& stream, std
       break;
     }
     const auto wire = rest.first<kPacketHeaderSize>();
-    auto header = decode_packet_header(wire, kAgreed);
-    if (!header || rest.size() < kPacketHeaderSize + header->payload_size()) {
-      ADD_FAILURE() << (header ? "a payload is cut" : header.error().text);
+    PacketHeader header;
+    const auto decoded = decode_packet_header(wire, kAgreed, header);
+    if (!decoded || rest.size() < kPacketHeaderSize + header.payload_size()) {
+      ADD_FAILURE() << (decoded ? "a payload is cut" : decoded.error().text);
       break;
     }
-    const auto payload = rest.subspan(kPacketHeaderSize, header->payload_size());
-    packets.push_back({{wire.begin(), wire.end()}, *header, {payload.begin(), payload.end()}});
+    const auto payload = rest.subspan(kPacketHeaderSize, header.payload_size());
+    packets.push_back({{wire.begin(), wire.end()}, header, {payload.begin(), payload.end()}});
     rest = rest.subspan(kPacketHeaderSize + payload.size());
   }
   return packets;

@@ -96,11 +96,4 @@ Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> 
   return {};
 }
 
-Result<PacketHeader> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in, std::uint32_t max_payload) {
-  PacketHeader header;
-  auto decoded = decode_packet_header(in, max_payload, header);
-  if (!decoded) return decoded.error();
-  return header;
-}
-
 }  // namespace impishim::wire

@@ -87,10 +87,8 @@ void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPack
 /// Overwrites these fields of a wire header, which keeps the others.
 void encode_message_fields(const MessageFields& fields, std::span<std::byte, kPacketHeaderSize> out);
 
-/// Reads a wire header. kProtocol: an unknown type; a payload above `max_payload`; a payload longer than its message.
-[[nodiscard]] Result<PacketHeader> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in,
-                                                        std::uint32_t max_payload);
-/// The same, into `header`, of which nothing is told after an error.
+/// Reads a wire header into `header`, of which nothing is told after an error. kProtocol: an unknown type; a payload above
+/// `max_payload`; a payload longer than its message.
 [[nodiscard]] Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in, std::uint32_t max_payload,
                                                 PacketHeader& header);
 
