@@ -2,6 +2,7 @@
 // computes, and a wait that needs what is held back gets it.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <ostream>
 #include <random>
@@ -220,6 +221,33 @@ TEST_P(FlowControl, CanWithdrawWhatItHolds) {
   }
   job.settle();
   EXPECT_FALSE(job.engine(2).probe(0, 0, 199));
+}
+
+/// A wait that nothing ends may need what stands behind messages that nobody has asked for. They are let in at once up to
+/// 64 MiB, and beyond that each 10 ms as many as a sender may be ahead.
+TEST(StarvingWaits, LetMemoryGrowSlowlyBeyondAComfort) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::size_t kMiB = 1U << 20U;
+  constexpr std::size_t kPayload = 65536;
+  constexpr std::size_t kComfort = 64 * kMiB;
+  JobShape shape;
+  shape.values.datalen = kPayload;
+  shape.values.ackmark = 1;
+  shape.values.hiwater = 2;
+  SimulatedJob job(shape);
+  const auto flood = send_many(job, 0, 1, (kComfort + 4 * kMiB) / kPayload, kPayload);
+  const Send last(job, 0, 1, 5000, pattern(10, 1));
+  const auto begun = Clock::now();
+  Receive awaited(job, 1, 0, 5000, 10);
+  while (!awaited.complete() && Clock::now() - begun < std::chrono::seconds(60)) {
+    static_cast<void>(job.run_until([&] { return awaited.complete(); }));
+    const auto pauses = static_cast<std::uint64_t>((Clock::now() - begun) / std::chrono::milliseconds(10));
+    ASSERT_LE(job.engine(1).counters().unexpected_bytes_peak, kComfort + (pauses + 2) * shape.values.hiwater * kPayload);
+  }
+  EXPECT_TRUE(awaited.complete());
+  EXPECT_GT(job.engine(1).counters().unexpected_bytes_peak, kComfort);
+  EXPECT_EQ(awaited.bytes(), last.data);
+  EXPECT_TRUE(flood.back()->operation.complete());
 }
 
 }  // namespace
