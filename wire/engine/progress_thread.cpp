@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "wire/base/quiet_thread.hpp"
+#include "wire/engine/attention.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -15,9 +16,6 @@ constexpr int kStayAwayMs = 1;
 constexpr int kGraceMs = 1000;
 /// An application that has driven the channels for so long may go on to do so: until then watching them anew would cost more.
 constexpr int kDrivesOnMs = 10;
-/// Traffic seldom comes alone: how long the thread looks for more before it sleeps. Falling asleep and being woken costs each
-/// of two relays as much again as all hops of a short message.
-constexpr std::chrono::microseconds kAttention{50};
 
 }  // namespace
 
@@ -48,15 +46,15 @@ void ProgressThread::run() {
 
 /// Returns when the thread shall stop or the engine has failed.
 void ProgressThread::drive() {
-  using Clock = std::chrono::steady_clock;
   std::uint64_t polls_seen = engine_.application_polls();
-  Clock::time_point attentive_until;
+  Attention attention;
   int driven_ms = 0;
   while (engine_.failure() == nullptr) {
     const std::uint64_t polls = engine_.application_polls();
     const bool application_drives = polls != polls_seen;
     polls_seen = polls;
     if (application_drives) {
+      attention.look_away();
       driven_ms = std::min(driven_ms + kStayAwayMs, kDrivesOnMs);
       if (driven_ms >= kDrivesOnMs) engine_.stop_watching();
       if (stopped_within(kStayAwayMs)) return;
@@ -64,12 +62,10 @@ void ProgressThread::drive() {
     }
     driven_ms = 0;
     if (stop_.load(std::memory_order_relaxed)) return;
-    if (engine_.poll(false) != 0) {
-      attentive_until = Clock::now() + kAttention;
-      sched_yield();  // to whom the message was for, if it wants this processor
-    } else if (Clock::now() < attentive_until) {
-      sched_yield();  // to any other thread that wants the processor
-    } else {
+    const bool moved = engine_.poll(false) != 0;
+    if (attention.pays(Attention::Clock::now(), moved)) {
+      sched_yield();
+    } else if (!moved) {
       engine_.wait_for_event(Engine::kForever);
     }
   }

@@ -1,0 +1,86 @@
+// A thread that looks for more before it sleeps, and one that shares its processor with a thread that computes.
+#include "wire/engine/attention.hpp"
+
+#include <gtest/gtest.h>
+
+namespace impishim::wire {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class LooksForMore : public testing::Test {
+ protected:
+  /// A look `later` than the last one.
+  bool look(std::chrono::nanoseconds later, bool found) {
+    now += later;
+    return attention.pays(now, found);
+  }
+  /// Looks that find something, each after a yield that took so long. True: all of them paid.
+  bool keeps_looking(int looks, std::chrono::nanoseconds yield) {
+    bool paid = true;
+    for (int i = 0; i < looks; ++i) paid = look(yield, true) && paid;
+    return paid;
+  }
+
+  Attention attention;
+  Attention::Clock::time_point now{seconds(1000)};
+};
+
+TEST_F(LooksForMore, ForAWhileAfterEachFind) {
+  EXPECT_FALSE(look(microseconds(1), false));
+  EXPECT_TRUE(look(microseconds(1), true));
+  EXPECT_TRUE(look(Attention::kAttention - microseconds(1), false));
+  EXPECT_FALSE(look(microseconds(1), false));
+  EXPECT_TRUE(look(seconds(1), true));
+}
+
+TEST_F(LooksForMore, UntilYieldsTellOfAThreadThatComputes) {
+  ASSERT_TRUE(look(seconds(1), true));
+  EXPECT_TRUE(keeps_looking(Attention::kTellingYields - 1, milliseconds(4)));
+  EXPECT_FALSE(look(milliseconds(4), true));
+  // It sleeps now between any two finds, whatever time passes, and then tries again.
+  for (auto slept = milliseconds(0); slept + milliseconds(90) < Attention::kInattention; slept += milliseconds(90)) {
+    ASSERT_FALSE(look(milliseconds(90), true));
+  }
+  EXPECT_TRUE(look(milliseconds(90), true));
+  EXPECT_TRUE(keeps_looking(Attention::kTellingYields - 1, milliseconds(4)));
+  EXPECT_FALSE(look(milliseconds(4), true));
+}
+
+TEST_F(LooksForMore, WhateverShortYieldsLieBetweenTheLongOnes) {
+  ASSERT_TRUE(look(seconds(1), true));
+  for (int i = 0; i < Attention::kTellingYields - 1; ++i) {
+    EXPECT_TRUE(look(milliseconds(4), true));
+    EXPECT_TRUE(keeps_looking(100, microseconds(2)));
+  }
+  EXPECT_FALSE(look(milliseconds(4), true));
+}
+
+TEST_F(LooksForMore, WhenYieldsTakeLongNowAndThen) {
+  ASSERT_TRUE(look(seconds(1), true));
+  for (int i = 0; i < 10 * Attention::kTellingYields; ++i) {
+    EXPECT_TRUE(look(milliseconds(4), true));
+    EXPECT_TRUE(keeps_looking(1000, microseconds(20)));
+  }
+}
+
+TEST_F(LooksForMore, WhenYieldsAreShort) { EXPECT_TRUE(keeps_looking(100000, Attention::kLongYield)); }
+
+TEST_F(LooksForMore, WhenSomebodyElseLookedMeanwhile) {
+  for (int i = 0; i < 10 * Attention::kTellingYields; ++i) {
+    EXPECT_TRUE(look(milliseconds(4), true));
+    attention.look_away();
+  }
+}
+
+TEST_F(LooksForMore, WhenItHasSlept) {
+  for (int i = 0; i < 10 * Attention::kTellingYields; ++i) {
+    EXPECT_TRUE(look(milliseconds(4), true));
+    EXPECT_FALSE(look(Attention::kAttention, false));
+  }
+}
+
+}  // namespace
+}  // namespace impishim::wire
