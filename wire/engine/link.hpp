@@ -162,11 +162,10 @@ class Link {
   std::int32_t remote_host = -1;  ///< host link: the peer host's number
   WorldRank local_proc = -1;      ///< local link: the peer's world rank
   LinkState state = LinkState::kOpen;
-  bool peer_finished = false;  ///< the peer's FINI has come
-  bool input_ended = false;    ///< nothing more can be read
-  bool in_batching = false;    ///< among those that the owner will flush
-  bool wants_output =
-      false;  ///< the channel is full, and was asked to announce room: to try before would be a call for nothing
+  bool peer_finished = false;                  ///< the peer's FINI has come
+  bool input_ended = false;                    ///< nothing more can be read
+  bool in_batching = false;                    ///< among those that the owner will flush
+  bool wants_output = false;                   ///< the channel is full and will announce room: no call before that
   std::deque<SendOperation*> streams;          ///< long messages with packets left to send, in turn
   std::deque<SendOperation*> awaiting_credit;  ///< those of them that wait until the next process has relayed enough
   bool gives_credit = false;                   ///< both ends run this library, and return what they have relayed
