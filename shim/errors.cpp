@@ -159,6 +159,7 @@ void end_job(int code, std::string_view text) {
   if (!text.empty()) log_line(LogLevel::kError, text);
   Job* job = the_job.load(std::memory_order_acquire);
   if (job != nullptr && job->engine != nullptr) announce_end(*job, code, std::string(text));
+  let_launcher_read();
   vendor::Abort(MPI_COMM_WORLD, code);
   // The vendor's abort does not return; if it does, this process still ends.
   _exit(code == 0 ? 1 : code);

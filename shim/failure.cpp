@@ -1,5 +1,7 @@
 #include "shim/failure.hpp"
 
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -12,10 +14,19 @@
 namespace impishim::shim {
 namespace {
 
-/// How long a process that has nothing to say waits to be ended by its launcher, and how long one that has said why waits
-/// before it has the launcher end all: a launcher drops what it has not read by then of a process's output.
+/// How long a process that has nothing to say waits to be ended by its launcher.
 constexpr auto kSilent = std::chrono::milliseconds(1500);
-constexpr auto kSpoken = std::chrono::milliseconds(100);
+/// How long one that has spoken waits for its launcher to read that, and then for it to pass it on.
+constexpr auto kRead = std::chrono::milliseconds(1000);
+constexpr auto kPassedOn = std::chrono::milliseconds(100);
+
+/// Bytes of standard error that its reader has not taken yet; 0 if nobody can tell.
+int unread_bytes() {
+  struct stat status {};
+  int unread = 0;
+  if (fstat(STDERR_FILENO, &status) != 0 || !S_ISFIFO(status.st_mode)) return 0;
+  return ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 ? unread : 0;
+}
 
 /// One message for each host: its gateway or lowest process speaks, and most failures end the others before they would. What a
 /// process has found out by itself it tells if it is still there then: the one that speaks may be the one that has died.
@@ -32,9 +43,18 @@ int exit_code(const Job& job) {
 
 }  // namespace
 
+void let_launcher_read() {
+  const auto deadline = std::chrono::steady_clock::now() + kRead;
+  // A pipe wakes its writer when there is room, not when it is empty.
+  while (unread_bytes() > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::this_thread::sleep_for(kPassedOn);
+}
+
 void say_last(const std::string& text) {
   log_line(LogLevel::kError, text);
-  std::this_thread::sleep_for(kSpoken);
+  let_launcher_read();
 }
 
 void end_after_failure(Job& job) {

@@ -8,7 +8,11 @@
 
 namespace impishim::shim {
 
-/// Prints why the job ends, and leaves the launcher time to read it: it drops what it has not read when a process ends the job.
+/// Before a process ends the job: waits until its launcher has read what it has written to standard error, since a launcher
+/// drops what it has not read by then. At most 1.1 s.
+void let_launcher_read();
+
+/// Prints why the job ends, and waits until the launcher has read it.
 void say_last(const std::string& text);
 
 /// Ends the job after job.engine->failure(): prints its text if this process is the one to print it (the host's representative,

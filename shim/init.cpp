@@ -102,6 +102,7 @@ int Finalize(Job& job) {
 
 int Abort(Job& job, MPI_Comm comm, int errorcode) {
   announce_end(job, errorcode, fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
+  let_launcher_read();
   return vendor::Abort(comm, errorcode);
 }
 

@@ -6,18 +6,9 @@ using collectives::ConstData;
 using collectives::Data;
 using collectives::Pending;
 
-namespace {
-
-Result<void> result_of(const wire::Operation& operation) {
-  if (operation.result.error) return *operation.result.error;
-  return {};
-}
-
-}  // namespace
-
 Pending& EngineLeaders::post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
   if (const int local = local_rank(to); local >= 0) return local_.post_send(local, tag, data);
-  Sent& sent = sent_.add();
+  Sent& sent = sent_.add(engine_);
   sent.operation.destination = communicator_.members[static_cast<std::size_t>(to)];
   sent.operation.context = communicator_.context + 1;
   sent.operation.source_rank = communicator_.rank;
@@ -29,7 +20,7 @@ Pending& EngineLeaders::post_send(std::int32_t to, std::int32_t tag, const wire:
 
 Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
   if (const int local = local_rank(from); local >= 0) return local_.post_receive(local, tag, room);
-  Received& received = received_.add();
+  Received& received = received_.add(engine_);
   received.operation.context = communicator_.context + 1;
   received.operation.source = from;
   received.operation.tag = tag;
@@ -47,10 +38,6 @@ Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag, const 
   if (const int local = local_rank(from); local >= 0) return local_.post_receive(local, tag, room);
   return post_receive(from, tag, room.buffer());
 }
-
-Result<void> EngineLeaders::Sent::ended() { return result_of(operation); }
-
-Result<void> EngineLeaders::Received::ended() { return result_of(operation); }
 
 bool EngineLeaders::Everything::done() {
   return leaders_.received_.all_done() && leaders_.sent_.all_done() && leaders_.local_.all_posted().done();

@@ -27,8 +27,11 @@ class EngineLeaders final : public collectives::LeaderGroup {
   [[nodiscard]] int first_code() const { return local_.first_code(); }
 
  private:
-  class Sent;
-  class Received;
+  template <class Operation>
+  class Message;
+  using Sent = Message<wire::SendOperation>;
+  using Received = Message<wire::ReceiveOperation>;
+
   class Everything final : public collectives::Pending {
    public:
     explicit Everything(EngineLeaders& leaders) : leaders_(leaders) {}
@@ -52,22 +55,22 @@ class EngineLeaders final : public collectives::LeaderGroup {
   LocalMessages local_;
 };
 
-class EngineLeaders::Sent final : public PostedMessage<Sent> {
+/// A message through the engine. It is never done once the engine has failed: the job ends, and until then nobody in this
+/// system may take the phase for over.
+template <class Operation>
+class EngineLeaders::Message final : public PostedMessage<Message<Operation>> {
  public:
-  using PostedMessage::PostedMessage;
-  bool done() override { return operation.complete(); }
-  Result<void> ended() override;
+  Message(PostedMessages<Message>& list, const wire::Engine& engine) : PostedMessage<Message>(list), engine_(engine) {}
+  bool done() override { return engine_.carried_out(operation); }
+  Result<void> ended() override {
+    if (operation.result.error) return *operation.result.error;
+    return {};
+  }
   [[nodiscard]] bool in_vendor() const override { return false; }
-  wire::SendOperation operation;
-};
+  Operation operation;
 
-class EngineLeaders::Received final : public PostedMessage<Received> {
- public:
-  using PostedMessage::PostedMessage;
-  bool done() override { return operation.complete(); }
-  Result<void> ended() override;
-  [[nodiscard]] bool in_vendor() const override { return false; }
-  wire::ReceiveOperation operation;
+ private:
+  const wire::Engine& engine_;
 };
 
 }  // namespace impishim::shim

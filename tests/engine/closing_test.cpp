@@ -103,6 +103,9 @@ TEST_P(Closing, IsTheEndOfEveryOperationWhenAPeerDies) {
   ASSERT_TRUE(waiting.operation.result.error);
   EXPECT_EQ(waiting.operation.result.error->kind, ErrorKind::kConnection);
   EXPECT_THAT(waiting.operation.result.error->text, HasSubstr("without FINI"));
+  EXPECT_FALSE(job.engine(0).carried_out(waiting.operation));
+  EXPECT_FALSE(job.engine(1).carried_out(of_other.operation));
+  EXPECT_FALSE(job.engine(1).carried_out(unanswered.operation));
   // Rank 1 has no channel to the dead process: it is told why by its representative.
   EXPECT_TRUE(of_other.operation.result.error);
   EXPECT_TRUE(unanswered.operation.result.error);
@@ -112,6 +115,13 @@ TEST_P(Closing, IsTheEndOfEveryOperationWhenAPeerDies) {
 TEST_P(Closing, IsToldToEverybodyByAnAbort) {
   SimulatedJob job(two_hosts(GetParam()));
   Receive waiting(job, 3, 0, 1, 10);
+  Receive earlier(job, 3, 0, 2, 4);
+  Receive too_short(job, 3, 0, 3, 4);
+  Send brought(job, 0, 3, 2, pattern(4, 1));
+  Send too_long(job, 0, 3, 3, pattern(5, 1));
+  ASSERT_TRUE(job.run_until([&] { return earlier.complete() && too_short.complete(); }));
+  EXPECT_TRUE(job.engine(3).carried_out(earlier.operation));
+  EXPECT_TRUE(job.engine(3).carried_out(too_short.operation)) << "an error of its own";
   job.engine(1).announce_abort(42, "rank 1 gave up");
   ASSERT_TRUE(job.run_until([&] {
     return job.engine(0).failure() != nullptr && job.engine(2).failure() != nullptr && job.engine(3).failure() != nullptr;
@@ -123,6 +133,8 @@ TEST_P(Closing, IsToldToEverybodyByAnAbort) {
   }
   ASSERT_TRUE(waiting.complete());
   EXPECT_EQ(waiting.operation.result.error->kind, ErrorKind::kAborted);
+  EXPECT_FALSE(job.engine(3).carried_out(waiting.operation));
+  EXPECT_TRUE(job.engine(3).carried_out(earlier.operation));
 }
 
 /// Wherever the connection is cut, both sides end: with the whole exchange done, or with a failure that names the cause.

@@ -158,6 +158,11 @@ class Engine {
 
   /// Why the engine stopped, or null.
   [[nodiscard]] const Error* failure() const;
+  /// The operation is complete by itself. A failure of the engine completes all operations, too: whoever then told others that
+  /// this one is over would have them go on with data that never came.
+  [[nodiscard]] bool carried_out(const Operation& operation) const {
+    return operation.complete() && (!operation.result.error || failure() == nullptr);
+  }
   /// Exit code that came with an abort announcement, or nothing.
   [[nodiscard]] std::optional<std::int32_t> abort_code() const;
 
