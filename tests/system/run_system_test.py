@@ -133,6 +133,7 @@ def main():
     parser.add_argument("--exit-code", type=int, default=0, help="what the run must end with; -1: anything but 0")
     parser.add_argument("--expect", action="append", default=[], help="text that standard error or output must contain")
     parser.add_argument("--expect-once", action="append", default=[], help="text that must be there exactly once")
+    parser.add_argument("--forbid", action="append", default=[], help="text that must not be there")
     parser.add_argument("--no-compare", action="store_true", help="the output differs from the native one by its nature")
     parser.add_argument("--reference", type=pathlib.Path,
                         help="file with the lines of a native run: shape native writes it, others compare with it instead of running")
@@ -157,6 +158,8 @@ def main():
         require(expected in text, outcome, title, f'"{expected}" is missing')
     for expected in arguments.expect_once:
         require(text.count(expected) == 1, outcome, title, f'"{expected}" is there {text.count(expected)} times')
+    for forbidden in arguments.forbid:
+        require(forbidden not in text, outcome, title, f'"{forbidden}" is there')
     if arguments.shape == "native" and arguments.reference:
         arguments.reference.write_text(outcome.out)
     elif arguments.shape != "native" and not arguments.no_compare and arguments.exit_code == 0:
