@@ -115,9 +115,11 @@ int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_C
 
 namespace {
 
-/// A receive that needs a request of ours.
-[[gnu::noinline]] int receive_by_own_request(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype,
-                                             int source, int tag, MPI_Request* handle) {
+/// A receive that needs a request of ours. With the signature of MPI_Irecv, so that it takes the caller's place.
+[[gnu::noinline]] int receive_by_own_request(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                             MPI_Request* handle) {
+  Job& job = running_job();
+  Communicator& communicator = *spanning(&job, comm);
   const int checked = check_receive(job, communicator, "MPI_Irecv", count, datatype, source, tag);
   if (checked != MPI_SUCCESS) return checked;
   RequestPool& pool = RequestPool::instance();
@@ -134,14 +136,14 @@ namespace {
 }  // namespace
 
 int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
-  Job& job = running_job();
-  Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Irecv(buf, count, datatype, source, tag, comm, handle);
+  const Communicator* communicator = spanning(&running_job(), comm);
+  // Without a mark that the thread is inside the vendor: send.cpp, SendForms.
+  if (communicator == nullptr) return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
   const int local = communicator->local_rank(source);
   // No status of this one needs translation: the vendor's own request will do.
   if (local >= 0 && communicator->local_ranks_are_spanning)
-    return vendor::Irecv(buf, count, datatype, local, tag, comm, handle);
-  return receive_by_own_request(job, *communicator, buf, count, datatype, source, tag, handle);
+    return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
+  return receive_by_own_request(buf, count, datatype, source, tag, comm, handle);
 }
 
 }  // namespace calls

@@ -10,7 +10,8 @@
 namespace impishim::shim {
 namespace {
 
-/// One kind of send: the vendor's two functions for it, and our name for it.
+/// One kind of send: the vendor's two functions for it, and our name for it. What only starts a message is called without a
+/// mark that the thread is inside the vendor: it comes back at once, and calls nothing of MPI's but the user's error handlers.
 struct SendForms {
   SendKind kind;
   const char* function;
@@ -19,10 +20,10 @@ struct SendForms {
   int (*nonblocking)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 };
 
-constexpr SendForms kStandard = {SendKind::kStandard, "MPI_Send", "MPI_Isend", vendor::Send, vendor::Isend};
-constexpr SendForms kSynchronous = {SendKind::kSynchronous, "MPI_Ssend", "MPI_Issend", vendor::Ssend, vendor::Issend};
-constexpr SendForms kReady = {SendKind::kReady, "MPI_Rsend", "MPI_Irsend", vendor::Rsend, vendor::Irsend};
-constexpr SendForms kBuffered = {SendKind::kBuffered, "MPI_Bsend", "MPI_Ibsend", vendor::Bsend, vendor::Ibsend};
+constexpr SendForms kStandard = {SendKind::kStandard, "MPI_Send", "MPI_Isend", vendor::Send, vendor::raw::Isend};
+constexpr SendForms kSynchronous = {SendKind::kSynchronous, "MPI_Ssend", "MPI_Issend", vendor::Ssend, vendor::raw::Issend};
+constexpr SendForms kReady = {SendKind::kReady, "MPI_Rsend", "MPI_Irsend", vendor::Rsend, vendor::raw::Irsend};
+constexpr SendForms kBuffered = {SendKind::kBuffered, "MPI_Bsend", "MPI_Ibsend", vendor::Bsend, vendor::raw::Ibsend};
 
 /// A blocking send inside this system while the vendor may not block at once: only if nothing of ours needs this thread (DESIGN
 /// 4b).
@@ -76,8 +77,12 @@ int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& 
   return send_remote(job, communicator, forms, buf, count, datatype, dest, tag);
 }
 
-[[gnu::noinline]] int isend_elsewhere(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
-                                      MPI_Datatype datatype, int dest, int tag, MPI_Request* handle) {
+/// With the signature of MPI_Isend, so that it takes the caller's place and its arguments lie where they are.
+template <const SendForms& forms>
+[[gnu::noinline]] int isend_elsewhere(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                                      MPI_Request* handle) {
+  Job& job = running_job();
+  Communicator& communicator = *spanning(&job, comm);
   const int checked = check_send(job, communicator, forms.nonblocking_function, count, datatype, dest, tag);
   if (checked != MPI_SUCCESS) return checked;
   RequestPool& pool = RequestPool::instance();
@@ -112,8 +117,7 @@ int isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, 
   Job& job = running_job();
   Communicator* communicator = spanning(&job, comm);
   const int local = communicator == nullptr ? dest : communicator->local_rank(dest);
-  if (communicator != nullptr && local < 0)
-    return isend_elsewhere(job, *communicator, forms, buf, count, datatype, dest, tag, handle);
+  if (communicator != nullptr && local < 0) return isend_elsewhere<forms>(buf, count, datatype, dest, tag, comm, handle);
   return forms.nonblocking(buf, count, datatype, local, tag, comm, handle);
 }
 
