@@ -149,15 +149,17 @@ def read_fates(path, functions):
 
 
 def direct_wrapper(function):
-    """Both ways are calls with the wrapper's own arguments, which stay where they are: the compiler makes jumps of them."""
+    """All ways are calls with the wrapper's own arguments, which stay where they are: the compiler makes jumps of them."""
     name, args = function.short, function.passed()
-    declared, passed = function.declared(), function.passed("__builtin_return_address(0)")
-    return (f"[[gnu::cold, gnu::noinline]] static {function.result} inside_vendor_{name}(const void* caller, {declared}) {{\n"
-            f"  return in_fortran_layer(caller) ? calls::{name}({args}) : vendor::raw::{name}({args});\n}}\n"
+    declared = function.declared()
+    return (f"[[gnu::cold, gnu::noinline]] static {function.result} inside_vendor_{name}({declared}) {{\n"
+            f"  return in_fortran_layer(caller_inside_vendor) ? calls::{name}({args}) : vendor::raw::{name}({args});\n}}\n"
             f'extern "C" __attribute__((visibility("default"))) {function.result} {function.name}({declared}) {{\n'
-            f"  if (the_job.load(std::memory_order_acquire) == nullptr) return vendor::raw::{name}({args});\n"
-            f"  if (vendor_depth == 0) [[likely]] return calls::{name}({args});\n"
-            f"  return inside_vendor_{name}({passed});\n}}\n")
+            f"  const Job* job = the_job.load(std::memory_order_acquire);\n"
+            f"  if (job == nullptr) return vendor::raw::{name}({args});\n"
+            f"  if (vendor_depth == 0) [[likely]] return inside::{name}({function.passed('*job')});\n"
+            f"  caller_inside_vendor = __builtin_return_address(0);\n"
+            f"  return inside_vendor_{name}({args});\n}}\n")
 
 
 def wrapper(function, nonblocking):
@@ -309,7 +311,7 @@ def main():
     (output / "shim/handled.hpp").write_text(handled_header(ordered, headers))
     (output / "vendor_pointers.cpp").write_text(pointers_source(ordered))
     head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/caller.hpp"', '#include "shim/errors.hpp"', '#include "shim/handled.hpp"',
-            '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/vendor.hpp"',
+            '#include "shim/inside.hpp"', '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/vendor.hpp"',
             "using namespace impishim::shim;  // NOLINT"]
     for part in range(FILES):
         undefined = [f"#undef {prefix}{function.name}" for function in ordered[part::FILES] for prefix in ("", "P")]

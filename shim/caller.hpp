@@ -12,6 +12,10 @@ namespace impishim::shim {
 
 inline constexpr bool kHasFortranLayer = sizeof(IMPISHIM_VENDOR_FORTRAN) > 1;
 
+/// The return address of a `direct` wrapper that finds its thread inside the vendor; an argument more would have that wrapper
+/// keep a frame on all its ways.
+inline thread_local const void* caller_inside_vendor __attribute__((tls_model("initial-exec"))) = nullptr;
+
 /// joined(), as a wrapper asks it: the call that the return address of the wrapper belongs to counts.
 [[nodiscard, gnu::always_inline]] inline Job* called_by_user() {
   Job* job = the_job.load(std::memory_order_acquire);

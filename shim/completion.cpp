@@ -15,10 +15,6 @@
 namespace impishim::shim {
 namespace {
 
-bool any_own(int count, const MPI_Request* requests) {
-  return std::any_of(requests, requests + count, [](MPI_Request request) { return is_own_request(request); });
-}
-
 /// Null, or an inactive persistent request of ours. Whether one of the vendor's is inactive tells only its MPI_Testany.
 bool is_inactive(MPI_Request request) {
   return request == MPI_REQUEST_NULL || (is_own_request(request) && !RequestPool::instance().at(request).active);
@@ -162,9 +158,10 @@ int finish_some(int first_error, MPI_Comm comm, const char* function) {
 
 namespace calls {
 
-namespace {
+// Of MPI_Wait, MPI_Test and MPI_Waitall what the vendor can complete at once has left already: inside.hpp.
 
-[[gnu::noinline]] int wait_polling(Job& job, MPI_Request* handle, MPI_Status* status) {
+int Wait(MPI_Request* handle, MPI_Status* status) {
+  Job& job = running_job();
   if (!is_own_request(*handle) && job.may_block_in_vendor()) return vendor::Wait(handle, status);
   const MPI_Comm comm = comm_of(*handle);
   TestResult result;
@@ -177,7 +174,8 @@ namespace {
   return raise_if_own(comm, result.code);
 }
 
-[[gnu::noinline]] int test_polling(Job& job, MPI_Request* handle, int* flag, MPI_Status* status) {
+int Test(MPI_Request* handle, int* flag, MPI_Status* status) {
+  Job& job = running_job();
   if (!is_own_request(*handle) && job.may_block_in_vendor()) return vendor::Test(handle, flag, status);
   job.engine->send_batches();
   const MPI_Comm comm = comm_of(*handle);
@@ -190,36 +188,17 @@ namespace {
   return result.done ? raise_if_own(comm, result.code) : MPI_SUCCESS;
 }
 
-[[gnu::noinline]] int wait_all_polling(Job& job, int count, MPI_Request* requests, MPI_Status* statuses) {
-  if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Waitall(count, requests, statuses);
+int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  Job& job = running_job();
+  if (job.may_block_in_vendor() && !any_own_request(count, requests)) return vendor::Waitall(count, requests, statuses);
   AllOf all(job, count, requests);
   drive_until(
       job, [&] { return vendor_may_complete(count, requests); }, [&] { return all.step(); });
   return all.finish(statuses, "MPI_Waitall");
 }
 
-}  // namespace
-
-int Wait(MPI_Request* handle, MPI_Status* status) {
-  Job& job = running_job();
-  if (!is_own_request(*handle) && job.may_block_in_vendor_at_once()) return vendor::Wait(handle, status);
-  return wait_polling(job, handle, status);
-}
-
-int Test(MPI_Request* handle, int* flag, MPI_Status* status) {
-  Job& job = running_job();
-  if (!is_own_request(*handle) && job.may_block_in_vendor_at_once()) return vendor::Test(handle, flag, status);
-  return test_polling(job, handle, flag, status);
-}
-
-int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
-  Job& job = running_job();
-  if (job.may_block_in_vendor_at_once() && !any_own(count, requests)) return vendor::Waitall(count, requests, statuses);
-  return wait_all_polling(job, count, requests, statuses);
-}
-
 int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-  if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Testall(count, requests, flag, statuses);
+  if (job.may_block_in_vendor() && !any_own_request(count, requests)) return vendor::Testall(count, requests, flag, statuses);
   job.engine->send_batches();
   bool ready = all_ready(job, count, requests);
   if (!ready) {
@@ -234,7 +213,7 @@ int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* s
 }
 
 int Waitany(Job& job, int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Waitany(count, requests, index, status);
+  if (job.may_block_in_vendor() && !any_own_request(count, requests)) return vendor::Waitany(count, requests, index, status);
   AnyResult result;
   drive_until(
       job, [&] { return vendor_may_complete(count, requests); },
@@ -248,7 +227,8 @@ int Waitany(Job& job, int count, MPI_Request* requests, int* index, MPI_Status* 
 }
 
 int Testany(Job& job, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-  if (job.may_block_in_vendor() && !any_own(count, requests)) return vendor::Testany(count, requests, index, flag, status);
+  if (job.may_block_in_vendor() && !any_own_request(count, requests))
+    return vendor::Testany(count, requests, index, flag, status);
   job.engine->send_batches();
   AnyResult result = test_any(job, count, requests, status);
   if (result.index == MPI_UNDEFINED && result.some_active) {
@@ -262,7 +242,7 @@ int Testany(Job& job, int count, MPI_Request* requests, int* index, int* flag, M
 }
 
 int Waitsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
-  if (job.may_block_in_vendor() && !any_own(incount, requests)) {
+  if (job.may_block_in_vendor() && !any_own_request(incount, requests)) {
     return vendor::Waitsome(incount, requests, outcount, indices, statuses);
   }
   int active = 0;
@@ -279,7 +259,7 @@ int Waitsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* i
 }
 
 int Testsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
-  if (job.may_block_in_vendor() && !any_own(incount, requests)) {
+  if (job.may_block_in_vendor() && !any_own_request(incount, requests)) {
     return vendor::Testsome(incount, requests, outcount, indices, statuses);
   }
   int first_error = MPI_SUCCESS;

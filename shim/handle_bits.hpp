@@ -37,16 +37,16 @@ template <class Handle>
 /// makes another handle of that kind. Fortran's handles are the same ints.
 class HandleNumbers {
  public:
-  explicit HandleNumbers(std::uintptr_t null) : null_(null) {}
+  explicit HandleNumbers(std::uintptr_t null) : null_(static_cast<std::uint32_t>(null)) {}
   Result<void> reserve() { return {}; }
-  [[nodiscard]] std::uintptr_t bits(std::uint32_t index) const { return null_ + index + 1; }
+  [[nodiscard]] std::uintptr_t bits(std::uint32_t index) const { return std::uintptr_t{null_} + index + 1; }
   /// The index; kMaxOwnHandles or more: no handle of ours.
-  [[nodiscard]] std::uintptr_t index(std::uintptr_t bits) const { return bits - null_ - 1; }
+  [[nodiscard]] std::uintptr_t index(std::uintptr_t bits) const { return static_cast<std::uint32_t>(bits) - null_ - 1U; }
   [[nodiscard]] int fortran(std::uint32_t index) const { return static_cast<int>(bits(index)); }
   [[nodiscard]] std::uintptr_t index_of_fortran(int number) const { return index(static_cast<std::uint32_t>(number)); }
 
  private:
-  std::uintptr_t null_;
+  std::uint32_t null_;
 };
 
 template <class Handle>

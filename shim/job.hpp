@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "collectives/select.hpp"
 #include "shim/attribute.hpp"
@@ -19,6 +20,31 @@
 #include "wire/protocol/startup_client.hpp"
 
 namespace impishim::shim {
+
+/// The ranks of MPI_COMM_WORLD whose processes are in this system, for the short ways of inside.hpp. Empty until the world has
+/// been joined, and where MPI_COMM_WORLD stays the vendor's.
+class RanksInside {
+ public:
+  RanksInside() = default;
+  /// Of the description of MPI_COMM_WORLD, which outlives this.
+  explicit RanksInside(const Communicator& world)
+      : destinations_(world.local_ranks),
+        sources_(world.local_ranks_are_spanning ? destinations_ : std::span<const std::int32_t>()) {}
+
+  /// The vendor's rank of a message's destination; negative: not inside, or not known here.
+  [[nodiscard]] int destination(MPI_Comm comm, int rank) const { return find(destinations_, comm, rank); }
+  /// The vendor's rank of a message's source, if the status of the vendor's names the source as the user knows it.
+  [[nodiscard]] int source(MPI_Comm comm, int rank) const { return find(sources_, comm, rank); }
+
+ private:
+  [[nodiscard]] static int find(const std::span<const std::int32_t>& ranks, MPI_Comm comm, int rank) {
+    if (comm != MPI_COMM_WORLD || static_cast<std::size_t>(rank) >= ranks.size()) return -1;
+    return ranks[static_cast<std::size_t>(rank)];
+  }
+
+  std::span<const std::int32_t> destinations_;
+  std::span<const std::int32_t> sources_;
+};
 
 /// Made in MPI_Init when the environment asks for a joined job, ended in MPI_Finalize.
 struct Job {
@@ -38,6 +64,7 @@ struct Job {
   CommunicatorTable communicators;
   /// The one of MPI_COMM_WORLD, which most calls name: found without the table. Null: it is native.
   Communicator* world = nullptr;
+  RanksInside inside;
   MPI_Comm private_comm = MPI_COMM_NULL;  ///< a dup of the native world for our own use
   std::optional<VendorProgress> vendor_progress;
   MPI_Group native_group = MPI_GROUP_NULL;  ///< all processes of this system

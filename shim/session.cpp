@@ -385,7 +385,10 @@ Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level) 
     if (make_communicator(joined_job, MPI_COMM_WORLD, &joined_job.joined_world, 0, std::move(everybody)) != MPI_SUCCESS) {
       return Error{ErrorKind::kSystem, "the MPI library could not make the communicators of the joined world"};
     }
-    if (!request.split_world) joined_job.world = joined_job.communicators.find(MPI_COMM_WORLD);
+    if (!request.split_world) {
+      joined_job.world = joined_job.communicators.find(MPI_COMM_WORLD);
+      joined_job.inside = RanksInside(*joined_job.world);
+    }
   }
   return job;
 }

@@ -17,6 +17,7 @@ typedef int (MPI_Function)(MPI_Comm, int);
 TWIN(int, Init, (int *argc, char ***argv))
 TWIN(int, Finalize, (void))
 TWIN(int, Send, (const void *buf, int count, int type, int dest, int tag, MPI_Comm comm) __attribute__((pointer_with_type_tag(MPI,1,3))))
+TWIN(int, Wait, (MPI_Request *request, MPI_Status *status))
 TWIN(int, Barrier, (MPI_Comm comm))
 TWIN(int, Ibarrier, (MPI_Comm comm, MPI_Request *request))
 TWIN(int, Comm_dup, (MPI_Comm comm, MPI_Comm *newcomm))
@@ -43,6 +44,7 @@ FATES = """
 # comment
 MPI_Init always
 MPI_Send joined
+MPI_Wait direct
 MPI_Win_fence forward no spanning window exists
 MPI_Comm_spawn refuse_joined started processes belong to no system
 MPI_Elsewhere joined
@@ -89,8 +91,8 @@ class Generator(unittest.TestCase):
             "MPI_Comm_idup": "refuse", "MPI_Comm_spawn": "refuse_joined", "MPI_Finalize": "forward",
             "MPI_Group_range_incl": "forward", "MPI_Ibarrier": "refuse", "MPI_Init": "always", "MPI_Intercomm_create": "refuse",
             "MPI_Mprobe": "refuse", "MPI_Mrecv_c": "refuse", "MPI_Parrived": "refuse", "MPI_Pcontrol": "forward",
-            "MPI_Send": "joined", "MPI_T_init_thread": "forward", "MPI_Unnamed": "forward", "MPI_Win_fence": "forward",
-            "MPI_Win_start": "refuse", "MPI_Wtime": "forward"})
+            "MPI_Send": "joined", "MPI_T_init_thread": "forward", "MPI_Unnamed": "forward", "MPI_Wait": "direct",
+            "MPI_Win_fence": "forward", "MPI_Win_start": "refuse", "MPI_Wtime": "forward"})
 
     def test_every_input_is_checked(self):
         self.generate()
@@ -126,6 +128,15 @@ class Generator(unittest.TestCase):
         self.assertIn("#define IMPISHIM_HAVE_MPI_Send 1", self.text("shim/handled.hpp"))
         self.assertNotIn("Elsewhere", self.text("shim/*.hpp", "*.cpp"))
 
+    def test_direct_wrappers_hold_the_short_way(self):
+        self.generate()
+        wait = self.body("MPI_Wait")
+        self.assertIn("if (job == nullptr) return vendor::raw::Wait(request, status);", wait)
+        self.assertIn("if (vendor_depth == 0) [[likely]] return inside::Wait(*job, request, status);", wait)
+        self.assertIn("return in_fortran_layer(caller_inside_vendor) ? calls::Wait(request, status) : vendor::raw::Wait(request, status);",
+                      self.body("inside_vendor_Wait"))
+        self.assertRegex(self.text("shim/handled.hpp"), r"int Wait\(MPI_Request ?\* ?request, MPI_Status ?\* ?status\);")
+
     def test_unusual_declarations(self):
         self.generate()
         wrappers = self.text("wrappers_*.cpp")
@@ -141,9 +152,15 @@ class Generator(unittest.TestCase):
         self.generate()
         out = self.path / "out"
         (out / "shim/job.hpp").write_text(
-            "#pragma once\nnamespace impishim::shim { struct Job { bool polls_collectives; };\n"
+            "#pragma once\n#include <atomic>\nnamespace impishim::shim { struct Job { bool polls_collectives; };\n"
+            "extern std::atomic<Job*> the_job; extern int vendor_depth;\n"
             "void* spanning(const Job*, int); struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n")
-        (out / "shim/caller.hpp").write_text("namespace impishim::shim { struct Job; Job* called_by_user(); }\n")
+        (out / "shim/caller.hpp").write_text(
+            "namespace impishim::shim { struct Job; Job* called_by_user(); extern const void* caller_inside_vendor;\n"
+            "bool in_fortran_layer(const void*); }\n")
+        (out / "shim/inside.hpp").write_text(
+            '#include <mpi.h>\n#include "shim/job.hpp"\n'
+            "namespace impishim::shim::inside { int Wait(const Job&, MPI_Request*, MPI_Status*); }\n")
         (out / "shim/errors.hpp").write_text(
             "namespace impishim::shim { int refuse(int comm, const char* function); int refuse_group(const char* function); }\n")
         (out / "shim/own_handle.hpp").write_text(
