@@ -1,7 +1,6 @@
 #include "shim/all_of.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "shim/completion.hpp"
 #include "shim/errors.hpp"
@@ -19,19 +18,8 @@ const Request* own_request(MPI_Request handle) {
 
 }  // namespace
 
-AllOf::AllOf(Job& job, int count, MPI_Request* requests) : job_(job), requests_(requests) {
-  const auto size = static_cast<std::size_t>(std::max(count, 0));
-  if (size > few_.size()) {
-    many_ = std::exchange(spare(), {});
-    many_.resize(size);
-  }
-  parts_ = size > few_.size() ? std::span<Part>(many_) : std::span<Part>(few_).first(size);
-}
-
-AllOf::~AllOf() {
-  many_.clear();
-  if (many_.capacity() > 0 && many_.capacity() <= kSpareParts) std::swap(many_, spare());
-}
+AllOf::AllOf(Job& job, int count, MPI_Request* requests)
+    : job_(job), requests_(requests), memory_(static_cast<std::size_t>(std::max(count, 0))), parts_(memory_.all()) {}
 
 bool AllOf::step() {
   bool vendor_pending = false;
@@ -77,11 +65,6 @@ int AllOf::finish(MPI_Status* statuses, const char* function) {
   const auto first = std::find_if(parts_.begin(), parts_.end(), [](const Part& part) { return part.code != MPI_SUCCESS; });
   const auto text = own_error_text(first->code);
   return raise_code(comm_, MPI_ERR_IN_STATUS, text ? *text : function);
-}
-
-std::vector<AllOf::Part>& AllOf::spare() {
-  static thread_local std::vector<Part> parts;
-  return parts;
 }
 
 bool AllOf::test(std::size_t i) {

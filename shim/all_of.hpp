@@ -3,12 +3,11 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <vector>
 
+#include "shim/call_array.hpp"
 #include "shim/job.hpp"
 
 namespace impishim::shim {
@@ -21,7 +20,6 @@ class AllOf {
   AllOf(Job& job, int count, MPI_Request* requests);
   AllOf(const AllOf&) = delete;
   AllOf& operator=(const AllOf&) = delete;
-  ~AllOf();
 
   /// Tests what is left. True: nothing is.
   bool step();
@@ -35,9 +33,6 @@ class AllOf {
     MPI_Status status{};
   };
 
-  static constexpr std::size_t kSpareParts = 4096;
-  /// Memory of this thread's last call, for its next.
-  static std::vector<Part>& spare();
   bool test(std::size_t i);
   bool finish_if_done(std::size_t i, const Request& request);
   void over(std::size_t i, int code, MPI_Comm comm);
@@ -47,8 +42,7 @@ class AllOf {
   MPI_Request* requests_;
   std::size_t first_ = 0;                       ///< all before it are done
   std::optional<bool> all_move_by_themselves_;  ///< behind one that is pending nothing needs a look; empty: not asked yet
-  std::array<Part, 8> few_;                     ///< most calls wait for few, and should not allocate
-  std::vector<Part> many_;
+  CallArray<Part> memory_;
   std::span<Part> parts_;
   MPI_Comm comm_ = MPI_COMM_WORLD;
   bool failed_ = false;

@@ -29,7 +29,9 @@ TestResult test_handle(Job& job, MPI_Request* handle, MPI_Status* status) {
   }
   if (!is_own_request(*handle)) {
     int flag = 0;
+    const CompletingSources sources(job.receive_sources, 1, handle);
     const int code = vendor::Test(handle, &flag, status);
+    if (flag != 0) sources.name(0, status);
     return {flag != 0 || code != MPI_SUCCESS, code};
   }
   Request& request = RequestPool::instance().at(*handle);
@@ -55,7 +57,9 @@ ActiveResult test_active(Job& job, MPI_Request* handle, MPI_Status* status) {
   // The status of a completed send tells nothing: only MPI_Testany tells an inactive persistent request from a completed one.
   int index = MPI_UNDEFINED;
   int flag = 0;
+  const CompletingSources sources(job.receive_sources, 1, handle);
   const int code = vendor::Testany(1, handle, &index, &flag, status);
+  sources.name(index, status);
   if (code == MPI_SUCCESS && flag != 0 && index == MPI_UNDEFINED) return {};
   return {true, {flag != 0 || code != MPI_SUCCESS, code}};
 }
@@ -162,7 +166,12 @@ namespace calls {
 
 int Wait(MPI_Request* handle, MPI_Status* status) {
   Job& job = running_job();
-  if (!is_own_request(*handle) && job.may_block_in_vendor()) return vendor::Wait(handle, status);
+  if (!is_own_request(*handle) && job.may_block_in_vendor()) {
+    const CompletingSources sources(job.receive_sources, 1, handle);
+    const int code = vendor::Wait(handle, status);
+    sources.name(0, status);
+    return code;
+  }
   const MPI_Comm comm = comm_of(*handle);
   TestResult result;
   drive_until(
@@ -176,7 +185,12 @@ int Wait(MPI_Request* handle, MPI_Status* status) {
 
 int Test(MPI_Request* handle, int* flag, MPI_Status* status) {
   Job& job = running_job();
-  if (!is_own_request(*handle) && job.may_block_in_vendor()) return vendor::Test(handle, flag, status);
+  if (!is_own_request(*handle) && job.may_block_in_vendor()) {
+    const CompletingSources sources(job.receive_sources, 1, handle);
+    const int code = vendor::Test(handle, flag, status);
+    if (*flag != 0) sources.name(0, status);
+    return code;
+  }
   job.engine->send_batches();
   const MPI_Comm comm = comm_of(*handle);
   TestResult result = test_handle(job, handle, status);
@@ -190,7 +204,12 @@ int Test(MPI_Request* handle, int* flag, MPI_Status* status) {
 
 int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Job& job = running_job();
-  if (job.may_block_in_vendor() && !any_own_request(count, requests)) return vendor::Waitall(count, requests, statuses);
+  if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
+    const CompletingSources sources(job.receive_sources, count, requests);
+    const int code = vendor::Waitall(count, requests, statuses);
+    sources.name_all(statuses);
+    return code;
+  }
   AllOf all(job, count, requests);
   drive_until(
       job, [&] { return vendor_may_complete(count, requests); }, [&] { return all.step(); });
@@ -198,7 +217,12 @@ int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 }
 
 int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-  if (job.may_block_in_vendor() && !any_own_request(count, requests)) return vendor::Testall(count, requests, flag, statuses);
+  if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
+    const CompletingSources sources(job.receive_sources, count, requests);
+    const int code = vendor::Testall(count, requests, flag, statuses);
+    if (*flag != 0) sources.name_all(statuses);
+    return code;
+  }
   job.engine->send_batches();
   bool ready = all_ready(job, count, requests);
   if (!ready) {
@@ -213,7 +237,14 @@ int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* s
 }
 
 int Waitany(Job& job, int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  if (job.may_block_in_vendor() && !any_own_request(count, requests)) return vendor::Waitany(count, requests, index, status);
+  if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
+    const CompletingSources sources(job.receive_sources, count, requests);
+    const int code = vendor::Waitany(count, requests, index, status);
+    // MPICH leaves the status as it was if none is active.
+    if (code == MPI_SUCCESS && *index == MPI_UNDEFINED) set_empty_status(status, MPI_ANY_SOURCE);
+    sources.name_any(index, status);
+    return code;
+  }
   AnyResult result;
   drive_until(
       job, [&] { return vendor_may_complete(count, requests); },
@@ -227,8 +258,13 @@ int Waitany(Job& job, int count, MPI_Request* requests, int* index, MPI_Status* 
 }
 
 int Testany(Job& job, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-  if (job.may_block_in_vendor() && !any_own_request(count, requests))
-    return vendor::Testany(count, requests, index, flag, status);
+  if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
+    const CompletingSources sources(job.receive_sources, count, requests);
+    const int code = vendor::Testany(count, requests, index, flag, status);
+    if (code == MPI_SUCCESS && *flag != 0 && *index == MPI_UNDEFINED) set_empty_status(status, MPI_ANY_SOURCE);
+    sources.name_any(index, status);
+    return code;
+  }
   job.engine->send_batches();
   AnyResult result = test_any(job, count, requests, status);
   if (result.index == MPI_UNDEFINED && result.some_active) {
@@ -243,7 +279,10 @@ int Testany(Job& job, int count, MPI_Request* requests, int* index, int* flag, M
 
 int Waitsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
   if (job.may_block_in_vendor() && !any_own_request(incount, requests)) {
-    return vendor::Waitsome(incount, requests, outcount, indices, statuses);
+    const CompletingSources sources(job.receive_sources, incount, requests);
+    const int code = vendor::Waitsome(incount, requests, outcount, indices, statuses);
+    sources.name_some(outcount, indices, statuses);
+    return code;
   }
   int active = 0;
   int first_error = MPI_SUCCESS;
@@ -260,7 +299,10 @@ int Waitsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* i
 
 int Testsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
   if (job.may_block_in_vendor() && !any_own_request(incount, requests)) {
-    return vendor::Testsome(incount, requests, outcount, indices, statuses);
+    const CompletingSources sources(job.receive_sources, incount, requests);
+    const int code = vendor::Testsome(incount, requests, outcount, indices, statuses);
+    sources.name_some(outcount, indices, statuses);
+    return code;
   }
   int first_error = MPI_SUCCESS;
   MPI_Comm comm = MPI_COMM_WORLD;
@@ -275,7 +317,10 @@ int Testsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* i
 }
 
 int Request_free(Job& job, MPI_Request* handle) {
-  if (!is_own_request(*handle)) return vendor::Request_free(handle);
+  if (!is_own_request(*handle)) {
+    const CompletingSources sources(job.receive_sources, 1, handle);
+    return vendor::Request_free(handle);
+  }
   RequestPool& pool = RequestPool::instance();
   Request& request = pool.at(*handle);
   *handle = MPI_REQUEST_NULL;
@@ -290,7 +335,13 @@ int Request_free(Job& job, MPI_Request* handle) {
 }
 
 int Request_get_status(Job& job, MPI_Request handle, int* flag, MPI_Status* status) {
-  if (!is_own_request(handle)) return vendor::Request_get_status(handle, flag, status);
+  if (!is_own_request(handle)) {
+    const int code = vendor::Request_get_status(handle, flag, status);
+    const std::int32_t source = job.receive_sources.find(handle);
+    if (source == ReceiveSources::kNone || *flag == 0 || status == MPI_STATUS_IGNORE) return code;
+    if (status->MPI_SOURCE >= 0) status->MPI_SOURCE = source;
+    return code;
+  }
   Request& request = RequestPool::instance().at(handle);
   bool done = !request.active || test_request(job, request);
   if (!done) {

@@ -47,10 +47,12 @@ inline constexpr auto Ibsend = isend_inside<vendor::raw::Ibsend, calls::Ibsend>;
 
 inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                 MPI_Status* status) {
-  const int local = job.inside.source(comm, source);
+  const int local = job.inside.destination(comm, source);
   if (local < 0 || !job.may_block_in_vendor_at_once()) [[unlikely]]
     return calls::Recv(buf, count, datatype, source, tag, comm, status);
-  return vendor::Recv(buf, count, datatype, local, tag, comm, status);
+  const int code = vendor::Recv(buf, count, datatype, local, tag, comm, status);
+  if (status != MPI_STATUS_IGNORE) status->MPI_SOURCE = source;
+  return code;
 }
 
 inline int Irecv(const Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
@@ -62,19 +64,19 @@ inline int Irecv(const Job& job, void* buf, int count, MPI_Datatype datatype, in
 }
 
 inline int Wait(const Job& job, MPI_Request* request, MPI_Status* status) {
-  if (is_own_request(*request) || !job.may_block_in_vendor_at_once()) [[unlikely]]
+  if (is_own_request(*request) || !job.may_complete_in_vendor_at_once()) [[unlikely]]
     return calls::Wait(request, status);
   return vendor::Wait(request, status);
 }
 
 inline int Test(const Job& job, MPI_Request* request, int* flag, MPI_Status* status) {
-  if (is_own_request(*request) || !job.may_block_in_vendor_at_once()) [[unlikely]]
+  if (is_own_request(*request) || !job.may_complete_in_vendor_at_once()) [[unlikely]]
     return calls::Test(request, flag, status);
   return vendor::Test(request, flag, status);
 }
 
 inline int Waitall(const Job& job, int count, MPI_Request* requests, MPI_Status* statuses) {
-  if (!job.may_block_in_vendor_at_once() || any_own_request(count, requests)) [[unlikely]]
+  if (!job.may_complete_in_vendor_at_once() || any_own_request(count, requests)) [[unlikely]]
     return calls::Waitall(count, requests, statuses);
   return vendor::Waitall(count, requests, statuses);
 }

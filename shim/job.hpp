@@ -14,6 +14,7 @@
 #include "shim/communicator.hpp"
 #include "shim/diagnostics.hpp"
 #include "shim/outstanding.hpp"
+#include "shim/receive_sources.hpp"
 #include "shim/vendor_progress.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/progress_thread.hpp"
@@ -33,7 +34,7 @@ class RanksInside {
 
   /// The vendor's rank of a message's destination; negative: not inside, or not known here.
   [[nodiscard]] int destination(MPI_Comm comm, int rank) const { return find(destinations_, comm, rank); }
-  /// The vendor's rank of a message's source, if the status of the vendor's names the source as the user knows it.
+  /// The vendor's rank of a message's source, if the vendor's status names the source as the user knows it.
   [[nodiscard]] int source(MPI_Comm comm, int rank) const { return find(sources_, comm, rank); }
 
  private:
@@ -65,6 +66,7 @@ struct Job {
   /// The one of MPI_COMM_WORLD, which most calls name: found without the table. Null: it is native.
   Communicator* world = nullptr;
   RanksInside inside;
+  ReceiveSources receive_sources;         ///< not with MPI_THREAD_MULTIPLE
   MPI_Comm private_comm = MPI_COMM_NULL;  ///< a dup of the native world for our own use
   std::optional<VendorProgress> vendor_progress;
   MPI_Group native_group = MPI_GROUP_NULL;  ///< all processes of this system
@@ -105,6 +107,9 @@ struct Job {
   [[nodiscard]] bool may_block_in_vendor_at_once() const {
     return needs_caller.load(std::memory_order_relaxed) == 0 && thread_level != MPI_THREAD_MULTIPLE && !engine->holds_batches();
   }
+
+  /// The same, and no status of a request of the vendor's needs another source.
+  [[nodiscard]] bool may_complete_in_vendor_at_once() const { return may_block_in_vendor_at_once() && receive_sources.empty(); }
 };
 
 /// The job object; null before MPI_Init, after MPI_Finalize, and when the environment does not ask for a joined job.

@@ -57,6 +57,12 @@ int Recv_init(Job& job, void* buf, int count, MPI_Datatype datatype, int source,
   if (communicator == nullptr) return vendor::Recv_init(buf, count, datatype, source, tag, comm, handle);
   const int checked = check_receive(job, *communicator, "MPI_Recv_init", count, datatype, source, tag);
   if (checked != MPI_SUCCESS) return checked;
+  const int local = communicator->local_rank(source);
+  if (local >= 0 && vendor_request_serves(job, *communicator)) {
+    const int code = vendor::Recv_init(buf, count, datatype, local, tag, comm, handle);
+    if (code == MPI_SUCCESS && !communicator->local_ranks_are_spanning) job.receive_sources.put(*handle, source);
+    return code;
+  }
   Request& request = RequestPool::instance().acquire(communicator, "MPI_Recv_init");
   request.carrier = receive_carrier(*communicator, source);
   request.set_receive(buf, count, datatype, source, tag);
@@ -80,6 +86,7 @@ int Start(Job& job, MPI_Request* handle) {
 }
 
 int Startall(Job& job, int count, MPI_Request* handles) {
+  if (!any_own_request(count, handles)) return vendor::Startall(count, handles);
   for (int i = 0; i < count; ++i) {
     const int code = Start(job, &handles[i]);
     if (code != MPI_SUCCESS) return code;

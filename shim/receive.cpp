@@ -133,6 +133,15 @@ namespace {
   return MPI_SUCCESS;
 }
 
+/// A receive that the vendor carries, from a process of this system that has another rank there.
+[[gnu::noinline]] int receive_under_another_name(void* buf, int count, MPI_Datatype datatype, int source, int tag,
+                                                 MPI_Comm comm, MPI_Request* handle) {
+  Job& job = running_job();
+  const int code = vendor::raw::Irecv(buf, count, datatype, spanning(&job, comm)->local_rank(source), tag, comm, handle);
+  if (code == MPI_SUCCESS) job.receive_sources.put(*handle, source);
+  return code;
+}
+
 }  // namespace
 
 int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
@@ -140,9 +149,10 @@ int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_
   // Without a mark that the thread is inside the vendor: send.cpp, SendForms.
   if (communicator == nullptr) return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
   const int local = communicator->local_rank(source);
-  // No status of this one needs translation: the vendor's own request will do.
   if (local >= 0 && communicator->local_ranks_are_spanning)
     return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
+  if (local >= 0 && vendor_request_serves(running_job(), *communicator))
+    return receive_under_another_name(buf, count, datatype, source, tag, comm, handle);
   return receive_by_own_request(buf, count, datatype, source, tag, comm, handle);
 }
 

@@ -27,7 +27,7 @@ struct CollectiveRun;
 /// Who carries an operation.
 enum class Carrier : std::uint8_t {
   kNothing,     ///< MPI_PROC_NULL: complete at once
-  kVendor,      ///< a native request inside ours (persistent ones, translated ones)
+  kVendor,      ///< a native request inside ours (matched ones, and receives that vendor_request_serves() is not for)
   kEngine,      ///< another system's process
   kBoth,        ///< a receive from MPI_ANY_SOURCE: whichever comes first
   kPair,        ///< MPI_Isendrecv: a receive and a send, each a request of its own

@@ -147,9 +147,11 @@ def parts(*makers):
 
 ROWS = [
     Row("inside-latency", "two ranks in one system, joined job: 8 B half round trip, with / without", "<=", 1.03, "", pairs.INSIDE,
-        parts(from_pairs(pairs.INSIDE, "joined 2+1", "latency", 8, "", "us"))),
+        parts(from_pairs(pairs.INSIDE, "joined 2+1", "latency", 8, "first system", "us"),
+              from_pairs(pairs.INSIDE, "joined 1+2", "latency", 8, "second", "us"))),
     Row("inside-rate", "the same, 64 outstanding Isend/Irecv + Waitall of 8 B: message rate", ">=", 0.97, "", pairs.INSIDE,
-        parts(from_pairs(pairs.INSIDE, "joined 2+1", "bandwidth", 8, "", "million/s", scale=1 / 8))),
+        parts(from_pairs(pairs.INSIDE, "joined 2+1", "bandwidth", 8, "first system", "million/s", scale=1 / 8),
+              from_pairs(pairs.INSIDE, "joined 1+2", "bandwidth", 8, "second", "million/s", scale=1 / 8))),
     Row("pass-through", "pass-through (no variables): 8 B half round trip, with / without", "<=", 1.01, "", pairs.INSIDE,
         parts(from_pairs(pairs.INSIDE, "preloaded", "latency", 8, "", "us"))),
     Row("raw-tcp", "one rank in each system: 8 B / raw TCP of the same bytes and waiting", "<=", 1.10, "", pairs.ACROSS,

@@ -1,0 +1,47 @@
+/// Memory for what a call keeps of each element of an array of the user's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace impishim::shim {
+
+/// `size` values of T, in the object itself if they are few, else in the memory that this thread's last call left: calls that
+/// come again and again should not allocate.
+template <class T>
+class CallArray {
+ public:
+  explicit CallArray(std::size_t size) {
+    if (size > few_.size()) {
+      many_ = std::exchange(spare(), {});
+      many_.resize(size);
+    }
+    all_ = size > few_.size() ? std::span<T>(many_) : std::span<T>(few_).first(size);
+  }
+  CallArray(const CallArray&) = delete;
+  CallArray& operator=(const CallArray&) = delete;
+  ~CallArray() {
+    many_.clear();
+    if (many_.capacity() > 0 && many_.capacity() <= kSpare) std::swap(many_, spare());
+  }
+
+  [[nodiscard]] std::span<T> all() { return all_; }
+  [[nodiscard]] std::span<const T> all() const { return all_; }
+
+ private:
+  static constexpr std::size_t kFew = 8;  ///< most calls have no more
+  static constexpr std::size_t kSpare = 4096;
+  static std::vector<T>& spare() {
+    static thread_local std::vector<T> values;
+    return values;
+  }
+
+  std::array<T, kFew> few_{};
+  std::vector<T> many_;
+  std::span<T> all_;
+};
+
+}  // namespace impishim::shim
