@@ -6,6 +6,7 @@
 
 #include "shim/datatype.hpp"
 #include "shim/datatype_predefined.hpp"
+#include "shim/element_type.hpp"
 #include "shim/errors.hpp"
 #include "shim/handle_bits.hpp"
 #include "shim/handle_uses.hpp"
@@ -23,8 +24,6 @@ collectives::Shape shape_of(const Communicator& communicator) {
   return {communicator.rank, communicator.masters, communicator.master_of, communicator.local_ranks,
           communicator.spanning_ranks};
 }
-
-MPI_Datatype handle_of(const ElementType& type) { return from_bits<MPI_Datatype>(type.native_handle); }
 
 std::byte* at(const void* address, std::int64_t bytes) {
   // The standard takes send buffers as const; a collective writes only to receive buffers. MPI_BOTTOM may be null.
@@ -109,7 +108,7 @@ std::int32_t Collective::inter_root(int root) {
 
 const ElementType* Collective::describe_type(MPI_Datatype datatype) {
   for (const ElementType& known : types_) {
-    if (handle_of(known) == datatype) return &known;
+    if (datatype_of(known) == datatype) return &known;
   }
   if (datatype == MPI_DATATYPE_NULL) {
     fail(MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");

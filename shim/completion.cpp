@@ -66,7 +66,7 @@ ActiveResult test_active(Job& job, MPI_Request* handle, MPI_Status* status) {
 
 /// True if waiting for these requests can end inside the vendor's MPI.
 bool vendor_may_complete(int count, const MPI_Request* requests) {
-  return std::any_of(requests, requests + count, [](MPI_Request request) {
+  return std::any_of(requests, requests + std::max(count, 0), [](MPI_Request request) {
     if (request == MPI_REQUEST_NULL) return false;
     if (!is_own_request(request)) return true;
     const Request& own = RequestPool::instance().at(request);

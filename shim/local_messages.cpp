@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "shim/handle_bits.hpp"
+#include "shim/element_type.hpp"
 #include "shim/vendor.hpp"
 #include "shim/vendor_count.hpp"
 
@@ -20,8 +20,6 @@ std::uint64_t plain_bytes(const wire::TypeLayout& layout, std::uint64_t count) {
   return count * layout.packed_size(wire::Format::kNative);
 }
 
-MPI_Datatype type_of(const collectives::ElementType& type) { return from_bits<MPI_Datatype>(type.native_handle); }
-
 }  // namespace
 
 Pending& LocalMessages::post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
@@ -33,11 +31,11 @@ Pending& LocalMessages::post_receive(std::int32_t from, std::int32_t tag, const 
 }
 
 Pending& LocalMessages::post_send(std::int32_t to, std::int32_t tag, const ConstData& data) {
-  return send(to, tag, data.base, data.count, type_of(*data.type));
+  return send(to, tag, data.base, data.count, datatype_of(*data.type));
 }
 
 Pending& LocalMessages::post_receive(std::int32_t from, std::int32_t tag, const Data& room) {
-  return receive(from, tag, room.base, room.count, type_of(*room.type));
+  return receive(from, tag, room.base, room.count, datatype_of(*room.type));
 }
 
 Pending& LocalMessages::send(int to, std::int32_t tag, const void* base, std::uint64_t count, MPI_Datatype type) {

@@ -9,6 +9,7 @@
 #include "collectives/collectives.hpp"
 #include "collectives/operands.hpp"
 #include "shim/datatype_predefined.hpp"
+#include "shim/element_type.hpp"
 #include "shim/handle_bits.hpp"
 #include "shim/member_team.hpp"
 #include "shim/vendor.hpp"
@@ -26,7 +27,6 @@ namespace {
 
 constexpr int kPhaseTag = 1;  ///< of messages on the companion that stand for one collective; ordered, so one tag will do
 
-MPI_Datatype type_of(const collectives::ElementType& type) { return from_bits<MPI_Datatype>(type.native_handle); }
 MPI_Op op_of(const Reduction& operation) { return from_bits<MPI_Op>(operation.native_handle()); }
 
 /// The vendor's name for a contribution that lies in its result.
@@ -43,7 +43,7 @@ int int_count(std::uint64_t count) { return static_cast<int>(count); }
 /// (those of user operations): Open MPI 4.1's MPI_Ireduce writes before its temporary memory if the first byte of the data lies
 /// before its origin. All members decide alike, since they all give the same count and datatype (MPI-3.1 5.9.1).
 bool vendor_reduces(const ConstData& contribution) {
-  return contribution.count <= kMostElements && predefined_layout(type_of(*contribution.type)) != nullptr;
+  return contribution.count <= kMostElements && predefined_layout(datatype_of(*contribution.type)) != nullptr;
 }
 
 std::uint64_t sum(std::span<const std::uint64_t> sizes) {
@@ -151,7 +151,7 @@ Pending& NativeGroup::broadcast(const Data& data, std::int32_t root) {
   if (size_ == 1) return over();
   if (is_short(ConstData(data).native_bytes())) return short_broadcast(data, root);
   Phase& phase = begin();
-  const VendorCount count(data.count, type_of(*data.type));
+  const VendorCount count(data.count, datatype_of(*data.type));
   phase.code = vendor::Ibcast(data.base, count.count(), count.type(), root, companion_, &phase.request);
   return phase;
 }
@@ -176,8 +176,8 @@ Pending& NativeGroup::reduce(const ConstData& contribution, const Data& result, 
   }
   Phase& phase = begin();
   const void* send = rank_ == root ? or_in_place(contribution, result) : contribution.base;
-  phase.code = vendor::Ireduce(send, result.base, int_count(contribution.count), type_of(*contribution.type), op_of(operation),
-                               root, companion_, &phase.request);
+  phase.code = vendor::Ireduce(send, result.base, int_count(contribution.count), datatype_of(*contribution.type),
+                               op_of(operation), root, companion_, &phase.request);
   return phase;
 }
 
@@ -191,7 +191,7 @@ Pending& NativeGroup::allreduce(const ConstData& contribution, const Data& resul
   }
   Phase& phase = begin();
   phase.code = vendor::Iallreduce(or_in_place(contribution, result), result.base, int_count(contribution.count),
-                                  type_of(*contribution.type), op_of(operation), companion_, &phase.request);
+                                  datatype_of(*contribution.type), op_of(operation), companion_, &phase.request);
   return phase;
 }
 
@@ -207,7 +207,7 @@ Pending& NativeGroup::reduce_scatter(const ConstData& contribution, const Data& 
   }
   Phase& phase = begin();
   std::ranges::transform(counts, std::back_inserter(phase.counts), int_count);
-  phase.code = vendor::Ireduce_scatter(contribution.base, result.base, phase.counts.data(), type_of(*contribution.type),
+  phase.code = vendor::Ireduce_scatter(contribution.base, result.base, phase.counts.data(), datatype_of(*contribution.type),
                                        op_of(operation), companion_, &phase.request);
   return phase;
 }
@@ -223,7 +223,7 @@ Pending& NativeGroup::scan(const ConstData& contribution, const Data& result, co
   }
   Phase& phase = begin();
   phase.code = vendor::Iscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
-                             type_of(*contribution.type), op_of(operation), companion_, &phase.request);
+                             datatype_of(*contribution.type), op_of(operation), companion_, &phase.request);
   return phase;
 }
 
@@ -235,7 +235,7 @@ Pending& NativeGroup::exscan(const ConstData& contribution, const Data& result, 
   }
   Phase& phase = begin();
   phase.code = vendor::Iexscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
-                               type_of(*contribution.type), op_of(operation), companion_, &phase.request);
+                               datatype_of(*contribution.type), op_of(operation), companion_, &phase.request);
   return phase;
 }
 

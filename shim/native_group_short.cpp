@@ -1,13 +1,12 @@
 // Local phases of short data and few members: a message for each pair that has something to tell, all posted at once.
 #include "collectives/data.hpp"
-#include "shim/handle_bits.hpp"
+#include "shim/element_type.hpp"
 #include "shim/native_group.hpp"
 
 namespace impishim::shim {
 
 using collectives::ConstData;
 using collectives::Data;
-using collectives::ElementType;
 using collectives::Pending;
 using collectives::Reduction;
 
@@ -17,8 +16,6 @@ namespace {
 /// the vendor's would be faster.
 constexpr int kFewMembers = 8;
 constexpr std::uint64_t kShortBytes = 262144;
-
-MPI_Datatype type_of(const ElementType& type) { return from_bits<MPI_Datatype>(type.native_handle); }
 
 /// Operands of members, one behind the other.
 Data operand(const collectives::TypedRoom& room, std::uint64_t count, int member) {
@@ -41,11 +38,11 @@ bool NativeGroup::is_short(std::uint64_t bytes) const {
 Pending& NativeGroup::short_broadcast(const Data& data, std::int32_t root) {
   Phase& phase = begin();
   if (rank_ != root) {
-    phase.receive(data.base, data.count, type_of(*data.type), root);
+    phase.receive(data.base, data.count, datatype_of(*data.type), root);
     return phase;
   }
   for (int member = 0; member < size_; ++member) {
-    if (member != root) phase.send(data.base, data.count, type_of(*data.type), member);
+    if (member != root) phase.send(data.base, data.count, datatype_of(*data.type), member);
   }
   return phase;
 }
@@ -66,7 +63,7 @@ Pending& NativeGroup::short_reduce(const ConstData& contribution, const Data& re
                                    std::int32_t root) {
   Phase& phase = begin();
   const std::uint64_t count = contribution.count;
-  const MPI_Datatype type = type_of(*contribution.type);
+  const MPI_Datatype type = datatype_of(*contribution.type);
   if (rank_ != root) {
     phase.send(contribution.base, count, type, root);
     return phase;
@@ -90,7 +87,7 @@ Pending& NativeGroup::short_scan(const ConstData& contribution, const Data& resu
                                  bool inclusive) {
   Phase& phase = begin();
   const std::uint64_t count = contribution.count;
-  const MPI_Datatype type = type_of(*contribution.type);
+  const MPI_Datatype type = datatype_of(*contribution.type);
   phase.room = collectives::TypedRoom(*contribution.type, count * static_cast<std::uint64_t>(rank_ + 1));
   for (int member = 0; member < rank_; ++member) phase.receive(operand(phase.room, count, member).base, count, type, member);
   copy(contribution, operand(phase.room, count, rank_));

@@ -56,7 +56,7 @@ inline Result<void> reserve_own_handles() {
 
 [[nodiscard]] inline bool is_own_request(MPI_Request request) { return own_requests().is_own(request); }
 [[nodiscard]] inline bool any_own_request(int count, const MPI_Request* requests) {
-  return std::any_of(requests, requests + count, is_own_request);
+  return std::any_of(requests, requests + std::max(count, 0), is_own_request);
 }
 [[nodiscard]] inline bool is_own_message(MPI_Message message) { return own_messages().is_own(message); }
 [[nodiscard]] inline bool is_own_group(MPI_Group group) { return own_groups().is_own(group); }

@@ -5,8 +5,6 @@
 namespace impishim::darray {
 namespace {
 
-constexpr int kNoDimension = ResolvedKey::kNoDimension;
-
 // How many of the triplet's numbers each part has of a map in blocks.
 std::vector<Index> counts_of(const DimMap& map, const Triplet& triplet) {
   std::vector<Index> counts(static_cast<std::size_t>(map.parts()), 0);
@@ -50,7 +48,7 @@ std::optional<std::vector<Index>> rows_of_slices(const Layout& array, const Reso
     for (const Index index : *first.list) ++counts[static_cast<std::size_t>(map.owner(index))];
     return counts;
   }
-  if (first.dimension == kNoDimension) {
+  if (first.dimension == ResolvedKey::kNoDimension) {
     std::vector<Index> counts(static_cast<std::size_t>(map.parts()), 0);
     counts[static_cast<std::size_t>(map.owner(first.triplet.start))] = key.shape().front();
     return counts;
@@ -80,7 +78,7 @@ DistributionPtr part_of_grid(const Distribution& array, const ResolvedKey& key) 
         if (distributed) grid = grid.restricted(axis.grid_dimension, 0);
         if (!lists_have_a_map) lists = {DimMap::collapsed(static_cast<Index>(choice.list->size()))};
       }
-    } else if (choice.dimension == kNoDimension) {
+    } else if (choice.dimension == ResolvedKey::kNoDimension) {
       if (distributed) grid = grid.restricted(axis.grid_dimension, axis.map.owner(choice.triplet.start));
     } else {
       axes[static_cast<std::size_t>(choice.dimension)] = {map_of_triplet(axis.map, choice.triplet), axis.grid_dimension};

@@ -6,8 +6,6 @@
 namespace impishim::darray {
 namespace {
 
-constexpr int kNoDimension = ResolvedKey::kNoDimension;
-
 // Whether one copy of each element is meant, or all.
 enum class Which : std::uint8_t { kNearest, kAll };
 
@@ -31,7 +29,7 @@ class Locator {
     for (std::size_t dimension = 0; dimension < positions.size(); ++dimension)
       tables_.push_back(table(static_cast<int>(dimension), positions[dimension]));
     const IndexList anywhere{0};
-    gone_ = table(kNoDimension, anywhere);
+    gone_ = table(ResolvedKey::kNoDimension, anywhere);
     find_copies();
   }
 

@@ -7,8 +7,6 @@
 namespace impishim::darray {
 namespace {
 
-constexpr int kNoDimension = ResolvedKey::kNoDimension;
-
 // Positions along one dimension that a process has, and what each adds to the offset.
 struct Strip {
   IndexList positions;
@@ -82,7 +80,7 @@ void check_labels(const Distribution& distribution, const ResolvedKey& key) {
     const DimMap& map = distribution.axis(axis).map;
     if (map.kind() != DimMap::Kind::kUnstructured) continue;
     const int dimension = key.axes()[static_cast<std::size_t>(axis)].dimension;
-    const Index count = dimension == kNoDimension ? 1 : key.shape()[static_cast<std::size_t>(dimension)];
+    const Index count = dimension == ResolvedKey::kNoDimension ? 1 : key.shape()[static_cast<std::size_t>(dimension)];
     for (Index k = 0; k < count; ++k) {
       if (!map.contains(key.index_of(axis, k)))
         fail(ErrorKind::kKey, "axis {}: nobody has an element with label {}", axis, key.index_of(axis, k));
@@ -103,7 +101,7 @@ OwnPart own_part(const Layout& layout, const ResolvedKey& key, Repeats repeats) 
     const int mine = distribution.part(layout.rank(), axis);
     const Index stride = layout.strides()[static_cast<std::size_t>(axis)];
     if (choice.list != nullptr) continue;
-    if (choice.dimension != kNoDimension) {
+    if (choice.dimension != ResolvedKey::kNoDimension) {
       strips[static_cast<std::size_t>(choice.dimension)] = strip_of_triplet(map, mine, stride, choice.triplet);
     } else if (const std::optional<Index> local = map.local(mine, choice.triplet.start)) {
       base += *local * stride;
@@ -140,7 +138,7 @@ std::optional<OwnSection> own_section(const Layout& layout, const ResolvedKey& k
     if (runs.size() > 1) return std::nullopt;
     const Run run = runs.empty() ? Run{} : runs.front();
     own.local.push_back({run.local, run.count, run.local_step});
-    if (choice.dimension != kNoDimension)
+    if (choice.dimension != ResolvedKey::kNoDimension)
       own.positions[static_cast<std::size_t>(choice.dimension)] = {run.position, run.count, run.position_step};
   }
   return own;
