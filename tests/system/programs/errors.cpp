@@ -68,6 +68,17 @@ void bad_arguments() {
   REQUIRE_EQUAL(class_of(MPI_Send(&value, 1, MPI_INT, 0, -5, kWorld)), MPI_ERR_TAG);
   REQUIRE_EQUAL(class_of(MPI_Recv(&value, 1, MPI_INT, size_of(kWorld), 0, kWorld, MPI_STATUS_IGNORE)), MPI_ERR_RANK);
   REQUIRE_EQUAL(class_of(MPI_Bcast(&value, 1, MPI_INT, size_of(kWorld), kWorld)), MPI_ERR_ROOT);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status;
+  int one = 0;
+  int flag = 0;
+  REQUIRE(MPI_Startall(-1, &request) != MPI_SUCCESS);
+  REQUIRE(MPI_Waitall(-1, &request, &status) != MPI_SUCCESS);
+  REQUIRE(MPI_Testall(-1, &request, &flag, &status) != MPI_SUCCESS);
+  REQUIRE(MPI_Waitany(-1, &request, &one, &status) != MPI_SUCCESS);
+  REQUIRE(MPI_Testany(-1, &request, &one, &flag, &status) != MPI_SUCCESS);
+  REQUIRE(MPI_Waitsome(-1, &request, &flag, &one, &status) != MPI_SUCCESS);
+  REQUIRE(MPI_Testsome(-1, &request, &flag, &one, &status) != MPI_SUCCESS);
 #ifdef OPEN_MPI
   std::fprintf(stderr, "MPI_Comm_free(nullptr) is left out: Open MPI 4.1.4 itself crashes\n");
 #else
