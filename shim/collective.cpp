@@ -147,7 +147,7 @@ Data Collective::data(const void* address, std::int64_t count, MPI_Datatype data
 
 std::span<const Data> Collective::blocks(const void* address, std::int64_t count, MPI_Datatype datatype) {
   const Data first = data(address, count, datatype);
-  if (!ok()) return {};
+  if (!ok() || first.type == nullptr) return {};
   std::vector<Data> all;
   all.reserve(static_cast<std::size_t>(peers()));
   for (std::int32_t peer = 0; peer < peers(); ++peer) all.push_back(first.block(peer));

@@ -3,21 +3,17 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <random>
 
+#include "shim/handle_bits.hpp"
 #include "shim/receive_sources.hpp"
 
 namespace impishim::shim {
 namespace {
 
 /// Vendors' handles are ints or pointers; the table takes any bits.
-MPI_Request handle_number(std::uintptr_t number) {
-  MPI_Request handle;
-  std::memcpy(&handle, &number, sizeof(handle));
-  return handle;
-}
+MPI_Request handle_number(std::uintptr_t number) { return from_bits<MPI_Request>(number); }
 
 TEST(ReceiveSources, KeepsWhatWasPutUntilItIsTaken) {
   ReceiveSources sources;
