@@ -17,7 +17,7 @@ namespace impishim::shim {
 template <auto blocking, auto elsewhere>
 [[gnu::always_inline]] inline int send_inside(const Job& job, const void* buf, int count, MPI_Datatype datatype, int dest,
                                               int tag, MPI_Comm comm) {
-  const int local = job.inside.destination(comm, dest);
+  const int local = job.inside.local_rank(comm, dest);
   if (local < 0 || !job.may_block_in_vendor_at_once()) [[unlikely]]
     return elsewhere(buf, count, datatype, dest, tag, comm);
   return blocking(buf, count, datatype, local, tag, comm);
@@ -28,7 +28,7 @@ template <auto blocking, auto elsewhere>
 template <auto start, auto elsewhere>
 [[gnu::always_inline]] inline int isend_inside(const Job& job, const void* buf, int count, MPI_Datatype datatype, int dest,
                                                int tag, MPI_Comm comm, MPI_Request* request) {
-  const int local = job.inside.destination(comm, dest);
+  const int local = job.inside.local_rank(comm, dest);
   if (local < 0) [[unlikely]]
     return elsewhere(buf, count, datatype, dest, tag, comm, request);
   return start(buf, count, datatype, local, tag, comm, request);
@@ -47,7 +47,7 @@ inline constexpr auto Ibsend = isend_inside<vendor::raw::Ibsend, calls::Ibsend>;
 
 inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                 MPI_Status* status) {
-  const int local = job.inside.destination(comm, source);
+  const int local = job.inside.local_rank(comm, source);
   if (local < 0 || !job.may_block_in_vendor_at_once()) [[unlikely]]
     return calls::Recv(buf, count, datatype, source, tag, comm, status);
   const int code = vendor::Recv(buf, count, datatype, local, tag, comm, status);

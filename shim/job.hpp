@@ -29,12 +29,12 @@ class RanksInside {
   RanksInside() = default;
   /// Of the description of MPI_COMM_WORLD, which outlives this.
   explicit RanksInside(const Communicator& world)
-      : destinations_(world.local_ranks),
-        sources_(world.local_ranks_are_spanning ? destinations_ : std::span<const std::int32_t>()) {}
+      : local_ranks_(world.local_ranks),
+        sources_(world.local_ranks_are_spanning ? local_ranks_ : std::span<const std::int32_t>()) {}
 
-  /// The vendor's rank of a message's destination; negative: not inside, or not known here.
-  [[nodiscard]] int destination(MPI_Comm comm, int rank) const { return find(destinations_, comm, rank); }
-  /// The vendor's rank of a message's source, if the vendor's status names the source as the user knows it.
+  /// The vendor's rank of a process; negative: not inside, or not known here.
+  [[nodiscard]] int local_rank(MPI_Comm comm, int rank) const { return find(local_ranks_, comm, rank); }
+  /// The same, if the vendor's statuses name sources as the user knows them; else negative.
   [[nodiscard]] int source(MPI_Comm comm, int rank) const { return find(sources_, comm, rank); }
 
  private:
@@ -43,7 +43,7 @@ class RanksInside {
     return ranks[static_cast<std::size_t>(rank)];
   }
 
-  std::span<const std::int32_t> destinations_;
+  std::span<const std::int32_t> local_ranks_;
   std::span<const std::int32_t> sources_;
 };
 

@@ -146,7 +146,7 @@ namespace {
 
 int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
   const Communicator* communicator = spanning(&running_job(), comm);
-  // Without a mark that the thread is inside the vendor: send.cpp, SendForms.
+  // Without a mark that the thread is inside the vendor: inside.hpp.
   if (communicator == nullptr) return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
   const int local = communicator->local_rank(source);
   if (local >= 0 && communicator->local_ranks_are_spanning)

@@ -11,7 +11,7 @@ namespace impishim::shim {
 namespace {
 
 /// One kind of send: the vendor's two functions for it, and our name for it. What only starts a message is called without a
-/// mark that the thread is inside the vendor: it comes back at once, and calls nothing of MPI's but the user's error handlers.
+/// mark that the thread is inside the vendor: inside.hpp.
 struct SendForms {
   SendKind kind;
   const char* function;
