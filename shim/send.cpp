@@ -36,11 +36,20 @@ template <const SendForms& forms>
   return code == MPI_SUCCESS ? poll_native(job, request) : code;
 }
 
-int send_remote(Job& job, const Communicator& communicator, const SendForms& forms, const void* buf, int count,
-                MPI_Datatype datatype, int dest, int tag) {
+/// Most messages are short and lie in one piece: these need no operation. False: it is not one of them, or has to wait.
+bool send_short(Job& job, const Communicator& communicator, const wire::ConstBuffer& buffer, int dest, int tag) {
+  const std::uint64_t size = buffer.packed_size(wire::Format::kNative);
+  if (size > wire::Engine::kLongestShort || !buffer.layout->contiguous(buffer.count)) return false;
+  const std::byte* const first = size == 0 ? nullptr : buffer.base + buffer.layout->first_offset();
+  return job.engine->send_short({communicator.members[static_cast<std::size_t>(dest)], communicator.context, communicator.rank,
+                                 tag, std::span(first, size)});
+}
+
+/// `buffer` is taken.
+[[gnu::noinline]] int send_by_operation(Job& job, const Communicator& communicator, const SendForms& forms,
+                                        wire::ConstBuffer& buffer, int dest, int tag) {
   wire::SendOperation operation;
-  const int described = describe_buffer(forms.function, buf, count, datatype, operation.buffer);
-  if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
+  operation.buffer = std::move(buffer);
   operation.destination = communicator.members[static_cast<std::size_t>(dest)];
   operation.context = communicator.context;
   operation.source_rank = communicator.rank;
@@ -53,6 +62,15 @@ int send_remote(Job& job, const Communicator& communicator, const SendForms& for
     return raise(communicator.handle, forms.function, *operation.result.error);
   }
   return MPI_SUCCESS;
+}
+
+int send_remote(Job& job, const Communicator& communicator, const SendForms& forms, const void* buf, int count,
+                MPI_Datatype datatype, int dest, int tag) {
+  wire::ConstBuffer buffer;
+  const int described = describe_buffer(forms.function, buf, count, datatype, buffer);
+  if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
+  if (forms.kind != SendKind::kSynchronous && send_short(job, communicator, buffer, dest, tag)) return MPI_SUCCESS;
+  return send_by_operation(job, communicator, forms, buffer, dest, tag);
 }
 
 int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,

@@ -55,13 +55,14 @@ thread_local std::uint32_t rounds = 0;
 
 }  // namespace
 
-bool progress_once(Job& job, bool application_waits) {
-  bool moved = job.engine->poll(application_waits) != 0;
+bool rest_of_round_may_wait() { return ++rounds < kBusyRoundsPerVendorLook; }
+
+bool progress_besides_engine(Job& job, bool came) {
   heed_failure(job);
-  moved = settle_contested(job) || moved;
+  const bool moved = settle_contested(job);
   RequestPool::instance().reap_orphans(job);
   job.outstanding.step(job);
-  if (++rounds >= (moved ? kBusyRoundsPerVendorLook : kRoundsPerVendorLook)) {
+  if (++rounds >= (came || moved ? kBusyRoundsPerVendorLook : kRoundsPerVendorLook)) {
     rounds = 0;
     job.vendor_progress->make();
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 #include "wire/engine/engine_impl.hpp"
 
@@ -101,6 +102,7 @@ Result<void> Engine::Impl::message_begins(Link& link) {
     incoming.area = incoming.owned.first(header.len);
     return {};
   }
+  if (receive_whole_locked(link)) return {};
   accept_message_locked(*incoming.receive, incoming.source, {header.lsrank, header.tag, header.msglen});
   prepare_area(link, *incoming.receive, header.len);
   if (header.msglen <= datalen) return {};
@@ -108,6 +110,30 @@ Result<void> Engine::Impl::message_begins(Link& link) {
   answer_match_locked(*incoming.receive, incoming.source, header.srqid);
   if (failed.load(std::memory_order_relaxed)) return *failure;
   return {};
+}
+
+/// A short message that has arrived whole for memory that takes it as it stands, as most are, is copied there at once. False:
+/// it is not one of these.
+bool Engine::Impl::receive_whole_locked(Link& link) {
+  Link::Incoming& incoming = link.incoming();
+  const PacketHeader& header = incoming.header;
+  ReceiveOperation& operation = *incoming.receive;
+  const MutableBuffer& buffer = operation.buffer;
+  const std::span<const std::byte> packet = link.whole_packet();
+  if (packet.empty() || header.type != PacketType::kData || peer(incoming.source).format != Format::kNative ||
+      !buffer.layout->contiguous(buffer.count) || header.len > buffer.packed_size(Format::kNative)) {
+    return false;
+  }
+  if (header.len > 0) std::memcpy(buffer.base + buffer.layout->first_offset(), &packet[kPacketHeaderSize], header.len);
+  count_copy(header.len);
+  operation.result.source = header.lsrank;
+  operation.result.tag = header.tag;
+  operation.result.wire_bytes = header.msglen;
+  incoming.receive = nullptr;
+  incoming.handled = true;
+  count_received_locked(incoming.source, incoming.counts_as);
+  complete_receive_locked(operation, header.len);
+  return true;
 }
 
 Result<void> Engine::Impl::rest_begins(Link& link) {
@@ -176,8 +202,9 @@ void Engine::Impl::prepare_area(Link& link, ReceiveOperation& operation, std::si
 
 Result<void> Engine::Impl::packet_ends(Link& link) {
   Link::Incoming& incoming = link.incoming();
+  if (incoming.handled) return {};
   if (incoming.relay_to != nullptr) {
-    if (!incoming.handled) relay_locked(link);
+    relay_locked(link);
     return {};
   }
   if (!carries_message(incoming.header.type)) return control_ends(link);
@@ -191,7 +218,7 @@ Result<void> Engine::Impl::packet_ends(Link& link) {
   if (incoming.header.type != PacketType::kDataSync) {
     if (operation.arrived_ == operation.result.wire_bytes) {
       if (incoming.header.msglen > datalen) receives.erase(incoming.header.drqid);
-      complete_receive_locked(operation);
+      complete_receive_locked(operation, operation.cursor_.native_bytes());
     }
     return {};
   }
@@ -218,11 +245,11 @@ void Engine::Impl::answer_match_locked(ReceiveOperation& operation, WorldRank so
   const bool all = operation.arrived_ == operation.result.wire_bytes;
   if (!all) receives.emplace(answer.drqid, &operation);
   send_control_locked(source, answer);
-  if (all) complete_receive_locked(operation);
+  if (all) complete_receive_locked(operation, operation.cursor_.native_bytes());
 }
 
-void Engine::Impl::complete_receive_locked(ReceiveOperation& operation) {
-  operation.result.native_bytes = operation.cursor_.native_bytes();
+void Engine::Impl::complete_receive_locked(ReceiveOperation& operation, std::uint64_t native_bytes) {
+  operation.result.native_bytes = native_bytes;
   operation.phase_ = ReceiveOperation::Phase::kDone;
   ++counters.messages_received;
   operation.finish();
@@ -256,7 +283,7 @@ void Engine::Impl::deliver_locked(ReceiveOperation& operation, std::list<Message
   if (message.synchronous) {
     answer_match_locked(operation, message.source, message.request_id);
   } else {
-    complete_receive_locked(operation);
+    complete_receive_locked(operation, operation.cursor_.native_bytes());
   }
   queue.recycle(std::move(one));
 }

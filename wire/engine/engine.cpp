@@ -165,6 +165,11 @@ void Engine::start(ReceiveOperation& operation) {
   impl_->start_receive_locked(operation);
 }
 
+bool Engine::send_short(const ShortMessage& message) {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->send_short_locked(message);
+}
+
 void Engine::start_matched(ReceiveOperation& operation, MatchedMessagePointer message) {
   const std::lock_guard lock(impl_->mutex);
   operation.begin();

@@ -87,6 +87,12 @@ class Engine {
   void start(SendOperation& operation);
   void start(ReceiveOperation& operation);
 
+  /// Sends a standard-mode message of up to kLongestShort bytes without an operation: it is written where its batch lies, which
+  /// leaves as that of start() would. False: nothing has been done, and start() has to do it, since the message is longer, has
+  /// to wait for credit, or goes to a process with another representation, or the engine has failed.
+  [[nodiscard]] bool send_short(const ShortMessage& message);
+  static constexpr std::size_t kLongestShort = 1024;
+
   /// Receives a message that match_probe() took. `operation.context`, source and tag are ignored.
   void start_matched(ReceiveOperation& operation, MatchedMessagePointer message);
 

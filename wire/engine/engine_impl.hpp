@@ -63,6 +63,7 @@ class Engine::Impl final : public LinkOwner {
 
   // sending.cpp
   void start_send_locked(SendOperation& operation);
+  [[nodiscard]] bool send_short_locked(const ShortMessage& message);
   void cancel_send_locked(SendOperation& operation);
   void packet_left(SendOperation& operation) override;
   [[nodiscard]] bool refill(Link& link) override;
@@ -169,7 +170,9 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] static MessageFields fields_of(const SendOperation& operation, PacketType type, std::size_t payload);
   void send_first_packet_locked(Peer& peer, SendOperation& operation);
   [[nodiscard]] bool make_first_packet_locked(Peer& peer, SendOperation& operation, OutgoingPacket& packet);
+  [[nodiscard]] bool batch_takes(const Peer& peer, std::uint64_t size) const;
   [[nodiscard]] bool send_in_batch_locked(Peer& peer, SendOperation& operation);
+  void put_in_batch_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes);
   void count_first_packet_locked(Peer& peer, std::size_t payload);
   [[nodiscard]] bool waits_for_company(std::size_t payload);
   void begin_batch_locked(Link& link);
@@ -193,10 +196,11 @@ class Engine::Impl final : public LinkOwner {
   };
   [[nodiscard]] Result<void> find_route_locked(Link& link, const PacketHeader& header);
   void accept_message_locked(ReceiveOperation& operation, WorldRank sender, const Accepted& message);
+  [[nodiscard]] bool receive_whole_locked(Link& link);
   void prepare_area(Link& link, ReceiveOperation& operation, std::size_t size);
   void finish_payload_locked(Link& link, ReceiveOperation& operation, std::size_t size);
   void answer_match_locked(ReceiveOperation& operation, WorldRank source, std::uint64_t sender_request);
-  void complete_receive_locked(ReceiveOperation& operation);
+  void complete_receive_locked(ReceiveOperation& operation, std::uint64_t native_bytes);
   void store_message_locked(Link& link);
   [[nodiscard]] bool relay_whole_locked(Link& link);              // relaying.cpp
   void relay_locked(Link& link);                                  // relaying.cpp

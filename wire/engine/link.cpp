@@ -109,8 +109,12 @@ Result<bool> Link::send_batch() {
     seal_batch();
     return false;
   }
-  OutgoingPacket whole = std::exchange(batch_, {});
-  has_left(whole);
+  const std::size_t size = batch_.payload.size();
+  Link* const relayed_from = batch_.relayed_from;
+  buffers_.put(std::move(batch_.owned));
+  batch_.payload = {};
+  batch_.relayed_from = nullptr;
+  if (relayed_from != nullptr) owner_.passed_on(*relayed_from, size);
   return true;
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "wire/base/result.hpp"
 #include "wire/data/conversion.hpp"
@@ -77,6 +79,15 @@ class SendOperation : public Operation {
   std::uint64_t request_id_ = 0;
   std::uint64_t peer_request_id_ = 0;
   PackCursor cursor_;
+};
+
+/// A message that needs no operation: Engine::send_short().
+struct ShortMessage {
+  WorldRank destination = 0;
+  ContextId context = 0;
+  std::int32_t source_rank = 0;  ///< the sender's rank in the communicator
+  std::int32_t tag = 0;
+  std::span<const std::byte> bytes;  ///< in this machine's representation
 };
 
 /// A receive that messages of other systems may satisfy.

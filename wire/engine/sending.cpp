@@ -125,33 +125,54 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
   watch_output_locked(link);
 }
 
+/// Short, and nothing keeps it from leaving.
+bool Engine::Impl::batch_takes(const Peer& to, std::uint64_t size) const {
+  return size <= std::min<std::uint64_t>(Link::kJoinedSize, datalen) && !(to.relayed && to.link->credit_exhausted());
+}
+
 /// A short message in one piece, which most are, is written where its batch lies, alone or behind others, and is complete: its
 /// buffer is free. False: not one of these, or it has to wait for credit.
 bool Engine::Impl::send_in_batch_locked(Peer& to, SendOperation& operation) {
   const std::uint64_t size = operation.cursor_.total();
-  Link& link = *to.link;
-  if (size > std::min<std::uint64_t>(Link::kJoinedSize, datalen) || operation.mode == SendMode::kSynchronous ||
-      !operation.cursor_.straight() || (to.relayed && link.credit_exhausted())) {
-    return false;
-  }
-  std::byte* const packet = link.append(size, to.relayed);
-  std::memcpy(packet, to.header.data(), kPacketHeaderSize);
-  encode_message_fields(fields_of(operation, PacketType::kData, size),
-                        std::span<std::byte, kPacketHeaderSize>(packet, kPacketHeaderSize));
-  if (size > 0) std::memcpy(packet + kPacketHeaderSize, operation.cursor_.borrow(size).data(), size);
-  count_first_packet_locked(to, size);
+  if (!batch_takes(to, size) || operation.mode == SendMode::kSynchronous || !operation.cursor_.straight()) return false;
+  put_in_batch_locked(to, fields_of(operation, PacketType::kData, size), operation.cursor_.borrow(size));
   complete_send_locked(operation);
-  if (waits_for_company(size)) {
-    begin_batch_locked(link);
-  } else if (!link.wants_output) {
-    auto flushed = link.flush();
-    if (flushed) {
-      watch_output_locked(link);
-    } else {
-      link_ended_locked(link, flushed.error());
-    }
-  }
   return true;
+}
+
+static_assert(Engine::kLongestShort == Link::kJoinedSize);
+
+bool Engine::Impl::send_short_locked(const ShortMessage& message) {
+  if (failed.load(std::memory_order_relaxed)) return false;
+  Peer& to = peer(message.destination);
+  const std::size_t size = message.bytes.size();
+  if (!batch_takes(to, size) || to.format != Format::kNative || !to.held.empty() || !to.send_credit.may_send(to.marks))
+    return false;
+  MessageFields fields;
+  fields.type = PacketType::kData;
+  fields.len = static_cast<std::uint32_t>(size);
+  fields.srqid = next_request_id++;
+  fields.msglen = size;
+  fields.lsrank = message.source_rank;
+  fields.tag = message.tag;
+  fields.cid = message.context;
+  fields.count = size;
+  put_in_batch_locked(to, fields, message.bytes);
+  return true;
+}
+
+void Engine::Impl::put_in_batch_locked(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes) {
+  Link& link = *to.link;
+  std::byte* const packet = link.append(bytes.size(), to.relayed);
+  std::memcpy(packet, to.header.data(), kPacketHeaderSize);
+  encode_message_fields(fields, std::span<std::byte, kPacketHeaderSize>(packet, kPacketHeaderSize));
+  if (!bytes.empty()) std::memcpy(packet + kPacketHeaderSize, bytes.data(), bytes.size());
+  count_first_packet_locked(to, bytes.size());
+  if (waits_for_company(bytes.size())) return begin_batch_locked(link);
+  if (link.wants_output) return;
+  auto flushed = link.flush();
+  if (!flushed) return link_ended_locked(link, flushed.error());
+  watch_output_locked(link);
 }
 
 void Engine::Impl::count_first_packet_locked(Peer& to, std::size_t payload) {
