@@ -1,0 +1,12 @@
+#include "wire/base/result.hpp"
+
+namespace impishim {
+
+Error::Error(ErrorKind kind_, std::string text_) : kind(kind_), text(std::move(text_)) {}
+Error::Error(const Error& other) = default;
+Error::Error(Error&& other) noexcept = default;
+Error& Error::operator=(const Error& other) = default;
+Error& Error::operator=(Error&& other) noexcept = default;
+Error::~Error() = default;
+
+}  // namespace impishim
