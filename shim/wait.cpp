@@ -14,13 +14,14 @@
 namespace impishim::shim {
 namespace {
 
-/// Rounds between two looks at the vendor's progress: a round costs about as much as one look.
-constexpr std::uint32_t kRoundsPerVendorLook = 4;
-/// While rounds find something: whoever waits for that should not wait for the look, too.
-constexpr std::uint32_t kBusyRoundsPerVendorLook = 32;
-constexpr std::uint32_t kSpinRounds = 200;                ///< some 50 us where every process has a core
-constexpr std::uint32_t kCrowdedSpinRounds = 1;           ///< whoever is waited for may want this processor
-constexpr std::uint32_t kYieldRounds = 2000;              ///< some milliseconds
+/// Looks at the engine between two at the vendor's progress, which costs about as much as one of them.
+constexpr std::uint32_t kLooksPerVendorLook = 4;
+/// While they find something: whoever waits for that should not wait for the vendor's, too.
+constexpr std::uint32_t kBusyLooksPerVendorLook = 32;
+/// Where every process has a processor: spins for some 50 us, sleeps after some milliseconds.
+constexpr WaitPolicy::Pace kAmplePace{4, 200, 4000};
+/// Elsewhere whoever is waited for may want this processor.
+constexpr WaitPolicy::Pace kCrowdedPace{1, 1, 2000};
 constexpr std::chrono::microseconds kLongestSleep{1000};  ///< the vendor's progress must not wait longer
 constexpr std::chrono::microseconds kShortestSleep{50};   ///< about what the kernel makes of anything shorter
 /// Of the time that a wait for the vendor has slept already: what sleeping adds to it at most.
@@ -51,28 +52,31 @@ bool crowded(const Job& job) {
   return answer;
 }
 
-thread_local std::uint32_t rounds = 0;
+thread_local std::uint32_t looks_since_vendors = 0;
 
 }  // namespace
 
-bool rest_of_round_may_wait() { return ++rounds < kBusyRoundsPerVendorLook; }
+bool rest_of_round_may_wait() { return ++looks_since_vendors < kBusyLooksPerVendorLook; }
 
-bool progress_besides_engine(Job& job, bool came) {
+bool progress_besides_engine(Job& job, bool came, std::uint32_t looks) {
   heed_failure(job);
   const bool moved = settle_contested(job);
   RequestPool::instance().reap_orphans(job);
   job.outstanding.step(job);
-  if (++rounds >= (came || moved ? kBusyRoundsPerVendorLook : kRoundsPerVendorLook)) {
-    rounds = 0;
+  looks_since_vendors += looks;
+  if (looks_since_vendors >= (came || moved ? kBusyLooksPerVendorLook : kLooksPerVendorLook)) {
+    looks_since_vendors = 0;
     job.vendor_progress->make();
   }
   return moved;
 }
 
-bool WaitPolicy::rested_enough(const Job& job, bool moved) {
-  idle_rounds_ = moved ? 0 : idle_rounds_ + 1;
-  if (idle_rounds_ < (crowded(job) ? kCrowdedSpinRounds : kSpinRounds)) return false;
-  if (idle_rounds_ >= kYieldRounds) return true;
+WaitPolicy::WaitPolicy(const Job& job) : pace_(crowded(job) ? kCrowdedPace : kAmplePace) {}
+
+bool WaitPolicy::rested_enough(bool moved) {
+  idle_looks_ = moved ? 0 : idle_looks_ + pace_.looks;
+  if (idle_looks_ < pace_.spin) return false;
+  if (idle_looks_ >= pace_.yield) return true;
   slept_ = std::chrono::microseconds(0);
   sched_yield();
   return false;
