@@ -205,7 +205,7 @@ int Test(MPI_Request* handle, int* flag, MPI_Status* status) {
 int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Job& job = running_job();
   if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
-    const CompletingSources sources(job.receive_sources, count, requests);
+    CompletingSources sources(job.receive_sources, count, requests);
     const int code = vendor::Waitall(count, requests, statuses);
     sources.name_all(statuses);
     return code;
@@ -218,7 +218,7 @@ int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 
 int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
-    const CompletingSources sources(job.receive_sources, count, requests);
+    CompletingSources sources(job.receive_sources, count, requests);
     const int code = vendor::Testall(count, requests, flag, statuses);
     if (*flag != 0) sources.name_all(statuses);
     return code;
@@ -238,7 +238,7 @@ int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* s
 
 int Waitany(Job& job, int count, MPI_Request* requests, int* index, MPI_Status* status) {
   if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
-    const CompletingSources sources(job.receive_sources, count, requests);
+    CompletingSources sources(job.receive_sources, count, requests);
     const int code = vendor::Waitany(count, requests, index, status);
     // MPICH leaves the status as it was if none is active.
     if (code == MPI_SUCCESS && *index == MPI_UNDEFINED) set_empty_status(status, MPI_ANY_SOURCE);
@@ -259,7 +259,7 @@ int Waitany(Job& job, int count, MPI_Request* requests, int* index, MPI_Status* 
 
 int Testany(Job& job, int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
-    const CompletingSources sources(job.receive_sources, count, requests);
+    CompletingSources sources(job.receive_sources, count, requests);
     const int code = vendor::Testany(count, requests, index, flag, status);
     if (code == MPI_SUCCESS && *flag != 0 && *index == MPI_UNDEFINED) set_empty_status(status, MPI_ANY_SOURCE);
     sources.name_any(index, status);

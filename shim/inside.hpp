@@ -9,6 +9,7 @@
 #include "shim/handled.hpp"
 #include "shim/job.hpp"
 #include "shim/own_handle.hpp"
+#include "shim/receive.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
@@ -58,9 +59,11 @@ inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int
 inline int Irecv(const Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                  MPI_Request* request) {
   const int local = job.inside.source(comm, source);
-  if (local < 0) [[unlikely]]
-    return calls::Irecv(buf, count, datatype, source, tag, comm, request);
-  return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, request);
+  if (local >= 0) return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, request);
+  const int renamed = job.inside.renamed_source(comm, source);
+  if (renamed >= 0)
+    return receive_renamed(running_job().receive_sources, buf, count, datatype, renamed, source, tag, comm, request);
+  return calls::Irecv(buf, count, datatype, source, tag, comm, request);
 }
 
 inline int Wait(const Job& job, MPI_Request* request, MPI_Status* status) {

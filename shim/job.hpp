@@ -27,15 +27,21 @@ namespace impishim::shim {
 class RanksInside {
  public:
   RanksInside() = default;
-  /// Of the description of MPI_COMM_WORLD, which outlives this.
-  explicit RanksInside(const Communicator& world)
-      : local_ranks_(world.local_ranks),
-        sources_(world.local_ranks_are_spanning ? local_ranks_ : std::span<const std::int32_t>()) {}
+  /// Of the description of MPI_COMM_WORLD, which outlives this. `keeps_sources`: Job::receive_sources may be used.
+  RanksInside(const Communicator& world, bool keeps_sources) : local_ranks_(world.local_ranks) {
+    if (world.local_ranks_are_spanning) {
+      sources_ = local_ranks_;
+    } else if (keeps_sources) {
+      renamed_sources_ = local_ranks_;
+    }
+  }
 
   /// The vendor's rank of a process; negative: not inside, or not known here.
   [[nodiscard]] int local_rank(MPI_Comm comm, int rank) const { return find(local_ranks_, comm, rank); }
   /// The same, if the vendor's statuses name sources as the user knows them; else negative.
   [[nodiscard]] int source(MPI_Comm comm, int rank) const { return find(sources_, comm, rank); }
+  /// The same, if they do not, and the user's name of the source is to be kept beside a request; else negative.
+  [[nodiscard]] int renamed_source(MPI_Comm comm, int rank) const { return find(renamed_sources_, comm, rank); }
 
  private:
   [[nodiscard]] static int find(const std::span<const std::int32_t>& ranks, MPI_Comm comm, int rank) {
@@ -45,6 +51,7 @@ class RanksInside {
 
   std::span<const std::int32_t> local_ranks_;
   std::span<const std::int32_t> sources_;
+  std::span<const std::int32_t> renamed_sources_;
 };
 
 /// Made in MPI_Init when the environment asks for a joined job, ended in MPI_Finalize.

@@ -133,15 +133,6 @@ namespace {
   return MPI_SUCCESS;
 }
 
-/// A receive that the vendor carries, from a process of this system that has another rank there.
-[[gnu::noinline]] int receive_under_another_name(void* buf, int count, MPI_Datatype datatype, int source, int tag,
-                                                 MPI_Comm comm, MPI_Request* handle) {
-  Job& job = running_job();
-  const int code = vendor::raw::Irecv(buf, count, datatype, spanning(&job, comm)->local_rank(source), tag, comm, handle);
-  if (code == MPI_SUCCESS) job.receive_sources.put(*handle, source);
-  return code;
-}
-
 }  // namespace
 
 int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
@@ -152,7 +143,7 @@ int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_
   if (local >= 0 && communicator->local_ranks_are_spanning)
     return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
   if (local >= 0 && vendor_request_serves(running_job(), *communicator))
-    return receive_under_another_name(buf, count, datatype, source, tag, comm, handle);
+    return receive_renamed(running_job().receive_sources, buf, count, datatype, local, source, tag, comm, handle);
   return receive_by_own_request(buf, count, datatype, source, tag, comm, handle);
 }
 

@@ -3,7 +3,9 @@
 
 #include <mpi.h>
 
+#include "shim/receive_sources.hpp"
 #include "shim/request.hpp"
+#include "shim/vendor.hpp"
 
 namespace impishim::shim {
 
@@ -14,6 +16,14 @@ namespace impishim::shim {
 /// does, or the source can be kept in Job::receive_sources.
 [[nodiscard]] inline bool vendor_request_serves(const Job& job, const Communicator& communicator) {
   return communicator.local_ranks_are_spanning || job.thread_level != MPI_THREAD_MULTIPLE;
+}
+
+/// A receive that the vendor carries, from a process of this system that has another rank there, `local`.
+[[gnu::always_inline]] inline int receive_renamed(ReceiveSources& sources, void* buf, int count, MPI_Datatype datatype,
+                                                  int local, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
+  const int code = vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
+  if (code == MPI_SUCCESS) sources.put(*handle, source);
+  return code;
 }
 
 /// MPI_Recv on a spanning communicator, with the errors raised.

@@ -1,80 +1,91 @@
 #include "shim/receive_sources.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <span>
 
 namespace impishim::shim {
 
-std::size_t ReceiveSources::place_of(MPI_Request request) const {
-  std::size_t place = home_of(request);
-  while (slots_[place].request != 0 && slots_[place].request != to_bits(request)) place = behind(place);
-  return place;
+void ReceiveSources::leave_row() {
+  for (const Kept& each : std::span(row_).subspan(row_begin_, row_end_ - row_begin_)) {
+    Kept& place = places_[place_of(each.request)];
+    if (place.request == 0) {
+      place = each;
+    } else {
+      crowded_.emplace(each.request, each.source);
+    }
+  }
+  row_begin_ = row_end_ = 0;
 }
 
-void ReceiveSources::put(MPI_Request request, std::int32_t source) {
-  if (2 * (used_ + 1) > slots_.size()) grow();
-  slots_[place_of(request)] = {to_bits(request), source};
-  ++used_;
+std::int32_t ReceiveSources::find(MPI_Request request) {
+  leave_row();
+  const Kept& place = places_[place_of(to_bits(request))];
+  if (place.request == to_bits(request)) return place.source;
+  const auto found = crowded_.find(to_bits(request));
+  return found == crowded_.end() ? kNone : found->second;
 }
 
-std::int32_t ReceiveSources::find(MPI_Request request) const {
+std::int32_t ReceiveSources::take_out_of_turn(MPI_Request request) {
   if (used_ == 0) return kNone;
-  return slots_[place_of(request)].source;
-}
-
-std::int32_t ReceiveSources::take(MPI_Request request) {
-  if (used_ == 0) return kNone;
-  const std::size_t place = place_of(request);
-  const std::int32_t source = slots_[place].source;
-  if (slots_[place].request == 0) return kNone;
-  --used_;
-  close_gap(place);
+  leave_row();
+  Kept& place = places_[place_of(to_bits(request))];
+  std::int32_t source = kNone;
+  if (place.request == to_bits(request)) {
+    source = place.source;
+    place = {};
+  } else if (const auto found = crowded_.find(to_bits(request)); found != crowded_.end()) {
+    source = found->second;
+    crowded_.erase(found);
+  }
+  if (source != kNone) --used_;
   return source;
 }
 
-/// Moves what stands behind a gap into it, unless that would be before its home.
-void ReceiveSources::close_gap(std::size_t gap) {
-  for (std::size_t place = behind(gap); slots_[place].request != 0; place = behind(place)) {
-    const std::size_t home = home_of(from_bits<MPI_Request>(slots_[place].request));
-    const std::size_t mask = slots_.size() - 1;
-    if (((place - home) & mask) < ((place - gap) & mask)) continue;
-    slots_[gap] = slots_[place];
-    gap = place;
-  }
-  slots_[gap] = {};
-}
-
-void ReceiveSources::grow() {
-  const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(std::max(kFirstSlots, 2 * slots_.size())));
-  for (const Slot& slot : old) {
-    if (slot.request != 0) slots_[place_of(from_bits<MPI_Request>(slot.request))] = slot;
-  }
+void ReceiveSources::take_all(const MPI_Request* requests, std::span<std::int32_t> sources) {
+  const std::size_t in_turn = std::min(sources.size(), row_end_ - row_begin_);
+  const Kept* const row = &row_[row_begin_];
+  std::size_t i = 0;
+  for (; i < in_turn && row[i].request == to_bits(requests[i]); ++i) sources[i] = row[i].source;
+  row_begin_ += i;
+  used_ -= i;
+  if (row_begin_ == row_end_) row_begin_ = row_end_ = 0;
+  for (; i < sources.size(); ++i) sources[i] = take(requests[i]);
 }
 
 CompletingSources::CompletingSources(ReceiveSources& sources, int count, const MPI_Request* requests)
     : sources_(sources), requests_(requests), taken_(sources.empty() ? 0 : static_cast<std::size_t>(std::max(count, 0))) {
-  std::ranges::transform(requests_, requests_ + taken_.all().size(), taken_.all().begin(),
-                         [&](MPI_Request request) { return sources_.take(request); });
+  sources_.take_all(requests_, taken_.all());
 }
 
 CompletingSources::~CompletingSources() {
+  if (!given_back_) give_back();
+}
+
+void CompletingSources::give_back() {
   const MPI_Request* request = requests_;
   for (const std::int32_t source : taken_.all()) {
-    if (source != ReceiveSources::kNone && *request != MPI_REQUEST_NULL) sources_.put(*request, source);
+    if (*request != MPI_REQUEST_NULL && source != ReceiveSources::kNone) sources_.put(*request, source);
     ++request;
   }
 }
 
-void CompletingSources::name(int index, MPI_Status* status) const {
-  const auto i = static_cast<std::size_t>(index);  // MPI_UNDEFINED is more than any
-  if (status == MPI_STATUS_IGNORE || i >= taken_.all().size() || taken_.all()[i] == ReceiveSources::kNone) return;
+void CompletingSources::name(std::int32_t source, MPI_Status& status) {
   // A persistent request that is inactive has the empty status, from MPI_ANY_SOURCE.
-  if (status->MPI_SOURCE >= 0) status->MPI_SOURCE = taken_.all()[i];
+  if (source != ReceiveSources::kNone && status.MPI_SOURCE >= 0) status.MPI_SOURCE = source;
 }
 
-void CompletingSources::name_all(MPI_Status* statuses) const {
-  if (statuses == MPI_STATUSES_IGNORE) return;
-  for (int i = 0; i < static_cast<int>(taken_.all().size()); ++i) name(i, &statuses[i]);
+void CompletingSources::name(int index, MPI_Status* status) const {
+  const auto i = static_cast<std::size_t>(index);  // MPI_UNDEFINED is more than any
+  if (status != MPI_STATUS_IGNORE && i < taken_.all().size()) name(taken_.all()[i], *status);
+}
+
+void CompletingSources::name_all(MPI_Status* statuses) {
+  bool all_over = true;
+  for (std::size_t i = 0; i < taken_.all().size(); ++i) {
+    all_over &= requests_[i] == MPI_REQUEST_NULL;
+    if (statuses != MPI_STATUSES_IGNORE) name(taken_.all()[i], statuses[i]);
+  }
+  given_back_ = all_over;  // none lives on, as persistent ones do
 }
 
 void CompletingSources::name_any(const int* index, MPI_Status* status) const {

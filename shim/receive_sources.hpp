@@ -7,9 +7,12 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
+#include <type_traits>
+#include <unordered_map>
 
 #include "shim/call_array.hpp"
 #include "shim/handle_bits.hpp"
@@ -17,32 +20,60 @@
 namespace impishim::shim {
 
 /// Vendor's request -> the source's rank as the user knows it. For one thread at a time.
+///
+/// Stands in the way of every such receive. Most are completed in the order in which they were started: the latest stand in a
+/// row, whose first is looked at first. A request that is asked for out of turn sends all of them to places by their handles'
+/// bits, one for each since vendors hand out neighbouring handles; those whose place is taken stand elsewhere.
 class ReceiveSources {
  public:
   static constexpr std::int32_t kNone = -1;
 
   [[nodiscard]] bool empty() const { return used_ == 0; }
   /// `request` is not in here.
-  void put(MPI_Request request, std::int32_t source);
+  void put(MPI_Request request, std::int32_t source) {
+    if (row_end_ == row_.size()) [[unlikely]]
+      leave_row();
+    row_[row_end_++] = {to_bits(request), source};
+    ++used_;
+  }
   /// The source, or kNone.
-  [[nodiscard]] std::int32_t find(MPI_Request request) const;
+  [[nodiscard]] std::int32_t find(MPI_Request request);
   /// The same, and forgets it.
-  std::int32_t take(MPI_Request request);
+  std::int32_t take(MPI_Request request) {
+    if (row_begin_ == row_end_ || row_[row_begin_].request != to_bits(request)) return take_out_of_turn(request);
+    const std::int32_t source = row_[row_begin_++].source;
+    if (row_begin_ == row_end_) row_begin_ = row_end_ = 0;
+    --used_;
+    return source;
+  }
+  /// Those of as many requests as `sources` has room for.
+  void take_all(const MPI_Request* requests, std::span<std::int32_t> sources);
 
  private:
-  static constexpr std::size_t kFirstSlots = 256;
-  struct Slot {
-    std::uintptr_t request = 0;  ///< 0: free. No vendor has such a handle
+  struct Kept {
+    std::uintptr_t request = 0;  ///< 0: none. No vendor has such a handle
     std::int32_t source = kNone;
   };
-  [[nodiscard]] std::size_t home_of(MPI_Request request) const { return hash_of(request) & (slots_.size() - 1); }
-  [[nodiscard]] std::size_t behind(std::size_t place) const { return (place + 1) & (slots_.size() - 1); }
-  /// Where it is, or would be.
-  [[nodiscard]] std::size_t place_of(MPI_Request request) const;
-  void close_gap(std::size_t gap);
-  void grow();
+  static constexpr std::size_t kRow = 256;
+  static constexpr unsigned kPlaceBits = 10;
+  static constexpr std::size_t kPlaces = 1U << kPlaceBits;
+  /// Where handles are addresses, their lowest bits are all the same.
+  static constexpr unsigned kSameBits = std::is_pointer_v<MPI_Request> ? 6 : 0;
 
-  std::vector<Slot> slots_;  ///< a power of two, at most half of them used
+  /// Neighbours stay neighbours; blocks of them are scattered.
+  [[nodiscard]] static std::size_t place_of(std::uintptr_t request) {
+    const std::uint64_t number = request >> kSameBits;
+    const std::uint64_t block = (number >> kPlaceBits) * 0x9E3779B97F4A7C15ULL;
+    return (number ^ (block >> (64 - kPlaceBits))) % kPlaces;
+  }
+  void leave_row();
+  std::int32_t take_out_of_turn(MPI_Request request);
+
+  std::array<Kept, kRow> row_;
+  std::size_t row_begin_ = 0;
+  std::size_t row_end_ = 0;
+  std::array<Kept, kPlaces> places_;
+  std::unordered_map<std::uintptr_t, std::int32_t> crowded_;
   std::size_t used_ = 0;
 };
 
@@ -57,16 +88,20 @@ class CompletingSources {
 
   /// Names the source in the status of the request at `index`, which has completed. `status` may be MPI_STATUS_IGNORE.
   void name(int index, MPI_Status* status) const;
-  /// In the statuses of all. `statuses` may be MPI_STATUSES_IGNORE.
-  void name_all(MPI_Status* statuses) const;
+  /// In the statuses of all, once all have completed. `statuses` may be MPI_STATUSES_IGNORE.
+  void name_all(MPI_Status* statuses);
   /// In what MPI_Waitany and MPI_Waitsome, or their tests, have given, which after an error may be anything.
   void name_any(const int* index, MPI_Status* status) const;
   void name_some(const int* outcount, const int* indices, MPI_Status* statuses) const;
 
  private:
+  static void name(std::int32_t source, MPI_Status& status);
+  void give_back();
+
   ReceiveSources& sources_;
   const MPI_Request* requests_;
   CallArray<std::int32_t> taken_;  ///< of nothing, if there are no sources at all
+  bool given_back_ = false;
 };
 
 }  // namespace impishim::shim

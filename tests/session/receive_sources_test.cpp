@@ -52,6 +52,24 @@ TEST(ReceiveSources, BehavesAsAMapDoes) {
   EXPECT_TRUE(sources.empty());
 }
 
+TEST(ReceiveSources, AreTakenInAnyOrder) {
+  // Fewer and more than stand in a row; from the front, from the back, and from the middle on.
+  for (const int count : {1, 2, 64, 255, 256, 257, 600}) {
+    for (const int first : {0, count - 1, count / 2}) {
+      ReceiveSources sources;
+      const int step = first == count - 1 ? -1 : 1;
+      for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < count; ++i) sources.put(handle_number(0x98000000U + static_cast<unsigned>(i)), i);
+        for (int k = 0; k < count; ++k) {
+          const int i = (first + step * k + count) % count;
+          ASSERT_EQ(sources.take(handle_number(0x98000000U + static_cast<unsigned>(i))), i) << count << " from " << first;
+        }
+        ASSERT_TRUE(sources.empty());
+      }
+    }
+  }
+}
+
 TEST(CompletingSources, NameWhatIsOverAndGiveBackWhatLivesOn) {
   ReceiveSources sources;
   std::array<MPI_Request, 3> requests{handle_number(16), handle_number(17), handle_number(18)};
