@@ -1,7 +1,8 @@
 """The goals of scripts/bench: one table, a row for each goal, with what was measured and whether it passes.
 
 A row's value is the median over rounds, in which the contestants of the row took turns, of their ratio in the same round; rows of what
-an idle job takes have no ratio. Rows that two ranks measure come from the groups of pairs.py.
+an idle job takes have no ratio. Where a few percent are the goal the contestants take turns within a launch (in_turns.c): launches of
+one and the same program differ by more. Other rows that two ranks measure come from the groups of pairs.py.
 """
 
 import json
@@ -18,6 +19,7 @@ LEAST_ROUNDS = 5
 WINDOWS = 3000
 ALLTOALL_BYTES, ALLTOALL_BUDGET_US = 64, 500000
 IDLE_S = 10
+TURN_US, TURN_PAIRS = 500, 400
 
 
 class Part:
@@ -44,9 +46,14 @@ class Setting:
     def __init__(self, build, groups, rounds, idle_s):
         self.build, self.groups = build, {group.title: group for group in groups}
         self.rounds, self.idle_s = max(rounds, LEAST_ROUNDS), idle_s
+        self.turns = {}  # by the function that makes the command: what its launches measured
 
     def program(self, name, mpi="mpich"):
         return self.build / "tests/programs" / f"bench_{name}_{mpi}"
+
+    def in_turns(self, other):
+        """The program that compares MPI's calls with `other` in the same two processes, and its arguments."""
+        return [self.program("in_turns"), other, TURN_US, TURN_PAIRS]
 
     def joined(self, ranks, *words):
         """The command that runs a program with its arguments on `ranks` ranks in each of two systems."""
@@ -79,6 +86,48 @@ def from_pairs(group, name, what, size, label, unit, scale=1.0):
         members = setting.groups[group]
         ours, theirs = members.values(name, what, size), members.values(members.reference.name, what, size)
         return ratio_part(label, [value * scale for value in ours], [value * scale for value in theirs], unit)
+    return part
+
+
+def first_system(setting):
+    return [setting.build / "bin/impirun", "-np", "2", *setting.in_turns("vendor"), ":", "-np", "1", *setting.in_turns("vendor")]
+
+
+def second_system(setting):
+    """Its ranks are not what the vendor counts them."""
+    words = [*setting.in_turns("vendor"), "1,2"]
+    return [setting.build / "bin/impirun", "-np", "1", *words, ":", "-np", "2", *words]
+
+
+def preloaded(setting):
+    library = setting.build / "lib/impishim/mpich/libimpishim.so"
+    return ["mpiexec.mpich", "-genv", "LD_PRELOAD", library, "-np", "2", *setting.in_turns("vendor")]
+
+
+def across(setting):
+    return setting.joined(1, *setting.in_turns("tcp"))
+
+
+def measured_turns(setting, command):
+    """Of each launch what its lines say, by their first words: ours, theirs and the ratio."""
+    launches = []
+    for _ in range(setting.rounds):
+        out, shown = run(command)
+        lines = [line.split() for line in out.splitlines()]
+        found = {words[0]: [float(word) for word in words[1:]] for words in lines if len(words) == 4 and words[0] in ("latency", "rate")}
+        if not found:
+            fail(f"no turns in the output of: {shown}\n{out[-2000:]}")
+        launches.append(found)
+    return launches
+
+
+def from_turns(command_of, what, label, unit):
+    """A row's part: each value is a launch's median of the ratios in its pairs of turns."""
+    def part(setting):
+        if command_of not in setting.turns:
+            setting.turns[command_of] = measured_turns(setting, command_of(setting))
+        ours, theirs, ratios = zip(*(launch[what] for launch in setting.turns[command_of]))
+        return Part(label, ratios, f"{show_number(statistics.median(ours))} / {show_number(statistics.median(theirs))} {unit}")
     return part
 
 
@@ -146,16 +195,16 @@ def parts(*makers):
 
 
 ROWS = [
-    Row("inside-latency", "two ranks in one system, joined job: 8 B half round trip, with / without", "<=", 1.03, "", pairs.INSIDE,
-        parts(from_pairs(pairs.INSIDE, "joined 2+1", "latency", 8, "first system", "us"),
-              from_pairs(pairs.INSIDE, "joined 1+2", "latency", 8, "second", "us"))),
-    Row("inside-rate", "the same, 64 outstanding Isend/Irecv + Waitall of 8 B: message rate", ">=", 0.97, "", pairs.INSIDE,
-        parts(from_pairs(pairs.INSIDE, "joined 2+1", "bandwidth", 8, "first system", "million/s", scale=1 / 8),
-              from_pairs(pairs.INSIDE, "joined 1+2", "bandwidth", 8, "second", "million/s", scale=1 / 8))),
-    Row("pass-through", "pass-through (no variables): 8 B half round trip, with / without", "<=", 1.01, "", pairs.INSIDE,
-        parts(from_pairs(pairs.INSIDE, "preloaded", "latency", 8, "", "us"))),
-    Row("raw-tcp", "one rank in each system: 8 B / raw TCP of the same bytes and waiting", "<=", 1.10, "", pairs.ACROSS,
-        parts(from_pairs(pairs.ACROSS, "impishim 1+1", "latency", 8, "", "us"))),
+    Row("inside-latency", "two ranks in one system, joined job: 8 B half round trip, with / without", "<=", 1.03, "", None,
+        parts(from_turns(first_system, "latency", "first system", "us"),
+              from_turns(second_system, "latency", "second", "us"))),
+    Row("inside-rate", "the same, 64 outstanding Isend/Irecv + Waitall of 8 B: message rate", ">=", 0.97, "", None,
+        parts(from_turns(first_system, "rate", "first system", "million/s"),
+              from_turns(second_system, "rate", "second", "million/s"))),
+    Row("pass-through", "pass-through (no variables): 8 B half round trip, with / without", "<=", 1.01, "", None,
+        parts(from_turns(preloaded, "latency", "", "us"))),
+    Row("raw-tcp", "one rank in each system: 8 B / raw TCP of the same bytes and waiting", "<=", 1.10, "", None,
+        parts(from_turns(across, "latency", "", "us"))),
     Row("other-mpis", "... / the better of MPICH over UCX tcp and Open MPI over tcp", "<=", 1.0, "", pairs.ACROSS, beside_other_mpis),
     Row("bandwidth", "1 MiB and 8 MiB one-way bandwidth / raw TCP stream", ">=", 0.95, "", pairs.ACROSS,
         parts(from_pairs(pairs.ACROSS, "impishim 1+1", "bandwidth", 1 << 20, "1 MiB", "GB/s", scale=1e-3),

@@ -6,7 +6,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { kPage = 4096, kMostSizes = 32, kMostBatches = 201, kFewestBatches = 5, kLargestWindow = 64, kSmallestWindow = 4 };
+enum {
+  kPage = 4096,
+  kMostSizes = 32,
+  kMostBatches = 201,
+  kFewestBatches = 5,
+  kLargestWindow = 64,
+  kSmallestWindow = 4,
+  kMostPairs = 2000
+};
 
 static const size_t kWindowBytes = (size_t)4 << 20;
 /* A stream of long messages is no steady thing: from one window to the next TCP is three times as fast or slow, as what is on
@@ -172,6 +180,8 @@ static int parse_sizes(const char* text, size_t* sizes) {
   }
 }
 
+static char* take_pages(size_t bytes) { return aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage); }
+
 int measure(const struct contestant* contestant, int argc, char** argv) {
   size_t sizes[kMostSizes];
   const int count = argc == 4 ? parse_sizes(argv[1], sizes) : 0;
@@ -188,9 +198,8 @@ int measure(const struct contestant* contestant, int argc, char** argv) {
   }
   /* The same memory for all sizes: with memory of its own for each, MPICH's bandwidth from 32 KiB on varied four-fold from run
    * to run. */
-  memory = (memory + kPage - 1) / kPage * kPage;
-  char* out = aligned_alloc(kPage, memory);
-  char* in = aligned_alloc(kPage, memory);
+  char* out = take_pages(memory);
+  char* in = take_pages(memory);
   int wrong = out == NULL || in == NULL;
   if (wrong) fprintf(stderr, "no memory\n");
   for (int streams = 0; streams <= 1; ++streams) {
@@ -203,5 +212,90 @@ int measure(const struct contestant* contestant, int argc, char** argv) {
   }
   free(out);
   free(in);
+  return wrong;
+}
+
+static double median(double* values, int count) {
+  qsort(values, (size_t)count, sizeof(values[0]), by_value);
+  return values[count / 2];
+}
+
+static double turn(const struct test* test, long rounds) {
+  const double start = now_us();
+  run(test, rounds);
+  return (now_us() - start) / (double)rounds;
+}
+
+/* Both sides at once; microseconds per round go into `ours_us` and `theirs_us`. */
+static void take_turns(const struct test* ours, const struct test* theirs, long rounds, int pairs, double* ours_us,
+                       double* theirs_us) {
+  for (int pair = 0; pair < pairs; ++pair) {
+    if (pair % 2 != 0) theirs_us[pair] = turn(theirs, rounds);
+    ours_us[pair] = turn(ours, rounds);
+    if (pair % 2 == 0) theirs_us[pair] = turn(theirs, rounds);
+  }
+}
+
+static void print_turns(const struct test* test, double* ours_us, double* theirs_us, int pairs) {
+  double ratios[kMostPairs];
+  for (int pair = 0; pair < pairs; ++pair) ratios[pair] = ours_us[pair] / theirs_us[pair];
+  const double ours = median(ours_us, pairs);
+  const double theirs = median(theirs_us, pairs);
+  const double ratio = median(ratios, pairs);
+  if (test->window == 0) {
+    printf("latency %.4f %.4f %.4f\n", ours / 2, theirs / 2, ratio);
+  } else {
+    printf("rate %.4f %.4f %.4f\n", test->window / ours, test->window / theirs, 1 / ratio);
+  }
+  fflush(stdout);
+}
+
+/* Its memory is its own, and full of what is to arrive. */
+static int make_test(struct test* test, const struct contestant* contestant, size_t size, int stream) {
+  *test = test_of(contestant, size, stream);
+  test->out = take_pages(memory_size(test));
+  test->in = take_pages(memory_size(test));
+  if (test->out == NULL || test->in == NULL) return 0;
+  fill(test->out, memory_size(test), 1);
+  memset(test->in, 0, memory_size(test));
+  return 1;
+}
+
+static int compare(const struct test* ours, const struct test* theirs, double turn_us, int pairs) {
+  double ours_us[kMostPairs];
+  double theirs_us[kMostPairs];
+  const struct contestant* contestant = ours->contestant;
+  long rounds = 0;
+  if (contestant->leader) {
+    rounds = rounds_per_batch(ours, turn_us);
+    contestant->tell(0);
+    contestant->tell(rounds);
+  } else {
+    follow(ours);
+    rounds = contestant->hear();
+  }
+  take_turns(ours, theirs, rounds, pairs, ours_us, theirs_us);
+  if (contestant->leader) print_turns(ours, ours_us, theirs_us, pairs);
+  if (check(ours) && check(theirs)) return 0;
+  fprintf(stderr, "messages did not arrive as sent\n");
+  return 1;
+}
+
+int measure_in_turns(const struct contestant* ours, const struct contestant* theirs, size_t size, double turn_us, int pairs) {
+  if (turn_us <= 0 || pairs < 1 || pairs > kMostPairs) {
+    fprintf(stderr, "turns take some microseconds, and there are 1 to %d pairs of them\n", kMostPairs);
+    return 1;
+  }
+  int wrong = 0;
+  for (int streams = 0; streams <= (theirs->stream != NULL) && !wrong; ++streams) {
+    struct test our_test;
+    struct test their_test;
+    wrong = !make_test(&our_test, ours, size, streams) || !make_test(&their_test, theirs, size, streams) ||
+            compare(&our_test, &their_test, turn_us, pairs) != 0;
+    free(our_test.out);
+    free(our_test.in);
+    free(their_test.out);
+    free(their_test.in);
+  }
   return wrong;
 }

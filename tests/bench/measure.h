@@ -30,6 +30,13 @@ struct contestant {
  * did not arrive as sent. */
 int measure(const struct contestant* contestant, int argc, char** argv);
 
+/* `ours` and `theirs` take turns of `turn_us` microseconds, `pairs` of them, and begin a pair in turns, too; the same two
+ * processes do both, with messages of `size` bytes. The leader prints
+ *   latency OURS THEIRS RATIO      half a round trip, microseconds
+ *   rate OURS THEIRS RATIO         of windows of messages, million per second; only if both can stream
+ * the medians, and that of the ratios within a pair. `theirs` tells and hears as `ours` does. Returns as measure(). */
+int measure_in_turns(const struct contestant* ours, const struct contestant* theirs, size_t size, double turn_us, int pairs);
+
 #ifdef __cplusplus
 }
 #endif
