@@ -24,6 +24,17 @@ class LooksForMore : public testing::Test {
     return paid;
   }
 
+  void finds_a_thread_that_computes() {
+    EXPECT_TRUE(keeps_looking(Attention::kTellingYields - 1, milliseconds(4)));
+    EXPECT_FALSE(look(milliseconds(4), true));
+  }
+  /// It sleeps between any two finds, whatever time passes, and then tries again.
+  void expect_inattention(milliseconds length) {
+    const auto end = now + length;
+    while (now + milliseconds(9) < end) ASSERT_FALSE(look(milliseconds(9), true));
+    EXPECT_TRUE(look(milliseconds(9), true));
+  }
+
   Attention attention;
   Attention::Clock::time_point now{seconds(1000)};
 };
@@ -38,15 +49,26 @@ TEST_F(LooksForMore, ForAWhileAfterEachFind) {
 
 TEST_F(LooksForMore, UntilYieldsTellOfAThreadThatComputes) {
   ASSERT_TRUE(look(seconds(1), true));
-  EXPECT_TRUE(keeps_looking(Attention::kTellingYields - 1, milliseconds(4)));
-  EXPECT_FALSE(look(milliseconds(4), true));
-  // It sleeps now between any two finds, whatever time passes, and then tries again.
-  for (auto slept = milliseconds(0); slept + milliseconds(90) < Attention::kInattention; slept += milliseconds(90)) {
-    ASSERT_FALSE(look(milliseconds(90), true));
+  // For longer each time that it tries again and finds that thread still there.
+  for (auto inattention = Attention::kShortestInattention; inattention < Attention::kLongestInattention;
+       inattention *= Attention::kLonger) {
+    finds_a_thread_that_computes();
+    expect_inattention(inattention);
   }
-  EXPECT_TRUE(look(milliseconds(90), true));
-  EXPECT_TRUE(keeps_looking(Attention::kTellingYields - 1, milliseconds(4)));
-  EXPECT_FALSE(look(milliseconds(4), true));
+  for (int i = 0; i < 3; ++i) {
+    finds_a_thread_that_computes();
+    expect_inattention(Attention::kLongestInattention);
+  }
+}
+
+TEST_F(LooksForMore, AsBeforeWhenThatThreadHasGone) {
+  ASSERT_TRUE(look(seconds(1), true));
+  for (int i = 0; i < 4; ++i) {
+    finds_a_thread_that_computes();
+    expect_inattention(Attention::kShortestInattention);
+    attention.look_away();
+    ASSERT_TRUE(look(Attention::kShortestInattention, true));
+  }
 }
 
 TEST_F(LooksForMore, WhateverShortYieldsLieBetweenTheLongOnes) {
