@@ -16,6 +16,8 @@ namespace {
 
 /// Looks at the engine between two at the vendor's progress, which costs about as much as one of them.
 constexpr std::uint32_t kLooksPerVendorLook = 4;
+/// The same where a round ends with a yield, and whoever shares the processor waits for that.
+constexpr std::uint32_t kCrowdedLooksPerVendorLook = 16;
 /// While they find something: whoever waits for that should not wait for the vendor's, too.
 constexpr std::uint32_t kBusyLooksPerVendorLook = 32;
 /// Where every process has a processor: spins for some 50 us, sleeps after some milliseconds.
@@ -64,7 +66,8 @@ bool progress_besides_engine(Job& job, bool came, std::uint32_t looks) {
   RequestPool::instance().reap_orphans(job);
   job.outstanding.step(job);
   looks_since_vendors += looks;
-  if (looks_since_vendors >= (came || moved ? kBusyLooksPerVendorLook : kLooksPerVendorLook)) {
+  const std::uint32_t idle_looks = crowded(job) ? kCrowdedLooksPerVendorLook : kLooksPerVendorLook;
+  if (looks_since_vendors >= (came || moved ? kBusyLooksPerVendorLook : idle_looks)) {
     looks_since_vendors = 0;
     job.vendor_progress->make();
   }
@@ -73,8 +76,12 @@ bool progress_besides_engine(Job& job, bool came, std::uint32_t looks) {
 
 WaitPolicy::WaitPolicy(const Job& job) : pace_(crowded(job) ? kCrowdedPace : kAmplePace) {}
 
-bool WaitPolicy::rested_enough(bool moved) {
-  idle_looks_ = moved ? 0 : idle_looks_ + pace_.looks;
+void WaitPolicy::begin() const {
+  if (&pace_ == &kCrowdedPace) sched_yield();
+}
+
+bool WaitPolicy::rested_enough(bool moved, std::uint32_t looks) {
+  idle_looks_ = moved ? 0 : idle_looks_ + looks;
   if (idle_looks_ < pace_.spin) return false;
   if (idle_looks_ >= pace_.yield) return true;
   slept_ = std::chrono::microseconds(0);

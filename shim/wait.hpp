@@ -28,12 +28,14 @@ inline bool progress_once(Job& job, bool application_waits) {
 class WaitPolicy {
  public:
   explicit WaitPolicy(const Job& job);
-  /// How often a round looks at the engine until it finds something: a look costs a fraction of the rest of a round, which
-  /// should not keep what comes.
+  /// Before the first round: whoever is to send what is waited for may need this processor.
+  void begin() const;
+  /// How often a round looks at the engine until it finds something, if nothing else ends the wait: a look costs a fraction of
+  /// the rest of a round, which should not keep what comes.
   [[nodiscard]] std::uint32_t most_looks() const { return pace_.looks; }
-  /// After a round without completion, in which something `moved` or not: true if it is time to sleep(). Yields where it is
-  /// time for that.
-  [[nodiscard]] bool rested_enough(bool moved);
+  /// After a round of so many `looks` without completion, in which something `moved` or not: true if it is time to sleep().
+  /// Yields where it is time for that.
+  [[nodiscard]] bool rested_enough(bool moved, std::uint32_t looks);
   /// `vendor_may_complete`: the wait can also end by a completion inside the vendor's MPI, which has no descriptor to sleep on.
   void sleep(Job& job, bool vendor_may_complete);
 
@@ -59,15 +61,21 @@ template <class VendorMayComplete, class Done>
 void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done) {
   WaitPolicy policy(job);
   job.engine->send_batches();
-  for (bool over = done(); !over;) {
+  std::uint32_t most_looks = 1;
+  if constexpr (std::is_same_v<std::decay_t<VendorMayComplete>, bool>) {
+    if (!vendor_may_complete) most_looks = policy.most_looks();
+  }
+  bool over = done();
+  if (!over) policy.begin();
+  while (!over) {
     std::uint32_t looks = 1;
     bool came = job.engine->poll(true) != 0;
-    for (; !came && looks < policy.most_looks(); ++looks) came = job.engine->poll(true) != 0;
+    for (; !came && looks < most_looks; ++looks) came = job.engine->poll(true) != 0;
     const bool looked = came && rest_of_round_may_wait();
     if (looked && done()) break;
     const bool moved_besides = progress_besides_engine(job, came, looks);
     if (!looked || moved_besides) over = done();
-    if (over || !policy.rested_enough(came || moved_besides)) continue;
+    if (over || !policy.rested_enough(came || moved_besides, most_looks)) continue;
     // What is waited for is looked through before a sleep alone: there may be much of it.
     if constexpr (std::is_same_v<std::decay_t<VendorMayComplete>, bool>) {
       policy.sleep(job, vendor_may_complete);
