@@ -11,7 +11,6 @@
 #include "tests/bench/measure.h"
 #include "tests/bench/mpi_pair.h"
 #include "tests/bench/raw_stream.h"
-#include "tests/bench/settle.h"
 
 enum { kArguments = 4, kSize = 8 };
 
@@ -107,30 +106,23 @@ static struct contestant other_contestant(const char* what) {
   return other;
 }
 
-int main(int argc, char** argv) {
-  int rank = 0;
-  int size = 0;
-  int leader = 0;
-  int follower = 1;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc < kArguments || argc > kArguments + 1)
-    fail("usage: in_turns vendor|tcp MICROSECONDS_PER_TURN PAIRS [LEADER,FOLLOWER]", "");
-  choose_pair(argc > kArguments ? argv[kArguments] : NULL, size, &leader, &follower);
-  if (rank != leader && rank != follower) {
-    sleep_until_over(leader);
-    MPI_Finalize();
-    return 0;
-  }
-  side.leads = rank == leader;
-  side.peer = side.leads ? follower : leader;
-  settle(side.leads ? 0 : 1);
+static void measure_pair(char** argv) {
   const struct contestant own = {side.leads, bytes_of, tell, hear, own_ping_pong, own_stream};
   const struct contestant other = other_contestant(argv[1]);
   if (measure_in_turns(&own, &other, kSize, strtod(argv[2], NULL), atoi(argv[3])) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
   if (connection >= 0) close(connection);
-  if (side.leads) wake_sleepers(leader, follower, size);
+}
+
+int main(int argc, char** argv) {
+  struct mpi_pair pair;
+  MPI_Init(&argc, &argv);
+  const int named = argc == kArguments + 1;
+  if (argc != kArguments && !named) fail("usage: in_turns vendor|tcp MICROSECONDS_PER_TURN PAIRS [LEADER,FOLLOWER]", "");
+  if (enter_pair(named ? argv[kArguments] : NULL, &pair)) {
+    side = pair.side;
+    measure_pair(argv);
+    leave_pair(&pair);
+  }
   MPI_Finalize();
   return 0;
 }

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "tests/bench/settle.h"
+
 struct mpi_calls {
   int (*send)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
   int (*recv)(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status*);
@@ -78,7 +80,15 @@ static inline long mpi_hear(struct mpi_side side) {
   return rounds;
 }
 
-/* Of the ranks that do not measure: asleep outside MPI. */
+/* Who measures, and this rank's part in it. */
+struct mpi_pair {
+  int leader;
+  int follower;
+  int size; /* of MPI_COMM_WORLD */
+  struct mpi_side side;
+};
+
+/* Asleep outside MPI. */
 static inline void sleep_until_over(int leader) {
   const struct timespec nap = {0, kPairNapNs};
   for (int over = 0; !over;) {
@@ -88,19 +98,36 @@ static inline void sleep_until_over(int leader) {
   MPI_Recv(NULL, 0, MPI_BYTE, leader, kPairOver, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* The leader ends their sleep. */
-static inline void wake_sleepers(int leader, int follower, int size) {
-  for (int other = 0; other < size; ++other) {
-    if (other != leader && other != follower) MPI_Send(NULL, 0, MPI_BYTE, other, kPairOver, MPI_COMM_WORLD);
+/* Ranks 0 and 1 measure, or those that `named` names, as 1,3; both are bound to processors of their own. All others sleep until
+ * leave_pair(), and get 0. Ends the job if there are no such two ranks. */
+static inline int enter_pair(const char* named, struct mpi_pair* pair) {
+  int rank = 0;
+  pair->leader = 0;
+  pair->follower = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &pair->size);
+  const int understood = named == NULL || sscanf(named, "%d,%d", &pair->leader, &pair->follower) == 2;
+  if (!understood || pair->leader == pair->follower || pair->leader < 0 || pair->follower < 0 || pair->leader >= pair->size ||
+      pair->follower >= pair->size) {
+    fprintf(stderr, "needs two ranks\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
   }
+  if (rank != pair->leader && rank != pair->follower) {
+    sleep_until_over(pair->leader);
+    return 0;
+  }
+  pair->side.leads = rank == pair->leader;
+  pair->side.peer = pair->side.leads ? pair->follower : pair->leader;
+  settle(pair->side.leads ? 0 : 1);
+  return 1;
 }
 
-/* Reads who measures, as 1,3; with no `text` they stay as they are. Ends the job if there are no such two ranks. */
-static inline void choose_pair(const char* text, int size, int* leader, int* follower) {
-  const int understood = text == NULL || sscanf(text, "%d,%d", leader, follower) == 2;
-  if (understood && *leader != *follower && *leader >= 0 && *follower >= 0 && *leader < size && *follower < size) return;
-  fprintf(stderr, "needs two ranks\n");
-  MPI_Abort(MPI_COMM_WORLD, 1);
+/* The leader ends the others' sleep. */
+static inline void leave_pair(const struct mpi_pair* pair) {
+  for (int other = 0; pair->side.leads && other < pair->size; ++other) {
+    if (other == pair->leader || other == pair->follower) continue;
+    MPI_Send(NULL, 0, MPI_BYTE, other, kPairOver, MPI_COMM_WORLD);
+  }
 }
 
 #endif

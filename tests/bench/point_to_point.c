@@ -4,7 +4,6 @@
 
 #include "tests/bench/measure.h"
 #include "tests/bench/mpi_pair.h"
-#include "tests/bench/settle.h"
 
 enum { kArguments = 4 };
 
@@ -22,26 +21,15 @@ static void stream(char* memory, size_t bytes, int window, long rounds) {
 }
 
 int main(int argc, char** argv) {
-  int rank = 0;
-  int size = 0;
-  int leader = 0;
-  int follower = 1;
+  struct mpi_pair pair;
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int named = argc == kArguments + 1;
-  choose_pair(named ? argv[kArguments] : NULL, size, &leader, &follower);
-  if (rank != leader && rank != follower) {
-    sleep_until_over(leader);
-    MPI_Finalize();
-    return 0;
+  if (enter_pair(named ? argv[kArguments] : NULL, &pair)) {
+    side = pair.side;
+    const struct contestant contestant = {side.leads, bytes_of, tell, hear, ping_pong, stream};
+    if (measure(&contestant, named ? kArguments : argc, argv) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+    leave_pair(&pair);
   }
-  side.leads = rank == leader;
-  side.peer = side.leads ? follower : leader;
-  settle(side.leads ? 0 : 1);
-  const struct contestant contestant = {side.leads, bytes_of, tell, hear, ping_pong, stream};
-  if (measure(&contestant, named ? kArguments : argc, argv) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
-  if (side.leads) wake_sleepers(leader, follower, size);
   MPI_Finalize();
   return 0;
 }
