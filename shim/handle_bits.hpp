@@ -1,6 +1,7 @@
 /// The one place that knows whether this vendor's handles are ints (MPICH and its ABI family) or pointers (Open MPI).
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -13,10 +14,8 @@ namespace impishim::shim {
 /// The vendor's handle as a plain number, for tables and for layers that know no MPI type.
 template <class Handle>
 [[nodiscard]] std::uintptr_t to_bits(Handle handle) {
-  static_assert(sizeof(Handle) <= sizeof(std::uintptr_t));
-  std::uintptr_t bits = 0;
-  std::memcpy(&bits, &handle, sizeof(handle));
-  return bits;
+  using Number = std::conditional_t<sizeof(Handle) == sizeof(std::uint32_t), std::uint32_t, std::uintptr_t>;
+  return std::bit_cast<Number>(handle);
 }
 
 template <class Handle>

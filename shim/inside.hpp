@@ -18,10 +18,9 @@ namespace impishim::shim {
 template <auto blocking, auto elsewhere>
 [[gnu::always_inline]] inline int send_inside(const Job& job, const void* buf, int count, MPI_Datatype datatype, int dest,
                                               int tag, MPI_Comm comm) {
-  const int local = job.inside.local_rank(comm, dest);
-  if (local < 0 || !job.may_block_in_vendor_at_once()) [[unlikely]]
+  if (!job.inside.has(comm, dest) || !job.may_block_in_vendor_at_once()) [[unlikely]]
     return elsewhere(buf, count, datatype, dest, tag, comm);
-  return blocking(buf, count, datatype, local, tag, comm);
+  return blocking(buf, count, datatype, job.inside.local_rank(dest), tag, comm);
 }
 
 /// How one kind of nonblocking send leaves. What only starts a message is called without a mark that the thread is inside the
@@ -29,10 +28,9 @@ template <auto blocking, auto elsewhere>
 template <auto start, auto elsewhere>
 [[gnu::always_inline]] inline int isend_inside(const Job& job, const void* buf, int count, MPI_Datatype datatype, int dest,
                                                int tag, MPI_Comm comm, MPI_Request* request) {
-  const int local = job.inside.local_rank(comm, dest);
-  if (local < 0) [[unlikely]]
+  if (!job.inside.has(comm, dest)) [[unlikely]]
     return elsewhere(buf, count, datatype, dest, tag, comm, request);
-  return start(buf, count, datatype, local, tag, comm, request);
+  return start(buf, count, datatype, job.inside.local_rank(dest), tag, comm, request);
 }
 
 namespace inside {
@@ -48,22 +46,25 @@ inline constexpr auto Ibsend = isend_inside<vendor::raw::Ibsend, calls::Ibsend>;
 
 inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                 MPI_Status* status) {
-  const int local = job.inside.local_rank(comm, source);
-  if (local < 0 || !job.may_block_in_vendor_at_once()) [[unlikely]]
+  if (!job.inside.has(comm, source) || !job.may_block_in_vendor_at_once()) [[unlikely]]
     return calls::Recv(buf, count, datatype, source, tag, comm, status);
-  const int code = vendor::Recv(buf, count, datatype, local, tag, comm, status);
+  const int code = vendor::Recv(buf, count, datatype, job.inside.local_rank(source), tag, comm, status);
   if (status != MPI_STATUS_IGNORE) status->MPI_SOURCE = source;
   return code;
 }
 
+/// From a process that `job.inside` knows. Out of line, so that MPI_Irecv needs no frame.
+[[gnu::noinline]] inline int Irecv_renamed(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                           MPI_Request* request) {
+  return receive_renamed(buf, count, datatype, running_job().inside.local_rank(source), source, tag, comm, request);
+}
+
 inline int Irecv(const Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                  MPI_Request* request) {
-  const int local = job.inside.source(comm, source);
-  if (local >= 0) return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, request);
-  const int renamed = job.inside.renamed_source(comm, source);
-  if (renamed >= 0)
-    return receive_renamed(running_job().receive_sources, buf, count, datatype, renamed, source, tag, comm, request);
-  return calls::Irecv(buf, count, datatype, source, tag, comm, request);
+  if (!job.inside.has_source(comm, source)) [[unlikely]]
+    return calls::Irecv(buf, count, datatype, source, tag, comm, request);
+  if (job.inside.renames_sources()) return Irecv_renamed(buf, count, datatype, source, tag, comm, request);
+  return vendor::raw::Irecv(buf, count, datatype, job.inside.local_rank(source), tag, comm, request);
 }
 
 inline int Wait(const Job& job, MPI_Request* request, MPI_Status* status) {

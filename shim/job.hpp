@@ -22,36 +22,34 @@
 
 namespace impishim::shim {
 
-/// The ranks of MPI_COMM_WORLD whose processes are in this system, for the short ways of inside.hpp. Empty until the world has
-/// been joined, and where MPI_COMM_WORLD stays the vendor's.
+/// The ranks of MPI_COMM_WORLD whose processes are in this system, for the short ways of inside.hpp: a system's stand side by
+/// side. Empty until the world has been joined, and where MPI_COMM_WORLD stays the vendor's.
 class RanksInside {
  public:
   RanksInside() = default;
-  /// Of the description of MPI_COMM_WORLD, which outlives this. `keeps_sources`: Job::receive_sources may be used.
-  RanksInside(const Communicator& world, bool keeps_sources) : local_ranks_(world.local_ranks) {
-    if (world.local_ranks_are_spanning) {
-      sources_ = local_ranks_;
-    } else if (keeps_sources) {
-      renamed_sources_ = local_ranks_;
-    }
-  }
+  /// Of the description of MPI_COMM_WORLD. `keeps_sources`: Job::receive_sources may be used.
+  RanksInside(const Communicator& world, bool keeps_sources)
+      : first_(static_cast<std::uint32_t>(world.spanning_ranks.front())),
+        count_(static_cast<std::uint32_t>(world.spanning_ranks.size())),
+        received_(world.local_ranks_are_spanning || keeps_sources ? count_ : 0),
+        renames_sources_(!world.local_ranks_are_spanning) {}
 
-  /// The vendor's rank of a process; negative: not inside, or not known here.
-  [[nodiscard]] int local_rank(MPI_Comm comm, int rank) const { return find(local_ranks_, comm, rank); }
-  /// The same, if the vendor's statuses name sources as the user knows them; else negative.
-  [[nodiscard]] int source(MPI_Comm comm, int rank) const { return find(sources_, comm, rank); }
-  /// The same, if they do not, and the user's name of the source is to be kept beside a request; else negative.
-  [[nodiscard]] int renamed_source(MPI_Comm comm, int rank) const { return find(renamed_sources_, comm, rank); }
+  /// `rank` of `comm` is known here to be inside.
+  [[nodiscard]] bool has(MPI_Comm comm, int rank) const { return comm == MPI_COMM_WORLD && index(rank) < count_; }
+  /// The same, and a nonblocking receive from it can be the vendor's request.
+  [[nodiscard]] bool has_source(MPI_Comm comm, int rank) const { return comm == MPI_COMM_WORLD && index(rank) < received_; }
+  /// The vendor's rank of a process that is.
+  [[nodiscard]] int local_rank(int rank) const { return static_cast<int>(index(rank)); }
+  /// The vendor's statuses name other sources than the user knows.
+  [[nodiscard]] bool renames_sources() const { return renames_sources_; }
 
  private:
-  [[nodiscard]] static int find(const std::span<const std::int32_t>& ranks, MPI_Comm comm, int rank) {
-    if (comm != MPI_COMM_WORLD || static_cast<std::size_t>(rank) >= ranks.size()) return -1;
-    return ranks[static_cast<std::size_t>(rank)];
-  }
+  [[nodiscard]] std::uint32_t index(int rank) const { return static_cast<std::uint32_t>(rank) - first_; }
 
-  std::span<const std::int32_t> local_ranks_;
-  std::span<const std::int32_t> sources_;
-  std::span<const std::int32_t> renamed_sources_;
+  std::uint32_t first_ = 0;
+  std::uint32_t count_ = 0;
+  std::uint32_t received_ = 0;
+  bool renames_sources_ = false;
 };
 
 /// Made in MPI_Init when the environment asks for a joined job, ended in MPI_Finalize.

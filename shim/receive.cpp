@@ -143,7 +143,7 @@ int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_
   if (local >= 0 && communicator->local_ranks_are_spanning)
     return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
   if (local >= 0 && vendor_request_serves(running_job(), *communicator))
-    return receive_renamed(running_job().receive_sources, buf, count, datatype, local, source, tag, comm, handle);
+    return receive_renamed(buf, count, datatype, local, source, tag, comm, handle);
   return receive_by_own_request(buf, count, datatype, source, tag, comm, handle);
 }
 

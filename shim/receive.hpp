@@ -19,11 +19,12 @@ namespace impishim::shim {
 }
 
 /// A receive that the vendor carries, from a process of this system that has another rank there, `local`.
-[[gnu::always_inline]] inline int receive_renamed(ReceiveSources& sources, void* buf, int count, MPI_Datatype datatype,
-                                                  int local, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
+[[gnu::always_inline]] inline int receive_renamed(void* buf, int count, MPI_Datatype datatype, int local, int source, int tag,
+                                                  MPI_Comm comm, MPI_Request* handle) {
   const int code = vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
-  if (code == MPI_SUCCESS) sources.put(*handle, source);
-  return code;
+  if (code != MPI_SUCCESS) return code;
+  running_job().receive_sources.put(*handle, source);
+  return MPI_SUCCESS;
 }
 
 /// MPI_Recv on a spanning communicator, with the errors raised.

@@ -7,37 +7,43 @@ namespace impishim::shim {
 
 void ReceiveSources::leave_row() {
   for (const Kept& each : std::span(row_).subspan(row_begin_, row_end_ - row_begin_)) {
-    Kept& place = places_[place_of(each.request)];
-    if (place.request == 0) {
+    Kept& place = places_[place_of(to_bits(each.request))];
+    if (place.request == MPI_Request{}) {
       place = each;
     } else {
-      crowded_.emplace(each.request, each.source);
+      crowded_.emplace(to_bits(each.request), each.source);
     }
   }
+  placed_ += row_end_ - row_begin_;
   row_begin_ = row_end_ = 0;
+}
+
+void ReceiveSources::put_in_new_row(MPI_Request request, std::int32_t source) {
+  leave_row();
+  put(request, source);
 }
 
 std::int32_t ReceiveSources::find(MPI_Request request) {
   leave_row();
   const Kept& place = places_[place_of(to_bits(request))];
-  if (place.request == to_bits(request)) return place.source;
+  if (place.request == request) return place.source;
   const auto found = crowded_.find(to_bits(request));
   return found == crowded_.end() ? kNone : found->second;
 }
 
 std::int32_t ReceiveSources::take_out_of_turn(MPI_Request request) {
-  if (used_ == 0) return kNone;
+  if (empty()) return kNone;
   leave_row();
   Kept& place = places_[place_of(to_bits(request))];
   std::int32_t source = kNone;
-  if (place.request == to_bits(request)) {
+  if (place.request == request) {
     source = place.source;
     place = {};
   } else if (const auto found = crowded_.find(to_bits(request)); found != crowded_.end()) {
     source = found->second;
     crowded_.erase(found);
   }
-  if (source != kNone) --used_;
+  if (source != kNone) --placed_;
   return source;
 }
 
@@ -45,9 +51,8 @@ void ReceiveSources::take_all(const MPI_Request* requests, std::span<std::int32_
   const std::size_t in_turn = std::min(sources.size(), row_end_ - row_begin_);
   const Kept* const row = &row_[row_begin_];
   std::size_t i = 0;
-  for (; i < in_turn && row[i].request == to_bits(requests[i]); ++i) sources[i] = row[i].source;
+  for (; i < in_turn && row[i].request == requests[i]; ++i) sources[i] = row[i].source;
   row_begin_ += i;
-  used_ -= i;
   if (row_begin_ == row_end_) row_begin_ = row_end_ = 0;
   for (; i < sources.size(); ++i) sources[i] = take(requests[i]);
 }
@@ -80,12 +85,11 @@ void CompletingSources::name(int index, MPI_Status* status) const {
 }
 
 void CompletingSources::name_all(MPI_Status* statuses) {
-  bool all_over = true;
-  for (std::size_t i = 0; i < taken_.all().size(); ++i) {
-    all_over &= requests_[i] == MPI_REQUEST_NULL;
-    if (statuses != MPI_STATUSES_IGNORE) name(taken_.all()[i], statuses[i]);
-  }
-  given_back_ = all_over;  // none lives on, as persistent ones do
+  int living = 0;
+  for (std::size_t i = 0; i < taken_.all().size(); ++i) living += requests_[i] != MPI_REQUEST_NULL ? 1 : 0;
+  given_back_ = living == 0;  // none lives on, as persistent ones do
+  if (statuses == MPI_STATUSES_IGNORE) return;
+  for (const std::int32_t source : taken_.all()) name(source, *statuses++);
 }
 
 void CompletingSources::name_any(const int* index, MPI_Status* status) const {

@@ -28,22 +28,20 @@ class ReceiveSources {
  public:
   static constexpr std::int32_t kNone = -1;
 
-  [[nodiscard]] bool empty() const { return used_ == 0; }
+  [[nodiscard]] bool empty() const { return row_end_ == 0 && placed_ == 0; }
   /// `request` is not in here.
   void put(MPI_Request request, std::int32_t source) {
     if (row_end_ == row_.size()) [[unlikely]]
-      leave_row();
-    row_[row_end_++] = {to_bits(request), source};
-    ++used_;
+      return put_in_new_row(request, source);
+    row_[row_end_++] = {request, source};
   }
   /// The source, or kNone.
   [[nodiscard]] std::int32_t find(MPI_Request request);
   /// The same, and forgets it.
   std::int32_t take(MPI_Request request) {
-    if (row_begin_ == row_end_ || row_[row_begin_].request != to_bits(request)) return take_out_of_turn(request);
+    if (row_begin_ == row_end_ || row_[row_begin_].request != request) return take_out_of_turn(request);
     const std::int32_t source = row_[row_begin_++].source;
     if (row_begin_ == row_end_) row_begin_ = row_end_ = 0;
-    --used_;
     return source;
   }
   /// Those of as many requests as `sources` has room for.
@@ -51,7 +49,7 @@ class ReceiveSources {
 
  private:
   struct Kept {
-    std::uintptr_t request = 0;  ///< 0: none. No vendor has such a handle
+    MPI_Request request{};  ///< 0: none. No vendor has such a handle
     std::int32_t source = kNone;
   };
   static constexpr std::size_t kRow = 256;
@@ -67,14 +65,15 @@ class ReceiveSources {
     return (number ^ (block >> (64 - kPlaceBits))) % kPlaces;
   }
   void leave_row();
+  [[gnu::noinline]] void put_in_new_row(MPI_Request request, std::int32_t source);
   std::int32_t take_out_of_turn(MPI_Request request);
 
   std::array<Kept, kRow> row_;
   std::size_t row_begin_ = 0;
-  std::size_t row_end_ = 0;
+  std::size_t row_end_ = 0;  ///< 0 if nothing is in the row
   std::array<Kept, kPlaces> places_;
   std::unordered_map<std::uintptr_t, std::int32_t> crowded_;
-  std::size_t used_ = 0;
+  std::size_t placed_ = 0;  ///< what is not in the row
 };
 
 /// What a call that may complete `requests` does with their sources: takes them before the vendor is called, since another
