@@ -6,12 +6,13 @@
 namespace impishim::shim {
 
 void ReceiveSources::leave_row() {
-  for (const Kept& each : std::span(row_).subspan(row_begin_, row_end_ - row_begin_)) {
-    Kept& place = places_[place_of(to_bits(each.request))];
+  for (std::size_t i = row_begin_; i < row_end_; ++i) {
+    const std::uintptr_t request = to_bits(row_requests_[i]);
+    Kept& place = places_[place_of(request)];
     if (place.request == MPI_Request{}) {
-      place = each;
+      place = {row_requests_[i], row_sources_[i]};
     } else {
-      crowded_.emplace(to_bits(each.request), each.source);
+      crowded_.emplace(request, row_sources_[i]);
     }
   }
   placed_ += row_end_ - row_begin_;
@@ -48,10 +49,12 @@ std::int32_t ReceiveSources::take_out_of_turn(MPI_Request request) {
 }
 
 void ReceiveSources::take_all(const MPI_Request* requests, std::span<std::int32_t> sources) {
-  const std::size_t in_turn = std::min(sources.size(), row_end_ - row_begin_);
-  const Kept* const row = &row_[row_begin_];
-  std::size_t i = 0;
-  for (; i < in_turn && row[i].request == requests[i]; ++i) sources[i] = row[i].source;
+  const std::span row = std::span(row_requests_).subspan(row_begin_, std::min(sources.size(), row_end_ - row_begin_));
+  // Most are all in turn, which takes few instructions to find out.
+  const bool in_turn = std::equal(row.begin(), row.end(), requests);
+  const auto differs = in_turn ? row.end() : std::mismatch(row.begin(), row.end(), requests).first;
+  auto i = static_cast<std::size_t>(differs - row.begin());
+  std::copy_n(row_sources_.begin() + static_cast<std::ptrdiff_t>(row_begin_), i, sources.begin());
   row_begin_ += i;
   if (row_begin_ == row_end_) row_begin_ = row_end_ = 0;
   for (; i < sources.size(); ++i) sources[i] = take(requests[i]);

@@ -31,16 +31,17 @@ class ReceiveSources {
   [[nodiscard]] bool empty() const { return row_end_ == 0 && placed_ == 0; }
   /// `request` is not in here.
   void put(MPI_Request request, std::int32_t source) {
-    if (row_end_ == row_.size()) [[unlikely]]
+    if (row_end_ == kRow) [[unlikely]]
       return put_in_new_row(request, source);
-    row_[row_end_++] = {request, source};
+    row_requests_[row_end_] = request;
+    row_sources_[row_end_++] = source;
   }
   /// The source, or kNone.
   [[nodiscard]] std::int32_t find(MPI_Request request);
   /// The same, and forgets it.
   std::int32_t take(MPI_Request request) {
-    if (row_begin_ == row_end_ || row_[row_begin_].request != request) return take_out_of_turn(request);
-    const std::int32_t source = row_[row_begin_++].source;
+    if (row_begin_ == row_end_ || row_requests_[row_begin_] != request) return take_out_of_turn(request);
+    const std::int32_t source = row_sources_[row_begin_++];
     if (row_begin_ == row_end_) row_begin_ = row_end_ = 0;
     return source;
   }
@@ -68,7 +69,8 @@ class ReceiveSources {
   [[gnu::noinline]] void put_in_new_row(MPI_Request request, std::int32_t source);
   std::int32_t take_out_of_turn(MPI_Request request);
 
-  std::array<Kept, kRow> row_;
+  std::array<MPI_Request, kRow> row_requests_{};
+  std::array<std::int32_t, kRow> row_sources_{};
   std::size_t row_begin_ = 0;
   std::size_t row_end_ = 0;  ///< 0 if nothing is in the row
   std::array<Kept, kPlaces> places_;
