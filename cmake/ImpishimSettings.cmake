@@ -34,7 +34,9 @@ find_package(fmt REQUIRED)
 get_target_property(impishim_fmt_includes fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
 target_include_directories(impishim_settings SYSTEM INTERFACE ${impishim_fmt_includes})
 if(IMPISHIM_SANITIZER)
-  target_compile_options(impishim_settings INTERFACE -fsanitize=${IMPISHIM_SANITIZER} -fno-omit-frame-pointer)
+  # UBSan would print what it finds and go on, so that no test fails.
+  target_compile_options(impishim_settings INTERFACE -fsanitize=${IMPISHIM_SANITIZER} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
   target_link_options(impishim_settings INTERFACE -fsanitize=${IMPISHIM_SANITIZER})
 endif()
 

@@ -131,8 +131,9 @@ Sample random_sample(std::mt19937_64& random) {
   sample.extent = end - begin + gap;
   if (pick(random, 0, 3) == 0) sample.extent = -sample.extent;
   const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(sample.count > 0 ? sample.count - 1 : 0) * sample.extent;
-  sample.origin = -begin - std::min<std::ptrdiff_t>(0, last);
-  sample.memory.resize(static_cast<std::size_t>(end - begin + std::abs(last)));
+  const std::ptrdiff_t first = std::min<std::ptrdiff_t>(0, begin);
+  sample.origin = -first - std::min<std::ptrdiff_t>(0, last);
+  sample.memory.resize(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end) - first + std::abs(last)));
   for (std::byte& noise : sample.memory) noise = static_cast<std::byte>(random());
   for (std::uint64_t item = 0; item < sample.count; ++item) {
     for (const Entry& entry : sample.type_map) {

@@ -25,7 +25,7 @@ struct Sample {
   std::ptrdiff_t extent = 0;
   std::uint64_t count = 0;
   std::vector<std::byte> memory;
-  std::ptrdiff_t origin = 0;  ///< the first element's origin in `memory`; may lie outside of it
+  std::ptrdiff_t origin = 0;  ///< the first element's origin in `memory`
 
   [[nodiscard]] std::size_t address(std::uint64_t item, const Entry& entry) const {
     return static_cast<std::size_t>(origin + static_cast<std::ptrdiff_t>(item) * extent + entry.offset);
