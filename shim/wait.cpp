@@ -28,6 +28,8 @@ constexpr std::chrono::microseconds kLongestSleep{1000};  ///< the vendor's prog
 constexpr std::chrono::microseconds kShortestSleep{50};   ///< about what the kernel makes of anything shorter
 /// Of the time that a wait for the vendor has slept already: what sleeping adds to it at most.
 constexpr int kSleepFraction = 32;
+/// Yields between two looks at how long a wait has lasted.
+constexpr std::uint32_t kYieldsPerStallLook = 64;
 
 /// Processors that the processes of this machine share. A launcher binds each of its children to a processor of its own, but
 /// not itself: what it may use tells more than this process's own share.
@@ -80,12 +82,14 @@ void WaitPolicy::begin() const {
   if (&pace_ == &kCrowdedPace) sched_yield();
 }
 
-bool WaitPolicy::rested_enough(bool moved, std::uint32_t looks) {
+bool WaitPolicy::rested_enough(Job& job, bool moved, std::uint32_t looks) {
   idle_looks_ = moved ? 0 : idle_looks_ + looks;
   if (idle_looks_ < pace_.spin) return false;
   if (idle_looks_ >= pace_.yield) return true;
   slept_ = std::chrono::microseconds(0);
   sched_yield();
+  // On a loaded machine all yields before the first sleep take seconds.
+  if (job.diagnostics.stall_seconds > 0 && yields_++ % kYieldsPerStallLook == 0) tell_if_stalled(job);
   return false;
 }
 

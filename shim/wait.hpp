@@ -35,7 +35,7 @@ class WaitPolicy {
   [[nodiscard]] std::uint32_t most_looks() const { return pace_.looks; }
   /// After a round of so many `looks` without completion, in which something `moved` or not: true if it is time to sleep().
   /// Yields where it is time for that.
-  [[nodiscard]] bool rested_enough(bool moved, std::uint32_t looks);
+  [[nodiscard]] bool rested_enough(Job& job, bool moved, std::uint32_t looks);
   /// `vendor_may_complete`: the wait can also end by a completion inside the vendor's MPI, which has no descriptor to sleep on.
   void sleep(Job& job, bool vendor_may_complete);
 
@@ -50,6 +50,7 @@ class WaitPolicy {
   void tell_if_stalled(Job& job);
   const Pace& pace_;
   std::uint32_t idle_looks_ = 0;
+  std::uint32_t yields_ = 0;
   std::chrono::steady_clock::time_point resting_since_;  ///< its default: not yet
   bool told_ = false;
   std::chrono::microseconds slept_{0};
@@ -75,7 +76,7 @@ void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done)
     if (looked && done()) break;
     const bool moved_besides = progress_besides_engine(job, came, looks);
     if (!looked || moved_besides) over = done();
-    if (over || !policy.rested_enough(came || moved_besides, most_looks)) continue;
+    if (over || !policy.rested_enough(job, came || moved_besides, most_looks)) continue;
     // What is waited for is looked through before a sleep alone: there may be much of it.
     if constexpr (std::is_same_v<std::decay_t<VendorMayComplete>, bool>) {
       policy.sleep(job, vendor_may_complete);

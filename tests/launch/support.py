@@ -16,8 +16,8 @@ import uuid
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
 from run_system_test import MARK, end_leftovers, processes_of, whole_lines  # noqa: E402
 
-# Longer than anything that is awaited here takes on a loaded machine.
-LONG = 60
+# Longer than anything that is awaited here takes on a loaded machine, and than a system tries to connect with others.
+LONG = 90
 
 parser = argparse.ArgumentParser()
 for option in ("--impirun", "--mpiexec", "--program", "--foreign-program"):
