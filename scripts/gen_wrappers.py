@@ -12,7 +12,10 @@ import subprocess
 import sys
 
 PROTOTYPE = re.compile(r"([A-Za-z_][\w\s\*]*?[\s\*])(P?MPIX?_\w+)\s*\(([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*)\)\s*$")
-FATES = ("joined", "direct", "always", "collective", "forward", "refuse", "refuse_joined")
+FATES = ("joined", "direct", "start", "always", "collective", "forward", "refuse", "refuse_joined")
+# Of what other files define: without it the compiler looks the address up in a table, as for other libraries' names.
+HIDDEN = '__attribute__((visibility("hidden")))'
+SHORT_WAYS = ("direct", "start")  # of inside.hpp
 FILES = 8  # wrappers are spread over so many files, to build in parallel
 
 
@@ -148,16 +151,20 @@ def read_fates(path, functions):
             function.fate, function.reason = "forward", "takes no communicator, group, request or matched message"
 
 
-def direct_wrapper(function):
-    """All ways are calls with the wrapper's own arguments, which stay where they are: the compiler makes jumps of them."""
-    name, args = function.short, function.passed()
-    declared = function.declared()
+def short_way_wrapper(function):
+    """All ways are calls with the wrapper's own arguments, which stay where they are: the compiler makes jumps of them. What only
+    starts a message does not look at the job, since calls::X asks whether there is one."""
+    name, args, declared = function.short, function.passed(), function.declared()
+    find_job, inside_args = "", args
+    if function.fate == "direct":
+        find_job = (f"  const Job* job = the_job.load(std::memory_order_acquire);\n"
+                    f"  if (job == nullptr) return vendor::raw::{name}({args});\n")
+        inside_args = function.passed("*job")
     return (f"[[gnu::cold, gnu::noinline]] static {function.result} inside_vendor_{name}({declared}) {{\n"
             f"  return in_fortran_layer(caller_inside_vendor) ? calls::{name}({args}) : vendor::raw::{name}({args});\n}}\n"
             f'extern "C" __attribute__((visibility("default"))) {function.result} {function.name}({declared}) {{\n'
-            f"  const Job* job = the_job.load(std::memory_order_acquire);\n"
-            f"  if (job == nullptr) return vendor::raw::{name}({args});\n"
-            f"  if (vendor_depth == 0) [[likely]] return inside::{name}({function.passed('*job')});\n"
+            f"{find_job}"
+            f"  if (vendor_depth == 0) [[likely]] return inside::{name}({inside_args});\n"
             f"  caller_inside_vendor = __builtin_return_address(0);\n"
             f"  return inside_vendor_{name}({args});\n}}\n")
 
@@ -167,8 +174,8 @@ def wrapper(function, nonblocking):
     lines = [f'extern "C" __attribute__((visibility("default"))) {function.result} '
              f"{function.name}({function.declared()}{', ...' if function.variadic else ''}) {{"]
     give = "" if function.result == "void" else "return "
-    if function.fate == "direct":
-        lines = [direct_wrapper(function)]
+    if function.fate in SHORT_WAYS:
+        lines = [short_way_wrapper(function)]
     elif function.fate == "always":
         lines.append(f"  {give}calls::{name}({args});")
     elif function.fate in ("joined", "collective"):
@@ -192,7 +199,7 @@ def wrapper(function, nonblocking):
             lines.append(f"    {give}{call};")
         lines.append("  }")
         lines.append(f"  {give}vendor::raw::{name}({args});")
-    if function.fate != "direct":
+    if function.fate not in SHORT_WAYS:
         lines.append("}")
     lines.append(f'extern "C" __attribute__((visibility("default"), alias("{function.name}"))) {function.result} '
                  f"P{function.name}({function.declared()}{', ...' if function.variadic else ''});")
@@ -201,14 +208,14 @@ def wrapper(function, nonblocking):
 
 def vendor_header(functions, nonblocking, headers):
     out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers), "#include <atomic>",
-           '#include "shim/job.hpp"', "namespace impishim::shim::vendor::pointers {", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
+           '#include "shim/job.hpp"', f"namespace impishim::shim::vendor {{\nnamespace pointers {HIDDEN} {{", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
     for function in functions:
         out.append(f"extern std::atomic<decltype(&::P{function.name})> {function.short};")
-    out.append("}\nnamespace impishim::shim::vendor::raw {")
+    out.append("}\nnamespace raw {")
     for function in functions:
         out.append(f"inline {function.result} {function.short}({function.declared()}) "
                    f"{{ return pointers::{function.short}.load(pointers::kOrder)({function.passed()}); }}")
-    out.append("}\nnamespace impishim::shim::vendor {")
+    out.append("}")
     for function in functions:
         out.append(f"inline {function.result} {function.short}({function.declared()}) "
                    f"{{ const InsideVendor inside; return raw::{function.short}({function.passed()}); }}")
@@ -235,13 +242,13 @@ def vendor_header(functions, nonblocking, headers):
 def handled_header(functions, headers):
     out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers), '#include "shim/job.hpp"']
     out += [f"#define IMPISHIM_HAVE_{function.name} 1" for function in functions]
-    out.append("namespace impishim::shim::calls {")
+    out.append(f"namespace impishim::shim {{\nnamespace calls {HIDDEN} {{")
     for function in functions:
         if function.fate in ("joined", "collective"):
             out.append(f"{function.result} {function.short}({function.declared('Job& job')});")
-        elif function.fate in ("always", "direct"):
+        elif function.fate == "always" or function.fate in SHORT_WAYS:
             out.append(f"{function.result} {function.short}({function.declared()});")
-    return "\n".join(out + ["}"]) + "\n"
+    return "\n".join(out + ["}", "}"]) + "\n"
 
 
 def pointers_source(functions):

@@ -204,6 +204,11 @@ int Test(MPI_Request* handle, int* flag, MPI_Status* status) {
 
 int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Job& job = running_job();
+  if (job.may_block_in_vendor() && job.receive_sources.take_in_turn(count, requests)) {
+    const int code = vendor::Waitall(count, requests, statuses);
+    finish_in_turn(job.receive_sources, count, requests, statuses);
+    return code;
+  }
   if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
     CompletingSources sources(job.receive_sources, count, requests);
     const int code = vendor::Waitall(count, requests, statuses);
@@ -337,9 +342,7 @@ int Request_free(Job& job, MPI_Request* handle) {
 int Request_get_status(Job& job, MPI_Request handle, int* flag, MPI_Status* status) {
   if (!is_own_request(handle)) {
     const int code = vendor::Request_get_status(handle, flag, status);
-    const std::int32_t source = job.receive_sources.find(handle);
-    if (source == ReceiveSources::kNone || *flag == 0 || status == MPI_STATUS_IGNORE) return code;
-    if (status->MPI_SOURCE >= 0) status->MPI_SOURCE = source;
+    if (*flag != 0 && status != MPI_STATUS_IGNORE) name_source(job.receive_sources.find(handle), *status);
     return code;
   }
   Request& request = RequestPool::instance().at(handle);

@@ -21,7 +21,10 @@ namespace impishim::shim {
 namespace {
 
 /// A child of fork() has no progress thread and no right to the sockets: it is no process of the job.
-void forget_job_in_child() { the_job.store(nullptr, std::memory_order_release); }
+void forget_job_in_child() {
+  ranks_inside = {};
+  the_job.store(nullptr, std::memory_order_release);
+}
 
 /// Ends this system. As a rule every rank has the same error, and rank 0 says it and ends them all; the others speak up if they
 /// are still there after a while: the environment may differ between ranks, so nothing here may wait for all of them.
@@ -51,7 +54,12 @@ void join_if_asked(bool answer) {
   pthread_atfork(nullptr, nullptr, forget_job_in_child);
   // Not destroyed at exit: a process that ends without MPI_Finalize must not wait for anybody.
   the_job.store(std::move(*job).release(), std::memory_order_release);
-  if (answer) answer_signals(*the_job.load());
+  Job& joined_job = *the_job.load();
+  if (joined_job.world != nullptr) {
+    ranks_inside = RanksInside(*joined_job.world, level != MPI_THREAD_MULTIPLE);
+    joined_job.receive_sources = ReceiveSources(ranks_inside.offset());
+  }
+  if (answer) answer_signals(joined_job);
 }
 
 /// A shuffle's threads use the engine, and its messages may be anywhere in the job: only the program can end it.
@@ -94,6 +102,7 @@ int Finalize(Job& job) {
   job.engine->close();
   drive_until(job, true, [&] { return job.engine->closed(); });
   leave(job);
+  ranks_inside = {};
   const std::unique_ptr<Job> ended(the_job.exchange(nullptr, std::memory_order_acq_rel));
   stop_answering(ended->diagnostics);
   release_datatype_cache();

@@ -18,19 +18,19 @@ namespace impishim::shim {
 template <auto blocking, auto elsewhere>
 [[gnu::always_inline]] inline int send_inside(const Job& job, const void* buf, int count, MPI_Datatype datatype, int dest,
                                               int tag, MPI_Comm comm) {
-  if (!job.inside.has(comm, dest) || !job.may_block_in_vendor_at_once()) [[unlikely]]
+  if (!ranks_inside.has(comm, dest) || !job.may_block_in_vendor_at_once()) [[unlikely]]
     return elsewhere(buf, count, datatype, dest, tag, comm);
-  return blocking(buf, count, datatype, job.inside.local_rank(dest), tag, comm);
+  return blocking(buf, count, datatype, ranks_inside.local_rank(dest), tag, comm);
 }
 
 /// How one kind of nonblocking send leaves. What only starts a message is called without a mark that the thread is inside the
 /// vendor: it comes back at once, and calls nothing of MPI's but the user's error handlers.
 template <auto start, auto elsewhere>
-[[gnu::always_inline]] inline int isend_inside(const Job& job, const void* buf, int count, MPI_Datatype datatype, int dest,
-                                               int tag, MPI_Comm comm, MPI_Request* request) {
-  if (!job.inside.has(comm, dest)) [[unlikely]]
+[[gnu::always_inline]] inline int isend_inside(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+                                               MPI_Comm comm, MPI_Request* request) {
+  if (!ranks_inside.has(comm, dest)) [[unlikely]]
     return elsewhere(buf, count, datatype, dest, tag, comm, request);
-  return start(buf, count, datatype, job.inside.local_rank(dest), tag, comm, request);
+  return start(buf, count, datatype, ranks_inside.local_rank(dest), tag, comm, request);
 }
 
 namespace inside {
@@ -46,25 +46,28 @@ inline constexpr auto Ibsend = isend_inside<vendor::raw::Ibsend, calls::Ibsend>;
 
 inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                 MPI_Status* status) {
-  if (!job.inside.has(comm, source) || !job.may_block_in_vendor_at_once()) [[unlikely]]
+  if (!ranks_inside.has(comm, source) || !job.may_block_in_vendor_at_once()) [[unlikely]]
     return calls::Recv(buf, count, datatype, source, tag, comm, status);
-  const int code = vendor::Recv(buf, count, datatype, job.inside.local_rank(source), tag, comm, status);
+  const int code = vendor::Recv(buf, count, datatype, ranks_inside.local_rank(source), tag, comm, status);
   if (status != MPI_STATUS_IGNORE) status->MPI_SOURCE = source;
   return code;
 }
 
-/// From a process that `job.inside` knows. Out of line, so that MPI_Irecv needs no frame.
+/// From a process that `ranks_inside` knows. Out of line, so that MPI_Irecv needs no frame.
 [[gnu::noinline]] inline int Irecv_renamed(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                                            MPI_Request* request) {
-  return receive_renamed(buf, count, datatype, running_job().inside.local_rank(source), source, tag, comm, request);
+  const int code = vendor::raw::Irecv(buf, count, datatype, ranks_inside.local_rank(source), tag, comm, request);
+  if (code != MPI_SUCCESS) [[unlikely]]
+    return code;
+  running_job().receive_sources.put_of_world(*request);
+  return MPI_SUCCESS;
 }
 
-inline int Irecv(const Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                 MPI_Request* request) {
-  if (!job.inside.has_source(comm, source)) [[unlikely]]
+inline int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (!ranks_inside.has_source(comm, source)) [[unlikely]]
     return calls::Irecv(buf, count, datatype, source, tag, comm, request);
-  if (job.inside.renames_sources()) return Irecv_renamed(buf, count, datatype, source, tag, comm, request);
-  return vendor::raw::Irecv(buf, count, datatype, job.inside.local_rank(source), tag, comm, request);
+  if (ranks_inside.renames_sources()) return Irecv_renamed(buf, count, datatype, source, tag, comm, request);
+  return vendor::raw::Irecv(buf, count, datatype, ranks_inside.local_rank(source), tag, comm, request);
 }
 
 inline int Wait(const Job& job, MPI_Request* request, MPI_Status* status) {

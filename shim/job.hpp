@@ -14,6 +14,7 @@
 #include "shim/communicator.hpp"
 #include "shim/diagnostics.hpp"
 #include "shim/outstanding.hpp"
+#include "shim/ranks_inside.hpp"
 #include "shim/receive_sources.hpp"
 #include "shim/vendor_progress.hpp"
 #include "wire/engine/engine.hpp"
@@ -21,36 +22,6 @@
 #include "wire/protocol/startup_client.hpp"
 
 namespace impishim::shim {
-
-/// The ranks of MPI_COMM_WORLD whose processes are in this system, for the short ways of inside.hpp: a system's stand side by
-/// side. Empty until the world has been joined, and where MPI_COMM_WORLD stays the vendor's.
-class RanksInside {
- public:
-  RanksInside() = default;
-  /// Of the description of MPI_COMM_WORLD. `keeps_sources`: Job::receive_sources may be used.
-  RanksInside(const Communicator& world, bool keeps_sources)
-      : first_(static_cast<std::uint32_t>(world.spanning_ranks.front())),
-        count_(static_cast<std::uint32_t>(world.spanning_ranks.size())),
-        received_(world.local_ranks_are_spanning || keeps_sources ? count_ : 0),
-        renames_sources_(!world.local_ranks_are_spanning) {}
-
-  /// `rank` of `comm` is known here to be inside.
-  [[nodiscard]] bool has(MPI_Comm comm, int rank) const { return comm == MPI_COMM_WORLD && index(rank) < count_; }
-  /// The same, and a nonblocking receive from it can be the vendor's request.
-  [[nodiscard]] bool has_source(MPI_Comm comm, int rank) const { return comm == MPI_COMM_WORLD && index(rank) < received_; }
-  /// The vendor's rank of a process that is.
-  [[nodiscard]] int local_rank(int rank) const { return static_cast<int>(index(rank)); }
-  /// The vendor's statuses name other sources than the user knows.
-  [[nodiscard]] bool renames_sources() const { return renames_sources_; }
-
- private:
-  [[nodiscard]] std::uint32_t index(int rank) const { return static_cast<std::uint32_t>(rank) - first_; }
-
-  std::uint32_t first_ = 0;
-  std::uint32_t count_ = 0;
-  std::uint32_t received_ = 0;
-  bool renames_sources_ = false;
-};
 
 /// Made in MPI_Init when the environment asks for a joined job, ended in MPI_Finalize.
 struct Job {
@@ -70,7 +41,6 @@ struct Job {
   CommunicatorTable communicators;
   /// The one of MPI_COMM_WORLD, which most calls name: found without the table. Null: it is native.
   Communicator* world = nullptr;
-  RanksInside inside;
   ReceiveSources receive_sources;         ///< not with MPI_THREAD_MULTIPLE
   MPI_Comm private_comm = MPI_COMM_NULL;  ///< a dup of the native world for our own use
   std::optional<VendorProgress> vendor_progress;
@@ -119,6 +89,10 @@ struct Job {
 
 /// The job object; null before MPI_Init, after MPI_Finalize, and when the environment does not ask for a joined job.
 inline std::atomic<Job*> the_job{nullptr};
+
+/// Of the job object what a message inside this system needs: without a pointer to follow, and without asking whether there is
+/// one. Empty while there is none. Written by MPI_Init and MPI_Finalize, beside which no message is begun (MPI-3.1 8.7).
+inline constinit RanksInside ranks_inside;
 
 /// For calls that are made only while there is one.
 [[nodiscard]] inline Job& running_job() { return *the_job.load(std::memory_order_relaxed); }

@@ -133,10 +133,19 @@ namespace {
   return MPI_SUCCESS;
 }
 
+/// A receive that the vendor carries, from a process of this system that has another rank there, `local`.
+int receive_renamed(void* buf, int count, MPI_Datatype datatype, int local, int source, int tag, MPI_Comm comm,
+                    MPI_Request* handle) {
+  const int code = vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
+  if (code != MPI_SUCCESS) return code;
+  running_job().receive_sources.put(*handle, source - local);
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 
 int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
-  const Communicator* communicator = spanning(&running_job(), comm);
+  const Communicator* communicator = spanning(the_job.load(std::memory_order_acquire), comm);
   // Without a mark that the thread is inside the vendor: inside.hpp.
   if (communicator == nullptr) return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
   const int local = communicator->local_rank(source);

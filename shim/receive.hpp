@@ -18,15 +18,6 @@ namespace impishim::shim {
   return communicator.local_ranks_are_spanning || job.thread_level != MPI_THREAD_MULTIPLE;
 }
 
-/// A receive that the vendor carries, from a process of this system that has another rank there, `local`.
-[[gnu::always_inline]] inline int receive_renamed(void* buf, int count, MPI_Datatype datatype, int local, int source, int tag,
-                                                  MPI_Comm comm, MPI_Request* handle) {
-  const int code = vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
-  if (code != MPI_SUCCESS) return code;
-  running_job().receive_sources.put(*handle, source);
-  return MPI_SUCCESS;
-}
-
 /// MPI_Recv on a spanning communicator, with the errors raised.
 int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int source, int tag,
             MPI_Status* status);

@@ -4,30 +4,42 @@
 #include <span>
 
 namespace impishim::shim {
+namespace {
+
+/// Counts them: without a way out of the loop it becomes vector instructions.
+bool any_lives(std::size_t count, const MPI_Request* requests) {
+  int living = 0;
+  for (std::size_t i = 0; i < count; ++i) living += requests[i] != MPI_REQUEST_NULL ? 1 : 0;
+  return living != 0;
+}
+
+}  // namespace
+
+void ReceiveSources::put_in_place(MPI_Request request, std::int32_t offset) {
+  const std::uintptr_t bits = to_bits(request);
+  Kept& place = places_[place_of(bits)];
+  if (place.request == MPI_Request{}) {
+    place = {request, offset};
+  } else {
+    crowded_.emplace(bits, offset);
+  }
+  ++placed_;
+}
 
 void ReceiveSources::leave_row() {
-  for (std::size_t i = row_begin_; i < row_end_; ++i) {
-    const std::uintptr_t request = to_bits(row_requests_[i]);
-    Kept& place = places_[place_of(request)];
-    if (place.request == MPI_Request{}) {
-      place = {row_requests_[i], row_sources_[i]};
-    } else {
-      crowded_.emplace(request, row_sources_[i]);
-    }
-  }
-  placed_ += row_end_ - row_begin_;
+  for (std::size_t i = row_begin_; i < row_end_; ++i) put_in_place(row_[i], row_offset_);
   row_begin_ = row_end_ = 0;
 }
 
-void ReceiveSources::put_in_new_row(MPI_Request request, std::int32_t source) {
+void ReceiveSources::put_in_new_row(MPI_Request request) {
   leave_row();
-  put(request, source);
+  put_of_world(request);
 }
 
 std::int32_t ReceiveSources::find(MPI_Request request) {
   leave_row();
   const Kept& place = places_[place_of(to_bits(request))];
-  if (place.request == request) return place.source;
+  if (place.request == request) return place.offset;
   const auto found = crowded_.find(to_bits(request));
   return found == crowded_.end() ? kNone : found->second;
 }
@@ -36,33 +48,30 @@ std::int32_t ReceiveSources::take_out_of_turn(MPI_Request request) {
   if (empty()) return kNone;
   leave_row();
   Kept& place = places_[place_of(to_bits(request))];
-  std::int32_t source = kNone;
+  std::int32_t offset = kNone;
   if (place.request == request) {
-    source = place.source;
+    offset = place.offset;
     place = {};
   } else if (const auto found = crowded_.find(to_bits(request)); found != crowded_.end()) {
-    source = found->second;
+    offset = found->second;
     crowded_.erase(found);
   }
-  if (source != kNone) --placed_;
-  return source;
+  if (offset != kNone) --placed_;
+  return offset;
 }
 
-void ReceiveSources::take_all(const MPI_Request* requests, std::span<std::int32_t> sources) {
-  const std::span row = std::span(row_requests_).subspan(row_begin_, std::min(sources.size(), row_end_ - row_begin_));
-  // Most are all in turn, which takes few instructions to find out.
-  const bool in_turn = std::equal(row.begin(), row.end(), requests);
-  const auto differs = in_turn ? row.end() : std::mismatch(row.begin(), row.end(), requests).first;
-  auto i = static_cast<std::size_t>(differs - row.begin());
-  std::copy_n(row_sources_.begin() + static_cast<std::ptrdiff_t>(row_begin_), i, sources.begin());
-  row_begin_ += i;
-  if (row_begin_ == row_end_) row_begin_ = row_end_ = 0;
-  for (; i < sources.size(); ++i) sources[i] = take(requests[i]);
+bool ReceiveSources::take_in_turn(int count, const MPI_Request* requests) {
+  const auto wanted = static_cast<std::size_t>(count);  // less than none is more than any
+  if (wanted == 0 || wanted > row_end_ - row_begin_) return false;
+  if (!std::equal(requests, requests + wanted, row_.begin() + static_cast<std::ptrdiff_t>(row_begin_))) return false;
+  row_begin_ += wanted;
+  forget_empty_row();
+  return true;
 }
 
 CompletingSources::CompletingSources(ReceiveSources& sources, int count, const MPI_Request* requests)
     : sources_(sources), requests_(requests), taken_(sources.empty() ? 0 : static_cast<std::size_t>(std::max(count, 0))) {
-  sources_.take_all(requests_, taken_.all());
+  for (std::int32_t& offset : taken_.all()) offset = sources_.take(*requests++);
 }
 
 CompletingSources::~CompletingSources() {
@@ -71,28 +80,21 @@ CompletingSources::~CompletingSources() {
 
 void CompletingSources::give_back() {
   const MPI_Request* request = requests_;
-  for (const std::int32_t source : taken_.all()) {
-    if (*request != MPI_REQUEST_NULL && source != ReceiveSources::kNone) sources_.put(*request, source);
+  for (const std::int32_t offset : taken_.all()) {
+    if (*request != MPI_REQUEST_NULL && offset != ReceiveSources::kNone) sources_.put(*request, offset);
     ++request;
   }
 }
 
-void CompletingSources::name(std::int32_t source, MPI_Status& status) {
-  // A persistent request that is inactive has the empty status, from MPI_ANY_SOURCE.
-  if (source != ReceiveSources::kNone && status.MPI_SOURCE >= 0) status.MPI_SOURCE = source;
-}
-
 void CompletingSources::name(int index, MPI_Status* status) const {
   const auto i = static_cast<std::size_t>(index);  // MPI_UNDEFINED is more than any
-  if (status != MPI_STATUS_IGNORE && i < taken_.all().size()) name(taken_.all()[i], *status);
+  if (status != MPI_STATUS_IGNORE && i < taken_.all().size()) name_source(taken_.all()[i], *status);
 }
 
 void CompletingSources::name_all(MPI_Status* statuses) {
-  int living = 0;
-  for (std::size_t i = 0; i < taken_.all().size(); ++i) living += requests_[i] != MPI_REQUEST_NULL ? 1 : 0;
-  given_back_ = living == 0;  // none lives on, as persistent ones do
+  given_back_ = !any_lives(taken_.all().size(), requests_);  // none lives on, as persistent ones do
   if (statuses == MPI_STATUSES_IGNORE) return;
-  for (const std::int32_t source : taken_.all()) name(source, *statuses++);
+  for (const std::int32_t offset : taken_.all()) name_source(offset, *statuses++);
 }
 
 void CompletingSources::name_any(const int* index, MPI_Status* status) const {
@@ -103,6 +105,18 @@ void CompletingSources::name_some(const int* outcount, const int* indices, MPI_S
   if (taken_.all().empty() || outcount == nullptr || indices == nullptr || statuses == MPI_STATUSES_IGNORE) return;
   const int count = std::min(*outcount, static_cast<int>(taken_.all().size()));
   for (int i = 0; i < count; ++i) name(indices[i], &statuses[i]);
+}
+
+void finish_in_turn(ReceiveSources& sources, int count, const MPI_Request* requests, MPI_Status* statuses) {
+  const std::span all(requests, static_cast<std::size_t>(count));
+  if (any_lives(all.size(), requests)) [[unlikely]] {
+    for (const MPI_Request request : all) {
+      if (request != MPI_REQUEST_NULL) sources.put_of_world(request);
+    }
+  }
+  if (statuses == MPI_STATUSES_IGNORE) return;
+  const std::int32_t offset = sources.world_offset();
+  for (std::size_t i = 0; i < all.size(); ++i) name_source(offset, statuses[i]);
 }
 
 }  // namespace impishim::shim

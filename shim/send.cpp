@@ -132,8 +132,7 @@ int send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, M
 
 template <const SendForms& forms>
 int isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* handle) {
-  Job& job = running_job();
-  Communicator* communicator = spanning(&job, comm);
+  const Communicator* communicator = spanning(the_job.load(std::memory_order_acquire), comm);
   const int local = communicator == nullptr ? dest : communicator->local_rank(dest);
   if (communicator != nullptr && local < 0) return isend_elsewhere<forms>(buf, count, datatype, dest, tag, comm, handle);
   return forms.nonblocking(buf, count, datatype, local, tag, comm, handle);

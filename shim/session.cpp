@@ -387,7 +387,6 @@ Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level) 
     }
     if (!request.split_world) {
       joined_job.world = joined_job.communicators.find(MPI_COMM_WORLD);
-      joined_job.inside = RanksInside(*joined_job.world, joined_job.thread_level != MPI_THREAD_MULTIPLE);
     }
   }
   return job;

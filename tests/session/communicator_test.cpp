@@ -1,4 +1,5 @@
-// What follows from a spanning communicator's members: ranks on both sides, masters, and the IMPI colours.
+// What follows from a spanning communicator's members: ranks on both sides, masters, and the IMPI colours; which of its ranks
+// the short ways of messages inside this system take.
 #include "shim/communicator.hpp"
 
 #include <gmock/gmock.h>
@@ -6,6 +7,8 @@
 
 #include <utility>
 #include <vector>
+
+#include "shim/ranks_inside.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -90,6 +93,41 @@ TEST(Communicator, ValidRanks) {
   EXPECT_TRUE(communicator->valid_rank(1));
   EXPECT_FALSE(communicator->valid_rank(2));
   EXPECT_FALSE(communicator->valid_rank(-1));
+}
+
+TEST(RanksInside, AreThoseOfThisSystem) {
+  const wire::JobMap job = job_of({{2}, {1, 2}});
+  const RanksInside first(*Communicator::create(job, 0, MPI_COMM_WORLD, 0, {0, 1, 2, 3, 4}), false);
+  EXPECT_TRUE(first.has(MPI_COMM_WORLD, 0));
+  EXPECT_TRUE(first.has_source(MPI_COMM_WORLD, 1));
+  EXPECT_FALSE(first.has(MPI_COMM_WORLD, 2));
+  EXPECT_FALSE(first.has(MPI_COMM_SELF, 0));
+  for (const int none : {MPI_PROC_NULL, MPI_ANY_SOURCE, 5}) EXPECT_FALSE(first.has_source(MPI_COMM_WORLD, none));
+  EXPECT_EQ(first.local_rank(1), 1);
+  EXPECT_FALSE(first.renames_sources());
+
+  const auto world = Communicator::create(job, 4, MPI_COMM_WORLD, 0, {0, 1, 2, 3, 4});
+  const RanksInside last(*world, true);
+  EXPECT_FALSE(last.has(MPI_COMM_WORLD, 1));
+  EXPECT_TRUE(last.has_source(MPI_COMM_WORLD, 2));
+  EXPECT_FALSE(last.has_source(MPI_COMM_SELF, 2));
+  EXPECT_TRUE(last.has(MPI_COMM_WORLD, 4));
+  for (const int none : {MPI_PROC_NULL, MPI_ANY_SOURCE, 5}) EXPECT_FALSE(last.has(MPI_COMM_WORLD, none));
+  EXPECT_EQ(last.local_rank(4), 2);
+  EXPECT_EQ(last.offset(), 2);
+  EXPECT_TRUE(last.renames_sources());
+  // Sources that are not kept need a request of ours.
+  EXPECT_FALSE(RanksInside(*world, false).has_source(MPI_COMM_WORLD, 4));
+  EXPECT_TRUE(RanksInside(*world, false).has(MPI_COMM_WORLD, 4));
+}
+
+TEST(RanksInside, AreNoneWhereTheyDoNotStandSideBySide) {
+  const wire::JobMap job = job_of({{1, 1, 1}, {3}});
+  for (const auto& members : {std::vector<wire::WorldRank>{5, 1, 3, 0}, std::vector<wire::WorldRank>{1, 0, 5, 2}}) {
+    const RanksInside inside(*Communicator::create(job, 1, MPI_COMM_WORLD, 0, members), true);
+    for (int rank = 0; rank < 4; ++rank) EXPECT_FALSE(inside.has(MPI_COMM_WORLD, rank)) << rank;
+  }
+  EXPECT_FALSE(RanksInside().has(MPI_COMM_WORLD, 0));
 }
 
 }  // namespace

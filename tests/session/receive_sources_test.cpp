@@ -30,39 +30,56 @@ TEST(ReceiveSources, KeepsWhatWasPutUntilItIsTaken) {
 }
 
 TEST(ReceiveSources, BehavesAsAMapDoes) {
-  ReceiveSources sources;
+  constexpr std::int32_t kWorld = 7;
+  ReceiveSources sources(kWorld);
   std::map<std::uintptr_t, std::int32_t> expected;
   std::mt19937 random(1);
   // Handles as vendors number them, and more of them than the first table holds: many meet on their way to a place.
   for (int step = 0; step < 200000; ++step) {
     const std::uintptr_t number = 0x98000000U + random() % (step < 100000 ? 2000U : 150U);
     const auto found = expected.find(number);
-    const std::int32_t source = found == expected.end() ? ReceiveSources::kNone : found->second;
-    ASSERT_EQ(sources.find(handle_number(number)), source) << step;
+    const std::int32_t offset = found == expected.end() ? ReceiveSources::kNone : found->second;
+    // Now and then: a look sends the row to its places.
+    if (random() % 8 == 0) {
+      ASSERT_EQ(sources.find(handle_number(number)), offset) << step;
+    }
     if (found != expected.end()) {
-      ASSERT_EQ(sources.take(handle_number(number)), source) << step;
+      ASSERT_EQ(sources.take(handle_number(number)), offset) << step;
       expected.erase(found);
     } else if (random() % 3 != 0) {
-      sources.put(handle_number(number), step);
-      expected.emplace(number, step);
+      const std::int32_t another = random() % 4 == 0 ? step + 1 : kWorld;
+      sources.put(handle_number(number), another);
+      expected.emplace(number, another);
     }
     ASSERT_EQ(sources.empty(), expected.empty());
   }
-  for (const auto& [number, source] : expected) ASSERT_EQ(sources.take(handle_number(number)), source);
+  for (const auto& [number, offset] : expected) ASSERT_EQ(sources.take(handle_number(number)), offset);
   EXPECT_TRUE(sources.empty());
+}
+
+TEST(ReceiveSources, KeepsNothingThatNeedsNoOtherName) {
+  ReceiveSources first;
+  first.put(handle_number(7), 0);
+  EXPECT_TRUE(first.empty());
+  ReceiveSources second(2);
+  second.put(handle_number(7), 0);
+  EXPECT_TRUE(second.empty());
 }
 
 TEST(ReceiveSources, AreTakenInAnyOrder) {
   // Fewer and more than stand in a row; from the front, from the back, and from the middle on.
   for (const int count : {1, 2, 64, 255, 256, 257, 600}) {
     for (const int first : {0, count - 1, count / 2}) {
-      ReceiveSources sources;
+      ReceiveSources sources(2);
       const int step = first == count - 1 ? -1 : 1;
       for (int round = 0; round < 3; ++round) {
-        for (int i = 0; i < count; ++i) sources.put(handle_number(0x98000000U + static_cast<unsigned>(i)), i);
+        for (int i = 0; i < count; ++i) {
+          sources.put(handle_number(0x98000000U + static_cast<unsigned>(i)), i % 100 == 99 ? i : 2);
+        }
         for (int k = 0; k < count; ++k) {
           const int i = (first + step * k + count) % count;
-          ASSERT_EQ(sources.take(handle_number(0x98000000U + static_cast<unsigned>(i))), i) << count << " from " << first;
+          ASSERT_EQ(sources.take(handle_number(0x98000000U + static_cast<unsigned>(i))), i % 100 == 99 ? i : 2)
+              << count << " from " << first;
         }
         ASSERT_TRUE(sources.empty());
       }
@@ -70,28 +87,80 @@ TEST(ReceiveSources, AreTakenInAnyOrder) {
   }
 }
 
-TEST(CompletingSources, NameWhatIsOverAndGiveBackWhatLivesOn) {
-  ReceiveSources sources;
-  std::array<MPI_Request, 3> requests{handle_number(16), handle_number(17), handle_number(18)};
-  sources.put(requests[0], 10);
-  sources.put(requests[2], 12);
-  MPI_Status status{};
-  status.MPI_SOURCE = 1;
-  {
-    const CompletingSources completing(sources, 3, requests.data());
+TEST(ReceiveSources, AreTakenAtOnceOnlyInTurn) {
+  std::array<MPI_Request, 5> requests{};
+  for (std::size_t i = 0; i < requests.size(); ++i) requests[i] = handle_number(0x98000000U + 16 * (i + 1));
+  ReceiveSources sources(2);
+  EXPECT_FALSE(sources.take_in_turn(0, nullptr));
+  EXPECT_FALSE(sources.take_in_turn(-1, nullptr));
+  EXPECT_FALSE(sources.take_in_turn(1, requests.data()));
+  for (int round = 0; round < 2; ++round) {
+    for (const MPI_Request request : requests) sources.put(request, 2);
+    EXPECT_FALSE(sources.take_in_turn(2, &requests[1]));
+    EXPECT_TRUE(sources.take_in_turn(2, requests.data()));
+    EXPECT_EQ(sources.take(requests[2]), 2);
+    EXPECT_FALSE(sources.take_in_turn(3, &requests[3]));  // one more than there is
+    EXPECT_TRUE(sources.take_in_turn(2, &requests[3]));
     EXPECT_TRUE(sources.empty());
-    requests[0] = MPI_REQUEST_NULL;
-    // Another request may get its handle at once.
-    sources.put(handle_number(16), 20);
-    completing.name(1, &status);
-    EXPECT_EQ(status.MPI_SOURCE, 1);
-    completing.name(0, MPI_STATUS_IGNORE);
-    completing.name(0, &status);
-    EXPECT_EQ(status.MPI_SOURCE, 10);
   }
-  EXPECT_EQ(sources.find(handle_number(16)), 20);
-  EXPECT_EQ(sources.find(handle_number(17)), ReceiveSources::kNone);
-  EXPECT_EQ(sources.find(handle_number(18)), 12);
+  // After one that was asked for out of turn there is no row.
+  for (const MPI_Request request : requests) sources.put(request, 2);
+  EXPECT_EQ(sources.take(requests[4]), 2);
+  EXPECT_FALSE(sources.take_in_turn(4, requests.data()));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(sources.take(requests[i]), 2);
+  EXPECT_TRUE(sources.empty());
+}
+
+TEST(FinishInTurn, NamesAllAndGivesBackWhatLivesOn) {
+  std::array<MPI_Request, 3> requests{handle_number(16), handle_number(32), handle_number(48)};
+  ReceiveSources sources(2);
+  for (const MPI_Request request : requests) sources.put(request, 2);
+  ASSERT_TRUE(sources.take_in_turn(3, requests.data()));
+  requests[0] = MPI_REQUEST_NULL;
+  requests[2] = MPI_REQUEST_NULL;
+  std::array<MPI_Status, 3> statuses{};
+  statuses[1].MPI_SOURCE = MPI_ANY_SOURCE;  // of a persistent request that is inactive
+  statuses[2].MPI_SOURCE = 1;
+  finish_in_turn(sources, 3, requests.data(), statuses.data());
+  EXPECT_EQ(statuses[0].MPI_SOURCE, 2);
+  EXPECT_EQ(statuses[1].MPI_SOURCE, MPI_ANY_SOURCE);
+  EXPECT_EQ(statuses[2].MPI_SOURCE, 3);
+  EXPECT_EQ(sources.take(handle_number(16)), ReceiveSources::kNone);
+  EXPECT_EQ(sources.take(handle_number(32)), 2);
+  EXPECT_TRUE(sources.empty());
+
+  sources.put(handle_number(64), 2);
+  requests[0] = handle_number(64);
+  ASSERT_TRUE(sources.take_in_turn(1, requests.data()));
+  requests[0] = MPI_REQUEST_NULL;
+  finish_in_turn(sources, 1, requests.data(), MPI_STATUSES_IGNORE);
+  EXPECT_TRUE(sources.empty());
+}
+
+TEST(CompletingSources, NameWhatIsOverAndGiveBackWhatLivesOn) {
+  for (const std::int32_t world : {0, 10}) {
+    ReceiveSources sources(world);
+    std::array<MPI_Request, 3> requests{handle_number(16), handle_number(17), handle_number(18)};
+    sources.put(requests[0], 10);
+    sources.put(requests[2], 12);
+    MPI_Status status{};
+    status.MPI_SOURCE = 1;
+    {
+      const CompletingSources completing(sources, 3, requests.data());
+      EXPECT_TRUE(sources.empty());
+      requests[0] = MPI_REQUEST_NULL;
+      // Another request may get its handle at once.
+      sources.put(handle_number(16), 20);
+      completing.name(1, &status);
+      EXPECT_EQ(status.MPI_SOURCE, 1);
+      completing.name(0, MPI_STATUS_IGNORE);
+      completing.name(0, &status);
+      EXPECT_EQ(status.MPI_SOURCE, 11);
+    }
+    EXPECT_EQ(sources.find(handle_number(16)), 20);
+    EXPECT_EQ(sources.find(handle_number(17)), ReceiveSources::kNone);
+    EXPECT_EQ(sources.find(handle_number(18)), 12);
+  }
 }
 
 TEST(CompletingSources, LeaveAloneWhatIsEmptyOrUnknown) {
@@ -113,7 +182,7 @@ TEST(CompletingSources, LeaveAloneWhatIsEmptyOrUnknown) {
   EXPECT_EQ(status.MPI_SOURCE, 1);
   const int first = 0;
   completing.name_any(&first, &status);
-  EXPECT_EQ(status.MPI_SOURCE, 10);
+  EXPECT_EQ(status.MPI_SOURCE, 11);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ typedef int (MPI_Function)(MPI_Comm, int);
 TWIN(int, Init, (int *argc, char ***argv))
 TWIN(int, Finalize, (void))
 TWIN(int, Send, (const void *buf, int count, int type, int dest, int tag, MPI_Comm comm) __attribute__((pointer_with_type_tag(MPI,1,3))))
+TWIN(int, Isend, (const void *buf, int count, int type, int dest, int tag, MPI_Comm comm, MPI_Request *request))
 TWIN(int, Wait, (MPI_Request *request, MPI_Status *status))
 TWIN(int, Barrier, (MPI_Comm comm))
 TWIN(int, Ibarrier, (MPI_Comm comm, MPI_Request *request))
@@ -45,6 +46,7 @@ FATES = """
 MPI_Init always
 MPI_Send joined
 MPI_Wait direct
+MPI_Isend start
 MPI_Win_fence forward no spanning window exists
 MPI_Comm_spawn refuse_joined started processes belong to no system
 MPI_Elsewhere joined
@@ -91,7 +93,7 @@ class Generator(unittest.TestCase):
             "MPI_Comm_idup": "refuse", "MPI_Comm_spawn": "refuse_joined", "MPI_Finalize": "forward",
             "MPI_Group_range_incl": "forward", "MPI_Ibarrier": "refuse", "MPI_Init": "always", "MPI_Intercomm_create": "refuse",
             "MPI_Mprobe": "refuse", "MPI_Mrecv_c": "refuse", "MPI_Parrived": "refuse", "MPI_Pcontrol": "forward",
-            "MPI_Send": "joined", "MPI_T_init_thread": "forward", "MPI_Unnamed": "forward", "MPI_Wait": "direct",
+            "MPI_Send": "joined", "MPI_Isend": "start", "MPI_T_init_thread": "forward", "MPI_Unnamed": "forward", "MPI_Wait": "direct",
             "MPI_Win_fence": "forward", "MPI_Win_start": "refuse", "MPI_Wtime": "forward"})
 
     def test_every_input_is_checked(self):
@@ -137,6 +139,14 @@ class Generator(unittest.TestCase):
                       self.body("inside_vendor_Wait"))
         self.assertRegex(self.text("shim/handled.hpp"), r"int Wait\(MPI_Request ?\* ?request, MPI_Status ?\* ?status\);")
 
+    def test_what_only_starts_a_message_does_not_look_for_the_job(self):
+        self.generate()
+        isend = self.body("MPI_Isend")
+        self.assertNotIn("the_job", isend)
+        self.assertIn("if (vendor_depth == 0) [[likely]] return inside::Isend(buf, count, type, dest, tag, comm, request);", isend)
+        self.assertIn("vendor::raw::Isend(buf, count, type, dest, tag, comm, request);", self.body("inside_vendor_Isend"))
+        self.assertRegex(self.text("shim/handled.hpp"), r"int Isend\(const void ?\* ?buf")
+
     def test_unusual_declarations(self):
         self.generate()
         wrappers = self.text("wrappers_*.cpp")
@@ -160,7 +170,8 @@ class Generator(unittest.TestCase):
             "bool in_fortran_layer(const void*); }\n")
         (out / "shim/inside.hpp").write_text(
             '#include <mpi.h>\n#include "shim/job.hpp"\n'
-            "namespace impishim::shim::inside { int Wait(const Job&, MPI_Request*, MPI_Status*); }\n")
+            "namespace impishim::shim::inside { int Wait(const Job&, MPI_Request*, MPI_Status*);\n"
+            "int Isend(const void*, int, int, int, int, MPI_Comm, MPI_Request*); }\n")
         (out / "shim/errors.hpp").write_text(
             "namespace impishim::shim { int refuse(int comm, const char* function); int refuse_group(const char* function); }\n")
         (out / "shim/own_handle.hpp").write_text(

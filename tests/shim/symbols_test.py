@@ -100,7 +100,7 @@ class Symbols(unittest.TestCase):
                 given[words[0]] = words[2] if len(words) > 2 else ""
         bad = []
         for name, (fate, reason) in self.wrapped.items():
-            self.assertIn(fate, ("joined", "direct", "always", "collective", "refuse", "refuse_joined", "forward"))
+            self.assertIn(fate, ("joined", "direct", "start", "always", "collective", "refuse", "refuse_joined", "forward"))
             if fate != "forward":
                 continue
             parameters = self.prototype(name)

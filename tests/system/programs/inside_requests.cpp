@@ -139,6 +139,29 @@ void single(MPI_Comm comm, bool persistent, bool test) {
   }
 }
 
+/// Windows as programs post them, nothing but receives, each completed by a call of its own: in the order in which they were
+/// started or in another, with statuses or without.
+void windows(MPI_Comm comm, int size, const std::array<int, 3>& order) {
+  const int neighbour = rank_in(comm) ^ 1;
+  const int all = size * static_cast<int>(order.size());
+  std::vector<int> values(static_cast<std::size_t>(all), -1);
+  std::vector<MPI_Request> requests(values.size(), MPI_REQUEST_NULL);
+  for (int tag = 0; tag < all; ++tag) MPI_Irecv(&values[tag], 1, MPI_INT, neighbour, tag, comm, &requests[tag]);
+  for (int tag = all; tag-- > 0;) MPI_Send(&tag, 1, MPI_INT, neighbour, tag, comm);
+  for (const int window : order) {
+    std::vector<MPI_Status> statuses(static_cast<std::size_t>(size));
+    const bool ignored = window == 1;
+    MPI_Waitall(size, &requests[window * size], ignored ? MPI_STATUSES_IGNORE : statuses.data());
+    for (int i = 0; i < size; ++i) {
+      const int tag = window * size + i;
+      REQUIRE_EQUAL(values[tag], tag);
+      REQUIRE(requests[tag] == MPI_REQUEST_NULL);
+      if (!ignored) REQUIRE_EQUAL(statuses[i].MPI_SOURCE, neighbour);
+    }
+  }
+  MPI_Barrier(comm);
+}
+
 /// Nothing of the communicator's may be left on handles that are used again: not of receives without a status, of freed ones,
 /// of cancelled ones, of such as failed.
 void leave_handles(MPI_Comm comm) {
@@ -176,6 +199,11 @@ void everything(MPI_Comm comm) {
       single(comm, persistent, test);
     }
   }
+  for (const int size : {80, 100}) {  // all of them in the first table of sources, and more
+    windows(comm, size, {0, 1, 2});
+    windows(comm, size, {2, 1, 0});
+    windows(comm, size, {1, 0, 2});
+  }
 }
 
 }  // namespace
@@ -187,7 +215,9 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, 0, size_of(MPI_COMM_WORLD) - rank, &reversed);
   MPI_Comm pair = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair);
-  for (const MPI_Comm comm : {MPI_COMM_WORLD, reversed, pair}) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, reversed, copy, pair}) {
     // MPICH raises the error of a request that has completed already at MPI_COMM_WORLD's handler.
     for (const MPI_Comm raising : {MPI_COMM_WORLD, comm}) MPI_Comm_set_errhandler(raising, MPI_ERRORS_RETURN);
     everything(comm);
@@ -195,6 +225,7 @@ int main(int argc, char** argv) {
     everything(pair);
     std::printf("rank %d: communicator of %d over\n", rank, size_of(comm));
   }
+  MPI_Comm_free(&copy);
   MPI_Comm_free(&pair);
   MPI_Comm_free(&reversed);
   MPI_Finalize();
