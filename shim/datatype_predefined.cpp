@@ -45,7 +45,8 @@ BasicType real_of(std::size_t size) {
 
 class PredefinedTable {
  public:
-  PredefinedTable() : slots_(kSlots) {
+  /// Out of line: a look passes by it in every message.
+  [[gnu::noinline, gnu::cold]] PredefinedTable() : slots_(kSlots) {
     add_c_types();
     add_fortran_types();
     add_pairs();

@@ -1,6 +1,7 @@
 // MPI_Send and its kin, blocking and nonblocking.
 #include "shim/arguments.hpp"
 #include "shim/buffered.hpp"
+#include "shim/datatype_predefined.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/request.hpp"
@@ -37,12 +38,22 @@ template <const SendForms& forms>
 }
 
 /// Most messages are short and lie in one piece: these need no operation. False: it is not one of them, or has to wait.
-bool send_short(Job& job, const Communicator& communicator, const wire::ConstBuffer& buffer, int dest, int tag) {
-  const std::uint64_t size = buffer.packed_size(wire::Format::kNative);
-  if (size > wire::Engine::kLongestShort || !buffer.layout->contiguous(buffer.count)) return false;
-  const std::byte* const first = size == 0 ? nullptr : buffer.base + buffer.layout->first_offset();
+bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayout& layout, const void* buf, int count,
+                int dest, int tag) {
+  const auto elements = static_cast<std::uint64_t>(count);
+  const std::uint64_t size = elements * layout.packed_size(wire::Format::kNative);
+  if (size > wire::Engine::kLongestShort || !layout.contiguous(elements)) return false;
+  const std::byte* const first = size == 0 ? nullptr : static_cast<const std::byte*>(buf) + layout.first_offset();
   return job.engine->send_short({communicator.members[static_cast<std::size_t>(dest)], communicator.context, communicator.rank,
                                  tag, std::span(first, size)});
+}
+
+/// The same for types that need no description.
+bool send_short_predefined(Job& job, const Communicator& communicator, const void* buf, int count, MPI_Datatype datatype,
+                           int dest, int tag) {
+  const wire::TypeLayout* const layout = predefined_layout(datatype);
+  if (layout == nullptr || (buf == nullptr && count != 0)) return false;
+  return send_short(job, communicator, *layout, buf, count, dest, tag);
 }
 
 /// `buffer` is taken.
@@ -66,10 +77,12 @@ bool send_short(Job& job, const Communicator& communicator, const wire::ConstBuf
 
 int send_remote(Job& job, const Communicator& communicator, const SendForms& forms, const void* buf, int count,
                 MPI_Datatype datatype, int dest, int tag) {
+  const bool may_be_short = forms.kind != SendKind::kSynchronous;
+  if (may_be_short && send_short_predefined(job, communicator, buf, count, datatype, dest, tag)) return MPI_SUCCESS;
   wire::ConstBuffer buffer;
   const int described = describe_buffer(forms.function, buf, count, datatype, buffer);
   if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
-  if (forms.kind != SendKind::kSynchronous && send_short(job, communicator, buffer, dest, tag)) return MPI_SUCCESS;
+  if (may_be_short && send_short(job, communicator, *buffer.layout, buf, count, dest, tag)) return MPI_SUCCESS;
   return send_by_operation(job, communicator, forms, buffer, dest, tag);
 }
 

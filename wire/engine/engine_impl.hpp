@@ -173,6 +173,7 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] bool batch_takes(const Peer& peer, std::uint64_t size) const;
   [[nodiscard]] bool send_in_batch_locked(Peer& peer, SendOperation& operation);
   void put_in_batch_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes);
+  void send_alone_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes);
   void count_first_packet_locked(Peer& peer, std::size_t payload);
   [[nodiscard]] bool waits_for_company(std::size_t payload);
   void begin_batch_locked(Link& link);

@@ -81,6 +81,26 @@ std::byte* Link::append(std::size_t payload, bool to_be_relayed) {
   return extend_batch(size, nullptr);
 }
 
+Result<void> Link::send_alone(std::span<const std::byte> packet, bool to_be_relayed) {
+  assert(output_empty());
+  if (to_be_relayed) credit.sent(packet.size());
+  sent.count(packet.size());
+  count_copy(packet.size() - kPacketHeaderSize);
+  const iovec piece = piece_of(packet);
+  ++send_calls;
+  auto taken = channel_->try_send(std::span(&piece, 1));
+  if (!taken) return taken.error();
+  if (*taken < packet.size()) queue_rest(packet, *taken);
+  return {};
+}
+
+void Link::queue_rest(std::span<const std::byte> packet, std::size_t taken) {
+  std::memcpy(extend_batch(packet.size(), nullptr), packet.data(), packet.size());
+  count_copy(packet.size() - kPacketHeaderSize);
+  sent_of_first_ = taken;
+  seal_batch();
+}
+
 bool Link::enqueue_relayed(std::span<const std::byte> packet, Link& from, bool to_be_relayed) {
   if (to_be_relayed) {
     if (credit_exhausted()) return false;
@@ -342,6 +362,11 @@ Result<std::size_t> Link::handle_staged() {
     if (staged_end_ - staged_begin_ < kPacketHeaderSize) break;
     auto begun = begin_packet();
     if (!begun) return begun.error();
+    if (!incoming_.handled) continue;
+    // Its payload was all here, and has been taken from here.
+    staged_begin_ += payload_left_;
+    in_payload_ = false;
+    ++packets;
   }
   // An incomplete header moves to the front, to leave room for its rest.
   if (staged_begin_ > 0 && staged_begin_ < staged_end_) {

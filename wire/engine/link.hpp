@@ -118,6 +118,9 @@ class Link {
   /// The same for a whole short packet, header and payload, that came by `from` to be passed on. False: it would wait for
   /// credit; nothing has been done.
   [[nodiscard]] bool enqueue_relayed(std::span<const std::byte> packet, Link& from, bool to_be_relayed);
+  /// Hands a whole short packet that this process begins to the channel, while `output_empty()`: what the channel does not take
+  /// is queued. One that is to be relayed must have credit.
+  [[nodiscard]] Result<void> send_alone(std::span<const std::byte> packet, bool to_be_relayed);
   /// Room for a short packet that this process begins, header and payload, to be written before anything else is asked of the
   /// link; it leaves with the next flush(). One that is to be relayed must have credit.
   [[nodiscard]] std::byte* append(std::size_t payload, bool to_be_relayed);
@@ -207,6 +210,8 @@ class Link {
   void add_to_batch(OutgoingPacket&& packet);
   [[nodiscard]] std::byte* extend_batch(std::size_t size, Link* relayed_from);
   void seal_batch();
+  /// Of a packet that is the only one, and of which the channel has `taken` bytes.
+  [[gnu::cold]] void queue_rest(std::span<const std::byte> packet, std::size_t taken);
   [[nodiscard]] Result<bool> send_batch();
 
   PacketQueue<OutgoingPacket> queue_;

@@ -161,18 +161,38 @@ bool Engine::Impl::send_short_locked(const ShortMessage& message) {
   return true;
 }
 
+namespace {
+
+/// `place` has room for the header and `bytes`.
+void write_packet(const Peer& to, const MessageFields& fields, std::span<const std::byte> bytes, std::byte* place) {
+  std::memcpy(place, to.header.data(), kPacketHeaderSize);
+  encode_message_fields(fields, std::span<std::byte, kPacketHeaderSize>(place, kPacketHeaderSize));
+  if (!bytes.empty()) std::memcpy(place + kPacketHeaderSize, bytes.data(), bytes.size());
+}
+
+}  // namespace
+
 void Engine::Impl::put_in_batch_locked(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes) {
   Link& link = *to.link;
-  std::byte* const packet = link.append(bytes.size(), to.relayed);
-  std::memcpy(packet, to.header.data(), kPacketHeaderSize);
-  encode_message_fields(fields, std::span<std::byte, kPacketHeaderSize>(packet, kPacketHeaderSize));
-  if (!bytes.empty()) std::memcpy(packet + kPacketHeaderSize, bytes.data(), bytes.size());
+  const bool company = waits_for_company(bytes.size());
+  if (!company && link.output_empty() && link.streams.empty()) return send_alone_locked(to, fields, bytes);
+  write_packet(to, fields, bytes, link.append(bytes.size(), to.relayed));
   count_first_packet_locked(to, bytes.size());
-  if (waits_for_company(bytes.size())) return begin_batch_locked(link);
+  if (company) return begin_batch_locked(link);
   if (link.wants_output) return;
   auto flushed = link.flush();
   if (!flushed) return link_ended_locked(link, flushed.error());
   watch_output_locked(link);
+}
+
+/// The same for a message that leaves at once, as one that somebody waits for does: without a place in a batch.
+void Engine::Impl::send_alone_locked(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes) {
+  std::array<std::byte, kPacketHeaderSize + Link::kJoinedSize> packet;
+  write_packet(to, fields, bytes, packet.data());
+  count_first_packet_locked(to, bytes.size());
+  auto sent = to.link->send_alone(std::span(packet).first(kPacketHeaderSize + bytes.size()), to.relayed);
+  if (!sent) return link_ended_locked(*to.link, sent.error());
+  watch_output_locked(*to.link);
 }
 
 void Engine::Impl::count_first_packet_locked(Peer& to, std::size_t payload) {
