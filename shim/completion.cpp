@@ -206,7 +206,7 @@ int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   Job& job = running_job();
   if (job.may_block_in_vendor() && job.receive_sources.take_in_turn(count, requests)) {
     const int code = vendor::Waitall(count, requests, statuses);
-    finish_in_turn(job.receive_sources, count, requests, statuses);
+    finish_in_turn(code, job.receive_sources, count, requests, statuses);
     return code;
   }
   if (job.may_block_in_vendor() && !any_own_request(count, requests)) {

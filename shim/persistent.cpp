@@ -60,7 +60,7 @@ int Recv_init(Job& job, void* buf, int count, MPI_Datatype datatype, int source,
   const int local = communicator->local_rank(source);
   if (local >= 0 && vendor_request_serves(job, *communicator)) {
     const int code = vendor::Recv_init(buf, count, datatype, local, tag, comm, handle);
-    if (code == MPI_SUCCESS) job.receive_sources.put(*handle, source - local);
+    if (code == MPI_SUCCESS) job.receive_sources.put_to_stay(*handle, source - local);
     return code;
   }
   Request& request = RequestPool::instance().acquire(communicator, "MPI_Recv_init");

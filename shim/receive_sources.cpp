@@ -81,7 +81,7 @@ CompletingSources::~CompletingSources() {
 void CompletingSources::give_back() {
   const MPI_Request* request = requests_;
   for (const std::int32_t offset : taken_.all()) {
-    if (*request != MPI_REQUEST_NULL && offset != ReceiveSources::kNone) sources_.put(*request, offset);
+    if (*request != MPI_REQUEST_NULL) sources_.put_to_stay(*request, offset);
     ++request;
   }
 }
@@ -107,16 +107,16 @@ void CompletingSources::name_some(const int* outcount, const int* indices, MPI_S
   for (int i = 0; i < count; ++i) name(indices[i], &statuses[i]);
 }
 
-void finish_in_turn(ReceiveSources& sources, int count, const MPI_Request* requests, MPI_Status* statuses) {
-  const std::span all(requests, static_cast<std::size_t>(count));
-  if (any_lives(all.size(), requests)) [[unlikely]] {
-    for (const MPI_Request request : all) {
-      if (request != MPI_REQUEST_NULL) sources.put_of_world(request);
+void finish_in_turn(int code, ReceiveSources& sources, int count, const MPI_Request* requests, MPI_Status* statuses) {
+  const auto size = static_cast<std::size_t>(count);
+  const std::int32_t offset = sources.world_offset();
+  if (code != MPI_SUCCESS) [[unlikely]] {
+    for (const MPI_Request request : std::span(requests, size)) {
+      if (request != MPI_REQUEST_NULL) sources.put_to_stay(request, offset);
     }
   }
   if (statuses == MPI_STATUSES_IGNORE) return;
-  const std::int32_t offset = sources.world_offset();
-  for (std::size_t i = 0; i < all.size(); ++i) name_source(offset, statuses[i]);
+  for (MPI_Status& status : std::span(statuses, size)) name_source(offset, status);
 }
 
 }  // namespace impishim::shim

@@ -23,9 +23,10 @@ namespace impishim::shim {
 /// Vendor's request -> the source's rank as the user knows it, less its rank at the vendor. For one thread at a time.
 ///
 /// Stands in the way of every such receive. Most are from a rank of MPI_COMM_WORLD or a copy of it, which have one offset in
-/// common, and are completed in the order in which they were started: the latest of these stand in a row, whose first is looked
-/// at first. All others, and the whole row once one of its requests is asked for out of turn, have places by their handles'
-/// bits, one for each since vendors hand out neighbouring handles; those whose place is taken stand elsewhere.
+/// common, are gone when they are over, and are completed in the order in which they were started: the latest of these stand in
+/// a row, whose first is looked at first. All others, and the whole row once one of its requests is asked for out of turn, have
+/// places by their handles' bits, one for each since vendors hand out neighbouring handles; those whose place is taken stand
+/// elsewhere.
 class ReceiveSources {
  public:
   /// Of a request that is not in here: its source needs no other name.
@@ -38,11 +39,14 @@ class ReceiveSources {
   [[nodiscard]] bool empty() const { return row_end_ == 0 && placed_ == 0; }
   /// `request` is not in here.
   void put(MPI_Request request, std::int32_t offset) {
-    if (offset == kNone) return;
-    if (offset == row_offset_) return put_of_world(request);
-    put_in_place(request, offset);
+    if (offset == row_offset_ && offset != kNone) return put_of_world(request);
+    put_to_stay(request, offset);
   }
-  /// The same for the offset of MPI_COMM_WORLD.
+  /// The same for one that may live on when it is over.
+  void put_to_stay(MPI_Request request, std::int32_t offset) {
+    if (offset != kNone) put_in_place(request, offset);
+  }
+  /// The same for the offset of MPI_COMM_WORLD, and a request that does not.
   void put_of_world(MPI_Request request) {
     if (row_end_ == kRow) [[unlikely]]
       return put_in_new_row(request);
@@ -128,7 +132,8 @@ class CompletingSources {
   bool given_back_ = false;
 };
 
-/// The same for requests that `sources.take_in_turn()` has taken, after the vendor has completed all.
-void finish_in_turn(ReceiveSources& sources, int count, const MPI_Request* requests, MPI_Status* statuses);
+/// The same for requests that `sources.take_in_turn()` has taken, after the vendor has completed all of them or, by its `code`,
+/// failed to.
+void finish_in_turn(int code, ReceiveSources& sources, int count, const MPI_Request* requests, MPI_Status* statuses);
 
 }  // namespace impishim::shim
