@@ -23,13 +23,19 @@ template <auto blocking, auto elsewhere>
   return blocking(buf, count, datatype, ranks_inside.local_rank(dest), tag, comm);
 }
 
+/// Where a message goes that is not known to stay inside: without a job to the vendor, by `start`, as it is.
+template <auto start, auto elsewhere, class... Arguments>
+[[gnu::always_inline]] inline int start_elsewhere(Arguments... arguments) {
+  return the_job.load(std::memory_order_acquire) == nullptr ? start(arguments...) : elsewhere(arguments...);
+}
+
 /// How one kind of nonblocking send leaves. What only starts a message is called without a mark that the thread is inside the
 /// vendor: it comes back at once, and calls nothing of MPI's but the user's error handlers.
 template <auto start, auto elsewhere>
 [[gnu::always_inline]] inline int isend_inside(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
                                                MPI_Comm comm, MPI_Request* request) {
   if (!ranks_inside.has(comm, dest)) [[unlikely]]
-    return elsewhere(buf, count, datatype, dest, tag, comm, request);
+    return start_elsewhere<start, elsewhere>(buf, count, datatype, dest, tag, comm, request);
   return start(buf, count, datatype, ranks_inside.local_rank(dest), tag, comm, request);
 }
 
@@ -65,7 +71,7 @@ inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int
 
 inline int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!ranks_inside.has_source(comm, source)) [[unlikely]]
-    return calls::Irecv(buf, count, datatype, source, tag, comm, request);
+    return start_elsewhere<vendor::raw::Irecv, calls::Irecv>(buf, count, datatype, source, tag, comm, request);
   if (ranks_inside.renames_sources()) return Irecv_renamed(buf, count, datatype, source, tag, comm, request);
   return vendor::raw::Irecv(buf, count, datatype, ranks_inside.local_rank(source), tag, comm, request);
 }
