@@ -59,9 +59,11 @@ inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int
   return code;
 }
 
-/// From a process that `ranks_inside` knows. Out of line, so that MPI_Irecv needs no frame.
+/// Where the sources of receives need other names. Out of line, so that MPI_Irecv needs no frame.
 [[gnu::noinline]] inline int Irecv_renamed(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                                            MPI_Request* request) {
+  if (!ranks_inside.has_source(comm, source)) [[unlikely]]
+    return start_elsewhere<vendor::raw::Irecv, calls::Irecv>(buf, count, datatype, source, tag, comm, request);
   const int code = vendor::raw::Irecv(buf, count, datatype, ranks_inside.local_rank(source), tag, comm, request);
   if (code != MPI_SUCCESS) [[unlikely]]
     return code;
@@ -70,10 +72,10 @@ inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int
 }
 
 inline int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (ranks_inside.renames_sources()) return Irecv_renamed(buf, count, datatype, source, tag, comm, request);
   if (!ranks_inside.has_source(comm, source)) [[unlikely]]
     return start_elsewhere<vendor::raw::Irecv, calls::Irecv>(buf, count, datatype, source, tag, comm, request);
-  if (ranks_inside.renames_sources()) return Irecv_renamed(buf, count, datatype, source, tag, comm, request);
-  return vendor::raw::Irecv(buf, count, datatype, ranks_inside.local_rank(source), tag, comm, request);
+  return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, request);
 }
 
 inline int Wait(const Job& job, MPI_Request* request, MPI_Status* status) {
