@@ -48,14 +48,6 @@ bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayo
                                  tag, std::span(first, size)});
 }
 
-/// The same for types that need no description.
-bool send_short_predefined(Job& job, const Communicator& communicator, const void* buf, int count, MPI_Datatype datatype,
-                           int dest, int tag) {
-  const wire::TypeLayout* const layout = predefined_layout(datatype);
-  if (layout == nullptr || (buf == nullptr && count != 0)) return false;
-  return send_short(job, communicator, *layout, buf, count, dest, tag);
-}
-
 /// `buffer` is taken.
 [[gnu::noinline]] int send_by_operation(Job& job, const Communicator& communicator, const SendForms& forms,
                                         wire::ConstBuffer& buffer, int dest, int tag) {
@@ -78,11 +70,14 @@ bool send_short_predefined(Job& job, const Communicator& communicator, const voi
 int send_remote(Job& job, const Communicator& communicator, const SendForms& forms, const void* buf, int count,
                 MPI_Datatype datatype, int dest, int tag) {
   const bool may_be_short = forms.kind != SendKind::kSynchronous;
-  if (may_be_short && send_short_predefined(job, communicator, buf, count, datatype, dest, tag)) return MPI_SUCCESS;
+  // Predefined types need no description.
+  const wire::TypeLayout* const known = buf == nullptr && count != 0 ? nullptr : predefined_layout(datatype);
+  if (may_be_short && known != nullptr && send_short(job, communicator, *known, buf, count, dest, tag)) return MPI_SUCCESS;
   wire::ConstBuffer buffer;
   const int described = describe_buffer(forms.function, buf, count, datatype, buffer);
   if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
-  if (may_be_short && send_short(job, communicator, *buffer.layout, buf, count, dest, tag)) return MPI_SUCCESS;
+  if (may_be_short && known == nullptr && send_short(job, communicator, *buffer.layout, buf, count, dest, tag))
+    return MPI_SUCCESS;
   return send_by_operation(job, communicator, forms, buffer, dest, tag);
 }
 
