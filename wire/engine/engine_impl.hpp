@@ -170,9 +170,9 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] static MessageFields fields_of(const SendOperation& operation, PacketType type, std::size_t payload);
   void send_first_packet_locked(Peer& peer, SendOperation& operation);
   [[nodiscard]] bool make_first_packet_locked(Peer& peer, SendOperation& operation, OutgoingPacket& packet);
-  [[nodiscard]] bool batch_takes(const Peer& peer, std::uint64_t size) const;
-  [[nodiscard]] bool send_in_batch_locked(Peer& peer, SendOperation& operation);
-  void put_in_batch_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes);
+  [[nodiscard]] bool leaves_in_one_piece(const Peer& peer, std::uint64_t size) const;
+  [[nodiscard]] bool send_in_one_piece_locked(Peer& peer, SendOperation& operation);
+  void send_one_piece_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes);
   void send_alone_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes);
   void count_first_packet_locked(Peer& peer, std::size_t payload);
   [[nodiscard]] bool waits_for_company(std::size_t payload);

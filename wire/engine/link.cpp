@@ -15,6 +15,12 @@ iovec piece_of(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
+/// A short packet in one piece, at `place`, which has room for it.
+void join(const OutgoingPacket& packet, std::byte* place) {
+  std::memcpy(place, packet.header.data(), kPacketHeaderSize);
+  if (!packet.payload.empty()) std::memcpy(place + kPacketHeaderSize, packet.payload.data(), packet.payload.size());
+}
+
 }  // namespace
 
 Link::Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffers, std::uint32_t max_payload)
@@ -63,9 +69,7 @@ std::byte* Link::extend_batch(std::size_t size, Link* relayed_from) {
 
 void Link::add_to_batch(OutgoingPacket&& packet) {
   const std::size_t payload = packet.payload.size();
-  std::byte* const end = extend_batch(kPacketHeaderSize + payload, packet.relayed_from);
-  std::memcpy(end, packet.header.data(), kPacketHeaderSize);
-  if (payload > 0) std::memcpy(end + kPacketHeaderSize, packet.payload.data(), payload);
+  join(packet, extend_batch(kPacketHeaderSize + payload, packet.relayed_from));
   count_copy(payload);
   if (packet.owned) buffers_.put(std::move(packet.owned));
   (packet.passes_through ? passed_on : sent).count(kPacketHeaderSize + payload);
@@ -86,9 +90,7 @@ Result<void> Link::send_alone(std::span<const std::byte> packet, bool to_be_rela
   if (to_be_relayed) credit.sent(packet.size());
   sent.count(packet.size());
   count_copy(packet.size() - kPacketHeaderSize);
-  const iovec piece = piece_of(packet);
-  ++send_calls;
-  auto taken = channel_->try_send(std::span(&piece, 1));
+  auto taken = send_piece(packet);
   if (!taken) return taken.error();
   if (*taken < packet.size()) queue_rest(packet, *taken);
   return {};
@@ -120,9 +122,7 @@ void Link::seal_batch() {
 
 /// The batch without the detour by the queue, which is empty. False: the channel is full.
 Result<bool> Link::send_batch() {
-  const iovec piece = piece_of(batch_.payload);
-  ++send_calls;
-  auto sent = channel_->try_send(std::span(&piece, 1));
+  auto sent = send_piece(batch_.payload);
   if (!sent) return sent.error();
   if (*sent < batch_.payload.size()) {
     sent_of_first_ = *sent;
@@ -156,17 +156,15 @@ void Link::has_left(OutgoingPacket& packet) {
 
 Result<void> Link::send(OutgoingPacket&& packet) {
   if (hold_without_credit(packet)) return {};
-  std::size_t sent = 0;
   if (output_empty()) {
-    auto result = send_now(packet);
-    if (!result) return result.error();
-    sent = *result;
-    if (sent == packet.header.size() + packet.payload.size()) {
+    auto sent = send_now(packet);
+    if (!sent) return sent.error();
+    if (*sent == packet.size()) {
       has_left(packet);
       if (packet.operation != nullptr) owner_.packet_left(*packet.operation);
       return {};
     }
-    sent_of_first_ = sent;
+    sent_of_first_ = *sent;
     queue_.push_back(std::move(packet));
     return {};
   }
@@ -185,17 +183,21 @@ Result<void> Link::send_in_company(OutgoingPacket&& packet) {
   return {};
 }
 
-Result<std::size_t> Link::send_now(OutgoingPacket& packet) {
+Result<std::size_t> Link::send_piece(std::span<const std::byte> bytes) {
+  const iovec piece = piece_of(bytes);
   ++send_calls;
+  return channel_->try_send(std::span(&piece, 1));
+}
+
+Result<std::size_t> Link::send_now(const OutgoingPacket& packet) {
   if (packet.payload.size() <= kJoinedSize) {
     // Copying a short payload behind its header is cheaper than a call with two pieces.
     std::array<std::byte, kPacketHeaderSize + kJoinedSize> whole;
-    std::memcpy(whole.data(), packet.header.data(), kPacketHeaderSize);
-    if (!packet.payload.empty()) std::memcpy(whole.data() + kPacketHeaderSize, packet.payload.data(), packet.payload.size());
+    join(packet, whole.data());
     count_copy(packet.payload.size());
-    const iovec piece{whole.data(), kPacketHeaderSize + packet.payload.size()};
-    return channel_->try_send(std::span(&piece, 1));
+    return send_piece(std::span(whole).first(kPacketHeaderSize + packet.payload.size()));
   }
+  ++send_calls;
   const std::array<iovec, 2> pieces = {piece_of(packet.header), piece_of(packet.payload)};
   return channel_->try_send(pieces);
 }

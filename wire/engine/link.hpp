@@ -188,7 +188,8 @@ class Link {
   /// After a payload above this one alone a header is read first, so that the next payload can go straight to its place.
   static constexpr std::size_t kCopiedSize = 8192;
 
-  [[nodiscard]] Result<std::size_t> send_now(OutgoingPacket& packet);
+  [[nodiscard]] Result<std::size_t> send_now(const OutgoingPacket& packet);
+  [[nodiscard]] Result<std::size_t> send_piece(std::span<const std::byte> bytes);
   [[nodiscard]] Result<std::size_t> read_some();
   [[nodiscard]] Result<std::size_t> handle_staged();
   [[nodiscard]] Result<void> begin_packet();

@@ -112,7 +112,7 @@ bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation, 
 }
 
 void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) {
-  if (send_in_batch_locked(to, operation)) return;
+  if (send_in_one_piece_locked(to, operation)) return;
   OutgoingPacket packet;
   if (!make_first_packet_locked(to, operation, packet)) return;
   Link& link = *to.link;
@@ -126,16 +126,16 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
 }
 
 /// Short, and nothing keeps it from leaving.
-bool Engine::Impl::batch_takes(const Peer& to, std::uint64_t size) const {
+bool Engine::Impl::leaves_in_one_piece(const Peer& to, std::uint64_t size) const {
   return size <= std::min<std::uint64_t>(Link::kJoinedSize, datalen) && !(to.relayed && to.link->credit_exhausted());
 }
 
 /// A short message in one piece, which most are, is written where its batch lies, alone or behind others, and is complete: its
 /// buffer is free. False: not one of these, or it has to wait for credit.
-bool Engine::Impl::send_in_batch_locked(Peer& to, SendOperation& operation) {
+bool Engine::Impl::send_in_one_piece_locked(Peer& to, SendOperation& operation) {
   const std::uint64_t size = operation.cursor_.total();
-  if (!batch_takes(to, size) || operation.mode == SendMode::kSynchronous || !operation.cursor_.straight()) return false;
-  put_in_batch_locked(to, fields_of(operation, PacketType::kData, size), operation.cursor_.borrow(size));
+  if (!leaves_in_one_piece(to, size) || operation.mode == SendMode::kSynchronous || !operation.cursor_.straight()) return false;
+  send_one_piece_locked(to, fields_of(operation, PacketType::kData, size), operation.cursor_.borrow(size));
   complete_send_locked(operation);
   return true;
 }
@@ -146,7 +146,7 @@ bool Engine::Impl::send_short_locked(const ShortMessage& message) {
   if (failed.load(std::memory_order_relaxed)) return false;
   Peer& to = peer(message.destination);
   const std::size_t size = message.bytes.size();
-  if (!batch_takes(to, size) || to.format != Format::kNative || !to.held.empty() || !to.send_credit.may_send(to.marks))
+  if (!leaves_in_one_piece(to, size) || to.format != Format::kNative || !to.held.empty() || !to.send_credit.may_send(to.marks))
     return false;
   MessageFields fields;
   fields.type = PacketType::kData;
@@ -157,7 +157,7 @@ bool Engine::Impl::send_short_locked(const ShortMessage& message) {
   fields.tag = message.tag;
   fields.cid = message.context;
   fields.count = size;
-  put_in_batch_locked(to, fields, message.bytes);
+  send_one_piece_locked(to, fields, message.bytes);
   return true;
 }
 
@@ -172,7 +172,8 @@ void write_packet(const Peer& to, const MessageFields& fields, std::span<const s
 
 }  // namespace
 
-void Engine::Impl::put_in_batch_locked(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes) {
+/// Alone, or in a batch behind others.
+void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes) {
   Link& link = *to.link;
   const bool company = waits_for_company(bytes.size());
   if (!company && link.output_empty() && link.streams.empty()) return send_alone_locked(to, fields, bytes);
