@@ -111,14 +111,21 @@ TEST(ReceiveSources, AreTakenAtOnceOnlyInTurn) {
   EXPECT_TRUE(sources.empty());
 }
 
-TEST(FinishInTurn, NamesAll) {
+/// Three requests that need another name, of which a call completes the first ones.
+struct FinishInTurn : testing::Test {
+  FinishInTurn() {
+    for (const MPI_Request request : requests) sources.put(request, 2);
+  }
+
   std::array<MPI_Request, 3> requests{handle_number(16), handle_number(32), handle_number(48)};
-  ReceiveSources sources(2);
-  for (const MPI_Request request : requests) sources.put(request, 2);
+  std::array<MPI_Status, 3> statuses{};
+  ReceiveSources sources{2};
+};
+
+TEST_F(FinishInTurn, NamesAll) {
   ASSERT_TRUE(sources.take_in_turn(2, requests.data()));
   requests[0] = MPI_REQUEST_NULL;
   requests[1] = MPI_REQUEST_NULL;
-  std::array<MPI_Status, 3> statuses{};
   statuses[1].MPI_SOURCE = 1;
   finish_in_turn(MPI_SUCCESS, sources, 2, requests.data(), statuses.data());
   EXPECT_EQ(statuses[0].MPI_SOURCE, 2);
@@ -130,14 +137,10 @@ TEST(FinishInTurn, NamesAll) {
   EXPECT_TRUE(sources.empty());
 }
 
-TEST(FinishInTurn, GivesBackWhatAnErrorHasLeft) {
-  std::array<MPI_Request, 3> requests{handle_number(16), handle_number(32), handle_number(48)};
-  ReceiveSources sources(2);
-  for (const MPI_Request request : requests) sources.put(request, 2);
+TEST_F(FinishInTurn, GivesBackWhatAnErrorHasLeft) {
   ASSERT_TRUE(sources.take_in_turn(3, requests.data()));
   requests[0] = MPI_REQUEST_NULL;
   requests[2] = MPI_REQUEST_NULL;
-  std::array<MPI_Status, 3> statuses{};
   finish_in_turn(MPI_ERR_IN_STATUS, sources, 3, requests.data(), statuses.data());
   EXPECT_EQ(statuses[0].MPI_SOURCE, 2);
   EXPECT_EQ(sources.take(handle_number(16)), ReceiveSources::kNone);
