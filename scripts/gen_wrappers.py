@@ -153,15 +153,15 @@ def read_fates(path, functions):
 
 def short_way_wrapper(function):
     """All ways are calls with the wrapper's own arguments, which stay where they are: the compiler makes jumps of them. What only
-    starts a message does not look at the job, since calls::X asks whether there is one."""
+    starts a message does not look at the job before inside::X finds that it does not stay inside this system."""
     name, args, declared = function.short, function.passed(), function.declared()
-    find_job, inside_args = "", args
+    find_job, inside_args, joined = "", args, "the_job.load(std::memory_order_acquire) != nullptr && "
     if function.fate == "direct":
         find_job = (f"  const Job* job = the_job.load(std::memory_order_acquire);\n"
                     f"  if (job == nullptr) return vendor::raw::{name}({args});\n")
-        inside_args = function.passed("*job")
+        inside_args, joined = function.passed("*job"), ""
     return (f"[[gnu::cold, gnu::noinline]] static {function.result} inside_vendor_{name}({declared}) {{\n"
-            f"  return in_fortran_layer(caller_inside_vendor) ? calls::{name}({args}) : vendor::raw::{name}({args});\n}}\n"
+            f"  return {joined}in_fortran_layer(caller_inside_vendor) ? calls::{name}({args}) : vendor::raw::{name}({args});\n}}\n"
             f'extern "C" __attribute__((visibility("default"))) {function.result} {function.name}({declared}) {{\n'
             f"{find_job}"
             f"  if (vendor_depth == 0) [[likely]] return inside::{name}({inside_args});\n"

@@ -1,4 +1,5 @@
-/// The joined job as this process sees it: the library's only global object.
+/// The joined job as this process sees it: the library's only global object, and beside it a copy of what the shortest calls
+/// ask.
 #pragma once
 
 #include <mpi.h>

@@ -145,13 +145,14 @@ int receive_renamed(void* buf, int count, MPI_Datatype datatype, int local, int 
 }  // namespace
 
 int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
-  const Communicator* communicator = spanning(the_job.load(std::memory_order_acquire), comm);
+  Job& job = running_job();
+  const Communicator* communicator = spanning(&job, comm);
   // Without a mark that the thread is inside the vendor: inside.hpp.
   if (communicator == nullptr) return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
   const int local = communicator->local_rank(source);
   if (local >= 0 && communicator->local_ranks_are_spanning)
     return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
-  if (local >= 0 && vendor_request_serves(running_job(), *communicator))
+  if (local >= 0 && vendor_request_serves(job, *communicator))
     return receive_renamed(buf, count, datatype, local, source, tag, comm, handle);
   return receive_by_own_request(buf, count, datatype, source, tag, comm, handle);
 }

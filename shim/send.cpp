@@ -140,7 +140,7 @@ int send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, M
 
 template <const SendForms& forms>
 int isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* handle) {
-  const Communicator* communicator = spanning(the_job.load(std::memory_order_acquire), comm);
+  const Communicator* communicator = spanning(&running_job(), comm);
   const int local = communicator == nullptr ? dest : communicator->local_rank(dest);
   if (communicator != nullptr && local < 0) return isend_elsewhere<forms>(buf, count, datatype, dest, tag, comm, handle);
   return forms.nonblocking(buf, count, datatype, local, tag, comm, handle);
