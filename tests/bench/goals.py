@@ -6,6 +6,7 @@ one and the same program differ by more. Other rows that two ranks measure come 
 """
 
 import json
+import os
 import pathlib
 import re
 import statistics
@@ -60,6 +61,20 @@ class Setting:
     def joined(self, ranks, *words):
         """The command that runs a program with its arguments on `ranks` ranks in each of two systems."""
         return [self.build / "bin/impirun", "-np", str(ranks), *words, ":", "-np", str(ranks), *words]
+
+    def joined_apart(self, ranks, *words):
+        """The same, each system on a half of the processors: those of two clusters have no processor in common."""
+        allowed = sorted(os.sched_getaffinity(0))
+        if len(allowed) < 2:
+            return self.joined(ranks, *words)
+        middle = len(allowed) // 2
+        one, other = ([*bound_to(half), *words] for half in (allowed[:middle], allowed[middle:]))
+        return [self.build / "bin/impirun", "-np", str(ranks), *one, ":", "-np", str(ranks), *other]
+
+
+def bound_to(processors):
+    """What a system's command begins with, behind its number of ranks, to run on these processors alone."""
+    return ["-mpi", "mpich", "taskset", "--cpu-list", ",".join(map(str, processors))]
 
 
 def numbers(label, command, variables=None):
@@ -152,11 +167,12 @@ def relayed_packets(prefix):
 
 
 def hops(setting):
-    """Ranks 0 and 2 represent their hosts for each other; 1 and 3 reach each other through them, who sleep outside MPI."""
+    """Ranks 0 and 2 represent their hosts for each other; 1 and 3 reach each other through them, who sleep outside MPI.
+    The kernel would start a relay's thread on its waker's processor, which over loopback is the other relay's."""
     def latency_between(leader, follower, relayed):
         with tempfile.TemporaryDirectory() as folder:
             words = [setting.program("point_to_point"), "8", pairs.BATCH_US, "201", f"{leader},{follower}"]
-            found = numbers("latency 8", setting.joined(2, *words), {"IMPISHIM_STATS": f"{folder}/traffic"})
+            found = numbers("latency 8", setting.joined_apart(2, *words), {"IMPISHIM_STATS": f"{folder}/traffic"})
             passed_on = relayed_packets(f"{folder}/traffic")
             # Besides the measured messages only a few are on their way, at the start and the end.
             if (min(passed_on[0], passed_on[2]) > 1000) != relayed:
