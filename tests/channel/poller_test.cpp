@@ -92,6 +92,16 @@ TEST_F(PollerTest, AWakeDoesNotHideEvents) {
   EXPECT_EQ(events[0].data.u64, 1U);
 }
 
+TEST_F(PollerTest, ALookLeavesAWakeToWhoWaits) {
+  poller.wake();
+  auto count = poller.ready(events);
+  ASSERT_TRUE(count.ok());
+  EXPECT_EQ(*count, 0U);
+  count = poller.wait(-1us, events);
+  ASSERT_TRUE(count.ok());
+  EXPECT_EQ(*count, 0U);
+}
+
 TEST_F(PollerTest, AWakeEndsAWaitInAnotherThread) {
   std::thread waker([&] { poller.wake(); });
   auto count = poller.wait(-1us, events);

@@ -36,6 +36,9 @@ class Channel {
   /// EPOLLIN, and EPOLLOUT where the kernel can say that there is room while `set_want_output(true)` holds.
   [[nodiscard]] virtual std::uint32_t epoll_events() const = 0;
 
+  /// All input makes descriptor() ready, without prepare_to_sleep(): while that is watched, nothing needs to be read before.
+  [[nodiscard]] virtual bool announces_input() const { return false; }
+
   /// Output waits: make descriptor() ready when there is room again (false: no longer). Returns true if
   /// epoll_events() changed.
   virtual bool set_want_output(bool want) = 0;

@@ -49,22 +49,35 @@ int wait_on(int epoll, std::chrono::microseconds timeout, std::span<epoll_event>
                     timeout.count() < 0 ? -1 : static_cast<int>(whole.count()));
 }
 
-}  // namespace
-
-Result<std::size_t> Poller::wait(std::chrono::microseconds timeout, std::span<epoll_event> events) {
-  const int count = wait_on(epoll_.get(), timeout, events);
+/// Of what epoll_wait() has answered: the events but that of wake().
+Result<std::size_t> without_wake(int count, std::span<epoll_event> events, bool& woken) {
+  woken = false;
   if (count < 0) {
     if (errno == EINTR) return std::size_t{0};
     return Error{ErrorKind::kSystem, fmt::format("epoll_wait failed: {}", std::strerror(errno))};
   }
-  auto* end = std::remove_if(events.data(), events.data() + count, [this](const epoll_event& event) {
-    if (event.data.u64 != kWakeToken) return false;
+  auto* const end = std::remove_if(events.data(), events.data() + count,
+                                   [](const epoll_event& event) { return event.data.u64 == Poller::kWakeToken; });
+  woken = end != events.data() + count;
+  return static_cast<std::size_t>(end - events.data());
+}
+
+}  // namespace
+
+Result<std::size_t> Poller::wait(std::chrono::microseconds timeout, std::span<epoll_event> events) {
+  bool woken = false;
+  auto found = without_wake(wait_on(epoll_.get(), timeout, events), events, woken);
+  if (woken) {
     std::uint64_t drained = 0;
     // Another waiter may have drained it already.
     [[maybe_unused]] const auto size = ::read(wake_.get(), &drained, sizeof(drained));
-    return true;
-  });
-  return static_cast<std::size_t>(end - events.data());
+  }
+  return found;
+}
+
+Result<std::size_t> Poller::ready(std::span<epoll_event> events) {
+  bool woken = false;
+  return without_wake(epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0), events, woken);
 }
 
 void Poller::wake() {

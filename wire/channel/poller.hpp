@@ -26,6 +26,8 @@ class Poller {
   [[nodiscard]] Result<void> remove(int descriptor);
   /// Waits at most `timeout` (less than 0: no bound) and returns the number of events; 0 after a time-out, a signal or wake().
   [[nodiscard]] Result<std::size_t> wait(std::chrono::microseconds timeout, std::span<epoll_event> events);
+  /// What is ready now, without waiting: as wait() with no time, but a wake() is left to who waits.
+  [[nodiscard]] Result<std::size_t> ready(std::span<epoll_event> events);
   /// Ends one wait(), now or the next.
   void wake();
 

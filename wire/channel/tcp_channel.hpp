@@ -24,6 +24,7 @@ class TcpChannel final : public Channel {
   [[nodiscard]] Result<std::size_t> try_receive(std::span<const iovec> pieces) override;
   [[nodiscard]] int descriptor() const override { return socket_.get(); }
   [[nodiscard]] std::uint32_t epoll_events() const override;
+  [[nodiscard]] bool announces_input() const override { return true; }
   bool set_want_output(bool want) override;
   [[nodiscard]] bool prepare_to_sleep() override { return true; }  // the kernel announces input by itself
   void end_sleep() override {}

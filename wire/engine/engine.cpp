@@ -39,6 +39,7 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
       peers(static_cast<std::size_t>(job.size())) {
   const auto add = [&](std::unique_ptr<Channel> channel) -> Link& {
     links.push_back(std::make_unique<Link>(*this, std::move(channel), buffers, datalen));
+    links.back()->token = links.size() - 1;
     return *links.back();
   };
   // In the order in which they are polled: looking into shared memory costs less than asking the kernel, and what one relay
@@ -58,6 +59,9 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     if (link.gives_credit) link.credit = RelayCredit(relay.remote_sender_limit);
     host_links.emplace(each.host, &link);
   }
+  const auto announcing =
+      std::count_if(links.begin(), links.end(), [](const auto& link) { return link->channel().announces_input(); });
+  asks_together = announcing > kAskedOneByOne;
 }
 
 Peer& Engine::Impl::make_peer(WorldRank rank) {
@@ -105,7 +109,8 @@ std::size_t Engine::Impl::poll_link_locked(Link& link) {
   };
   // It has waited since the last time; what this time brings may wait until the next.
   if (link.awaits_company() && !flush()) return 1;
-  if (!link.input_ended) {
+  if (!link.input_ended && may_have_input(link)) {
+    link.announced = false;
     auto received = link.receive();
     if (!received) {
       link_ended_locked(link, received.error());
@@ -140,6 +145,7 @@ std::size_t Engine::Impl::poll_locked(bool application_waits) {
   if (burst > 0) at_once = burst > kSentAtOnce ? 1 : kSentAtOnce;
   burst = 0;
   if (!batching.empty()) flush_batches_locked();
+  if (asks_together) find_announced_locked();
   for (auto& link : links) {
     events += poll_link_locked(*link);
     if (failed.load(std::memory_order_relaxed)) break;

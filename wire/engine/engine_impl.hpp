@@ -101,6 +101,10 @@ class Engine::Impl final : public LinkOwner {
   void watch_output_locked(Link& link);
   void watch_links_locked();
   void stop_watching_locked(Link& link);
+  void find_announced_locked();
+  [[nodiscard]] bool may_have_input(const Link& link) const {
+    return !asks_together || link.announced || !link.channel().announces_input();
+  }
   void take_unexpected_locked();
   [[nodiscard]] Peer& peer(WorldRank rank) {
     Peer* known = peers[static_cast<std::size_t>(rank)].get();
@@ -130,6 +134,10 @@ class Engine::Impl final : public LinkOwner {
   RelayOptions relay;
   BufferPool buffers;
   std::vector<std::unique_ptr<Link>> links;
+  /// So many sockets at most are read to see whether something has come: for more, one question to the kernel costs less than
+  /// one for each.
+  static constexpr std::ptrdiff_t kAskedOneByOne = 2;
+  bool asks_together = false;  ///< the links are always watched, and their descriptors tell which are to be read
   std::unordered_map<std::int32_t, Link*> host_links;  ///< by remote host
   std::unordered_map<WorldRank, Link*> local_links;    ///< by world rank
   std::vector<std::unique_ptr<Peer>> peers;            ///< by world rank, made when needed

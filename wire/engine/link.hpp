@@ -159,11 +159,13 @@ class Link {
   [[nodiscard]] Result<std::size_t> receive();
 
   [[nodiscard]] bool output_empty() const { return queue_.empty() && batch_.payload.empty(); }
-  [[nodiscard]] Channel& channel() { return *channel_; }
+  [[nodiscard]] Channel& channel() const { return *channel_; }
   [[nodiscard]] Incoming& incoming() { return incoming_; }
 
   std::int32_t remote_host = -1;  ///< host link: the peer host's number
   WorldRank local_proc = -1;      ///< local link: the peer's world rank
+  std::uint64_t token = 0;        ///< what its descriptor is watched by: its place among its owner's links
+  bool announced = false;         ///< its descriptor has told of something
   LinkState state = LinkState::kOpen;
   bool peer_finished = false;                  ///< the peer's FINI has come
   bool input_ended = false;                    ///< nothing more can be read

@@ -6,17 +6,26 @@
 
 namespace impishim::wire {
 
-/// Every packet that arrives on a watched descriptor costs the kernel a notification, whether anybody sleeps or not: nothing is
-/// watched before the first sleep, nor after stop_watching().
+/// Every packet that arrives on a watched descriptor costs the kernel a notification, whether anybody sleeps or not: few links
+/// are not watched before the first sleep, nor after stop_watching().
 void Engine::Impl::watch_links_locked() {
   if (watching) return;
   watching = true;
   for (auto& link : links) {
     if (link->input_ended) continue;
-    // Which one it is tells no event: a sleeper that is woken looks at all.
-    auto added = poller.add(link->channel().descriptor(), link->channel().epoll_events(), 0);
+    auto added = poller.add(link->channel().descriptor(), link->channel().epoll_events(), link->token);
     if (!added) fail_locked(added.error());
   }
+}
+
+/// A sleeper that is woken looks anew: what it was woken by is ready still.
+void Engine::Impl::find_announced_locked() {
+  watch_links_locked();
+  // Of more that are ready the kernel tells the others next time.
+  std::array<epoll_event, 64> events{};
+  auto count = poller.ready(events);
+  if (!count) return fail_locked(count.error());
+  for (const epoll_event& event : std::span(events).first(*count)) links[event.data.u64]->announced = true;
 }
 
 void Engine::Impl::stop_watching_locked(Link& link) {
@@ -25,6 +34,7 @@ void Engine::Impl::stop_watching_locked(Link& link) {
 }
 
 void Engine::stop_watching() {
+  if (impl_->asks_together) return;
   // Asked every millisecond by a thread that shall not get in the way of the one that polls.
   if (!impl_->watching.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(impl_->mutex);
@@ -45,7 +55,7 @@ void Engine::Impl::watch_output_locked(Link& link) {
     return;
   }
   if (!watching) return;
-  auto changed = poller.modify(link.channel().descriptor(), link.channel().epoll_events(), 0);
+  auto changed = poller.modify(link.channel().descriptor(), link.channel().epoll_events(), link.token);
   if (!changed) fail_locked(changed.error());
 }
 
