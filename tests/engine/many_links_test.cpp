@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "tests/engine/observed_channel.hpp"
 #include "tests/engine/simulated_job.hpp"
 #include "tests/engine/threaded_job.hpp"
 
@@ -20,7 +21,7 @@ class ManyLinks : public testing::Test {
     std::vector<HostChannel> of_first;
     for (int host = 1; host <= hosts; ++host) {
       auto [near, far] = test::socket_channels();
-      of_first.push_back({host, std::move(near)});
+      of_first.push_back({host, std::make_unique<test::ObservedChannel>(std::move(near), observed)});
       std::vector<HostChannel> one;
       one.push_back({0, std::move(far)});
       others.push_back(make_engine(job, host, std::move(one)));
@@ -50,6 +51,7 @@ class ManyLinks : public testing::Test {
   [[nodiscard]] std::uint64_t reads() { return first->counters().receive_calls; }
 
   std::vector<std::byte> data = test::pattern(8, 1);
+  test::Observation observed;  ///< of all channels of rank 0
   std::vector<std::unique_ptr<Engine>> others;
   std::unique_ptr<Engine> first;
 };
@@ -91,10 +93,12 @@ TEST_F(ManyLinks, AreWatchedThoughTheApplicationDrives) {
   join(9);
   test::Receive receive(5, 7, data.size());
   first->start(receive.operation);
+  const int asked = observed.asked;
   first->stop_watching();
   send(5);
   first->poll(true);
   EXPECT_TRUE(receive.complete());
+  EXPECT_EQ(observed.asked, asked) << "they were watched anew";
 }
 
 TEST_F(ManyLinks, TheEndOfOneIsFound) {

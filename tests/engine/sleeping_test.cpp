@@ -1,47 +1,24 @@
 // When an engine watches its descriptors, what it sleeps through, and what wakes it.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <memory>
 #include <thread>
 
+#include "tests/engine/observed_channel.hpp"
 #include "tests/engine/simulated_job.hpp"
 #include "tests/engine/threaded_job.hpp"
 
 namespace impishim::wire {
 namespace {
 
-/// A socket that counts how often somebody asks for what it is to be watched, and may have a descriptor that nobody can watch.
-class ObservedChannel final : public Channel {
- public:
-  ObservedChannel(std::unique_ptr<Channel> channel, int& asked, bool watchable)
-      : channel_(std::move(channel)), asked_(asked), file_(watchable ? -1 : memfd_create("unwatchable", MFD_CLOEXEC)) {}
-  Result<std::size_t> try_send(std::span<const iovec> pieces) override { return channel_->try_send(pieces); }
-  Result<std::size_t> try_receive(std::span<const iovec> pieces) override { return channel_->try_receive(pieces); }
-  int descriptor() const override { return file_.get() < 0 ? channel_->descriptor() : file_.get(); }
-  std::uint32_t epoll_events() const override {
-    ++asked_;
-    return channel_->epoll_events();
-  }
-  bool set_want_output(bool want) override { return channel_->set_want_output(want); }
-  bool prepare_to_sleep() override { return channel_->prepare_to_sleep(); }
-  void end_sleep() override { channel_->end_sleep(); }
-  void shutdown_output() override { channel_->shutdown_output(); }
-  std::string peer_name() const override { return "observed"; }
-
- private:
-  std::unique_ptr<Channel> channel_;
-  int& asked_;
-  Descriptor file_;
-};
-
 /// Two hosts with one process each, and no progress threads; rank 1's channel is observed.
 class Sleeping : public testing::Test {
  protected:
   void join(bool watchable = true) {
+    observed.watchable = watchable;
     const JobMap job = test::make_job({});
     auto [left, right] = test::socket_channels();
-    std::unique_ptr<Channel> ends[2] = {std::move(left), std::make_unique<ObservedChannel>(std::move(right), asked, watchable)};
+    std::unique_ptr<Channel> ends[2] = {std::move(left), std::make_unique<test::ObservedChannel>(std::move(right), observed)};
     for (int rank = 0; rank < 2; ++rank) {
       EngineOptions options;
       options.job = job;
@@ -70,7 +47,7 @@ class Sleeping : public testing::Test {
     return receive->complete() && receive->bytes() == data;
   }
 
-  int asked = 0;
+  test::Observation observed;
   std::vector<std::byte> data = test::pattern(8, 1);
   std::unique_ptr<test::Receive> receive;
   std::unique_ptr<SendOperation> operation;
@@ -79,14 +56,14 @@ class Sleeping : public testing::Test {
 
 TEST_F(Sleeping, WatchesFromTheFirstSleepOn) {
   join();
-  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(observed.asked, 0);
   engines[1]->wait_for_event(std::chrono::microseconds(0));
-  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(observed.asked, 1);
   engines[1]->wait_for_event(std::chrono::microseconds(0));
-  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(observed.asked, 1);
   engines[1]->stop_watching();
   engines[1]->wait_for_event(std::chrono::microseconds(0));
-  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(observed.asked, 2);
 }
 
 TEST_F(Sleeping, WhatArrivesUnwatchedEndsTheNextSleep) {

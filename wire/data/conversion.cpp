@@ -145,11 +145,14 @@ UnpackCursor::UnpackCursor(const MutableBuffer& buffer, Format format)
     place_.emplace(*buffer.layout, buffer.count);
 }
 
-std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {
+std::span<std::byte> UnpackCursor::next(std::size_t limit) const {
   if (!straight_) return {};
-  const std::size_t size = std::min<std::uint64_t>(limit, total_ - position_);
-  const std::span<std::byte> bytes(base_ + position_, size);
-  position_ += size;
+  return {base_ + position_, static_cast<std::size_t>(std::min<std::uint64_t>(limit, total_ - position_))};
+}
+
+std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {
+  const std::span<std::byte> bytes = next(limit);
+  position_ += bytes.size();
   return bytes;
 }
 

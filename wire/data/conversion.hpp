@@ -63,6 +63,8 @@ class UnpackCursor {
   /// The place in the user's memory where the next bytes belong, at most `limit`, and moves past them; empty if the data
   /// is not contiguous, the format converts, or the buffer is full. Lets a channel read into the user's buffer.
   [[nodiscard]] std::span<std::byte> borrow(std::size_t limit);
+  /// The same place, without moving.
+  [[nodiscard]] std::span<std::byte> next(std::size_t limit) const;
 
   [[nodiscard]] std::uint64_t total() const { return total_; }        ///< packed bytes that the whole buffer can take
   [[nodiscard]] std::uint64_t position() const { return position_; }  ///< packed bytes already stored

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "wire/engine/engine_impl.hpp"
 
@@ -150,7 +151,17 @@ Result<void> Engine::Impl::rest_begins(Link& link) {
   }
   incoming.receive = &operation;
   prepare_area(link, operation, header.len);
+  // Packets of one message come in rows: the next one is probably of this message too, unless this is the first of a row.
+  const bool in_row = std::exchange(link.latest_rest, header.drqid) == header.drqid;
+  if (in_row && header.len == datalen && !incoming.unpack_at_end) incoming.ahead = next_area(operation, header.len);
   return {};
+}
+
+/// Where the payload goes that follows the one of `size` bytes that is arriving. Empty: there is none, or it has no such place.
+std::span<std::byte> Engine::Impl::next_area(const ReceiveOperation& operation, std::size_t size) const {
+  const std::size_t next = std::min<std::uint64_t>(datalen, operation.result.wire_bytes - operation.arrived_ - size);
+  const std::span<std::byte> area = operation.cursor_.next(next);
+  return area.size() == next ? area : std::span<std::byte>{};
 }
 
 Message Engine::Impl::message_of(const Link::Incoming& incoming) const {

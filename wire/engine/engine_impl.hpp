@@ -197,6 +197,7 @@ class Engine::Impl final : public LinkOwner {
   // delivery.cpp
   [[nodiscard]] Result<void> message_begins(Link& link);
   [[nodiscard]] Result<void> rest_begins(Link& link);
+  [[nodiscard]] std::span<std::byte> next_area(const ReceiveOperation& operation, std::size_t size) const;
   /// What a receive learns of the message that it takes.
   struct Accepted {
     std::int32_t source_rank;

@@ -283,124 +283,31 @@ Result<std::size_t> Link::flush() {
     return *sent ? 1 : 0;
   }
   for (;;) {
-    // Enough packets of long messages at once to fill the channel with one call.
-    while (queue_.size() < kMaxPieces / 2 && owner_.refill(*this)) {
-    }
+    refill();
     seal_batch();
     if (queue_.empty()) return packets;
     std::array<iovec, kMaxPieces> pieces;
     const std::size_t count = gather_pieces(pieces);
+    const bool whole = queue_.size() >= at_once_ && sent_of_first_ == 0;
     ++send_calls;
     auto sent = channel_->try_send(std::span(pieces).first(count));
     if (!sent) return sent.error();
-    if (*sent == 0) return packets;
     packets += drop_sent(*sent);
+    if (!queue_.empty()) at_once_ = kFewestAtOnce;
+    if (*sent == 0) return packets;
+    if (whole && queue_.empty()) at_once_ = std::min(2 * at_once_, kMostAtOnce);
   }
 }
 
-Result<std::size_t> Link::receive() {
-  std::size_t events = 0;
-  // Bounded, so that one busy link does not starve the others.
-  for (int round = 0; round < 16; ++round) {
-    auto some = read_some();
-    if (!some) return some.error();
-    if (*some == 0) break;
-    auto handled = handle_staged();
-    if (!handled) return handled.error();
-    events += 1 + *handled;
-    // A short read emptied the channel: asking again would cost a system call for nothing.
-    if (*some < wanted_) break;
-  }
-  return events;
-}
-
-/// Reads payload bytes straight to their place while a payload is arriving, and whatever follows to the staging area. Behind a
-/// payload only one header is staged, so that the next payload can go straight to its place, too.
-Result<std::size_t> Link::read_some() {
-  assert(staged_begin_ == staged_end_ || !in_payload_);
-  if (staged_begin_ == staged_end_) staged_begin_ = staged_end_ = 0;
-  std::array<iovec, 2> pieces;
-  std::size_t count = 0;
-  std::size_t straight = 0;
-  std::size_t staging_room = staging_.size() - staged_end_;
-  if (in_payload_) {
-    straight = std::min(payload_left_, incoming_.area.size());
-    if (straight > 0) pieces[count++] = {incoming_.area.data(), straight};
-    // What exceeds the area is dropped by way of the staging area.
-    if (straight == payload_left_)
-      staging_room = std::min(staging_room, kPacketHeaderSize);
-    else
-      staging_room = std::min(staging_room, payload_left_ - straight);
-  } else if (last_payload_ > kCopiedSize) {
-    staging_room = kPacketHeaderSize - staged_end_;
-  }
-  pieces[count++] = {staging_.data() + staged_end_, staging_room};
-  ++receive_calls;
-  auto received = channel_->try_receive(std::span(pieces).first(count));
-  if (!received) return received.error();
-  const std::size_t placed = std::min(*received, straight);
-  incoming_.area = incoming_.area.subspan(placed);
-  payload_left_ -= placed;
-  staged_end_ += *received - placed;
-  wanted_ = straight + staging_room;
-  return *received;
-}
-
-Result<std::size_t> Link::handle_staged() {
-  std::size_t packets = 0;
-  for (;;) {
-    if (in_payload_) {
-      const std::size_t here = std::min(payload_left_, staged_end_ - staged_begin_);
-      place(std::span(staging_).subspan(staged_begin_, here));
-      staged_begin_ += here;
-      payload_left_ -= here;
-      if (payload_left_ > 0) return packets;
-      in_payload_ = false;
-      auto ended = owner_.packet_ends(*this);
-      incoming_.receive = nullptr;
-      if (!ended) return ended.error();
-      ++packets;
-    }
-    if (staged_end_ - staged_begin_ < kPacketHeaderSize) break;
-    auto begun = begin_packet();
-    if (!begun) return begun.error();
-    if (!incoming_.handled) continue;
-    // Its payload was all here, and has been taken from here.
-    staged_begin_ += payload_left_;
-    in_payload_ = false;
-    ++packets;
-  }
-  // An incomplete header moves to the front, to leave room for its rest.
-  if (staged_begin_ > 0 && staged_begin_ < staged_end_) {
-    std::memmove(staging_.data(), staging_.data() + staged_begin_, staged_end_ - staged_begin_);
-  }
-  staged_end_ -= staged_begin_;
-  staged_begin_ = 0;
-  return packets;
-}
-
-Result<void> Link::begin_packet() {
-  staged_begin_ += kPacketHeaderSize;
-  auto decoded = decode_packet_header(raw_header(), max_payload_, incoming_.header);
-  if (!decoded) return decoded;
-  incoming_.source = -1;
-  incoming_.area = {};
-  incoming_.receive = nullptr;
-  incoming_.unpack_at_end = false;
-  incoming_.relay_to = nullptr;
-  incoming_.handled = false;
-  in_payload_ = true;
-  payload_left_ = incoming_.header.payload_size();
-  received.count(kPacketHeaderSize + payload_left_);
-  if (payload_left_ > 0) last_payload_ = payload_left_;
-  return owner_.packet_begins(*this);
-}
-
-void Link::place(std::span<const std::byte> bytes) {
-  const std::size_t fits = std::min(bytes.size(), incoming_.area.size());
-  if (fits > 0) std::memcpy(incoming_.area.data(), bytes.data(), fits);
-  count_copy(fits);
-  incoming_.area = incoming_.area.subspan(fits);
+/// Enough packets of long messages to fill the channel with one call, of one message as long as it has any: then the next one's
+/// turn comes.
+void Link::refill() {
+  if (streams.empty()) return;
+  bool filled = false;
+  while (queue_.size() < at_once_ && owner_.refill(*this)) filled = true;
+  if (!filled || streams.size() < 2) return;
+  streams.push_back(streams.front());
+  streams.pop_front();
 }
 
 }  // namespace impishim::wire

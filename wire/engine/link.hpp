@@ -54,7 +54,7 @@ class LinkOwner {
   virtual void packet_left(SendOperation& operation) = 0;
   /// A packet that came by `from` to be passed on has been handed to the next channel entirely.
   virtual void passed_on(Link& from, std::size_t bytes) = 0;
-  /// The link has room: queue the next packet of a long message, if there is one. False: nothing to send.
+  /// The link has room: queue the next packet of the first of its streams that may send. False: there is none.
   [[nodiscard]] virtual bool refill(Link& link) = 0;
 
  protected:
@@ -86,6 +86,7 @@ class Link {
     PacketHeader header;
     WorldRank source = -1;
     std::span<std::byte> area;            ///< where the next payload bytes go; what exceeds it is dropped
+    std::span<std::byte> ahead;           ///< where the next packet's payload goes if it is of the same message; or empty
     Buffer owned;                         ///< holds the payload if it is not going to the user's memory
     std::uint32_t counts_as = 0;          ///< payload bytes that flow control takes it for
     ReceiveOperation* receive = nullptr;  ///< whose message it is, if that is known
@@ -171,11 +172,12 @@ class Link {
   bool input_ended = false;                    ///< nothing more can be read
   bool in_batching = false;                    ///< among those that the owner will flush
   bool wants_output = false;                   ///< the channel is full and will announce room: no call before that
-  std::deque<SendOperation*> streams;          ///< long messages with packets left to send, in turn
+  std::deque<SendOperation*> streams;          ///< long messages with packets left to send, the first one's turn
   std::deque<SendOperation*> awaiting_credit;  ///< those of them that wait until the next process has relayed enough
   bool gives_credit = false;                   ///< both ends run this library, and return what they have relayed
   RelayCredit credit;                          ///< of what the next process is to pass on
   RelayDebt debt;                              ///< of what came by this link to be passed on here
+  std::uint64_t latest_rest = 0;               ///< request id of the receive that the latest packet of a rest was for
   Route latest_route;                          ///< of the packet that arrived last for a process of the job
   Traffic sent;                                ///< that this process began
   Traffic passed_on;                           ///< that came by other links
@@ -186,7 +188,11 @@ class Link {
 
  private:
   static constexpr std::size_t kStagingSize = 32768;
-  static constexpr std::size_t kMaxPieces = 32;
+  /// Packets of long messages that one call hands to the channel: the most while it takes all of them, since long calls are
+  /// cheaper for TCP; the fewest when it does not, since what is sent next waits behind them.
+  static constexpr std::size_t kFewestAtOnce = 16;
+  static constexpr std::size_t kMostAtOnce = 64;
+  static constexpr std::size_t kMaxPieces = 2 * kMostAtOnce;
   /// After a payload above this one alone a header is read first, so that the next payload can go straight to its place.
   static constexpr std::size_t kCopiedSize = 8192;
 
@@ -195,6 +201,8 @@ class Link {
   [[nodiscard]] Result<std::size_t> read_some();
   [[nodiscard]] Result<std::size_t> handle_staged();
   [[nodiscard]] Result<void> begin_packet();
+  [[nodiscard]] Result<void> begin_packet_ahead();
+  void clear_staging();
   void place(std::span<const std::byte> bytes);
   std::size_t gather_pieces(std::array<iovec, kMaxPieces>& pieces) const;
   std::size_t drop_sent(std::size_t bytes);
@@ -216,18 +224,21 @@ class Link {
   /// Of a packet that is the only one, and of which the channel has `taken` bytes.
   [[gnu::cold]] void queue_rest(std::span<const std::byte> packet, std::size_t taken);
   [[nodiscard]] Result<bool> send_batch();
+  void refill();
 
   PacketQueue<OutgoingPacket> queue_;
   OutgoingPacket batch_{};            ///< behind the queue: short packets that leave in one piece
   PacketQueue<OutgoingPacket> held_;  ///< to be relayed, without credit yet
   std::size_t batched_ = 0;
   bool awaits_company_ = false;
+  std::size_t at_once_ = kFewestAtOnce;
   std::size_t sent_of_first_ = 0;  ///< bytes of the first queued packet already sent
 
   std::vector<std::byte> staging_;
   std::size_t staged_begin_ = 0;
   std::size_t staged_end_ = 0;
-  std::size_t wanted_ = 0;  ///< bytes that the last read asked for
+  std::size_t wanted_ = 0;      ///< bytes that the last read asked for
+  std::span<std::byte> ahead_;  ///< what the last read put where the payload behind the first staged header is expected
   Incoming incoming_;
   bool in_payload_ = false;
   std::size_t payload_left_ = 0;

@@ -232,14 +232,15 @@ void Engine::Impl::packet_left(SendOperation& operation) {
 bool Engine::Impl::refill(Link& link) {
   while (!link.streams.empty()) {
     SendOperation& operation = *link.streams.front();
-    link.streams.pop_front();
     Peer& to = peer(operation.destination);
     if (!to.send_credit.may_send(to.marks)) {
+      link.streams.pop_front();
       to.stalled.push_back(&operation);
       ++counters.flow_control_stalls;
       continue;
     }
     if (to.relayed && link.credit_exhausted()) {
+      link.streams.pop_front();
       link.awaiting_credit.push_back(&operation);
       ++counters.relay_stalls;
       continue;
@@ -259,7 +260,7 @@ bool Engine::Impl::refill(Link& link) {
     ++operation.packets_queued_;
     ++counters.packets_sent;
     counters.payload_bytes_sent += packet.payload.size();
-    if (operation.cursor_.position() < operation.cursor_.total()) link.streams.push_back(&operation);
+    if (operation.cursor_.position() == operation.cursor_.total()) link.streams.pop_front();
     link.enqueue(std::move(packet));
     return true;
   }
