@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <utility>
 
 #include "wire/base/log.hpp"
 #include "wire/engine/engine_impl.hpp"
@@ -146,8 +147,15 @@ std::size_t Engine::Impl::poll_locked(bool application_waits) {
   burst = 0;
   if (!batching.empty()) flush_batches_locked();
   if (asks_together) find_announced_locked();
+  const bool waited = std::exchange(hosts_have_waited, false);
+  std::size_t of_neighbours = 0;
   for (auto& link : links) {
+    if (of_neighbours > 0 && !waited && may_wait(*link)) {
+      hosts_have_waited = true;
+      continue;
+    }
     events += poll_link_locked(*link);
+    if (link->local_proc >= 0) of_neighbours = events;
     if (failed.load(std::memory_order_relaxed)) break;
   }
   polling = false;

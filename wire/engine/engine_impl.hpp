@@ -105,6 +105,11 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] bool may_have_input(const Link& link) const {
     return !asks_together || link.announced || !link.channel().announces_input();
   }
+  /// Where processes of this host have sent something it goes on its way first: to ask the kernel for what has come from others
+  /// takes longer than all of that, and waits until the next look.
+  [[nodiscard]] bool may_wait(const Link& link) const {
+    return link.remote_host >= 0 && !asks_together && link.output_empty() && link.streams.empty();
+  }
   void take_unexpected_locked();
   [[nodiscard]] Peer& peer(WorldRank rank) {
     Peer* known = peers[static_cast<std::size_t>(rank)].get();
@@ -142,9 +147,10 @@ class Engine::Impl final : public LinkOwner {
   std::unordered_map<WorldRank, Link*> local_links;    ///< by world rank
   std::vector<std::unique_ptr<Peer>> peers;            ///< by world rank, made when needed
   MatchQueue queue;
-  std::vector<Link*> owing;     ///< links whose other ends are to be told what has been relayed
-  bool polling = false;         ///< poll_locked() is under way, and does what is due at its end
-  std::vector<Link*> batching;  ///< links with packets that a flush has to follow
+  std::vector<Link*> owing;        ///< links whose other ends are to be told what has been relayed
+  bool hosts_have_waited = false;  ///< until the next look: not twice in a row
+  bool polling = false;            ///< poll_locked() is under way, and does what is due at its end
+  std::vector<Link*> batching;     ///< links with packets that a flush has to follow
   /// Messages since the last poll that do not wait for company: those of a step of most halo exchanges.
   static constexpr std::uint32_t kSentAtOnce = 4;
   std::uint32_t burst = 0;              ///< messages that this process has begun since the last poll
