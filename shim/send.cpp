@@ -71,8 +71,8 @@ int send_remote(Job& job, const Communicator& communicator, const SendForms& for
                 MPI_Datatype datatype, int dest, int tag) {
   const bool may_be_short = forms.kind != SendKind::kSynchronous;
   // Predefined types need no description.
-  const wire::TypeLayout* const known = buf == nullptr && count != 0 ? nullptr : predefined_layout(datatype);
-  if (may_be_short && known != nullptr && send_short(job, communicator, *known, buf, count, dest, tag)) return MPI_SUCCESS;
+  const wire::TypeLayout* const known = !may_be_short || (buf == nullptr && count != 0) ? nullptr : predefined_layout(datatype);
+  if (known != nullptr && send_short(job, communicator, *known, buf, count, dest, tag)) return MPI_SUCCESS;
   wire::ConstBuffer buffer;
   const int described = describe_buffer(forms.function, buf, count, datatype, buffer);
   if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);

@@ -60,8 +60,7 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     if (link.gives_credit) link.credit = RelayCredit(relay.remote_sender_limit);
     host_links.emplace(each.host, &link);
   }
-  const auto announcing =
-      std::count_if(links.begin(), links.end(), [](const auto& link) { return link->channel().announces_input(); });
+  const auto announcing = std::count_if(links.begin(), links.end(), [](const auto& link) { return link->announces_input(); });
   asks_together = announcing > kAskedOneByOne;
 }
 

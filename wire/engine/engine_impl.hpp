@@ -103,7 +103,7 @@ class Engine::Impl final : public LinkOwner {
   void stop_watching_locked(Link& link);
   void find_announced_locked();
   [[nodiscard]] bool may_have_input(const Link& link) const {
-    return !asks_together || link.announced || !link.channel().announces_input();
+    return !asks_together || link.announced || !link.announces_input();
   }
   /// Where processes of this host have sent something it goes on its way first: to ask the kernel for what has come from others
   /// takes longer than all of that, and waits until the next look.

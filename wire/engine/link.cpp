@@ -15,16 +15,15 @@ iovec piece_of(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
-/// A short packet in one piece, at `place`, which has room for it.
-void join(const OutgoingPacket& packet, std::byte* place) {
-  std::memcpy(place, packet.header.data(), kPacketHeaderSize);
-  if (!packet.payload.empty()) std::memcpy(place + kPacketHeaderSize, packet.payload.data(), packet.payload.size());
-}
-
 }  // namespace
 
 Link::Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffers, std::uint32_t max_payload)
-    : owner_(owner), channel_(std::move(channel)), buffers_(buffers), max_payload_(max_payload), staging_(kStagingSize) {}
+    : owner_(owner),
+      channel_(std::move(channel)),
+      announces_input_(channel_->announces_input()),
+      buffers_(buffers),
+      max_payload_(max_payload),
+      staging_(kStagingSize) {}
 
 /// True: the packet waits for credit, behind the others that do.
 bool Link::hold_without_credit(OutgoingPacket& packet) {
@@ -69,7 +68,7 @@ std::byte* Link::extend_batch(std::size_t size, Link* relayed_from) {
 
 void Link::add_to_batch(OutgoingPacket&& packet) {
   const std::size_t payload = packet.payload.size();
-  join(packet, extend_batch(kPacketHeaderSize + payload, packet.relayed_from));
+  write_packet(packet.header, packet.payload, extend_batch(kPacketHeaderSize + payload, packet.relayed_from));
   count_copy(payload);
   if (packet.owned) buffers_.put(std::move(packet.owned));
   (packet.passes_through ? passed_on : sent).count(kPacketHeaderSize + payload);
@@ -193,7 +192,7 @@ Result<std::size_t> Link::send_now(const OutgoingPacket& packet) {
   if (packet.payload.size() <= kJoinedSize) {
     // Copying a short payload behind its header is cheaper than a call with two pieces.
     std::array<std::byte, kPacketHeaderSize + kJoinedSize> whole;
-    join(packet, whole.data());
+    write_packet(packet.header, packet.payload, whole.data());
     count_copy(packet.payload.size());
     return send_piece(std::span(whole).first(kPacketHeaderSize + packet.payload.size()));
   }

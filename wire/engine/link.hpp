@@ -161,6 +161,7 @@ class Link {
 
   [[nodiscard]] bool output_empty() const { return queue_.empty() && batch_.payload.empty(); }
   [[nodiscard]] Channel& channel() const { return *channel_; }
+  [[nodiscard]] bool announces_input() const { return announces_input_; }
   [[nodiscard]] Incoming& incoming() { return incoming_; }
 
   std::int32_t remote_host = -1;  ///< host link: the peer host's number
@@ -209,6 +210,7 @@ class Link {
 
   LinkOwner& owner_;
   std::unique_ptr<Channel> channel_;
+  bool announces_input_;  ///< what the channel says, asked at each look
   BufferPool& buffers_;
   std::uint32_t max_payload_;
 

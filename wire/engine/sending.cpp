@@ -164,10 +164,9 @@ bool Engine::Impl::send_short_locked(const ShortMessage& message) {
 namespace {
 
 /// `place` has room for the header and `bytes`.
-void write_packet(const Peer& to, const MessageFields& fields, std::span<const std::byte> bytes, std::byte* place) {
-  std::memcpy(place, to.header.data(), kPacketHeaderSize);
+void write_message(const Peer& to, const MessageFields& fields, std::span<const std::byte> bytes, std::byte* place) {
+  write_packet(to.header, bytes, place);
   encode_message_fields(fields, std::span<std::byte, kPacketHeaderSize>(place, kPacketHeaderSize));
-  if (!bytes.empty()) std::memcpy(place + kPacketHeaderSize, bytes.data(), bytes.size());
 }
 
 }  // namespace
@@ -177,7 +176,7 @@ void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields, 
   Link& link = *to.link;
   const bool company = waits_for_company(bytes.size());
   if (!company && link.output_empty() && link.streams.empty()) return send_alone_locked(to, fields, bytes);
-  write_packet(to, fields, bytes, link.append(bytes.size(), to.relayed));
+  write_message(to, fields, bytes, link.append(bytes.size(), to.relayed));
   count_first_packet_locked(to, bytes.size());
   if (company) return begin_batch_locked(link);
   if (link.wants_output) return;
@@ -189,7 +188,7 @@ void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields, 
 /// The same for a message that leaves at once, as one that somebody waits for does: without a place in a batch.
 void Engine::Impl::send_alone_locked(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes) {
   std::array<std::byte, kPacketHeaderSize + Link::kJoinedSize> packet;
-  write_packet(to, fields, bytes, packet.data());
+  write_message(to, fields, bytes, packet.data());
   count_first_packet_locked(to, bytes.size());
   auto sent = to.link->send_alone(std::span(packet).first(kPacketHeaderSize + bytes.size()), to.relayed);
   if (!sent) return link_ended_locked(*to.link, sent.error());

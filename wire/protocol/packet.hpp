@@ -87,6 +87,13 @@ void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPack
 /// Overwrites these fields of a wire header, which keeps the others.
 void encode_message_fields(const MessageFields& fields, std::span<std::byte, kPacketHeaderSize> out);
 
+/// Writes a packet in one piece to `place`, which has room for it: its header in wire form and its payload.
+inline void write_packet(std::span<const std::byte, kPacketHeaderSize> header, std::span<const std::byte> payload,
+                         std::byte* place) {
+  std::memcpy(place, header.data(), kPacketHeaderSize);
+  if (!payload.empty()) std::memcpy(place + kPacketHeaderSize, payload.data(), payload.size());
+}
+
 /// Reads a wire header into `header`, of which nothing is told after an error. kProtocol: an unknown type; a payload above
 /// `max_payload`; a payload longer than its message.
 [[nodiscard]] Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in, std::uint32_t max_payload,
