@@ -15,7 +15,7 @@ constexpr std::size_t kPacket = 2000;  // too long for a batch
 /// One process in each of two systems; rank 0 sends by an observed channel.
 class Streams : public testing::Test {
  protected:
-  Streams() {
+  void join(Format format = Format::kNative) {
     test::JobShape shape;
     shape.values.datalen = kPacket;
     const JobMap job = test::make_job(shape);
@@ -25,7 +25,7 @@ class Streams : public testing::Test {
       EngineOptions options;
       options.job = job;
       options.here = rank;
-      options.format_of_client.assign(2, Format::kNative);
+      options.format_of_client.assign(2, format);
       options.host_channels.push_back({1 - rank, std::move(ends[rank])});
       engines[rank] = std::make_unique<Engine>(std::move(options));
     }
@@ -36,14 +36,17 @@ class Streams : public testing::Test {
     std::unique_ptr<test::Receive> receive;
     [[nodiscard]] bool complete() const { return send.complete() && receive->complete(); }
   };
-  std::unique_ptr<Message> begin(std::int32_t tag, std::size_t packets) {
+  std::unique_ptr<Message> begin(std::int32_t tag, std::size_t packets, BasicType type = BasicType::kByte) {
     auto message = std::make_unique<Message>();
     message->data = test::pattern(packets * kPacket, static_cast<unsigned>(tag));
     message->receive = std::make_unique<test::Receive>(0, tag, message->data.size());
+    const TypeLayout& layout = TypeLayout::basic(type);
+    const std::uint64_t count = message->data.size() / layout.packed_size(Format::kNative);
+    message->receive->operation.buffer = {message->receive->data.data(), count, &layout};
     engines[1]->start(message->receive->operation);
     message->send.destination = 1;
     message->send.tag = tag;
-    message->send.buffer = {message->data.data(), message->data.size(), &TypeLayout::basic(BasicType::kByte)};
+    message->send.buffer = {message->data.data(), count, &layout};
     engines[0]->start(message->send);
     return message;
   }
@@ -52,7 +55,7 @@ class Streams : public testing::Test {
       for (auto& engine : engines) engine->poll(true);
     }
     ASSERT_TRUE(message.complete());
-    EXPECT_EQ(message.receive->bytes(), message.data);
+    EXPECT_EQ(message.receive->data, message.data);
   }
 
   test::Observation observed;
@@ -60,12 +63,21 @@ class Streams : public testing::Test {
 };
 
 TEST_F(Streams, LeaveInLongerCallsWhileTheChannelTakesAll) {
+  join();
   const auto message = begin(1, 300);
   run(*message);
   EXPECT_EQ(observed.most_pieces, 2U * 64U);
 }
 
+TEST_F(Streams, ThatHaveToBePackedFillFewBuffers) {
+  join(Format::kExternal32);
+  const auto message = begin(1, 300, BasicType::kInt32);
+  run(*message);
+  EXPECT_EQ(observed.most_pieces, 2U * 16U);
+}
+
 TEST_F(Streams, DoNotPileUpBeforeAChannelThatTakesLittle) {
+  join();
   observed.room = 1500;
   const auto message = begin(1, 300);
   run(*message);
@@ -73,6 +85,7 @@ TEST_F(Streams, DoNotPileUpBeforeAChannelThatTakesLittle) {
 }
 
 TEST_F(Streams, TakeTurns) {
+  join();
   observed.room = 1500;
   const auto longest = begin(1, 300);
   const auto second = begin(2, 40);

@@ -46,6 +46,8 @@ void Link::enqueue(OutgoingPacket&& packet) {
 void Link::queue_up(OutgoingPacket&& packet) {
   if (packet.payload.size() <= kJoinedSize) return add_to_batch(std::move(packet));
   seal_batch();
+  // What has just been packed leaves before the processor's caches forget it, and few buffers hold it.
+  if (packet.owned) at_once_ = kFewestAtOnce;
   queue_.push_back(std::move(packet));
 }
 
