@@ -15,6 +15,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/dance.hpp"
 #include "wire/channel/delayed_channel.hpp"
 #include "wire/channel/handover.hpp"
@@ -162,14 +163,17 @@ class Joining {
     std::optional<Error> error;
     std::vector<std::byte> encoded;
     if (rank_ == speaker_) {
-      auto map = negotiate(cards);
-      if (map)
-        encoded = wire::encode_job_map(*map);
-      else
-        error = map.error();
+      auto agreed = negotiate(cards);
+      if (agreed) {
+        encoded = wire::encode_job_map(agreed->map);
+        secret_ = agreed->secret;
+      } else {
+        error = agreed.error();
+      }
     }
     meet_politely(job_->private_comm);
     encoded = broadcast_bytes(job_->private_comm, speaker_, std::move(encoded));
+    share_secret();
     if (error) return *error;
     if (encoded.empty()) return {};  // the speaker tells why
     auto map = wire::decode_job_map(encoded);
@@ -177,6 +181,15 @@ class Joining {
     job_->map = std::move(*map);
     job_->here = job_->map.clients()[static_cast<std::size_t>(request_.client)].first_proc + rank_;
     return {};
+  }
+
+  /// From the speaker to all processes of this system, where there is a secret.
+  void share_secret() {
+    std::vector<std::byte> bytes;
+    if (secret_) bytes.assign(secret_->bytes().begin(), secret_->bytes().end());
+    bytes = broadcast_bytes(job_->private_comm, speaker_, std::move(bytes));
+    if (bytes.size() == JobSecret::kSize) secret_.emplace(std::span(bytes).first<JobSecret::kSize>());
+    wipe(bytes);
   }
 
   /// Messages inside this system carry the user's tags through the vendor.
@@ -201,7 +214,7 @@ class Joining {
         "IMPISHIM_FABRIC: the hosts of this system have no provider in common: use the same libfabric on all, or none"};
   }
 
-  Result<wire::JobMap> negotiate(const std::vector<std::vector<std::byte>>& cards) {
+  Result<wire::Agreement> negotiate(const std::vector<std::vector<std::byte>>& cards) {
     auto methods = wire::AuthenticationMethods::from_environment();
     if (!methods) return methods.error();
     wire::JoinOptions options;
@@ -221,10 +234,10 @@ class Joining {
     for (const wire::PlannedHost& planned : hosts_) options.hosts.push_back(announced(planned, cards));
     auto server = wire::ServerConnection::connect(request_.server, request_.client, *methods, kConnectTimeoutMs);
     if (!server) return server.error();
-    auto map = server->exchange(options);
-    if (!map) return map.error();
+    auto agreed = server->exchange(options);
+    if (!agreed) return agreed.error();
     job_->server = std::move(*server);
-    return map;
+    return agreed;
   }
 
   static wire::LocalHost announced(const wire::PlannedHost& planned, const std::vector<std::vector<std::byte>>& cards) {
@@ -365,6 +378,7 @@ class Joining {
   std::optional<wire::HostListener> listener_;
   std::string host_token_;  ///< names the sockets among the procs of this host
   std::optional<wire::HandoverGiver> giver_;
+  std::optional<JobSecret> secret_;  ///< of the job; nothing if the rendezvous server is foreign
   std::vector<wire::HostConnection> host_connections_;
   std::vector<wire::HostChannel> host_channels_;
   std::vector<wire::LocalChannel> local_channels_;
