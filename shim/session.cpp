@@ -275,7 +275,7 @@ class Joining {
       host_connections_.emplace_back(host, std::move(socket));
       return {};
     };
-    auto danced = wire::dance(job_->map, my_host(), std::move(*listener_), give, kConnectTimeoutMs);
+    auto danced = wire::dance(job_->map, my_host(), std::move(*listener_), {secret_, kConnectTimeoutMs}, give);
     giver_.reset();  // whoever still waits hears that nothing will come
     return danced;
   }
