@@ -12,6 +12,7 @@
 #include "shim/failure.hpp"
 #include "shim/native_exchange.hpp"
 #include "shim/proc_links.hpp"
+#include "shim/startup_watch.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
@@ -165,11 +166,13 @@ class Joining {
     std::vector<std::byte> encoded;
     if (rank_ == speaker_) {
       auto agreed = negotiate(cards);
-      if (agreed) {
+      // Where the server is foreign, the system has a secret of its own.
+      auto own = JobSecret::random();
+      if (agreed && own) {
         encoded = wire::encode_job_map(agreed->map);
-        secret_ = agreed->secret;
+        secret_ = agreed->secret.value_or(*own);
       } else {
-        error = agreed.error();
+        error = agreed ? own.error() : agreed.error();
       }
     }
     meet_politely(job_->private_comm);
@@ -184,7 +187,7 @@ class Joining {
     return {};
   }
 
-  /// From the speaker to all processes of this system, where there is a secret.
+  /// From the speaker to all processes of this system.
   void share_secret() {
     std::vector<std::byte> bytes;
     if (secret_) bytes.assign(secret_->bytes().begin(), secret_->bytes().end());
@@ -259,7 +262,14 @@ class Joining {
 
   /// One proc owns the listening port; connections go to the procs that own the channels.
   Result<void> connect_hosts() {
-    auto connected = connects() ? give_connections() : take_connections();
+    StartupWatch watch(job_->private_comm, speaker_, job_->server ? &*job_->server : nullptr);
+    auto made = make_connections(watch);
+    auto concluded = watch.conclude();
+    return made ? concluded : made;
+  }
+
+  Result<void> make_connections(StartupWatch& watch) {
+    auto connected = connects() ? give_connections(watch) : take_connections();
     if (!connected) return connected.error();
     // The others may still be connecting, for as long as they may.
     auto channels = wire::make_host_channels(job_->map, request_.client, std::move(host_connections_), 2 * kConnectTimeoutMs);
@@ -268,7 +278,7 @@ class Joining {
     return request_.test_delay_ms > 0 ? delay_host_channels() : Result<void>{};
   }
 
-  Result<void> give_connections() {
+  Result<void> give_connections(StartupWatch& watch) {
     const wire::WorldRank first = job_->here - host_rank_;
     const auto give = [&](std::int32_t host, Descriptor socket) -> Result<void> {
       const wire::WorldRank owner = wire::representative(job_->map, my_host(), host);
@@ -276,7 +286,8 @@ class Joining {
       host_connections_.emplace_back(host, std::move(socket));
       return {};
     };
-    auto danced = wire::dance(job_->map, my_host(), std::move(*listener_), {secret_, kConnectTimeoutMs}, give);
+    auto danced = wire::dance(job_->map, my_host(), std::move(*listener_),
+                              {secret_, kConnectTimeoutMs, watch.descriptor(), [&] { return watch.given_up(); }}, give);
     giver_.reset();  // whoever still waits hears that nothing will come
     return danced;
   }
@@ -379,7 +390,7 @@ class Joining {
   std::optional<wire::HostListener> listener_;
   std::string host_token_;  ///< names the sockets among the procs of this host
   std::optional<wire::HandoverGiver> giver_;
-  std::optional<JobSecret> secret_;  ///< of the job; nothing if the rendezvous server is foreign
+  std::optional<JobSecret> secret_;  ///< of the job, or of this system alone
   std::vector<wire::HostConnection> host_connections_;
   std::vector<wire::HostChannel> host_channels_;
   std::vector<wire::LocalChannel> local_channels_;

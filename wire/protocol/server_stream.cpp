@@ -197,6 +197,7 @@ Result<int> ServerStream::watch() {
 }
 
 std::optional<Error> ServerStream::given_up() {
+  const bool gone = ended_;
   while (!ended_) {
     auto next = decoder_.next();
     if (!next) return next.error();
@@ -210,6 +211,7 @@ std::optional<Error> ServerStream::given_up() {
     if (!*read) return std::nullopt;
   }
   if (!said_.empty()) return server_error(said_);
+  if (gone) return std::nullopt;
   log(LogLevel::kWarn, "the rendezvous server at {} has disconnected; the job goes on without it", server_);
   epoll_ctl(watch_.get(), EPOLL_CTL_DEL, socket_.get(), nullptr);
   return std::nullopt;
