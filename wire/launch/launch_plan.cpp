@@ -17,7 +17,7 @@ Result<std::vector<std::string>> environment_words(const Section& section, const
                                                    const std::string& server, int client) {
   auto library = shim_library(mpi);
   if (!library) return library.error();
-  const char* before = std::getenv("LD_PRELOAD");
+  const char* before = secure_getenv("LD_PRELOAD");
   std::string preload = "LD_PRELOAD=" + *library;
   if (before != nullptr && *before != '\0') preload = fmt::format("LD_PRELOAD={}:{}", before, *library);
   std::vector<std::string> words = {"env", preload, "IMPISHIM_SERVER=" + server, fmt::format("IMPISHIM_CLIENT={}", client)};
@@ -25,7 +25,7 @@ Result<std::vector<std::string>> environment_words(const Section& section, const
   if (!section.gateways.empty()) words.push_back("IMPISHIM_GATEWAY=" + section.gateways);
   for (const char* name : {"IMPI_AUTH_KEY", "IMPI_AUTH_NONE"}) {
     // Some launchers do not pass the whole environment on.
-    if (const char* value = std::getenv(name); value != nullptr) words.push_back(fmt::format("{}={}", name, value));
+    if (const char* value = secure_getenv(name); value != nullptr) words.push_back(fmt::format("{}={}", name, value));
   }
   return words;
 }
@@ -99,7 +99,7 @@ Result<std::vector<std::string>> plan_launch(const Section& section, bool own_la
     if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
     words.emplace_back("--oversubscribe");
     // All launchers of a user share one folder, and whichever ends last removes it: another that starts just then fails.
-    if (scratch != nullptr && std::getenv("OMPI_MCA_orte_tmpdir_base") == nullptr) {
+    if (scratch != nullptr && secure_getenv("OMPI_MCA_orte_tmpdir_base") == nullptr) {
       auto folder = scratch->path();
       if (!folder) return folder.error();
       words.insert(words.end(), {"--mca", "orte_tmpdir_base", *folder / std::to_string(client)});

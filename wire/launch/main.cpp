@@ -43,7 +43,7 @@ int run_server(const CommandLine& line) {
   auto methods = wire::AuthenticationMethods::from_environment();
   if (!methods) return complain(methods.error(), kUsageStatus);
   options.methods = *methods;
-  if (const char* address = std::getenv("IMPISHIM_HOST_ADDRESS"); address != nullptr) options.address = address;
+  if (const char* address = secure_getenv("IMPISHIM_HOST_ADDRESS"); address != nullptr) options.address = address;
   if (line.preference) {
     auto preference = wire::parse_preference(*line.preference);
     if (!preference) return complain(preference.error(), kUsageStatus);
