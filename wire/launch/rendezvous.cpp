@@ -101,13 +101,28 @@ Result<std::chrono::microseconds> Rendezvous::time_left(std::chrono::steady_cloc
   return error;
 }
 
+/// For how long it is still no news who has joined; less than 0 if that is told anyhow. When the time is over, it is told.
+std::chrono::microseconds Rendezvous::time_to_speak() {
+  using std::chrono::microseconds;
+  if (options_.verbose || server_.all_joined()) return microseconds(-1);
+  const auto left =
+      std::chrono::ceil<microseconds>(started_ + std::chrono::milliseconds(kQuietMs) - std::chrono::steady_clock::now());
+  if (left.count() > 0) return left;
+  options_.verbose = true;
+  tell(server_.progress());
+  return microseconds(-1);
+}
+
 Result<void> Rendezvous::serve() {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  started_ = std::chrono::steady_clock::now();
+  const auto deadline = started_ + std::chrono::milliseconds(options_.timeout_ms);
   std::array<epoll_event, 32> events{};
   while (!server_.finished() && !server_.nobody_came()) {
     auto left = time_left(deadline);
     if (!left) return left.error();
-    auto count = poller_.wait(*left, events);
+    const auto quiet = time_to_speak();
+    const bool speak_first = quiet.count() >= 0 && (left->count() < 0 || quiet < *left);
+    auto count = poller_.wait(speak_first ? quiet : *left, events);
     if (!count) return count.error();
     for (std::size_t i = 0; i < *count; ++i) {
       if (events[i].data.u64 == kListenerToken) {
@@ -120,6 +135,12 @@ Result<void> Rendezvous::serve() {
     }
     act();
     if (server_.failure()) return *server_.failure();
+  }
+  if (!server_.finished()) {
+    tell(
+        "no program has joined: all have ended without MPI_Init, or libimpishim.so was not loaded into them (a static binary, "
+        "a "
+        "script that clears LD_PRELOAD)");
   }
   return {};
 }
@@ -202,8 +223,8 @@ void Rendezvous::drop(int id) {
 
 void Rendezvous::act() {
   for (ServerAction& action : server_.take_actions()) {
-    if (action.kind == ServerAction::Kind::kTell) {
-      tell(action.text);
+    if (action.kind == ServerAction::Kind::kTell || action.kind == ServerAction::Kind::kProgress) {
+      if (action.kind == ServerAction::Kind::kTell || options_.verbose) tell(action.text);
       continue;
     }
     const auto found = connections_.find(action.connection);

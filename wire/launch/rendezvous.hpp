@@ -20,10 +20,14 @@ struct RendezvousOptions {
   bool this_machine = false;  ///< serve on the loopback address only
   std::string address;        ///< for the clients; empty: found out
   int timeout_ms = -1;        ///< until all clients have joined; -1: no bound
+  bool verbose = false;       ///< tell at once who has joined; otherwise only if joining takes longer than kQuietMs
   int ended_clients = -1;     ///< a descriptor: each byte read is the number of a client whose processes have ended; -1: none
   AuthenticationMethods methods;
   std::vector<std::int32_t> preference = {kAuthKey, kAuthNone};
 };
+
+/// Who has joined is of interest only if some are late.
+constexpr int kQuietMs = 2000;
 
 /// Serves one job. What it has to tell goes to standard error, a line each.
 class Rendezvous {
@@ -46,6 +50,7 @@ class Rendezvous {
   explicit Rendezvous(const RendezvousOptions& options);
   [[nodiscard]] Result<void> listen();
   [[nodiscard]] Result<std::chrono::microseconds> time_left(std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] std::chrono::microseconds time_to_speak();
   void accept_one();
   [[nodiscard]] bool make_room();
   void read_ended_clients();
@@ -61,6 +66,7 @@ class Rendezvous {
   std::string address_;
   Poller poller_;
   std::map<int, Connection> connections_;
+  std::chrono::steady_clock::time_point started_;
   int next_id_ = 1;
 };
 

@@ -20,7 +20,7 @@ Error refused(const std::string& path, const std::string& reason) {
   return Error{ErrorKind::kAuthentication, fmt::format("IMPI_AUTH_KEY_FILE={} {}", path, reason)};
 }
 
-/// Checks what the descriptor refers to, so that nobody can exchange the file between check and use.
+/// Checks what the descriptor refers to, since a name may lead to another file between check and use.
 Result<void> check_key_file(const std::string& path, const Descriptor& file) {
   struct stat status {};
   if (fstat(file.get(), &status) != 0) return refused(path, fmt::format("cannot be checked: {}", std::strerror(errno)));

@@ -18,9 +18,10 @@ namespace impishim::wire {
 /// What the server wants done, in order.
 struct ServerAction {
   enum class Kind : std::uint8_t {
-    kSend,   ///< `bytes` to `connection`
-    kClose,  ///< `connection`, after what was sent to it
-    kTell,   ///< `text` to the user
+    kSend,      ///< `bytes` to `connection`
+    kClose,     ///< `connection`, after what was sent to it
+    kTell,      ///< `text` to the user
+    kProgress,  ///< `text` to the user, who need not see it if all goes well and fast
   };
   Kind kind;
   int connection = -1;
