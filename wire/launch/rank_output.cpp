@@ -18,6 +18,8 @@ namespace impishim::launch {
 namespace {
 
 constexpr std::array<int, 2> kTargets = {STDOUT_FILENO, STDERR_FILENO};
+/// Descriptors of ours in a program have numbers from here on, out of the way of its own.
+constexpr int kOutOfTheWay = 100;
 
 struct Message {
   msghdr header{};
@@ -103,6 +105,8 @@ void hand_over_output(const std::string& path) {
     if (!streams.at(i)) return;
     sources.at(i) = streams.at(i)->source.get();
   }
+  // Open MPI closes the standard input of a process that has closed both of its outputs.
+  if (fcntl(STDERR_FILENO, F_DUPFD, kOutOfTheWay) < 0) return;
   Message message;
   cmsghdr* control = CMSG_FIRSTHDR(&message.header);
   control->cmsg_level = SOL_SOCKET;

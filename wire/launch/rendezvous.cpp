@@ -223,8 +223,8 @@ void Rendezvous::drop(int id) {
 
 void Rendezvous::act() {
   for (ServerAction& action : server_.take_actions()) {
-    if (action.kind == ServerAction::Kind::kTell || action.kind == ServerAction::Kind::kProgress) {
-      if (action.kind == ServerAction::Kind::kTell || options_.verbose) tell(action.text);
+    if (action.kind == ServerAction::Kind::kTell) {
+      if (!action.progress || options_.verbose) tell(action.text);
       continue;
     }
     const auto found = connections_.find(action.connection);

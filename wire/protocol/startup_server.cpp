@@ -180,7 +180,7 @@ void StartupServer::join(int id, Connection& connection, const StartupMessage& m
   connection.client = *client;
   connection.stage = Stage::kJoined;
   by_client_[*client] = id;
-  actions_.push_back({ServerAction::Kind::kProgress, -1, {}, progress()});
+  actions_.push_back({ServerAction::Kind::kTell, -1, {}, progress(), true});
   if (!all_joined()) return look_for_missing();
   ByteWriter size;
   size.put(clients_);

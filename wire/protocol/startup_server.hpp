@@ -18,15 +18,15 @@ namespace impishim::wire {
 /// What the server wants done, in order.
 struct ServerAction {
   enum class Kind : std::uint8_t {
-    kSend,      ///< `bytes` to `connection`
-    kClose,     ///< `connection`, after what was sent to it
-    kTell,      ///< `text` to the user
-    kProgress,  ///< `text` to the user, who need not see it if all goes well and fast
+    kSend,   ///< `bytes` to `connection`
+    kClose,  ///< `connection`, after what was sent to it
+    kTell,   ///< `text` to the user
   };
   Kind kind;
   int connection = -1;
   std::vector<std::byte> bytes;
   std::string text;
+  bool progress = false;  ///< kTell: the user need not see it if all goes well and fast
 };
 
 class StartupServer {
