@@ -65,7 +65,7 @@ class Startup(Case):
     def test_lost_node(self):
         """Three clients have joined when their node is cut off. Newcomers take the places of two, announced or not, as soon as
         the server has asked the node in vain. The third is noticed after half a minute."""
-        with Network() as network, inside(network.left, "-server", "4") as server:
+        with Network() as network, inside(network.left, "-v", "-server", "4") as server:
             address = server.await_line("out", ":")
             lost = [ClientInside(network.right, address).join_as(number, announced=number == 0) for number in range(3)]
             server.await_line("err", "3 of 4 clients have joined")

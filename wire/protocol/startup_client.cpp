@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
@@ -49,23 +48,6 @@ Result<ClientValues> ClientValues::from_environment() {
                  fmt::format("IMPISHIM_ACKMARK ({}) must not be above IMPISHIM_HIWATER ({})", values.ackmark, values.hiwater)};
   }
   return values;
-}
-
-Result<AuthenticationMethods> AuthenticationMethods::from_environment() {
-  AuthenticationMethods methods;
-  methods.none = std::getenv("IMPI_AUTH_NONE") != nullptr;
-  if (const char* text = std::getenv("IMPI_AUTH_KEY"); text != nullptr) {
-    const auto key = parse_number<std::uint64_t>(text);
-    if (!key) return Error{ErrorKind::kAuthentication, "IMPI_AUTH_KEY must be a decimal 64-bit number"};
-    methods.key = true;
-    methods.key_value = *key;
-  }
-  if (!methods.none && !methods.key) {
-    return Error{
-        ErrorKind::kAuthentication,
-        "no authentication method available: set IMPI_AUTH_KEY to the same decimal number everywhere, or IMPI_AUTH_NONE"};
-  }
-  return methods;
 }
 
 namespace {
