@@ -15,6 +15,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/dance.hpp"
 #include "wire/channel/delayed_channel.hpp"
 #include "wire/channel/handover.hpp"
@@ -162,21 +163,47 @@ class Joining {
     std::optional<Error> error;
     std::vector<std::byte> encoded;
     if (rank_ == speaker_) {
-      auto map = negotiate(cards);
-      if (map)
-        encoded = wire::encode_job_map(*map);
+      auto agreed = agree(cards);
+      if (agreed)
+        encoded = std::move(*agreed);
       else
-        error = map.error();
+        error = agreed.error();
     }
     meet_politely(job_->private_comm);
     encoded = broadcast_bytes(job_->private_comm, speaker_, std::move(encoded));
     if (error) return *error;
     if (encoded.empty()) return {};  // the speaker tells why
-    auto map = wire::decode_job_map(encoded);
+    secret_.emplace(std::span(encoded).first<JobSecret::kSize>());
+    wipe(std::span(encoded).first<JobSecret::kSize>());
+    auto map = wire::decode_job_map(std::span(encoded).subspan(JobSecret::kSize));
     if (!map) return map.error();
     job_->map = std::move(*map);
     job_->here = job_->map.clients()[static_cast<std::size_t>(request_.client)].first_proc + rank_;
     return {};
+  }
+
+  /// Returns what the clients have agreed on, for the other processes: the job's secret and its map.
+  Result<std::vector<std::byte>> agree(const std::vector<std::vector<std::byte>>& cards) {
+    auto map = negotiate(cards);
+    if (!map) return map.error();
+    const auto encoded = wire::encode_job_map(*map);
+    auto secret = secret_of_key(encoded);
+    if (!secret) return secret.error();
+    ByteWriter all;
+    all.put_bytes(secret->bytes());
+    all.put_bytes(encoded);
+    return all.take();
+  }
+
+  /// Derives the job's secret from the key and from the map, which all systems have alike.
+  static Result<JobSecret> secret_of_key(std::span<const std::byte> encoded_map) {
+    auto methods = wire::AuthenticationMethods::from_environment();
+    if (!methods) return methods.error();
+    std::array<std::byte, sizeof(std::uint64_t)> key;
+    store_big_endian(key.data(), methods->key_value);
+    auto digest = hmac_sha256(key, encoded_map);
+    if (!digest) return digest.error();
+    return JobSecret(*digest);
   }
 
   /// Messages inside this system carry the user's tags through the vendor.
@@ -262,7 +289,7 @@ class Joining {
       host_connections_.emplace_back(host, std::move(socket));
       return {};
     };
-    auto danced = wire::dance(job_->map, my_host(), std::move(*listener_), give, kConnectTimeoutMs);
+    auto danced = wire::dance(job_->map, my_host(), std::move(*listener_), {secret_, kConnectTimeoutMs}, give);
     giver_.reset();  // whoever still waits hears that nothing will come
     return danced;
   }
@@ -365,6 +392,7 @@ class Joining {
   std::optional<wire::HostListener> listener_;
   std::string host_token_;  ///< names the sockets among the procs of this host
   std::optional<wire::HandoverGiver> giver_;
+  std::optional<JobSecret> secret_;  ///< of the job
   std::vector<wire::HostConnection> host_connections_;
   std::vector<wire::HostChannel> host_channels_;
   std::vector<wire::LocalChannel> local_channels_;
