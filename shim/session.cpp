@@ -34,7 +34,8 @@ constexpr int kConnectTimeoutMs = 60000;
 constexpr int kLeastTagUb = 32767;
 
 Result<wire::HostId> own_address(const JoinRequest& request) {
-  return request.address.empty() ? wire::address_towards(request.server) : wire::parse_address(request.address);
+  return request.address.empty() ? wire::address_towards(request.server)
+                                 : wire::parse_own_address("IMPISHIM_HOST_ADDRESS", request.address);
 }
 
 /// One proc as gathered on native rank 0.
@@ -136,8 +137,8 @@ class Joining {
   Result<void> prepare_host() {
     if (!connects()) return {};
     if (!request_.gateway_address.empty()) {
-      auto inner = wire::parse_address(request_.gateway_address);
-      if (!inner) return Error{inner.error().kind, "IMPISHIM_GATEWAY_ADDRESS: " + inner.error().text};
+      auto inner = wire::parse_own_address("IMPISHIM_GATEWAY_ADDRESS", request_.gateway_address);
+      if (!inner) return inner.error();
       gateway_address_ = *inner;
     }
     auto address = own_address(request_);
