@@ -34,6 +34,7 @@ std::uint64_t agree_on_group(const Communicator& communicator) {
     check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank), "MPI_Comm_rank");
     group = static_cast<std::uint64_t>(world_rank) << 32 | led++;
   }
+  agree_on(communicator, Checks::kOn, [] { return CollectiveCall("first array of a communicator"); });
   check_mpi(MPI_Bcast(&group, 1, MPI_UINT64_T, 0, communicator.get()), "MPI_Bcast");
   return group;
 }

@@ -173,7 +173,7 @@ class DistArray {
   void set_full(const StridedView<const T>& values, int root);
   /// From another array of the same shape; redistributed if its layout is another.
   template <class U>
-  void set_full(const DistArray<U>& other);
+  void set_full(const DistArray<U>& other, Checks checks = Checks::kOn);
 
   // Copies (D2O-50 to D2O-53). Local if the strategy stays.
 
@@ -183,9 +183,9 @@ class DistArray {
   [[nodiscard]] DistArray<U> copy(const Strategy& strategy, Checks checks = Checks::kOn) const;
   /// In that layout of the same shape. Local if it is aligned with this one's.
   template <class U = T>
-  [[nodiscard]] DistArray<U> copy_to(const LayoutPtr& layout) const {
+  [[nodiscard]] DistArray<U> copy_to(const LayoutPtr& layout, Checks checks = Checks::kOn) const {
     DistArray<U> result(layout);
-    result.set_full(*this);
+    result.set_full(*this, checks);
     result.set_hermitian(hermitian_);
     return result;
   }

@@ -25,16 +25,18 @@ LocalArray<T> DistArray<T>::get_full() const {
   if (layout_->is_everywhere()) return get_local();
   LocalArray<T> result(shape());
   const LayoutPtr whole = Layout::make(layout_->context(), shape(), kNot, Checks::kOff);
-  redistribute(*whole, result.data(), *layout_, data(), element());
+  redistribute(*whole, result.data(), *layout_, data(), element(), "get_full");
   return result;
 }
 
 template <class T>
 std::optional<LocalArray<T>> DistArray<T>::get_full(int target) const {
-  const LayoutPtr there = layout_on_one(*layout_, target);
+  LayoutPtr there;
+  const auto call = [&] { return CollectiveCall("get_full").with("array", layout_->distribution()).with("target", target); };
+  agreed(communicator(), Checks::kOn, call, [&] { there = layout_on_one(*layout_, target); });
   const bool mine = layout_->rank() == target;
   LocalArray<T> result(mine ? shape() : Shape{0});
-  redistribute(*there, result.data(), *layout_, data(), element());
+  redistribute(*there, result.data(), *layout_, data(), element(), "get_full", Checks::kOff);
   if (!mine) return std::nullopt;
   return result;
 }
@@ -55,10 +57,12 @@ void DistArray<T>::set_full(const StridedView<U>& values) {
 
 template <class T>
 void DistArray<T>::set_full(const StridedView<const T>& values, int root) {
-  const LayoutPtr there = layout_on_one(*layout_, root);
+  LayoutPtr there;
   LocalArray<T> copied;
   const T* whole = nullptr;
-  agreed(communicator(), Checks::kOn, [&] {
+  const auto call = [&] { return CollectiveCall("set_full").with("array", layout_->distribution()).with("root", root); };
+  agreed(communicator(), Checks::kOn, call, [&] {
+    there = layout_on_one(*layout_, root);
     if (layout_->rank() != root) return;
     check_global_shape(*layout_, values.extents());
     whole = values.data();
@@ -67,21 +71,21 @@ void DistArray<T>::set_full(const StridedView<const T>& values, int root) {
     copied = LocalArray<T>(values);
     whole = copied.data();
   });
-  redistribute(*layout_, data(), *there, whole, element());
+  redistribute(*layout_, data(), *there, whole, element(), "set_full", Checks::kOff);
   hermitian_ = false;
 }
 
 template <class T>
 template <class U>
-void DistArray<T>::set_full(const DistArray<U>& other) {
+void DistArray<T>::set_full(const DistArray<U>& other, Checks checks) {
   hermitian_ = false;
   if constexpr (std::is_same_v<T, U>) {
-    redistribute(*layout_, data(), *other.layout(), other.data(), element());
+    redistribute(*layout_, data(), *other.layout(), other.data(), element(), "set_full", checks);
   } else if (layout_->aligned(*other.layout())) {
     assign_view(local(), other.local());
   } else {
     DistArray<U> here(layout_);
-    redistribute(*layout_, here.data(), *other.layout(), other.data(), here.element());
+    redistribute(*layout_, here.data(), *other.layout(), other.data(), here.element(), "set_full", checks);
     assign_view(local(), std::as_const(here).local());
   }
 }
@@ -100,7 +104,8 @@ template <class T>
 template <class U>
 DistArray<U> DistArray<T>::copy(const Strategy& strategy, Checks checks) const {
   if (strategy == layout_->strategy()) return copy<U>();
-  return copy_to<U>(layout_for(*layout_, strategy, checks, scalar_of<U>()));
+  // Ranks that agree on the layout have agreed on the copy.
+  return copy_to<U>(layout_for(*layout_, strategy, checks, scalar_of<U>()), Checks::kOff);
 }
 
 template <class T>
@@ -150,7 +155,10 @@ DistArray<T> DistArray<T>::conj() const {
 
 template <class T>
 DistArray<T> DistArray<T>::flatten() const {
-  if (!layout_->is_everywhere() && !layout_->slice_bounds()) return copy(kEqual, Checks::kOff).flatten();
+  if (!layout_->is_everywhere() && !layout_->slice_bounds()) {
+    agree_on(communicator(), Checks::kOn, [this] { return CollectiveCall("flatten").with("array", distribution()); });
+    return copy(kEqual, Checks::kOff).flatten();
+  }
   DistArray result(flat_layout(*layout_));
   T* target = result.data();
   for_each_row(*layout_,

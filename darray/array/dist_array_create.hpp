@@ -68,7 +68,7 @@ DistArray<T> DistArray<T>::from_global(MPI_Comm comm, const StridedView<U>& data
     }
   }
   DistArray result(std::move(layout));
-  agreed(result.communicator(), checks, [&] { cut_own_part(*result.layout(), result.data(), data); });
+  agreed(result.communicator(), checks, "from_global", [&] { cut_own_part(*result.layout(), result.data(), data); });
   return result;
 }
 

@@ -52,6 +52,8 @@ class Elements {
 
  private:
   void prepare() {
+    agree_on(array_->communicator(), Checks::kOn,
+             [this] { return CollectiveCall("elements").with("array", array_->distribution()); });
     if (!array_->layout()->is_everywhere() && !array_->layout()->slice_bounds()) {
       kept_ = std::make_shared<const DistArray<T>>(array_->copy(kEqual, Checks::kOff));
       array_ = kept_.get();

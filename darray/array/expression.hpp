@@ -254,7 +254,8 @@ auto GlobalOperand<T>::bind(const Layout& target) const {
   auto part = std::make_shared<LocalArray<T>>(Shape{target.buffer_size()});
   const auto cut = [&] { cut_own_part(target, part->data(), view); };
   if (target.has_labels()) {
-    agreed(target.communicator(), Checks::kOn, cut);  // some processes alone may have a label that the data do not have
+    agreed(target.communicator(), Checks::kOn, "expression with global data",
+           cut);  // some processes alone may have a label that the data do not have
   } else {
     cut();
   }

@@ -27,7 +27,8 @@ void broadcast(const Communicator& communicator, file::Header& header) {
 
 file::Header read_header(const Communicator& communicator, const std::string& path) {
   file::Header header;
-  agreed(communicator, Checks::kOn, [&] {
+  const auto call = [&] { return CollectiveCall("load").with("path", path); };
+  agreed(communicator, Checks::kOn, call, [&] {
     if (communicator.rank() == 0) header = file::read_header(path);
   });
   broadcast(communicator, header);
@@ -35,18 +36,25 @@ file::Header read_header(const Communicator& communicator, const std::string& pa
 }
 
 void create(const Communicator& communicator, const std::string& path, file::Header& header, bool overwrite) {
-  agreed(communicator, Checks::kOn, [&] {
+  const auto call = [&] {
+    CollectiveCall given("save");
+    given.with("path", path).with("overwrite", overwrite).with("element type", name_of(header.scalar));
+    return given.with("shape", std::span<const Index>(header.shape));
+  };
+  agreed(communicator, Checks::kOn, call, [&] {
     if (communicator.rank() == 0) file::create(path, header, overwrite);
   });
   broadcast(communicator, header);
 }
 
 void write_rows(const Layout& layout, const std::string& path, const file::Header& header, const void* data) {
-  agreed(layout.communicator(), Checks::kOn, [&] { file::write(path, header, rows_of(layout, header.shape, true), data); });
+  agreed(layout.communicator(), Checks::kOn, "save",
+         [&] { file::write(path, header, rows_of(layout, header.shape, true), data); });
 }
 
 void read_rows(const Layout& layout, const std::string& path, const file::Header& header, void* data) {
-  agreed(layout.communicator(), Checks::kOn, [&] { file::read(path, header, rows_of(layout, header.shape, false), data); });
+  agreed(layout.communicator(), Checks::kOn, "load",
+         [&] { file::read(path, header, rows_of(layout, header.shape, false), data); });
 }
 
 }  // namespace impishim::darray::detail

@@ -67,7 +67,7 @@ DistArray<T> get_selected(const DistArray<T>& array, const SelectedKey& selected
 /// @throws Error as select(); kArgument for local keys of different extents.
 template <class T>
 [[nodiscard]] DistArray<T> get_data(const DistArray<T>& array, const Key& key, const KeyOptions& options = {}) {
-  return detail::get_selected(array, select(*array.layout(), key, options), options.checks);
+  return detail::get_selected(array, select(*array.layout(), key, options, "get_data"), options.checks);
 }
 
 /// One element, on every process. Collective. @throws Error as get_data(); kShape if the key selects more than one.

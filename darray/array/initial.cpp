@@ -22,6 +22,7 @@ Givens::Givens(const Communicator& communicator, Checks checks, const std::array
   for (std::size_t each = 0; each < kGivens; ++each) counts_[each] = mine[each] ? 1 : 0;
   if (checks == Checks::kOff) return;
   processes_ = communicator.size();
+  agree_on(communicator, checks, [] { return CollectiveCall("making an array of what is given"); });
   all_reduce(communicator, element_of<Index>(), counts_.data(), kGivens, Combine::kSum);
 }
 

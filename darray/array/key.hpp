@@ -86,7 +86,9 @@ struct SelectedKey {
 
 /// What a key means. Collective (local without checks, if the key has no distributed parts and is the same everywhere): lists
 /// and masks that are distributed alike are not put together; each process takes its own piece.
+/// With checks, the processes compare `operation`, what the key is for, with the array and the key.
 /// @throws Error as ResolvedKey; kArgument if common keys differ; kKey for distributed indices of more than one axis.
-[[nodiscard]] SelectedKey select(const Layout& array, const Key& key, const KeyOptions& options = {});
+[[nodiscard]] SelectedKey select(const Layout& array, const Key& key, const KeyOptions& options = {},
+                                 const char* operation = "key");
 
 }  // namespace impishim::darray

@@ -54,7 +54,7 @@ bool sends_piece(const Layout& layout, int asking) {
 std::vector<AxisKey> parts_of_own_key(const ContextPtr& context, const Key& key, Checks checks) {
   std::vector<const DistArray<Index>*> lists;
   std::vector<const DistArray<bool>*> masks;
-  agreed(context->communicator(), checks, [&] {
+  agreed(context->communicator(), checks, "local keys", [&] {
     for (const KeyPart& part : key.parts()) {
       if (part.mask() != nullptr) masks.push_back(part.mask());
       if (part.indices() == nullptr) continue;

@@ -41,7 +41,7 @@ template <class T>
                                                                   Checks checks) {
   const Communicator& communicator = context->communicator();
   std::vector<ArrayId> mine;
-  agreed(communicator, checks, [&] {
+  agreed(communicator, checks, "arrays of local keys", [&] {
     for (const DistArray<T>* array : arrays) {
       if (array->layout()->context() != context) fail(ErrorKind::kArgument, "an array of another communicator");
       mine.push_back(array->id());
@@ -50,7 +50,7 @@ template <class T>
   const std::vector<std::vector<ArrayId>> ids = detail::exchange_ids(communicator, mine);
   std::vector<std::vector<Index>> places(ids.size());  // the arrays of a process one after the other
   std::vector<std::vector<Stored<T>>> values(ids.size());
-  agreed(communicator, checks, [&] {
+  agreed(communicator, checks, "arrays of local keys", [&] {
     for (std::size_t process = 0; process < ids.size(); ++process) {
       Index before = 0;
       for (const ArrayId& id : ids[process]) {

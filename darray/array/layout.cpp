@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "darray/base/hash.hpp"
+#include "darray/schedule/agree.hpp"
 
 namespace impishim::darray {
 namespace {
@@ -22,27 +23,10 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return hasher.value();
 }
 
-// One small message when all agree; if they do not, more of them, to say about what.
-void agree(const Communicator& communicator, Checks checks, std::span<const Index> shape, const Strategy& strategy,
-           Scalar scalar, const char* which) {
-  if (checks == Checks::kOff) return;
-  const auto scalar_number = static_cast<Index>(scalar);
-  const std::uint64_t all = mix(mix(hash_of(shape), strategy.hash()), static_cast<std::uint64_t>(scalar_number));
-  try {
-    agree_on_equal(communicator, checks, "an array", static_cast<Index>(all));
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kArgument) throw;
-    agree_on_equal(communicator, checks, "the number of axes of an array", static_cast<Index>(shape.size()));
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      agree_on_equal(communicator, checks, fmt::format("the {} extent of axis {} of an array", which, axis).c_str(),
-                     shape[axis]);
-    }
-    agree_on_equal(communicator, checks, "the strategy of an array (0 not, 1 equal, 2 fftw, 3 freeform, 4 layout)",
-                   static_cast<Index>(strategy.kind()));
-    agree_on_equal(communicator, checks, "the element type of an array (by its number)", scalar_number);
-    agree_on_equal(communicator, checks, "the distribution of an array (by its hash)", static_cast<Index>(strategy.hash()));
-    throw;
-  }
+CollectiveCall call_of(const char* which, std::span<const Index> shape, const Strategy& strategy, Scalar scalar) {
+  CollectiveCall call("making an array");
+  call.with(which, shape).with("strategy", strategy.name()).with("element type", name_of(scalar));
+  return call.with_hash("distribution", strategy.hash());
 }
 
 // All maps of one part each, whose elements lie in the order of their indices.
@@ -62,16 +46,17 @@ bool in_index_order(const Distribution& distribution) {
 LayoutPtr Layout::make(const ContextPtr& context, std::span<const Index> shape, const Strategy& strategy, Checks checks,
                        Scalar scalar) {
   LayoutPtr layout;
-  agreed(context->communicator(), checks, [&] {
-    layout = context->layout(
-        mix(hash_of(shape), strategy.hash()),
-        [&](const Layout& other) { return other.strategy_ == strategy && std::ranges::equal(other.shape(), shape); },
-        [&] {
-          return std::make_shared<const Layout>(context, strategy,
-                                                distribution_of(strategy, shape, context->communicator().size()));
-        });
-  });
-  agree(context->communicator(), checks, shape, strategy, scalar, "global");
+  agreed(
+      context->communicator(), checks, [&] { return call_of("global shape", shape, strategy, scalar); },
+      [&] {
+        layout = context->layout(
+            mix(hash_of(shape), strategy.hash()),
+            [&](const Layout& other) { return other.strategy_ == strategy && std::ranges::equal(other.shape(), shape); },
+            [&] {
+              return std::make_shared<const Layout>(context, strategy,
+                                                    distribution_of(strategy, shape, context->communicator().size()));
+            });
+      });
   return layout;
 }
 
@@ -98,11 +83,14 @@ LayoutPtr Layout::make_slices(const ContextPtr& context, std::vector<Index> boun
 
 LayoutPtr Layout::make_freeform(const ContextPtr& context, std::span<const Index> local_shape, Checks checks, Scalar scalar) {
   const Communicator& communicator = context->communicator();
-  agreed(communicator, checks, [&] {
+  const auto call = [&] {
+    const std::span<const Index> others = local_shape.empty() ? local_shape : local_shape.subspan(1);
+    return call_of("local shape without axis 0", others, kFreeform, scalar);
+  };
+  agreed(communicator, checks, call, [&] {
     if (local_shape.empty()) fail(ErrorKind::kShape, "freeform joins local arrays along axis 0, but a local array has no axes");
     static_cast<void>(element_count(local_shape));
   });
-  agree(communicator, checks, local_shape.subspan(1), kFreeform, scalar, "local (axis 0 apart)");
   std::vector<Index> bounds(static_cast<std::size_t>(communicator.size()) + 1, 0);
   check_mpi(MPI_Allgather(local_shape.data(), 1, MPI_INT64_T, bounds.data() + 1, 1, MPI_INT64_T, communicator.get()),
             "MPI_Allgather");

@@ -13,6 +13,21 @@ namespace impishim::darray {
 
 namespace detail {
 
+/// Agrees on an operation on an array whose other arguments `add` adds to the call, and runs `body`, which checks them and may
+/// throw. Collective, also for arrays that every process has as a whole.
+template <class T>
+void agree_on_array_call(
+    const char* operation, const DistArray<T>& array, const std::function<void(CollectiveCall&)>& add = [](CollectiveCall&) {},
+    const std::function<void()>& body = [] {}) {
+  const auto call = [&] {
+    CollectiveCall given(operation);
+    given.with("array", array.distribution()).with("element type", name_of(scalar_of<T>()));
+    add(given);
+    return given;
+  };
+  agreed(array.communicator(), Checks::kOn, call, body);
+}
+
 /// NumPy's order: NaNs last and equal to each other, complex numbers by their real parts first.
 template <class T>
 bool sorts_before(const T& a, const T& b) {
@@ -130,6 +145,7 @@ Floating<T> median_of(T* first, T* last) {
 /// The different values, sorted; every process gets them all. NaNs count as equal, and come last.
 template <class T>
 LocalArray<T> unique(const DistArray<T>& array) {
+  detail::agree_on_array_call("unique", array);
   LocalArray<T> mine = array.layout()->is_everywhere() ? array.get_local() : detail::primary_elements(array);
   Index count = detail::sort_unique(mine);
   if (!array.layout()->is_everywhere()) {
@@ -146,6 +162,9 @@ template <class Count, class T, class Weight>
 LocalArray<Count> count_values(const DistArray<T>& array, Index length, Weight weight) {
   static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool>, "only integers are counted");
   const Communicator& communicator = array.communicator();
+  agree_on_array_call("bincount", array, [&](CollectiveCall& call) {
+    call.with("length", length).with("counts", std::is_same_v<Count, double> ? "weighted" : "plain");
+  });
   const bool mine = array.distribution().is_primary(array.layout()->rank());
   Index extremes[2] = {-1, 0};  // the largest, and the smallest with its sign changed
   for_each_row(*array.layout(), [&](Index offset, Index count, Index) {
@@ -211,6 +230,7 @@ DistArray<SumOf<T>> cumsum(const DistArray<T>& array) {
 template <class T>
 Floating<T> median(const DistArray<T>& array) {
   static_assert(!kIsComplex<T>, "complex numbers have no median");
+  detail::agree_on_array_call("median", array);
   LocalArray<T> values = array.layout()->is_everywhere() ? array.get_local() : detail::primary_elements(array);
   if (array.layout()->is_everywhere()) return detail::median_of(values.begin(), values.end());
   using F = Floating<T>;
@@ -229,9 +249,14 @@ Floating<T> median(const DistArray<T>& array) {
 template <class T>
 DistArray<Floating<T>> median(const DistArray<T>& array, const AxisList& axes) {
   using F = Floating<T>;
+  detail::MedianLayouts layouts;
+  detail::agree_on_array_call(
+      "median", array, [&](CollectiveCall& call) { call.with("axes", std::span<const int>(axes)); },
+      [&] {
+        if (!axes.empty()) layouts = detail::median_layouts(*array.layout(), axes);
+      });
   if (axes.empty()) return array.template copy<F>();
-  const detail::MedianLayouts layouts = detail::median_layouts(*array.layout(), axes);
-  const DistArray<T> whole = array.copy_to(layouts.whole);
+  const DistArray<T> whole = array.copy_to(layouts.whole, Checks::kOff);
   DistArray<F> part(layouts.part);
   const StridedView<const T> turned = whole.local().permute(layouts.order);
   const LocalArray<T> values(turned);
@@ -240,7 +265,7 @@ DistArray<Floating<T>> median(const DistArray<T>& array, const AxisList& axes) {
     std::copy_n(values.data() + k * layouts.group, layouts.group, group.data());
     part.data()[k] = detail::median_of(group.begin(), group.end());
   }
-  return part.copy_to(layouts.result);
+  return part.copy_to(layouts.result, Checks::kOff);
 }
 
 // Of expressions: as of the array that they make.

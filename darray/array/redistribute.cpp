@@ -49,7 +49,8 @@ class Redistributions {
   std::list<Entry> plans_;
 };
 
-void redistribute(const Layout& to, void* destination, const Layout& from, const void* source, const Element& element) {
+void redistribute(const Layout& to, void* destination, const Layout& from, const void* source, const Element& element,
+                  const char* operation, Checks checks) {
   if (to.shape() != from.shape()) {
     fail(ErrorKind::kShape, "{} elements in {} axes cannot become {} in {}", from.size(), from.shape().size(), to.size(),
          to.shape().size());
@@ -66,6 +67,9 @@ void redistribute(const Layout& to, void* destination, const Layout& from, const
     StridedCopy(here, there, element.size).run(origin, target);
     return;
   }
+  agree_on(to.communicator(), checks, [&] {
+    return CollectiveCall(operation).with("to", to.distribution()).with("from", from.distribution()).with("element", element);
+  });
   std::shared_ptr<Redistributions>& plans = to.context()->redistributions();
   if (plans == nullptr) plans = std::make_shared<Redistributions>();
   plans->plan(to, from, element).execute(source, destination);

@@ -37,11 +37,11 @@ DistArray<U> reduce_axes(const DistArray<T>& array, const std::vector<int>& axes
   return result;
 }
 
-/// The same where accumulators are no elements: function(accumulator) is the element.
+/// The same where accumulators are no elements: function(accumulator) is the element. `name`: of the operation.
 template <class U, class Accumulator, class T, class Function>
 DistArray<U> reduce_axes_through(const DistArray<T>& array, const std::vector<int>& axes, ReduceOperator operation,
-                                 Function function) {
-  ReducePlan plan(user_communicator(array), array.distribution(), axes, std::move(operation));
+                                 std::string name, Function function) {
+  ReducePlan plan(user_communicator(array), array.distribution(), axes, std::move(operation), {.operation = std::move(name)});
   const LayoutPtr layout = contracted_layout(*array.layout(), plan.result());
   LocalArray<char> room(Shape{layout->buffer_size() * static_cast<Index>(sizeof(Accumulator))});
   auto* accumulators = reinterpret_cast<Accumulator*>(room.data());
@@ -171,7 +171,7 @@ auto mean(const DistArray<T>& array) {
 }
 template <class T>
 auto mean(const DistArray<T>& array, const AxisList& axes) {
-  return detail::reduce_axes_through<detail::MeanOf<T>, Moments>(array, axes, moments_operator(scalar_of<T>()),
+  return detail::reduce_axes_through<detail::MeanOf<T>, Moments>(array, axes, moments_operator(scalar_of<T>()), "mean",
                                                                  detail::mean_of<T>);
 }
 /// What the divisor of a variance is less than the number of elements (NumPy's ddof).
@@ -191,7 +191,8 @@ double var(const DistArray<T>& array, D ddof) {
 template <class T>
 DistArray<double> var(const DistArray<T>& array, const AxisList& axes, Ddof ddof = {}) {
   const auto value = [ddof](const Moments& moments) { return detail::variance_of(moments, ddof.value); };
-  return detail::reduce_axes_through<double, Moments>(array, axes, moments_operator(scalar_of<T>()), value);
+  return detail::reduce_axes_through<double, Moments>(array, axes, moments_operator(scalar_of<T>()),
+                                                      fmt::format("variance with ddof {}", ddof.value), value);
 }
 /// The root of the variance: NumPy's std.
 template <class T>

@@ -100,11 +100,11 @@ template <class T, class U>
 void set_from_view(DistArray<T>& array, const StridedView<U>& values, const Key& to_key, const Key& from_key,
                    const KeyOptions& options) {
   const Layout& layout = *array.layout();
-  const SelectedKey to = select(layout, to_key, options);
+  const SelectedKey to = select(layout, to_key, options, "set_data");
   const std::vector<AxisKey> parts = parts_for_local_values(layout.context(), from_key, options);
   std::optional<ResolvedKey> from;
   std::optional<Spread> spread;
-  agreed(layout.communicator(), options.checks, [&] {
+  agreed(layout.communicator(), options.checks, "set_data", [&] {
     from.emplace(parts, values.extents(), EmptyLists::kAllowed);
     spread.emplace(from->shape(), shape_of(to));
   });
@@ -123,9 +123,9 @@ void set_from_array(DistArray<T>& array, const DistArray<U>& values, const Key& 
                     const KeyOptions& options) {
   const Layout& layout = *array.layout();
   const bool same_array = static_cast<const void*>(&array) == static_cast<const void*>(&values);
-  const SelectedKey to = select(layout, to_key, options);
+  const SelectedKey to = select(layout, to_key, options, "set_data");
   std::optional<Spread> spread;
-  agreed(layout.communicator(), options.checks, [&] {
+  agreed(layout.communicator(), options.checks, "set_data", [&] {
     if (values.layout()->context() != layout.context()) fail(ErrorKind::kArgument, "values of another communicator");
     spread.emplace(from.key.shape(), shape_of(to));
   });
@@ -160,7 +160,7 @@ void set_from_array(DistArray<T>& array, const DistArray<U>& values, const Key& 
 template <class T, detail::ScalarValue V>
 void set_data(DistArray<T>& array, V value, const Key& key = {}, const KeyOptions& options = {}) {
   const auto single = element_cast<T>(value);
-  const SelectedKey to = select(*array.layout(), key, options);
+  const SelectedKey to = select(*array.layout(), key, options, "set_data");
   const Spread spread({}, detail::shape_of(to));
   const ResolvedKey all({}, {});
   if (!detail::set_section(array, to, StridedView<const T>(&single, {}), all, spread)) {
@@ -201,6 +201,11 @@ template <class T, class U>
 void set_data(DistArray<T>& array, const DistArray<U>& values, const Key& to_key = {}, const Key& from_key = {},
               const KeyOptions& options = {}) {
   const Layout& layout = *array.layout();
+  if (options.local_keys) {
+    agree_on(layout.communicator(), options.checks, [&] {
+      return CollectiveCall("set_data with local keys").with("array", layout.distribution()).with("values", values.element());
+    });
+  }
   if (options.local_keys && !detail::same_array_everywhere(layout.communicator(), values.id())) {
     const auto elements = collect_handles(layout.context(), std::vector<const DistArray<U>*>{&values}, options.checks);
     LocalArray<U> whole(values.shape());
@@ -208,7 +213,7 @@ void set_data(DistArray<T>& array, const DistArray<U>& values, const Key& to_key
     set_data(array, whole.view(), to_key, from_key, options);
     return;
   }
-  const SelectedKey from = select(*values.layout(), from_key, options);
+  const SelectedKey from = select(*values.layout(), from_key, options, "values of set_data");
   if (from.layout != nullptr) {
     const DistArray<U> selected = detail::get_selected(values, from, options.checks);
     detail::set_from_array(array, selected, to_key, {ResolvedKey({}, selected.shape())}, options);

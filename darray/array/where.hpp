@@ -19,12 +19,14 @@ namespace detail {
 /// is everywhere. Together they are a key. Collective. @throws Error kShape for an array without axes.
 template <class T>
 [[nodiscard]] std::vector<DistArray<Index>> where(const DistArray<T>& array) {
-  const LayoutPtr rows = detail::layout_of_rows(*array.layout());
+  LayoutPtr rows;
+  const auto call = [&] { return CollectiveCall("where").with("array", array.distribution()); };
+  agreed(array.communicator(), Checks::kOn, call, [&] { rows = detail::layout_of_rows(*array.layout()); });
   DistArray<T> moved;
   const bool stays = rows->aligned(*array.layout());
   if (!stays) {
     moved = DistArray<T>(rows);
-    moved.set_full(array);
+    moved.set_full(array, Checks::kOff);
   }
   const std::vector<std::vector<Index>> indices = rows->global_indices();
   std::vector<IndexList> lists(indices.size());

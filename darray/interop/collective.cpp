@@ -4,9 +4,18 @@
 #include <numeric>
 
 #include "darray/interop/piece_words.hpp"
+#include "darray/schedule/agree.hpp"
 #include "darray/schedule/communicator.hpp"
 
 namespace impishim::darray::dap {
+namespace {
+
+void agree_on_call(const char* operation, MPI_Comm communicator, Level level, bool replicated) {
+  agree_on(Communicator(communicator), Checks::kOn,
+           [&] { return CollectiveCall(operation).with("level", static_cast<int>(level)).with("replicated", replicated); });
+}
+
+}  // namespace
 
 std::vector<ProcessPiece> gather_pieces(MPI_Comm communicator, const ProcessPiece& mine) {
   const Communicator group(communicator);
@@ -34,10 +43,12 @@ std::vector<ProcessPiece> gather_pieces(MPI_Comm communicator, const ProcessPiec
 }
 
 Violations check_collectively(MPI_Comm communicator, const ProcessPiece& mine, Level level, bool replicated) {
+  agree_on_call("collective check of dictionaries", communicator, level, replicated);
   return check_processes(gather_pieces(communicator, mine), level, replicated);
 }
 
 DistributionPtr import_distribution(MPI_Comm communicator, const ProcessPiece& mine, Level level, bool replicated) {
+  agree_on_call("import of a distribution", communicator, level, replicated);
   return distribution_of(gather_pieces(communicator, mine), level, replicated);
 }
 

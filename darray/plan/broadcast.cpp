@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "darray/base/hash.hpp"
 #include "darray/plan/owned_part.hpp"
 
 namespace impishim::darray {
@@ -25,7 +24,13 @@ void check(const Distribution& distribution, int dimension, int coordinate, cons
 
 TreeSchedule plan(const Communicator& communicator, const Distribution& distribution, int dimension, int coordinate,
                   const Element& element, const ScheduleOptions& options) {
-  agreed(communicator, options.checks, [&] { check(distribution, dimension, coordinate, communicator); });
+  const auto call = [&] {
+    CollectiveCall given("broadcast");
+    given.with("array", distribution).with("grid dimension", dimension).with("coordinate", coordinate);
+    given.with("element", element).with("chunk_bytes", options.chunk_bytes);
+    return given;
+  };
+  agreed(communicator, options.checks, call, [&] { check(distribution, dimension, coordinate, communicator); });
   const ProcessGrid& grid = distribution.grid();
   std::vector<int> members;
   int root = 0;
@@ -55,17 +60,18 @@ void broadcast_element(MPI_Comm comm, const Distribution& distribution, std::spa
   const Communicator communicator(comm);
   int root = 0;
   Selection source;
-  Hasher hash;
-  agreed(communicator, Checks::kOn, [&] {
+  const auto call = [&] {
+    CollectiveCall given("broadcast of an element");
+    return given.with("array", distribution).with("indices", indices).with("element", element);
+  };
+  agreed(communicator, Checks::kOn, call, [&] {
     require_ranks(distribution, communicator);
     root = distribution.owner(indices);
-    for (const Index index : indices) hash.add(index);
     if (communicator.rank() != root) return;
     const OwnedPart part = owned_part(distribution, root);
     const std::vector<Index> local = *distribution.to_local(root, indices);
     source = contiguous_patch(std::inner_product(local.begin(), local.end(), part.strides.begin(), part.offset), 1);
   });
-  agree_on_equal(communicator, Checks::kOn, "the element to be broadcast", static_cast<Index>(hash.value()));
   std::vector<int> everybody(static_cast<std::size_t>(communicator.size()));
   std::iota(everybody.begin(), everybody.end(), 0);
   TreeSchedule(communicator, element, root, everybody, source, contiguous_patch(0, 1), {.checks = Checks::kOff})

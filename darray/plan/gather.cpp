@@ -24,7 +24,12 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
                   const Subscripts& subscripts, const Element& element, Mask mask, const ScheduleOptions& options) {
   std::vector<Location> wanted;
   std::vector<Index> places;
-  agreed(communicator, options.checks, [&] {
+  const auto call = [&] {
+    CollectiveCall given("gather");
+    given.with("destination", destination).with("source", source).with("element", element);
+    return given.with("chunk_bytes", options.chunk_bytes);
+  };
+  agreed(communicator, options.checks, call, [&] {
     require_ranks(destination, communicator);
     require_ranks(source, communicator);
     const OwnedPart part = owned_part(destination, communicator.rank());
@@ -46,9 +51,13 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
     names.assign(active.axis(0).begin(), active.axis(0).end());
     places = places_of(active, part);
   };
-  agreed(communicator, options.checks, choose);
-  const std::vector<Location> wanted = source.find(names);
-  agreed(communicator, options.checks, [&] {
+  const auto call = [&] {
+    CollectiveCall given("gather by labels");
+    return given.with("destination", destination).with("element", element).with("chunk_bytes", options.chunk_bytes);
+  };
+  agreed(communicator, options.checks, call, choose);
+  const std::vector<Location> wanted = source.find(names, Checks::kOff);
+  agreed(communicator, options.checks, "gather by labels", [&] {
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (wanted[k].rank == Location::kNowhere) fail(ErrorKind::kKey, "nobody has label {}", names[k]);
     }

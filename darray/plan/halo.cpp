@@ -2,24 +2,24 @@
 
 #include <algorithm>
 
-#include "darray/base/hash.hpp"
 #include "darray/plan/planned_exchange.hpp"
 
 namespace impishim::darray {
 namespace {
 
-std::uint64_t fingerprint(const Distribution& layout, const Element& element, const HaloOptions& options) {
-  Hasher hasher;
-  hasher.add(layout.hash());
+CollectiveCall call_of(const Distribution& layout, const Element& element, const HaloOptions& options) {
+  std::vector<int> modes;
+  std::vector<Index> widths;
   for (const HaloAxis& axis : options.axes) {
-    hasher.add(static_cast<int>(axis.mode));
-    hasher.add(axis.widths ? axis.widths->lower : Index{-1});
-    hasher.add(axis.widths ? axis.widths->upper : Index{-1});
+    modes.push_back(static_cast<int>(axis.mode));
+    widths.push_back(axis.widths ? axis.widths->lower : Index{-1});
+    widths.push_back(axis.widths ? axis.widths->upper : Index{-1});
   }
-  hasher.add(options.corners ? 1 : 0);
-  hasher.add(static_cast<Index>(element.size));
-  add_options(hasher, options.schedule);
-  return hasher.value();
+  CollectiveCall call("halo");
+  call.with("layout", layout).with("modes of the axes", std::span<const int>(modes));
+  call.with("widths of the axes", std::span<const Index>(widths)).with("corners", options.corners).with("element", element);
+  add_options(call, options.schedule);
+  return call;
 }
 
 }  // namespace
@@ -31,12 +31,14 @@ struct HaloPlan::State {
 HaloPlan::HaloPlan(const Communicator& communicator, const Distribution& layout, const Element& element,
                    const HaloOptions& options) {
   const PlanChecks checks(communicator, options.schedule.checks);
-  RankPlan plan = checks.run("a halo's description", fingerprint(layout, element, options), [&] {
-    checks.require_members(layout);
-    const bool fills = std::ranges::any_of(options.axes, [](const HaloAxis& axis) { return axis.mode == HaloMode::kFill; });
-    if (fills) options.fill.require(element);
-    return plan_halo(communicator.rank(), layout, options);
-  });
+  RankPlan plan = checks.run([&] { return call_of(layout, element, options); },
+                             [&] {
+                               checks.require_members(layout);
+                               const bool fills = std::ranges::any_of(
+                                   options.axes, [](const HaloAxis& axis) { return axis.mode == HaloMode::kFill; });
+                               if (fills) options.fill.require(element);
+                               return plan_halo(communicator.rank(), layout, options);
+                             });
   state_ = std::make_unique<State>(State{{communicator, element, options.schedule, std::move(plan), options.fill}});
 }
 

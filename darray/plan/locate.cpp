@@ -117,6 +117,7 @@ void LocatePlan::State::search(const void* source, const void* values, Mask mask
 LocatePlan::LocatePlan(MPI_Comm comm, const Distribution& source, std::vector<int> axes, Scalar scalar, Extreme extreme,
                        ReduceOptions options) {
   const Communicator communicator(comm);
+  if (options.operation == ReduceOptions().operation) options.operation = "location of an extreme";
   ReducePlan extremes(comm, source, axes, reduce_operator(extreme == Extreme::kMin ? Reducer::kMin : Reducer::kMax, scalar),
                       options);
   ReduceGroup group(source, std::move(axes), options.known, communicator.rank(), communicator.size());

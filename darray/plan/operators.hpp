@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "darray/local/operator_kernels.hpp"
 #include "darray/schedule/element.hpp"
@@ -11,8 +12,9 @@ namespace impishim::darray {
 /// An operator on elements of one type. Accumulators may be of another type than elements: integers and bool are summed in 64
 /// bits.
 struct ReduceOperator : OperatorKernels {
-  Element source;       // elements
-  Element accumulator;  // and what comes out
+  Element source;         // elements
+  Element accumulator;    // and what comes out
+  std::string name = {};  // for messages: "sum of double"
 };
 
 /// Errors: kType when the type has no such operator.
@@ -25,7 +27,7 @@ ReduceOperator reduce_operator(Operation operation, std::optional<T> identity = 
   static_assert(std::is_trivially_copyable_v<T>);
   Element element = opaque(sizeof(T));
   if constexpr (scalar_of<T>() != Scalar::kOpaque) element = element_of<T>();
-  return {detail::make_kernels(detail::UserPolicy<T, Operation>{operation, identity}), element, element};
+  return {detail::make_kernels(detail::UserPolicy<T, Operation>{operation, identity}), element, element, "a user's operator"};
 }
 
 /// Its accumulators are Moments. Errors: kType for opaque elements.

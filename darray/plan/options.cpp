@@ -7,6 +7,7 @@
 namespace impishim::darray {
 
 Statistics total(const Communicator& communicator, const Statistics& statistics) {
+  agree_on(communicator, Checks::kOn, [] { return CollectiveCall("total of statistics"); });
   Statistics sum = statistics;
   std::array<Index*, 10> fields{
       &sum.messages,       &sum.bytes, &sum.received_messages, &sum.received_bytes, &sum.local_bytes, &sum.crossing_messages,

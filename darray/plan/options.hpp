@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "darray/base/hash.hpp"
 #include "darray/schedule/schedule.hpp"
 
 namespace impishim::darray {
@@ -32,11 +31,9 @@ class FillValue {
   std::vector<std::byte> bytes_;
 };
 
-/// Adds what of the options must be the same on all ranks.
-inline void add_options(Hasher& hasher, const ScheduleOptions& options) {
-  hasher.add(options.chunk_bytes);
-  hasher.add(options.bounded ? 1 : 0);
-  hasher.add(options.ordered ? 1 : 0);
+/// Adds the options that must be the same on all ranks.
+inline void add_options(CollectiveCall& call, const ScheduleOptions& options) {
+  call.with("chunk_bytes", options.chunk_bytes).with("bounded", options.bounded).with("ordered", options.ordered);
 }
 
 /// The sums of a plan's statistics over all ranks of the communicator. Collective. Errors: kMpi.

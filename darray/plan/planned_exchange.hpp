@@ -54,16 +54,15 @@ class PlannedExchange {
   Turn turn_;  // of executions that use the tree
 };
 
-/// Checked construction of a plan: `make` checks the arguments and plans, and may throw; all ranks then throw the same error,
-/// or compare `fingerprint` of what they have been given.
+/// Checked construction of a plan: `make` checks the arguments and plans, and may throw; all ranks then agree on its error and
+/// on `call`, what they have been given.
 class PlanChecks {
  public:
   PlanChecks(const Communicator& communicator, Checks checks) : communicator_(communicator), checks_(checks) {}
-  template <class Make>
-  RankPlan run(const char* what, std::uint64_t fingerprint, const Make& make) const {
+  template <class Call, class Make>
+  RankPlan run(const Call& call, const Make& make) const {
     RankPlan plan;
-    agreed(communicator_, checks_, [&] { plan = make(); });
-    agree_on_equal(communicator_, checks_, what, static_cast<Index>(fingerprint));
+    agreed(communicator_, checks_, call, [&] { plan = make(); });
     return plan;
   }
   /// Errors: kArgument for a layout whose grid has ranks outside of the communicator.

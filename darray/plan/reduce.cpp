@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "darray/plan/options.hpp"
 #include "darray/plan/reduce_group.hpp"
 #include "darray/schedule/reduce_schedule.hpp"
 #include "darray/schedule/tree_schedule.hpp"
@@ -174,7 +175,9 @@ void ReducePlan::State::run(const void* source, void* destination, Mask mask, bo
   if (phase != kIdle || turn.under_way())
     fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
   // A rank without elements has an empty mask, right or wrong, and would wait for the others.
-  agreed(communicator, checks, [&] { check_mask(mask); });
+  agreed(
+      communicator, checks, [&] { return CollectiveCall("execution of a reduction").with("operator", operation.name); },
+      [&] { check_mask(mask); });
   results = static_cast<std::byte*>(destination);
   failure = {};
   failure.guard([&] { reduce_locally(source, mask); });
@@ -201,18 +204,24 @@ void ReducePlan::State::require_elements() const {
 ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, std::vector<int> axes, ReduceOperator operation,
                        ReduceOptions options) {
   const Communicator communicator(comm);
-  agreed(communicator, options.schedule.checks, [&] {
+  const std::string operator_name = operation.name;
+  const auto call = [&] {
+    CollectiveCall given(options.operation);
+    given.with("operator", operator_name).with("axes", std::span<const int>(axes)).with("array", source);
+    given.with("known everywhere", options.known == Known::kEverywhere);
+    add_options(given, options.schedule);
+    return given;
+  };
+  agreed(communicator, options.schedule.checks, call, [&] {
     require_ranks(source, communicator);
-    ReduceGroup group(source, std::move(axes), options.known, communicator.rank(), communicator.size());
+    ReduceGroup group(source, axes, options.known, communicator.rank(), communicator.size());
     state_ = std::make_unique<State>(communicator, options.schedule.checks, std::move(group), std::move(operation));
   });
-  agree_on_equal(communicator, options.schedule.checks, "the distribution of what is reduced",
-                 static_cast<Index>(source.hash()));
   state_->plan(options.schedule);
 }
 
 ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, ReduceOperator operation)
-    : ReducePlan(comm, source, all_axes(source), std::move(operation), {.known = Known::kEverywhere}) {}
+    : ReducePlan(comm, source, all_axes(source), std::move(operation), ReduceOptions{.known = Known::kEverywhere}) {}
 
 ReducePlan::~ReducePlan() = default;
 ReducePlan::ReducePlan(ReducePlan&&) noexcept = default;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "darray/plan/gather.hpp"
 #include "darray/plan/operators.hpp"
@@ -17,6 +18,7 @@ enum class Known {
 struct ReduceOptions {
   Known known = Known::kOnMembers;
   ScheduleOptions schedule = {};
+  std::string operation = "reduction";  // its name, compared between ranks with the arguments and told where they differ
 };
 
 /// A reduction. Ranks are combined in ascending order, so that results are the same bits for one layout; on each rank,

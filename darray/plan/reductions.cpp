@@ -8,8 +8,12 @@
 namespace impishim::darray {
 
 void reduce(MPI_Comm comm, const Distribution& distribution, const void* data, const ReduceOperator& operation, void* result,
-            Mask mask) {
-  ReducePlan(comm, distribution, operation).execute(data, result, mask);
+            Mask mask, std::string name) {
+  ReduceOptions options{.known = Known::kEverywhere};
+  if (!name.empty()) options.operation = std::move(name);
+  std::vector<int> axes(distribution.axes().size());
+  std::iota(axes.begin(), axes.end(), 0);
+  ReducePlan(comm, distribution, std::move(axes), operation, std::move(options)).execute(data, result, mask);
 }
 
 Index flat_index(const Distribution& distribution, std::span<const Index> indices) {
@@ -35,7 +39,11 @@ void dot(MPI_Comm comm, const Distribution& left, const void* left_data, std::si
          const DotFunction& local, void* result) {
   const Communicator communicator(comm);
   const int rank = communicator.rank();
-  agreed(communicator, Checks::kOn, [&] {
+  const auto call = [&] {
+    CollectiveCall given("dot product");
+    return given.with("left", left).with("right", right).with("element", result_element);
+  };
+  agreed(communicator, Checks::kOn, call, [&] {
     require_ranks(left, communicator);
     if (!left.same_pieces(right)) fail(ErrorKind::kLayout, "the two arrays of a dot product are not aligned");
   });

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "darray/plan/reduce.hpp"
 
@@ -19,9 +22,10 @@ using DotOf = std::conditional_t<
         std::conditional_t<std::is_floating_point_v<A> || std::is_floating_point_v<B>, double,
                            std::conditional_t<std::is_same_v<A, bool> && std::is_same_v<B, bool>, bool, std::int64_t>>>>;
 
-/// Type-blind: `result` becomes one accumulator of the operator. Errors: as ReducePlan.
+/// Type-blind: `result` becomes one accumulator of the operator. `name`: of the operation, for messages about ranks that call
+/// different ones; empty: "reduction". Errors: as ReducePlan.
 void reduce(MPI_Comm comm, const Distribution& distribution, const void* data, const ReduceOperator& operation, void* result,
-            Mask mask = {});
+            Mask mask = {}, std::string name = {});
 
 /// 0 for no elements.
 template <class T>
@@ -120,18 +124,18 @@ Located<T> max_location(MPI_Comm comm, const Distribution& distribution, const T
   return result;
 }
 
-/// Number, mean and squared distances of all elements.
+/// Number, mean and squared distances of all elements. `name`: as of reduce().
 template <class T>
-Moments moments(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
+Moments moments(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}, std::string name = {}) {
   Moments result;
-  reduce(comm, distribution, data, moments_operator(scalar_of<T>()), &result, mask);
+  reduce(comm, distribution, data, moments_operator(scalar_of<T>()), &result, mask, std::move(name));
   return result;
 }
 
 /// NaN for no elements; complex for complex elements.
 template <class T>
 auto mean(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
-  const Moments found = moments(comm, distribution, data, mask);
+  const Moments found = moments(comm, distribution, data, mask, "mean");
   const double real = found.count > 0 ? found.mean : std::numeric_limits<double>::quiet_NaN();
   if constexpr (detail::is_complex<T>) {
     return std::complex<double>(real, found.imaginary);
@@ -143,7 +147,7 @@ auto mean(MPI_Comm comm, const Distribution& distribution, const T* data, Mask m
 /// The mean squared distance from the mean, divided by the number of elements less `less`. NaN if that is not above zero.
 template <class T>
 double variance(MPI_Comm comm, const Distribution& distribution, const T* data, double less = 0, Mask mask = {}) {
-  const Moments found = moments(comm, distribution, data, mask);
+  const Moments found = moments(comm, distribution, data, mask, fmt::format("variance with ddof {}", less));
   return found.count > less ? found.squares / (found.count - less) : std::numeric_limits<double>::quiet_NaN();
 }
 

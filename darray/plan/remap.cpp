@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "darray/base/hash.hpp"
 #include "darray/plan/axis_pairs.hpp"
 #include "darray/plan/planned_exchange.hpp"
 #include "darray/plan/remap_planner.hpp"
@@ -13,26 +12,21 @@
 namespace impishim::darray {
 namespace {
 
-void add_side(Hasher& hasher, const RemapSide& side) {
-  hasher.add(side.layout.hash());
-  for (const auto& [start, count, step] : side.section) {
-    hasher.add(start);
-    hasher.add(count);
-    hasher.add(step);
-  }
+void add_side(CollectiveCall& call, const char* layout, const char* section, const RemapSide& side) {
+  std::vector<Index> triplets;
+  for (const auto& [start, count, step] : side.section) triplets.insert(triplets.end(), {start, count, step});
+  call.with(layout, side.layout).with(section, std::span<const Index>(triplets));
 }
 
-std::uint64_t fingerprint(const RemapSide& destination, const RemapSide& source, const Element& element,
-                          const RemapOptions& options) {
-  Hasher hasher;
-  add_side(hasher, destination);
-  add_side(hasher, source);
-  for (const int axis : options.permutation) hasher.add(axis);
-  hasher.add(static_cast<int>(options.duplicates));
-  hasher.add(static_cast<Index>(element.size));
-  hasher.add(options.backward ? 1 : 0);
-  add_options(hasher, options.schedule);
-  return hasher.value();
+CollectiveCall call_of(const char* operation, const RemapSide& destination, const RemapSide& source, const Element& element,
+                       const RemapOptions& options) {
+  CollectiveCall call(operation);
+  add_side(call, "destination", "section of the destination", destination);
+  add_side(call, "source", "section of the source", source);
+  call.with("permutation", std::span<const int>(options.permutation));
+  call.with("duplicates", static_cast<int>(options.duplicates)).with("element", element).with("backward", options.backward);
+  add_options(call, options.schedule);
+  return call;
 }
 
 /// Whether the way back is not the way there: an element comes from one of several places, or goes to several.
@@ -97,7 +91,8 @@ RemapPlan::RemapPlan(const Communicator& communicator, const RemapSide& destinat
                      const Element& element, const RemapOptions& options) {
   const PlanChecks checks(communicator, options.schedule.checks);
   const int rank = communicator.rank();
-  RankPlan plan = checks.run("a remap's description", fingerprint(destination, source, element, options), [&] {
+  const auto call = [&] { return call_of("remap", destination, source, element, options); };
+  RankPlan plan = checks.run(call, [&] {
     checks.require_members(destination.layout);
     checks.require_members(source.layout);
     return plan_remap(rank, communicator.systems(), destination, source, options);
@@ -123,7 +118,8 @@ RemapPlan RemapPlan::reshape(const Communicator& communicator, const RemapSide& 
   const PlanChecks checks(communicator, options.schedule.checks);
   const int rank = communicator.rank();
   const Systems& systems = communicator.systems();
-  RankPlan plan = checks.run("a reshape's description", fingerprint(destination, source, element, options), [&] {
+  const auto call = [&] { return call_of("reshape", destination, source, element, options); };
+  RankPlan plan = checks.run(call, [&] {
     if (!options.permutation.empty()) fail(ErrorKind::kUnsupported, "a reshape permutes no axes: transpose first");
     checks.require_members(destination.layout);
     checks.require_members(source.layout);

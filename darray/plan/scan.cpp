@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "darray/local/strided_view.hpp"
+#include "darray/plan/options.hpp"
 #include "darray/plan/reduce_group.hpp"
 #include "darray/schedule/lookup_schedule.hpp"
 #include "darray/schedule/sequence.hpp"
@@ -245,14 +246,19 @@ ScanPlan::ScanPlan(MPI_Comm comm, const Distribution& distribution, std::optiona
                    ScanOptions options) {
   const Communicator communicator(comm);
   const Checks checks = options.schedule.checks;
-  agreed(communicator, checks, [&] {
+  const auto call = [&] {
+    CollectiveCall given("scan");
+    given.with("operator", operation.name).with("axis", axis ? fmt::format("{}", *axis) : "all, in row-major order");
+    given.with("array", distribution).with("exclusive", options.range == ScanRange::kExclusive);
+    add_options(given, options.schedule);
+    return given;
+  };
+  agreed(communicator, checks, call, [&] {
     require_ranks(distribution, communicator);
     if (axis) static_cast<void>(distribution.axis(*axis));
   });
-  agree_on_equal(communicator, checks, "the distribution of what is scanned", static_cast<Index>(distribution.hash()));
-  agree_on_equal(communicator, checks, "the axis of a scan", axis.value_or(-1));
   // What goes wrong here goes wrong on all members of the grid alike, before any of them waits for another.
-  agreed(communicator, checks,
+  agreed(communicator, checks, "scan",
          [&] { state_ = std::make_unique<State>(communicator, distribution, axis, std::move(operation), options.range); });
 }
 

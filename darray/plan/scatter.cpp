@@ -108,13 +108,17 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
                   const Subscripts& subscripts, const Element& element, const Combiner& combine, Mask mask,
                   ScheduleOptions options) {
   Outgoing outgoing;
-  agreed(communicator, options.checks, [&] {
+  const auto call = [&] {
+    CollectiveCall given("scatter");
+    given.with("destination", destination).with("source", source).with("element", element);
+    return given.with("has an operator", !combine.replaces()).with("chunk_bytes", options.chunk_bytes);
+  };
+  agreed(communicator, options.checks, call, [&] {
     require_ranks(destination, communicator);
     require_ranks(source, communicator);
     static_cast<void>(combine.function(element));
     outgoing = outgoing_of(communicator, destination, source, subscripts, mask, combine.replaces());
   });
-  agree_on_equal(communicator, options.checks, "whether a scatter has an operator", combine.replaces() ? 0 : 1);
   Lists incoming = exchange_lists(communicator, outgoing.targets);
   if (combine.replaces()) drop_losers(communicator, destination.local_size(communicator.rank()), outgoing, incoming);
   // Both sides know the same numbers: nothing is left to check.

@@ -8,17 +8,13 @@
 namespace impishim::darray {
 namespace {
 
-std::uint64_t fingerprint(const RemapSide& destination, const RemapSide& source, int axis, Index amount, const Element& element,
-                          const ShiftOptions& options) {
-  Hasher hasher;
-  hasher.add(destination.layout.hash());
-  hasher.add(source.layout.hash());
-  hasher.add(axis);
-  hasher.add(amount);
-  hasher.add(static_cast<Index>(element.size));
-  hasher.add(static_cast<int>(options.mode));
-  add_options(hasher, options.schedule);
-  return hasher.value();
+CollectiveCall call_of(const char* operation, const RemapSide& destination, const RemapSide& source, int axis,
+                       const Element& element, const ShiftOptions& options) {
+  CollectiveCall call(operation);
+  call.with("destination", destination.layout).with("source", source.layout).with("axis", axis);
+  call.with("element", element).with("mode", static_cast<int>(options.mode));
+  add_options(call, options.schedule);
+  return call;
 }
 
 std::uint64_t hash_of(std::span<const Index> amounts) {
@@ -27,7 +23,8 @@ std::uint64_t hash_of(std::span<const Index> amounts) {
   return hasher.value();
 }
 
-/// Processes along the axis share their lines. `hashes`: of all ranks' amounts, or none.
+/// Checks that processes along the axis, which share their lines, have the same amounts. `hashes`: of all ranks' amounts, or
+/// none.
 void require_equal_amounts(const Distribution& layout, int axis, int rank, const std::vector<Index>& hashes) {
   const ProcessGrid& grid = layout.grid();
   const int dimension = layout.axis(axis).grid_dimension;
@@ -42,17 +39,37 @@ void require_equal_amounts(const Distribution& layout, int axis, int rank, const
 }
 
 /// Both plans run the same way.
-template <class Make>
+template <class Call, class Make>
 PlannedExchange exchange_of(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
-                            const Element& element, const ShiftOptions& options, std::uint64_t fingerprint, const Make& make) {
+                            const Element& element, const ShiftOptions& options, const Call& call, const Make& make) {
   const PlanChecks checks(communicator, options.schedule.checks);
-  RankPlan plan = checks.run("a shift's description", fingerprint, [&] {
+  RankPlan plan = checks.run(call, [&] {
     checks.require_members(destination.layout);
     checks.require_members(source.layout);
     if (options.mode == ShiftMode::kFill) options.fill.require(element);
     return make();
   });
   return {communicator, element, options.schedule, std::move(plan), options.fill};
+}
+
+PlannedExchange shift_exchange(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
+                               int axis, Index amount, const Element& element, const ShiftOptions& options) {
+  const auto call = [&] { return call_of("shift", destination, source, axis, element, options).with("amount", amount); };
+  return exchange_of(communicator, destination, source, element, options, call, [&] {
+    return plan_shift(communicator.rank(), communicator.systems(), destination, source, axis, amount, options.mode);
+  });
+}
+
+PlannedExchange skew_exchange(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis,
+                              std::span<const Index> amounts, const Element& element, const ShiftOptions& options) {
+  const auto call = [&] { return call_of("skew", destination, source, axis, element, options); };
+  PlannedExchange exchange = exchange_of(communicator, destination, source, element, options, call, [&] {
+    return plan_skew(communicator.rank(), destination, source, axis, amounts, options.mode);
+  });
+  const Checks checks = options.schedule.checks;
+  const std::vector<Index> hashes = values_of_all(communicator, checks, static_cast<Index>(hash_of(amounts)));
+  agreed(communicator, checks, "skew", [&] { require_equal_amounts(destination.layout, axis, communicator.rank(), hashes); });
+  return exchange;
 }
 
 ShiftOptions cyclic() {
@@ -80,21 +97,11 @@ const Statistics& PlannedShift::statistics() const { return exchange_->statistic
 
 ShiftPlan::ShiftPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis,
                      Index amount, const Element& element, const ShiftOptions& options)
-    : PlannedShift(exchange_of(communicator, destination, source, element, options,
-                               fingerprint(destination, source, axis, amount, element, options), [&] {
-                                 return plan_shift(communicator.rank(), communicator.systems(), destination, source, axis,
-                                                   amount, options.mode);
-                               })) {}
+    : PlannedShift(shift_exchange(communicator, destination, source, axis, amount, element, options)) {}
 
 SkewPlan::SkewPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis,
                    std::span<const Index> amounts, const Element& element, const ShiftOptions& options)
-    : PlannedShift(exchange_of(
-          communicator, destination, source, element, options, fingerprint(destination, source, axis, 0, element, options),
-          [&, hashes = values_of_all(communicator, options.schedule.checks, static_cast<Index>(hash_of(amounts)))] {
-            RankPlan plan = plan_skew(communicator.rank(), destination, source, axis, amounts, options.mode);
-            require_equal_amounts(destination.layout, axis, communicator.rank(), hashes);
-            return plan;
-          })) {}
+    : PlannedShift(skew_exchange(communicator, destination, source, axis, amounts, element, options)) {}
 
 void shift(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
            const void* source_data, int axis, Index amount, const Element& element, const ShiftOptions& options) {

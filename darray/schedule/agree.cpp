@@ -4,19 +4,15 @@
 
 #include <exception>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 
 namespace impishim::darray {
 namespace {
 
-// The error of the lowest rank that has one, if any: its kind and text travel from there.
-void throw_first_error(const Communicator& communicator, const std::optional<Error>& mine) {
-  constexpr int kNobody = std::numeric_limits<int>::max();
-  const int failed = mine ? communicator.rank() : kNobody;
-  int first = kNobody;
-  check_mpi(MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, communicator.get()), "MPI_Allreduce");
-  if (first == kNobody) return;
+/// Throws the error that `first`, the lowest rank that has one, brings; its kind and text travel from there.
+[[noreturn]] void throw_error_of(const Communicator& communicator, int first, const std::optional<Error>& mine) {
   int header[2] = {0, 0};
   std::string text;
   if (communicator.rank() == first) {
@@ -30,24 +26,55 @@ void throw_first_error(const Communicator& communicator, const std::optional<Err
   throw Error(static_cast<ErrorKind>(header[0]), text);
 }
 
-}  // namespace
-
-void agreed(const Communicator& communicator, Checks checks, const std::function<void()>& body) {
-  if (checks == Checks::kOff) {
-    body();
-    return;
+/// Every rank's text, by rank.
+std::vector<std::string> texts_of_all(const Communicator& communicator, const std::string& mine) {
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  // Enough of each to be told apart, in a total that an int counts.
+  const std::size_t most = static_cast<std::size_t>(std::numeric_limits<int>::max()) / ranks;
+  const int length = static_cast<int>(std::min(mine.size(), most));
+  std::vector<int> lengths(ranks);
+  check_mpi(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, communicator.get()), "MPI_Allgather");
+  std::vector<int> places(ranks, 0);
+  std::exclusive_scan(lengths.begin(), lengths.end(), places.begin(), 0);
+  std::string all(static_cast<std::size_t>(places.back() + lengths.back()), ' ');
+  check_mpi(
+      MPI_Allgatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, communicator.get()),
+      "MPI_Allgatherv");
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    texts.push_back(all.substr(static_cast<std::size_t>(places[rank]), static_cast<std::size_t>(lengths[rank])));
   }
-  std::optional<Error> mine;
+  return texts;
+}
+
+std::optional<Error> error_of(const std::function<void()>& body) {
   try {
     body();
   } catch (const Error& error) {
-    mine = error;
+    return error;
   } catch (const std::exception& error) {
-    mine.emplace(ErrorKind::kUnsupported, error.what());
+    return Error(ErrorKind::kUnsupported, error.what());
   } catch (...) {
-    mine.emplace(ErrorKind::kUnsupported, "an exception of unknown type");
+    return Error(ErrorKind::kUnsupported, "an exception of unknown type");
   }
-  throw_first_error(communicator, mine);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void detail::agree_on_call(const Communicator& communicator, const std::function<CollectiveCall()>& call_of,
+                           const std::function<void()>& body) {
+  const std::optional<Error> mine = error_of(body);
+  const CollectiveCall call = call_of();
+  const auto hash = static_cast<Index>(call.hash());
+  // The largest of the hashes and of their complements: one message tells whether they are all the same.
+  const Index words[3] = {mine ? communicator.size() - communicator.rank() : 0, hash, ~hash};
+  Index largest[3];
+  check_mpi(MPI_Allreduce(words, largest, 3, MPI_INT64_T, MPI_MAX, communicator.get()), "MPI_Allreduce");
+  if (largest[0] > 0) throw_error_of(communicator, communicator.size() - static_cast<int>(largest[0]), mine);
+  if (largest[1] == ~largest[2]) return;
+  const std::string difference = first_difference(texts_of_all(communicator, call.text()));
+  fail(ErrorKind::kArgument, "ranks call a collective operation differently: {}", difference);
 }
 
 std::vector<Index> values_of_all(const Communicator& communicator, Checks checks, Index value) {
@@ -55,17 +82,6 @@ std::vector<Index> values_of_all(const Communicator& communicator, Checks checks
   std::vector<Index> all(static_cast<std::size_t>(communicator.size()));
   check_mpi(MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, communicator.get()), "MPI_Allgather");
   return all;
-}
-
-void agree_on_equal(const Communicator& communicator, Checks checks, const char* what, Index value) {
-  if (checks == Checks::kOff) return;
-  // The largest of the values and of their complements: one message tells whether they are all the same.
-  const Index mine[2] = {value, ~value};
-  Index largest[2];
-  check_mpi(MPI_Allreduce(mine, largest, 2, MPI_INT64_T, MPI_MAX, communicator.get()), "MPI_Allreduce");
-  if (largest[0] != ~largest[1]) {
-    fail(ErrorKind::kArgument, "{} differs between ranks: from {} to {}", what, ~largest[1], largest[0]);
-  }
 }
 
 }  // namespace impishim::darray

@@ -21,9 +21,11 @@ struct Directory::State {
 
 Directory::Directory(const Communicator& communicator, std::span<const Index> labels, std::span<const Index> offsets)
     : state_(new State{communicator, {}}) {
-  if (!offsets.empty() && offsets.size() != labels.size()) {
-    fail(ErrorKind::kArgument, "{} offsets for {} labels", offsets.size(), labels.size());
-  }
+  agreed(communicator, Checks::kOn, "directory", [&] {
+    if (!offsets.empty() && offsets.size() != labels.size()) {
+      fail(ErrorKind::kArgument, "{} offsets for {} labels", offsets.size(), labels.size());
+    }
+  });
   // Label and offset of each entry, one behind the other.
   std::vector<std::vector<Index>> lists(static_cast<std::size_t>(communicator.size()));
   for (std::size_t k = 0; k < labels.size(); ++k) {
@@ -47,7 +49,8 @@ Directory::~Directory() = default;
 Directory::Directory(Directory&&) noexcept = default;
 Directory& Directory::operator=(Directory&&) noexcept = default;
 
-std::vector<Location> Directory::find(std::span<const Index> labels) const {
+std::vector<Location> Directory::find(std::span<const Index> labels, Checks checks) const {
+  agree_on(state_->communicator, checks, [] { return CollectiveCall("directory lookup"); });
   std::vector<std::vector<Index>> questions(static_cast<std::size_t>(state_->communicator.size()));
   std::vector<std::size_t> homes;
   homes.reserve(labels.size());

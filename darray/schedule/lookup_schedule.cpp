@@ -8,7 +8,8 @@ namespace impishim::darray {
 
 WordSchedule lookup_schedule(const Communicator& communicator, Element element, std::span<const Location> wanted,
                              std::span<const Index> destination, ScheduleOptions options) {
-  agreed(communicator, options.checks, [&] {
+  const auto call = [&] { return CollectiveCall("lookup").with("element", element).with("chunk_bytes", options.chunk_bytes); };
+  agreed(communicator, options.checks, call, [&] {
     if (!destination.empty() && destination.size() != wanted.size()) {
       fail(ErrorKind::kArgument, "{} destinations for {} wanted elements", destination.size(), wanted.size());
     }

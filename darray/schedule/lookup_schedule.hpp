@@ -35,7 +35,7 @@ class Directory {
   Directory& operator=(Directory&&) noexcept;
 
   /// Where these labels are; kNowhere for those that nobody owns. Collective; each rank has its own list.
-  std::vector<Location> find(std::span<const Index> labels) const;
+  std::vector<Location> find(std::span<const Index> labels, Checks checks = Checks::kOn) const;
 
  private:
   struct State;

@@ -269,7 +269,12 @@ void ReduceSchedule::State::plan_by_systems() {
 ReduceSchedule::ReduceSchedule(const Communicator& communicator, Element element, std::vector<int> members,
                                const Selection& source, const Selection& destination, const Combiner& combine,
                                Reduction reduction, int root, ScheduleOptions options) {
-  agreed(communicator, options.checks, [&] {
+  const auto call = [&] {
+    CollectiveCall given("reduce schedule");
+    given.with("element", element).with("kind of reduction", static_cast<int>(reduction));
+    return given.with("chunk_bytes", options.chunk_bytes);
+  };
+  agreed(communicator, options.checks, call, [&] {
     options.require();
     Members list(communicator, std::move(members));
     if (!list.ranks().empty() && !list.contains_me())
@@ -286,7 +291,7 @@ ReduceSchedule::ReduceSchedule(const Communicator& communicator, Element element
     }
   });
   const std::vector<Index> sizes = values_of_all(communicator, options.checks, state_->bytes(state_->size()));
-  agreed(communicator, options.checks, [&] {
+  agreed(communicator, options.checks, "reduce schedule", [&] {
     state_->members.require_equal(sizes);
     if (state_->members.contains_me() && state_->size() > 0) state_->plan();
   });

@@ -101,12 +101,16 @@ void Schedule::build() {
 
 void Schedule::check_totals() {
   if (options_.checks == Checks::kOff) return;
+  agree_on(communicator_, options_.checks, [&] {
+    CollectiveCall call("schedule");
+    return call.with("element", element_).with("chunk_bytes", options_.chunk_bytes).with("ordered", options_.ordered);
+  });
   const auto size = static_cast<std::size_t>(communicator_.size());
   std::vector<Index> sent(size, 0);
   std::vector<Index> expected(size, 0);
   for (const auto& [peer, flow] : flows_) sent[static_cast<std::size_t>(peer)] = flow.sent.size();
   check_mpi(MPI_Alltoall(sent.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T, communicator_.get()), "MPI_Alltoall");
-  agreed(communicator_, options_.checks, [&] {
+  agreed(communicator_, options_.checks, "totals of a schedule", [&] {
     for (int peer = 0; peer < communicator_.size(); ++peer) {
       const auto found = flows_.find(peer);
       const Index received = found == flows_.end() ? 0 : found->second.received.size();

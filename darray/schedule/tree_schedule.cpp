@@ -107,7 +107,11 @@ struct TreeSchedule::State {
 
 TreeSchedule::TreeSchedule(const Communicator& communicator, Element element, int root, std::vector<int> members,
                            const Selection& source, const Selection& destination, ScheduleOptions options) {
-  agreed(communicator, options.checks, [&] {
+  // Each group of members has its own root.
+  const auto call = [&] {
+    return CollectiveCall("tree schedule").with("element", element).with("chunk_bytes", options.chunk_bytes);
+  };
+  agreed(communicator, options.checks, call, [&] {
     options.require();
     Members list(communicator, members);
     if (list.contains_me()) list.position_of(root);
@@ -123,7 +127,7 @@ TreeSchedule::TreeSchedule(const Communicator& communicator, Element element, in
   const Index bytes = (is_root ? source : destination).size() * static_cast<Index>(element.size);
   const std::vector<Index> sizes = values_of_all(communicator, options.checks, bytes);
   const std::vector<Index> own = values_of_all(communicator, options.checks, is_root && destination.empty() ? 0 : 1);
-  agreed(communicator, options.checks, [&] {
+  agreed(communicator, options.checks, "tree schedule", [&] {
     if (!state_->members.contains_me()) return;
     state_->members.require_equal(sizes);
     state_->reversible = own.empty() ? !is_root || !destination.empty() : own[static_cast<std::size_t>(root)] != 0;

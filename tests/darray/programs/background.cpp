@@ -243,7 +243,7 @@ void operators_may_throw() {
 void errors_of_one_rank() {
   const Communicator communicator(MPI_COMM_WORLD);
   EXPECT(refused(ErrorKind::kUnsupported, [&] {
-    agreed(communicator, Checks::kOn, [] {
+    agreed(communicator, Checks::kOn, "allocation", [] {
       if (rank == 0) throw std::bad_alloc();
     });
   }));

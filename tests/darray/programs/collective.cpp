@@ -248,8 +248,9 @@ void reduction_errors() {
   EXPECT(checks::refused(ErrorKind::kType, make(everybody(), one, Combine::kOr)));
   EXPECT(checks::refused(ErrorKind::kArgument, make(everybody(), one, Combine::kReplace)));
   EXPECT(checks::refused(ErrorKind::kArgument, make({size}, one, Combine::kSum)));
-  EXPECT(checks::refused(ErrorKind::kArgument,
-                         [&] { agree_on_equal(communicator, Checks::kOn, "width", rank == 0 ? 1 : 2); }) == (size > 1));
+  EXPECT(checks::refused(ErrorKind::kArgument, [&] {
+           agree_on(communicator, Checks::kOn, [] { return CollectiveCall("test").with("width", rank == 0 ? 1 : 2); });
+         }) == (size > 1));
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+// What a rank was asked to do in a collective operation, in words that ranks can compare.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "darray/index/distribution.hpp"
+#include "darray/schedule/element.hpp"
+
+namespace impishim::darray {
+
+/// The name of a collective operation and the arguments that must be the same on all ranks. agreed() compares it.
+class CollectiveCall {
+ public:
+  explicit CollectiveCall(std::string_view operation) { line("{}", operation); }
+
+  /// Adds an argument. Returns *this. Values are compared by their text.
+  CollectiveCall& with(std::string_view name, std::string_view word);
+  CollectiveCall& with(std::string_view name, const char* word) { return with(name, std::string_view(word)); }
+  CollectiveCall& with(std::string_view name, bool value) { return with(name, std::string_view(value ? "yes" : "no")); }
+  CollectiveCall& with(std::string_view name, std::integral auto value) {
+    line("{}", name);
+    line("{}", value);
+    return *this;
+  }
+  /// Compares all bits of the value.
+  CollectiveCall& with(std::string_view name, double value) {
+    line("{}", name);
+    line("{}", value);
+    return *this;
+  }
+  template <std::integral T>
+  CollectiveCall& with(std::string_view name, std::span<const T> list) {
+    line("{}", name);
+    line("({})", fmt::join(list, ", "));
+    return *this;
+  }
+  CollectiveCall& with(std::string_view name, const Element& element);
+  /// Names the shape and a hash of the rest.
+  CollectiveCall& with(std::string_view name, const Distribution& distribution);
+  /// Adds what has no short text, by a hash of its content.
+  CollectiveCall& with_hash(std::string_view name, std::uint64_t hash);
+
+  /// Returns a hash that is the same in every process.
+  [[nodiscard]] std::uint64_t hash() const;
+  /// Returns the operation, then name and value of each argument, each in a line of its own.
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  template <class... Values>
+  void line(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
+    text_ += '\n';
+  }
+
+  std::string text_;
+};
+
+/// Describes the first difference between the ranks' calls, whose text() the k-th rank's is texts[k]:
+/// "sum, axes: (0) on ranks 0-2, (1) on rank 3". Empty if there is none.
+[[nodiscard]] std::string first_difference(std::span<const std::string> texts);
+
+}  // namespace impishim::darray
