@@ -83,10 +83,14 @@ void answer_signals(Job& job) {
   sigaction(SIGUSR1, &ours, nullptr);
 }
 
-void stop_answering(const Diagnostics& diagnostics) {
+void restore_signal(const Diagnostics& diagnostics) {
   struct sigaction now {};
   const bool ours = sigaction(SIGUSR1, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_signal;
   if (ours) sigaction(SIGUSR1, &diagnostics.vendors, nullptr);
+}
+
+void stop_answering(const Diagnostics& diagnostics) {
+  restore_signal(diagnostics);
   while (handlers.load() != 0) {  // on another thread, in its last steps
   }
 }

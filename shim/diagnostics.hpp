@@ -24,6 +24,8 @@ struct Diagnostics {
 [[nodiscard]] bool signal_is_free();
 /// Begins to answer SIGUSR1, and then calls whom the vendor has set for it. Call when the job runs, if the signal was free.
 void answer_signals(Job& job);
+/// Gives SIGUSR1 back to the vendor's handler, if it is this library's. Async-signal-safe.
+void restore_signal(const Diagnostics& diagnostics);
 /// When the_job no longer leads to the job object, and before that goes.
 void stop_answering(const Diagnostics& diagnostics);
 /// Writes the statistics file, if one is asked for; what keeps it from that is a warning.

@@ -20,10 +20,15 @@
 namespace impishim::shim {
 namespace {
 
-/// A child of fork() has no progress thread and no right to the sockets: it is no process of the job.
+/// A child of fork() has no progress thread and no right to the sockets: it is no process of the job. It closes them, or the
+/// peers of a parent that dies would not notice while the child lives; and SIGUSR1 is its own again.
 void forget_job_in_child() {
   ranks_inside = {};
-  the_job.store(nullptr, std::memory_order_release);
+  Job* job = the_job.exchange(nullptr, std::memory_order_acq_rel);
+  if (job == nullptr) return;
+  job->engine->close_in_forked_child();
+  if (job->server) job->server->close_in_forked_child();
+  restore_signal(job->diagnostics);
 }
 
 /// Ends this system. As a rule every rank has the same error, and rank 0 says it and ends them all; the others speak up if they

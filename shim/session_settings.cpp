@@ -9,6 +9,7 @@
 #include "shim/session.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/data/basic_type.hpp"
+#include "wire/shuffle/shuffle_options.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -99,6 +100,9 @@ Result<JoinRequest> JoinRequest::from_environment() {
   auto diagnostics = Diagnostics::from_environment();
   if (!diagnostics) return diagnostics.error();
   request.diagnostics = *diagnostics;
+  // A shuffle may begin much later, in a program that has computed for hours.
+  auto shuffle = wire::ShuffleOptions::from_environment();
+  if (!shuffle) return shuffle.error();
   auto relay = wire::RelayOptions::from_environment();
   if (!relay) return relay.error();
   request.relay = *relay;

@@ -40,6 +40,7 @@ class PlainSocket final : public Channel {
   [[nodiscard]] bool prepare_to_sleep() override { return true; }
   void end_sleep() override {}
   void shutdown_output() override { inner_.shutdown_output(); }
+  void close_in_forked_child() override { inner_.close_in_forked_child(); }
   [[nodiscard]] std::string peer_name() const override { return "plain"; }
 
  private:

@@ -48,6 +48,7 @@ class ObservedChannel final : public Channel {
   bool prepare_to_sleep() override { return channel_->prepare_to_sleep(); }
   void end_sleep() override { channel_->end_sleep(); }
   void shutdown_output() override { channel_->shutdown_output(); }
+  void close_in_forked_child() override { channel_->close_in_forked_child(); }
   std::string peer_name() const override { return "observed"; }
 
  private:

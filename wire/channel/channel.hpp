@@ -52,6 +52,14 @@ class Channel {
   /// No more output will follow; the peer reads to the end of what was sent.
   virtual void shutdown_output() = 0;
 
+  /// True if the peer's machine has stopped answering: the connection is cut, though nothing has been received that says so. To
+  /// be asked every kSilenceCheckInterval (silence.hpp).
+  [[nodiscard]] virtual bool peer_is_silent() { return false; }
+
+  /// Closes this process's copies of the channel's descriptors in a child of fork(), so that the peer notices the end of the
+  /// parent while the child lives on. Async-signal-safe; nothing else may be called in the child. The parent's stay open.
+  virtual void close_in_forked_child() = 0;
+
   /// For messages: "host 3 at 192.0.2.7 port 4711", "rank 5 of this host".
   [[nodiscard]] virtual std::string peer_name() const = 0;
 };

@@ -33,6 +33,12 @@ class DelayedChannel final : public Channel {
   [[nodiscard]] bool prepare_to_sleep() override;
   void end_sleep() override;
   void shutdown_output() override { channel_->shutdown_output(); }
+  [[nodiscard]] bool peer_is_silent() override { return channel_->peer_is_silent(); }
+  void close_in_forked_child() override {
+    channel_->close_in_forked_child();
+    events_.reset();
+    timer_.reset();
+  }
   [[nodiscard]] std::string peer_name() const override { return channel_->peer_name(); }
 
  private:

@@ -63,6 +63,11 @@ class FabricChannel final : public Channel, private FabricPeer {
   [[nodiscard]] bool prepare_to_sleep() override;
   void end_sleep() override;
   void shutdown_output() override;
+  /// The provider's own descriptors stay open in the child: only its own library may touch them. The peer watches the guard.
+  void close_in_forked_child() override {
+    guard_.release().reset();
+    epoll_.reset();
+  }
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
 
  private:

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 #include <rdma/fi_errno.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "wire/base/log.hpp"
@@ -142,6 +146,18 @@ Result<fi_addr_t> FabricEndpoint::insert(std::span<const std::byte> address) {
   const int inserted = fi_av_insert(addresses_.get(), address.data(), 1, &number, 0, nullptr);
   if (inserted != 1) return error("the peer's address is refused", inserted < 0 ? inserted : -FI_EINVAL);
   return number;
+}
+
+void FabricEndpoint::unlink_shared_memory() const {
+  // libfabric's addresses of this provider are "fi_shm://" and the name of the memory (fi_shm(7)).
+  constexpr std::string_view kPrefix = "fi_shm://";
+  const std::string_view address(reinterpret_cast<const char*>(address_.data()), address_.size());
+  if (!address.starts_with(kPrefix)) return;
+  const std::string name(address.substr(kPrefix.size(), address.find('\0', kPrefix.size()) - kPrefix.size()));
+  if (name.empty() || name.find('/') != std::string::npos) return;
+  if (shm_unlink(("/" + name).c_str()) != 0) {
+    log(LogLevel::kDebug, "libfabric's shared memory {} cannot be unlinked: {}", name, std::strerror(errno));
+  }
 }
 
 Result<FabricBuffer*> FabricEndpoint::take_buffer() {

@@ -93,6 +93,8 @@ class Crossing {
       auto waited = pause();
       if (!waited) return waited.error();
     }
+    const bool all_mapped = std::ranges::none_of(passages_, [](const Passage& each) { return each.unreached.has_value(); });
+    if (endpoint_ && all_mapped) endpoint_->unlink_shared_memory();
     return {};
   }
 

@@ -76,6 +76,7 @@ class SharedMemoryChannel final : public Channel {
   [[nodiscard]] bool prepare_to_sleep() override;
   void end_sleep() override;
   void shutdown_output() override;
+  void close_in_forked_child() override { socket_.reset(); }
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
 
  private:

@@ -35,6 +35,7 @@ class MemoryChannel final : public Channel {
   [[nodiscard]] bool prepare_to_sleep() override;
   void end_sleep() override {}
   void shutdown_output() override;
+  void close_in_forked_child() override { event_.reset(); }
   [[nodiscard]] std::string peer_name() const override { return "memory"; }
 
  private:

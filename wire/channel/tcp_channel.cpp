@@ -19,7 +19,8 @@ void set_option(int socket, int level, int name, int value) {
   setsockopt(socket, level, name, &value, sizeof(value));
 }
 
-/// Keepalive probes start after this many idle seconds; with kTcpDeadPeerMs they bound the silence of a vanished machine.
+/// Keepalive probes start after this many idle seconds; they bound the silence of a machine that is gone to kDeadPeerTime. The
+/// kernel sends none while data is under way: see peer_is_silent().
 constexpr int kKeepIdleSeconds = 15;
 constexpr int kKeepIntervalSeconds = 5;
 constexpr int kKeepProbes = 3;
@@ -33,7 +34,6 @@ void set_stream_options(int socket) {
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleSeconds);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalSeconds);
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(kTcpDeadPeerMs));
 }
 
 TcpChannel::TcpChannel(Descriptor socket, std::string peer_name)
@@ -106,6 +106,15 @@ bool TcpChannel::set_want_output(bool want) {
   const bool changed = want != want_output_;
   want_output_ = want;
   return changed;
+}
+
+bool TcpChannel::peer_is_silent() {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;  // no TCP
+  const AnswerState state{info.tcpi_retransmits > 0 || info.tcpi_probes > 0,
+                          std::chrono::milliseconds(info.tcpi_last_ack_recv)};
+  return silence_.observe(SilenceDetector::Clock::now(), state);
 }
 
 void TcpChannel::shutdown_output() { shutdown(socket_.get(), SHUT_WR); }

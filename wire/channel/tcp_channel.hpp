@@ -6,13 +6,12 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/channel/silence.hpp"
 
 namespace impishim::wire {
 
-/// How long data may stay unacknowledged by the peer's machine before the connection counts as cut.
-inline constexpr unsigned kTcpDeadPeerMs = 30000;
-
-/// Makes a connected stream socket non-blocking, and one of TCP without delay, with keepalive and kTcpDeadPeerMs.
+/// Makes a connected stream socket non-blocking, and one of TCP without delay and with keepalive, which ends an idle connection
+/// to a machine that is gone within kDeadPeerTime (silence.hpp).
 void set_stream_options(int socket);
 
 class TcpChannel final : public Channel {
@@ -29,12 +28,15 @@ class TcpChannel final : public Channel {
   [[nodiscard]] bool prepare_to_sleep() override { return true; }  // the kernel announces input by itself
   void end_sleep() override {}
   void shutdown_output() override;
+  [[nodiscard]] bool peer_is_silent() override;
+  void close_in_forked_child() override { socket_.reset(); }
   [[nodiscard]] std::string peer_name() const override { return peer_name_; }
 
  private:
   Descriptor socket_;
   std::string peer_name_;
   bool want_output_ = false;
+  SilenceDetector silence_;
 };
 
 }  // namespace impishim::wire

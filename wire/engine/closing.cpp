@@ -7,6 +7,7 @@
 
 #include "wire/base/log.hpp"
 #include "wire/base/printable.hpp"
+#include "wire/channel/silence.hpp"
 #include "wire/engine/engine_impl.hpp"
 
 namespace impishim::wire {
@@ -152,6 +153,19 @@ void Engine::Impl::link_ended_locked(Link& link, const Error& error) {
              : lost_connection(link, error);
   announce_abort_locked(1, failure_error.text);
   fail_locked(failure_error);
+}
+
+void Engine::close_in_forked_child() {
+  for (auto& link : impl_->links) link->channel().close_in_forked_child();
+}
+
+void Engine::check_peers_answer() {
+  const std::lock_guard lock(impl_->mutex);
+  for (auto& link : impl_->links) {
+    if (link->input_ended || !link->channel().peer_is_silent()) continue;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kDeadPeerTime).count();
+    impl_->link_ended_locked(*link, {ErrorKind::kConnection, fmt::format("its machine has not answered for {} s", seconds)});
+  }
 }
 
 void Engine::Impl::fail_locked(const Error& error) {

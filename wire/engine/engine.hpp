@@ -136,6 +136,11 @@ class Engine {
   /// Sleeps until a channel has something, at most `timeout`. Returns at once if something is there.
   void wait_for_event(std::chrono::microseconds timeout);
   static constexpr std::chrono::microseconds kForever{-1};
+  /// Fails the engine if the machine at a channel's other end has stopped answering. To be called every kSilenceCheckInterval
+  /// by one thread.
+  void check_peers_answer();
+  /// Closes the channels' descriptors in a child of fork(), where nothing else of the engine may be used. Async-signal-safe.
+  void close_in_forked_child();
   /// For a process that has polled for a while and will go on: the kernel need not announce what arrives, until the next sleep.
   void stop_watching();
   /// Ends a wait_for_event() in another thread.

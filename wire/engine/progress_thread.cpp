@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "wire/base/quiet_thread.hpp"
+#include "wire/channel/silence.hpp"
 #include "wire/engine/attention.hpp"
 
 namespace impishim::wire {
@@ -49,7 +50,12 @@ void ProgressThread::drive() {
   std::uint64_t polls_seen = engine_.application_polls();
   Attention attention;
   int driven_ms = 0;
+  auto next_check = Attention::Clock::now() + kSilenceCheckInterval;
   while (engine_.failure() == nullptr) {
+    if (const auto now = Attention::Clock::now(); now >= next_check) {
+      engine_.check_peers_answer();
+      next_check = now + kSilenceCheckInterval;
+    }
     const std::uint64_t polls = engine_.application_polls();
     const bool application_drives = polls != polls_seen;
     polls_seen = polls;
@@ -66,7 +72,7 @@ void ProgressThread::drive() {
     if (attention.pays(Attention::Clock::now(), moved)) {
       sched_yield();
     } else if (!moved) {
-      engine_.wait_for_event(Engine::kForever);
+      engine_.wait_for_event(kSilenceCheckInterval);
     }
   }
 }
