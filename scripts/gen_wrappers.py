@@ -6,6 +6,7 @@ Holds no decisions about single functions: see shim/README.md for the fates and 
 """
 
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -194,7 +195,7 @@ def wrapper(function, nonblocking):
             for message in function.messages():
                 lines.append(f'    if (is_own_message(*{message})) {give}refuse(MPI_COMM_WORLD, "{function.name}");')
         if function.fate == "refuse_joined":
-            lines.append(f'    {give}refuse(MPI_COMM_WORLD, "{function.name}");')
+            lines.append(f'    {give}refuse_joined("{function.name}", {json.dumps(function.reason)});')
         else:
             lines.append(f"    {give}{call};")
         lines.append("  }")
@@ -317,8 +318,8 @@ def main():
     (output / "shim/vendor.hpp").write_text(vendor_header(ordered, nonblocking, headers))
     (output / "shim/handled.hpp").write_text(handled_header(ordered, headers))
     (output / "vendor_pointers.cpp").write_text(pointers_source(ordered))
-    head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/caller.hpp"', '#include "shim/errors.hpp"', '#include "shim/handled.hpp"',
-            '#include "shim/inside.hpp"', '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/vendor.hpp"',
+    head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/caller.hpp"', '#include "shim/handled.hpp"', '#include "shim/inside.hpp"',
+            '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/refusal.hpp"', '#include "shim/vendor.hpp"',
             "using namespace impishim::shim;  // NOLINT"]
     for part in range(FILES):
         undefined = [f"#undef {prefix}{function.name}" for function in ordered[part::FILES] for prefix in ("", "P")]

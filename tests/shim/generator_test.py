@@ -106,6 +106,7 @@ class Generator(unittest.TestCase):
         self.assertIn("if (is_own_message(*message)) return refuse", self.body("MPI_Mrecv_c"))
         self.assertIn('if (is_own_group(group)) return refuse_group("MPI_Win_start");', self.body("MPI_Win_start"))
         self.assertNotIn("is_own_message", self.body("MPI_Mprobe"))
+        self.assertIn('refuse_joined("MPI_Comm_spawn", "started processes belong to no system");', self.body("MPI_Comm_spawn"))
 
     def test_blocking_collectives_poll(self):
         self.generate()
@@ -172,8 +173,9 @@ class Generator(unittest.TestCase):
             '#include <mpi.h>\n#include "shim/job.hpp"\n'
             "namespace impishim::shim::inside { int Wait(const Job&, MPI_Request*, MPI_Status*);\n"
             "int Isend(const void*, int, int, int, int, MPI_Comm, MPI_Request*); }\n")
-        (out / "shim/errors.hpp").write_text(
-            "namespace impishim::shim { int refuse(int comm, const char* function); int refuse_group(const char* function); }\n")
+        (out / "shim/refusal.hpp").write_text(
+            "namespace impishim::shim { int refuse(int comm, const char* function); int refuse_group(const char* function);\n"
+            "int refuse_joined(const char* function, const char* reason); }\n")
         (out / "shim/own_handle.hpp").write_text(
             "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n")
         for header in ("collective_arguments", "collective_queue"):  # of which no function of this mpi.h makes use
