@@ -6,6 +6,7 @@ Holds no decisions about single functions: see shim/README.md for the fates and 
 """
 
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -16,6 +17,8 @@ FATES = ("joined", "direct", "start", "always", "collective", "forward", "refuse
 # Of what other files define: without it the compiler looks the address up in a table, as for other libraries' names.
 HIDDEN = '__attribute__((visibility("hidden")))'
 SHORT_WAYS = ("direct", "start")  # of inside.hpp
+NULL_HANDLES = {"MPI_Comm": "MPI_COMM_NULL", "MPI_Win": "MPI_WIN_NULL", "MPI_File": "MPI_FILE_NULL", "MPI_Group": "MPI_GROUP_NULL",
+                "MPI_Request": "MPI_REQUEST_NULL"}
 FILES = 8  # wrappers are spread over so many files, to build in parallel
 
 
@@ -63,6 +66,14 @@ class Function:
 
     def values_of(self, handle):
         return [parameter.name for parameter in self.parameters if parameter.is_value(handle)]
+
+    def made_null(self, kinds=tuple(NULL_HANDLES)):
+        """Statements that make null the handles which the function makes: a call that fails leaves no handle behind that looks valid.
+        Of a function that takes no communicator by value, what it is given a pointer to may be its input."""
+        if not self.values_of("MPI_Comm") and self.fate != "refuse_joined":
+            return ""
+        return "".join(f"*{parameter.name} = {NULL_HANDLES[kind]}; " for parameter in self.parameters for kind in kinds
+                       if parameter.is_value(f"{kind} *"))
 
     def messages(self):
         """Matched messages that the function consumes; with a communicator it is a probe, which only makes one."""
@@ -179,14 +190,20 @@ def wrapper(function, nonblocking):
     elif function.fate == "always":
         lines.append(f"  {give}calls::{name}({args});")
     elif function.fate in ("joined", "collective"):
-        lines.append(f"  if (Job* job = called_by_user(); job != nullptr) {give}calls::{name}({function.passed('*job')});")
+        if nulls := function.made_null(("MPI_Comm",)):
+            any_spans = " || ".join(f"spanning(job, {comm}) != nullptr" for comm in function.values_of("MPI_Comm"))
+            lines.append("  if (Job* job = called_by_user(); job != nullptr) {")
+            lines.append(f"    if ({any_spans}) {{ {nulls}}}")
+            lines.append(f"    {give}calls::{name}({function.passed('*job')});\n  }}")
+        else:
+            lines.append(f"  if (Job* job = called_by_user(); job != nullptr) {give}calls::{name}({function.passed('*job')});")
         lines.append(f"  {give}vendor::raw::{name}({args});")
     else:
         call = f"native::{name}({function.passed('*job')})" if name in nonblocking else f"vendor::{name}({args})"
         lines.append("  if (Job* job = called_by_user(); job != nullptr) {")
         if function.fate == "refuse":
             for comm in function.values_of("MPI_Comm"):
-                lines.append(f'    if (spanning(job, {comm}) != nullptr) {give}refuse({comm}, "{function.name}");')
+                lines.append(f'    if (spanning(job, {comm}) != nullptr) {{ {function.made_null()}{give}refuse({comm}, "{function.name}"); }}')
             for request in function.values_of("MPI_Request"):
                 lines.append(f'    if (is_own_request({request})) {give}refuse(MPI_COMM_WORLD, "{function.name}");')
             for group in function.values_of("MPI_Group"):
@@ -194,7 +211,7 @@ def wrapper(function, nonblocking):
             for message in function.messages():
                 lines.append(f'    if (is_own_message(*{message})) {give}refuse(MPI_COMM_WORLD, "{function.name}");')
         if function.fate == "refuse_joined":
-            lines.append(f'    {give}refuse(MPI_COMM_WORLD, "{function.name}");')
+            lines.append(f'    {function.made_null()}{give}refuse_joined("{function.name}", {json.dumps(function.reason)});')
         else:
             lines.append(f"    {give}{call};")
         lines.append("  }")
@@ -317,8 +334,8 @@ def main():
     (output / "shim/vendor.hpp").write_text(vendor_header(ordered, nonblocking, headers))
     (output / "shim/handled.hpp").write_text(handled_header(ordered, headers))
     (output / "vendor_pointers.cpp").write_text(pointers_source(ordered))
-    head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/caller.hpp"', '#include "shim/errors.hpp"', '#include "shim/handled.hpp"',
-            '#include "shim/inside.hpp"', '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/vendor.hpp"',
+    head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/caller.hpp"', '#include "shim/handled.hpp"', '#include "shim/inside.hpp"',
+            '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/refusal.hpp"', '#include "shim/vendor.hpp"',
             "using namespace impishim::shim;  // NOLINT"]
     for part in range(FILES):
         undefined = [f"#undef {prefix}{function.name}" for function in ordered[part::FILES] for prefix in ("", "P")]

@@ -7,6 +7,7 @@
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/job.hpp"
+#include "shim/refusal.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
@@ -124,9 +125,10 @@ bool is_being_copied(const Job& job, MPI_Comm comm) {
 }
 
 int refuse_change(MPI_Comm comm, const char* function) {
-  return raise(comm, MPI_ERR_UNSUPPORTED_OPERATION, function,
-               "an MPI_Comm_idup of this communicator, which spans systems, is outstanding and has yet to copy its attributes: "
-               "complete it first (see README, limits)");
+  return refuse(
+      comm, function,
+      "an MPI_Comm_idup of this communicator, which spans systems, is outstanding and has yet to copy its attributes: "
+      "complete it first (see README, limits)");
 }
 
 }  // namespace

@@ -66,23 +66,42 @@ int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buf
   return MPI_SUCCESS;
 }
 
-namespace calls {
+namespace {
 
-int Buffer_attach(Job& /*job*/, void* buffer, int size) {
-  const int code = vendor::Buffer_attach(buffer, size);
+/// Notes the room of a buffer that the vendor has taken with this code, which is returned.
+int attach(int code, std::int64_t size) {
   if (code == MPI_SUCCESS) BufferedSpace::instance().attached(size);
   return code;
 }
 
-int Buffer_detach(Job& job, void* buffer_addr, int* size) {
-  // MPI-3.1 3.6: returns when all messages in the buffer have been transmitted.
+/// Blocks until all messages in the attached buffer have been transmitted (MPI-3.1 3.6), and forgets the buffer.
+void empty_space(Job& job) {
   drive_until(job, false, [&] {
     RequestPool::instance().reap_orphans(job);
     return BufferedSpace::instance().used() == 0;
   });
   BufferedSpace::instance().attached(0);
+}
+
+}  // namespace
+
+namespace calls {
+
+int Buffer_attach(Job& /*job*/, void* buffer, int size) { return attach(vendor::Buffer_attach(buffer, size), size); }
+
+int Buffer_detach(Job& job, void* buffer_addr, int* size) {
+  empty_space(job);
   return vendor::Buffer_detach(buffer_addr, size);
 }
+
+#ifdef IMPISHIM_HAVE_MPI_Buffer_attach_c
+int Buffer_attach_c(Job& /*job*/, void* buffer, MPI_Count size) { return attach(vendor::Buffer_attach_c(buffer, size), size); }
+
+int Buffer_detach_c(Job& job, void* buffer_addr, MPI_Count* size) {
+  empty_space(job);
+  return vendor::Buffer_detach_c(buffer_addr, size);
+}
+#endif
 
 }  // namespace calls
 }  // namespace impishim::shim

@@ -137,7 +137,8 @@ Data Collective::data(const void* address, std::int64_t count, MPI_Datatype data
   }
   const ElementType* type = describe_type(datatype);
   if (type == nullptr) return {};
-  // A type with absolute addresses starts at MPI_BOTTOM, which is null; one that starts at its origin cannot lie there.
+  // A type with absolute addresses starts at MPI_BOTTOM, which is null; one that starts at its origin cannot lie there. The
+  // address is the block's own: MPI_BOTTOM with an absolute displacement is no null pointer.
   if (address == nullptr && count > 0 && type->layout->basic_count() > 0 && type->true_lower_bound == 0) {
     fail(MPI_ERR_BUFFER, "the buffer is a null pointer");
     return {};
@@ -170,8 +171,7 @@ std::span<const Data> Collective::blocks(std::size_t number, const void* address
   std::vector<Data> all;
   all.reserve(number);
   for (std::size_t i = 0; i < number && ok(); ++i) {
-    const Data block = data(address, counts[i], datatype);
-    if (ok()) all.push_back({at(address, displacements[i] * type->layout->extent()), block.count, type});
+    all.push_back(data(at(address, displacements[i] * type->layout->extent()), counts[i], datatype));
   }
   return keep(std::move(all));
 }
@@ -181,9 +181,7 @@ std::span<const Data> Collective::blocks(std::size_t number, const void* address
   std::vector<Data> all;
   all.reserve(number);
   for (std::size_t i = 0; i < number && ok(); ++i) {
-    Data block = data(address, counts[i], datatypes[i]);
-    block.base = at(address, displacements[i]);
-    all.push_back(block);
+    all.push_back(data(at(address, displacements[i]), counts[i], datatypes[i]));
   }
   return keep(std::move(all));
 }

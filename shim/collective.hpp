@@ -95,7 +95,7 @@ class Collective {
   [[nodiscard]] static std::int32_t inter_root(int root);
 
   // Descriptions, which live as long as this object.
-  /// MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER (null with a count).
+  /// MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER (null with a count). `address` is where the block lies, displacement included.
   [[nodiscard]] collectives::Data data(const void* address, std::int64_t count, MPI_Datatype datatype);
   /// One block of `count` elements for each peer, one behind the other.
   [[nodiscard]] std::span<const collectives::Data> blocks(const void* address, std::int64_t count, MPI_Datatype datatype);

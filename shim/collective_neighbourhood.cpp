@@ -47,7 +47,8 @@ MaybeTask exchange_task(Collective& call, const Neighbourhood& neighbours, Block
 /// One block for each edge, one behind the other; or the same for each.
 Blocks equal_blocks(Collective& call, const Edges& edges, const void* address, MPI_Count count, MPI_Datatype datatype,
                     bool same) {
-  const Data first = call.data(address, count, datatype);
+  // Without edges the buffer has no part in it, and may be null.
+  const Data first = call.data(address, edges.empty() ? 0 : count, datatype);
   if (!call.ok()) return {};
   std::vector<Data> all;
   for (std::size_t i = 0; i < edges.size(); ++i) all.push_back(same ? first : first.block(static_cast<std::int32_t>(i)));

@@ -18,6 +18,7 @@
 #include "shim/handled.hpp"
 #include "shim/intercommunicator.hpp"
 #include "shim/own_handle.hpp"
+#include "shim/refusal.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {

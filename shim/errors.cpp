@@ -86,6 +86,8 @@ bool is_predefined(MPI_Errhandler handler) {
   return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN;
 }
 
+bool ends_job(MPI_Comm comm) { return handling_of(comm) == Handling::kEnd; }
+
 int raise_code(MPI_Comm comm, int code, std::string_view text) {
   const Handling handling = handling_of(comm);
   if (handling == Handling::kEnd) end_job(1, text);
@@ -132,15 +134,6 @@ int error_class_of(ErrorKind kind) {
       break;
   }
   return MPI_ERR_OTHER;
-}
-
-int refuse(MPI_Comm comm, std::string_view function) {
-  return raise(comm, MPI_ERR_UNSUPPORTED_OPERATION, function,
-               "not supported on a communicator that spans systems (see README, limits)");
-}
-
-int refuse_group(std::string_view function) {
-  return raise(MPI_COMM_WORLD, MPI_ERR_GROUP, function, "the group has processes of other systems (see README, limits)");
 }
 
 std::optional<std::string> own_error_text(int code) {

@@ -19,6 +19,9 @@ int raise(MPI_Comm comm, int error_class, std::string_view function, std::string
 /// An error handler of MPI's own, which nobody frees.
 [[nodiscard]] bool is_predefined(MPI_Errhandler handler);
 
+/// Returns whether errors on `comm`, raised through its error handler, end the job.
+[[nodiscard]] bool ends_job(MPI_Comm comm);
+
 /// Raises a code that exists already; `text` is for the handler that ends the job.
 int raise_code(MPI_Comm comm, int code, std::string_view text);
 
@@ -38,12 +41,6 @@ int raise_hidden_error(MPI_Comm comm, int code);
 
 /// The MPI error class for an error from below.
 [[nodiscard]] int error_class_of(ErrorKind kind);
-
-/// MPI_ERR_UNSUPPORTED_OPERATION for a function that cannot act on a spanning communicator yet; names the function.
-int refuse(MPI_Comm comm, std::string_view function);
-
-/// MPI_ERR_GROUP for a function of the vendor's that was given a group with processes of other systems; names the function.
-int refuse_group(std::string_view function);
 
 /// The text of a code made here, or nothing: a code of the vendor's.
 [[nodiscard]] std::optional<std::string> own_error_text(int code);

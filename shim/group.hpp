@@ -32,8 +32,8 @@ class GroupPool {
   std::vector<std::uint32_t> free_;
 };
 
-/// A group of these processes, in this order: the vendor's own if all are in this system, MPI_GROUP_EMPTY if there are none.
-/// The caller frees it. Returns an MPI code that has been raised.
+/// Makes a group of these processes, in this order: the vendor's own if all are in this system (MPI_GROUP_EMPTY if there are
+/// none), one of ours otherwise. The caller owns it, and frees it once. Returns an MPI code that has been raised.
 [[nodiscard]] int make_group(Job& job, const RankList& members, MPI_Group* group);
 
 /// World ranks of a group's members, ours or the vendor's. Returns a code that has been raised: MPI_ERR_GROUP if the group is

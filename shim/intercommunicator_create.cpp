@@ -14,6 +14,7 @@
 #include "shim/group.hpp"
 #include "shim/handled.hpp"
 #include "shim/intercommunicator.hpp"
+#include "shim/refusal.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
@@ -120,10 +121,10 @@ class Introduction {
   int without_remote_group(std::uint64_t reason, int leaders_code, MPI_Comm* newcomm) {
     if (reason == kOutsideTheJob && spanning_ == nullptr) return by_vendor(newcomm);
     if (leaders_code != MPI_SUCCESS) return leaders_code;  // raised already
-    const char* text = reason == kOutsideTheJob
-                           ? "the remote leader was started later: it cannot meet processes of several systems"
-                           : "the leader could not reach the other group";
-    return raise(comm_, reason == kOutsideTheJob ? MPI_ERR_UNSUPPORTED_OPERATION : MPI_ERR_OTHER, kCreate, text);
+    if (reason == kOutsideTheJob) {
+      return refuse(comm_, kCreate, "the remote leader was started later: it cannot meet processes of several systems");
+    }
+    return raise(comm_, MPI_ERR_OTHER, kCreate, "the leader could not reach the other group");
   }
 
   int learn_remote_group(std::uint64_t size) {

@@ -23,7 +23,7 @@ int check_grid(const Communicator& parent, const char* function, int ndims, cons
     if (dim < 1) return raise(parent.handle, MPI_ERR_DIMS, function, fmt::format("a dimension of {}", dim));
     product *= dim;
     if (product <= parent.size()) continue;
-    return raise(parent.handle, MPI_ERR_DIMS, function, fmt::format("the grid has more than {} processes", parent.size()));
+    return raise(parent.handle, MPI_ERR_ARG, function, fmt::format("the grid has more than {} processes", parent.size()));
   }
   nodes = static_cast<std::int32_t>(product);
   return MPI_SUCCESS;

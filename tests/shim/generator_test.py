@@ -72,8 +72,8 @@ class Generator(unittest.TestCase):
         return subprocess.run([sys.executable, GENERATOR, "--include", self.path, "--functions", self.path / "functions.txt",
                                "--output", self.path / "out"], capture_output=True, text=True, check=False)
 
-    def generate(self):
-        done = self.run_generator()
+    def generate(self, fates=FATES):
+        done = self.run_generator(fates=fates)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = [line.split("\t") for line in (self.path / "out/wrapped.txt").read_text().splitlines()]
         return {row[0]: row[1] for row in rows}
@@ -99,13 +99,20 @@ class Generator(unittest.TestCase):
     def test_every_input_is_checked(self):
         self.generate()
         both = self.body("MPI_Intercomm_create")
-        self.assertIn('if (spanning(job, local_comm) != nullptr) return refuse(local_comm, "MPI_Intercomm_create");', both)
-        self.assertIn('if (spanning(job, peer_comm) != nullptr) return refuse(peer_comm, "MPI_Intercomm_create");', both)
+        self.assertIn('if (spanning(job, local_comm) != nullptr) { *newcomm = MPI_COMM_NULL; return refuse(local_comm, "MPI_Intercomm_create"); }', both)
+        self.assertIn('if (spanning(job, peer_comm) != nullptr) { *newcomm = MPI_COMM_NULL; return refuse(peer_comm, "MPI_Intercomm_create"); }', both)
         self.assertNotIn("spanning(job, newcomm)", both)
         self.assertIn("if (is_own_request(request)) return refuse", self.body("MPI_Parrived"))
         self.assertIn("if (is_own_message(*message)) return refuse", self.body("MPI_Mrecv_c"))
         self.assertIn('if (is_own_group(group)) return refuse_group("MPI_Win_start");', self.body("MPI_Win_start"))
         self.assertNotIn("is_own_message", self.body("MPI_Mprobe"))
+        self.assertIn('*intercomm = MPI_COMM_NULL; return refuse_joined("MPI_Comm_spawn", "started processes belong to no system");', self.body("MPI_Comm_spawn"))
+
+    def test_a_failed_call_leaves_no_handle(self):
+        self.generate(fates=FATES + "MPI_Intercomm_create joined\n")
+        self.assertIn("{ *request = MPI_REQUEST_NULL; return refuse(comm", self.body("MPI_Ibarrier"))
+        self.assertIn("if (spanning(job, local_comm) != nullptr || spanning(job, peer_comm) != nullptr) { *newcomm = MPI_COMM_NULL; }\n"
+                      "    return calls::Intercomm_create(*job", self.body("MPI_Intercomm_create"))
 
     def test_blocking_collectives_poll(self):
         self.generate()
@@ -172,8 +179,9 @@ class Generator(unittest.TestCase):
             '#include <mpi.h>\n#include "shim/job.hpp"\n'
             "namespace impishim::shim::inside { int Wait(const Job&, MPI_Request*, MPI_Status*);\n"
             "int Isend(const void*, int, int, int, int, MPI_Comm, MPI_Request*); }\n")
-        (out / "shim/errors.hpp").write_text(
-            "namespace impishim::shim { int refuse(int comm, const char* function); int refuse_group(const char* function); }\n")
+        (out / "shim/refusal.hpp").write_text(
+            "namespace impishim::shim { int refuse(int comm, const char* function); int refuse_group(const char* function);\n"
+            "int refuse_joined(const char* function, const char* reason); }\n")
         (out / "shim/own_handle.hpp").write_text(
             "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n")
         for header in ("collective_arguments", "collective_queue"):  # of which no function of this mpi.h makes use
@@ -181,7 +189,7 @@ class Generator(unittest.TestCase):
         (out / "shim/resolve.hpp").write_text("namespace impishim::shim { void* resolve(const char* name); }\n")
         header = (self.path / "mpi.h").read_text()
         (out / "mpi.h").write_text('#pragma once\nextern "C" {\n#define MPI_REQUEST_NULL 0\n#define MPI_SUCCESS 0\n'
-                                   "#define MPI_COMM_WORLD 1\n" + header + "}\n")
+                                   "#define MPI_COMM_WORLD 1\n#define MPI_COMM_NULL 0\n" + header + "}\n")
         for source in sorted(out.glob("*.cpp")):
             done = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", f"-I{out}", source], capture_output=True, text=True,
                                   check=False)

@@ -77,6 +77,16 @@ static void try_refused_groups(void) {
   MPI_Group_free(&group);
 }
 
+/* Functions whose arguments do not tell which system they would reach. */
+static void try_refused_names(void) {
+  char port[MPI_MAX_PORT_NAME] = "nowhere";
+  MPI_Comm made = MPI_COMM_NULL;
+  expect_refused(MPI_Publish_name("service", MPI_INFO_NULL, port), "MPI_Publish_name");
+  expect_refused(MPI_Lookup_name("service", MPI_INFO_NULL, port), "MPI_Lookup_name");
+  expect_refused(MPI_Unpublish_name("service", MPI_INFO_NULL, port), "MPI_Unpublish_name");
+  expect_refused(MPI_Comm_join(-1, &made), "MPI_Comm_join");
+}
+
 static void try_native(void) {
   int mine = 5;
   int sum = 0;
@@ -101,6 +111,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   try_refused(MPI_COMM_WORLD);
   try_refused_groups();
+  try_refused_names();
   MPI_Comm duplicate = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;

@@ -117,6 +117,27 @@ void buffer_is_used_again(std::size_t buffer_size) {
   }
 }
 
+#if MPI_VERSION >= 4
+using BufferSize = MPI_Count;
+constexpr auto attach_large = MPI_Buffer_attach_c;
+constexpr auto detach_large = MPI_Buffer_detach_c;
+#else
+using BufferSize = int;
+constexpr auto attach_large = MPI_Buffer_attach;
+constexpr auto detach_large = MPI_Buffer_detach;
+#endif
+
+/// A buffer attached with a large count serves messages to other systems, too.
+void buffer_of_large_count_is_used(std::vector<unsigned char>& buffer) {
+  attach_large(buffer.data(), static_cast<BufferSize>(buffer.size()));
+  buffer_is_used_again(0);
+  void* detached = nullptr;
+  BufferSize size = 0;
+  detach_large(static_cast<void*>(&detached), &size);
+  REQUIRE(detached == buffer.data());
+  REQUIRE_EQUAL(size, buffer.size());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -148,6 +169,7 @@ int main(int argc, char** argv) {
   void* detached = nullptr;
   int detached_size = 0;
   MPI_Buffer_detach(static_cast<void*>(&detached), &detached_size);
+  buffer_of_large_count_is_used(buffer);
   std::printf("rank %d: %d messages\n", impishim_test::rank_in(MPI_COMM_WORLD), messages);
   MPI_Finalize();
   return 0;
