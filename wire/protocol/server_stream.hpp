@@ -56,6 +56,11 @@ class ServerStream {
   [[nodiscard]] std::optional<Error> given_up();
 
   [[nodiscard]] int socket() const { return socket_.get(); }
+  /// Closes the descriptors in a child of fork(), where nothing else of the stream may be used. Async-signal-safe.
+  void close_in_forked_child() {
+    socket_.reset();
+    watch_.reset();
+  }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -80,7 +80,7 @@ class ServerConnection {
   /// Sends FINI and closes.
   [[nodiscard]] Result<void> finish();
   /// Closes the connection in a child of fork(), where nothing else of it may be used. Async-signal-safe.
-  void close_in_forked_child() { socket_.reset(); }
+  void close_in_forked_child() { stream_->close_in_forked_child(); }
   /// This side's address of the connection: what other systems can probably reach.
   [[nodiscard]] Result<HostId> local_address() const;
   [[nodiscard]] std::int32_t client_count() const { return client_count_; }
