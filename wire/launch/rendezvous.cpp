@@ -228,6 +228,7 @@ void Rendezvous::accept_one() {
   auto added = poller_.add(socket.get(), EPOLLIN, static_cast<std::uint64_t>(id));
   if (!added) return tell(added.error().text);
   set_keepalive(socket.get());
+  send_at_once(socket.get());
   connections_[id].socket = std::move(socket);
   server_.connected(id, fmt::format("{} port {}", address_text(from.host()), from.port()));
 }

@@ -119,6 +119,7 @@ Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms) 
                              std::strerror(error))};
   }
   set_keepalive(connection.get());
+  send_at_once(connection.get());
   return connection;
 }
 
@@ -154,7 +155,7 @@ Result<void> ServerConnection::join(std::int32_t client, const AuthenticationMet
   }
   auto size = stream_->await(StartupCommand::kImpi);
   if (!size) {
-    if (!methods.key || !stream_->ended_without_reason()) return size.error();
+    if (!methods.key || stream_->ours() || !stream_->ended_without_reason()) return size.error();
     return Error{size.error().kind, size.error().text + " when it had the key: has it the same IMPI_AUTH_KEY?"};
   }
   ByteReader payload(size->payload);
