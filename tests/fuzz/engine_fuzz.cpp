@@ -301,7 +301,8 @@ class Session {
 
   void say_cancel(Input& input) {
     Neighbour& from = any(input);
-    if (from.messages.empty() || !from.ahead_of_engine.may_send(from.marks)) return;
+    const bool waits = from.marks.counts_control() && !from.ahead_of_engine.may_send(from.marks);
+    if (from.messages.empty() || waits) return;
     const std::uint64_t request = from.messages.front();
     from.messages.pop_front();
     from.ahead_of_engine.control_sent(from.marks);
