@@ -117,21 +117,39 @@ std::optional<int> joined_value(const Job& job, const Communicator* spanning, in
   return std::nullopt;
 }
 
-/// The vendor copies a spanning communicator's attributes for MPI_Comm_idup when all members have called it, with the values of
-/// that moment; MPI wants those of the call (MPI-3.1 6.4.2).
-bool is_being_copied(const Job& job, MPI_Comm comm) {
+}  // namespace
+
+int joined_attribute(Job& job, MPI_Comm comm, int keyval, std::optional<int>& value) {
   const Communicator* communicator = spanning(&job, comm);
-  return communicator != nullptr && communicator->duplications.load() > 0;
+  if (!is_impi_key(keyval)) {
+    value = joined_value(job, communicator, keyval);
+    return MPI_SUCCESS;
+  }
+  Whereabouts whereabouts;
+  int code = MPI_SUCCESS;
+  if (communicator != nullptr) {
+    whereabouts = whereabouts_of(*communicator);
+  } else {
+    code = whereabouts_of_native(job, comm, whereabouts);
+  }
+  if (code == MPI_SUCCESS) value = value_of(whereabouts, keyval);
+  return code;
 }
 
-int refuse_change(MPI_Comm comm, const char* function) {
+int check_attribute_change(const Job& job, MPI_Comm comm, const char* function) {
+  // The vendor copies a spanning communicator's attributes for MPI_Comm_idup when all members have called it, with the values
+  // of that moment; MPI wants those of the call (MPI-3.1 6.4.2).
+  const Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr || communicator->duplications.load() == 0) return MPI_SUCCESS;
   return refuse(
       comm, function,
       "an MPI_Comm_idup of this communicator, which spans systems, is outstanding and has yet to copy its attributes: "
       "complete it first (see README, limits)");
 }
 
-}  // namespace
+void attribute_was_set(Job& job, MPI_Comm comm, int keyval) {
+  if (comm == MPI_COMM_SELF) job.self_attributes.set(keyval);
+}
 
 void reserve_impi_keys() {
 #ifndef IMPI_CLIENT_SIZE
@@ -147,42 +165,24 @@ void reserve_impi_keys() {
 namespace calls {
 
 int Comm_get_attr(Job& job, MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
-  const bool impi = is_impi_key(comm_keyval);
-  const Communicator* communicator = spanning(&job, comm);
-  // The vendor looks first in any case: it checks the arguments.
-  int code = vendor::Comm_get_attr(comm, impi ? MPI_TAG_UB : comm_keyval, attribute_val, flag);
-  if (code != MPI_SUCCESS) return code;
-
   std::optional<int> value;
-  if (impi) {
-    Whereabouts whereabouts;
-    if (communicator != nullptr) {
-      whereabouts = whereabouts_of(*communicator);
-    } else {
-      code = whereabouts_of_native(job, comm, whereabouts);
-      if (code != MPI_SUCCESS) return code;
-    }
-    value = value_of(whereabouts, comm_keyval);
-  } else {
-    value = joined_value(job, communicator, comm_keyval);
-  }
-  if (value) {
-    *static_cast<int**>(attribute_val) = job.attribute_values.of(*value);
-    *flag = 1;
-  }
-  return MPI_SUCCESS;
+  int code = joined_attribute(job, comm, comm_keyval, value);
+  // The vendor checks the arguments in any case, with a key that every communicator has.
+  if (code == MPI_SUCCESS) code = vendor::Comm_get_attr(comm, value ? MPI_TAG_UB : comm_keyval, attribute_val, flag);
+  if (code == MPI_SUCCESS && value) *static_cast<int**>(attribute_val) = job.attribute_values.of(*value);
+  return code;
 }
 
 int Comm_set_attr(Job& job, MPI_Comm comm, int comm_keyval, void* attribute_val) {
-  if (is_being_copied(job, comm)) return refuse_change(comm, "MPI_Comm_set_attr");
-  const int code = vendor::Comm_set_attr(comm, comm_keyval, attribute_val);
-  if (code == MPI_SUCCESS && comm == MPI_COMM_SELF) job.self_attributes.set(comm_keyval);
+  int code = check_attribute_change(job, comm, "MPI_Comm_set_attr");
+  if (code == MPI_SUCCESS) code = vendor::Comm_set_attr(comm, comm_keyval, attribute_val);
+  if (code == MPI_SUCCESS) attribute_was_set(job, comm, comm_keyval);
   return code;
 }
 
 int Comm_delete_attr(Job& job, MPI_Comm comm, int comm_keyval) {
-  if (is_being_copied(job, comm)) return refuse_change(comm, "MPI_Comm_delete_attr");
-  const int code = vendor::Comm_delete_attr(comm, comm_keyval);
+  int code = check_attribute_change(job, comm, "MPI_Comm_delete_attr");
+  if (code == MPI_SUCCESS) code = vendor::Comm_delete_attr(comm, comm_keyval);
   if (code == MPI_SUCCESS && comm == MPI_COMM_SELF) job.self_attributes.deleted(comm_keyval);
   return code;
 }

@@ -10,6 +10,9 @@ namespace impishim::shim {
 /// what it calls while the thread is inside the vendor was called in such a callback. Always false where that is empty.
 [[nodiscard]] bool in_fortran_layer(const void* address);
 
+/// Returns the path of the vendor's Fortran layer; null while it is not loaded.
+[[nodiscard]] const char* fortran_layer_path();
+
 inline constexpr bool kHasFortranLayer = sizeof(IMPISHIM_VENDOR_FORTRAN) > 1;
 
 /// The return address of a `direct` wrapper that finds its thread inside the vendor; an argument more would have that wrapper

@@ -8,4 +8,8 @@ namespace impishim::shim {
 /// Ends the process with a clear message if there is none. Any thread.
 void* resolve(const char* name);
 
+/// Returns the address of `name` in the vendor's Fortran library (IMPISHIM_VENDOR_FORTRAN), which has been loaded: one of its
+/// functions was called. Ends the process with a clear message if there is none. Any thread.
+void* resolve_fortran(const char* name);
+
 }  // namespace impishim::shim
