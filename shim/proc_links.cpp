@@ -39,9 +39,16 @@ struct Partners {
 /// Links that exist by now.
 using Links = std::vector<wire::LocalChannel>;
 
+/// Names the procs of this host in messages.
+wire::ProcessNamer namer_of(const ProcLinks& links, const wire::Host& host) {
+  return [&job = links.job, first = host.first_proc, gateway = host.gateway](std::int32_t index) {
+    return wire::process_name(job, first + index) + (index == gateway ? ", the gateway of its host" : "");
+  };
+}
+
 Result<void> link_near(const ProcLinks& links, const wire::Host& host, wire::LocalHop hop,
                        const std::vector<std::int32_t>& near, Links& linked) {
-  auto channels = hop.connect(near, links.timeout_ms, host.gateway, links.form);
+  auto channels = hop.connect(near, links.timeout_ms, links.form, namer_of(links, host));
   if (!channels) return channels.error();
   for (std::size_t i = 0; i < near.size(); ++i) linked.push_back({host.first_proc + near[i], std::move((*channels)[i])});
   return {};
@@ -84,11 +91,13 @@ void give_up(MPI_Comm host_comm, std::int32_t gateway, const std::string& reason
 /// On the gateway.
 Result<void> accept_far(const ProcLinks& links, const wire::Host& host, wire::InnerListener listener,
                         const std::vector<std::int32_t>& far, Links& linked) {
-  auto sockets = listener.accept(far, links.timeout_ms, [&] { return given_up(links.host_comm); });
+  const wire::ProcessNamer name = namer_of(links, host);
+  auto sockets = listener.accept(
+      far, links.timeout_ms, [&] { return given_up(links.host_comm); }, name);
   if (!sockets) return sockets.error();
   std::vector<wire::FabricLink> connections;
   for (std::size_t i = 0; i < far.size(); ++i) {
-    connections.push_back({std::move((*sockets)[i]), fmt::format("process {} of this host", far[i])});
+    connections.push_back({std::move((*sockets)[i]), name(far[i])});
   }
   return add_channels(links, host, far, std::move(connections), linked);
 }
@@ -104,7 +113,7 @@ Result<void> connect_far(const ProcLinks& links, const wire::Host& host, const s
     return socket.error();
   }
   std::vector<wire::FabricLink> connections;
-  connections.push_back({std::move(*socket), fmt::format("process {} of this host, its gateway", host.gateway)});
+  connections.push_back({std::move(*socket), namer_of(links, host)(host.gateway)});
   return add_channels(links, host, {host.gateway}, std::move(connections), linked);
 }
 

@@ -1,6 +1,7 @@
 #include "shim/session.hpp"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,12 +45,15 @@ struct Card {
   wire::HostId address{};
   std::uint16_t port = 0;
   std::int64_t pid = 0;
+  std::string node;                  ///< what the operating system calls this machine
   std::vector<std::string> fabrics;  ///< of a proc that listens: usable_providers()
   [[nodiscard]] std::vector<std::byte> encode() const {
     ByteWriter out;
     out.put_bytes(address);
     out.put(port);
     out.put(pid);
+    out.put(static_cast<std::uint16_t>(node.size()));
+    out.put_bytes(std::as_bytes(std::span(node)));
     for (const std::string& name : fabrics) {
       out.put(static_cast<std::uint16_t>(name.size()));
       out.put_bytes(std::as_bytes(std::span(name)));
@@ -63,6 +67,7 @@ struct Card {
     std::copy(address_bytes.begin(), address_bytes.end(), card.address.begin());
     card.port = *in.get<std::uint16_t>();
     card.pid = *in.get<std::int64_t>();
+    for (const std::byte each : *in.get_bytes(*in.get<std::uint16_t>())) card.node += std::to_integer<char>(each);
     while (const auto size = in.get<std::uint16_t>()) {
       std::string& name = card.fabrics.emplace_back();
       for (const std::byte each : *in.get_bytes(*size)) name += std::to_integer<char>(each);
@@ -161,6 +166,8 @@ class Joining {
     address = broadcast_bytes(job_->host_comm, connector(), std::move(address));
     std::copy(address.begin(), address.end(), card_.address.begin());
     card_.pid = getpid();
+    utsname machine{};
+    if (uname(&machine) == 0) card_.node = machine.nodename;
     const auto cards = gather_bytes(job_->private_comm, speaker_, card_.encode());
     std::optional<Error> error;
     std::vector<std::byte> encoded;
@@ -252,6 +259,7 @@ class Joining {
       if (each - planned.first == std::max(planned.gateway, 0)) {
         host.address = card.address;
         host.port = card.port;
+        host.node = card.node;
       }
       // The procs of a gateway may stand on several nodes, where pids repeat.
       const std::int64_t node_bits = planned.gateway < 0 ? 0 : (static_cast<std::int64_t>(each) + 1) << 32;
@@ -272,7 +280,7 @@ class Joining {
     auto connected = connects() ? give_connections(watch) : take_connections();
     if (!connected) return connected.error();
     // The others may still be connecting, for as long as they may.
-    auto channels = wire::make_host_channels(job_->map, request_.client, std::move(host_connections_), 2 * kConnectTimeoutMs);
+    auto channels = wire::make_host_channels(job_->map, my_host(), std::move(host_connections_), 2 * kConnectTimeoutMs);
     if (!channels) return channels.error();
     host_channels_ = std::move(*channels);
     return request_.test_delay_ms > 0 ? delay_host_channels() : Result<void>{};

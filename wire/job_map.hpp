@@ -71,6 +71,14 @@ class JobMap {
   [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
   [[nodiscard]] const std::vector<Proc>& procs() const { return procs_; }
   [[nodiscard]] const NegotiatedValues& values() const { return values_; }
+  /// What the node of a host calls itself, for messages; empty if its client has not told.
+  [[nodiscard]] const std::string& node_name(std::int32_t host) const {
+    static const std::string unknown;
+    return node_names_.empty() ? unknown : node_names_[static_cast<std::size_t>(host)];
+  }
+  [[nodiscard]] const std::vector<std::string>& node_names() const { return node_names_; }
+  /// `names`: printable; one for each host, or none.
+  void set_node_names(std::vector<std::string> names) { node_names_ = std::move(names); }
   [[nodiscard]] WorldRank size() const { return static_cast<WorldRank>(procs_.size()); }
 
   /// World rank of a packet's process, or -1 for nobody in this job.
@@ -82,7 +90,8 @@ class JobMap {
   std::vector<Host> hosts_;
   std::vector<Proc> procs_;
   NegotiatedValues values_;
-  std::vector<WorldRank> by_id_;  ///< open hashing, -1 where empty: four bytes a slot, which counts in large jobs
+  std::vector<std::string> node_names_;  ///< of the hosts; none where no client has told
+  std::vector<WorldRank> by_id_;         ///< open hashing, -1 where empty: four bytes a slot, which counts in large jobs
 };
 
 }  // namespace impishim::wire

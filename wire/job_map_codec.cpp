@@ -42,6 +42,11 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
     out.put_bytes(proc.id.host);
     out.put(proc.id.pid);
   }
+  out.put(static_cast<std::uint8_t>(!map.node_names().empty()));
+  for (const std::string& name : map.node_names()) {
+    out.put(static_cast<std::uint8_t>(name.size()));
+    out.put_bytes(std::as_bytes(std::span(name)));
+  }
   return out.take();
 }
 
@@ -108,8 +113,14 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
     get_address(proc.host);
     get(proc.pid);
   }
-  if (!complete || in.remaining() != 0) return bad;
-  return JobMap::create(std::move(clients), std::move(hosts), std::move(procs), values);
+  std::uint8_t named = 0;
+  get(named);
+  std::vector<std::string> nodes(complete && named == 1 ? host_count : 0);
+  for (std::string& node : nodes) get_name(node);
+  if (!complete || named > 1 || in.remaining() != 0) return bad;
+  auto map = JobMap::create(std::move(clients), std::move(hosts), std::move(procs), values);
+  if (map) map->set_node_names(std::move(nodes));
+  return map;
 }
 
 }  // namespace impishim::wire

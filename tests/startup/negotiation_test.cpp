@@ -1,11 +1,15 @@
 // What the clients' values become for the job, which are refused, and with what words.
 #include "wire/protocol/negotiation.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <limits>
 
 #include "tests/startup/support.hpp"
+#include "wire/channel/address.hpp"
+#include "wire/channel/process_name.hpp"
+#include "wire/job_map_codec.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -242,6 +246,49 @@ TEST(Negotiation, GatewaysOfThoseThatHaveThem) {
   const auto labels = test::concatenate(three_with_gateways());
   EXPECT_EQ(labels.at(number_of(StartupLabel::kGateways)).client_mask, 2U);
   EXPECT_EQ(labels.at(number_of(StartupLabel::kGateways)).data, bytes_of(0U, 2U));
+}
+
+std::vector<JoinOptions> three_with_nodes() {
+  auto clients = three_with_gateways();
+  clients[1].hosts[0].node = "node17";
+  clients[1].hosts[1].node = std::string(kMaxNodeName + 10, 'n');
+  return clients;
+}
+
+TEST(Negotiation, NodesOfThoseThatNameThem) {
+  EXPECT_EQ(negotiated(three())->node_name(0), "");
+  auto map = negotiated(three_with_nodes());
+  ASSERT_TRUE(map.ok()) << map.error().text;
+  EXPECT_EQ(map->node_name(0), "");
+  EXPECT_EQ(map->node_name(1), "node17");
+  EXPECT_EQ(map->node_name(2), std::string(kMaxNodeName, 'n'));
+  auto copy = decode_job_map(encode_job_map(*map));
+  ASSERT_TRUE(copy.ok());
+  EXPECT_EQ(copy->node_names(), map->node_names());
+}
+
+TEST(Negotiation, NodeNamesThatAreCutOrCouldMoveACursor) {
+  const auto outcome = [](const Bytes& data) {
+    auto labels = test::concatenate(three_with_nodes());
+    labels[number_of(StartupLabel::kNodeNames)] = {2, data};
+    return negotiate(3, labels);
+  };
+  const auto map = outcome(bytes_of(std::uint8_t{2}, std::uint8_t{0x1b}, std::uint8_t{'c'}, std::uint8_t{0}));
+  ASSERT_TRUE(map.ok()) << map.error().text;
+  EXPECT_EQ(map->node_name(1), "\\x1bc");
+  expect_refused(outcome(bytes_of(std::uint8_t{2}, std::uint8_t{'c'})), ErrorKind::kProtocol, "host 1 of client 1 has none");
+  expect_refused(outcome(bytes_of(std::uint8_t{0})), ErrorKind::kProtocol, "host 2 of client 1 has none");
+  expect_refused(outcome(bytes_of(std::uint8_t{0}, std::uint8_t{0}, std::uint8_t{0})), ErrorKind::kProtocol, "more than hosts");
+}
+
+TEST(ProcessName, SaysRankPidAndNode) {
+  const auto map = negotiated(three_with_nodes());
+  ASSERT_TRUE(map.ok());
+  const Host& named = map->hosts()[1];
+  const std::int64_t pid = map->procs()[static_cast<std::size_t>(named.first_proc)].id.pid;
+  EXPECT_EQ(process_name(*map, named.first_proc), fmt::format("rank {} (pid {} on node17)", named.first_proc, pid));
+  const Proc& nameless = map->procs()[0];
+  EXPECT_EQ(process_name(*map, 0), fmt::format("rank 0 (pid {} on {})", nameless.id.pid, address_text(nameless.id.host)));
 }
 
 TEST(Negotiation, GatewaysMustBeAmongTheirHostsProcs) {

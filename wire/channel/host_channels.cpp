@@ -1,5 +1,7 @@
 #include "wire/channel/host_channels.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -7,6 +9,7 @@
 
 #include "wire/channel/dance.hpp"
 #include "wire/channel/fabric.hpp"
+#include "wire/channel/process_name.hpp"
 #include "wire/channel/tcp_channel.hpp"
 
 namespace impishim::wire {
@@ -18,14 +21,22 @@ struct Group {
   std::vector<std::size_t> places;
 };
 
+/// The other host, and the process there that owns the connection to this one. A foreign host has its own ways.
+std::string peer_name(const JobMap& job, std::int32_t my_host, std::int32_t host) {
+  const std::int32_t client = job.hosts()[static_cast<std::size_t>(host)].client;
+  if (!job.clients()[static_cast<std::size_t>(client)].impishim) return host_name(job, host);
+  return fmt::format("{}, {}", host_name(job, host), process_name(job, representative(job, host, my_host)));
+}
+
 }  // namespace
 
 std::unique_ptr<Channel> over_socket(FabricLink link) {
   return std::make_unique<TcpChannel>(std::move(link.socket), std::move(link.peer_name));
 }
 
-Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int32_t client,
+Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int32_t my_host,
                                                     std::vector<HostConnection> connections, int timeout_ms) {
+  const std::int32_t client = job.hosts()[static_cast<std::size_t>(my_host)].client;
   std::vector<HostChannel> channels(connections.size());
   std::map<std::pair<std::string, bool>, Group> groups;  // by provider, and whether a socket will do instead
   for (std::size_t i = 0; i < connections.size(); ++i) {
@@ -34,7 +45,7 @@ Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int3
     const std::int32_t other = job.hosts()[static_cast<std::size_t>(host)].client;
     const Client& first = job.clients()[static_cast<std::size_t>(std::min(client, other))];
     const Client& second = job.clients()[static_cast<std::size_t>(std::max(client, other))];
-    FabricLink link{std::move(socket), host_name(job, host)};
+    FabricLink link{std::move(socket), peer_name(job, my_host, host)};
     const std::string provider = common_fabric(first, second);
     if (provider.empty()) {
       channels[i].channel = over_socket(std::move(link));

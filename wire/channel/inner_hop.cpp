@@ -49,8 +49,9 @@ LinkTerms terms_of(const GatewayOffer& offer, std::int32_t index) { return {offe
 /// The gateway waiting for its procs.
 class Reception {
  public:
-  Reception(const Descriptor& listener, const GatewayOffer& offer, const std::vector<std::int32_t>& indices)
-      : indices_(indices), acceptor_(listener, acceptor_options(offer)) {}
+  Reception(const Descriptor& listener, const GatewayOffer& offer, const std::vector<std::int32_t>& indices,
+            const ProcessNamer& process)
+      : indices_(indices), process_(process), acceptor_(listener, acceptor_options(offer)) {}
 
   Result<std::vector<Descriptor>> run(Clock::time_point deadline, const std::function<std::optional<Error>()>& given_up) {
     while (arrived_.size() < indices_.size()) {
@@ -95,17 +96,18 @@ class Reception {
     std::string reasons;
     for (const std::int32_t index : indices_) {
       if (arrived_.count(index) != 0) continue;
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", index);
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", process_(index));
       if (const std::string why = acceptor_.turned_away(index); !why.empty()) reasons += fmt::format("; {}", why);
     }
     if (!acceptor_.trouble().empty()) reasons += fmt::format("; {}", acceptor_.trouble());
     return Error{ErrorKind::kTimeout,
-                 fmt::format("no connection in time from process {} of this host to its gateway, this process: can it reach "
+                 fmt::format("no connection in time from {} to its gateway, this process: can it reach "
                              "this machine? IMPISHIM_GATEWAY_ADDRESS names the address on the system's own network{}",
                              names, reasons)};
   }
 
   const std::vector<std::int32_t>& indices_;
+  const ProcessNamer& process_;
   LinkAcceptor acceptor_;
   std::map<std::int32_t, Descriptor> arrived_;
 };
@@ -263,9 +265,10 @@ Result<InnerListener> InnerListener::open(const std::optional<HostId>& address) 
 }
 
 Result<std::vector<Descriptor>> InnerListener::accept(const std::vector<std::int32_t>& indices, int timeout_ms,
-                                                      const std::function<std::optional<Error>()>& given_up) {
+                                                      const std::function<std::optional<Error>()>& given_up,
+                                                      const ProcessNamer& name) {
   const Descriptor listener = std::move(socket_);
-  return Reception(listener, offer_, indices).run(Clock::now() + std::chrono::milliseconds(timeout_ms), given_up);
+  return Reception(listener, offer_, indices, name).run(Clock::now() + std::chrono::milliseconds(timeout_ms), given_up);
 }
 
 Result<Descriptor> connect_to_gateway(const GatewayOffer& offer, std::int32_t my_index, int timeout_ms) {

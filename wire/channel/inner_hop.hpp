@@ -20,6 +20,7 @@
 #include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/fabric.hpp"
+#include "wire/channel/process_name.hpp"
 #include "wire/job_map.hpp"
 #include "wire/protocol/packet.hpp"
 
@@ -47,7 +48,8 @@ class InnerListener {
   /// number (link_acceptor.hpp), and delay none of them. Blocks at most `timeout_ms`; kTimeout names those that are missing.
   /// Closes the listening socket. `given_up`, asked now and then, tells by other means that a proc will not come, and why.
   [[nodiscard]] Result<std::vector<Descriptor>> accept(const std::vector<std::int32_t>& indices, int timeout_ms,
-                                                       const std::function<std::optional<Error>()>& given_up);
+                                                       const std::function<std::optional<Error>()>& given_up,
+                                                       const ProcessNamer& name = process_of_this_host);
 
  private:
   InnerListener(Descriptor socket, GatewayOffer offer) : socket_(std::move(socket)), offer_(std::move(offer)) {}

@@ -80,9 +80,10 @@ using NameOf = std::function<std::string(std::int32_t index)>;
 /// of them, so that nobody who stays silent delays the others.
 class Meeting {
  public:
-  Meeting(NameOf name_of, std::int32_t my_index, Descriptor listener, const std::vector<std::int32_t>& peers, bool with_rings,
-          Clock::time_point deadline)
+  Meeting(NameOf name_of, const ProcessNamer& process, std::int32_t my_index, Descriptor listener,
+          const std::vector<std::int32_t>& peers, bool with_rings, Clock::time_point deadline)
       : name_of_(std::move(name_of)),
+        process_(process),
         my_index_(my_index),
         listener_(std::move(listener)),
         peers_(peers),
@@ -116,11 +117,10 @@ class Meeting {
   [[nodiscard]] Result<Connection> connect_to(std::int32_t peer) const {
     auto connection = connect_unix(name_of_(peer), SOCK_STREAM, std::max(ms_left(), 1));
     if (!connection) {
-      return Error{connection.error().kind,
-                   fmt::format("local hop: process {} of this host: {}", peer, connection.error().text)};
+      return Error{connection.error().kind, fmt::format("local hop: {}: {}", process_(peer), connection.error().text)};
     }
     if (!same_user(connection->get())) {
-      return Error{ErrorKind::kSystem, fmt::format("local hop: process {} of this host belongs to another user", peer)};
+      return Error{ErrorKind::kSystem, fmt::format("local hop: {} belongs to another user", process_(peer))};
     }
     return offer(std::move(*connection), my_index_, with_rings_);
   }
@@ -205,13 +205,13 @@ class Meeting {
   [[nodiscard]] Error missing() const {
     std::string names;
     for (const std::int32_t peer : peers_) {
-      if (complete_.count(peer) == 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", peer);
+      if (complete_.count(peer) == 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", process_(peer));
     }
-    return Error{ErrorKind::kTimeout,
-                 fmt::format("local hop: no connection in time with process {} of this host: has it died?", names)};
+    return Error{ErrorKind::kTimeout, fmt::format("local hop: no connection in time with {}: has it died?", names)};
   }
 
   NameOf name_of_;
+  const ProcessNamer& process_;
   std::int32_t my_index_;
   Descriptor listener_;
   const std::vector<std::int32_t>& peers_;
@@ -240,17 +240,17 @@ Result<LocalHop> LocalHop::open(const std::string& token, std::int32_t my_index)
 }
 
 Result<std::vector<std::unique_ptr<Channel>>> LocalHop::connect(const std::vector<std::int32_t>& peers, int timeout_ms,
-                                                                std::int32_t gateway, LocalForm form) {
+                                                                LocalForm form, const ProcessNamer& process) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   const bool with_rings = form == LocalForm::kRings;
   const auto name = [this](std::int32_t index) { return name_of(index); };
-  auto connections = Meeting(name, my_index_, std::move(socket_), peers, with_rings, deadline).run();
+  auto connections = Meeting(name, process, my_index_, std::move(socket_), peers, with_rings, deadline).run();
   if (!connections) return connections.error();
   std::vector<std::unique_ptr<Channel>> channels;
   std::vector<FabricLink> links;
   for (std::size_t i = 0; i < peers.size(); ++i) {
     Connection& each = (*connections)[i];
-    std::string name = fmt::format("process {} of this host{}", peers[i], peers[i] == gateway ? ", its gateway" : "");
+    std::string name = process(peers[i]);
     if (with_rings) {
       channels.push_back(std::make_unique<SharedMemoryChannel>(std::move(each.in), std::move(each.out), std::move(each.socket),
                                                                std::move(name)));

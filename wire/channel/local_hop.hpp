@@ -10,6 +10,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/channel/process_name.hpp"
 
 namespace impishim::wire {
 
@@ -30,10 +31,10 @@ class LocalHop {
   void set_tokens(std::vector<std::string> tokens) { tokens_ = std::move(tokens); }
   /// Second step: connect to `peers` (indices in the host); both sides must name each other, and the same `form`. Blocks at
   /// most `timeout_ms` for meeting, and as long again where libfabric meets. Returns the channels in the order of `peers`.
-  /// `gateway`: index of the host's gateway, for messages; -1: it has none.
+  /// `name`: of the procs, for messages.
   [[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> connect(const std::vector<std::int32_t>& peers, int timeout_ms,
-                                                                      std::int32_t gateway = -1,
-                                                                      LocalForm form = LocalForm::kRings);
+                                                                      LocalForm form = LocalForm::kRings,
+                                                                      const ProcessNamer& name = process_of_this_host);
 
  private:
   [[nodiscard]] std::string name_of(std::int32_t index) const;

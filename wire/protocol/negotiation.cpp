@@ -9,6 +9,7 @@
 #include <set>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/printable.hpp"
 #include "wire/protocol/fabric_label.hpp"
 
 namespace impishim::wire {
@@ -224,6 +225,29 @@ Result<void> mark_gateways(const Labels& labels, const std::vector<Client>& clie
   return {};
 }
 
+/// What the nodes of the hosts call themselves, from a list for all hosts of each client whose bit is set. Names are cut to
+/// what is announced at most, and printable.
+Result<std::vector<std::string>> node_names(const Labels& labels, const std::vector<Client>& clients, std::size_t hosts) {
+  const LabelData* data = labels.find(StartupLabel::kNodeNames);
+  if (data == nullptr) return std::vector<std::string>();
+  std::vector<std::string> names(hosts);
+  ByteReader reader(data->data);
+  std::size_t host = 0;
+  for (std::size_t c = 0; c < clients.size(); ++c) {
+    const std::size_t end = host + static_cast<std::size_t>(clients[c].host_count);
+    for (; host < end; ++host) {
+      if ((data->client_mask >> c & 1U) == 0) continue;
+      const auto size = reader.get<std::uint8_t>();
+      const auto bytes = size ? reader.get_bytes(*size) : std::nullopt;
+      if (!bytes) return disagree("node names", fmt::format("host {} of client {} has none", host, c));
+      const std::string_view name(reinterpret_cast<const char*>(bytes->data()), std::min(bytes->size(), kMaxNodeName));
+      names[host] = printable(name);
+    }
+  }
+  if (reader.remaining() != 0) return disagree("node names", "more than hosts");
+  return names;
+}
+
 /// Algorithms must fit each other: all impishim clients choose them alike.
 Result<void> same_collectives(const std::vector<Client>& clients) {
   const auto first = std::ranges::find_if(clients, [](const Client& client) { return client.impishim; });
@@ -260,6 +284,8 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(cons
   ByteWriter pids;
   ByteWriter gateways;
   bool has_gateways = false;
+  ByteWriter nodes;
+  bool has_nodes = false;
   for (const LocalHost& host : options.hosts) {
     procs += static_cast<std::uint32_t>(host.procs.size());
     host_addresses.put_bytes(host.address);
@@ -269,6 +295,10 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(cons
     hiwaters.put(values.hiwater);
     gateways.put(static_cast<std::uint32_t>(host.gateway));
     has_gateways = has_gateways || host.gateway >= 0;
+    const std::string_view node = std::string_view(host.node).substr(0, kMaxNodeName);
+    has_nodes = has_nodes || !node.empty();
+    nodes.put(static_cast<std::uint8_t>(node.size()));
+    nodes.put_bytes(std::as_bytes(std::span(node)));
     for (const ProcId& proc : host.procs) {
       proc_addresses.put_bytes(proc.host);
       pids.put(proc.pid);
@@ -297,6 +327,7 @@ std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(cons
   add(StartupLabel::kImpishim, own.take());
   if (has_gateways) add(StartupLabel::kGateways, gateways.take());
   if (!options.fabrics.empty()) add(StartupLabel::kFabrics, encode_fabrics(options));
+  if (has_nodes) add(StartupLabel::kNodeNames, nodes.take());
   return all;
 }
 
@@ -341,7 +372,11 @@ Result<JobMap> negotiate(std::int32_t client_count, const std::map<std::uint32_t
   if (auto marked = mark_gateways(labels, clients, hosts); !marked) return marked.error();
   std::vector<ProcId> procs(procs_total);
   for (std::size_t p = 0; p < procs.size(); ++p) procs[p] = {(*proc_addresses)[p], (*pids)[p]};
-  return JobMap::create(std::move(clients), std::move(hosts), std::move(procs), *values);
+  auto nodes = node_names(labels, clients, hosts.size());
+  if (!nodes) return nodes.error();
+  auto map = JobMap::create(std::move(clients), std::move(hosts), std::move(procs), *values);
+  if (map) map->set_node_names(std::move(*nodes));
+  return map;
 }
 
 }  // namespace impishim::wire

@@ -38,6 +38,7 @@ struct LocalHost {
   std::uint16_t port = 0;
   std::vector<ProcId> procs;
   std::int32_t gateway = -1;  ///< as in Host; all hosts of a client have one, or none
+  std::string node;           ///< what its node calls itself; empty: unknown
 };
 
 /// Where to join, and as whom.

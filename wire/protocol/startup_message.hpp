@@ -57,6 +57,9 @@ enum class StartupLabel : std::uint32_t {
   /// Ours, of each impishim client that has any: required:Uint1, length:Uint2 and as many bytes, libfabric's names of providers
   /// between commas: see Client::fabrics.
   kFabrics = 0x49530020,
+  /// Ours: for each of a client's hosts, length:Uint1 and as many bytes, the name of its node (at most kMaxNodeName bytes),
+  /// which messages to users show.
+  kNodeNames = 0x49530028,
   /// Ours, of each impishim client: its random contribution to the job's secret, JobSecret::kSize bytes: see job_secret.hpp.
   kSecret = 0x49530030,
 };
@@ -66,6 +69,7 @@ inline constexpr std::uint32_t kLastStandardLabel = 0xFFFF;
 
 inline constexpr std::int32_t kAuthNone = 0;
 inline constexpr std::int32_t kAuthKey = 1;
+inline constexpr std::size_t kMaxNodeName = 64;
 inline constexpr std::size_t kMaxClients = 32;  ///< client_mask has 32 bits
 /// A longer payload is garbage: 1,000,000 procs of 16 bytes fit.
 inline constexpr std::uint32_t kMaxStartupPayload = 16U << 20U;
