@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -215,6 +217,27 @@ TEST(Dance, ConnectsFromNoAddressButItsOwn) {
   ASSERT_FALSE(danced.ok());
   EXPECT_EQ(danced.error().kind, ErrorKind::kConfiguration);
   EXPECT_THAT(danced.error().text, HasSubstr("IMPISHIM_HOST_ADDRESS"));
+}
+
+TEST(Dance, EndsAtOnceWhenTheJobIsGivenUp) {
+  Floor floor({"127.0.0.1", "127.0.0.2"});
+  std::array<int, 2> news{};
+  ASSERT_EQ(pipe(news.data()), 0);
+  const Descriptor read(news[0]);
+  const Descriptor write(news[1]);
+  floor.options.watched = read.get();
+  floor.options.given_up = [&]() -> std::optional<Error> {
+    pollfd ready{read.get(), POLLIN, 0};
+    if (poll(&ready, 1, 0) == 0) return std::nullopt;
+    return Error{ErrorKind::kConnection, "client 1 was lost"};
+  };
+  auto waiting = floor.start(0);  // host 1 never comes
+  const char word = 0;
+  ASSERT_EQ(::write(write.get(), &word, 1), 1);
+  ASSERT_EQ(waiting.wait_for(std::chrono::milliseconds(kLongMs / 2)), std::future_status::ready);
+  Danced danced = waiting.get();
+  ASSERT_FALSE(danced.ok());
+  EXPECT_EQ(danced.error().text, "client 1 was lost");
 }
 
 TEST(HostListener, ListensOnItsOwnAddressesOnly) {

@@ -166,6 +166,8 @@ class Dance {
       numbers.push_back(number);
     }
     acceptor_.append_polled(polled);
+    const std::size_t end = polled.size();
+    polled.push_back({options_.watched, POLLIN, 0});
     if (poll(polled.data(), polled.size(), static_cast<int>(kRetryPause.count())) < 0) {
       if (errno == EINTR) return {};
       return Error{ErrorKind::kSystem, fmt::format("poll failed: {}", std::strerror(errno))};
@@ -173,7 +175,8 @@ class Dance {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (polled[i].revents != 0) go_on_connecting(numbers[i]);
     }
-    acceptor_.handle(std::span(polled).subspan(numbers.size()));
+    acceptor_.handle(std::span(polled).subspan(numbers.size(), end - numbers.size()));
+    if (!error_ && options_.given_up) error_ = options_.given_up();
     return error_ ? Result<void>(*error_) : Result<void>();
   }
 

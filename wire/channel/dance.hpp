@@ -35,6 +35,8 @@ struct DanceOptions {
   /// What the systems of this library have in common (negotiated at startup). Without it only foreign systems can be connected.
   std::optional<JobSecret> secret;
   int timeout_ms = 0;
+  int watched = -1;                                ///< wakes the dance when it is readable, so that it asks given_up
+  std::function<std::optional<Error>()> given_up;  ///< asked at least every 50 ms: an error ends the dance
 };
 
 /// Connects to every host with a lower number *from* the advertised address and accepts every higher one, whose source address
