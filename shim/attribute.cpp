@@ -167,10 +167,12 @@ namespace calls {
 int Comm_get_attr(Job& job, MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
   std::optional<int> value;
   int code = joined_attribute(job, comm, comm_keyval, value);
-  // The vendor checks the arguments in any case, with a key that every communicator has.
+  // The vendor checks the arguments in any case, with a key that it knows.
   if (code == MPI_SUCCESS) code = vendor::Comm_get_attr(comm, value ? MPI_TAG_UB : comm_keyval, attribute_val, flag);
-  if (code == MPI_SUCCESS && value) *static_cast<int**>(attribute_val) = job.attribute_values.of(*value);
-  return code;
+  if (code != MPI_SUCCESS || !value) return code;
+  *static_cast<int**>(attribute_val) = job.attribute_values.of(*value);
+  *flag = 1;
+  return MPI_SUCCESS;
 }
 
 int Comm_set_attr(Job& job, MPI_Comm comm, int comm_keyval, void* attribute_val) {

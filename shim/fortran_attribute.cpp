@@ -24,10 +24,15 @@ void get(void (*vendors)(MPI_Fint*, MPI_Fint*, Value*, MPI_Fint*, MPI_Fint*), MP
   Job* job = the_job.load(std::memory_order_acquire);
   std::optional<int> value;
   int code = job == nullptr ? MPI_SUCCESS : joined_attribute(*job, vendor::Comm_f2c(*comm), *keyval, value);
-  // The vendor checks the arguments in any case, with a key that every communicator has, and knows Fortran's word for true.
+  // The vendor checks the arguments in any case, with a key that it knows.
   MPI_Fint key = value ? MPI_TAG_UB : *keyval;
   if (code == MPI_SUCCESS) vendors(comm, &key, attribute, flag, &code);
-  if (code == MPI_SUCCESS && value) *attribute = *value;
+  if (code == MPI_SUCCESS && value) {
+    // It knows Fortran's word for true: this communicator has that attribute.
+    MPI_Fint world = vendor::Comm_c2f(MPI_COMM_WORLD);
+    vendors(&world, &key, attribute, flag, &code);
+    *attribute = *value;
+  }
   if (ierr != nullptr) *ierr = code;
 }
 
@@ -99,8 +104,10 @@ IMPISHIM_FORTRAN_BINDING int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void*
   std::optional<int> value;
   int code = joined_attribute(*job, comm, key_in_c(keyval), value);
   if (code == MPI_SUCCESS) code = vendors(comm, value ? kTagBoundInFortran : keyval, attribute, flag, type);
-  if (code == MPI_SUCCESS && value) *static_cast<std::intptr_t*>(attribute) = *value;
-  return code;
+  if (code != MPI_SUCCESS || !value) return code;
+  *static_cast<std::intptr_t*>(attribute) = *value;
+  *flag = 1;
+  return MPI_SUCCESS;
 }
 
 /// The same for MPI_Comm_set_attr.
