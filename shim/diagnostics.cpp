@@ -6,10 +6,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 #include "shim/job.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/output_file.hpp"
 #include "wire/base/variable.hpp"
 
 namespace impishim::shim {
@@ -98,10 +98,11 @@ void stop_answering(const Diagnostics& diagnostics) {
 void write_statistics(Job& job) {
   if (job.diagnostics.stats_prefix.empty()) return;
   const std::string path = fmt::format("{}.{}.json", job.diagnostics.stats_prefix, job.here);
-  std::ofstream file(path);
-  file << statistics_of(job, job.engine->counters());
-  file.close();
-  if (!file) log(LogLevel::kWarn, "cannot write the statistics to {} (IMPISHIM_STATS): {}", path, std::strerror(errno));
+  auto written = write_file(path, statistics_of(job, job.engine->counters()));
+  // The user has asked for them: this is told at every log level.
+  if (!written)
+    log_line(LogLevel::kWarn,
+             fmt::format("cannot write the statistics to {} (IMPISHIM_STATS): {}", path, written.error().text));
 }
 
 }  // namespace impishim::shim

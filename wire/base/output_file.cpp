@@ -1,0 +1,38 @@
+#include "wire/base/output_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "wire/base/descriptor.hpp"
+
+namespace impishim {
+namespace {
+
+Error failed(const char* reason) { return Error{ErrorKind::kSystem, reason}; }
+
+}  // namespace
+
+Result<void> write_file(const std::string& path, std::string_view text) {
+  // O_NONBLOCK: a FIFO in the file's place would never open. O_TRUNC would come before the checks.
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const Descriptor file(open(path.c_str(), kFlags, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH));
+  if (!file.valid()) return failed(errno == ELOOP ? "it is a symbolic link" : std::strerror(errno));
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) return failed(std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) return failed("it is not a regular file");
+  if (status.st_uid != geteuid() || status.st_nlink != 1) return failed("it belongs to another user, or has other names");
+  if (ftruncate(file.get(), 0) != 0) return failed(std::strerror(errno));
+  while (!text.empty()) {
+    const ssize_t written = write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed(std::strerror(errno));
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace impishim
