@@ -154,8 +154,8 @@ std::list<Message> MatchQueue::take_cancelled(WorldRank source, std::uint64_t re
       return message.source == source && message.request_id == request_id;
     });
     if (found == context.unexpected.rend()) continue;
-    // While a contest is open the message may be a receive's already.
-    if (found->awaits_contest) return {};
+    // While a contest is open the message may be a receive's already; and one that has been accepted is on its way.
+    if (found->awaits_contest || found->early != nullptr) return {};
     return extract(context, std::prev(found.base()));
   }
   return {};

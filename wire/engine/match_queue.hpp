@@ -17,6 +17,8 @@
 
 namespace impishim::wire {
 
+struct EarlyMessage;
+
 /// A message whose first packet has arrived whole and that no receive has taken.
 struct Message {
   ContextId context = 0;
@@ -29,6 +31,8 @@ struct Message {
   bool synchronous = false;         ///< DATASYNC: owes the sender a SYNCACK
   bool counted = false;             ///< flow control has counted it as received
   bool awaits_contest = false;      ///< not compared with the posted receives yet
+  bool may_be_early = false;        ///< long, and its sender need not wait for the match: early_message.hpp
+  EarlyMessage* early = nullptr;    ///< it has been accepted, and lies or comes there
   Buffer payload;
   std::uint32_t payload_bytes = 0;
 };
