@@ -2,11 +2,14 @@
 // with a native twin come before their match, and what nobody has asked for is acknowledged.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
 #include <random>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/engine/simulated_job.hpp"
+#include "wire/engine/progress_thread.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -305,6 +308,34 @@ TEST(ReliefInAJobThatFails, CompletesTheReceiveOfAMessageThatIsStillComing) {
   job.kill(0);
   ASSERT_TRUE(job.run_until([&] { return any.complete(); }));
   EXPECT_TRUE(any.operation.result.error);
+}
+
+TEST(ProgressThreadTicks, AreMadeWhenAskedForAndUntilTheyAreNotWanted) {
+  const JobMap job = test::make_job(shape_of(0));
+  EngineOptions options;
+  options.job = job;
+  options.format_of_client.assign(job.clients().size(), Format::kNative);
+  Engine engine(std::move(options));
+  std::atomic<int> ticks{0};
+  std::atomic<bool> wanted{true};
+  ProgressThread progress(
+      engine, [](const Error& error) { ADD_FAILURE() << error.text; },
+      [&] {
+        ticks.fetch_add(1);
+        ticks.notify_all();
+        return wanted.load();
+      });
+  const auto await_more = [&](int more) {
+    for (int seen = ticks.load(), last = seen + more; seen < last; seen = ticks.load()) ticks.wait(seen);
+  };
+  // Asleep without end until then, and again when the last tick of a round has said so.
+  for (int round = 0; round < 3; ++round) {
+    wanted.store(true);
+    progress.start_ticking();
+    await_more(2);
+    wanted.store(false);
+    await_more(1);
+  }
 }
 
 class ConvertedRelief : public testing::TestWithParam<Format> {};
