@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -160,6 +161,47 @@ void behind_unasked_messages(int rank, MPI_Comm pair) {
   }
 }
 
+/// Messages that come while rank 0 goes into its call and out of it, about when those that send to it begin to be helped. Each
+/// of ranks 1 to 3 sends a long one and a short one.
+void races(int rank, MPI_Comm pair, int round) {
+  constexpr int kReceives = 6;
+  constexpr int kShort = 16;
+  constexpr int kAboutHelp = 100000;  // microseconds
+  std::mt19937 random(static_cast<unsigned>(round * 4 + rank));
+  const auto jitter = [&] { usleep(kAboutHelp + static_cast<useconds_t>(random() % 30000)); };
+  if (rank == 0) {
+    std::vector<std::vector<int>> in(kReceives, std::vector<int>(kLong));
+    std::vector<MPI_Request> requests(kReceives);
+    std::vector<MPI_Status> statuses(kReceives);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      MPI_Irecv(in[i].data(), kLong, MPI_INT, MPI_ANY_SOURCE, kAny, MPI_COMM_WORLD, &requests[i]);
+    stand(Call::kAllreduce, pair);
+    MPI_Waitall(kReceives, requests.data(), statuses.data());
+    std::vector<int> of_sender(4, 0);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const int sender = statuses[i].MPI_SOURCE;
+      const bool first = of_sender[static_cast<std::size_t>(sender)]++ == 0;
+      int count = 0;
+      MPI_Get_count(&statuses[i], MPI_INT, &count);
+      REQUIRE_EQUAL(count, first ? kLong : kShort);
+      in[i].resize(static_cast<std::size_t>(count));
+      REQUIRE(in[i] == content(sender + round, count));
+    }
+    REQUIRE((of_sender == std::vector<int>{0, 2, 2, 2}));
+    return;
+  }
+  const auto data = content(rank + round, kLong);
+  MPI_Request requests[2];
+  if (rank > 1) jitter();
+  MPI_Isend(data.data(), kLong, MPI_INT, 0, kAny, MPI_COMM_WORLD, &requests[0]);
+  MPI_Isend(data.data(), kShort, MPI_INT, 0, kAny, MPI_COMM_WORLD, &requests[1]);
+  if (rank == 1) {
+    jitter();
+    stand(Call::kAllreduce, pair);
+  }
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
 }  // namespace
 
 /// With an argument, that case alone.
@@ -182,6 +224,12 @@ int main(int argc, char** argv) {
   run("synchronous_inside", [&] { synchronous_inside(rank, pair); });
   run("named_behind_any", [&] { named_behind_any(rank, pair); });
   run("behind_unasked", [&] { behind_unasked_messages(rank, pair); });
+  run("races", [&] {
+    for (int round = 0; round < 8; ++round) {
+      races(rank, pair, round);
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  });
   MPI_Comm_free(&pair);
   MPI_Finalize();
   return 0;
