@@ -16,6 +16,12 @@ PROTOTYPE = re.compile(r"([A-Za-z_][\w\s\*]*?[\s\*])(P?MPIX?_\w+)\s*\(([^;{}()]*
 FATES = ("joined", "direct", "start", "always", "collective", "forward", "refuse", "refuse_joined")
 # Of what other files define: without it the compiler looks the address up in a table, as for other libraries' names.
 HIDDEN = '__attribute__((visibility("hidden")))'
+# What may wait for other processes of a system, besides point-to-point calls and what has a nonblocking form.
+BLOCKING = re.compile(
+    r"MPI_(Comm_(split|split_type|create|create_group|spawn|spawn_multiple|accept|connect|join)|Intercomm_(create|merge)"
+    r"|Cart_(create|sub)|Graph_create|Dist_graph_create(_adjacent)?"
+    r"|Win_(create|create_dynamic|allocate|allocate_shared|free|fence|start|complete|wait|(un)?lock(_all)?|flush(_local)?(_all)?)(_c)?"
+    r"|File_(open|close|sync|set_size|preallocate|set_view|seek_shared|\w+_(all|ordered)(_begin|_end)?(_c)?))$")
 SHORT_WAYS = ("direct", "start")  # of inside.hpp
 NULL_HANDLES = {"MPI_Comm": "MPI_COMM_NULL", "MPI_Win": "MPI_WIN_NULL", "MPI_File": "MPI_FILE_NULL", "MPI_Group": "MPI_GROUP_NULL",
                 "MPI_Request": "MPI_REQUEST_NULL"}
@@ -199,7 +205,8 @@ def wrapper(function, nonblocking):
             lines.append(f"  if (Job* job = called_by_user(); job != nullptr) {give}calls::{name}({function.passed('*job')});")
         lines.append(f"  {give}vendor::raw::{name}({args});")
     else:
-        call = f"native::{name}({function.passed('*job')})" if name in nonblocking else f"vendor::{name}({args})"
+        blocks = name in nonblocking or BLOCKING.match(function.name)
+        call = f"native::{name}({function.passed('*job')})" if blocks else f"vendor::{name}({args})"
         lines.append("  if (Job* job = called_by_user(); job != nullptr) {")
         if function.fate == "refuse":
             for comm in function.values_of("MPI_Comm"):
@@ -225,7 +232,7 @@ def wrapper(function, nonblocking):
 
 def vendor_header(functions, nonblocking, headers):
     out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers), "#include <atomic>",
-           '#include "shim/job.hpp"', f"namespace impishim::shim::vendor {{\nnamespace pointers {HIDDEN} {{", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
+           '#include "shim/job.hpp"', '#include "shim/stand_watch.hpp"', f"namespace impishim::shim::vendor {{\nnamespace pointers {HIDDEN} {{", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
     for function in functions:
         out.append(f"extern std::atomic<decltype(&::P{function.name})> {function.short};")
     out.append("}\nnamespace raw {")
@@ -239,14 +246,20 @@ def vendor_header(functions, nonblocking, headers):
     out.append("}\nnamespace impishim::shim {\nint poll_native(Job& job, MPI_Request request);\n}")
     out.append("namespace impishim::shim::native {")
     for function in functions:
-        if function.short not in nonblocking:
+        args = function.passed()
+        polled = function.short in nonblocking
+        stand = (f"static constexpr VendorCallKind kCall{{\"{function.name}\", {'true' if polled else 'false'}}};\n"
+                 f"  const NativeStand stand(job, kCall);\n")
+        if BLOCKING.match(function.name) and not polled:
+            out.append(f"inline int {function.short}({function.declared('Job& job')}) {{\n  {stand}"
+                       f"  return vendor::{function.short}({args});\n}}")
+        if not polled:
             continue
         twin = nonblocking[function.short]
-        args = function.passed()
         # Blocking and nonblocking collectives do not match (MPI-3.1 5.12): all members must choose alike, whatever each has
         # outstanding. A barrier is the one that programs synchronise with, and costs the same in both forms.
         blocking = "" if function.short == "Barrier" else (
-            f"  if (!job.polls_collectives) [[likely]] return vendor::{function.short}({args});\n")
+            f"  if (!job.polls_collectives) [[likely]] {{\n  {stand}  return vendor::{function.short}({args});\n  }}\n")
         out.append(f"inline int {function.short}({function.declared('Job& job')}) {{\n"
                    f"{blocking}"
                    f"  MPI_Request request = MPI_REQUEST_NULL;\n"

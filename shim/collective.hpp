@@ -138,6 +138,11 @@ class Collective {
   void set_task(collectives::Task task) { task_ = std::move(task); }
   /// It waits for something in the vendor's MPI, which has no descriptor to sleep on.
   [[nodiscard]] bool waits_in_vendor() const { return task_->awaited() == nullptr || task_->awaited()->in_vendor(); }
+  /// What it awaits is there, or is the vendor's to tell. Of the former any thread may ask.
+  [[nodiscard]] bool may_go_on() const {
+    collectives::Pending* awaited = task_->awaited();
+    return awaited != nullptr && (awaited->in_vendor() || awaited->done());
+  }
   /// What went wrong, if anything.
   struct Ending {
     int code = MPI_SUCCESS;

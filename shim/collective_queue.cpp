@@ -44,6 +44,20 @@ bool CollectiveQueue::waits_in_vendor() {
   return !lock.owns_lock() || waiting_.empty() || waiting_.front()->call.waits_in_vendor();
 }
 
+const char* CollectiveQueue::held_up() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || waiting_.empty() || !waiting_.front()->call.may_go_on()) return nullptr;
+  return waiting_.front()->call.function();
+}
+
+const char* OutstandingCollectives::held_up() {
+  const std::lock_guard lock(mutex_);
+  for (CollectiveQueue* queue : queues_) {
+    if (const char* function = queue->held_up(); function != nullptr) return function;
+  }
+  return nullptr;
+}
+
 void OutstandingCollectives::add(CollectiveQueue& queue) {
   const std::lock_guard lock(mutex_);
   queues_.push_back(&queue);

@@ -37,6 +37,9 @@ class CollectiveQueue {
   void step(Job& job);
   /// What is under way waits in the vendor's MPI.
   [[nodiscard]] bool waits_in_vendor();
+  /// The function of what is under way, if it can go on or waits for the vendor, which only the program's thread may ask; else
+  /// null. Any thread.
+  [[nodiscard]] const char* held_up();
 
  private:
   std::mutex mutex_;

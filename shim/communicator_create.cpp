@@ -141,7 +141,7 @@ int Comm_dup_with_info(Job& job, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm
 
 int Comm_split(Job& job, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor::Comm_split(comm, color, key, newcomm);
+  if (parent == nullptr) return native::Comm_split(job, comm, color, key, newcomm);
   if (color < 0 && color != MPI_UNDEFINED) return raise(comm, MPI_ERR_ARG, "MPI_Comm_split", "the colour is negative");
   return parent->inter == nullptr ? split(job, *parent, color, key, newcomm)
                                   : split_intercommunicator(job, *parent, color, key, newcomm);
@@ -150,7 +150,7 @@ int Comm_split(Job& job, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
 int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_split_type";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor::Comm_split_type(comm, split_type, key, info, newcomm);
+  if (parent == nullptr) return native::Comm_split_type(job, comm, split_type, key, info, newcomm);
   if (parent->inter != nullptr) return raise(comm, MPI_ERR_COMM, kFunction, "not for intercommunicators");
   if (!stays_in_node(split_type)) return refuse(comm, kFunction);
   const int code = run_collective(job, *parent, kFunction, collective_arguments::Barrier);
@@ -162,7 +162,7 @@ int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info i
 
 int Comm_create(Job& job, MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr && !is_own_group(group)) return vendor::Comm_create(comm, group, newcomm);
+  if (parent == nullptr && !is_own_group(group)) return native::Comm_create(job, comm, group, newcomm);
   if (parent == nullptr) {
     return raise(comm, MPI_ERR_GROUP, "MPI_Comm_create", "the group has processes that are not in the communicator");
   }

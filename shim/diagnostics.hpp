@@ -14,6 +14,7 @@ struct Job;
 struct Diagnostics {
   bool on_signal = true;        ///< IMPISHIM_DUMP_SIGNAL: SIGUSR1 asks for the state, if the program has no use for it
   int stall_seconds = 0;        ///< IMPISHIM_STALL_DUMP: a wait that has lasted as long tells the state, once; 0: never
+  int stand_seconds = 5;        ///< IMPISHIM_TEST_STALL_SECONDS: after so long a blocking call of the vendor's is told of
   std::string stats_prefix;     ///< IMPISHIM_STATS: statistics go to this followed by ".RANK.json"; empty: nowhere
   struct sigaction vendors {};  ///< for SIGUSR1, while this library answers it
   /// kConfiguration: what is none of the above.

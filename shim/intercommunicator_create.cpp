@@ -230,7 +230,7 @@ int Intercomm_create(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm p
                      MPI_Comm* newintercomm) {
   // With one system there is nobody to meet elsewhere.
   if (job.map.clients().size() == 1) {
-    return vendor::Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm);
+    return native::Intercomm_create(job, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm);
   }
   return Introduction(job, local_comm, local_leader, peer_comm, remote_leader, tag).run(newintercomm);
 }
@@ -238,7 +238,7 @@ int Intercomm_create(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm p
 int Intercomm_merge(Job& job, MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   constexpr const char* kFunction = "MPI_Intercomm_merge";
   Communicator* parent = spanning(&job, intercomm);
-  if (parent == nullptr) return vendor::Intercomm_merge(intercomm, high, newintracomm);
+  if (parent == nullptr) return native::Intercomm_merge(job, intercomm, high, newintracomm);
   if (parent->inter == nullptr) return raise(intercomm, MPI_ERR_COMM, kFunction, "no intercommunicator");
   bool other_high = false;
   wire::ContextId context = 0;

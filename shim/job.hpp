@@ -17,6 +17,7 @@
 #include "shim/outstanding.hpp"
 #include "shim/ranks_inside.hpp"
 #include "shim/receive_sources.hpp"
+#include "shim/stand_watch.hpp"
 #include "shim/vendor_progress.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/progress_thread.hpp"
@@ -54,6 +55,7 @@ struct Job {
 
   collectives::Limits limits;  ///< how collectives choose their form; the same on all processes
   OutstandingCollectives outstanding;
+  StandWatch stand_watch;
 
   SelfAttributes self_attributes;
   AttributeValues attribute_values;

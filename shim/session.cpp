@@ -371,7 +371,7 @@ class Joining {
     options.host_channels = std::move(host_channels_);
     options.local_channels = std::move(local_channels_);
     job_->engine = std::make_unique<wire::Engine>(std::move(options));
-    const Job* job = job_.get();
+    Job* job = job_.get();
     const auto& clients = job_->map.clients();
     job_->gives_contexts =
         std::ranges::all_of(clients, &wire::Client::impishim) && std::ranges::any_of(clients, &wire::Client::concurrent);
@@ -382,8 +382,9 @@ class Joining {
     job_->limits.impi_only = request_.wire_format == "external32";
     // What is asked for counts for packed data as well.
     job_->limits.same_representation = request_.wire_format == "auto" || request_.wire_format == "native";
-    job_->progress = std::make_unique<wire::ProgressThread>(*job_->engine,
-                                                            [job](const Error& failure) { exit_after_failure(*job, failure); });
+    job_->progress = std::make_unique<wire::ProgressThread>(
+        *job_->engine, [job](const Error& failure) { exit_after_failure(*job, failure); },
+        [job] { return job->stand_watch.tick(*job); });
     log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job->map.size(), job->map.clients().size(),
         job->map.hosts().size());
   }

@@ -75,7 +75,7 @@ int Dims_create(Job& job, int nnodes, int ndims, int* dims) {
 int Cart_create(Job& job, MPI_Comm comm, int ndims, const int* dims, const int* periods, int reorder, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Cart_create";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor::Cart_create(comm, ndims, dims, periods, reorder, newcomm);
+  if (parent == nullptr) return native::Cart_create(job, comm, ndims, dims, periods, reorder, newcomm);
   std::int32_t nodes = 0;
   if (const int code = check_grid(*parent, kFunction, ndims, dims, nodes); code != MPI_SUCCESS) return code;
   RankList members(parent->members.begin(), parent->members.begin() + nodes);
@@ -86,7 +86,7 @@ int Cart_create(Job& job, MPI_Comm comm, int ndims, const int* dims, const int* 
 int Cart_sub(Job& job, MPI_Comm comm, const int* remain_dims, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Cart_sub";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor::Cart_sub(comm, remain_dims, newcomm);
+  if (parent == nullptr) return native::Cart_sub(job, comm, remain_dims, newcomm);
   int code = MPI_SUCCESS;
   const auto* grid = topology_of<CartesianTopology>(*parent, kFunction, code);
   if (grid == nullptr) return code;

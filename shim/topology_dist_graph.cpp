@@ -125,7 +125,7 @@ int Dist_graph_create(Job& job, MPI_Comm comm, int n, const int* sources, const 
                       const int* weights, MPI_Info info, int reorder, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr) {
-    return vendor::Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm);
+    return native::Dist_graph_create(job, comm, n, sources, degrees, destinations, weights, info, reorder, newcomm);
   }
   int code = check_intra(*parent, kCreate);
   std::vector<std::vector<EdgeNotice>> notices;
@@ -147,7 +147,7 @@ int Dist_graph_create_adjacent(Job& job, MPI_Comm comm, int indegree, const int*
                                MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr) {
-    return vendor::Dist_graph_create_adjacent(comm, indegree, sources, sourceweights, outdegree, destinations, destweights,
+    return native::Dist_graph_create_adjacent(job, comm, indegree, sources, sourceweights, outdegree, destinations, destweights,
                                               info, reorder, newcomm);
   }
   int code = check_intra(*parent, kCreateAdjacent);

@@ -37,7 +37,7 @@ namespace calls {
 int Graph_create(Job& job, MPI_Comm comm, int nnodes, const int* index, const int* edges, int reorder, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Graph_create";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor::Graph_create(comm, nnodes, index, edges, reorder, newcomm);
+  if (parent == nullptr) return native::Graph_create(job, comm, nnodes, index, edges, reorder, newcomm);
   GraphTopology graph;
   if (const int code = read_graph(*parent, kFunction, nnodes, index, edges, graph); code != MPI_SUCCESS) return code;
   const auto native = [&](MPI_Comm from, MPI_Comm* made) { return vendor::Graph_create(from, nnodes, index, edges, 0, made); };

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <map>
 #include <random>
+#include <vector>
 
 namespace impishim::wire {
 namespace {
@@ -145,6 +147,43 @@ TEST(MatchQueue, AMessageThatIsThereNeedsNoTwin) {
   EXPECT_FALSE(wildcard.has_native_twin);
 }
 
+TEST(MatchQueue, AMessageWhoseReceiveNoContestTouchesNeedNotWait) {
+  MatchQueue queue;
+  ReceiveOperation wildcard;
+  ReceiveOperation named;
+  ReceiveOperation shared;
+  prepare(wildcard, kAnySource, 5, true);
+  prepare(named, 2, 6);
+  prepare(shared, kAnySource, 7);
+  EXPECT_TRUE(queue.post(wildcard).empty());
+  EXPECT_TRUE(queue.post(named).empty());
+  EXPECT_TRUE(queue.post(shared).empty());
+  EXPECT_FALSE(queue.store(message(1, 5, 100)));
+  EXPECT_EQ(queue.match_arrival(4, 2, 6), &named) << "no other message and no twin can take this receive";
+  EXPECT_EQ(queue.match_arrival(4, 1, 5), nullptr) << "what contests is first";
+  EXPECT_EQ(queue.match_arrival(4, 3, 7), &shared);
+  auto matches = queue.settle(wildcard, false);
+  ASSERT_EQ(matches.size(), 1U);
+  EXPECT_EQ(matches[0].receive, &wildcard);
+}
+
+TEST(MatchQueue, AMessageWaitsWhereAnEarlierOneMayTakeItsReceive) {
+  MatchQueue queue;
+  ReceiveOperation wildcard;
+  ReceiveOperation behind;
+  prepare(wildcard, kAnySource, 5, true);
+  prepare(behind, kAnySource, kAnyTag);
+  EXPECT_TRUE(queue.post(wildcard).empty());
+  EXPECT_TRUE(queue.post(behind).empty());
+  EXPECT_FALSE(queue.store(message(1, 5, 100)));
+  EXPECT_EQ(queue.match_arrival(4, 2, 6), nullptr) << "if the native message wins, the first message goes there";
+  EXPECT_FALSE(queue.store(message(2, 6, 101)));
+  auto matches = queue.settle(wildcard, true);
+  ASSERT_EQ(matches.size(), 1U);
+  EXPECT_EQ(matches[0].receive, &behind);
+  EXPECT_EQ(matches[0].message.front().request_id, 100U);
+}
+
 TEST(MatchQueue, CountsEachUnexpectedMessageOnce) {
   MatchQueue queue;
   EXPECT_FALSE(queue.store(message(1, 5)));
@@ -205,6 +244,76 @@ TEST(MatchQueue, AgreesWithAReferenceOnRandomTraffic) {
         }
       }
     }
+  }
+}
+
+/// Contests that last, and end in either way, give every message the receive that it gets where each ends at once.
+TEST(MatchQueue, LastingContestsEndAsThoseThatAreSettledAtOnce) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    std::mt19937 random(seed);
+    MatchQueue queue;
+    std::deque<ReceiveOperation> operations;
+    std::vector<bool> native_wins;
+    std::map<std::uint64_t, const ReceiveOperation*> expected;
+    std::map<std::uint64_t, const ReceiveOperation*> got;
+    std::deque<ReceiveOperation*> posted;
+    std::deque<Message> unexpected;
+    const auto fits = [](const ReceiveOperation& receive, const Message& m) {
+      return (receive.source == kAnySource || receive.source == m.source_rank) &&
+             (receive.tag == kAnyTag || receive.tag == m.tag);
+    };
+    const auto note = [&](std::vector<Match>&& matches) {
+      for (const Match& match : matches) got[match.message.front().request_id] = match.receive;
+    };
+    const auto index_of = [&](const ReceiveOperation* receive) {
+      return static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(receive->owner)) - 1;
+    };
+    const auto settle_one = [&] {
+      ReceiveOperation* contested = queue.next_contested();
+      if (contested != nullptr) note(queue.settle(*contested, native_wins[index_of(contested)]));
+      return contested != nullptr;
+    };
+    for (std::uint64_t id = 1; id < 300; ++id) {
+      const auto source = static_cast<std::int32_t>(random() % 3);
+      const auto tag = static_cast<std::int32_t>(random() % 3);
+      if (random() % 2 == 0) {
+        Message m = message(source, tag, id);
+        for (auto receive = posted.begin();; receive = posted.erase(receive)) {
+          receive = std::find_if(receive, posted.end(), [&](auto* r) { return fits(*r, m); });
+          if (receive == posted.end()) break;
+          if (native_wins[index_of(*receive)]) continue;
+          expected[id] = *receive;
+          posted.erase(receive);
+          break;
+        }
+        if (expected.count(id) == 0) unexpected.push_back(message(source, tag, id));
+        if (const ReceiveOperation* taker = queue.match_arrival(4, source, tag)) {
+          got[id] = taker;
+        } else if (auto match = queue.store(std::move(m))) {
+          got[id] = match->receive;
+        }
+      } else {
+        ReceiveOperation& receive = operations.emplace_back();
+        const bool twin = random() % 2 == 0;
+        prepare(receive, random() % 3 == 0 ? kAnySource : source, random() % 3 == 0 ? kAnyTag : tag, twin);
+        native_wins.push_back(twin && random() % 2 == 0);
+        receive.owner = reinterpret_cast<void*>(static_cast<std::uintptr_t>(native_wins.size()));
+        const auto there = std::find_if(unexpected.begin(), unexpected.end(), [&](auto& m) { return fits(receive, m); });
+        if (there == unexpected.end()) {
+          posted.push_back(&receive);
+        } else {
+          native_wins.back() = false;  // a message that is there already takes it
+          expected[there->request_id] = &receive;
+          unexpected.erase(there);
+        }
+        auto taken = queue.post(receive);
+        if (!taken.empty()) got[taken.front().request_id] = &receive;
+      }
+      if (random() % 8 == 0) settle_one();
+    }
+    while (settle_one()) {
+    }
+    ASSERT_EQ(got, expected) << "seed " << seed;
   }
 }
 

@@ -93,6 +93,17 @@ TEST(Packet, DecodesEveryField) {
   EXPECT_EQ(header->reserved, expected.reserved);
 }
 
+TEST(Packet, AllowingAnEarlyAnswerChangesTheReservedFieldAlone) {
+  Wire out;
+  encode_packet_header(sample(), out);
+  allow_early(out);
+  PacketHeader expected = sample();
+  expected.reserved = kMayComeEarly;
+  Wire whole;
+  encode_packet_header(expected, whole);
+  EXPECT_EQ(out, whole);
+}
+
 TEST(Packet, NumbersOfTheTypes) {
   const std::array types = {PacketType::kData,   PacketType::kDataSync,  PacketType::kProtoAck, PacketType::kSyncAck,
                             PacketType::kCancel, PacketType::kCancelYes, PacketType::kCancelNo, PacketType::kFini};

@@ -122,6 +122,14 @@ class Generator(unittest.TestCase):
         self.assertIn("return native::Barrier(*job, comm);", self.body("MPI_Barrier"))
         self.assertIn("return vendor::Ibarrier(comm, request);", self.body("MPI_Ibarrier"))
 
+    def test_calls_that_block_inside_the_system_are_marked(self):
+        self.generate()
+        vendor = self.text("shim/vendor.hpp")
+        self.assertIn('static constexpr VendorCallKind kCall{"MPI_Win_fence", false};', vendor)
+        self.assertIn('static constexpr VendorCallKind kCall{"MPI_Comm_dup", true};', vendor)
+        self.assertNotIn('"MPI_Ibarrier"', vendor)
+        self.assertIn("return native::Win_fence(*job, ", self.body("MPI_Win_fence"))
+
     def test_both_names_and_both_paths(self):
         self.generate()
         wrappers = self.text("wrappers_*.cpp")
@@ -186,6 +194,9 @@ class Generator(unittest.TestCase):
             "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n")
         for header in ("collective_arguments", "collective_queue"):  # of which no function of this mpi.h makes use
             (out / f"shim/{header}.hpp").write_text("")
+        (out / "shim/stand_watch.hpp").write_text(
+            "#pragma once\nnamespace impishim::shim { struct Job; struct VendorCallKind { const char* function; bool collective; };\n"
+            "struct NativeStand { NativeStand(Job&, const VendorCallKind&); ~NativeStand(); }; }\n")
         (out / "shim/resolve.hpp").write_text("namespace impishim::shim { void* resolve(const char* name); }\n")
         header = (self.path / "mpi.h").read_text()
         (out / "mpi.h").write_text('#pragma once\nextern "C" {\n#define MPI_REQUEST_NULL 0\n#define MPI_SUCCESS 0\n'

@@ -200,6 +200,9 @@ void Engine::Impl::fail_locked(const Error& error) {
   }
   for (const auto& [id, operation] : receives) receiving.insert(operation);
   receives.clear();
+  for (const auto& [key, message] : early) {
+    if (message->receive != nullptr) receiving.insert(message->receive);
+  }
   for (ReceiveOperation* operation : queue.release_all()) receiving.insert(operation);
   contested.store(0, std::memory_order_release);
   for (ReceiveOperation* operation : receiving) {

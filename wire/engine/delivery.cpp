@@ -179,6 +179,7 @@ Message Engine::Impl::message_of(const Link::Incoming& incoming) const {
   message.message_bytes = header.msglen;
   message.native_bytes = native_estimate(header, incoming.source);
   message.synchronous = header.type == PacketType::kDataSync;
+  message.may_be_early = header.msglen > datalen && header.reserved == kMayComeEarly && is_ours(incoming.source);
   message.payload_bytes = header.len;
   return message;
 }
@@ -236,6 +237,11 @@ Result<void> Engine::Impl::packet_ends(Link& link) {
   if (incoming.header.type != PacketType::kDataSync) {
     if (operation.arrived_ == operation.result.wire_bytes) {
       if (incoming.header.msglen > datalen) receives.erase(incoming.header.drqid);
+      if (operation.early_) [[unlikely]] {
+        incoming.receive = nullptr;
+        early_arrived_locked(*static_cast<EarlyMessage*>(operation.owner));
+        return {};
+      }
       complete_receive_locked(operation, operation.cursor_.native_bytes());
     }
     return {};
@@ -293,6 +299,7 @@ void Engine::Impl::store_message_locked(Link& link) {
   auto match = queue.store(std::move(message));
   counters.unexpected_bytes_peak = std::max(counters.unexpected_bytes_peak, queue.unexpected_bytes());
   contested.store(queue.contested(), std::memory_order_release);
+  if (relieving.load(std::memory_order_relaxed)) accept_early_locked();
   if (match) deliver_locked(*match->receive, std::move(match->message));
 }
 
@@ -300,6 +307,11 @@ void Engine::Impl::store_message_locked(Link& link) {
 void Engine::Impl::deliver_locked(ReceiveOperation& operation, std::list<Message>&& one) {
   Message& message = one.front();
   accept_message_locked(operation, message.source, {message.source_rank, message.tag, message.message_bytes});
+  if (message.early != nullptr) {
+    if (!message.counted) count_received_locked(message.source, message.payload_bytes);
+    match_early_locked(*message.early, operation);
+    return queue.recycle(std::move(one));
+  }
   auto unpacked = operation.cursor_.unpack(message.payload.first(message.payload_bytes));
   count_copy(message.payload_bytes);
   if (!unpacked && !operation.result.error) operation.result.error = unpacked.error();

@@ -37,7 +37,8 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
       datalen(job.values().datalen),
       relay(options.relay),
       buffers(std::max<std::size_t>(datalen, Link::kBatchCapacity)),
-      peers(static_cast<std::size_t>(job.size())) {
+      peers(static_cast<std::size_t>(job.size())),
+      early_limit(options.relay.early_message_limit) {
   const auto add = [&](std::unique_ptr<Channel> channel) -> Link& {
     links.push_back(std::make_unique<Link>(*this, std::move(channel), buffers, datalen));
     links.back()->token = links.size() - 1;
@@ -161,7 +162,9 @@ std::size_t Engine::Impl::poll_locked(bool application_waits) {
   if (failed.load(std::memory_order_relaxed)) return events + 1;
   if (!owing.empty()) return_credits_locked();
   if (closing) advance_closing_locked();
-  if (application_waits && events == 0 && queue.uncounted() > 0) take_unexpected_locked();
+  if (events == 0 && queue.uncounted() > 0 && (application_waits || relieving.load(std::memory_order_relaxed))) {
+    take_unexpected_locked();
+  }
   return events;
 }
 
@@ -346,6 +349,7 @@ void Engine::forget_context(ContextId context) {
   for (Message& message : impl_->queue.forget(context)) {
     if (!message.counted) impl_->count_received_locked(message.source, message.payload_bytes);
     impl_->buffers.put(std::move(message.payload));
+    if (message.early != nullptr) impl_->drop_early_locked(*message.early);
   }
 }
 

@@ -25,6 +25,14 @@
 
 namespace impishim::wire {
 
+/// A message that its sender waits for an answer to, and that only the program's thread can match.
+struct UnansweredMessage {
+  WorldRank source = 0;
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;
+  bool standard = false;  ///< a standard-mode one, too long for what is left of RelayOptions::early_message_limit
+};
+
 /// What an Engine is made of. `here` is this process's world rank.
 struct EngineOptions {
   JobMap job;
@@ -127,6 +135,15 @@ class Engine {
   /// The native twin has completed by itself: forget the operation. It is not completed. A message that contested it goes to
   /// the next receive.
   void withdraw(ReceiveOperation& operation);
+
+  /// The program's thread stands in a call of the vendor's and may stay there: from now on messages that nobody has asked for
+  /// are acknowledged as they are for a thread that waits in poll(), and long ones of standard mode that contest a receive come
+  /// to memory of the engine's, so that their senders go on. Until end_relief().
+  void relieve();
+  void end_relief();
+  [[nodiscard]] bool relieving() const;
+  /// The first message that contests a receive, or waits behind one that does, and that relieve() does not help.
+  [[nodiscard]] std::optional<UnansweredMessage> unanswered();
 
   /// Sends and receives what is possible now; returns the number of events handled. `application_waits`: called by a thread
   /// that found nothing to complete, so messages that nobody has asked for yet are acknowledged too (they may be blocking the

@@ -20,6 +20,7 @@
 
 #include "wire/channel/poller.hpp"
 #include "wire/engine/buffer_pool.hpp"
+#include "wire/engine/early_message.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/flow_control.hpp"
 #include "wire/engine/link.hpp"
@@ -78,6 +79,16 @@ class Engine::Impl final : public LinkOwner {
   void count_received_locked(WorldRank source, std::uint32_t payload);
   void send_protocol_ack_locked(WorldRank source);
 
+  // relief.cpp
+  void relieve_locked();
+  void accept_early_locked();
+  void begin_early_locked(Message& message);
+  void early_arrived_locked(EarlyMessage& message);
+  void match_early_locked(EarlyMessage& message, ReceiveOperation& operation);
+  void hand_over_locked(EarlyMessage& message, ReceiveOperation& operation);
+  void drop_early_locked(EarlyMessage& message);
+  void forget_early_locked(EarlyMessage& message);
+
   // closing.cpp
   void close_locked();
   void advance_closing_locked();
@@ -122,6 +133,10 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] Peer& make_peer(WorldRank rank);
   [[nodiscard]] FlowMarks marks_towards(WorldRank rank) const;
   [[nodiscard]] Link* link_towards(WorldRank destination);
+  /// The process runs this library, too.
+  [[nodiscard]] bool is_ours(WorldRank rank) const {
+    return job.clients()[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client)].impishim;
+  }
 
   // relaying.cpp
   void passed_on(Link& from, std::size_t bytes) override;
@@ -173,6 +188,10 @@ class Engine::Impl final : public LinkOwner {
   std::unordered_map<std::uint64_t, WorldRank> questions;
   std::size_t pending_sends = 0;  ///< started and not complete
 
+  std::unordered_map<const EarlyMessage*, std::unique_ptr<EarlyMessage>> early;
+  std::uint64_t early_limit;
+  std::uint64_t early_bytes = 0;  ///< of all of them
+
   bool closing = false;
   bool fini_sent = false;
   EngineCounters counters;
@@ -180,6 +199,7 @@ class Engine::Impl final : public LinkOwner {
 
   std::atomic<std::uint64_t> application_polls{0};  ///< changed under `mutex`
   std::atomic<std::size_t> contested{0};
+  std::atomic<bool> relieving{false};
   std::atomic<bool> failed{false};
   std::atomic<bool> report_asked{false};
   std::optional<Error> failure;            ///< written once, before `failed`

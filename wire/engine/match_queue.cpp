@@ -29,13 +29,37 @@ void MatchQueue::unpost(Context& context, std::list<ReceiveOperation*>::iterator
 
 ReceiveOperation* MatchQueue::match_arrival(ContextId id, std::int32_t source, std::int32_t tag) {
   Context& context = context_of(id);
-  // Messages that await a contest come first.
-  if (context.contest != nullptr) return nullptr;
+  if (context.contest != nullptr) [[unlikely]]
+    return match_beside_contest(context, source, tag);
   const auto found = first_accepting(context.posted, source, tag);
   if (found == context.posted.end() || (*found)->has_native_twin) return nullptr;
   ReceiveOperation* receive = *found;
   unpost(context, found);
   return receive;
+}
+
+/// The receive that takes a message which arrives during a contest, if it is the same one however the contest ends; else null.
+///
+/// The contested receive is taken in either case: by the message that contests it, or by a native one. So the new message goes
+/// to the first other posted receive that accepts it, unless that one has a twin, which the vendor may have matched, or a
+/// message that waits already accepts it, which would come first. Without both, neither outcome leads anything else to this
+/// receive, and its removal changes nothing for the messages that wait.
+ReceiveOperation* MatchQueue::match_beside_contest(Context& context, std::int32_t source, std::int32_t tag) {
+  const auto found = std::find_if(context.posted.begin(), context.posted.end(), [&](const ReceiveOperation* receive) {
+    return receive != context.contest && accepts(receive->source, receive->tag, source, tag);
+  });
+  if (found == context.posted.end() || (*found)->has_native_twin) return nullptr;
+  ReceiveOperation* receive = *found;
+  // All that has been stored since the contest began waits, and stands at the end.
+  for (auto message = context.unexpected.rbegin(); message != context.unexpected.rend() && message->awaits_contest; ++message) {
+    if (accepts(receive->source, receive->tag, message->source_rank, message->tag)) return nullptr;
+  }
+  unpost(context, found);
+  return receive;
+}
+
+bool MatchQueue::is_wanted(Context& context, const Message& message) {
+  return first_accepting(context.posted, message.source_rank, message.tag) != context.posted.end();
 }
 
 std::optional<Match> MatchQueue::store(Message&& message) {
@@ -130,8 +154,8 @@ std::list<Message> MatchQueue::take_cancelled(WorldRank source, std::uint64_t re
       return message.source == source && message.request_id == request_id;
     });
     if (found == context.unexpected.rend()) continue;
-    // While a contest is open the message may be a receive's already.
-    if (found->awaits_contest) return {};
+    // While a contest is open the message may be a receive's already; and one that has been accepted is on its way.
+    if (found->awaits_contest || found->early != nullptr) return {};
     return extract(context, std::prev(found.base()));
   }
   return {};

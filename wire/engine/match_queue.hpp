@@ -2,8 +2,8 @@
 ///
 /// A receive with a native twin (MPI_ANY_SOURCE on a spanning communicator) cannot be matched here alone, since the vendor may
 /// have matched its twin already. The first message that would match it *contests* it: from then on the messages of that
-/// context wait, in order, until the contest is settled, so that none overtakes. Single-threaded: the engine's lock protects
-/// it.
+/// context wait, in order, until the contest is settled, so that none overtakes. Only a message whose receive is the same
+/// however the contest ends goes on at once. Single-threaded: the engine's lock protects it.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,8 @@
 
 namespace impishim::wire {
 
+struct EarlyMessage;
+
 /// A message whose first packet has arrived whole and that no receive has taken.
 struct Message {
   ContextId context = 0;
@@ -29,6 +31,8 @@ struct Message {
   bool synchronous = false;         ///< DATASYNC: owes the sender a SYNCACK
   bool counted = false;             ///< flow control has counted it as received
   bool awaits_contest = false;      ///< not compared with the posted receives yet
+  bool may_be_early = false;        ///< long, and its sender need not wait for the match: early_message.hpp
+  EarlyMessage* early = nullptr;    ///< it has been accepted, and lies or comes there
   Buffer payload;
   std::uint32_t payload_bytes = 0;
 };
@@ -54,6 +58,18 @@ class MatchQueue {
 
   /// Takes a posted receive out; false if it is not posted (matched, or contested).
   bool remove(ReceiveOperation& receive);
+
+  /// Visits each message that waits for the end of a contest and that a posted receive would take, in order of arrival.
+  template <class Visit>
+  void each_wanted(Visit&& visit) {
+    if (contested_ == 0) return;
+    for (auto& [id, context] : contexts_) {
+      if (context.contest == nullptr) continue;
+      for (Message& message : context.unexpected) {
+        if (message.awaits_contest && is_wanted(context, message)) visit(message);
+      }
+    }
+  }
 
   /// The oldest message that a receive with these arguments would take.
   [[nodiscard]] const Message* find(ContextId context, std::int32_t source, std::int32_t tag) const;
@@ -112,6 +128,8 @@ class MatchQueue {
     return latest_ != nullptr && latest_->first == id ? latest_->second : look_up(id);
   }
   [[nodiscard]] Context& look_up(ContextId id);
+  [[nodiscard]] static bool is_wanted(Context& context, const Message& message);
+  [[nodiscard]] ReceiveOperation* match_beside_contest(Context& context, std::int32_t source, std::int32_t tag);
   [[nodiscard]] std::optional<Match> compare_first(Context& context, std::list<Message>::iterator message);
   void compare_waiting(Context& context, std::vector<Match>& matches);
   [[nodiscard]] std::list<Message> extract(Context& context, std::list<Message>::iterator message);

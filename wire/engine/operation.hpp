@@ -108,6 +108,7 @@ class ReceiveOperation : public Operation {
   friend class Engine;
   enum class Phase : std::uint8_t { kIdle, kPosted, kContested, kReceiving, kDone };
   Phase phase_ = Phase::kIdle;
+  bool early_ = false;  ///< the engine's own, of an EarlyMessage, its owner
   WorldRank sender_ = -1;
   std::uint64_t arrived_ = 0;
   UnpackCursor cursor_;

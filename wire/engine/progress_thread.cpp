@@ -20,8 +20,11 @@ constexpr int kDrivesOnMs = 10;
 
 }  // namespace
 
-ProgressThread::ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure)
-    : engine_(engine), on_failure_(std::move(on_failure)), thread_(quiet_thread("impishim", [this] { run(); })) {}
+ProgressThread::ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure, std::function<bool()> on_tick)
+    : engine_(engine),
+      on_failure_(std::move(on_failure)),
+      on_tick_(std::move(on_tick)),
+      thread_(quiet_thread("impishim", [this] { run(); })) {}
 
 ProgressThread::~ProgressThread() {
   {
@@ -43,6 +46,21 @@ void ProgressThread::run() {
   if (engine_.failure() == nullptr) return;
   if (stopped_within(kGraceMs)) return;
   on_failure_(*engine_.failure());
+}
+
+void ProgressThread::wake_to_tick() {
+  ticks_.store(true);
+  engine_.wake();
+}
+
+void ProgressThread::tick_if_due() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_tick_ < kTick) return;
+  last_tick_ = now;
+  if (on_tick_()) return;
+  ticks_.store(false);
+  // What asked for ticks just before may not have seen that, and does not ask again.
+  if (on_tick_()) ticks_.store(true);
 }
 
 /// Returns when the thread shall stop or the engine has failed.
@@ -68,11 +86,13 @@ void ProgressThread::drive() {
     }
     driven_ms = 0;
     if (stop_.load(std::memory_order_relaxed)) return;
+    const bool ticks = ticks_.load();
+    if (ticks) tick_if_due();
     const bool moved = engine_.poll(false) != 0;
     if (attention.pays(Attention::Clock::now(), moved)) {
       sched_yield();
     } else if (!moved) {
-      engine_.wait_for_event(kSilenceCheckInterval);
+      engine_.wait_for_event(ticks ? std::chrono::microseconds(kTick) : std::chrono::microseconds(kSilenceCheckInterval));
     }
   }
 }

@@ -1,4 +1,4 @@
-/// What relaying may hold and how it batches.
+/// What a process may hold for others, and how it batches.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,11 @@ struct RelayOptions {
   std::uint64_t batch_target = 32768;
   /// The same of short messages that this process begins between two polls, all but the first few; 0: each leaves at once.
   std::uint64_t origin_batch_target = 16384;
+  /// Most bytes of long messages that are accepted before their match (Engine::relieve()).
+  std::uint64_t early_message_limit = 256U << 20U;
 
-  /// From IMPISHIM_LOCAL_SENDER_LIMIT, IMPISHIM_REMOTE_SENDER_LIMIT, IMPISHIM_RELAY_BUFTARGET and IMPISHIM_BUFTARGET, which
-  /// may stay unset.
+  /// From IMPISHIM_LOCAL_SENDER_LIMIT, IMPISHIM_REMOTE_SENDER_LIMIT, IMPISHIM_RELAY_BUFTARGET, IMPISHIM_BUFTARGET and
+  /// IMPISHIM_EARLY_MESSAGE_LIMIT, which may stay unset.
   /// kConfiguration: not a number of bytes, or a limit below RelayDebt::kLeastLimit.
   [[nodiscard]] static Result<RelayOptions> from_environment();
 };

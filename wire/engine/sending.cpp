@@ -105,6 +105,7 @@ bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation, 
   packet.header = to.header;
   encode_message_fields(fields_of(operation, needs_answer ? PacketType::kDataSync : PacketType::kData, packet.payload.size()),
                         packet.header);
+  if (total > datalen && operation.mode == SendMode::kStandard && is_ours(to.rank)) allow_early(packet.header);
   operation.phase_ = needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
   if (needs_answer) sends.emplace(operation.request_id_, &operation);
   ++operation.packets_queued_;

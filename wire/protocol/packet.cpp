@@ -53,6 +53,8 @@ void encode_message_fields(const MessageFields& fields, std::span<std::byte, kPa
   store_big_endian(at + kCountAt, fields.count);
 }
 
+void allow_early(std::span<std::byte, kPacketHeaderSize> out) { store_big_endian(out.data() + kReservedAt, kMayComeEarly); }
+
 void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPacketHeaderSize> out) {
   encode_message_fields(header, out);
   std::byte* at = out.data();

@@ -55,6 +55,11 @@ enum class PacketType : std::uint32_t {
 
 inline constexpr std::size_t kPacketHeaderSize = 128;
 
+/// Ours, in pk_reserved of a long message's first packet, which IMPI leaves unused: the send is not synchronous, so that its
+/// receiver may answer by SYNCACK, and take all of it, before it has matched. Sent only to clients that announced our label,
+/// and heeded only from them; without it every long message waits for its match.
+inline constexpr std::uint64_t kMayComeEarly = 1;
+
 /// Those of a header's fields that differ between the packets of one process to another, in host order; names are the
 /// specification's without pk_.
 struct MessageFields {
@@ -86,6 +91,9 @@ void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPack
 
 /// Overwrites these fields of a wire header, which keeps the others.
 void encode_message_fields(const MessageFields& fields, std::span<std::byte, kPacketHeaderSize> out);
+
+/// Sets pk_reserved of a wire header to kMayComeEarly.
+void allow_early(std::span<std::byte, kPacketHeaderSize> out);
 
 /// Writes a packet in one piece to `place`, which has room for it: its header in wire form and its payload.
 inline void write_packet(std::span<const std::byte, kPacketHeaderSize> header, std::span<const std::byte> payload,

@@ -1,0 +1,110 @@
+// What a process does for those who send to it while its program's thread stands in a call of the vendor's.
+#include <new>
+#include <utility>
+
+#include "wire/engine/engine_impl.hpp"
+
+namespace impishim::wire {
+
+/// What the messages hold back that have not been asked for may be what the program's thread waits for in the end.
+void Engine::Impl::relieve_locked() {
+  if (failed.load(std::memory_order_relaxed)) return;
+  relieving.store(true, std::memory_order_relaxed);
+  if (queue.uncounted() > 0) take_unexpected_locked();
+  accept_early_locked();
+}
+
+/// Accepts all messages that wait for the end of a contest, may come before their match, and are wanted by a posted receive.
+void Engine::Impl::accept_early_locked() {
+  queue.each_wanted([this](Message& message) {
+    if (message.may_be_early && message.early == nullptr && message.message_bytes <= early_limit - early_bytes) {
+      begin_early_locked(message);
+    }
+  });
+}
+
+void Engine::Impl::begin_early_locked(Message& message) {
+  auto made = std::make_unique<EarlyMessage>();
+  made->memory.reset(new (std::nothrow) std::byte[message.message_bytes]);
+  if (made->memory == nullptr) return;
+  made->bytes = message.message_bytes;
+  early_bytes += made->bytes;
+  ReceiveOperation& arrival = made->arrival;
+  arrival.owner = made.get();
+  arrival.early_ = true;
+  arrival.buffer = {made->memory.get(), made->bytes, &TypeLayout::basic(BasicType::kByte)};
+  arrival.begin();
+  arrival.phase_ = ReceiveOperation::Phase::kReceiving;
+  arrival.sender_ = message.source;
+  arrival.result.wire_bytes = message.message_bytes;
+  // As it travels: what its receive makes of it is not known yet.
+  arrival.cursor_ = UnpackCursor(arrival.buffer, Format::kNative);
+  auto placed = arrival.cursor_.unpack(message.payload.first(message.payload_bytes));
+  if (!placed) return fail_locked(placed.error());
+  count_copy(message.payload_bytes);
+  arrival.arrived_ = message.payload_bytes;
+  buffers.put(std::move(message.payload));
+  message.synchronous = false;  // answered now
+  message.early = made.get();
+  early.emplace(made.get(), std::move(made));
+  answer_match_locked(arrival, message.source, message.request_id);
+}
+
+/// The last packet has come.
+void Engine::Impl::early_arrived_locked(EarlyMessage& message) {
+  message.arrival.phase_ = ReceiveOperation::Phase::kDone;
+  message.arrival.finish();
+  if (message.receive != nullptr) return hand_over_locked(message, *message.receive);
+  if (message.dropped) forget_early_locked(message);
+}
+
+/// A receive has matched the message.
+void Engine::Impl::match_early_locked(EarlyMessage& message, ReceiveOperation& operation) {
+  if (message.arrival.complete()) return hand_over_locked(message, operation);
+  message.receive = &operation;
+}
+
+void Engine::Impl::hand_over_locked(EarlyMessage& message, ReceiveOperation& operation) {
+  if (message.arrival.result.error) {
+    operation.result.error = message.arrival.result.error;
+  } else {
+    auto unpacked = operation.cursor_.unpack({message.memory.get(), message.bytes});
+    count_copy(message.bytes);
+    if (!unpacked && !operation.result.error) operation.result.error = unpacked.error();
+  }
+  operation.arrived_ = message.bytes;
+  complete_receive_locked(operation, operation.cursor_.native_bytes());
+  forget_early_locked(message);
+}
+
+/// No receive will ask for the message any more.
+void Engine::Impl::drop_early_locked(EarlyMessage& message) {
+  if (message.arrival.complete()) return forget_early_locked(message);
+  message.dropped = true;
+}
+
+void Engine::Impl::forget_early_locked(EarlyMessage& message) {
+  early_bytes -= message.bytes;
+  early.erase(&message);  // ends this object
+}
+
+void Engine::relieve() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->relieve_locked();
+}
+
+void Engine::end_relief() { impl_->relieving.store(false, std::memory_order_relaxed); }
+
+bool Engine::relieving() const { return impl_->relieving.load(std::memory_order_relaxed); }
+
+std::optional<UnansweredMessage> Engine::unanswered() {
+  const std::lock_guard lock(impl_->mutex);
+  std::optional<UnansweredMessage> first;
+  impl_->queue.each_wanted([&](const Message& message) {
+    if (message.synchronous && !first)
+      first = UnansweredMessage{message.source, message.tag, message.message_bytes, message.may_be_early};
+  });
+  return first;
+}
+
+}  // namespace impishim::wire
