@@ -4,7 +4,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
+#include <string>
 
 #include "shim/attribute.hpp"
 #include "shim/datatype.hpp"
@@ -13,6 +15,7 @@
 #include "shim/failure.hpp"
 #include "shim/handled.hpp"
 #include "shim/own_handle.hpp"
+#include "shim/resolve.hpp"
 #include "shim/session.hpp"
 #include "shim/vendor.hpp"
 #include "shim/wait.hpp"
@@ -42,6 +45,17 @@ void forget_job_in_child() {
   }
   say_last(error.text);
   vendor::Abort(MPI_COMM_WORLD, 1);
+  _exit(1);
+}
+
+/// Ends a process that is to join with the library of another MPI than its own, in which every handle would be a wild pointer.
+/// impirun checks programs, but not what a script or an interpreter starts.
+void refuse_another_mpi() {
+  if (secure_getenv("IMPISHIM_SERVER") == nullptr) return;
+  const std::string used = unfit_vendor();
+  if (used.empty()) return;
+  say_last(fmt::format("the program uses {}, and this libimpishim.so is built for {}: use the other build (impirun -mpi {})",
+                       used, IMPISHIM_VENDOR_SONAME, used.starts_with("libmpi.so.40") ? "openmpi" : "mpich"));
   _exit(1);
 }
 
@@ -79,6 +93,7 @@ int refuse_to_leave_shuffles(const Job& job, int shuffles) {
 namespace calls {
 
 int Init(int* argc, char*** argv) {
+  refuse_another_mpi();
   const bool first = the_job.load() == nullptr;
   const bool answer = signal_is_free();
   const int code = vendor::Init(argc, argv);
@@ -87,6 +102,7 @@ int Init(int* argc, char*** argv) {
 }
 
 int Init_thread(int* argc, char*** argv, int required, int* provided) {
+  refuse_another_mpi();
   const bool first = the_job.load() == nullptr;
   const bool answer = signal_is_free();
   const int code = vendor::Init_thread(argc, argv, required, provided);

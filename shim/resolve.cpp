@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <string_view>
 
 #include "shim/caller.hpp"
 #include "wire/base/log.hpp"
@@ -34,6 +35,20 @@ void* resolve_fortran(const char* name) {
   if (void* found = find(name, fortran_layer_path()); found != nullptr) return found;
   log(LogLevel::kError, "the MPI's Fortran library has no function {}: is this libimpishim.so built for it?", name);
   std::abort();
+}
+
+std::string unfit_vendor() {
+  constexpr std::string_view kOpenMpi = "libmpi.so.40";
+  Dl_info info{};
+  void* const used = dlsym(RTLD_NEXT, "MPI_Init");
+  if (used == nullptr || dladdr(used, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::string_view name = info.dli_fname;
+  name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
+  const bool used_open_mpi = name.starts_with(kOpenMpi);
+  const bool used_mpich = name.starts_with("libmpich.so") || name.starts_with("libmpi.so.12");
+  const bool built_for_open_mpi = std::string_view(IMPISHIM_VENDOR_SONAME).starts_with(kOpenMpi);
+  const bool unfit = built_for_open_mpi ? used_mpich : used_open_mpi;
+  return unfit ? std::string(name) : std::string();
 }
 
 }  // namespace impishim::shim

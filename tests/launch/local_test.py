@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pathlib
 import shlex
 import signal
 import tempfile
@@ -103,6 +104,16 @@ class LocalTest(Case):
         os.close(writer)
         self.expect(run, 0)
         self.assertEqual(run.lines["err"][-1], "impirun: 2 of 2 clients have joined")
+
+    def test_script_whose_program_needs_the_other_mpi(self):
+        """impirun cannot know; the library refuses before it would crash."""
+        other = "mpich" if MPI == "openmpi" else "openmpi"
+        library = pathlib.Path(ARGUMENTS.impirun).parent.parent / "lib" / "impishim" / other / "libimpishim.so"
+        if not library.exists():
+            self.skipTest(f"{library} is not built")
+        section = ["-np", 1, "sh", "-c", f"exec {shlex.quote(ARGUMENTS.program)} lines 1"]
+        run = self.expect(self.start("-mpi", other, *section, ":", *section), 1)
+        self.assertIn(f"use the other build (impirun -mpi {MPI})", run.err)
 
     def server_of(self, run):
         """The rendezvous server's process: another impirun."""
