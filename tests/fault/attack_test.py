@@ -25,7 +25,7 @@ HOSTS = ("127.0.0.5", "127.0.0.6")
 MAGIC = 0x494D504D
 REFUSED = "00000004"  # Refusal::kNoProof
 TURNED_AWAY = "turned away a connection from 127.0.0.6 port"
-ETH_P_ALL, PACKET_OUTGOING = 3, 4
+ETH_P_ALL, PACKET_OUTGOING, SO_RCVBUFFORCE = 3, 4, 33
 NUMBERS = itertools.count()
 
 
@@ -60,6 +60,7 @@ class Machine:
             with open(f"/run/netns/{self.name}", encoding="ascii") as namespace:
                 os_setns(namespace.fileno())
             made.append(socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL)))
+            made[0].setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
         thread = threading.Thread(target=enter_and_open)
         thread.start()
         thread.join()
@@ -123,7 +124,7 @@ class Attacks(Case):
                     self.expect(run, 0)
             packets = list(payloads(recorder))
             hello = [index for index, data in enumerate(packets) if data[:8] == struct.pack(">iI", 1, MAGIC)]
-            self.assertEqual(len(hello), 1)
+            self.assertEqual(len(hello), 1, [len(each) for each in packets])
             answer = next(data for data in packets[hello[0] + 1:] if len(data) == 32)
             recording = pathlib.Path(folder) / "recording"
             recording.write_bytes(packets[hello[0]] + answer)

@@ -288,6 +288,7 @@ Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(const Client& 
                                 system.fabric_required ? SocketFallback() : SocketFallback(over_socket));
   }
   std::vector<std::unique_ptr<Channel>> channels;
+  channels.reserve(links.size());
   for (FabricLink& link : links) channels.push_back(over_socket(std::move(link)));
   return channels;
 }
