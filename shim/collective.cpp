@@ -101,6 +101,13 @@ void Collective::check_not_aliased(const void* send, const void* receive, std::i
   }
 }
 
+void Collective::check_not_overlapping(const ConstData& send, const ConstData& receive) {
+  const auto is_empty = [](const ConstData& block) { return block.count == 0 || block.type->layout->basic_count() == 0; };
+  if (!ok() || is_empty(send) || is_empty(receive) || send.first_byte() != receive.first_byte()) return;
+  fail(MPI_ERR_BUFFER,
+       "a block is sent from where one is received: pass MPI_IN_PLACE as send buffer (scatter: receive buffer)");
+}
+
 std::int32_t Collective::inter_root(int root) {
   if (root == MPI_ROOT) return collectives::inter::kIsRoot;
   return root == MPI_PROC_NULL ? collectives::inter::kIsBystander : root;
@@ -199,6 +206,7 @@ Data Collective::room(const Data& data) {
 
 const collectives::Reduction* Collective::reduction(MPI_Op op, MPI_Datatype datatype) {
   if (op == MPI_OP_NULL) fail(MPI_ERR_OP, "the operation is MPI_OP_NULL");
+  if (ok() && !fits(op, datatype)) fail(MPI_ERR_OP, "the operation has no meaning for this datatype");
   if (!ok()) return nullptr;
   if (keeps_handles_) {
     HandleUses<MPI_Op>::instance().hold(op);

@@ -91,6 +91,8 @@ class Collective {
   /// MPI_ERR_BUFFER: MPI_IN_PLACE where it is not allowed, or one buffer given twice.
   void check_not_in_place(const void* buffer);
   void check_not_aliased(const void* send, const void* receive, std::int64_t count);
+  /// MPI_ERR_BUFFER: a block to send that lies where one is received, which MPI_IN_PLACE is for.
+  void check_not_overlapping(const collectives::ConstData& send, const collectives::ConstData& receive);
   /// `root` of an intercommunicator in the words of collectives/.
   [[nodiscard]] static std::int32_t inter_root(int root);
 

@@ -30,7 +30,9 @@ Data gathered_block(Collective& call, const Role& role, const void* sendbuf, MPI
   const bool intra = call.inter() == nullptr;
   if (role.at_root && intra && sendbuf == MPI_IN_PLACE) return call.ok() ? all[static_cast<std::size_t>(root)] : Data{};
   if (role.elsewhere) call.check_not_in_place(sendbuf);
-  return role.elsewhere || (role.at_root && intra) ? call.data(sendbuf, sendcount, sendtype) : Data{};
+  const Data block = role.elsewhere || (role.at_root && intra) ? call.data(sendbuf, sendcount, sendtype) : Data{};
+  if (role.at_root && intra && call.ok()) call.check_not_overlapping(block, all[static_cast<std::size_t>(root)]);
+  return block;
 }
 
 MaybeTask gather_task(Collective& call, Data block, Blocks all, int root, bool equal) {
@@ -44,7 +46,9 @@ Data scattered_block(Collective& call, const Role& role, void* recvbuf, MPI_Coun
   const bool intra = call.inter() == nullptr;
   if (role.at_root && intra && recvbuf == MPI_IN_PLACE) return call.ok() ? all[static_cast<std::size_t>(root)] : Data{};
   if (role.elsewhere) call.check_not_in_place(recvbuf);
-  return role.elsewhere || (role.at_root && intra) ? call.data(recvbuf, recvcount, recvtype) : Data{};
+  const Data block = role.elsewhere || (role.at_root && intra) ? call.data(recvbuf, recvcount, recvtype) : Data{};
+  if (role.at_root && intra && call.ok()) call.check_not_overlapping(all[static_cast<std::size_t>(root)], block);
+  return block;
 }
 
 MaybeTask scatter_task(Collective& call, Blocks all, Data block, int root, bool equal) {
@@ -62,6 +66,9 @@ MaybeTask allgather_task(Collective& call, const void* sendbuf, MPI_Count sendco
   if (in_place && call.inter() != nullptr) call.check_not_in_place(sendbuf);
   if (!call.ok()) return std::nullopt;
   const Data block = in_place ? all[static_cast<std::size_t>(call.rank())] : call.data(sendbuf, sendcount, sendtype);
+  if (!in_place && call.inter() == nullptr && call.ok()) {
+    call.check_not_overlapping(block, all[static_cast<std::size_t>(call.rank())]);
+  }
   if (!call.ok()) return std::nullopt;
   if (call.inter() != nullptr) return collectives::inter::allgatherv(*call.inter(), block, all);
   return equal ? collectives::allgather(call.team(), block, all) : collectives::allgatherv(call.team(), block, all);
@@ -76,6 +83,7 @@ MaybeTask alltoall_task(Collective& call, const void* sendbuf, const void* recvb
   if (in_place && call.inter() != nullptr) call.check_not_in_place(sendbuf);
   if (!call.ok()) return std::nullopt;
   const ConstBlocks to = call.as_const(in_place ? from : Blocks(make_send()));
+  for (std::size_t i = 0; !in_place && call.ok() && i < to.size(); ++i) call.check_not_overlapping(to[i], from[i]);
   if (!call.ok()) return std::nullopt;
   if (call.inter() != nullptr) return collectives::inter::alltoallv(*call.inter(), to, from);
   return equal ? collectives::alltoall(call.team(), to, from) : collectives::alltoallv(call.team(), to, from);

@@ -1,7 +1,9 @@
 #include "shim/reduction.hpp"
 
+#include <algorithm>
 #include <limits>
 
+#include "shim/datatype_predefined.hpp"
 #include "shim/handle_bits.hpp"
 #include "shim/vendor.hpp"
 
@@ -14,7 +16,47 @@ bool is_commutative(MPI_Op op) {
   return commutative != 0;
 }
 
+enum class Meaning : std::uint8_t { kUnknown, kOrder, kArithmetic, kLogical, kBits, kLocation };
+
+Meaning meaning_of(MPI_Op op) {
+  if (op == MPI_SUM || op == MPI_PROD) return Meaning::kArithmetic;
+  if (op == MPI_MAX || op == MPI_MIN) return Meaning::kOrder;
+  if (op == MPI_MAXLOC || op == MPI_MINLOC) return Meaning::kLocation;
+  if (op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR) return Meaning::kLogical;
+  if (op == MPI_BAND || op == MPI_BOR || op == MPI_BXOR) return Meaning::kBits;
+  return Meaning::kUnknown;
+}
+
+bool is_floating(wire::BasicType type) {
+  return type == wire::BasicType::kFloat || type == wire::BasicType::kDouble || type == wire::BasicType::kLongDouble ||
+         type == wire::BasicType::kQuad;
+}
+
+/// Duplicates of predefined types, and those of MPI_Type_create_f90_*, which predefined operations may take.
+bool may_stand_for_predefined(MPI_Datatype datatype) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  vendor::Type_get_envelope(datatype, &integers, &addresses, &types, &combiner);
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_DUP || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
 }  // namespace
+
+bool fits(MPI_Op op, MPI_Datatype datatype) {
+  const Meaning meaning = meaning_of(op);
+  if (meaning == Meaning::kUnknown || datatype == MPI_DATATYPE_NULL) return true;
+  const wire::TypeLayout* layout = predefined_layout(datatype);
+  if (layout == nullptr) return may_stand_for_predefined(datatype);
+  const auto floating = [](const wire::Block& block) { return is_floating(block.type); };
+  const bool all_floating = std::ranges::all_of(layout->blocks(), floating);
+  if (meaning == Meaning::kLogical || meaning == Meaning::kBits) return layout->basic_count() == 1 && !all_floating;
+  if (meaning == Meaning::kLocation) return layout->basic_count() != 1;
+  // Two values are a complex number, or a pair; of floating ones only the vendor can tell which.
+  return layout->basic_count() == 1 || (meaning == Meaning::kArithmetic && all_floating);
+}
 
 OpReduction::OpReduction(MPI_Op op, MPI_Datatype datatype)
     : Reduction(is_commutative(op), to_bits(op)), op_(op), datatype_(datatype) {}
