@@ -232,7 +232,8 @@ def wrapper(function, nonblocking):
 
 def vendor_header(functions, nonblocking, headers):
     out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers), "#include <atomic>",
-           '#include "shim/job.hpp"', '#include "shim/stand_watch.hpp"', f"namespace impishim::shim::vendor {{\nnamespace pointers {HIDDEN} {{", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
+           '#include "shim/job.hpp"', '#include "shim/stand_watch.hpp"',
+           f"namespace impishim::shim::vendor {{\nnamespace pointers {HIDDEN} {{", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
     for function in functions:
         out.append(f"extern std::atomic<decltype(&::P{function.name})> {function.short};")
     out.append("}\nnamespace raw {")

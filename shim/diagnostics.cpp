@@ -56,10 +56,10 @@ std::string statistics_of(const Job& job, const wire::EngineCounters& all) {
 Result<Diagnostics> Diagnostics::from_environment() {
   constexpr int kDay = 86400;
   Diagnostics diagnostics;
-  auto stall = read_variable("IMPISHIM_STALL_DUMP", 0, kDay, diagnostics.stall_seconds);
-  if (!stall) return stall.error();
   auto stand = read_variable("IMPISHIM_TEST_STALL_SECONDS", 1, kDay, diagnostics.stand_seconds);
   if (!stand) return stand.error();
+  auto stall = read_variable("IMPISHIM_STALL_DUMP", 0, kDay, diagnostics.stall_seconds);
+  if (!stall) return stall.error();
   if (const char* text = secure_getenv("IMPISHIM_STATS"); text != nullptr) diagnostics.stats_prefix = text;
   if (const char* text = secure_getenv("IMPISHIM_DUMP_SIGNAL"); text != nullptr) {
     diagnostics.on_signal = std::strcmp(text, "usr1") == 0;

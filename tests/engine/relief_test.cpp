@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/engine/raw_peer.hpp"
 #include "tests/engine/simulated_job.hpp"
 #include "wire/engine/progress_thread.hpp"
 
@@ -308,6 +309,70 @@ TEST(ReliefInAJobThatFails, CompletesTheReceiveOfAMessageThatIsStillComing) {
   job.kill(0);
   ASSERT_TRUE(job.run_until([&] { return any.complete(); }));
   EXPECT_TRUE(any.operation.result.error);
+}
+
+/// What a peer announces is not what it may make this process keep.
+class RelievedLiar : public testing::Test {
+ protected:
+  RelievedLiar() {
+    any.operation.has_native_twin = true;
+    peer.engine->start(any.operation);
+    peer.engine->relieve();
+  }
+  void announce(std::uint64_t bytes) {
+    PacketHeader header = peer.header(PacketType::kDataSync, 1000);
+    header.msglen = bytes;
+    header.tag = 5;
+    header.reserved = kMayComeEarly;
+    peer.say(header);
+  }
+  /// Of the answer to an announcement that has been accepted, or 0.
+  [[nodiscard]] std::uint64_t accepted() {
+    while (const auto packet = peer.hear()) {
+      if (packet->type == PacketType::kSyncAck) return packet->drqid;
+    }
+    return 0;
+  }
+  void continue_with(std::uint64_t drqid, std::uint32_t bytes, std::uint64_t of) {
+    PacketHeader header = peer.header(PacketType::kData, bytes);
+    header.msglen = of;
+    header.drqid = drqid;
+    peer.say(header);
+  }
+
+  Receive any{kAnySource, 5, 2500};
+  test::RawPeer peer;
+};
+
+TEST_F(RelievedLiar, GetsNoMoreMemoryThanTheLimit) {
+  announce(~std::uint64_t{0});
+  EXPECT_EQ(accepted(), 0U);
+  EXPECT_EQ(peer.failure(), "");
+  const auto waiting = peer.engine->unanswered();
+  ASSERT_TRUE(waiting);
+  EXPECT_TRUE(waiting->standard);
+}
+
+TEST_F(RelievedLiar, EndsTheJobWithMoreThanItAnnounced) {
+  announce(2500);
+  const std::uint64_t drqid = accepted();
+  ASSERT_NE(drqid, 0U);
+  continue_with(drqid, 1000, 2500);
+  EXPECT_EQ(peer.failure(), "");
+  continue_with(drqid, 1000, 2500);
+  EXPECT_NE(peer.failure(), "") << "500 bytes were left";
+}
+
+TEST_F(RelievedLiar, EndsTheJobByGoingOnAfterItsEnd) {
+  announce(2500);
+  const std::uint64_t drqid = accepted();
+  continue_with(drqid, 1000, 2500);
+  continue_with(drqid, 500, 2500);
+  EXPECT_EQ(peer.failure(), "");
+  peer.engine->settle(*peer.engine->contested(), false);
+  EXPECT_TRUE(any.complete());
+  continue_with(drqid, 500, 2500);
+  EXPECT_NE(peer.failure(), "");
 }
 
 TEST(ProgressThreadTicks, AreMadeWhenAskedForAndUntilTheyAreNotWanted) {

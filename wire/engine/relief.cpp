@@ -9,7 +9,7 @@ namespace impishim::wire {
 /// What the messages hold back that have not been asked for may be what the program's thread waits for in the end.
 void Engine::Impl::relieve_locked() {
   if (failed.load(std::memory_order_relaxed)) return;
-  relieving.store(true, std::memory_order_relaxed);
+  relieving.store(true);  // sequentially consistent, as the store of end_relief(): callers on two threads rely on it
   if (queue.uncounted() > 0) take_unexpected_locked();
   accept_early_locked();
 }
@@ -93,7 +93,7 @@ void Engine::relieve() {
   impl_->relieve_locked();
 }
 
-void Engine::end_relief() { impl_->relieving.store(false, std::memory_order_relaxed); }
+void Engine::end_relief() { impl_->relieving.store(false); }
 
 bool Engine::relieving() const { return impl_->relieving.load(std::memory_order_relaxed); }
 
