@@ -13,6 +13,18 @@ namespace {
 
 constexpr std::size_t kMaxAbortText = 512;
 
+Error lost_connection(const Link& link, const Error& error) {
+  const std::string peer_name = link.channel().peer_name();
+  if (link.peer_finished) {
+    return {error.kind,
+            fmt::format("the connection to {} ended ({}) after its FINI, but before it had taken all that was sent to it",
+                        peer_name, error.text)};
+  }
+  return {error.kind,
+          fmt::format("the connection to {} ended without FINI ({}): a process there has died, or the network is cut",
+                      peer_name, error.text)};
+}
+
 }  // namespace
 
 void Engine::Impl::close_locked() {
@@ -110,23 +122,33 @@ void Engine::Impl::abort_arrived_locked(Link& link) {
   fail_locked(Error{ErrorKind::kAborted, text});
 }
 
+/// Whether a send needs the other end of `link` still. Asked at its end only.
+bool Engine::Impl::awaited_locked(const Link& link) {
+  if (pending_sends == 0) return false;
+  if (!link.output_empty() || link.holds() || !link.streams.empty() || !link.awaiting_credit.empty()) return true;
+  const bool answer =
+      std::any_of(sends.begin(), sends.end(), [&](const auto& each) { return peer(each.second->destination).link == &link; });
+  const bool credit = std::any_of(peers.begin(), peers.end(), [&](const auto& each) {
+    return each != nullptr && each->link == &link && (!each->held.empty() || !each->stalled.empty());
+  });
+  return answer || credit;
+}
+
 void Engine::Impl::link_ended_locked(Link& link, const Error& error) {
   if (!link.input_ended) {
     link.input_ended = true;
     // An ended stream stays ready for ever.
     if (watching) stop_watching_locked(link);
   }
-  if (link.peer_finished || failed.load(std::memory_order_relaxed)) {
+  const bool broken = error.kind == ErrorKind::kProtocol;
+  const bool over = link.peer_finished && !broken && !awaited_locked(link);
+  if (over || failed.load(std::memory_order_relaxed)) {
     static_cast<void>(link.drop_output());
     return;
   }
-  const std::string peer_name = link.channel().peer_name();
   const Error failure_error =
-      error.kind == ErrorKind::kProtocol
-          ? Error{error.kind, fmt::format("{} broke the IMPI protocol: {}", peer_name, error.text)}
-          : Error{error.kind,
-                  fmt::format("the connection to {} ended without FINI ({}): a process there has died, or the network is cut",
-                              peer_name, error.text)};
+      broken ? Error{error.kind, fmt::format("{} broke the IMPI protocol: {}", offender_of(link), error.text)}
+             : lost_connection(link, error);
   announce_abort_locked(1, failure_error.text);
   fail_locked(failure_error);
 }
@@ -151,6 +173,7 @@ void Engine::Impl::fail_locked(const Error& error) {
   }
   for (const auto& [id, operation] : sends) pending.insert(operation);
   sends.clear();
+  questions.clear();
   for (SendOperation* operation : pending) {
     if (!operation->complete()) complete_send_locked(*operation, error);
   }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -26,18 +25,16 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
     if (!flushed) return flushed.error();
     watch_output_locked(link);
   }
-  if (header.type == PacketType::kFini || header.type == PacketType::kRelayAck) return {};
-  if (header.type == PacketType::kAbort) {
-    incoming.owned = buffers.take(header.len);
-    incoming.area = incoming.owned.first(header.len);
-    return {};
-  }
+  if (concerns_link(header.type)) return link_packet_begins(link);
   Link::Route& route = link.latest_route;
   if (route.source < 0 || header.src != route.source_id || header.dest != route.destination_id) {
     auto found = find_route_locked(link, header);
     if (!found) return found;
   }
   incoming.source = route.source;
+  if (link.peer_finished && comes_too_late(link)) {
+    return Error{ErrorKind::kProtocol, "a packet after FINI that is no acknowledgement"};
+  }
   if (route.relay_to != nullptr) {
     incoming.relay_to = route.relay_to;
     if (relay_whole_locked(link)) return {};
@@ -52,11 +49,14 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
   const bool rest = header.type == PacketType::kData && header.msglen > datalen;
   incoming.counts_as = rest ? FlowMarks::kRestPayload : header.len;
   if (!from.receive_credit.packet_arrived(from.marks, incoming.counts_as)) {
-    return Error{ErrorKind::kProtocol, fmt::format("rank {} sent more than {} packets without waiting for acknowledgements",
-                                                   incoming.source, job.values().hiwater)};
+    return sent_too_many();
   }
   counters.payload_bytes_received += header.len;
   return rest ? rest_begins(link) : message_begins(link);
+}
+
+Error Engine::Impl::sent_too_many() const {
+  return {ErrorKind::kProtocol, fmt::format("more than {} packets without waiting for acknowledgements", job.values().hiwater)};
 }
 
 /// Whom a packet names, and where it goes; refuses what cannot come by this link.
@@ -69,12 +69,12 @@ Result<void> Engine::Impl::find_route_locked(Link& link, const PacketHeader& hea
   if (route.source < 0 || route.destination < 0) {
     return Error{ErrorKind::kProtocol, "a packet from or to a process that is not in this job"};
   }
-  if (link.remote_host >= 0 && job.procs()[static_cast<std::size_t>(route.source)].host != link.remote_host) {
+  if (!speaks_for(link, route.source)) {
     return Error{ErrorKind::kProtocol,
-                 fmt::format("a packet that claims to come from rank {}, a process of another host", route.source)};
+                 fmt::format("a packet that claims to come from rank {}, whose packets come another way", route.source)};
   }
   if (route.destination != here) {
-    route.relay_to = link_towards(route.destination);
+    route.relay_to = relays_from(link, route) ? link_towards(route.destination) : nullptr;
     if (route.relay_to == nullptr || route.relay_to == &link) {
       return Error{ErrorKind::kProtocol,
                    fmt::format("a packet for rank {}, which is not to be reached here", route.destination)};
@@ -145,6 +145,10 @@ Result<void> Engine::Impl::rest_begins(Link& link) {
     return Error{ErrorKind::kProtocol, fmt::format("data for receive {}, which is not waiting for any", header.drqid)};
   }
   ReceiveOperation& operation = *found->second;
+  if (header.msglen != operation.result.wire_bytes) {
+    return Error{ErrorKind::kProtocol, fmt::format("the rest of a message of {} bytes that announced {}", header.msglen,
+                                                   operation.result.wire_bytes)};
+  }
   if (header.len > operation.result.wire_bytes - operation.arrived_) {
     return Error{ErrorKind::kProtocol,
                  fmt::format("more data than the {} bytes that a message announced", operation.result.wire_bytes)};
@@ -226,6 +230,9 @@ Result<void> Engine::Impl::packet_ends(Link& link) {
   ReceiveOperation& operation = *incoming.receive;
   finish_payload_locked(link, operation, incoming.header.len);
   count_received_locked(incoming.source, incoming.counts_as);
+  // The operation has been told, and may be gone.
+  if (failed.load(std::memory_order_relaxed)) return *failure;
+  incoming.receive = nullptr;
   if (incoming.header.type != PacketType::kDataSync) {
     if (operation.arrived_ == operation.result.wire_bytes) {
       if (incoming.header.msglen > datalen) receives.erase(incoming.header.drqid);
@@ -249,14 +256,22 @@ void Engine::Impl::finish_payload_locked(Link& link, ReceiveOperation& operation
 
 /// SYNCACK to the sender of a DATASYNC packet that has matched; the receive is complete if the packet was all.
 void Engine::Impl::answer_match_locked(ReceiveOperation& operation, WorldRank source, std::uint64_t sender_request) {
+  // Acknowledging the packet may have ended the engine, which then knew nothing of this match.
+  if (failed.load(std::memory_order_relaxed)) {
+    operation.result.error = failure;
+    return complete_receive_locked(operation, operation.cursor_.native_bytes());
+  }
   MessageFields answer;
   answer.type = PacketType::kSyncAck;
   answer.srqid = sender_request;
   answer.drqid = next_request_id++;
-  const bool all = operation.arrived_ == operation.result.wire_bytes;
-  if (!all) receives.emplace(answer.drqid, &operation);
+  // Nothing knows of a receive that is complete, whatever becomes of the answer.
+  if (operation.arrived_ == operation.result.wire_bytes) {
+    complete_receive_locked(operation, operation.cursor_.native_bytes());
+  } else {
+    receives.emplace(answer.drqid, &operation);
+  }
   send_control_locked(source, answer);
-  if (all) complete_receive_locked(operation, operation.cursor_.native_bytes());
 }
 
 void Engine::Impl::complete_receive_locked(ReceiveOperation& operation, std::uint64_t native_bytes) {
@@ -321,61 +336,13 @@ void Engine::Impl::start_receive_locked(ReceiveOperation& operation) {
 /// One more packet of `source` counts as received by this process.
 void Engine::Impl::count_received_locked(WorldRank source, std::uint32_t payload) {
   Peer& from = peer(source);
-  if (!from.receive_credit.packet_received(from.marks, payload)) return;
+  if (from.receive_credit.packet_received(from.marks, payload)) send_protocol_ack_locked(source);
+}
+
+void Engine::Impl::send_protocol_ack_locked(WorldRank source) {
   MessageFields acknowledgement;
   acknowledgement.type = PacketType::kProtoAck;
   send_control_locked(source, acknowledgement);
-}
-
-void Engine::Impl::answer_cancel_locked(const PacketHeader& header, WorldRank source) {
-  auto message = queue.take_cancelled(source, header.srqid);
-  MessageFields answer;
-  answer.type = message.empty() ? PacketType::kCancelNo : PacketType::kCancelYes;
-  answer.srqid = header.srqid;
-  if (!message.empty()) {
-    if (!message.front().counted) count_received_locked(source, message.front().payload_bytes);
-    buffers.put(std::move(message.front().payload));
-    queue.recycle(std::move(message));
-  }
-  send_control_locked(source, answer);
-}
-
-Result<void> Engine::Impl::control_ends(Link& link) {
-  Link::Incoming& incoming = link.incoming();
-  const PacketHeader& header = incoming.header;
-  switch (header.type) {
-    case PacketType::kProtoAck: {
-      Peer& from = peer(incoming.source);
-      if (!from.send_credit.acknowledged(from.marks)) {
-        return Error{ErrorKind::kProtocol, fmt::format("rank {} acknowledged packets that it was never sent", incoming.source)};
-      }
-      acknowledged_locked(from);
-      return {};
-    }
-    case PacketType::kSyncAck:
-      sync_acknowledged_locked(header);
-      return {};
-    case PacketType::kCancel:
-      answer_cancel_locked(header, incoming.source);
-      return {};
-    case PacketType::kCancelYes:
-    case PacketType::kCancelNo:
-      cancel_answered_locked(header);
-      return {};
-    case PacketType::kFini:
-      link.peer_finished = true;
-      return {};
-    case PacketType::kRelayAck:
-      return credit_returned_locked(link);
-    case PacketType::kAbort:
-      abort_arrived_locked(link);
-      return {};
-    case PacketType::kData:
-    case PacketType::kDataSync:
-      break;
-  }
-  assert(false && "messages are handled before");
-  return {};
 }
 
 }  // namespace impishim::wire

@@ -1,8 +1,9 @@
 /// The inside of the Engine: one lock, the links, the peers' flow control, the match queue.
 ///
 /// Split by direction: engine.cpp (the public face, polling, sleeping), sending.cpp (operations -> packets), delivery.cpp
-/// (packets -> operations), relaying.cpp (packets -> packets), closing.cpp (FINI, abort, failure). Everything but the atomics
-/// is protected by `mutex`; functions whose name ends in _locked, and all functions of LinkOwner, run with it held.
+/// (packets -> operations), control_packets.cpp (acknowledgements, and who may send what over which link), cancelling.cpp,
+/// relaying.cpp (packets -> packets), closing.cpp (FINI, abort, failure). Everything but the atomics is protected by `mutex`;
+/// functions whose name ends in _locked, and all functions of LinkOwner, run with it held.
 #pragma once
 
 #include <atomic>
@@ -49,7 +50,7 @@ struct Peer {
   RawHeader header;  ///< of packets to it, as far as they are all the same
   SendCredit send_credit;
   ReceiveCredit receive_credit;
-  PacketQueue<SendOperation*> held;    ///< messages whose first packet waits for credit, in order
+  PacketQueue<SendOperation*> held;    ///< messages whose first packet, or CANCEL, waits for credit, in order
   std::deque<SendOperation*> stalled;  ///< long messages whose next packet waits for credit
 };
 
@@ -64,7 +65,7 @@ class Engine::Impl final : public LinkOwner {
   // sending.cpp
   void start_send_locked(SendOperation& operation);
   [[nodiscard]] bool send_short_locked(const ShortMessage& message);
-  void cancel_send_locked(SendOperation& operation);
+  void cancel_send_locked(SendOperation& operation);  // cancelling.cpp
   void packet_left(SendOperation& operation) override;
   [[nodiscard]] bool refill(Link& link) override;
 
@@ -75,6 +76,7 @@ class Engine::Impl final : public LinkOwner {
   void deliver_locked(ReceiveOperation& operation, std::list<Message>&& message);
   void deliver_all_locked(std::vector<Match>&& matches);
   void count_received_locked(WorldRank source, std::uint32_t payload);
+  void send_protocol_ack_locked(WorldRank source);
 
   // closing.cpp
   void close_locked();
@@ -83,6 +85,8 @@ class Engine::Impl final : public LinkOwner {
   void announce_abort_locked(std::int32_t exit_code, const std::string& text);
   [[nodiscard]] std::size_t flush_after_failure_locked();
   void link_ended_locked(Link& link, const Error& error);
+  [[nodiscard]] bool awaited_locked(const Link& link);
+  [[nodiscard]] std::string offender_of(Link& link) const;
   void fail_locked(const Error& error);
   void abort_arrived_locked(Link& link);
 
@@ -165,7 +169,9 @@ class Engine::Impl final : public LinkOwner {
   std::uint64_t next_request_id = 1;
   std::unordered_map<std::uint64_t, SendOperation*> sends;        ///< awaiting SYNCACK, or an answer to CANCEL
   std::unordered_map<std::uint64_t, ReceiveOperation*> receives;  ///< awaiting the rest of a long message
-  std::size_t pending_sends = 0;                                  ///< started and not complete
+  /// Whom a CANCEL has been sent that is not answered yet, by the message's request id; the operation may be over.
+  std::unordered_map<std::uint64_t, WorldRank> questions;
+  std::size_t pending_sends = 0;  ///< started and not complete
 
   bool closing = false;
   bool fini_sent = false;
@@ -197,8 +203,25 @@ class Engine::Impl final : public LinkOwner {
   void complete_send_locked(SendOperation& operation, const Error& error);
   [[nodiscard]] Result<void> next_payload(SendOperation& operation, std::size_t size, OutgoingPacket& packet);
   void acknowledged_locked(Peer& peer);
-  void sync_acknowledged_locked(const PacketHeader& header);
-  void cancel_answered_locked(const PacketHeader& header);
+
+  // control_packets.cpp
+  [[nodiscard]] static bool concerns_link(PacketType type) {
+    return type == PacketType::kFini || type == PacketType::kRelayAck || type == PacketType::kAbort;
+  }
+  [[nodiscard]] Result<void> link_packet_begins(Link& link);
+  [[nodiscard]] bool speaks_for(const Link& link, WorldRank source) const;
+  [[nodiscard]] bool relays_from(const Link& link, const Link::Route& route) const;
+  [[nodiscard]] static bool comes_too_late(Link& link);
+  [[nodiscard]] Result<void> control_ends(Link& link);
+  [[nodiscard]] Result<void> link_packet_ends(Link& link);
+  [[nodiscard]] Result<void> protocol_acknowledged_locked(Peer& peer);
+  [[nodiscard]] Result<void> sync_acknowledged_locked(const PacketHeader& header, WorldRank source);
+
+  // cancelling.cpp
+  void ask_to_cancel_locked(SendOperation& operation);
+  void forget_held_locked(SendOperation& operation);
+  void answer_cancel_locked(const PacketHeader& header, WorldRank source);
+  [[nodiscard]] Result<void> cancel_answered_locked(const PacketHeader& header, WorldRank source);
 
   // delivery.cpp
   [[nodiscard]] Result<void> message_begins(Link& link);
@@ -221,8 +244,7 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] bool relay_whole_locked(Link& link);              // relaying.cpp
   void relay_locked(Link& link);                                  // relaying.cpp
   [[nodiscard]] Result<void> credit_returned_locked(Link& link);  // relaying.cpp
-  void answer_cancel_locked(const PacketHeader& header, WorldRank source);
-  [[nodiscard]] Result<void> control_ends(Link& link);
+  [[nodiscard]] Error sent_too_many() const;
   [[nodiscard]] Message message_of(const Link::Incoming& incoming) const;
   [[nodiscard]] std::uint64_t native_estimate(const PacketHeader& header, WorldRank source) const;
   friend class Engine;

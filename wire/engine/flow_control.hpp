@@ -7,9 +7,10 @@ namespace impishim::wire {
 
 /// The two ends' marks, and what a packet counts towards them.
 ///
-/// IMPI counts packets, whatever their size. Between processes of this library a packet counts by its size, so that as many
-/// bytes are on their way at most, but more short ones: a pair that exchanges nothing but short packets stops a sixteenth as
-/// often.
+/// IMPI counts packets, whatever their size: all but PROTOACK and FINI. Answers (SYNCACK, CANCELYES, CANCELNO) count, but are
+/// never held back, since the other end may wait for them before it acknowledges anything. Between processes of this library a
+/// packet counts by its size, so that as many bytes are on their way at most, but more short ones: a pair that exchanges
+/// nothing but short packets stops a sixteenth as often. Control packets fill nothing and count nothing there.
 class FlowMarks {
  public:
   /// The rest of a long message, once a receive has matched, counts as if its packets were empty: it goes to its place as it
@@ -35,6 +36,8 @@ class FlowMarks {
     if (beyond_first <= datalen_) return beyond_first == 0 ? 1 : 2;
     return 1 + static_cast<std::uint32_t>((beyond_first + datalen_ - 1) / datalen_);
   }
+  /// Whether control packets count, one each: towards other implementations.
+  [[nodiscard]] bool counts_control() const { return datalen_ == 0; }
 
  private:
   FlowMarks(std::uint32_t ackmark, std::uint32_t hiwater, std::uint32_t datalen)
@@ -45,11 +48,14 @@ class FlowMarks {
   std::uint32_t datalen_;  ///< 0: all packets count alike
 };
 
-/// Source side: what is on its way (DATA, DATASYNC) without a PROTOACK.
+/// Source side: what is on its way without a PROTOACK.
 class SendCredit {
  public:
   [[nodiscard]] bool may_send(const FlowMarks& marks) const { return outstanding_ < marks.hiwater(); }
+  /// A packet of a message goes on its way.
   void packet_sent(const FlowMarks& marks, std::uint32_t payload) { outstanding_ += marks.cost(payload); }
+  /// A packet of another type than DATA, DATASYNC, PROTOACK and FINI goes on its way. An answer may do so beyond hiwater.
+  void control_sent(const FlowMarks& marks) { outstanding_ += marks.counts_control() ? 1 : 0; }
   /// A PROTOACK has come. False: the peer acknowledged packets that were never sent.
   [[nodiscard]] bool acknowledged(const FlowMarks& marks) {
     if (outstanding_ < marks.ackmark()) return false;
@@ -65,23 +71,36 @@ class SendCredit {
 /// Destination side: what has arrived, and what of it the process has received since its last PROTOACK.
 class ReceiveCredit {
  public:
-  /// A packet has come. False: the source did not wait for acknowledgements.
+  /// Whether the source may send anything but answers.
+  [[nodiscard]] bool may_arrive(const FlowMarks& marks) const { return unacknowledged_ < marks.hiwater(); }
+  /// A packet of a message has come. False: the source did not wait for acknowledgements.
   [[nodiscard]] bool packet_arrived(const FlowMarks& marks, std::uint32_t payload) {
-    if (unacknowledged_ >= marks.hiwater()) return false;
+    if (!may_arrive(marks)) return false;
     unacknowledged_ += marks.cost(payload);
     return true;
   }
-  /// True: a PROTOACK is due now.
+  /// The process has received such a packet. True: a PROTOACK is due now.
   [[nodiscard]] bool packet_received(const FlowMarks& marks, std::uint32_t payload) {
-    received_ += marks.cost(payload);
+    return received_more(marks, marks.cost(payload));
+  }
+  /// A packet of another type than DATA, DATASYNC, PROTOACK and FINI has come, and is received at once. True: a PROTOACK is due
+  /// now.
+  [[nodiscard]] bool control_received(const FlowMarks& marks) {
+    if (!marks.counts_control()) return false;
+    ++unacknowledged_;
+    return received_more(marks, 1);
+  }
+  [[nodiscard]] std::uint32_t received() const { return received_; }
+
+ private:
+  [[nodiscard]] bool received_more(const FlowMarks& marks, std::uint32_t cost) {
+    received_ += cost;
     if (received_ < marks.ackmark()) return false;
     received_ -= marks.ackmark();
     unacknowledged_ -= marks.ackmark();
     return true;
   }
-  [[nodiscard]] std::uint32_t received() const { return received_; }
 
- private:
   std::uint32_t unacknowledged_ = 0;
   std::uint32_t received_ = 0;
 };

@@ -148,6 +148,10 @@ class Link {
   /// Queues a packet that nobody waits for: it leaves with the next one or at the next flush(), at no cost of its own. A second
   /// one takes the first along at once.
   [[nodiscard]] Result<void> send_in_company(OutgoingPacket&& packet);
+  /// The header of a packet of `operation` has left whole, and not all of its payload.
+  [[nodiscard]] bool has_begun(const SendOperation& operation) const {
+    return !queue_.empty() && queue_.begin()->operation == &operation && sent_of_first_ >= kPacketHeaderSize;
+  }
   /// All output is one packet that waits for company.
   [[nodiscard]] bool awaits_company() const { return awaits_company_; }
   /// Drops all output; returns the operations that waited for it.

@@ -116,9 +116,9 @@ Result<std::size_t> Link::handle_staged() {
 
 Result<void> Link::begin_packet() {
   staged_begin_ += kPacketHeaderSize;
+  incoming_.source = -1;
   auto decoded = decode_packet_header(raw_header(), max_payload_, incoming_.header);
   if (!decoded) return decoded;
-  incoming_.source = -1;
   incoming_.area = {};
   incoming_.ahead = {};
   incoming_.receive = nullptr;

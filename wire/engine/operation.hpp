@@ -75,6 +75,7 @@ class SendOperation : public Operation {
   enum class Phase : std::uint8_t { kIdle, kHeldByFlowControl, kQueued, kAwaitingSyncAck, kStreaming, kDone };
   Phase phase_ = Phase::kIdle;
   bool cancelling_ = false;
+  bool question_held_ = false;  ///< its CANCEL waits for credit
   std::uint32_t packets_queued_ = 0;
   std::uint64_t request_id_ = 0;
   std::uint64_t peer_request_id_ = 0;

@@ -34,6 +34,7 @@ void Engine::Impl::start_send_locked(SendOperation& operation) {
   operation.begin();
   operation.result = Envelope{};
   operation.cancelling_ = false;
+  operation.question_held_ = false;
   operation.packets_queued_ = 0;
   operation.peer_request_id_ = 0;
   ++pending_sends;
@@ -121,8 +122,10 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
     return begin_batch_locked(link);
   }
   auto sent = link.send(std::move(packet));
-  if (!sent) return link_ended_locked(link, sent.error());
-  watch_output_locked(link);
+  if (sent) return watch_output_locked(link);
+  link_ended_locked(link, sent.error());
+  // A packet that was not even queued is known to nothing that a failure tells.
+  if (!operation.complete()) complete_send_locked(operation, sent.error());
 }
 
 /// Short, and nothing keeps it from leaving.
@@ -288,6 +291,7 @@ void Engine::Impl::send_control_locked(WorldRank destination, const MessageField
   Link& link = *to.link;
   // A peer that has finished needs no acknowledgements any more.
   if (link.state == LinkState::kClosed) return;
+  if (fields.type != PacketType::kProtoAck) to.send_credit.control_sent(to.marks);
   // A PROTOACK may wait for the program's answer to the message that it acknowledges.
   const bool may_wait = fields.type == PacketType::kProtoAck;
   auto sent = may_wait ? link.send_in_company(std::move(packet)) : link.send(std::move(packet));
@@ -308,6 +312,10 @@ void Engine::Impl::acknowledged_locked(Peer& from) {
     if (from.held.empty() || !from.send_credit.may_send(from.marks)) return false;
     SendOperation& operation = *from.held.front();
     from.held.pop_front();
+    if (operation.question_held_) {
+      ask_to_cancel_locked(operation);
+      return true;
+    }
     OutgoingPacket packet;
     if (make_first_packet_locked(from, operation, packet)) link.enqueue(std::move(packet));
     return true;
@@ -327,64 +335,6 @@ void Engine::Impl::acknowledged_locked(Peer& from) {
   }
   if (!link.output_empty() && !flush()) return;
   watch_output_locked(link);
-}
-
-void Engine::Impl::sync_acknowledged_locked(const PacketHeader& header) {
-  const auto found = sends.find(header.srqid);
-  if (found == sends.end()) return;  // cancelled meanwhile by both sides' consent
-  SendOperation& operation = *found->second;
-  if (operation.phase_ != SendOperation::Phase::kAwaitingSyncAck) return;
-  operation.cancelling_ = false;
-  sends.erase(found);
-  if (operation.cursor_.position() == operation.cursor_.total()) return complete_send_locked(operation);
-  operation.phase_ = SendOperation::Phase::kStreaming;
-  operation.peer_request_id_ = header.drqid;
-  Link& link = *peer(operation.destination).link;
-  link.streams.push_back(&operation);
-  auto flushed = link.flush();
-  if (!flushed) return link_ended_locked(link, flushed.error());
-  watch_output_locked(link);
-}
-
-void Engine::Impl::cancel_send_locked(SendOperation& operation) {
-  using Phase = SendOperation::Phase;
-  if (failed.load(std::memory_order_relaxed) || operation.cancelling_) return;
-  if (operation.phase_ == Phase::kHeldByFlowControl) {
-    auto& held = peer(operation.destination).held;
-    held.erase(std::find(held.begin(), held.end(), &operation));
-    operation.result.cancelled = true;
-    return complete_send_locked(operation);
-  }
-  const bool may_be_unmatched =
-      operation.phase_ == Phase::kQueued || operation.phase_ == Phase::kAwaitingSyncAck ||
-      (operation.phase_ == Phase::kDone && operation.mode == SendMode::kStandard && operation.cursor_.total() <= datalen &&
-       !operation.result.error && !operation.result.cancelled);
-  if (!may_be_unmatched) return;
-  if (operation.phase_ == Phase::kDone) {
-    // Its buffer was free to reuse, but the message may still lie unmatched at the receiver.
-    operation.begin();
-    ++pending_sends;
-    operation.phase_ = Phase::kQueued;
-  }
-  operation.cancelling_ = true;
-  sends.emplace(operation.request_id_, &operation);
-  MessageFields question;
-  question.type = PacketType::kCancel;
-  question.srqid = operation.request_id_;
-  send_control_locked(operation.destination, question);
-}
-
-void Engine::Impl::cancel_answered_locked(const PacketHeader& header) {
-  const auto found = sends.find(header.srqid);
-  if (found == sends.end() || !found->second->cancelling_) return;  // it matched before the question arrived
-  SendOperation& operation = *found->second;
-  operation.cancelling_ = false;
-  const bool cancelled = header.type == PacketType::kCancelYes;
-  // A long or synchronous message that had matched goes on by its own SYNCACK.
-  if (!cancelled && operation.phase_ == SendOperation::Phase::kAwaitingSyncAck) return;
-  sends.erase(found);
-  operation.result.cancelled = cancelled;
-  complete_send_locked(operation);
 }
 
 }  // namespace impishim::wire

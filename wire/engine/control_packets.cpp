@@ -1,0 +1,143 @@
+// Packets that carry no message (IMPI 3.6): acknowledgements are believed only of the process that they can come from, and only
+// about what it has been asked; and who may send what over which link.
+#include <fmt/format.h>
+
+#include <cassert>
+#include <utility>
+
+#include "wire/channel/address.hpp"
+#include "wire/engine/engine_impl.hpp"
+
+namespace impishim::wire {
+namespace {
+
+Error broken(std::string text) { return {ErrorKind::kProtocol, std::move(text)}; }
+
+}  // namespace
+
+/// A packet that names no process: FINI, and those that only this library sends.
+Result<void> Engine::Impl::link_packet_begins(Link& link) {
+  Link::Incoming& incoming = link.incoming();
+  if (incoming.header.type == PacketType::kFini) {
+    if (link.peer_finished) return broken("a second FINI");
+    return {};
+  }
+  if (!link.gives_credit) return broken("a packet of a type that only systems of this library send to each other");
+  if (incoming.header.type == PacketType::kAbort) {
+    incoming.owned = buffers.take(incoming.header.len);
+    incoming.area = incoming.owned.first(incoming.header.len);
+  }
+  return {};
+}
+
+/// Whether packets of `source` come over `link`: a host speaks for its own processes; a process of this host for itself, and
+/// for those of the hosts that it represents this one to.
+bool Engine::Impl::speaks_for(const Link& link, WorldRank source) const {
+  const std::int32_t host = job.procs()[static_cast<std::size_t>(source)].host;
+  if (link.remote_host >= 0) return host == link.remote_host;
+  const std::int32_t my_host = job.procs()[static_cast<std::size_t>(here)].host;
+  return source == link.local_proc || (host != my_host && representative(job, my_host, host) == link.local_proc);
+}
+
+/// Whether this process passes on what comes over `link` for another one: from a host to processes of this host, and from a
+/// process of this host its own.
+bool Engine::Impl::relays_from(const Link& link, const Link::Route& route) const {
+  if (link.remote_host < 0) return route.source == link.local_proc;
+  const auto host_of = [&](WorldRank rank) { return job.procs()[static_cast<std::size_t>(rank)].host; };
+  return host_of(route.destination) == host_of(here);
+}
+
+/// After the FINI of those for whom it speaks only acknowledgements may come over a link (IMPI 3.8). A process of this host
+/// goes on relaying for others after its own.
+bool Engine::Impl::comes_too_late(Link& link) {
+  const Link::Incoming& incoming = link.incoming();
+  const bool of_peer = link.remote_host >= 0 || incoming.source == link.local_proc;
+  return of_peer && (carries_message(incoming.header.type) || incoming.header.type == PacketType::kCancel);
+}
+
+Result<void> Engine::Impl::control_ends(Link& link) {
+  const PacketHeader& header = link.incoming().header;
+  if (concerns_link(header.type)) return link_packet_ends(link);
+  const WorldRank source = link.incoming().source;
+  Peer& from = peer(source);
+  if (header.type == PacketType::kProtoAck) return protocol_acknowledged_locked(from);
+  // An answer comes beyond hiwater, too.
+  if (header.type == PacketType::kCancel && !from.receive_credit.may_arrive(from.marks)) return sent_too_many();
+  if (from.receive_credit.control_received(from.marks)) send_protocol_ack_locked(source);
+  switch (header.type) {
+    case PacketType::kSyncAck:
+      return sync_acknowledged_locked(header, source);
+    case PacketType::kCancelYes:
+    case PacketType::kCancelNo:
+      return cancel_answered_locked(header, source);
+    default:
+      assert(header.type == PacketType::kCancel);
+      answer_cancel_locked(header, source);
+      return {};
+  }
+}
+
+Result<void> Engine::Impl::link_packet_ends(Link& link) {
+  switch (link.incoming().header.type) {
+    case PacketType::kRelayAck:
+      return credit_returned_locked(link);
+    case PacketType::kAbort:
+      abort_arrived_locked(link);
+      return {};
+    default:
+      link.peer_finished = true;
+      return {};
+  }
+}
+
+Result<void> Engine::Impl::protocol_acknowledged_locked(Peer& from) {
+  if (!from.send_credit.acknowledged(from.marks)) return broken("a PROTOACK of packets that were never sent");
+  acknowledged_locked(from);
+  return {};
+}
+
+/// The first packet of a message has matched. It may still be leaving: a receiver need not wait for all of it.
+Result<void> Engine::Impl::sync_acknowledged_locked(const PacketHeader& header, WorldRank source) {
+  const auto found = sends.find(header.srqid);
+  if (found == sends.end()) return broken(fmt::format("a SYNCACK of request {}, which awaits none", header.srqid));
+  SendOperation& operation = *found->second;
+  if (operation.destination != source) {
+    return broken(fmt::format("a SYNCACK of request {}, a message to rank {}", header.srqid, operation.destination));
+  }
+  if (operation.phase_ != SendOperation::Phase::kAwaitingSyncAck) {
+    return broken(fmt::format("a SYNCACK of request {}, which has not asked for one", header.srqid));
+  }
+  Link& link = *peer(source).link;
+  if (operation.packets_queued_ > 0 && !link.has_begun(operation)) {
+    return broken(fmt::format("a SYNCACK of request {}, whose message has not left", header.srqid));
+  }
+  sends.erase(found);
+  if (operation.question_held_) forget_held_locked(operation);
+  operation.cancelling_ = false;
+  operation.phase_ = SendOperation::Phase::kStreaming;
+  operation.peer_request_id_ = header.drqid;
+  if (operation.cursor_.position() == operation.cursor_.total()) {
+    if (operation.packets_queued_ == 0) complete_send_locked(operation);
+    return {};
+  }
+  link.streams.push_back(&operation);
+  auto flushed = link.flush();
+  if (!flushed) {
+    link_ended_locked(link, flushed.error());
+    return {};
+  }
+  watch_output_locked(link);
+  return {};
+}
+
+/// Who has sent the packet that is being handled, as the job knows it; who has passed it on, if it does not say, or lies.
+std::string Engine::Impl::offender_of(Link& link) const {
+  const WorldRank rank = link.incoming().source >= 0 ? link.incoming().source : link.local_proc;
+  const std::int32_t number = rank >= 0 ? job.procs()[static_cast<std::size_t>(rank)].host : link.remote_host;
+  const Host& host = job.hosts()[static_cast<std::size_t>(number)];
+  const std::string place = fmt::format("host {} of system {}, {}", number, host.client, address_text(host.address));
+  if (rank < 0) return place;
+  return fmt::format("rank {} ({}, process {})", rank, place, job.procs()[static_cast<std::size_t>(rank)].id.pid);
+}
+
+}  // namespace impishim::wire
