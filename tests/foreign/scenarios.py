@@ -115,6 +115,7 @@ class Scenarios:
             self.token_from(other)
             if left := process.unmatched(other):
                 raise Departure(f"rank {other} has cancelled {number} messages and a long one, but {left} are still here")
+            self.token_to(other)
         process.receive(other, MATCHED_TAG)
         self.token_to(other)
         self.token_from(other)
@@ -130,6 +131,7 @@ class Scenarios:
                 if not process.wait_cancelled(send):
                     raise Departure(f"rank {other} answered CANCELNO for {send.packet}, which it never received")
             self.token_to(other)
+            self.token_from(other)
         matched = process.start_send(other, MATCHED_TAG, self.ints(process.rank, 0, 3))
         self.token_from(other)
         process.start_cancel(matched)

@@ -119,6 +119,7 @@ static void cancel_unmatched(int peer, int number) {
   for (int i = 0; i < number; ++i) require(was_cancelled(&requests[i]) == 1, "an unmatched send was not cancelled");
   free(data);
   token_to(peer);
+  token_from(peer);
 }
 
 static void cancelled_messages(int peer, int number) {
@@ -135,6 +136,7 @@ static void cancelled_messages(int peer, int number) {
     token_from(peer);
     MPI_Iprobe(peer, CANCEL_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
     require(there == 0, "a message that was cancelled is there");
+    token_to(peer);
   }
   receive_ints(peer, MATCHED_TAG, 0, 3, "the message that is not to be cancelled");
   token_to(peer);
