@@ -12,9 +12,11 @@
 #include "shim/failure.hpp"
 #include "shim/native_exchange.hpp"
 #include "shim/proc_links.hpp"
+#include "shim/startup_watch.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/dance.hpp"
 #include "wire/channel/delayed_channel.hpp"
 #include "wire/channel/handover.hpp"
@@ -33,7 +35,8 @@ constexpr int kConnectTimeoutMs = 60000;
 constexpr int kLeastTagUb = 32767;
 
 Result<wire::HostId> own_address(const JoinRequest& request) {
-  return request.address.empty() ? wire::address_towards(request.server) : wire::parse_address(request.address);
+  return request.address.empty() ? wire::address_towards(request.server)
+                                 : wire::parse_own_address("IMPISHIM_HOST_ADDRESS", request.address);
 }
 
 /// One proc as gathered on native rank 0.
@@ -135,8 +138,8 @@ class Joining {
   Result<void> prepare_host() {
     if (!connects()) return {};
     if (!request_.gateway_address.empty()) {
-      auto inner = wire::parse_address(request_.gateway_address);
-      if (!inner) return Error{inner.error().kind, "IMPISHIM_GATEWAY_ADDRESS: " + inner.error().text};
+      auto inner = wire::parse_own_address("IMPISHIM_GATEWAY_ADDRESS", request_.gateway_address);
+      if (!inner) return inner.error();
       gateway_address_ = *inner;
     }
     auto address = own_address(request_);
@@ -162,14 +165,19 @@ class Joining {
     std::optional<Error> error;
     std::vector<std::byte> encoded;
     if (rank_ == speaker_) {
-      auto map = negotiate(cards);
-      if (map)
-        encoded = wire::encode_job_map(*map);
-      else
-        error = map.error();
+      auto agreed = negotiate(cards);
+      // Where the server is foreign, the system has a secret of its own.
+      auto own = JobSecret::random();
+      if (agreed && own) {
+        encoded = wire::encode_job_map(agreed->map);
+        secret_ = agreed->secret.value_or(*own);
+      } else {
+        error = agreed ? own.error() : agreed.error();
+      }
     }
     meet_politely(job_->private_comm);
     encoded = broadcast_bytes(job_->private_comm, speaker_, std::move(encoded));
+    share_secret();
     if (error) return *error;
     if (encoded.empty()) return {};  // the speaker tells why
     auto map = wire::decode_job_map(encoded);
@@ -177,6 +185,15 @@ class Joining {
     job_->map = std::move(*map);
     job_->here = job_->map.clients()[static_cast<std::size_t>(request_.client)].first_proc + rank_;
     return {};
+  }
+
+  /// From the speaker to all processes of this system.
+  void share_secret() {
+    std::vector<std::byte> bytes;
+    if (secret_) bytes.assign(secret_->bytes().begin(), secret_->bytes().end());
+    bytes = broadcast_bytes(job_->private_comm, speaker_, std::move(bytes));
+    if (bytes.size() == JobSecret::kSize) secret_.emplace(std::span(bytes).first<JobSecret::kSize>());
+    wipe(bytes);
   }
 
   /// Messages inside this system carry the user's tags through the vendor.
@@ -201,7 +218,7 @@ class Joining {
         "IMPISHIM_FABRIC: the hosts of this system have no provider in common: use the same libfabric on all, or none"};
   }
 
-  Result<wire::JobMap> negotiate(const std::vector<std::vector<std::byte>>& cards) {
+  Result<wire::Agreement> negotiate(const std::vector<std::vector<std::byte>>& cards) {
     auto methods = wire::AuthenticationMethods::from_environment();
     if (!methods) return methods.error();
     wire::JoinOptions options;
@@ -221,10 +238,10 @@ class Joining {
     for (const wire::PlannedHost& planned : hosts_) options.hosts.push_back(announced(planned, cards));
     auto server = wire::ServerConnection::connect(request_.server, request_.client, *methods, kConnectTimeoutMs);
     if (!server) return server.error();
-    auto map = server->exchange(options);
-    if (!map) return map.error();
+    auto agreed = server->exchange(options);
+    if (!agreed) return agreed.error();
     job_->server = std::move(*server);
-    return map;
+    return agreed;
   }
 
   static wire::LocalHost announced(const wire::PlannedHost& planned, const std::vector<std::vector<std::byte>>& cards) {
@@ -245,7 +262,14 @@ class Joining {
 
   /// One proc owns the listening port; connections go to the procs that own the channels.
   Result<void> connect_hosts() {
-    auto connected = connects() ? give_connections() : take_connections();
+    StartupWatch watch(job_->private_comm, speaker_, job_->server ? &*job_->server : nullptr);
+    auto made = make_connections(watch);
+    auto concluded = watch.conclude();
+    return made ? concluded : made;
+  }
+
+  Result<void> make_connections(StartupWatch& watch) {
+    auto connected = connects() ? give_connections(watch) : take_connections();
     if (!connected) return connected.error();
     // The others may still be connecting, for as long as they may.
     auto channels = wire::make_host_channels(job_->map, request_.client, std::move(host_connections_), 2 * kConnectTimeoutMs);
@@ -254,7 +278,7 @@ class Joining {
     return request_.test_delay_ms > 0 ? delay_host_channels() : Result<void>{};
   }
 
-  Result<void> give_connections() {
+  Result<void> give_connections(StartupWatch& watch) {
     const wire::WorldRank first = job_->here - host_rank_;
     const auto give = [&](std::int32_t host, Descriptor socket) -> Result<void> {
       const wire::WorldRank owner = wire::representative(job_->map, my_host(), host);
@@ -262,7 +286,8 @@ class Joining {
       host_connections_.emplace_back(host, std::move(socket));
       return {};
     };
-    auto danced = wire::dance(job_->map, my_host(), std::move(*listener_), give, kConnectTimeoutMs);
+    auto danced = wire::dance(job_->map, my_host(), std::move(*listener_),
+                              {secret_, kConnectTimeoutMs, watch.descriptor(), [&] { return watch.given_up(); }}, give);
     giver_.reset();  // whoever still waits hears that nothing will come
     return danced;
   }
@@ -365,6 +390,7 @@ class Joining {
   std::optional<wire::HostListener> listener_;
   std::string host_token_;  ///< names the sockets among the procs of this host
   std::optional<wire::HandoverGiver> giver_;
+  std::optional<JobSecret> secret_;  ///< of the job, or of this system alone
   std::vector<wire::HostConnection> host_connections_;
   std::vector<wire::HostChannel> host_channels_;
   std::vector<wire::LocalChannel> local_channels_;

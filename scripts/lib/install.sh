@@ -1,7 +1,7 @@
 # Sourced by the scripts: what Debian packages they need, and how missing ones are installed. Debian 12 is what is tested.
 
 build_packages=(g++ cmake ninja-build python3 mpich libmpich-dev libfmt-dev libcli11-dev libelf-dev libgtest-dev libgmock-dev
-                pkg-config libfabric-dev libfabric-bin nlohmann-json3-dev libhdf5-dev)
+                pkg-config libfabric-dev libfabric-bin nlohmann-json3-dev libhdf5-dev libssl-dev)
 demo_packages=(netpipe-mpich2)
 demo_darray_packages=(openmpi-bin libopenmpi-dev libpng-dev)
 test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2

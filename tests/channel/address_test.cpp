@@ -73,6 +73,33 @@ TEST(Address, IsSplitFromItsPort) {
   }
 }
 
+TEST(OwnAddress, OfManyIsRefusedWithTheVariablesName) {
+  for (const auto& [text, kind] : {std::pair{"0.0.0.0", "the wildcard address"},
+                                   {"::", "the wildcard address"},
+                                   {"::ffff:0.0.0.0", "the wildcard address"},
+                                   {"255.255.255.255", "the broadcast address"},
+                                   {"224.0.0.1", "a multicast address"},
+                                   {"239.255.255.255", "a multicast address"},
+                                   {"ff02::1", "a multicast address"}}) {
+    auto parsed = parse_own_address("IMPISHIM_HOST_ADDRESS", text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.error().kind, ErrorKind::kConfiguration);
+    EXPECT_EQ(parsed.error().text, std::string("IMPISHIM_HOST_ADDRESS=") + text + ": that is " + kind +
+                                       ", which names no single machine: set it to the address at which others reach this one");
+  }
+}
+
+TEST(OwnAddress, OfOneMachineIsTaken) {
+  for (const char* text : {"127.0.0.1", "127.0.0.255", "192.0.2.7", "240.0.0.1", "::1", "fe80::1", "2001:db8::1"}) {
+    auto parsed = parse_own_address("IMPISHIM_HOST_ADDRESS", text);
+    ASSERT_TRUE(parsed.ok()) << parsed.error().text;
+    EXPECT_EQ(*parsed, address(text));
+  }
+  auto none = parse_own_address("IMPISHIM_GATEWAY_ADDRESS", "no such host");
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().text.rfind("IMPISHIM_GATEWAY_ADDRESS: \"no such host\"", 0), 0U);
+}
+
 TEST(Address, OfNobodyIsAConfigurationError) {
   auto parsed = parse_address("no such host");
   ASSERT_FALSE(parsed.ok());

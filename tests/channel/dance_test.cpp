@@ -1,9 +1,10 @@
 #include "wire/channel/dance.hpp"
-#include "wire/channel/tcp_channel.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -12,108 +13,25 @@
 #include <thread>
 #include <vector>
 
+#include "tests/channel/dance_floor.hpp"
 #include "tests/channel/loopback.hpp"
 #include "tests/channel/support.hpp"
 
 namespace impishim::wire {
 namespace {
 
-using test::connect_by_hand;
+using test::dance_all;
+using test::Danced;
+using test::expect_joined;
+using test::Floor;
 using test::host_id;
+using test::job_of;
 using test::kLongMs;
 using test::receive_all;
 using test::say_rank;
-using test::send_all;
+using test::Systems;
 using test::was_turned_away;
 using testing::HasSubstr;
-
-using Danced = Result<std::vector<HostChannel>>;
-
-/// One host per address, one proc per host, all in one client.
-JobMap job_of(const std::vector<HostId>& addresses, const std::vector<std::uint16_t>& ports) {
-  std::vector<Host> hosts(addresses.size());
-  std::vector<ProcId> procs(addresses.size());
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    hosts[i].address = addresses[i];
-    hosts[i].port = ports[i];
-    hosts[i].proc_count = 1;
-    procs[i] = {addresses[i], static_cast<std::int64_t>(i + 1)};
-  }
-  Client client;
-  client.host_count = client.proc_count = static_cast<std::int32_t>(addresses.size());
-  auto job = JobMap::create({client}, std::move(hosts), std::move(procs), NegotiatedValues{});
-  EXPECT_TRUE(job.ok());
-  return std::move(job).value();
-}
-
-/// Hosts with open listeners and the job that describes them.
-struct Floor {
-  explicit Floor(const std::vector<std::string>& texts) {
-    std::vector<std::uint16_t> ports;
-    for (const std::string& text : texts) {
-      addresses.push_back(host_id(text));
-      auto listener = HostListener::open(addresses.back());
-      EXPECT_TRUE(listener.ok()) << listener.error().text;
-      ports.push_back(listener->port());
-      listeners.push_back(std::move(listener).value());
-    }
-    job = job_of(addresses, ports);
-  }
-  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(addresses.size()); }
-  [[nodiscard]] std::future<Danced> start(std::int32_t host, int timeout_ms = kLongMs) {
-    return std::async(std::launch::async, [this, host, timeout_ms] { return collect(host, timeout_ms); });
-  }
-  [[nodiscard]] Danced collect(std::int32_t host, int timeout_ms) {
-    std::vector<HostChannel> channels;
-    const auto take = [&](std::int32_t other, Descriptor socket) {
-      channels.push_back({other, std::make_unique<TcpChannel>(std::move(socket), host_name(job, other))});
-      return Result<void>();
-    };
-    auto danced = dance(job, host, std::move(listeners[static_cast<std::size_t>(host)]), take, timeout_ms);
-    if (!danced) return danced.error();
-    std::sort(channels.begin(), channels.end(), [](const auto& a, const auto& b) { return a.host < b.host; });
-    return channels;
-  }
-  [[nodiscard]] Descriptor stranger(const std::string& from, std::int32_t to = 0) const {
-    const Host& host = job.hosts()[static_cast<std::size_t>(to)];
-    return connect_by_hand(host_id(from), host.address, host.port);
-  }
-
-  std::vector<HostId> addresses;
-  std::vector<HostListener> listeners;
-  JobMap job;
-};
-
-/// Everybody tells everybody its number over the channels.
-void expect_joined(std::vector<Danced>& danced) {
-  for (std::size_t me = 0; me < danced.size(); ++me) {
-    ASSERT_TRUE(danced[me].ok()) << danced[me].error().text;
-    ASSERT_EQ(danced[me]->size(), danced.size() - 1);
-    for (HostChannel& to : *danced[me]) {
-      const std::array<std::byte, 1> own = {static_cast<std::byte>(me)};
-      ASSERT_TRUE(send_all(*to.channel, own).ok());
-    }
-  }
-  for (std::size_t me = 0; me < danced.size(); ++me) {
-    std::int32_t before = -1;
-    for (HostChannel& from : *danced[me]) {
-      EXPECT_LT(before, from.host) << "each once";
-      before = from.host;
-      std::array<std::byte, 1> got{};
-      ASSERT_TRUE(receive_all(*from.channel, got).ok());
-      EXPECT_EQ(std::to_integer<std::int32_t>(got[0]), from.host);
-      EXPECT_THAT(from.channel->peer_name(), HasSubstr(fmt::format("host {} ", from.host)));
-    }
-  }
-}
-
-std::vector<Danced> dance_all(Floor& floor) {
-  std::vector<std::future<Danced>> running;
-  for (std::int32_t host = 0; host < floor.size(); ++host) running.push_back(floor.start(host));
-  std::vector<Danced> danced;
-  for (auto& each : running) danced.push_back(each.get());
-  return danced;
-}
 
 class DanceOfHosts : public testing::TestWithParam<std::vector<std::string>> {};
 
@@ -127,10 +45,23 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<std::string>{"::1", "::1", "::1"}),
     [](const auto& info) { return fmt::format("{}of{}", info.param.size(), info.index); });
 
-TEST_P(DanceOfHosts, JoinsEveryoneWithEveryone) {
+TEST_P(DanceOfHosts, JoinsAllWithAll) {
   Floor floor(GetParam());
+  testing::internal::CaptureStderr();
   auto danced = dance_all(floor);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   expect_joined(danced);
+}
+
+TEST_P(DanceOfHosts, JoinsForeignSystemsWithAWarningEach) {
+  Floor floor(GetParam(), Systems::kForeign);
+  testing::internal::CaptureStderr();
+  auto danced = dance_all(floor);
+  const std::string log = testing::internal::GetCapturedStderr();
+  expect_joined(danced);
+  const auto hosts = floor.size();
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), hosts > 1 ? hosts : 0) << log;
+  EXPECT_EQ(log.find("of another IMPI implementation") != std::string::npos, hosts > 1);
 }
 
 TEST(Dance, TakesBothFormsOfAnIpv4Address) {
@@ -142,36 +73,49 @@ TEST(Dance, TakesBothFormsOfAnIpv4Address) {
   expect_joined(danced);
 }
 
-TEST(Dance, TurnsStrangersAwayAndJoinsAllTheSame) {
-  Floor floor({"127.0.0.1", "127.0.0.2", "127.0.0.3"});
-  std::vector<Descriptor> strangers;
-  const auto claim = [&](const std::string& from, std::int32_t rank) {
-    strangers.push_back(floor.stranger(from));
-    say_rank(strangers.back(), rank);
-  };
-  claim("127.0.0.9", 1);   // host 1's number, not its address
-  claim("127.0.0.3", 1);   // another host's address
-  claim("127.0.0.2", 0);   // the acceptor's own number
-  claim("127.0.0.2", 3);   // one too many
-  claim("127.0.0.2", -1);  // no number
-  strangers.push_back(floor.stranger("127.0.0.9"));
-  ASSERT_GT(send(strangers.back().get(), "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 0);
-  strangers.push_back(floor.stranger("127.0.0.9"));
-  ASSERT_EQ(send(strangers.back().get(), "ab", 2, MSG_NOSIGNAL), 2);
-  ASSERT_EQ(shutdown(strangers.back().get(), SHUT_WR), 0);
-  floor.stranger("127.0.0.9").reset();
+/// What a stranger does, and what the log says of it.
+struct Intrusion {
+  std::string name;
+  std::string from;
+  std::string says;
+  std::string reason;
+};
 
+class DanceWithStranger : public testing::TestWithParam<Intrusion> {};
+
+std::string number(std::int32_t value) {
+  std::string bytes(4, '\0');
+  store_big_endian(reinterpret_cast<std::byte*>(bytes.data()), value);
+  return bytes;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Intrusions, DanceWithStranger,
+    testing::Values(Intrusion{"WrongAddress", "127.0.0.9", number(1), "it claims to be host 1 (system 1, 127.0.0.2 port"},
+                    Intrusion{"OtherHostsAddress", "127.0.0.3", number(1), "it claims to be host 1 (system 1, 127.0.0.2 port"},
+                    Intrusion{"OwnNumber", "127.0.0.2", number(0), "it claims to be host 0, which does not connect here"},
+                    Intrusion{"OneTooMany", "127.0.0.2", number(3), "it claims to be host 3, which does not connect here"},
+                    Intrusion{"Negative", "127.0.0.2", number(-1), "it claims to be host -1, which does not connect here"},
+                    Intrusion{"Http", "127.0.0.9", "GET / HTTP/1.1\r\n\r\n", "which does not connect here"},
+                    Intrusion{"Half", "127.0.0.9", "ab", "it closed the connection"},
+                    Intrusion{"Nothing", "127.0.0.9", "", "it closed the connection"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_P(DanceWithStranger, TurnsItAwayAndJoinsAllTheSame) {
+  const Intrusion& intrusion = GetParam();
+  Floor floor({"127.0.0.1", "127.0.0.2", "127.0.0.3"}, Systems::kForeign);
+  const Descriptor stranger = floor.stranger(intrusion.from);
+  const auto size = static_cast<ssize_t>(intrusion.says.size());
+  ASSERT_EQ(send(stranger.get(), intrusion.says.data(), intrusion.says.size(), MSG_NOSIGNAL), size);
+  // Less than a number, and nothing more to come.
+  ASSERT_TRUE(size >= 4 || shutdown(stranger.get(), SHUT_WR) == 0);
   testing::internal::CaptureStderr();
   auto danced = dance_all(floor);
   const std::string log = testing::internal::GetCapturedStderr();
   expect_joined(danced);
-  for (std::size_t i = 0; i < strangers.size(); ++i) EXPECT_TRUE(was_turned_away(strangers[i])) << i;
-  EXPECT_THAT(log, HasSubstr("turned away a connection from 127.0.0.9 port"));
-  EXPECT_THAT(log, HasSubstr("it claims to be host 1 (system 0, 127.0.0.2 port"));
-  EXPECT_THAT(log, HasSubstr("turned away a connection from 127.0.0.2 port"));
-  EXPECT_THAT(log, HasSubstr("it claims to be host -1, which does not connect here"));
-  EXPECT_THAT(log, HasSubstr("it claims to be host 3, which does not connect here"));
-  EXPECT_THAT(log, HasSubstr("it closed before saying which host it is"));
+  EXPECT_TRUE(was_turned_away(stranger));
+  EXPECT_THAT(log, HasSubstr("turned away a connection from " + intrusion.from + " port"));
+  EXPECT_THAT(log, HasSubstr(intrusion.reason));
 }
 
 TEST(Dance, IsNotDelayedBySilence) {
@@ -191,8 +135,8 @@ TEST(Dance, IsNotDelayedBySilence) {
 }
 
 /// Hosts 1 and 2 are played by hand, to have the order in hand.
-TEST(Dance, KeepsTheFirstOfTwoThatClaimOneNumber) {
-  Floor floor({"127.0.0.1", "127.0.0.2", "127.0.0.3"});
+TEST(Dance, KeepsTheFirstOfTwoForeignOnesThatClaimOneNumber) {
+  Floor floor({"127.0.0.1", "127.0.0.2", "127.0.0.3"}, Systems::kForeign);
   const Descriptor first = floor.stranger("127.0.0.2");
   say_rank(first, 1);
   const Descriptor second = floor.stranger("127.0.0.2");
@@ -214,7 +158,7 @@ TEST(Dance, KeepsTheFirstOfTwoThatClaimOneNumber) {
 
 /// The number may come in pieces, and what follows it at once belongs to the channel.
 TEST(Dance, ReadsTheNumberAndNoMore) {
-  Floor floor({"127.0.0.1", "127.0.0.2"});
+  Floor floor({"127.0.0.1", "127.0.0.2"}, Systems::kForeign);
   const Descriptor host = floor.stranger("127.0.0.2");
   ASSERT_EQ(send(host.get(), "\0\0", 2, MSG_NOSIGNAL), 2);
   auto running = floor.start(0);
@@ -228,8 +172,8 @@ TEST(Dance, ReadsTheNumberAndNoMore) {
 
 TEST(Dance, ConnectsFromTheAdvertisedAddressAndSaysItsNumber) {
   const auto [listener, port] = test::bound_socket(host_id("127.0.0.7"), true);
-  Floor floor({"127.0.0.1", "127.0.0.2"});
-  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")}, {port, floor.listeners[1].port()});
+  Floor floor({"127.0.0.1", "127.0.0.2"}, Systems::kForeign);
+  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")}, {port, floor.listeners[1].port()}, Systems::kForeign);
   auto running = floor.start(1);
   SocketAddress from;
   const Descriptor accepted(accept4(listener.get(), from.get(), &from.size, SOCK_CLOEXEC));
@@ -242,8 +186,8 @@ TEST(Dance, ConnectsFromTheAdvertisedAddressAndSaysItsNumber) {
 
 TEST(Dance, TriesAgainWhileAConnectionIsRefused) {
   const auto [late, port] = test::bound_socket(host_id("127.0.0.7"), false);
-  Floor floor({"127.0.0.1", "127.0.0.2"});
-  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")}, {port, floor.listeners[1].port()});
+  Floor floor({"127.0.0.1", "127.0.0.2"}, Systems::kForeign);
+  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")}, {port, floor.listeners[1].port()}, Systems::kForeign);
   auto running = floor.start(1);
   // Nothing tells when the first attempts have been refused; if there were none, the test is only weaker.
   EXPECT_EQ(running.wait_for(std::chrono::milliseconds(150)), std::future_status::timeout);
@@ -262,7 +206,7 @@ TEST(Dance, NamesTheMissingWhenTimeIsOver) {
   ASSERT_FALSE(danced.ok());
   EXPECT_EQ(danced.error().kind, ErrorKind::kTimeout);
   EXPECT_THAT(danced.error().text, HasSubstr(fmt::format("host 0 (system 0, 127.0.0.7 port {}): Connection refused", port)));
-  EXPECT_THAT(danced.error().text, HasSubstr("host 2 (system 0, 127.0.0.3 port 4711)"));
+  EXPECT_THAT(danced.error().text, HasSubstr("host 2 (system 2, 127.0.0.3 port 4711)"));
 }
 
 TEST(Dance, ConnectsFromNoAddressButItsOwn) {
@@ -273,6 +217,27 @@ TEST(Dance, ConnectsFromNoAddressButItsOwn) {
   ASSERT_FALSE(danced.ok());
   EXPECT_EQ(danced.error().kind, ErrorKind::kConfiguration);
   EXPECT_THAT(danced.error().text, HasSubstr("IMPISHIM_HOST_ADDRESS"));
+}
+
+TEST(Dance, EndsAtOnceWhenTheJobIsGivenUp) {
+  Floor floor({"127.0.0.1", "127.0.0.2"});
+  std::array<int, 2> news{};
+  ASSERT_EQ(pipe(news.data()), 0);
+  const Descriptor read(news[0]);
+  const Descriptor write(news[1]);
+  floor.options.watched = read.get();
+  floor.options.given_up = [&]() -> std::optional<Error> {
+    pollfd ready{read.get(), POLLIN, 0};
+    if (poll(&ready, 1, 0) == 0) return std::nullopt;
+    return Error{ErrorKind::kConnection, "client 1 was lost"};
+  };
+  auto waiting = floor.start(0);  // host 1 never comes
+  const char word = 0;
+  ASSERT_EQ(::write(write.get(), &word, 1), 1);
+  ASSERT_EQ(waiting.wait_for(std::chrono::milliseconds(kLongMs / 2)), std::future_status::ready);
+  Danced danced = waiting.get();
+  ASSERT_FALSE(danced.ok());
+  EXPECT_EQ(danced.error().text, "client 1 was lost");
 }
 
 TEST(HostListener, ListensOnItsOwnAddressesOnly) {

@@ -7,6 +7,7 @@
 #include <future>
 #include <vector>
 
+#include "tests/channel/handshake_by_hand.hpp"
 #include "tests/channel/loopback.hpp"
 #include "tests/channel/support.hpp"
 #include "wire/channel/address.hpp"
@@ -16,16 +17,20 @@ namespace {
 
 using test::bound_socket;
 using test::connect_by_hand;
+using test::hear;
+using test::hello_of;
 using test::host_id;
 using test::kLongMs;
 using test::random_bytes;
 using test::receive_all;
+using test::say;
 using test::send_all;
+using test::verdict;
 using test::was_turned_away;
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::optional<Error> nobody_gives_up() { return std::nullopt; }
+std::optional<Error> no_proc_gives_up() { return std::nullopt; }
 
 InnerListener listening(const std::string& address = "127.0.0.1") {
   auto listener = InnerListener::open(host_id(address));
@@ -40,12 +45,10 @@ Result<Descriptor> connected(const GatewayOffer& offer, std::int32_t index) {
 /// A port of this address where nobody listens.
 std::uint16_t closed_port(const std::string& address) { return bound_socket(host_id(address), false).second; }
 
-void say(const Descriptor& socket, std::uint32_t magic, std::int32_t index, std::uint64_t secret) {
-  ByteWriter out;
-  out.put(magic);
-  out.put(index);
-  out.put(secret);
-  EXPECT_EQ(send(socket.get(), out.bytes().data(), out.bytes().size(), MSG_NOSIGNAL), 16);
+LinkTerms terms_of(const GatewayOffer& offer, std::int32_t index) { return {offer.secret, LinkPurpose::kGateway, index, 0}; }
+
+GatewayOffer offer_of(std::vector<HostId> addresses, std::uint16_t port) {
+  return {std::move(addresses), port, *JobSecret::random()};
 }
 
 TEST(InnerHop, EveryProcGetsAChannelOfItsOwn) {
@@ -54,7 +57,7 @@ TEST(InnerHop, EveryProcGetsAChannelOfItsOwn) {
   ASSERT_TRUE(offer.ok());
   auto two = std::async(std::launch::async, connected, *offer, 2);
   auto five = std::async(std::launch::async, connected, *offer, 5);
-  auto accepted = listener.accept({5, 2}, kLongMs, nobody_gives_up);
+  auto accepted = listener.accept({5, 2}, kLongMs, no_proc_gives_up);
   ASSERT_TRUE(accepted.ok()) << accepted.error().text;
   ASSERT_EQ(accepted->size(), 2U);
   std::vector<FabricLink> of_gateway;
@@ -78,21 +81,19 @@ TEST(InnerHop, EveryProcGetsAChannelOfItsOwn) {
   }
 }
 
-TEST(InnerHop, AddressesThatLeadNowhereDelayNobody) {
+TEST(InnerHop, AddressesThatLeadNowhereDelayNoProc) {
   InnerListener listener = listening();
   GatewayOffer offer = listener.offer();
   // Loopback addresses where nobody listens, before and behind the right one.
   offer.addresses = {host_id("127.0.0.77"), host_id("::1"), host_id("127.0.0.1"), host_id("127.0.0.78")};
   auto proc = std::async(std::launch::async, connected, offer, 1);
-  auto accepted = listener.accept({1}, kLongMs, nobody_gives_up);
+  auto accepted = listener.accept({1}, kLongMs, no_proc_gives_up);
   EXPECT_TRUE(accepted.ok());
   EXPECT_TRUE(proc.get().ok());
 }
 
 TEST(InnerHop, AnUnreachableGatewayIsToldWithAllAddresses) {
-  GatewayOffer offer;
-  offer.addresses = {host_id("127.0.0.77"), host_id("127.0.0.78")};
-  offer.port = closed_port("127.0.0.77");
+  const GatewayOffer offer = offer_of({host_id("127.0.0.77"), host_id("127.0.0.78")}, closed_port("127.0.0.77"));
   auto proc = connect_to_gateway(offer, 1, kLongMs);
   ASSERT_FALSE(proc.ok());
   EXPECT_EQ(proc.error().kind, ErrorKind::kConnection);
@@ -104,50 +105,75 @@ TEST(InnerHop, AnUnreachableGatewayIsToldWithAllAddresses) {
 
 TEST(InnerHop, AGatewayThatDoesNotAnswerIsToldAsWell) {
   const auto [silent, port] = bound_socket(host_id("127.0.0.1"), true);
-  GatewayOffer offer;
-  offer.addresses = {host_id("127.0.0.1")};
-  offer.port = port;
-  auto proc = connect_to_gateway(offer, 1, 50);
+  auto proc = connect_to_gateway(offer_of({host_id("127.0.0.1")}, port), 1, 50);
   ASSERT_FALSE(proc.ok());
   EXPECT_THAT(proc.error().text, HasSubstr("(no answer in time)"));
 }
 
-TEST(InnerHop, SomebodyElseIsNotTakenForTheGateway) {
+/// A stranger at the gateway's port sends the proc's own message back, and then one that it has recorded.
+TEST(InnerHop, AStrangerIsNotTakenForTheGateway) {
   const auto [listener, port] = bound_socket(host_id("127.0.0.1"), true);
-  GatewayOffer offer;
-  offer.addresses = {host_id("127.0.0.1")};
-  offer.port = port;
-  offer.secrets = {1, 2};
+  const GatewayOffer offer = offer_of({host_id("127.0.0.1")}, port);
   auto proc = std::async(std::launch::async, connected, offer, 3);
   const Descriptor connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  say(connection, 0x494d5047, 3, 1);  // what the proc itself says
+  auto words = hear(connection, LinkHandshake::kHelloSize);
+  ASSERT_EQ(words.size(), LinkHandshake::kHelloSize);
+  words.erase(words.begin(), words.begin() + 4);
+  std::fill_n(words.begin(), LinkHandshake::kVerdictSize, std::byte{0});
+  say(connection, words);
   auto outcome = proc.get();
   ASSERT_FALSE(outcome.ok());
-  EXPECT_THAT(outcome.error().text, HasSubstr("somebody else is there"));
+  EXPECT_EQ(outcome.error().kind, ErrorKind::kConnection);
+  EXPECT_THAT(outcome.error().text, HasSubstr("does not know this job's secret"));
 }
 
-TEST(InnerHop, StrangersAreTurnedAwayAndDelayNobody) {
+TEST(InnerHop, StrangersAreTurnedAwayAndDelayNoProc) {
   InnerListener listener = listening();
   const GatewayOffer offer = listener.offer();
   const auto here = host_id("127.0.0.1");
   const Descriptor silent = connect_by_hand(here, here, offer.port);
   const Descriptor garbage = connect_by_hand(here, here, offer.port);
   const Descriptor without_secret = connect_by_hand(here, here, offer.port);
+  const Descriptor of_hosts = connect_by_hand(here, here, offer.port);
   const Descriptor not_awaited = connect_by_hand(here, here, offer.port);
-  say(garbage, 0x47455420, 1, offer.secrets[0]);
-  say(without_secret, 0x494d5047, 1, offer.secrets[0] + 1);
-  say(not_awaited, 0x494d5047, 7, offer.secrets[0]);
+  auto bytes = hello_of(terms_of(offer, 1));
+  bytes[4] ^= std::byte{1};
+  say(garbage, bytes);
+  say(without_secret, hello_of(terms_of(offer_of({}, 0), 1)));
+  say(of_hosts, hello_of({offer.secret, LinkPurpose::kHosts, 1, 0}));
+  say(not_awaited, hello_of(terms_of(offer, 7)));
   connect_by_hand(here, here, offer.port).reset();
-  auto accepted = std::async(std::launch::async, [&] { return listener.accept({1}, kLongMs, nobody_gives_up); });
-  for (const Descriptor* each : {&garbage, &without_secret, &not_awaited}) EXPECT_TRUE(was_turned_away(*each));
+  auto accepted = std::async(std::launch::async, [&] { return listener.accept({1}, kLongMs, no_proc_gives_up); });
+  for (const Descriptor* each : {&without_secret, &of_hosts}) {
+    EXPECT_EQ(verdict(*each), static_cast<std::uint32_t>(Refusal::kNoProof));
+  }
+  for (const Descriptor* each : {&garbage, &without_secret, &of_hosts, &not_awaited}) EXPECT_TRUE(was_turned_away(*each));
   EXPECT_TRUE(connected(offer, 1).ok());
   EXPECT_TRUE(accepted.get().ok());
   EXPECT_TRUE(was_turned_away(silent));
 }
 
+/// What was said once opens nothing a second time, at this gateway or at one with the same secret.
+TEST(InnerHop, ARecordedProcIsNotTakenForAProc) {
+  InnerListener listener = listening();
+  const GatewayOffer offer = listener.offer();
+  const auto here = host_id("127.0.0.1");
+  auto accepted = std::async(std::launch::async, [&] { return listener.accept({1, 2}, kLongMs, no_proc_gives_up); });
+  const auto hello = hello_of(terms_of(offer, 1));
+  const Descriptor first = connect_by_hand(here, here, offer.port);
+  say(first, hello);
+  EXPECT_EQ(hear(first, LinkHandshake::kChallengeSize).size(), LinkHandshake::kChallengeSize);
+  const Descriptor second = connect_by_hand(here, here, offer.port);
+  say(second, hello);
+  EXPECT_EQ(verdict(second), static_cast<std::uint32_t>(Refusal::kRepeated));
+  EXPECT_TRUE(connected(offer, 1).ok());
+  EXPECT_TRUE(connected(offer, 2).ok());
+  EXPECT_TRUE(accepted.get().ok());
+}
+
 TEST(InnerHop, MissingProcsAreNamed) {
   InnerListener listener = listening();
-  auto accepted = listener.accept({4, 9}, 50, nobody_gives_up);
+  auto accepted = listener.accept({4, 9}, 50, no_proc_gives_up);
   ASSERT_FALSE(accepted.ok());
   EXPECT_EQ(accepted.error().kind, ErrorKind::kTimeout);
   EXPECT_THAT(accepted.error().text, AllOf(HasSubstr("process 4, 9 of this host"), HasSubstr("IMPISHIM_GATEWAY_ADDRESS")));
@@ -182,7 +208,7 @@ TEST(InnerHop, WithoutAnAddressAllInterfacesAreOffered) {
   }
   for (const HostId& each : listener->offer().addresses) EXPECT_NE(address_text(each).rfind("127.", 0), 0U);
   auto proc = std::async(std::launch::async, connected, listener->offer(), 1);
-  EXPECT_TRUE(listener->accept({1}, kLongMs, nobody_gives_up).ok());
+  EXPECT_TRUE(listener->accept({1}, kLongMs, no_proc_gives_up).ok());
   EXPECT_TRUE(proc.get().ok());
 }
 

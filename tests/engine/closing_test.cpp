@@ -137,6 +137,13 @@ TEST_P(Closing, IsToldToEverybodyByAnAbort) {
   EXPECT_TRUE(job.engine(3).carried_out(earlier.operation));
 }
 
+TEST_P(Closing, TextOfAnAbortCannotSteerTheTerminalOfOthers) {
+  SimulatedJob job(two_hosts(GetParam()));
+  job.engine(1).announce_abort(1, "\x1b[2Jover\nimpishim: all is well");
+  ASSERT_TRUE(job.run_until([&] { return job.engine(3).failure() != nullptr; }));
+  EXPECT_EQ(job.engine(3).failure()->text, "\\x1b[2Jover\\nimpishim: all is well");
+}
+
 /// Wherever the connection is cut, both sides end: with the whole exchange done, or with a failure that names the cause.
 TEST_P(Closing, EndsWhereverTheConnectionIsCut) {
   int failures = 0;

@@ -48,6 +48,12 @@ class Values(Case):
                      IMPISHIM_GATEWAY_ADDRESS="192.0.2.1", IMPISHIM_TEST_NODE_PROCS="1",
                      says="a gateway cannot listen on 192.0.2.1")
 
+    def test_addresses_of_many(self):
+        for variable, section in (("IMPISHIM_HOST_ADDRESS", ()), ("IMPISHIM_GATEWAY_ADDRESS", ("-gateway", 0))):
+            for address, kind in (("0.0.0.0", "the wildcard address"), ("255.255.255.255", "the broadcast address")):
+                self.refused("-np", 1, *section, ARGUMENTS.program, ":", "-np", 1, *section, ARGUMENTS.program, **{variable: address},
+                             says=f"{variable}={address}: that is {kind}, which names no single machine")
+
     def test_values_that_differ_among_ranks(self):
         with tempfile.TemporaryDirectory() as folder, impirun("-server", 1, IMPI_AUTH_NONE="1") as server:
             address = server.await_line("out", ":")

@@ -1,11 +1,15 @@
 """impirun -server, spoken to by clients made of sockets."""
 
 import contextlib
+import os
+import pathlib
 import random
+import resource
 import socket
 import struct
+import time
 
-from support import DONE, FINI, KEY, NONE, Case, Client, Server, main
+from support import DONE, FINI, HELLO, KEY, NONE, NOTE, WAITING, Case, Client, Server, main
 
 BOTH = 1 << NONE | 1 << KEY
 
@@ -109,7 +113,9 @@ class ServerTest(Case):
         first = self.client(server).join(0)
         server.await_line("err", "1 of 2")
         second = self.client(server).join(0)
-        self.assertEqual(second.reason(), f"client 0 has joined already, from {first.name}")
+        # Whether the first one's machine still answers is found out before.
+        self.assertEqual(second.reason(), f"client 0 has joined already, from {first.name}, whose machine answers: "
+                                          "end that one first")
         server.await_line("err", f"turned away {second.name}: client 0 has joined already")
         finish([first, self.client(server).join(1)])
         self.expect(server, 0)
@@ -182,10 +188,10 @@ class ServerTest(Case):
             if number % 2 == 1:
                 client.coll(0x49530001, bytes([number]))
             client.send(DONE)
-        odd = bytes(range(1, 32, 2))
-        for client in clients.values():
-            self.assertEqual(client.answers(), {0x1100: (0xFFFFFFFF, struct.pack(">32I", *range(100, 132))),
-                                                0x49530001: (0xAAAAAAAA, odd)})
+        expected = {0x1100: (0xFFFFFFFF, struct.pack(">32I", *range(100, 132)))}
+        odd = {0x49530001: (0xAAAAAAAA, bytes(range(1, 32, 2)))}
+        for number, client in clients.items():
+            self.assertEqual(client.answers(), {**expected, **odd} if number % 2 == 1 else expected)
             client.send(FINI)
         self.expect(server, 0)
         self.assertIn("32 of 32 clients have joined", server.err)
@@ -195,19 +201,20 @@ class ServerTest(Case):
         first = self.client(server).join(0)
         server.await_line("err", "1 of 2")
         noise = random.Random(2).randbytes(100000)
+        reasons = []
         for garbage, reason in ((b"GET / HTTP/1.0\r\n\r\n", "it does not speak IMPI"), (noise, "it does not speak IMPI"),
                                 (b"AUTH\x7f\xff\xff\xff", "it does not speak IMPI"), (bytes(4096), "it does not speak IMPI"),
                                 (b"AUTH\0\0\0\3abc", "AUTH without a mask")):
             stranger = self.client(server)
             with contextlib.suppress(ConnectionError):
                 stranger.socket.sendall(garbage)
-            self.assertIn(reason, server.await_line("err", f"turned away {stranger.name}"))
             with contextlib.suppress(ConnectionError):
                 self.assertIn(reason, stranger.reason())
+            reasons.append(f"turned away {stranger.name}: {reason}")
+        self.assertIn(reasons[0], server.await_line("err", "turned away"))
         cut = self.client(server)
         cut.socket.sendall(b"AUT")
         cut.close()
-        server.await_line("err", f"{cut.name} closed before it had joined")
         member = self.client(server).join(1)
         self.assertEqual(member.size(), 2)
         self.client(server).socket.sendall(noise)
@@ -219,6 +226,9 @@ class ServerTest(Case):
             self.assertEqual(client.answers(), {0x1100: (3, struct.pack(">II", 1, 1))})
             client.send(FINI)
         self.expect(server, 0)
+        # A line a minute is enough for strangers.
+        self.assertEqual([line for line in server.lines["err"] if "turned away" in line or "closed before" in line],
+                         [line for line in server.lines["err"] if reasons[0] in line])
 
     def test_garbage_from_a_client_ends_its_job(self):
         server = self.server(2)
@@ -233,12 +243,72 @@ class ServerTest(Case):
         self.assertIn("it sent label 0x1100 after 0x1200; labels must ascend", server.lines["err"][-1])
 
     def test_silent_strangers_do_not_keep_clients_out(self):
-        server = self.server(2)
+        server = self.server(3, IMPI_AUTH_KEY="7", IMPI_AUTH_NONE="")
         first = self.client(server).join(0)
-        server.await_line("err", "1 of 2")
-        for _ in range(300):
+        server.await_line("err", "1 of 3")
+        # One that has authenticated, and not joined, is no stranger any more.
+        joining = self.client(server)
+        self.assertEqual(joining.authenticate(1 << KEY, 7), KEY)
+        joining.send(0x12345678)
+        for _ in range(700):
             self.client(server)
-        finish([first, self.client(server).join(1)])
+        joining.send(0x494D5049, struct.pack(">i", 1))
+        finish([first, joining, self.client(server).join(2)])
+        self.expect(server, 0)
+        self.assertEqual(server.err.count("too many connections at once"), 1)
+
+    def processor_time(self, run):
+        """Seconds that the process has computed."""
+        fields = pathlib.Path(f"/proc/{run.process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def test_lack_of_descriptors_ends_nothing(self):
+        """Room for two connections, and both are clients: a third one waits, and so does the server, without spinning."""
+        server = self.resources.enter_context(Server(3, through=("prlimit", "--nofile=8:64"), IMPI_AUTH_NONE=""))
+        clients = [self.client(server).join(0), self.client(server).join(1)]
+        server.await_line("err", "2 of 3 clients have joined")
+        clients.append(self.client(server))
+        server.await_line("err", "cannot accept more connections: Too many open files; see ulimit -n")
+        begin = self.processor_time(server)
+        time.sleep(1)  # what is measured is that it does nothing
+        self.assertLess(self.processor_time(server) - begin, 0.5)
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (64, 64))
+        clients[2].join(2)
+        finish(clients)
+        self.expect(server, 0)
+        self.assertEqual(server.err.count("cannot accept"), 1)
+
+    def test_strangers_give_way_where_descriptors_lack(self):
+        server = self.resources.enter_context(Server(2, through=("prlimit", "--nofile=12"), IMPI_AUTH_NONE=""))
+        for _ in range(20):
+            self.client(server)
+        finish([self.client(server).join(number) for number in range(2)])
+        self.expect(server, 0)
+
+    def test_private_commands_go_only_to_clients_that_announce_themselves(self):
+        server = self.server(2)
+        ours = self.client(server)
+        ours.authenticate(1 << NONE)
+        ours.send(HELLO)
+        self.assertEqual(ours.receive(), (HELLO, b""))
+        ours.send(0x494D5049, struct.pack(">i", 0))
+        self.assertEqual(ours.receive(), (WAITING, struct.pack(">III", 0, 2, 0b10)))
+        # A second one with its number is told to both.
+        second = self.client(server).join(0)
+        command, text = ours.receive()
+        self.assertEqual(command, NOTE)
+        self.assertIn(f"another client 0 asks to join, from {second.name}", text.decode())
+        self.assertIn("whose machine answers", second.reason())
+        foreign = self.client(server).join(1)
+        for client in (ours, foreign):
+            self.assertEqual(client.size(), 2)
+            client.coll(0x1100, b"x")
+        ours.coll(0x49530030, bytes(32))
+        for client in (ours, foreign):
+            client.send(DONE)
+        self.assertEqual(foreign.answers(), {0x1100: (3, b"xx")})
+        for client in (ours, foreign):
+            client.send(FINI)
         self.expect(server, 0)
 
     def test_unknown_commands_and_labels_are_passed_over(self):

@@ -25,6 +25,8 @@ for option in ("--impirun", "--mpiexec", "--program", "--foreign-program"):
 ARGUMENTS, REST = parser.parse_known_args()
 
 AUTH, IMPI, COLL, DONE, FINI, SAID = 0x41555448, 0x494D5049, 0x434F4C4C, 0x444F4E45, 0x46494E49, 0x53414944
+# Of servers and clients of ours, to each other.
+HELLO, WAITING, NOTE = 0x49534849, 0x49535754, 0x49534E54
 NONE, KEY = 0, 1
 
 
@@ -113,8 +115,8 @@ def impirun(*words, **environment):
 class Server(Run):
     """impirun -server; `address` is what its first line says."""
 
-    def __init__(self, *words, **environment):
-        super().__init__(ARGUMENTS.impirun, "-server", *words, **environment)
+    def __init__(self, *words, through=(), **environment):
+        super().__init__(*through, ARGUMENTS.impirun, "-server", *words, **environment)
         self.address = self.await_line("out", "")
         self.port = int(self.address.rsplit(":", 1)[1])
 

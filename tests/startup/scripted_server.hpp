@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/startup/support.hpp"
 #include "wire/base/descriptor.hpp"
@@ -44,9 +45,13 @@ class Peer {
   Descriptor socket_;
 };
 
+/// Treats its clients, one after the other, as the scripts say; then it listens no more.
 class ScriptedServer {
  public:
-  explicit ScriptedServer(std::function<void(Peer&)> script) {
+  using Script = std::function<void(Peer&)>;
+
+  explicit ScriptedServer(Script script) : ScriptedServer(std::vector<Script>{std::move(script)}) {}
+  explicit ScriptedServer(std::vector<Script> scripts) {
     listener_ = Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in here{};
     here.sin_family = AF_INET;
@@ -56,9 +61,12 @@ class ScriptedServer {
     EXPECT_EQ(listen(listener_.get(), 1), 0);
     EXPECT_EQ(getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&here), &size), 0);
     address = "127.0.0.1:" + std::to_string(ntohs(here.sin_port));
-    thread_ = std::thread([this, script = std::move(script)] {
-      Peer peer(Descriptor(accept(listener_.get(), nullptr, nullptr)));
-      script(peer);
+    thread_ = std::thread([this, scripts = std::move(scripts)] {
+      for (std::size_t i = 0; i < scripts.size(); ++i) {
+        Peer peer(Descriptor(accept(listener_.get(), nullptr, nullptr)));
+        if (i + 1 == scripts.size()) listener_.reset();
+        scripts[i](peer);
+      }
     });
   }
   ~ScriptedServer() { thread_.join(); }

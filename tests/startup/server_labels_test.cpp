@@ -10,6 +10,7 @@ using test::Bytes;
 using test::bytes_of;
 using test::command;
 using test::DrivenServer;
+using test::number_of;
 using testing::HasSubstr;
 
 /// Clients 0 ... n-1 on connections of the same numbers, after IMPI.
@@ -62,13 +63,62 @@ TEST_F(Labels, AnsweredAsSoonAsNobodyCanStillSendIt) {
   for (int client = 0; client < 3; ++client) EXPECT_EQ(driven.take(client), command(StartupCommand::kDone));
 }
 
-TEST_F(Labels, UnknownOnesAreTreatedLikeAnyOther) {
+TEST_F(Labels, UnknownOnesOfTheSpecificationsRangeAreTreatedLikeAnyOther) {
   coll(0, 0x7777, bytes_of(std::uint8_t{1}));
-  coll(2, 0xFFFFFFFF, {});
+  coll(2, 0xFFFF, {});
   done(0);
   done(1);
   expect_answer(0x7777, 1, bytes_of(std::uint8_t{1}));
-  expect_answer(0xFFFFFFFF, 4, {});
+  expect_answer(0xFFFF, 4, {});
+}
+
+TEST_F(Labels, AnswersToPrivateLabelsGoOnlyToThoseThatSubmittedThem) {
+  const auto secret = number_of(StartupLabel::kImpishim);
+  coll(0, 0x1000, bytes_of(0U));
+  coll(0, secret, bytes_of(7U));
+  coll(2, secret, bytes_of(9U));
+  for (const int client : {0, 1, 2}) done(client);
+  for (const int client : {0, 2}) {
+    EXPECT_EQ(driven.next(client).payload, bytes_of(0x1000U, 1U, 0U));
+    EXPECT_EQ(driven.next(client).payload, bytes_of(secret, 5U, 7U, 9U));
+    EXPECT_EQ(driven.take(client), command(StartupCommand::kDone));
+  }
+  // To a peer such as LAM/MPI the message after the answer to its last label is DONE.
+  EXPECT_EQ(driven.next(1).payload, bytes_of(0x1000U, 1U, 0U));
+  EXPECT_EQ(driven.take(1), command(StartupCommand::kDone));
+}
+
+TEST(PrivateLabels, ReachClientsThatHaveAnnouncedThemselves) {
+  DrivenServer driven(2);
+  driven.announce(0, 0);
+  driven.announce(1, 1);
+  for (const int client : {0, 1}) static_cast<void>(driven.take(client));
+  driven.say(0, encode_coll(number_of(StartupLabel::kGateways), bytes_of(3U)));
+  for (const int client : {0, 1}) driven.say(client, command(StartupCommand::kDone));
+  for (const int client : {0, 1}) {
+    while (driven.next(client).payload != bytes_of(number_of(StartupLabel::kGateways), 1U, 3U)) {
+    }
+  }
+}
+
+TEST_F(Labels, NumberAndBytesOfAClientAreBounded) {
+  for (std::uint32_t label = 0; label < LabelCollection::kMaxLabels; ++label) coll(0, 0x1000 + label, {});
+  EXPECT_FALSE(driven.server.failure().has_value());
+  coll(0, 0x2000, {});
+  ASSERT_TRUE(driven.server.failure().has_value());
+  EXPECT_THAT(driven.server.failure()->text, HasSubstr("client 0 at peer 0: it sent more than 256 labels"));
+
+  LabelCollection labels;
+  Bytes payload(kMaxStartupPayload);
+  for (std::uint32_t label = 0; label < 4; ++label) {
+    store_big_endian(payload.data(), label);
+    EXPECT_TRUE(labels.add(3, payload).ok());
+  }
+  store_big_endian(payload.data(), std::uint32_t{4});
+  auto fifth = labels.add(3, payload);
+  ASSERT_FALSE(fifth.ok());
+  EXPECT_EQ(fifth.error().text, "it sent labels of more than 64 MiB");
+  EXPECT_TRUE(labels.add(4, payload).ok()) << "another client has its own bound";
 }
 
 TEST_F(Labels, EmptyDataStillSetsTheBit) {

@@ -2,7 +2,11 @@
 #include "wire/protocol/startup_client.hpp"
 
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <future>
 
 #include "tests/startup/scripted_server.hpp"
@@ -15,6 +19,7 @@ namespace {
 using test::Bytes;
 using test::bytes_of;
 using test::command;
+using test::number_of;
 using test::Peer;
 using test::ScriptedServer;
 using test::text_bytes;
@@ -36,7 +41,7 @@ TEST(StartupClient, AuthenticatesWithoutAKey) {
   ScriptedServer server([](Peer& peer) {
     EXPECT_EQ(peer.receive(12), auth(1));
     peer.send(bytes_of(kAuthNone, 0));
-    EXPECT_EQ(peer.receive(12), impi(5));
+    EXPECT_EQ(peer.receive(20), command(StartupCommand::kHello) + impi(5));
     peer.send(impi(6));
   });
   auto connection = ServerConnection::connect(server.address, 5, kNone, kTimeoutMs);
@@ -49,7 +54,7 @@ TEST(StartupClient, SendsItsKeyUnframed) {
     EXPECT_EQ(peer.receive(12), auth(3));
     // A later version may have more to say about the method.
     peer.send(bytes_of(kAuthKey, 5) + text_bytes("later"));
-    EXPECT_EQ(peer.receive(20), bytes_of(kBoth.key_value) + impi(0));
+    EXPECT_EQ(peer.receive(28), bytes_of(kBoth.key_value) + command(StartupCommand::kHello) + impi(0));
     peer.send(encode_startup(static_cast<StartupCommand>(0x4E455721), Bytes(100)) + impi(1));
   });
   auto connection = ServerConnection::connect(server.address, 0, kBoth, kTimeoutMs);
@@ -115,9 +120,10 @@ Result<JobMap> exchanged(const Bytes& answers) {
   });
   auto connection = ServerConnection::connect(server.address, 1, kNone, kTimeoutMs);
   if (!connection) return connection.error();
-  auto map = connection->exchange(test::joining(1, {1}));
+  auto agreed = connection->exchange(test::joining(1, {1}));
   EXPECT_TRUE(connection->finish().ok());
-  return map;
+  if (!agreed) return agreed.error();
+  return std::move(agreed->map);
 }
 
 Bytes sound_answers() {
@@ -182,6 +188,226 @@ TEST(StartupClient, UnreachableServer) {
   }
 }
 
+/// What a client sends from IMPI's answer to DONE, to a server that has or has not answered kHello.
+Bytes offered(bool ours) {
+  Bytes stream;
+  ScriptedServer server([&](Peer& peer) {
+    static_cast<void>(peer.receive(12));
+    peer.send(bytes_of(kAuthNone, 0));
+    static_cast<void>(peer.receive(20));
+    if (ours) peer.send(command(StartupCommand::kHello));
+    peer.send(impi(2));
+    stream = peer.receive_until(command(StartupCommand::kDone));
+  });
+  auto connection = ServerConnection::connect(server.address, 1, kNone, kTimeoutMs);
+  EXPECT_TRUE(connection.ok());
+  EXPECT_FALSE(connection->exchange(test::joining(1, {1})).ok());  // the server closes
+  EXPECT_EQ(connection->server_is_ours(), ours);
+  return stream;
+}
+
+std::vector<std::uint32_t> labels_in(const Bytes& stream) {
+  StartupDecoder decoder;
+  decoder.feed(stream);
+  std::vector<std::uint32_t> labels;
+  for (auto next = decoder.next(); next.ok() && next->has_value(); next = decoder.next()) {
+    if ((*next)->payload.size() >= 4) labels.push_back(load_big_endian<std::uint32_t>((*next)->payload.data()));
+  }
+  return labels;
+}
+
+TEST(StartupClient, OffersPrivateLabelsOnlyToServersOfOurs) {
+  std::vector<std::uint32_t> expected = {0x1000, 0x1100, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600,
+                                         0x2000, 0x2100, 0x2200, 0x2300, 0x2400, 0x3000, 0x3100};
+  EXPECT_EQ(labels_in(offered(false)), expected);
+  expected.push_back(number_of(StartupLabel::kImpishim));
+  expected.push_back(number_of(StartupLabel::kSecret));
+  EXPECT_EQ(labels_in(offered(true)), expected);
+}
+
+TEST(StartupClient, ContributesAnotherSecretEachTime) {
+  const Bytes one = offered(true);
+  const Bytes other = offered(true);
+  ASSERT_EQ(one.size(), other.size());
+  EXPECT_NE(one, other);
+}
+
+TEST(StartupClient, ForeignServerMakesAllSystemsForeign) {
+  ScriptedServer server([](Peer& peer) {
+    static_cast<void>(peer.receive(12));
+    peer.send(bytes_of(kAuthNone, 0) + impi(2));
+    static_cast<void>(peer.receive_until(command(StartupCommand::kDone)));
+    for (const auto& [label, value] : test::concatenate({test::joining(0, {2}), test::joining(1, {1})})) {
+      if (label > kLastStandardLabel) continue;
+      peer.send(encode_startup(StartupCommand::kColl, bytes_of(label, value.client_mask) + value.data));
+    }
+    peer.send(command(StartupCommand::kDone));
+  });
+  auto connection = ServerConnection::connect(server.address, 1, kNone, kTimeoutMs);
+  ASSERT_TRUE(connection.ok());
+  auto agreed = connection->exchange(test::joining(1, {1}));
+  ASSERT_TRUE(agreed.ok()) << agreed.error().text;
+  EXPECT_FALSE(agreed->secret.has_value());
+  for (const Client& client : agreed->map.clients()) EXPECT_FALSE(client.impishim);
+}
+
+TEST(StartupClient, ConnectsAgainWhenItHasMadeRoomForOthers) {
+  const auto evicts = [](Peer& peer) { static_cast<void>(peer.receive(12)); };
+  const auto takes = [](Peer& peer) {
+    static_cast<void>(peer.receive(12));
+    peer.send(bytes_of(kAuthNone, 0) + impi(1));
+    static_cast<void>(peer.receive(20));
+  };
+  ScriptedServer server({evicts, evicts, takes});
+  auto connection = ServerConnection::connect(server.address, 0, kNone, kTimeoutMs);
+  ASSERT_TRUE(connection.ok()) << connection.error().text;
+}
+
+TEST(StartupClient, ServerThatClosesWhenItHasTheKey) {
+  ScriptedServer server([](Peer& peer) {
+    static_cast<void>(peer.receive(12));
+    peer.send(bytes_of(kAuthKey, 0));
+    static_cast<void>(peer.receive(28));
+  });
+  auto connection = ServerConnection::connect(server.address, 0, kBoth, kTimeoutMs);
+  ASSERT_FALSE(connection.ok());
+  EXPECT_THAT(connection.error().text, HasSubstr("has it the same IMPI_AUTH_KEY?"));
+}
+
+/// What connect() to a server that becomes silent ends with.
+Error after_silence(const Bytes& before) {
+  ScriptedServer server([&](Peer& peer) {
+    static_cast<void>(peer.receive(12));
+    peer.send(before);
+    static_cast<void>(peer.receive(1000));  // until the client closes
+  });
+  auto connection = ServerConnection::connect(server.address, 0, kNone, kTimeoutMs, {.answer = std::chrono::milliseconds(50)});
+  if (connection) return {ErrorKind::kSystem, "it connected"};
+  return connection.error();
+}
+
+TEST(StartupClient, SilentServerIsGivenUp) {
+  for (const Bytes& before : {Bytes{}, bytes_of(kAuthNone, 0) + command(StartupCommand::kHello)}) {
+    const Error error = after_silence(before);
+    EXPECT_EQ(error.kind, ErrorKind::kTimeout);
+    EXPECT_THAT(error.text, HasSubstr("is it stopped, or the network between cut?"));
+  }
+}
+
+TEST(StartupClient, SilentServerDuringTheExchangeIsGivenUp) {
+  for (const bool ours : {false, true}) {
+    ScriptedServer server([&](Peer& peer) {
+      static_cast<void>(peer.receive(12));
+      peer.send(bytes_of(kAuthNone, 0));
+      if (ours) peer.send(command(StartupCommand::kHello));
+      peer.send(impi(2));
+      static_cast<void>(peer.receive_until(command(StartupCommand::kFini)));
+    });
+    constexpr std::chrono::milliseconds kShort{50};
+    auto connection =
+        ServerConnection::connect(server.address, 1, kNone, kTimeoutMs, {.answer = kShort, .foreign_answer = kShort});
+    ASSERT_TRUE(connection.ok()) << connection.error().text;
+    auto agreed = connection->exchange(test::joining(1, {1}));
+    ASSERT_FALSE(agreed.ok());
+    EXPECT_EQ(agreed.error().kind, ErrorKind::kTimeout);
+    EXPECT_TRUE(connection->finish().ok());
+  }
+}
+
+/// What goes to standard error meanwhile, as a stream.
+class StandardError {
+ public:
+  StandardError() : kept_(dup(STDERR_FILENO)) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(pipe(ends.data()), 0);
+    read_ = Descriptor(ends[0]);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+  }
+  ~StandardError() { dup2(kept_.get(), STDERR_FILENO); }
+  StandardError(const StandardError&) = delete;
+  StandardError& operator=(const StandardError&) = delete;
+  /// Blocks until `text` has been printed.
+  void await(const std::string& text) {
+    while (all_.find(text) == std::string::npos) {
+      std::array<char, 4096> some{};
+      const ssize_t size = read(read_.get(), some.data(), some.size());
+      ASSERT_GT(size, 0);
+      all_.append(some.data(), static_cast<std::size_t>(size));
+    }
+    all_.clear();
+  }
+
+ private:
+  Descriptor kept_;
+  Descriptor read_;
+  std::string all_;
+};
+
+TEST(StartupClient, SaysForWhomItWaits) {
+  StandardError printed;
+  ScriptedServer server([&](Peer& peer) {
+    static_cast<void>(peer.receive(12));
+    printed.await("waiting for the rendezvous server at 127.0.0.1:");
+    peer.send(bytes_of(kAuthNone, 0));
+    printed.await("to say that all clients have joined, 0 s\n");
+    peer.send(command(StartupCommand::kHello) + encode_waiting({.joined = false, .clients = 4, .missing = 0b1010}));
+    printed.await("waiting for clients 1, 3 of 4, 0 s\n");
+    peer.send(encode_waiting({.joined = false, .clients = 4, .missing = 0b1000}));
+    printed.await("waiting for client 3 of 4, 0 s\n");
+    peer.send(encode_startup(StartupCommand::kNote, text_bytes("\x1b[1msomething else")));
+    printed.await("rendezvous server: \\x1b[1msomething else\n");
+    peer.send(impi(4));
+    static_cast<void>(peer.receive_until(command(StartupCommand::kDone)));
+    printed.await("to pass on what the clients announce, 0 s\n");
+    peer.send(encode_waiting({.joined = true, .clients = 4, .missing = 0b0001}));
+    printed.await("waiting for what client 0 of 4 announces, 0 s\n");
+  });
+  auto connection = ServerConnection::connect(server.address, 2, kNone, kTimeoutMs, {.report = std::chrono::milliseconds(10)});
+  ASSERT_TRUE(connection.ok()) << connection.error().text;
+  EXPECT_FALSE(connection->exchange(test::joining(2, {1})).ok());
+}
+
+TEST(StartupClient, WordsOfTheServerCannotSteerTheTerminal) {
+  const Bytes said = encode_startup(StartupCommand::kSaid, text_bytes("\x1b[2Jno\nimpishim: yes"));
+  EXPECT_EQ(refusal(said).text, "rendezvous server: \\x1b[2Jno\\nimpishim: yes");
+  EXPECT_EQ(refusal(bytes_of(kAuthNone, 0) + said).text, "rendezvous server: \\x1b[2Jno\\nimpishim: yes");
+}
+
+/// given_up() of a client whose server ends with these bytes after DONE; `watched`: whether there is more to wait for.
+std::optional<Error> end_of_server(const Bytes& last, bool& watched) {
+  ScriptedServer server([&](Peer& peer) {
+    static_cast<void>(peer.receive(12));
+    peer.send(bytes_of(kAuthNone, 0) + impi(2));
+    static_cast<void>(peer.receive_until(command(StartupCommand::kDone)));
+    peer.send(sound_answers() + command(StartupCommand::kDone) + last);
+  });
+  auto connection = ServerConnection::connect(server.address, 1, kNone, kTimeoutMs);
+  EXPECT_TRUE(connection.ok());
+  EXPECT_TRUE(connection->exchange(test::joining(1, {1})).ok());
+  auto watch = connection->watch();
+  EXPECT_TRUE(watch.ok());
+  pollfd ready{*watch, POLLIN, 0};
+  std::optional<Error> error;
+  // The server's end may come in several pieces.
+  while (!error && poll(&ready, 1, 200) == 1) error = connection->given_up();
+  watched = !error && poll(&ready, 1, 0) != 0;
+  return error;
+}
+
+TEST(StartupClient, HearsWhenTheServerGivesTheJobUp) {
+  bool watched = false;
+  const auto error = end_of_server(encode_startup(StartupCommand::kSaid, text_bytes("client 0 was lost")), watched);
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->text, "rendezvous server: client 0 was lost");
+}
+
+TEST(StartupClient, ServerThatGoesWithoutAWordEndsNoJob) {
+  bool watched = true;
+  EXPECT_FALSE(end_of_server({}, watched).has_value());
+  EXPECT_FALSE(watched);
+}
+
 TEST(StartupClient, MeetsOthersAtTheServer) {
   RendezvousOptions options;
   options.clients = 3;
@@ -191,22 +417,27 @@ TEST(StartupClient, MeetsOthersAtTheServer) {
   ASSERT_TRUE(server.ok());
   auto served = std::async(std::launch::async, [&] { return server->serve(); });
   const auto join = [&](std::int32_t client, const std::vector<int>& procs) {
-    return std::async(std::launch::async, [&server, client, procs]() -> Result<JobMap> {
+    return std::async(std::launch::async, [&server, client, procs]() -> Result<Agreement> {
       auto connection = ServerConnection::connect(server->address(), client, kBoth, kTimeoutMs);
       if (!connection) return connection.error();
-      auto map = connection->exchange(test::joining(client, procs));
+      auto agreed = connection->exchange(test::joining(client, procs));
       auto finished = connection->finish();
       if (!finished) return finished.error();
-      return map;
+      return agreed;
     });
   };
-  std::vector<std::future<Result<JobMap>>> clients;
+  std::vector<std::future<Result<Agreement>>> clients;
   clients.push_back(join(2, {1, 1}));
   clients.push_back(join(0, {2, 3}));
   clients.push_back(join(1, {1}));
+  std::optional<JobSecret> secret;
   for (auto& each : clients) {
-    auto map = each.get();
-    ASSERT_TRUE(map.ok()) << map.error().text;
+    auto agreed = each.get();
+    ASSERT_TRUE(agreed.ok()) << agreed.error().text;
+    ASSERT_TRUE(agreed->secret.has_value());
+    if (!secret) secret = agreed->secret;
+    EXPECT_TRUE(std::ranges::equal(agreed->secret->bytes(), secret->bytes()));
+    const JobMap* map = &agreed->map;
     EXPECT_EQ(map->size(), 8);
     ASSERT_EQ(map->hosts().size(), 5U);
     EXPECT_EQ(map->hosts()[1].first_proc, 2);

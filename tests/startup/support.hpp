@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <span>
 #include <string>
@@ -39,7 +41,9 @@ class DrivenServer {
  public:
   explicit DrivenServer(std::int32_t clients, AuthenticationMethods methods = {.none = true, .key = false, .key_value = 0},
                         std::vector<std::int32_t> preference = {kAuthKey, kAuthNone})
-      : server(clients, methods, std::move(preference)) {}
+      : server(clients, methods, std::move(preference)) {
+    server.at(now_);
+  }
 
   void connect(int connection) { server.connected(connection, "peer " + std::to_string(connection)); }
   void say(int connection, const Bytes& bytes) {
@@ -49,6 +53,33 @@ class DrivenServer {
   void hang_up(int connection) {
     server.disconnected(connection);
     collect();
+  }
+  /// Lets time pass, and has the server do then what it wants to do.
+  void pass(StartupServer::Clock::duration time) {
+    const auto end = now_ + time;
+    for (auto next = server.next_limit(); next && *next <= end; next = server.next_limit()) {
+      now_ = std::max(now_, *next);
+      server.at(now_);
+      collect();
+    }
+    now_ = end;
+    server.at(now_);
+    collect();
+  }
+  void answer_probe(int connection) {
+    server.alive(connection);
+    collect();
+  }
+  /// Who was to be probed since the last time.
+  std::vector<int> probed() { return std::exchange(probed_, {}); }
+  /// AUTH by NONE, kHello and IMPI: a client of ours.
+  void announce(int connection, std::int32_t client) {
+    connect(connection);
+    say(connection, encode_startup(StartupCommand::kAuth, bytes_of(1U << kAuthNone)));
+    ASSERT_EQ(take(connection), bytes_of(kAuthNone, 0));
+    say(connection, encode_startup(StartupCommand::kHello, {}));
+    ASSERT_EQ(take(connection), encode_startup(StartupCommand::kHello, {}));
+    say(connection, encode_startup(StartupCommand::kImpi, bytes_of(client)));
   }
   /// AUTH by NONE, and IMPI.
   void join(int connection, std::int32_t client) {
@@ -81,6 +112,7 @@ class DrivenServer {
   void collect() {
     for (ServerAction& action : server.take_actions()) {
       if (action.kind == ServerAction::Kind::kTell) told_.push_back(action.text);
+      if (action.kind == ServerAction::Kind::kProbe) probed_.push_back(action.connection);
       if (action.kind == ServerAction::Kind::kClose) closed_[action.connection] = true;
       if (action.kind == ServerAction::Kind::kSend) {
         EXPECT_FALSE(closed_[action.connection]) << "sent after closing";
@@ -94,6 +126,8 @@ class DrivenServer {
   std::map<int, Bytes> sent_;
   std::map<int, bool> closed_;
   std::vector<std::string> told_;
+  std::vector<int> probed_;
+  StartupServer::Clock::time_point now_{std::chrono::hours(1)};
 };
 
 inline Bytes command(StartupCommand which) { return encode_startup(which, {}); }

@@ -115,6 +115,58 @@ Result<HostId> parse_address(const std::string& text) {
   return address.host();
 }
 
+namespace {
+
+/// `address` is the broadcast address of one of this machine's networks.
+Result<bool> is_broadcast_of_interface(const HostId& address) {
+  ifaddrs* interfaces = nullptr;
+  if (getifaddrs(&interfaces) != 0) {
+    return Error{ErrorKind::kSystem, fmt::format("cannot list this machine's addresses: {}", std::strerror(errno))};
+  }
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(interfaces, freeifaddrs);
+  bool its_own = false;
+  bool broadcast = false;
+  for (const ifaddrs* each = interfaces; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    SocketAddress here;
+    std::memcpy(&here.storage, each->ifa_addr, sizeof(sockaddr_in));
+    its_own = its_own || same_address(here.host(), address);
+    if ((each->ifa_flags & IFF_BROADCAST) == 0 || each->ifa_broadaddr == nullptr) continue;
+    std::memcpy(&here.storage, each->ifa_broadaddr, sizeof(sockaddr_in));
+    broadcast = broadcast || same_address(here.host(), address);
+  }
+  // A network of one address, as containers have it, is its own broadcast address.
+  return broadcast && !its_own;
+}
+
+/// What an address is that names no single machine; empty: it may name one.
+Result<std::string> kind_of_many(const HostId& address) {
+  if (all_zero(address.data(), address.size())) return std::string("the wildcard address");
+  if (!is_ipv4(address)) return std::string(address[0] == std::byte{0xff} ? "a multicast address" : "");
+  if (all_zero(address.data() + kIpv4At, 4)) return std::string("the wildcard address");
+  const auto first = std::to_integer<unsigned>(address[kIpv4At]);
+  if (first >= 224 && first < 240) return std::string("a multicast address");
+  if (std::all_of(address.begin() + kIpv4At, address.end(), [](std::byte b) { return b == std::byte{0xff}; })) {
+    return std::string("the broadcast address");
+  }
+  auto broadcast = is_broadcast_of_interface(address);
+  if (!broadcast) return broadcast.error();
+  return std::string(*broadcast ? "a broadcast address" : "");
+}
+
+}  // namespace
+
+Result<HostId> parse_own_address(const std::string& variable, const std::string& text) {
+  auto address = parse_address(text);
+  if (!address) return Error{address.error().kind, fmt::format("{}: {}", variable, address.error().text)};
+  auto many = kind_of_many(*address);
+  if (!many) return many.error();
+  if (many->empty()) return *address;
+  return Error{ErrorKind::kConfiguration, fmt::format("{}={}: that is {}, which names no single machine: set it to the address "
+                                                      "at which others reach this one",
+                                                      variable, text, *many)};
+}
+
 Result<std::pair<std::string, std::uint16_t>> split_address_and_port(const std::string& text) {
   const Error bad{ErrorKind::kConfiguration,
                   fmt::format("\"{}\" is not of the form address:port (IPv6: [address]:port)", text)};

@@ -18,6 +18,9 @@ namespace impishim::wire {
 [[nodiscard]] std::string address_text(const HostId& address);
 /// A numeric address or host name; kConfiguration if it names nothing. IPv4 becomes 12 zero bytes and 4.
 [[nodiscard]] Result<HostId> parse_address(const std::string& text);
+/// The value `text` of the variable `variable`, which names this machine to others. kConfiguration, with the variable's name:
+/// it names nothing, or no single machine (the wildcard, a broadcast or multicast address).
+[[nodiscard]] Result<HostId> parse_own_address(const std::string& variable, const std::string& text);
 /// The address from which this machine reaches `server` ("address:port").
 [[nodiscard]] Result<HostId> address_towards(const std::string& server);
 /// The address by which other machines most probably reach this one: that of the interface with the way to everywhere, or else

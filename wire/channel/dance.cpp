@@ -4,211 +4,220 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
+#include "wire/channel/link_acceptor.hpp"
+#include "wire/channel/link_socket.hpp"
 
 namespace impishim::wire {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long an accepted connection may take to say who it is.
-constexpr auto kIntroductionTime = std::chrono::seconds(10);
-/// Pause before a refused connection is tried again.
-constexpr int kRetryMs = 50;
+/// The longest wait for events, and the pause before a connection that failed is tried again.
+constexpr auto kRetryPause = std::chrono::milliseconds(50);
+/// The pause before one that was refused is tried again.
+constexpr auto kRefusedPause = std::chrono::seconds(1);
 
 /// A connection to a lower host under way.
 struct Outgoing {
-  Descriptor socket;
+  std::optional<LinkTerms> terms;  ///< none: that host is foreign
+  std::optional<LinkConnector> connector;
   Clock::time_point retry_at;
-  int last_error = 0;  ///< why the latest attempt failed
-};
-
-/// A connection that has not said yet which host it is.
-struct Stranger {
-  Descriptor socket;
-  SocketAddress from;
-  std::array<std::byte, 4> rank{};
-  std::size_t received = 0;
-  Clock::time_point deadline;
+  std::string last_error;  ///< why the latest attempt failed
+  bool told = false;       ///< that it is refused
 };
 
 class Dance {
  public:
-  Dance(const JobMap& job, std::int32_t my_host, HostListener listener, const ConnectionTaker& take)
-      : job_(job), my_host_(my_host), listener_(std::move(listener)), take_(take) {}
+  Dance(const JobMap& job, std::int32_t my_host, HostListener listener, const DanceOptions& options,
+        const ConnectionTaker& take)
+      : job_(job),
+        my_host_(my_host),
+        listener_(std::move(listener)),
+        options_(options),
+        take_(take),
+        acceptor_(listener_.socket(), acceptor_options()) {}
 
-  Result<void> run(int timeout_ms) {
-    const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
-    for (std::int32_t host = 0; host < my_host_; ++host) outgoing_.emplace(host, Outgoing{});
+  Result<void> run() {
+    auto checked = check_secret();
+    if (!checked) return checked;
+    const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+    for (std::int32_t host = 0; host < my_host_; ++host) outgoing_[host].terms = terms_towards(host);
     while (connected_.size() + 1 < job_.hosts().size()) {
       for (auto& [host, connection] : outgoing_) {
-        if (connection.socket.valid() || Clock::now() < connection.retry_at) continue;
         auto started = start_connecting(host, connection);
-        if (!started) return started.error();
+        if (!started) return started;
       }
       if (Clock::now() >= deadline) return missing();
       auto waited = wait_for_event();
-      if (!waited) return waited.error();
+      if (!waited) return waited;
     }
-    for (const Stranger& stranger : strangers_) turn_away(stranger, "every host is connected");
+    acceptor_.close_rest();
     return {};
   }
 
  private:
-  Result<void> start_connecting(std::int32_t host, Outgoing& connection) {
-    const Host& there = job_.hosts()[static_cast<std::size_t>(host)];
-    const Host& here = job_.hosts()[static_cast<std::size_t>(my_host_)];
-    const SocketAddress to = SocketAddress::of(there.address, there.port);
-    connection.socket = Descriptor(socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!connection.socket.valid()) return Error{ErrorKind::kSystem, fmt::format("no socket: {}", std::strerror(errno))};
-    // The acceptor knows us by the address that we advertised.
-    SocketAddress from = SocketAddress::of(here.address, 0);
-    if (from.family() == to.family() && bind(connection.socket.get(), from.get(), from.size) != 0) {
-      return Error{ErrorKind::kConfiguration,
-                   fmt::format("cannot connect from {}, the advertised address: {}; set IMPISHIM_HOST_ADDRESS "
-                               "to an address of this machine",
-                               address_text(here.address), std::strerror(errno))};
+  [[nodiscard]] const Host& host(std::int32_t number) const { return job_.hosts()[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] const Client& client_of(std::int32_t number) const {
+    return job_.clients()[static_cast<std::size_t>(host(number).client)];
+  }
+
+  /// That host and this one have a secret in common.
+  [[nodiscard]] bool proves(std::int32_t number) const {
+    return options_.secret &&
+           (host(number).client == host(my_host_).client || (client_of(number).impishim && client_of(my_host_).impishim));
+  }
+
+  [[nodiscard]] std::optional<LinkTerms> terms_towards(std::int32_t number) const {
+    if (!proves(number)) return std::nullopt;
+    return LinkTerms{*options_.secret, LinkPurpose::kHosts, my_host_, number};
+  }
+
+  [[nodiscard]] LinkAcceptor::Options acceptor_options() {
+    LinkAcceptor::Options options;
+    if (options_.secret) options.terms = LinkTerms{*options_.secret, LinkPurpose::kHosts, -1, my_host_};
+    options.judge = [this](std::int32_t number, const SocketAddress& from) { return judge(number, from); };
+    options.take = [this](std::int32_t number, Descriptor socket) { hand_on(number, std::move(socket)); };
+    return options;
+  }
+
+  /// Systems of this library are not connected without proof, and the user hears of those that are.
+  [[nodiscard]] Result<void> check_secret() const {
+    std::set<std::int32_t> foreign;
+    for (std::int32_t each = 0; each < static_cast<std::int32_t>(job_.hosts().size()); ++each) {
+      if (proves(each)) continue;
+      if (client_of(each).impishim && client_of(my_host_).impishim && each != my_host_) {
+        return Error{ErrorKind::kConfiguration,
+                     fmt::format("{} cannot be connected safely: the systems have not agreed on a secret of the job; use the "
+                                 "same impishim in every system and for impirun -server",
+                                 host_name(job_, each))};
+      }
+      if (host(each).client != host(my_host_).client) foreign.insert(host(each).client);
     }
-    if (::connect(connection.socket.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) {
-      retry(connection, errno);
-    }
+    if (foreign.empty() || client_of(my_host_).first_host != my_host_) return {};
+    log_line(LogLevel::kWarn, fmt::format("connections with system {}, of another IMPI implementation, are believed by their "
+                                          "source address and not authenticated: use trusted networks",
+                                          fmt::join(foreign, ", ")));
     return {};
   }
 
-  static void retry(Outgoing& connection, int error) {
-    connection.last_error = error;
-    connection.socket.reset();
-    connection.retry_at = Clock::now() + std::chrono::milliseconds(kRetryMs);
+  [[nodiscard]] LinkJudgement judge(std::int32_t number, const SocketAddress& from) const {
+    using Kind = LinkJudgement::Kind;
+    if (number <= my_host_ || number >= static_cast<std::int32_t>(job_.hosts().size())) {
+      return {Kind::kTurnAway, {}, fmt::format("it claims to be host {}, which does not connect here", number)};
+    }
+    const bool proven = proves(number);
+    const Kind otherwise = proven ? Kind::kRefuse : Kind::kTurnAway;
+    if (!same_address(from.host(), host(number).address)) {
+      return {otherwise, Refusal::kWrongAddress, fmt::format("it claims to be {}", host_name(job_, number))};
+    }
+    if (connected_.count(number) != 0) {
+      return {otherwise, Refusal::kTaken, fmt::format("host {} is connected already", number)};
+    }
+    return {proven ? Kind::kProve : Kind::kTrust, {}, {}};
   }
 
-  Result<void> wait_for_event() {
-    std::vector<pollfd> descriptors = {{listener_.descriptor(), POLLIN, 0}};
-    for (auto& [host, connection] : outgoing_) descriptors.push_back({connection.socket.get(), POLLOUT, 0});
-    for (auto& stranger : strangers_) descriptors.push_back({stranger.socket.get(), POLLIN, 0});
-    if (poll(descriptors.data(), descriptors.size(), kRetryMs) < 0 && errno != EINTR) {
+  [[nodiscard]] Result<void> start_connecting(std::int32_t number, Outgoing& connection) {
+    if (connection.connector || Clock::now() < connection.retry_at) return {};
+    const Host& there = host(number);
+    auto started = LinkConnector::start(
+        {there.address, there.port, host(my_host_).address, my_host_, connection.terms ? &*connection.terms : nullptr});
+    if (started) {
+      connection.connector.emplace(std::move(*started));
+      return {};
+    }
+    const Error& error = started.error();
+    if (error.kind != ErrorKind::kConnection) return error;
+    retry(number, connection, error);
+    return {};
+  }
+
+  void retry(std::int32_t number, Outgoing& connection, const Error& error) {
+    log(LogLevel::kDebug, "{}: {}", host_name(job_, number), error.text);
+    const bool refused = error.kind != ErrorKind::kConnection;
+    connection.last_error = error.text;
+    if (connection.connector && connection.connector->connected() && !refused) {
+      connection.last_error += " before it had answered: other connections may keep it busy";
+    }
+    connection.connector.reset();
+    connection.retry_at = Clock::now() + (refused ? Clock::duration(kRefusedPause) : Clock::duration(kRetryPause));
+    if (!refused || std::exchange(connection.told, true)) return;
+    log(LogLevel::kError, "cannot connect to {}: {}; trying again", host_name(job_, number), error.text);
+  }
+
+  [[nodiscard]] Result<void> wait_for_event() {
+    std::vector<pollfd> polled;
+    std::vector<std::int32_t> numbers;
+    for (const auto& [number, connection] : outgoing_) {
+      if (!connection.connector) continue;
+      polled.push_back(connection.connector->polled());
+      numbers.push_back(number);
+    }
+    acceptor_.append_polled(polled);
+    const std::size_t end = polled.size();
+    polled.push_back({options_.watched, POLLIN, 0});
+    if (poll(polled.data(), polled.size(), static_cast<int>(kRetryPause.count())) < 0) {
+      if (errno == EINTR) return {};
       return Error{ErrorKind::kSystem, fmt::format("poll failed: {}", std::strerror(errno))};
     }
-    std::size_t at = 1;
-    for (auto it = outgoing_.begin(); it != outgoing_.end(); ++at) {
-      const bool ready = descriptors[at].revents != 0 && it->second.socket.valid();
-      if (ready && finish_connecting(it->first, it->second))
-        it = outgoing_.erase(it);
-      else
-        ++it;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (polled[i].revents != 0) go_on_connecting(numbers[i]);
     }
-    for (auto it = strangers_.begin(); it != strangers_.end(); ++at) {
-      const bool over = descriptors[at].revents != 0 ? listen_to(*it) : turn_away_if_silent(*it);
-      if (over)
-        it = strangers_.erase(it);
-      else
-        ++it;
-    }
-    if (error_) return *error_;
-    return (descriptors[0].revents & POLLIN) != 0 ? accept_one() : Result<void>();
+    acceptor_.handle(std::span(polled).subspan(numbers.size(), end - numbers.size()));
+    if (!error_ && options_.given_up) error_ = options_.given_up();
+    return error_ ? Result<void>(*error_) : Result<void>();
   }
 
-  void hand_on(std::int32_t host, Descriptor socket) {
-    connected_.insert(host);
+  void go_on_connecting(std::int32_t number) {
+    Outgoing& connection = outgoing_.at(number);
+    auto done = connection.connector->advance();
+    if (!done) return retry(number, connection, done.error());
+    if (!*done) return;
+    Descriptor socket = connection.connector->take();
+    outgoing_.erase(number);
+    hand_on(number, std::move(socket));
+  }
+
+  void hand_on(std::int32_t number, Descriptor socket) {
+    connected_.insert(number);
     if (error_) return;
-    auto taken = take_(host, std::move(socket));
+    auto taken = take_(number, std::move(socket));
     if (!taken) error_ = taken.error();
   }
 
-  /// True: connected and introduced.
-  bool finish_connecting(std::int32_t host, Outgoing& connection) {
-    int error = 0;
-    socklen_t size = sizeof(error);
-    getsockopt(connection.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    std::array<std::byte, 4> rank;
-    store_big_endian(rank.data(), my_host_);
-    if (error == 0 && send(connection.socket.get(), rank.data(), rank.size(), MSG_NOSIGNAL) < 0) error = errno;
-    if (error != 0) {
-      log(LogLevel::kDebug, "{}: {}", host_name(job_, host), std::strerror(error));
-      retry(connection, error);
-      return false;
-    }
-    hand_on(host, std::move(connection.socket));
-    return true;
-  }
-
-  Result<void> accept_one() {
-    Stranger stranger;
-    stranger.socket =
-        Descriptor(accept4(listener_.descriptor(), stranger.from.get(), &stranger.from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!stranger.socket.valid()) {
-      // Out of descriptors or memory: waiting would not cure it.
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        return Error{ErrorKind::kSystem, fmt::format("cannot accept a connection: {}; see ulimit -n", std::strerror(errno))};
-      }
-      return {};
-    }
-    stranger.deadline = Clock::now() + kIntroductionTime;
-    strangers_.push_back(std::move(stranger));
-    return {};
-  }
-
-  bool turn_away_if_silent(const Stranger& stranger) {
-    if (Clock::now() < stranger.deadline) return false;
-    return turn_away(stranger, "it did not say which host it is");
-  }
-
-  static bool turn_away(const Stranger& stranger, const std::string& reason) {
-    log(LogLevel::kError, "turned away a connection from {} port {}: {}", address_text(stranger.from.host()),
-        stranger.from.port(), reason);
-    return true;
-  }
-
-  /// True: done with this connection, whether it became a channel or not.
-  bool listen_to(Stranger& stranger) {
-    const ssize_t size = recv(stranger.socket.get(), stranger.rank.data() + stranger.received,
-                              stranger.rank.size() - stranger.received, MSG_DONTWAIT);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    if (size <= 0) return turn_away(stranger, "it closed before saying which host it is");
-    stranger.received += static_cast<std::size_t>(size);
-    if (stranger.received < stranger.rank.size()) return false;
-    const auto host = load_big_endian<std::int32_t>(stranger.rank.data());
-    if (host <= my_host_ || host >= static_cast<std::int32_t>(job_.hosts().size())) {
-      return turn_away(stranger, fmt::format("it claims to be host {}, which does not connect here", host));
-    }
-    if (!same_address(stranger.from.host(), job_.hosts()[static_cast<std::size_t>(host)].address)) {
-      return turn_away(stranger, fmt::format("it claims to be {}", host_name(job_, host)));
-    }
-    if (connected_.count(host) != 0) return turn_away(stranger, fmt::format("host {} is connected already", host));
-    hand_on(host, std::move(stranger.socket));
-    return true;
-  }
-
-  Error missing() const {
+  [[nodiscard]] Error missing() {
+    acceptor_.close_rest();
     std::string names;
-    for (std::int32_t host = 0; host < static_cast<std::int32_t>(job_.hosts().size()); ++host) {
-      if (host == my_host_ || connected_.count(host) != 0) continue;
-      names += (names.empty() ? "" : ", ") + host_name(job_, host);
-      const auto tried = outgoing_.find(host);
-      if (tried != outgoing_.end() && tried->second.last_error != 0) {
-        names += fmt::format(": {}", std::strerror(tried->second.last_error));
-      }
+    for (std::int32_t each = 0; each < static_cast<std::int32_t>(job_.hosts().size()); ++each) {
+      if (each == my_host_ || connected_.count(each) != 0) continue;
+      names += (names.empty() ? "" : ", ") + host_name(job_, each);
+      const auto tried = outgoing_.find(each);
+      const std::string why = tried != outgoing_.end() ? tried->second.last_error : acceptor_.turned_away(each);
+      if (!why.empty()) names += ": " + why;
     }
-    return Error{ErrorKind::kTimeout,
-                 fmt::format("no connection with {} in time: is its address reachable from here, and its port open?", names)};
+    const std::string trouble = acceptor_.trouble().empty() ? "" : fmt::format("; {}", acceptor_.trouble());
+    return Error{
+        ErrorKind::kTimeout,
+        fmt::format("no connection with {} in time: is its address reachable from here, and its port open?{}", names, trouble)};
   }
 
   const JobMap& job_;
   std::int32_t my_host_;
   HostListener listener_;
-  std::map<std::int32_t, Outgoing> outgoing_;
-  std::vector<Stranger> strangers_;
-  std::set<std::int32_t> connected_;
+  const DanceOptions& options_;
   const ConnectionTaker& take_;
+  LinkAcceptor acceptor_;
+  std::map<std::int32_t, Outgoing> outgoing_;
+  std::set<std::int32_t> connected_;
   std::optional<Error> error_;  ///< of take_
 };
 
@@ -217,7 +226,7 @@ class Dance {
 Result<HostListener> HostListener::open(const HostId& address) {
   HostListener listener;
   SocketAddress here = SocketAddress::of(address, 0);
-  listener.socket_ = Descriptor(socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  listener.socket_ = Descriptor(::socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.socket_.valid() || bind(listener.socket_.get(), here.get(), here.size) != 0 ||
       listen(listener.socket_.get(), 1024) != 0 || getsockname(listener.socket_.get(), here.get(), &here.size) != 0) {
     return Error{ErrorKind::kConfiguration,
@@ -228,9 +237,9 @@ Result<HostListener> HostListener::open(const HostId& address) {
   return listener;
 }
 
-Result<void> dance(const JobMap& job, std::int32_t my_host, HostListener listener, const ConnectionTaker& take,
-                   int timeout_ms) {
-  return Dance(job, my_host, std::move(listener), take).run(timeout_ms);
+Result<void> dance(const JobMap& job, std::int32_t my_host, HostListener listener, const DanceOptions& options,
+                   const ConnectionTaker& take) {
+  return Dance(job, my_host, std::move(listener), options, take).run();
 }
 
 std::string host_name(const JobMap& job, std::int32_t host) {

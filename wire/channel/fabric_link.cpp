@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "wire/base/log.hpp"
+#include "wire/base/printable.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/channel/fabric.hpp"
 #include "wire/channel/fabric_channel.hpp"
@@ -155,14 +156,15 @@ class Crossing {
     if (passage.unreached) return;
     const FabricOffer& theirs = *passage.offer;
     const fi_info& info = endpoint_->info();
-    if (theirs.provider.empty()) return give_up(passage, {ErrorKind::kConfiguration, "it refuses: " + theirs.reason});
+    if (theirs.provider.empty())
+      return give_up(passage, {ErrorKind::kConfiguration, "it refuses: " + printable(theirs.reason)});
     if (theirs.provider != endpoint_->provider() || theirs.protocol != info.ep_attr->protocol ||
         theirs.protocol_version != info.ep_attr->protocol_version) {
       return give_up(
           passage, {ErrorKind::kConfiguration,
                     fmt::format("it uses the provider {} (protocol {}.{}), this process {} ({}.{}): set IMPISHIM_FABRIC alike "
                                 "and use the same libfabric",
-                                theirs.provider, theirs.protocol, theirs.protocol_version, endpoint_->provider(),
+                                printable(theirs.provider), theirs.protocol, theirs.protocol_version, endpoint_->provider(),
                                 info.ep_attr->protocol, info.ep_attr->protocol_version)});
     }
     auto led = passage.channel->lead_to(theirs);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -12,34 +11,20 @@
 #include <map>
 
 #include "wire/base/bytes.hpp"
-#include "wire/base/log.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/channel/host_channels.hpp"
+#include "wire/channel/link_acceptor.hpp"
+#include "wire/channel/link_socket.hpp"
 
 namespace impishim::wire {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kMagic = 0x494d5047;
 /// A machine with more addresses than this offers the first ones.
 constexpr std::size_t kMaxAddresses = 16;
-/// How long an accepted connection may take to say who it is.
-constexpr auto kIntroductionTime = std::chrono::seconds(10);
-/// How often a gateway asks whether it waits in vain.
+/// How often a gateway asks whether it waits in vain, at least.
 constexpr auto kAskingPause = std::chrono::milliseconds(100);
-
-/// What each side says: the magic number, the proc's index, the side's secret.
-constexpr std::size_t kGreetingSize = 16;
-using Greeting = std::array<std::byte, kGreetingSize>;
-
-Greeting greeting(std::int32_t index, std::uint64_t secret) {
-  Greeting bytes{};
-  store_big_endian(bytes.data(), kMagic);
-  store_big_endian(bytes.data() + 4, index);
-  store_big_endian(bytes.data() + 8, secret);
-  return bytes;
-}
 
 Error system_error(const std::string& what) {
   return {ErrorKind::kSystem, fmt::format("links to the gateway: {}: {}", what, std::strerror(errno))};
@@ -50,201 +35,134 @@ int ms_until(Clock::time_point deadline) {
   return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
-/// A connection whose greeting is arriving.
-struct Greeted {
-  Descriptor socket;
-  Greeting bytes{};
-  std::size_t received = 0;
-
-  enum class State : std::uint8_t { kIncomplete, kComplete, kEnded };
-  State read() {
-    const ssize_t size = recv(socket.get(), bytes.data() + received, bytes.size() - received, MSG_DONTWAIT);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return State::kIncomplete;
-    if (size <= 0) return State::kEnded;
-    received += static_cast<std::size_t>(size);
-    return received == bytes.size() ? State::kComplete : State::kIncomplete;
-  }
-};
-
-bool say(const Descriptor& socket, const Greeting& bytes) {
-  return send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+/// Waits one millisecond more than is left, so that the time that remains is not rounded away.
+Result<void> wait_for_events(std::vector<pollfd>& polled, Clock::time_point deadline) {
+  if (poll(polled.data(), polled.size(), ms_until(deadline) + 1) >= 0) return {};
+  if (errno != EINTR) return system_error("poll failed");
+  for (pollfd& each : polled) each.revents = 0;
+  return {};
 }
+
+/// The gateway needs no number of its own in the proofs: the secret is this gateway's.
+LinkTerms terms_of(const GatewayOffer& offer, std::int32_t index) { return {offer.secret, LinkPurpose::kGateway, index, 0}; }
 
 /// The gateway waiting for its procs.
 class Reception {
  public:
   Reception(const Descriptor& listener, const GatewayOffer& offer, const std::vector<std::int32_t>& indices)
-      : listener_(listener), offer_(offer), indices_(indices) {}
+      : indices_(indices), acceptor_(listener, acceptor_options(offer)) {}
 
   Result<std::vector<Descriptor>> run(Clock::time_point deadline, const std::function<std::optional<Error>()>& given_up) {
     while (arrived_.size() < indices_.size()) {
       if (auto error = given_up()) return *error;
       if (Clock::now() >= deadline) return missing();
-      auto waited = wait_for_event(std::min(deadline, Clock::now() + kAskingPause));
+      std::vector<pollfd> polled;
+      acceptor_.append_polled(polled);
+      auto waited = wait_for_events(polled, std::min(deadline, Clock::now() + kAskingPause));
       if (!waited) return waited.error();
+      acceptor_.handle(polled);
     }
+    acceptor_.close_rest();
     std::vector<Descriptor> ordered;
     for (const std::int32_t index : indices_) ordered.push_back(std::move(arrived_[index]));
     return ordered;
   }
 
  private:
-  struct Stranger : Greeted {
-    SocketAddress from;
-    Clock::time_point deadline;
-  };
-
-  Result<void> wait_for_event(Clock::time_point deadline) {
-    std::vector<pollfd> descriptors = {{listener_.get(), POLLIN, 0}};
-    for (const Stranger& each : strangers_) {
-      descriptors.push_back({each.socket.get(), POLLIN, 0});
-    }
-    // One more than is left, lest the time that remains be rounded away.
-    if (poll(descriptors.data(), descriptors.size(), ms_until(deadline) + 1) < 0 && errno != EINTR) {
-      return system_error("poll failed");
-    }
-    std::size_t at = 1;
-    for (auto it = strangers_.begin(); it != strangers_.end(); ++at) {
-      const bool over = descriptors[at].revents != 0 ? listen_to(*it) : turn_away_if_silent(*it);
-      it = over ? strangers_.erase(it) : it + 1;
-    }
-    return (descriptors[0].revents & POLLIN) != 0 ? accept_one() : Result<void>();
+  [[nodiscard]] LinkAcceptor::Options acceptor_options(const GatewayOffer& offer) {
+    LinkAcceptor::Options options;
+    options.log_prefix = "links to the gateway: ";
+    options.terms = terms_of(offer, -1);
+    options.judge = [this](std::int32_t index, const SocketAddress&) { return judge(index); };
+    options.take = [this](std::int32_t index, Descriptor socket) { arrived_.emplace(index, std::move(socket)); };
+    // A proc that has been answered at one address of this machine closes its attempts at the others.
+    options.may_end_early = true;
+    return options;
   }
 
-  Result<void> accept_one() {
-    Stranger stranger;
-    stranger.socket =
-        Descriptor(accept4(listener_.get(), stranger.from.get(), &stranger.from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!stranger.socket.valid()) {
-      // Out of descriptors or memory: waiting would not cure it.
-      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) return system_error("see ulimit -n");
-      return {};
-    }
-    stranger.deadline = Clock::now() + kIntroductionTime;
-    strangers_.push_back(std::move(stranger));
-    return {};
-  }
-
-  static bool turn_away(const Stranger& stranger, LogLevel level, const std::string& reason) {
-    log(level, "links to the gateway: turned away a connection from {}: {}",
-        address_text(stranger.from.host(), stranger.from.port()), reason);
-    return true;
-  }
-
-  static bool turn_away_if_silent(const Stranger& stranger) {
-    return Clock::now() >= stranger.deadline && turn_away(stranger, LogLevel::kError, "it did not say who it is");
-  }
-
-  /// True: done with this connection, whether it is one of those awaited or not.
-  bool listen_to(Stranger& stranger) {
-    const auto state = stranger.read();
-    if (state == Greeted::State::kIncomplete) return false;
-    // A proc that has been answered on one address of this machine closes its attempts at the others.
-    if (state == Greeted::State::kEnded) return turn_away(stranger, LogLevel::kDebug, "it closed before saying who it is");
-    const auto index = load_big_endian<std::int32_t>(stranger.bytes.data() + 4);
-    if (stranger.bytes != greeting(index, offer_.secrets[0])) {
-      return turn_away(stranger, LogLevel::kError, "it is no process of this job");
-    }
-    if (arrived_.count(index) != 0) return turn_away(stranger, LogLevel::kDebug, "its process is connected already");
+  [[nodiscard]] LinkJudgement judge(std::int32_t index) const {
+    using Kind = LinkJudgement::Kind;
     if (std::find(indices_.begin(), indices_.end(), index) == indices_.end()) {
-      return turn_away(stranger, LogLevel::kError, fmt::format("it claims to be process {}, which is not awaited", index));
+      return {Kind::kTurnAway, {}, fmt::format("it claims to be process {}, which is not awaited", index)};
     }
-    if (!say(stranger.socket, greeting(index, offer_.secrets[1]))) {
-      return turn_away(stranger, LogLevel::kDebug, "it does not wait for an answer");
-    }
-    arrived_.emplace(index, std::move(stranger.socket));
-    return true;
+    if (arrived_.count(index) != 0) return {Kind::kRefuse, Refusal::kTaken, "its process is connected already"};
+    return {Kind::kProve, {}, {}};
   }
 
-  [[nodiscard]] Error missing() const {
+  [[nodiscard]] Error missing() {
+    acceptor_.close_rest();
     std::string names;
+    std::string reasons;
     for (const std::int32_t index : indices_) {
-      if (arrived_.count(index) == 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", index);
+      if (arrived_.count(index) != 0) continue;
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", index);
+      if (const std::string why = acceptor_.turned_away(index); !why.empty()) reasons += fmt::format("; {}", why);
     }
+    if (!acceptor_.trouble().empty()) reasons += fmt::format("; {}", acceptor_.trouble());
     return Error{ErrorKind::kTimeout,
                  fmt::format("no connection in time from process {} of this host to its gateway, this process: can it reach "
-                             "this machine? IMPISHIM_GATEWAY_ADDRESS names the address on the system's own network",
-                             names)};
+                             "this machine? IMPISHIM_GATEWAY_ADDRESS names the address on the system's own network{}",
+                             names, reasons)};
   }
 
-  const Descriptor& listener_;
-  const GatewayOffer& offer_;
   const std::vector<std::int32_t>& indices_;
-  std::vector<Stranger> strangers_;
+  LinkAcceptor acceptor_;
   std::map<std::int32_t, Descriptor> arrived_;
 };
 
 /// A proc trying the addresses of its gateway.
 class Attempts {
  public:
-  Attempts(const GatewayOffer& offer, std::int32_t my_index) : offer_(offer), my_index_(my_index) {
+  Attempts(const GatewayOffer& offer, std::int32_t my_index) : offer_(offer), terms_(terms_of(offer, my_index)) {
     for (const HostId& address : offer.addresses) start(address);
   }
 
   Result<Descriptor> run(Clock::time_point deadline) {
-    while (std::any_of(attempts_.begin(), attempts_.end(), [](const Attempt& each) { return each.socket.valid(); })) {
+    while (std::ranges::any_of(attempts_, [](const Attempt& each) { return each.connector.has_value(); })) {
       if (Clock::now() >= deadline) {
         for (Attempt& each : attempts_) give_up(each, "no answer in time");
         break;
       }
-      std::vector<pollfd> descriptors;
-      for (const Attempt& each : attempts_) {
-        descriptors.push_back({each.socket.get(), static_cast<short>(each.has_greeted ? POLLIN : POLLOUT), 0});
-      }
-      if (poll(descriptors.data(), descriptors.size(), ms_until(deadline) + 1) < 0 && errno != EINTR) {
-        return system_error("poll failed");
-      }
+      std::vector<pollfd> polled;
+      for (const Attempt& each : attempts_) polled.push_back(each.connector ? each.connector->polled() : pollfd{-1, 0, 0});
+      auto waited = wait_for_events(polled, deadline);
+      if (!waited) return waited.error();
       for (std::size_t i = 0; i < attempts_.size(); ++i) {
-        if (attempts_[i].socket.valid() && descriptors[i].revents != 0 && answered(attempts_[i])) {
-          return std::move(attempts_[i].socket);
-        }
+        if (polled[i].revents != 0 && is_connected(attempts_[i])) return attempts_[i].connector->take();
       }
     }
     return none();
   }
 
  private:
-  struct Attempt : Greeted {
+  struct Attempt {
     HostId address{};
-    bool has_greeted = false;
+    std::optional<LinkConnector> connector;
     std::string failure;
   };
 
   static void give_up(Attempt& attempt, const std::string& reason) {
-    if (!attempt.socket.valid()) return;
-    attempt.socket.reset();
+    if (!attempt.connector) return;
+    attempt.connector.reset();
     attempt.failure = reason;
   }
 
   void start(const HostId& address) {
-    Attempt attempt;
+    Attempt& attempt = attempts_.emplace_back();
     attempt.address = address;
-    const SocketAddress there = SocketAddress::of(address, offer_.port);
-    attempt.socket = Descriptor(socket(there.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!attempt.socket.valid()) {
-      attempt.failure = std::strerror(errno);
-    } else if (::connect(attempt.socket.get(), there.get(), there.size) != 0 && errno != EINPROGRESS) {
-      give_up(attempt, std::strerror(errno));
-    }
-    attempts_.push_back(std::move(attempt));
+    auto started = LinkConnector::start({address, offer_.port, std::nullopt, terms_.connector, &terms_});
+    if (started)
+      attempt.connector.emplace(std::move(*started));
+    else
+      attempt.failure = started.error().text;
   }
 
-  /// True: this is the connection.
-  bool answered(Attempt& attempt) {
-    if (!attempt.has_greeted) {
-      int error = 0;
-      socklen_t size = sizeof(error);
-      getsockopt(attempt.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-      if (error == 0 && !say(attempt.socket, greeting(my_index_, offer_.secrets[0]))) error = errno;
-      attempt.has_greeted = true;
-      if (error != 0) give_up(attempt, std::strerror(error));
-      return false;
-    }
-    const auto state = attempt.read();
-    if (state == Greeted::State::kIncomplete) return false;
-    if (state == Greeted::State::kComplete && attempt.bytes == greeting(my_index_, offer_.secrets[1])) return true;
-    turned_away_ = turned_away_ || state == Greeted::State::kEnded;
-    give_up(attempt, state == Greeted::State::kEnded ? "it turned this process away" : "somebody else is there");
+  bool is_connected(Attempt& attempt) {
+    auto done = attempt.connector->advance();
+    if (done) return *done;
+    // What closed without a proof of its own may be the gateway that has given up.
+    turned_away_ = turned_away_ || (attempt.connector->connected() && done.error().kind != ErrorKind::kAuthentication);
+    give_up(attempt, done.error().text);
     return false;
   }
 
@@ -261,7 +179,7 @@ class Attempts {
   }
 
   const GatewayOffer& offer_;
-  std::int32_t my_index_;
+  LinkTerms terms_;
   std::vector<Attempt> attempts_;
   bool turned_away_ = false;  ///< the gateway was reached, and has given up
 };
@@ -302,7 +220,7 @@ Result<Descriptor> listening_socket(const std::optional<HostId>& address, std::u
 std::vector<std::byte> GatewayOffer::encode() const {
   ByteWriter out;
   out.put(port);
-  for (const std::uint64_t secret : secrets) out.put(secret);
+  out.put_bytes(secret.bytes());
   for (const HostId& address : addresses) out.put_bytes(address);
   return out.take();
 }
@@ -310,15 +228,10 @@ std::vector<std::byte> GatewayOffer::encode() const {
 Result<GatewayOffer> GatewayOffer::decode(std::span<const std::byte> bytes) {
   const Error bad{ErrorKind::kProtocol, "a gateway's offer that is cut or garbled"};
   ByteReader in(bytes);
-  GatewayOffer offer;
   const auto port = in.get<std::uint16_t>();
-  if (!port) return bad;
-  offer.port = *port;
-  for (std::uint64_t& secret : offer.secrets) {
-    const auto value = in.get<std::uint64_t>();
-    if (!value) return bad;
-    secret = *value;
-  }
+  const auto secret = in.get_bytes(JobSecret::kSize);
+  if (!port || !secret) return bad;
+  GatewayOffer offer{{}, *port, JobSecret(secret->first<JobSecret::kSize>())};
   if (in.remaining() == 0 || in.remaining() % sizeof(HostId) != 0) return bad;
   while (const auto address = in.get_bytes(sizeof(HostId))) {
     offer.addresses.emplace_back();
@@ -328,26 +241,25 @@ Result<GatewayOffer> GatewayOffer::decode(std::span<const std::byte> bytes) {
 }
 
 Result<InnerListener> InnerListener::open(const std::optional<HostId>& address) {
-  InnerListener listener;
+  auto secret = JobSecret::random();
+  if (!secret) return secret.error();
+  GatewayOffer offer{{}, 0, *secret};
   if (address) {
-    listener.offer_.addresses = {*address};
+    offer.addresses = {*address};
   } else {
     auto addresses = addresses_of_interfaces();
     if (!addresses) return addresses.error();
-    listener.offer_.addresses = std::move(*addresses);
+    offer.addresses = std::move(*addresses);
   }
-  if (listener.offer_.addresses.empty()) {
+  if (offer.addresses.empty()) {
     return Error{ErrorKind::kConfiguration,
                  "the gateway's machine has no network interface but the loopback, so that processes on other nodes cannot "
                  "reach it; IMPISHIM_GATEWAY_ADDRESS names an address that they can"};
   }
-  listener.offer_.addresses.resize(std::min(listener.offer_.addresses.size(), kMaxAddresses));
-  auto socket = listening_socket(address, listener.offer_.port);
+  offer.addresses.resize(std::min(offer.addresses.size(), kMaxAddresses));
+  auto socket = listening_socket(address, offer.port);
   if (!socket) return socket.error();
-  listener.socket_ = std::move(*socket);
-  auto& secrets = listener.offer_.secrets;
-  if (getrandom(secrets.data(), sizeof(secrets), 0) != sizeof(secrets)) return system_error("no random numbers");
-  return listener;
+  return InnerListener(std::move(*socket), std::move(offer));
 }
 
 Result<std::vector<Descriptor>> InnerListener::accept(const std::vector<std::int32_t>& indices, int timeout_ms,

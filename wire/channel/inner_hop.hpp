@@ -1,11 +1,10 @@
 /// Links between the gateway of a host and those of its procs that stand on other nodes or in other network namespaces: TCP
 /// over the system's own network. Procs of one node use LocalHop.
 ///
-/// The procs need no other way than this one. Who connects must know the offer, which the gateway spreads by other means (the
-/// vendor's MPI): each side says a random number of it, so that neither takes a stranger for the other.
+/// The procs need no other way than this one. The gateway spreads its offer by other means (the vendor's MPI), and with it a
+/// secret of its own, which never crosses these connections: both ends prove that they know it (link_handshake.hpp).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,10 +12,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/fabric.hpp"
 #include "wire/job_map.hpp"
@@ -24,11 +25,11 @@
 
 namespace impishim::wire {
 
-/// Where a gateway can be reached by its procs, and what the two sides say to each other.
+/// Where a gateway can be reached by its procs, and what they prove to know.
 struct GatewayOffer {
   std::vector<HostId> addresses;  ///< any of them may lead there
   std::uint16_t port = 0;
-  std::array<std::uint64_t, 2> secrets{};  ///< of the proc, of the gateway
+  JobSecret secret;
 
   [[nodiscard]] std::vector<std::byte> encode() const;
   /// kProtocol: not what encode() made.
@@ -42,13 +43,15 @@ class InnerListener {
   /// no address of this machine, or there is none to offer; the text names IMPISHIM_GATEWAY_ADDRESS.
   [[nodiscard]] static Result<InnerListener> open(const std::optional<HostId>& address);
   [[nodiscard]] const GatewayOffer& offer() const { return offer_; }
-  /// The connections of the procs with these indices, in their order. Strangers are closed and reported, and delay nobody.
-  /// Blocks at most `timeout_ms`; kTimeout names those that are missing. Closes the listening socket. `given_up`, asked now and
-  /// then, tells by other means that a proc will not come, and why.
+  /// The connections of the procs with these indices, in their order. Strangers are turned away and reported, bounded in
+  /// number (link_acceptor.hpp), and delay none of them. Blocks at most `timeout_ms`; kTimeout names those that are missing.
+  /// Closes the listening socket. `given_up`, asked now and then, tells by other means that a proc will not come, and why.
   [[nodiscard]] Result<std::vector<Descriptor>> accept(const std::vector<std::int32_t>& indices, int timeout_ms,
                                                        const std::function<std::optional<Error>()>& given_up);
 
  private:
+  InnerListener(Descriptor socket, GatewayOffer offer) : socket_(std::move(socket)), offer_(std::move(offer)) {}
+
   Descriptor socket_;
   GatewayOffer offer_;
 };

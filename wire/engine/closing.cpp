@@ -6,6 +6,7 @@
 #include <set>
 
 #include "wire/base/log.hpp"
+#include "wire/base/printable.hpp"
 #include "wire/engine/engine_impl.hpp"
 
 namespace impishim::wire {
@@ -119,7 +120,7 @@ void Engine::Impl::abort_arrived_locked(Link& link) {
   link.peer_finished = true;  // its end is announced, so it is no second failure
   abort_code = incoming.header.tag;
   announce_abort_locked(incoming.header.tag, text);
-  fail_locked(Error{ErrorKind::kAborted, text});
+  fail_locked(Error{ErrorKind::kAborted, printable(text)});
 }
 
 /// Whether a send needs the other end of `link` still. Asked at its end only.

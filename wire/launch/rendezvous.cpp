@@ -10,14 +10,29 @@
 #include <cstring>
 
 #include "wire/channel/address.hpp"
+#include "wire/channel/keepalive.hpp"
 
 namespace impishim::wire {
 namespace {
 
 constexpr std::uint64_t kListenerToken = 0;
 constexpr std::uint64_t kEndedToken = Poller::kWakeToken - 1;
-/// Connections at once; a job has at most 32, the rest are strangers.
-constexpr std::size_t kMaxConnections = 256;
+/// Connections at once; a job has at most 32, the rest are strangers. Below the usual limit of 1024 descriptors.
+constexpr std::size_t kMaxConnections = 512;
+/// What a connection that has not authenticated is read in one go; AUTH and a key are shorter.
+constexpr std::size_t kStrangersBytes = 256;
+/// Between two rounds of checks that no event announces; while a probe is under way, and otherwise.
+constexpr auto kProbeCheck = std::chrono::milliseconds(50);
+constexpr auto kCheck = std::chrono::seconds(5);
+/// For a peer to close after the server has.
+constexpr auto kClosingTime = std::chrono::seconds(5);
+/// For the last words to reach the clients when the server ends.
+constexpr auto kGoodbyeTime = std::chrono::seconds(2);
+/// After a connection could not be accepted.
+constexpr auto kAcceptPause = std::chrono::seconds(1);
+/// Of a machine that is to answer quickly, or of one that sends no acknowledgement.
+constexpr KeepaliveTimes kProbeTimes{.idle_s = 1, .interval_s = 1, .probes = 5};
+constexpr auto kDeadMachine = std::chrono::seconds(30);
 
 void tell(const std::string& text) { fmt::print(stderr, "impirun: {}\n", text); }
 
@@ -56,7 +71,7 @@ Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_
 }  // namespace
 
 Rendezvous::Rendezvous(const RendezvousOptions& options)
-    : options_(options), server_(options.clients, options.methods, options.preference) {}
+    : options_(options), server_(options.clients, options.methods, options.preference, options.limits) {}
 
 Result<Rendezvous> Rendezvous::open(const RendezvousOptions& options) {
   Rendezvous rendezvous(options);
@@ -88,12 +103,9 @@ Result<void> Rendezvous::listen() {
   return poller_.add(listener_.get(), EPOLLIN, kListenerToken);
 }
 
-/// For how long the job may still stay incomplete; less than 0 if without bound. When the time is over, the clients are told.
-Result<std::chrono::microseconds> Rendezvous::time_left(std::chrono::steady_clock::time_point deadline) {
-  using std::chrono::microseconds;
-  if (options_.timeout_ms < 0 || server_.all_joined()) return microseconds(-1);
-  const auto left = std::chrono::ceil<microseconds>(deadline - std::chrono::steady_clock::now());
-  if (left.count() > 0) return left;
+/// kTimeout when not all have joined in time; the clients have been told then.
+Result<void> Rendezvous::check_time_left(Clock::time_point deadline) {
+  if (options_.timeout_ms < 0 || server_.all_joined() || Clock::now() < deadline) return {};
   Error error{ErrorKind::kTimeout,
               fmt::format("not all clients came within {} s: {}", options_.timeout_ms / 1000, server_.progress())};
   server_.give_up(error.text);
@@ -101,27 +113,59 @@ Result<std::chrono::microseconds> Rendezvous::time_left(std::chrono::steady_cloc
   return error;
 }
 
-Result<void> Rendezvous::serve() {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+std::chrono::microseconds Rendezvous::time_to_next(Clock::time_point deadline) const {
+  using std::chrono::microseconds;
+  auto next = server_.next_limit().value_or(Clock::time_point::max());
+  if (options_.timeout_ms >= 0 && !server_.all_joined()) next = std::min(next, deadline);
+  if (!connections_.empty()) next = std::min(next, next_check_);
+  if (accept_again_at_) next = std::min(next, *accept_again_at_);
+  if (next == Clock::time_point::max()) return microseconds(-1);
+  return std::max(std::chrono::ceil<microseconds>(next - Clock::now()), microseconds(0));
+}
+
+Result<void> Rendezvous::handle_events(std::chrono::microseconds timeout) {
   std::array<epoll_event, 32> events{};
-  while (!server_.finished() && !server_.nobody_came()) {
-    auto left = time_left(deadline);
-    if (!left) return left.error();
-    auto count = poller_.wait(*left, events);
-    if (!count) return count.error();
-    for (std::size_t i = 0; i < *count; ++i) {
-      if (events[i].data.u64 == kListenerToken) {
-        accept_one();
-      } else if (events[i].data.u64 == kEndedToken) {
-        read_ended_clients();
-      } else {
-        handle(static_cast<int>(events[i].data.u64), events[i].events);
-      }
+  auto count = poller_.wait(timeout, events);
+  if (!count) return count.error();
+  server_.at(Clock::now());
+  for (std::size_t i = 0; i < *count; ++i) {
+    if (events[i].data.u64 == kListenerToken) {
+      accept_one();
+    } else if (events[i].data.u64 == kEndedToken) {
+      read_ended_clients();
+    } else {
+      handle(static_cast<int>(events[i].data.u64), events[i].events);
     }
-    act();
-    if (server_.failure()) return *server_.failure();
+  }
+  check_connections();
+  act();
+  return {};
+}
+
+Result<void> Rendezvous::serve() {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  server_.at(Clock::now());
+  while (!server_.finished() && !server_.nobody_came()) {
+    auto left = check_time_left(deadline);
+    auto handled = left ? handle_events(time_to_next(deadline)) : left;
+    if (handled && server_.failure()) handled = *server_.failure();
+    if (handled) continue;
+    say_goodbye();
+    return handled;
   }
   return {};
+}
+
+/// Waits until the clients' machines have what was sent to them: closing a connection with unread bytes drops the rest.
+void Rendezvous::say_goodbye() {
+  const auto end = Clock::now() + kGoodbyeTime;
+  const auto is_told = [](const auto& each) {
+    return each.second.output.empty() && all_acknowledged(each.second.socket.get());
+  };
+  while (!std::ranges::all_of(connections_, is_told) && Clock::now() < end) {
+    // Bytes that were acknowledged are no event.
+    if (!handle_events(std::chrono::milliseconds(5))) return;
+  }
 }
 
 void Rendezvous::read_ended_clients() {
@@ -130,26 +174,45 @@ void Rendezvous::read_ended_clients() {
   for (ssize_t i = 0; i < count; ++i) server_.ended(clients[static_cast<std::size_t>(i)]);
 }
 
-/// Strangers make place for newcomers, the oldest first; clients never do.
-bool Rendezvous::make_room() {
-  if (connections_.size() < kMaxConnections) return true;
-  const auto stranger = std::find_if(connections_.begin(), connections_.end(),
-                                     [this](const auto& each) { return !server_.is_member(each.first); });
+/// Makes room for a newcomer: the oldest connection that has not authenticated goes.
+bool Rendezvous::evict_stranger() {
+  const auto stranger =
+      std::ranges::find_if(connections_, [this](const auto& each) { return !server_.is_authenticated(each.first); });
   if (stranger == connections_.end()) return false;
   const int id = stranger->first;
-  server_.disconnected(id);
+  server_.evicted(id);
   drop(id);
   return true;
 }
 
+/// A connection that cannot be taken stays in the kernel's queue, and would be announced without pause.
+void Rendezvous::stop_accepting_for_a_while() {
+  auto changed = poller_.modify(listener_.get(), 0, kListenerToken);
+  if (!changed) return tell(changed.error().text);
+  accept_again_at_ = Clock::now() + kAcceptPause;
+}
+
+void Rendezvous::accept_again() {
+  auto changed = poller_.modify(listener_.get(), EPOLLIN, kListenerToken);
+  if (!changed) return tell(changed.error().text);
+  accept_again_at_.reset();
+}
+
 void Rendezvous::accept_one() {
+  if (connections_.size() >= kMaxConnections && !evict_stranger()) return stop_accepting_for_a_while();
   SocketAddress from;
   Descriptor socket(accept4(listener_.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket.valid()) return;  // it has gone again
-  if (!make_room()) return tell("turned away a connection: too many at once");
+  if (!socket.valid()) {
+    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;  // it has gone again
+    if (!told_of_descriptors_) tell(fmt::format("cannot accept more connections: {}; see ulimit -n", std::strerror(errno)));
+    told_of_descriptors_ = true;
+    if (!evict_stranger()) stop_accepting_for_a_while();
+    return;
+  }
   const int id = next_id_++;
   auto added = poller_.add(socket.get(), EPOLLIN, static_cast<std::uint64_t>(id));
   if (!added) return tell(added.error().text);
+  set_keepalive(socket.get());
   connections_[id].socket = std::move(socket);
   server_.connected(id, fmt::format("{} port {}", address_text(from.host()), from.port()));
 }
@@ -163,7 +226,8 @@ void Rendezvous::handle(int id, std::uint32_t events) {
 
 void Rendezvous::read_from(int id, Connection& connection) {
   std::array<std::byte, 65536> buffer{};
-  const ssize_t size = recv(connection.socket.get(), buffer.data(), buffer.size(), 0);
+  const std::size_t most = server_.is_authenticated(id) ? buffer.size() : kStrangersBytes;
+  const ssize_t size = recv(connection.socket.get(), buffer.data(), most, 0);
   if (size > 0) {
     if (!connection.closing) server_.received(id, std::span(buffer).first(static_cast<std::size_t>(size)));
     return;
@@ -186,15 +250,50 @@ void Rendezvous::write_to(int id, Connection& connection) {
   if (connection.output.empty() && connection.closing) {
     // The end of our side carries the last words to the peer; dropping unread bytes at once could overtake them.
     shutdown(connection.socket.get(), SHUT_WR);
+    if (!connection.drop_at) connection.drop_at = Clock::now() + kClosingTime;
   }
   const std::uint32_t wanted = EPOLLIN | (connection.output.empty() ? 0U : static_cast<std::uint32_t>(EPOLLOUT));
   auto changed = poller_.modify(connection.socket.get(), wanted, static_cast<std::uint64_t>(id));
   if (!changed) tell(changed.error().text);
 }
 
+/// The kernel asks the peer's kernel, now and not after the usual silence.
+void Rendezvous::probe(Connection& connection) {
+  set_keepalive(connection.socket.get(), kProbeTimes);
+  if (!connection.probed) ++probes_;
+  connection.probed = Clock::now();
+  next_check_ = std::min(next_check_, Clock::now() + kProbeCheck);
+}
+
+/// What becomes true without an event: answers to probes, silence of a machine, the end of the patience with closed
+/// connections.
+void Rendezvous::check_connections() {
+  const auto now = Clock::now();
+  if (accept_again_at_ && now >= *accept_again_at_) accept_again();
+  if (now < next_check_) return;
+  next_check_ = now + (probes_ == 0 ? std::chrono::milliseconds(kCheck) : kProbeCheck);
+  std::vector<int> lost;
+  for (auto& [id, connection] : connections_) {
+    const int socket = connection.socket.get();
+    const auto last = since_last_ack(socket);
+    if (connection.probed && last && now - *last > *connection.probed + std::chrono::milliseconds(1)) {
+      connection.probed.reset();
+      --probes_;
+      set_keepalive(socket);
+      server_.alive(id);
+    }
+    if (is_unanswered(socket, kDeadMachine) || (connection.drop_at && now >= *connection.drop_at)) lost.push_back(id);
+  }
+  for (const int id : lost) {
+    server_.disconnected(id);
+    drop(id);
+  }
+}
+
 void Rendezvous::drop(int id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
+  if (found->second.probed) --probes_;
   auto removed = poller_.remove(found->second.socket.get());
   if (!removed) tell(removed.error().text);
   connections_.erase(found);
@@ -209,6 +308,10 @@ void Rendezvous::act() {
     const auto found = connections_.find(action.connection);
     if (found == connections_.end()) continue;
     Connection& connection = found->second;
+    if (action.kind == ServerAction::Kind::kProbe) {
+      probe(connection);
+      continue;
+    }
     if (action.kind == ServerAction::Kind::kSend) {
       connection.output.insert(connection.output.end(), action.bytes.begin(), action.bytes.end());
     } else {

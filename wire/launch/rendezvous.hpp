@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct RendezvousOptions {
   int ended_clients = -1;     ///< a descriptor: each byte read is the number of a client whose processes have ended; -1: none
   AuthenticationMethods methods;
   std::vector<std::int32_t> preference = {kAuthKey, kAuthNone};
+  StartupLimits limits;
 };
 
 /// Serves one job. What it has to tell goes to standard error, a line each.
@@ -37,23 +39,34 @@ class Rendezvous {
   [[nodiscard]] Result<void> serve();
 
  private:
+  using Clock = StartupServer::Clock;
+
   struct Connection {
     Descriptor socket;
     std::vector<std::byte> output;
     bool closing = false;
+    std::optional<Clock::time_point> probed;   ///< since when an answer of the peer's machine is waited for
+    std::optional<Clock::time_point> drop_at;  ///< of a closing one: its peer need not be waited for any longer
   };
 
   explicit Rendezvous(const RendezvousOptions& options);
   [[nodiscard]] Result<void> listen();
-  [[nodiscard]] Result<std::chrono::microseconds> time_left(std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] Result<void> check_time_left(Clock::time_point deadline);
+  [[nodiscard]] Result<void> handle_events(std::chrono::microseconds timeout);
+  [[nodiscard]] std::chrono::microseconds time_to_next(Clock::time_point deadline) const;
   void accept_one();
-  [[nodiscard]] bool make_room();
+  void stop_accepting_for_a_while();
+  void accept_again();
+  [[nodiscard]] bool evict_stranger();
   void read_ended_clients();
   void handle(int id, std::uint32_t events);
   void read_from(int id, Connection& connection);
   void write_to(int id, Connection& connection);
+  void probe(Connection& connection);
+  void check_connections();
   void drop(int id);
   void act();
+  void say_goodbye();
 
   RendezvousOptions options_;
   StartupServer server_;
@@ -62,6 +75,10 @@ class Rendezvous {
   Poller poller_;
   std::map<int, Connection> connections_;
   int next_id_ = 1;
+  std::size_t probes_ = 0;  ///< connections that are probed
+  Clock::time_point next_check_;
+  std::optional<Clock::time_point> accept_again_at_;
+  bool told_of_descriptors_ = false;
 };
 
 }  // namespace impishim::wire

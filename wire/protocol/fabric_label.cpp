@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/printable.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -26,7 +27,7 @@ std::vector<std::string> names_in(std::span<const std::byte> text) {
 }
 
 std::string list_of(const Client& client) {
-  return client.fabrics.empty() ? "none" : fmt::format("{}", fmt::join(client.fabrics, ","));
+  return client.fabrics.empty() ? "none" : printable(fmt::format("{}", fmt::join(client.fabrics, ",")));
 }
 
 /// In the order of the clients whose bit is set.

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<char, 8> kMagic = {'I', 'M', 'P', 'I', 'S', 'H', 'I', 'M'};
 /// Of what systems of this library say to each other beyond IMPI: it grows with every change that an older one would not
 /// understand.
-constexpr std::uint32_t kImpishimVersion = 5;
+constexpr std::uint32_t kImpishimVersion = 6;
 constexpr std::int32_t kSmallestTagUb = 32767;
 constexpr std::int32_t kDefaultXSize = 1024;
 constexpr std::int32_t kDefaultMaxLinear = 4;

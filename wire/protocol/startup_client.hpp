@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/job_map.hpp"
+#include "wire/protocol/server_stream.hpp"
 #include "wire/protocol/startup_message.hpp"
 
 namespace impishim::wire {
@@ -63,23 +66,41 @@ struct AuthenticationMethods {
 /// A TCP connection to "address:port" within `timeout_ms`. kConfiguration: no such address; kConnection: nobody is there.
 [[nodiscard]] Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms);
 
-/// The connection to the rendezvous server, kept until finish().
+/// What the clients have agreed on.
+struct Agreement {
+  JobMap map;
+  /// Known to the impishim clients of the job; nothing where the server is foreign, since all clients then are to each other.
+  std::optional<JobSecret> secret;
+};
+
+/// The connection to the rendezvous server, kept until finish(). It announces itself to the server; to one of ours, which
+/// answers that, it offers the private labels, and to others what IMPI knows and nothing else.
 class ServerConnection {
  public:
-  /// Connects, authenticates and joins: AUTH, IMPI. Blocks until all clients are there.
+  /// Connects, authenticates and joins: AUTH, IMPI. Blocks until all clients are there, and says on standard error for whom it
+  /// waits. Connects again if the server closes without a word before the client has joined: it makes room when many connect.
+  /// kTimeout: the server is silent (see ServerPatience).
   [[nodiscard]] static Result<ServerConnection> connect(const std::string& server, std::int32_t client,
-                                                        const AuthenticationMethods& methods, int timeout_ms);
-  /// COLL of every mandated label and our own, DONE; checks and negotiates. Blocks until all clients are done.
-  [[nodiscard]] Result<JobMap> exchange(const JoinOptions& options);
+                                                        const AuthenticationMethods& methods, int timeout_ms,
+                                                        ServerPatience patience = {});
+  /// COLL of every mandated label and our own, DONE; checks and negotiates. Blocks until all clients are done. kTimeout: as
+  /// connect().
+  [[nodiscard]] Result<Agreement> exchange(const JoinOptions& options);
   /// Sends FINI and closes.
   [[nodiscard]] Result<void> finish();
   /// This side's address of the connection: what other systems can probably reach.
   [[nodiscard]] Result<HostId> local_address() const;
   [[nodiscard]] std::int32_t client_count() const { return client_count_; }
+  /// The server is one of ours.
+  [[nodiscard]] bool server_is_ours() const { return stream_->ours(); }
+  /// After exchange(), while the job connects: see ServerStream::watch() and given_up().
+  [[nodiscard]] Result<int> watch() { return stream_->watch(); }
+  [[nodiscard]] std::optional<Error> given_up() { return stream_->given_up(); }
 
  private:
-  Descriptor socket_;
-  std::unique_ptr<StartupDecoder> decoder_;
+  [[nodiscard]] Result<void> join(std::int32_t client, const AuthenticationMethods& methods);
+
+  std::unique_ptr<ServerStream> stream_;
   std::int32_t client_count_ = 0;
 };
 

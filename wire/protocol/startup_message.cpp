@@ -1,6 +1,7 @@
 #include "wire/protocol/startup_message.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +25,7 @@ std::vector<std::byte> encode_coll(std::uint32_t label, std::span<const std::byt
   return encode_startup(StartupCommand::kColl, payload.bytes());
 }
 
-Result<std::optional<StartupMessage>> StartupDecoder::next() {
+Result<std::optional<StartupMessage>> StartupDecoder::next(std::uint32_t limit) {
   constexpr std::size_t kFrame = 8;
   if (pending_.size() < kFrame) return std::optional<StartupMessage>();
   std::array<std::byte, kFrame> frame;
@@ -32,7 +33,7 @@ Result<std::optional<StartupMessage>> StartupDecoder::next() {
   StartupMessage message;
   message.command = load_big_endian<std::uint32_t>(frame.data());
   const auto length = load_big_endian<std::uint32_t>(frame.data() + 4);
-  if (length > kMaxStartupPayload) {
+  if (length > limit) {
     return Error{ErrorKind::kProtocol,
                  fmt::format("a startup command 0x{:08x} of {} bytes: not IMPI", message.command, length)};
   }
@@ -72,6 +73,31 @@ Result<CollAnswer> parse_coll_answer(std::span<const std::byte> payload) {
   answer.client_mask = *mask;
   answer.data = payload.subspan(8);
   return answer;
+}
+
+std::vector<std::byte> encode_waiting(const WaitingNotice& notice) {
+  ByteWriter payload;
+  payload.put(static_cast<std::uint32_t>(notice.joined));
+  payload.put(notice.clients);
+  payload.put(notice.missing);
+  return encode_startup(StartupCommand::kWaiting, payload.bytes());
+}
+
+std::optional<WaitingNotice> parse_waiting(std::span<const std::byte> payload) {
+  ByteReader reader(payload);
+  const auto joined = reader.get<std::uint32_t>();
+  const auto clients = reader.get<std::uint32_t>();
+  const auto missing = reader.get<std::uint32_t>();
+  if (!missing || *clients < 1 || *clients > kMaxClients) return std::nullopt;
+  return WaitingNotice{*joined != 0, *clients, *missing};
+}
+
+std::string describe_missing(const WaitingNotice& notice) {
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t client = 0; client < notice.clients; ++client) {
+    if ((notice.missing >> client & 1U) != 0) numbers.push_back(client);
+  }
+  return fmt::format("client{} {} of {}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, ", "), notice.clients);
 }
 
 }  // namespace impishim::wire

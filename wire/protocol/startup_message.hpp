@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "wire/base/result.hpp"
@@ -21,8 +22,15 @@ enum class StartupCommand : std::uint32_t {
   kColl = 0x434F4C4C,
   kDone = 0x444F4E45,
   kFini = 0x46494E49,
-  /// Ours, server to client before it closes the connection: why, as text. Others skip it as they skip all unknown commands.
+  /// Ours, server to client before it closes the connection: why, as text. Also sent to foreign clients, which are told nothing
+  /// more.
   kSaid = 0x53414944,
+  // Ours, only between a server and a client that have announced themselves to each other:
+  /// The client's announcement, between authentication and IMPI; other servers skip it as a command that they do not know. The
+  /// server answers it with the same before its IMPI. The payload is empty; later versions may send one, which is skipped.
+  kHello = 0x49534849,
+  kWaiting = 0x49535754,  ///< server to client while it waits: a WaitingNotice
+  kNote = 0x49534e54,     ///< server to client: text for its user
 };
 
 /// IMPI 2.3.5; values are per client (0x1000), per host (0x2000) and per proc (0x3000).
@@ -49,7 +57,12 @@ enum class StartupLabel : std::uint32_t {
   /// Ours, of each impishim client that has any: required:Uint1, length:Uint2 and as many bytes, libfabric's names of providers
   /// between commas: see Client::fabrics.
   kFabrics = 0x49530020,
+  /// Ours, of each impishim client: its random contribution to the job's secret, JobSecret::kSize bytes: see job_secret.hpp.
+  kSecret = 0x49530030,
 };
+
+/// Labels above this one are not the specification's, which groups its own by 0x1000.
+inline constexpr std::uint32_t kLastStandardLabel = 0xFFFF;
 
 inline constexpr std::int32_t kAuthNone = 0;
 inline constexpr std::int32_t kAuthKey = 1;
@@ -71,8 +84,8 @@ struct StartupMessage {
 class StartupDecoder {
  public:
   void feed(std::span<const std::byte> bytes) { pending_.insert(pending_.end(), bytes.begin(), bytes.end()); }
-  /// The next whole message; nothing: more bytes are needed. kProtocol: a length that cannot be.
-  [[nodiscard]] Result<std::optional<StartupMessage>> next();
+  /// The next whole message; nothing: more bytes are needed. kProtocol: a payload longer than `limit`.
+  [[nodiscard]] Result<std::optional<StartupMessage>> next(std::uint32_t limit = kMaxStartupPayload);
   /// What has come of the next message is, or can become, `command` with at most `limit` bytes of payload.
   [[nodiscard]] bool may_be(StartupCommand command, std::uint32_t limit) const;
   /// The next `count` unframed bytes, or nothing yet.
@@ -90,5 +103,18 @@ struct CollAnswer {
   std::span<const std::byte> data;
 };
 [[nodiscard]] Result<CollAnswer> parse_coll_answer(std::span<const std::byte> payload);
+
+/// What a server of ours waits for, as it tells the clients that wait with it: kWaiting's payload.
+struct WaitingNotice {
+  bool joined = false;        ///< all have joined; their labels and DONE are awaited
+  std::uint32_t clients = 0;  ///< of the job, 1 to kMaxClients
+  std::uint32_t missing = 0;  ///< a bit for each client that is awaited
+  bool operator==(const WaitingNotice&) const = default;
+};
+[[nodiscard]] std::vector<std::byte> encode_waiting(const WaitingNotice& notice);
+/// Returns nothing for a payload that is no notice.
+[[nodiscard]] std::optional<WaitingNotice> parse_waiting(std::span<const std::byte> payload);
+/// "client 1 of 2", "clients 0, 2 of 3".
+[[nodiscard]] std::string describe_missing(const WaitingNotice& notice);
 
 }  // namespace impishim::wire

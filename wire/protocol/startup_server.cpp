@@ -13,37 +13,67 @@ namespace {
 
 /// Masks for 1024 methods; the specification knows two. A stranger's pretended length must not be waited for.
 constexpr std::uint32_t kMaxAuthPayload = 128;
+/// Of a command before IMPI; ours has 4 bytes, and others skip what they do not know.
+constexpr std::uint32_t kMaxEarlyPayload = 4096;
+/// Bytes that a connection may send ahead while it waits for a predecessor's place.
+constexpr std::size_t kMaxContendingBytes = std::size_t{1} << 20U;
 
 }  // namespace
 
-StartupServer::StartupServer(std::int32_t clients, AuthenticationMethods methods, std::vector<std::int32_t> preference)
-    : clients_(clients), methods_(methods), preference_(std::move(preference)) {}
+StartupServer::StartupServer(std::int32_t clients, AuthenticationMethods methods, std::vector<std::int32_t> preference,
+                             StartupLimits limits)
+    : clients_(clients), methods_(methods), preference_(std::move(preference)), limits_(limits) {}
 
-void StartupServer::connected(int connection, std::string peer) { connections_[connection].peer = std::move(peer); }
+void StartupServer::connected(int connection, std::string peer) {
+  Connection& added = connections_[connection];
+  added.peer = std::move(peer);
+  added.since = added.heard = now_;
+}
 
 void StartupServer::send(int id, std::vector<std::byte> bytes) {
   actions_.push_back({ServerAction::Kind::kSend, id, std::move(bytes), {}});
 }
 
-void StartupServer::tell(std::string text) { actions_.push_back({ServerAction::Kind::kTell, -1, {}, std::move(text)}); }
-
-void StartupServer::turn_away(int id, Connection& connection, const std::string& reason) {
-  tell(fmt::format("turned away {}: {}", connection.peer, reason));
+/// Foreign clients skip kSaid, and their connection is over anyway.
+void StartupServer::say_and_close(int id, const std::string& reason) {
   send(id, encode_startup(StartupCommand::kSaid, std::as_bytes(std::span(reason))));
   actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
+}
+
+/// Text for a user whose client goes on. Foreign clients would have to skip it, and not all of them do.
+void StartupServer::note(int id, const std::string& text) {
+  if (connections_[id].announced) send(id, encode_startup(StartupCommand::kNote, std::as_bytes(std::span(text))));
+}
+
+void StartupServer::tell(std::string text) { actions_.push_back({ServerAction::Kind::kTell, -1, {}, std::move(text)}); }
+
+/// Strangers, among them all that needed no key, share a line a minute.
+void StartupServer::tell_of(const Connection& connection, std::string text) {
+  if (connection.client >= 0 || connection.method == kAuthKey) return tell(std::move(text));
+  if (auto line = strangers_.add(std::move(text), now_)) tell(std::move(*line));
+}
+
+void StartupServer::turn_away(int id, Connection& connection, const std::string& reason, ErrorKind kind) {
+  tell_of(connection, fmt::format("turned away {}: {}", connection.peer, reason));
+  say_and_close(id, reason);
+  if (connection.stage == Stage::kContending) stop_contending(connection.wants);
   const bool member = connection.stage == Stage::kJoined || connection.stage == Stage::kDone;
   connection.stage = Stage::kTurnedAway;
   if (!member) return;
-  if (!all_joined()) return forget(connection);
-  fail({ErrorKind::kProtocol, fmt::format("client {} at {}: {}", connection.client, connection.peer, reason)});
+  if (!begun_) return forget(connection);
+  fail({kind, fmt::format("client {} at {}: {}", connection.client, connection.peer, reason)});
 }
 
 /// Before all have joined, a client may go and another may come in its place.
 void StartupServer::forget(const Connection& connection) {
-  for (auto& [label, parts] : labels_) parts.erase(connection.client);
-  std::erase_if(labels_, [](const auto& label) { return label.second.empty(); });
+  labels_.forget(connection.client);
   if (connection.stage == Stage::kFinished) --finished_;
   by_client_.erase(connection.client);
+  const auto contender = contenders_.find(connection.client);
+  if (contender == contenders_.end()) return notify_waiting();
+  const int id = contender->second;
+  contenders_.erase(contender);
+  admit(id, connections_[id], connection.client);
 }
 
 void StartupServer::fail(Error error) {
@@ -56,14 +86,18 @@ void StartupServer::give_up(const std::string& reason) {
   for (auto& [id, connection] : connections_) {
     if (connection.stage == Stage::kTurnedAway || connection.stage == Stage::kFinished) continue;
     connection.stage = Stage::kTurnedAway;
-    send(id, encode_startup(StartupCommand::kSaid, std::as_bytes(std::span(reason))));
-    actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
+    say_and_close(id, reason);
   }
 }
 
 bool StartupServer::is_member(int connection) const {
   const auto found = connections_.find(connection);
   return found != connections_.end() && found->second.client >= 0 && found->second.stage != Stage::kTurnedAway;
+}
+
+bool StartupServer::is_authenticated(int connection) const {
+  const auto found = connections_.find(connection);
+  return found != connections_.end() && found->second.method >= 0 && found->second.stage != Stage::kTurnedAway;
 }
 
 void StartupServer::ended(std::int32_t client) {
@@ -86,25 +120,34 @@ void StartupServer::received(int id, std::span<const std::byte> bytes) {
     return;
   }
   found->second.said_anything = true;
+  found->second.heard = now_;
   found->second.decoder.feed(bytes);
-  while (step(id, found->second)) {
+  process(id, found->second);
+}
+
+void StartupServer::process(int id, Connection& connection) {
+  while (step(id, connection)) {
   }
 }
 
 /// Handles one message, if a whole one is there.
 bool StartupServer::step(int id, Connection& connection) {
   if (connection.stage == Stage::kTurnedAway || connection.stage == Stage::kFinished) return false;
+  if (connection.stage == Stage::kContending) {
+    if (connection.decoder.buffered() > kMaxContendingBytes) turn_away(id, connection, "it sent too much before it had joined");
+    return false;
+  }
   if (connection.stage == Stage::kKey) {
     const auto key = connection.decoder.next_raw(8);
     if (!key) return false;
-    check_key(id, connection, load_big_endian<std::uint64_t>(key->data()));
+    check_key(id, connection, *key);
     return true;
   }
   if (connection.stage == Stage::kAuth && !connection.decoder.may_be(StartupCommand::kAuth, kMaxAuthPayload)) {
     turn_away(id, connection, "it does not speak IMPI (AUTH must come first)");
     return false;
   }
-  auto message = connection.decoder.next();
+  auto message = connection.decoder.next(connection.stage <= Stage::kImpi ? kMaxEarlyPayload : kMaxStartupPayload);
   if (!message) {
     turn_away(id, connection, message.error().text);
     return false;
@@ -118,6 +161,7 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
   const auto command = static_cast<StartupCommand>(message.command);
   if (connection.stage == Stage::kAuth) return authenticate(id, connection, message);
   if (connection.stage == Stage::kImpi) {
+    if (command == StartupCommand::kHello) greet(id, connection);
     if (command == StartupCommand::kImpi) join(id, connection, message);
     return;
   }
@@ -130,6 +174,7 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
       connection.stage = Stage::kDone;
       answer_labels();
       answer_done();
+      notify_waiting();
       return;
     case StartupCommand::kFini:
       if (connection.stage != Stage::kDone) return;
@@ -143,50 +188,6 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
   }
 }
 
-void StartupServer::authenticate(int id, Connection& connection, const StartupMessage& message) {
-  if (message.payload.size() < 4 || message.payload.size() % 4 != 0) {
-    return turn_away(id, connection, "it sent AUTH without a mask of methods");
-  }
-  const auto mask = load_big_endian<std::uint32_t>(message.payload.data());
-  for (const std::int32_t method : preference_) {
-    if (!methods_.enables(method) || (mask >> static_cast<unsigned>(method) & 1U) == 0) continue;
-    ByteWriter answer;
-    answer.put(method);
-    answer.put(std::int32_t{0});
-    send(id, answer.take());
-    if (method == kAuthNone) tell(fmt::format("Warning: {} has authenticated with IMPI_AUTH_NONE.", connection.peer));
-    connection.stage = method == kAuthKey ? Stage::kKey : Stage::kImpi;
-    return;
-  }
-  turn_away(id, connection, "no authentication method in common (IMPI_AUTH_KEY, IMPI_AUTH_NONE)");
-}
-
-void StartupServer::check_key(int id, Connection& connection, std::uint64_t key) {
-  if (key != methods_.key_value) return turn_away(id, connection, "wrong authentication key (IMPI_AUTH_KEY)");
-  connection.stage = Stage::kImpi;
-}
-
-void StartupServer::join(int id, Connection& connection, const StartupMessage& message) {
-  ByteReader payload(message.payload);
-  const auto client = payload.get<std::int32_t>();
-  if (!client || *client < 0 || *client >= clients_) {
-    return turn_away(id, connection,
-                     fmt::format("client {} does not exist: this job has clients 0 to {}", client.value_or(-1), clients_ - 1));
-  }
-  if (by_client_.count(*client) != 0) {
-    return turn_away(id, connection,
-                     fmt::format("client {} has joined already, from {}", *client, connections_[by_client_[*client]].peer));
-  }
-  connection.client = *client;
-  connection.stage = Stage::kJoined;
-  by_client_[*client] = id;
-  tell(progress());
-  if (!all_joined()) return look_for_missing();
-  ByteWriter size;
-  size.put(clients_);
-  for (const auto& [each, to] : by_client_) send(to, encode_startup(StartupCommand::kImpi, size.bytes()));
-}
-
 std::string StartupServer::progress() const {
   std::string text = fmt::format("{} of {} clients have joined", joined(), clients_);
   if (all_joined()) return text;
@@ -198,43 +199,37 @@ std::string StartupServer::progress() const {
 }
 
 void StartupServer::collect(int id, Connection& connection, const StartupMessage& message) {
-  ByteReader payload(message.payload);
-  const auto label = payload.get<std::uint32_t>();
-  if (!label) return turn_away(id, connection, "it sent COLL without a label");
-  if (connection.last_label && *label <= *connection.last_label) {
-    return turn_away(id, connection,
-                     fmt::format("it sent label 0x{:x} after 0x{:x}; labels must ascend", *label, *connection.last_label));
-  }
-  connection.last_label = *label;
-  labels_[*label][connection.client].assign(message.payload.begin() + 4, message.payload.end());
+  auto added = labels_.add(connection.client, message.payload);
+  if (!added) return turn_away(id, connection, added.error().text);
   answer_labels();
 }
 
-/// A label is complete as soon as no client can still send it.
+/// A label is complete as soon as no client can still send it. One that is not the specification's goes to the clients that
+/// sent it and to those that have announced themselves: there are others that take an answer that they do not expect for DONE.
 void StartupServer::answer_labels() {
-  if (!all_joined()) return;
+  if (!begun_) return;
   std::uint32_t settled = ~0U;
   for (const auto& [client, id] : by_client_) {
-    const Connection& connection = connections_[id];
-    if (connection.stage != Stage::kJoined) continue;
-    if (!connection.last_label) return;
-    settled = std::min(settled, *connection.last_label);
+    if (connections_[id].stage != Stage::kJoined) continue;
+    const auto last = labels_.last_of(client);
+    if (!last) return;
+    settled = std::min(settled, *last);
   }
-  while (!labels_.empty() && labels_.begin()->first <= settled) {
-    const auto& [label, parts] = *labels_.begin();
-    std::uint32_t mask = 0;
-    for (const auto& [client, data] : parts) mask |= 1U << static_cast<unsigned>(client);
+  for (const CollectedLabel& each : labels_.take_up_to(settled)) {
     ByteWriter payload;
-    payload.put(label);
-    payload.put(mask);
-    for (const auto& [client, data] : parts) payload.put_bytes(data);
-    for (const auto& [client, to] : by_client_) send(to, encode_startup(StartupCommand::kColl, payload.bytes()));
-    labels_.erase(labels_.begin());
+    payload.put(each.label);
+    payload.put(each.client_mask);
+    payload.put_bytes(each.data);
+    for (const auto& [client, to] : by_client_) {
+      const bool sent = (each.client_mask >> static_cast<unsigned>(client) & 1U) != 0;
+      if (each.label > kLastStandardLabel && !sent && !connections_[to].announced) continue;
+      send(to, encode_startup(StartupCommand::kColl, payload.bytes()));
+    }
   }
 }
 
 void StartupServer::answer_done() {
-  const bool all = all_joined() && std::all_of(by_client_.begin(), by_client_.end(), [this](const auto& entry) {
+  const bool all = begun_ && std::all_of(by_client_.begin(), by_client_.end(), [this](const auto& entry) {
                      return connections_[entry.second].stage >= Stage::kDone;
                    });
   if (!all || done_answered_) return;
@@ -245,23 +240,33 @@ void StartupServer::answer_done() {
   }
 }
 
+void StartupServer::evicted(int id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  if (found->second.stage != Stage::kTurnedAway) {
+    tell_of(found->second, fmt::format("turned away {}: too many connections at once", found->second.peer));
+  }
+  connections_.erase(found);
+}
+
 void StartupServer::disconnected(int id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   const Connection& connection = found->second;
   if (connection.stage == Stage::kTurnedAway || connection.client < 0) {
+    if (connection.stage == Stage::kContending) stop_contending(connection.wants);
     if (connection.stage != Stage::kTurnedAway && connection.said_anything) {
-      tell(fmt::format("{} closed before it had joined", connection.peer));
+      tell_of(connection, fmt::format("{} closed before it had joined", connection.peer));
     }
-    connections_.erase(found);
+    connections_.erase(id);
     return;
   }
   // Nothing is lost; the entry stays for what is asked about its client.
   if (connection.stage == Stage::kFinished && done_answered_) return;
-  if (!all_joined()) {
+  if (!begun_) {
     tell(fmt::format("client {} at {} left before all had joined", connection.client, connection.peer));
     forget(connection);
-    connections_.erase(found);
+    connections_.erase(id);
     return look_for_missing();
   }
   fail({ErrorKind::kConnection,
