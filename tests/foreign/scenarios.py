@@ -141,15 +141,16 @@ class Scenarios:
         self.settled(other)
 
     def probe(self, other):
-        process = self.process
-        for number, size in enumerate((0, 40, LONG_BYTES[1])):
-            process.send(other, PROBE_TAG + number * 100, self.ints(process.rank, number, size // 4))
-        for number, size in enumerate((0, 40, LONG_BYTES[1])):
+        process, sizes = self.process, (0, 40, LONG_BYTES[1])
+        sends = [process.start_send(other, PROBE_TAG + number * 100, self.ints(process.rank, number, size // 4))
+                 for number, size in enumerate(sizes)]
+        for number, size in enumerate(sizes):
             length = process.probe(other, PROBE_TAG + number * 100)
             if length != size:
                 raise Departure(f"rank {other} announced {length} bytes; its message has {size}")
             data = process.receive(other, PROBE_TAG + number * 100)
             self.require_ints(data, other, number, size // 4, f"probed message {number} from rank {other}")
+        process.wait_sent(*sends)
         self.settled(other)
 
     KINDS = (("char", (-3, 0, 100)), ("short", (-300, 0, 30000)), ("int", (-70000, 0, 70000)), ("long", (-70000, 0, 2000000000)),
@@ -169,6 +170,11 @@ class Scenarios:
         if data != expected:
             raise Departure(f"rank {other} sent two structures of int and double as {data.hex()}, not {expected.hex()}")
         process.send(other, TYPE_TAG, expected)
+        # MPI_Pack on a spanning communicator: the wire's form without header or trailer (IMPI 4.1).
+        expected = self.form.pack("int", (1, 2, 3)) + self.form.pack("double", (0.5,))
+        data = process.receive(other, TYPE_TAG)
+        if data != expected:
+            raise Departure(f"rank {other} packed three integers and a double as {data.hex()}, not {expected.hex()}")
         self.settled(other)
 
     def unmatched(self):

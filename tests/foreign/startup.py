@@ -9,6 +9,7 @@ import threading
 from packets import Departure, Proc
 
 AUTH, IMPI, COLL, DONE, FINI = 0x41555448, 0x494D5049, 0x434F4C4C, 0x444F4E45, 0x46494E49
+COMMANDS = (AUTH, IMPI, COLL, DONE, FINI)
 NONE, KEY = 0, 1
 
 C_VERSION, C_NHOSTS, C_NPROCS, C_DATALEN, C_TAGUB, C_COLL_XSIZE, C_COLL_MAXLINEAR = range(0x1000, 0x1700, 0x100)
@@ -23,8 +24,8 @@ PATIENCE = 30
 class Line:
     """A connection of startup: framed messages both ways."""
 
-    def __init__(self, connection, other):
-        self.socket, self.other = connection, other
+    def __init__(self, connection, other, skips_unknown=False):
+        self.socket, self.other, self.skips_unknown = connection, other, skips_unknown
         self.socket.settimeout(PATIENCE)
 
     def exactly(self, count, what):
@@ -45,8 +46,11 @@ class Line:
         self.socket.sendall(struct.pack(">II", command, len(payload)) + payload)
 
     def receive(self, what):
-        command, length = struct.unpack(">II", self.exactly(8, what))
-        return command, self.exactly(length, what)
+        while True:
+            command, length = struct.unpack(">II", self.exactly(8, what))
+            payload = self.exactly(length, what)
+            if command in COMMANDS or not self.skips_unknown:
+                return command, payload
 
     def close(self):
         self.socket.close()
@@ -227,7 +231,8 @@ def accept(job, mine, listener, connections):
 
 
 class RendezvousServer(threading.Thread):
-    """A server as 2.3.2 has it: it knows nothing of labels, and sends every answer to all clients."""
+    """A server as 2.3.2 has it: it skips commands that it does not know, and sends every answer to all clients. Labels that IMPI does not
+    have are a departure: an implementation in use breaks on their answers."""
 
     def __init__(self, clients, key=None, address="127.0.0.1", port=0):
         super().__init__(daemon=True)
@@ -245,7 +250,7 @@ class RendezvousServer(threading.Thread):
         try:
             for _ in range(self.clients):
                 connection, address = self.listener.accept()
-                serving.append(threading.Thread(target=self.serve, args=(Line(connection, f"the client at {address[1]}"),), daemon=True))
+                serving.append(threading.Thread(target=self.serve, args=(Line(connection, f"the client at {address[1]}", True),), daemon=True))
                 serving[-1].start()
         except TimeoutError:
             self.departures.append(f"{len(serving)} of {self.clients} clients connected within {PATIENCE} s")

@@ -168,6 +168,16 @@ static void exchange(int peer, const void* values, int count, MPI_Datatype type,
   require(memcmp(values, back, bytes) == 0, what);
 }
 
+static void send_packed(int peer) {
+  const int integers[3] = {1, 2, 3};
+  const double half = 0.5;
+  unsigned char buffer[64];
+  int position = 0;
+  MPI_Pack(integers, 3, MPI_INT, buffer, sizeof(buffer), &position, MPI_COMM_WORLD);
+  MPI_Pack(&half, 1, MPI_DOUBLE, buffer, sizeof(buffer), &position, MPI_COMM_WORLD);
+  MPI_Send(buffer, position, MPI_PACKED, peer, TYPE_TAG, MPI_COMM_WORLD);
+}
+
 static void types(int peer) {
   const signed char chars[3] = {-3, 0, 100};
   const short shorts[3] = {-300, 0, 30000};
@@ -203,6 +213,7 @@ static void types(int peer) {
   MPI_Type_commit(&pair);
   exchange(peer, pairs, 2, pair, sizeof(pairs), "structures");
   MPI_Type_free(&pair);
+  send_packed(peer);
   token_to(peer);
 }
 
