@@ -2,10 +2,11 @@
 """A foreign implementation of IMPI 0.0, written from the specification alone: joins a job as one or more clients of one process each,
 plays scenarios with a program that runs on the library under test, and tells the first departure from the specification that it sees.
 
-By hand, with the program as client 1 in another terminal (its arguments: the foreign rank, --cancels as printed, the scenarios):
+By hand, with the program as client 1 in another terminal (its arguments: the foreign rank, the number of cancels that is printed, the
+scenarios):
 
     foreign_peer.py --serve 2 --clients 0 short long
-    IMPI_AUTH_NONE=1 impirun -client 1 ADDRESS -np 1 build/tests/programs/partner_mpich 0 10 short long
+    IMPI_AUTH_NONE= IMPISHIM_HOST_ADDRESS=127.0.0.1 impirun -client 1 ADDRESS -np 1 build/tests/programs/partner_mpich 0 10 short long
 """
 
 import argparse
@@ -76,12 +77,13 @@ def main():
     parser.add_argument("scenarios", nargs="*", help="short synchronous long cancel probe types collectives unmatched")
     arguments = parser.parse_args()
 
+    startup.PATIENCE = 600  # a person starts the others
     server = None
     if arguments.serve:
         server = startup.RendezvousServer(arguments.serve, arguments.key)
         server.start()
     address = arguments.server or server.address
-    print(f"server {address}; --cancels {scenarios.cancels(arguments)}", flush=True)
+    print(f"server {address}; cancels {scenarios.cancels(arguments)}", flush=True)
     values = {name: getattr(arguments, name) for name in ("ackmark", "hiwater", "datalen", "maxlinear")}
     clients = [ForeignClient(address, int(number), arguments.scenarios, parameters_of(int(number), **values), arguments.key,
                              arguments.lam) for number in arguments.clients.split(",")]

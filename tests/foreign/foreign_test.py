@@ -19,6 +19,7 @@ from foreign_peer import ForeignClient, parameters_of  # noqa: E402
 POINT_TO_POINT = ("short", "synchronous", "long", "cancel", "probe", "types")
 ALL = POINT_TO_POINT + ("collectives", "unmatched")
 KEY = 1234567890123456789
+AS_LAM = {"IMPISHIM_FOREIGN": "lam"}
 
 
 def environment_of(key):
@@ -26,7 +27,7 @@ def environment_of(key):
     return {"IMPISHIM_HOST_ADDRESS": "127.0.0.1", **({"IMPI_AUTH_NONE": "1"} if key is None else {"IMPI_AUTH_KEY": str(key)})}
 
 
-class Foreign(Case):
+class ForeignCase(Case):
     """A job of foreign clients and systems of this library."""
 
     def setUp(self):
@@ -71,6 +72,8 @@ class Foreign(Case):
     def real_server(self, clients, key=None):
         return self.started(Server(clients, **environment_of(key)))
 
+
+class Foreign(ForeignCase):
     def test_as_client_0(self):
         server = self.real_server(2)
         self.play(server.address, [0], {1: (ARGUMENTS.program, 1)}, ALL)
@@ -85,9 +88,67 @@ class Foreign(Case):
     def test_as_server(self):
         self.server = startup.RendezvousServer(2, KEY)
         self.server.start()
-        self.play(self.server.address, [1], {0: (ARGUMENTS.program, 1)}, ("short", "collectives"), KEY)
+        self.play(self.server.address, [1], {0: (ARGUMENTS.program, 1)}, ALL, KEY)
         self.server.join(LONG)
         self.assertEqual(self.server.departures, [])
+
+    def test_as_lam(self):
+        server = self.real_server(2)
+        self.play(server.address, [1], {0: (ARGUMENTS.program, 2)}, ALL, lam=True, variables=AS_LAM)
+        self.expect(server, 0)
+
+    def test_between_two_systems(self):
+        """The second system has the other MPI; between the two the library speaks in its own ways."""
+        server = self.real_server(3)
+        self.play(server.address, [1], {0: (ARGUMENTS.program, 1), 2: (ARGUMENTS.foreign_program, 1)}, ALL)
+        self.expect(server, 0)
+
+
+class ForeignOnce(ForeignCase):
+    """What no MPI library has a part in."""
+
+    def test_acknowledging_every_packet(self):
+        """A message that is not received leaves no room, for CANCEL neither."""
+        names = [name for name in ALL if name not in ("cancel", "unmatched")]
+        server = self.real_server(2)
+        self.play(server.address, [0], {1: (ARGUMENTS.program, 1)}, names, ackmark=1, hiwater=1, datalen=1000)
+        self.expect(server, 0)
+
+    def test_odd_marks(self):
+        server = self.real_server(2)
+        self.play(server.address, [1], {0: (ARGUMENTS.program, 1)}, ALL, ackmark=3, hiwater=7, datalen=5001)
+        self.expect(server, 0)
+
+    def four_clients(self, lam, variables):
+        server = self.real_server(4)
+        self.play(server.address, [0, 1, 2], {3: (ARGUMENTS.program, 2)}, ["collectives"], lam=lam, maxlinear=2,
+                  variables={"IMPISHIM_COLL_MAXLINEAR": "2", **variables})
+        self.expect(server, 0)
+
+    def test_trees_of_four_clients(self):
+        self.four_clients(False, {})
+
+    def test_as_lam_four_clients_are_linear(self):
+        self.four_clients(True, AS_LAM)
+
+    def test_lam_needs_its_setting(self):
+        server = self.real_server(2)
+        with self.assertRaisesRegex(AssertionError, "rank 0 sent short .* Native has"):
+            self.play(server.address, [1], {0: (ARGUMENTS.program, 1)}, ["types"], lam=True)
+
+    def test_setting_that_is_none(self):
+        run = self.started(impirun("-np", 1, ARGUMENTS.program, ":", "-np", 1, ARGUMENTS.program, IMPISHIM_FOREIGN="LAM"))
+        self.assertNotEqual(run.end(), 0, run)
+        self.assertIn("IMPISHIM_FOREIGN=LAM: use strict (default) or lam", run.err)
+
+    def test_settings_that_differ(self):
+        server = self.real_server(2)
+        runs = [self.started(impirun("-client", client, server.address, "-np", 1, ARGUMENTS.program, **environment_of(None), **setting))
+                for client, setting in enumerate((AS_LAM, {}))]
+        for run in runs:
+            self.assertNotEqual(run.end(), 0, run)
+            self.assertIn("IMPISHIM_FOREIGN", run.err)
+        self.assertNotEqual(server.end(), 0, server)
 
 
 if __name__ == "__main__":
