@@ -58,8 +58,8 @@ Result<Diagnostics> Diagnostics::from_environment() {
   Diagnostics diagnostics;
   auto stall = read_variable("IMPISHIM_STALL_DUMP", 0, kDay, diagnostics.stall_seconds);
   if (!stall) return stall.error();
-  if (const char* text = std::getenv("IMPISHIM_STATS"); text != nullptr) diagnostics.stats_prefix = text;
-  if (const char* text = std::getenv("IMPISHIM_DUMP_SIGNAL"); text != nullptr) {
+  if (const char* text = secure_getenv("IMPISHIM_STATS"); text != nullptr) diagnostics.stats_prefix = text;
+  if (const char* text = secure_getenv("IMPISHIM_DUMP_SIGNAL"); text != nullptr) {
     diagnostics.on_signal = std::strcmp(text, "usr1") == 0;
     if (!diagnostics.on_signal && std::strcmp(text, "none") != 0) {
       return Error{ErrorKind::kConfiguration, fmt::format("IMPISHIM_DUMP_SIGNAL={}: use usr1 (default) or none", text)};

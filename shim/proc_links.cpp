@@ -108,6 +108,18 @@ Result<void> connect_far(const ProcLinks& links, const wire::Host& host, const s
   return add_channels(links, host, {host.gateway}, std::move(connections), linked);
 }
 
+/// The token of each rank of `comm`, all of kTokenSize characters.
+std::vector<std::string> tokens_of_all(MPI_Comm comm, const std::string& mine) {
+  int size = 0;
+  vendor::Comm_size(comm, &size);
+  constexpr int kSize = wire::kTokenSize;
+  std::string all(static_cast<std::size_t>(size) * wire::kTokenSize, '\0');
+  vendor::Allgather(mine.data(), kSize, MPI_CHAR, all.data(), kSize, MPI_CHAR, comm);
+  std::vector<std::string> tokens;
+  for (std::size_t at = 0; at < all.size(); at += wire::kTokenSize) tokens.push_back(all.substr(at, wire::kTokenSize));
+  return tokens;
+}
+
 }  // namespace
 
 std::vector<std::int32_t> gather_places(MPI_Comm comm, int node_procs) {
@@ -140,16 +152,20 @@ Result<std::vector<wire::LocalChannel>> link_procs(const ProcLinks& links) {
     const std::int32_t index = each - host.first_proc;
     (place_of(index) == place_of(my_index) ? partners.near : partners.far).push_back(index);
   }
-  auto hop = wire::LocalHop::open(links.token, my_index);
+  auto token = wire::random_token();
+  auto hop = token ? wire::LocalHop::open(*token, my_index) : Result<wire::LocalHop>(token.error());
   std::optional<Result<wire::InnerListener>> listener;
   std::vector<std::byte> offer;
   if (my_index == host.gateway && !partners.far.empty()) {
     listener = wire::InnerListener::open(links.gateway_address);
     if (*listener) offer = (**listener).offer().encode();
   }
-  meet_politely(links.host_comm);  // everybody listens before anybody connects
+  meet_politely(links.host_comm);  // all listen before any connects
+  // A name is told when it is taken: another user who sees one cannot take the next.
+  auto tokens = tokens_of_all(links.host_comm, token ? *token : std::string(wire::kTokenSize, '\0'));
   if (host.gateway >= 0) offer = broadcast_bytes(links.host_comm, host.gateway, std::move(offer));
   if (!hop) return hop.error();
+  hop->set_tokens(std::move(tokens));
   if (listener && !*listener) return listener->error();
   Links linked;
   auto near = link_near(links, host, std::move(*hop), partners.near, linked);

@@ -24,7 +24,6 @@ struct ProcLinks {
   const wire::JobMap& job;
   wire::WorldRank here = 0;
   MPI_Comm host_comm = MPI_COMM_NULL;              ///< the procs of this host, in their order
-  std::string token;                               ///< a name of this host's own, for LocalHop
   std::vector<std::int32_t> places;                ///< of the host's procs
   std::optional<wire::HostId> gateway_address;     ///< on the gateway: the only one where it listens for its procs
   wire::LocalForm form = wire::LocalForm::kRings;  ///< of channels in a place

@@ -1,7 +1,6 @@
 #include "shim/session.hpp"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "wire/channel/delayed_channel.hpp"
 #include "wire/channel/handover.hpp"
 #include "wire/channel/host_channels.hpp"
+#include "wire/channel/unix_socket.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/host_plan.hpp"
 #include "wire/job_map_codec.hpp"
@@ -317,28 +317,33 @@ class Joining {
     return {};
   }
 
+  /// Its name is told when it is taken: no other user can take it first.
+  Result<void> open_giver() {
+    auto token = wire::random_token();
+    if (!token) return token.error();
+    auto giver = wire::HandoverGiver::open(*token);
+    if (!giver) return giver.error();
+    giver_ = std::move(*giver);
+    host_token_ = std::move(*token);
+    return {};
+  }
+
   Result<void> connect_procs() {
-    std::uint64_t random[2] = {0, 0};
-    if (connects() && getrandom(random, sizeof(random), 0) != sizeof(random)) random[0] = random[1] = 0;
-    vendor::Bcast(random, 2, MPI_UINT64_T, connector(), job_->host_comm);
-    // Told to all, who would wait otherwise.
-    if (random[0] == 0 && random[1] == 0) return Error{ErrorKind::kSystem, "no random numbers for the names of local sockets"};
-    host_token_ = fmt::format("{:016x}{:016x}", random[0], random[1]);
     // A gateway keeps all connections.
     const bool gives = connects() && planned_host_.gateway < 0;
-    auto giver = gives ? wire::HandoverGiver::open(host_token_) : Result<wire::HandoverGiver>(wire::HandoverGiver());
+    host_token_.resize(wire::kTokenSize);
+    auto opened = gives ? open_giver() : Result<void>();
+    vendor::Bcast(host_token_.data(), static_cast<int>(host_token_.size()), MPI_CHAR, connector(), job_->host_comm);
     const auto first_place = places_.begin() + planned_host_.first;
     auto channels = link_procs({job_->map,
                                 job_->here,
                                 job_->host_comm,
-                                host_token_,
                                 {first_place, first_place + planned_host_.count},
                                 gateway_address_,
                                 request_.fabric.local() ? wire::LocalForm::kFabric : wire::LocalForm::kRings,
                                 kConnectTimeoutMs});
     if (!channels) return channels.error();
-    if (!giver) return giver.error();
-    giver_ = std::move(*giver);
+    if (!opened) return opened.error();
     local_channels_ = std::move(*channels);
     return {};
   }
@@ -392,7 +397,7 @@ class Joining {
   std::optional<wire::HostId> gateway_address_;
   Card card_;
   std::optional<wire::HostListener> listener_;
-  std::string host_token_;  ///< names the sockets among the procs of this host
+  std::string host_token_;  ///< names the socket of this host's giver
   std::optional<wire::HandoverGiver> giver_;
   std::optional<JobSecret> secret_;  ///< of the job, or of this system alone
   std::vector<wire::HostConnection> host_connections_;

@@ -240,6 +240,22 @@ TEST(DanceProofOfTheAcceptor, BothEndsSayWhyThereIsNoConnection) {
                                            HasSubstr("does not know this job's secret")));
 }
 
+/// It has been listening, its connection ended, and now no process listens there: waiting for it would be in vain.
+TEST(DanceProofOfTheAcceptor, AHostThatHasEndedIsNotAwaited) {
+  auto bound = test::bound_socket(host_id("127.0.0.7"), true);
+  Floor floor({"127.0.0.1", "127.0.0.2"});
+  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")}, {bound.second, floor.listeners[1].port()});
+  auto running = floor.start(1);
+  Descriptor connection(accept4(bound.first.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  bound.first.reset();
+  connection.reset();
+  Danced danced = running.get();
+  ASSERT_FALSE(danced.ok());
+  EXPECT_EQ(danced.error().kind, ErrorKind::kConnection);
+  EXPECT_THAT(danced.error().text, HasSubstr("host 0 (system 0, 127.0.0.7"));
+  EXPECT_THAT(danced.error().text, HasSubstr("has ended before all hosts were connected"));
+}
+
 TEST(DanceProofOfTheAcceptor, WithoutASecretOurSystemsAreNotConnected) {
   Floor floor({"127.0.0.1", "127.0.0.2"});
   floor.options.secret.reset();

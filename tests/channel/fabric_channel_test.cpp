@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <random>
 #include <thread>
 
 #include "tests/channel/fabric_support.hpp"
 #include "tests/channel/support.hpp"
+#include "wire/channel/fabric_channel.hpp"
+#include "wire/channel/fabric_endpoint.hpp"
+#include "wire/channel/fabric_offer.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -181,6 +185,45 @@ TEST_P(FabricChannels, OneEndpointServesSeveralPeers) {
   for (std::size_t i = kPeers; i-- > 0;) {
     ASSERT_TRUE(receive_all(*(*other)[i], got).ok());
     EXPECT_THAT(got, testing::ElementsAreArray(random_bytes(3, 50 + static_cast<std::uint32_t>(i))));
+  }
+}
+
+/// A process that is no peer sends to an endpoint: the channel goes on as if it had not.
+TEST(FabricStranger, AMessageWithoutTheChannelsSecretEndsNothing) {
+  auto mine = FabricEndpoint::open("tcp", "127.0.0.1", 1);
+  auto other = FabricEndpoint::open("tcp", "127.0.0.1", 1);
+  ASSERT_TRUE(mine.ok() && other.ok());
+  constexpr std::uint32_t kSecret = 7;
+  FabricChannel channel(*mine, 0, kSecret, "the peer");
+  FabricOffer offer;
+  offer.message_size = FabricEndpoint::kMessageSize;
+  offer.credits = 1;
+  offer.address = (*other)->address();
+  ASSERT_TRUE(channel.lead_to(offer).ok());
+  auto to = (*other)->insert((*mine)->address());
+  ASSERT_TRUE(to.ok());
+  const auto late = std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kLongMs);
+  const auto drive = [&] {
+    (*mine)->drive();
+    (*other)->drive();
+    return std::chrono::steady_clock::now() < late;
+  };
+  // The stranger's message comes first: messages of one endpoint keep their order.
+  for (const std::uint32_t secret : {kSecret + 1, kSecret}) {
+    std::array<std::byte, FabricHeader::kSize> bytes;
+    FabricHeader{0, secret, 0, 0, FabricHeader::Kind::kHello}.encode(bytes.data());
+    for (bool sent = false; !sent;) {
+      auto taken = (*other)->inject(*to, bytes);
+      ASSERT_TRUE(taken.ok() && drive());
+      sent = *taken;
+    }
+  }
+  for (bool reached = false; !reached;) {
+    ASSERT_TRUE(channel.greet().ok());
+    auto asked = channel.reached();
+    ASSERT_TRUE(asked.ok()) << asked.error().text;
+    ASSERT_TRUE(drive());
+    reached = *asked;
   }
 }
 

@@ -15,7 +15,7 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
 from network_test import Network, inside  # noqa: E402
-from support import ARGUMENTS, DONE, HELLO, KEY, LONG, NONE, Case, Client, Server, impirun, main  # noqa: E402
+from support import ARGUMENTS, DONE, HELLO, KEY, LONG, NONE, WAITING, Case, Client, Server, impirun, main  # noqa: E402
 
 CLONE_NEWNET = 0x40000000
 
@@ -63,23 +63,30 @@ class Startup(Case):
         self.addCleanup(self.resources.close)
 
     def test_lost_node(self):
-        """Three clients have joined when their node is cut off. Newcomers take the places of two, announced or not, as soon as
-        the server has asked the node in vain. The third is noticed after half a minute."""
-        with Network() as network, inside(network.left, "-server", "4") as server:
+        """Three clients and a system have joined when their node is cut off. Newcomers take the places of two, announced or not,
+        as soon as the server has asked the node in vain. The third is noticed after half a minute; so is the server, there."""
+        with Network() as network, inside(network.left, "-v", "-server", "5") as server:
             address = server.await_line("out", ":")
             lost = [ClientInside(network.right, address).join_as(number, announced=number == 0) for number in range(3)]
-            server.await_line("err", "3 of 4 clients have joined")
+            system = self.resources.enter_context(inside(network.right, "-client", "3", address, "-np", "1", ARGUMENTS.program))
+            server.await_line("err", "4 of 5 clients have joined")
+            while lost[0].receive() != (WAITING, struct.pack(">III", 0, 5, 0b10000)):
+                pass
             network.cut()
             clients = [ClientInside(network.left, address).join_as(number) for number in (0, 1)]
             for _ in clients:
-                server.await_line("err", "3 of 4 clients have joined")
+                server.await_line("err", "4 of 5 clients have joined")
             self.assertIn(f"the machine of client 0 at {lost[0].name} does not answer; {clients[0].name} takes its place",
                           server.err)
             self.assertIn(f"client 1 at {lost[1].name} left before all had joined", server.err)
             server.await_line("err", f"client 2 at {lost[2].name} left before all had joined")
-            clients += [ClientInside(network.left, address).join_as(number) for number in (2, 3)]
+            self.assertNotEqual(system.end(), 0, system)
+            self.assertIn("waiting for client 4 of 5, 10 s", system.err)
+            self.assertIn(f"rendezvous server: the machine of {address} does not answer: is the network cut?", system.err)
+            # The system's place is taken like the others', if the server has not noticed its end itself.
+            clients += [ClientInside(network.left, address).join_as(number) for number in (2, 3, 4)]
             for client in clients:
-                self.assertEqual(client.size(), 4)
+                self.assertEqual(client.size(), 5)
                 client.send(DONE)
             for client in clients:
                 client.answers()

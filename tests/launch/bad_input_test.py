@@ -125,6 +125,7 @@ class BadInput(Case):
             script.write_text("#!/bin/sh\n", encoding="ascii")
             script.chmod(0o755)
             self.refuses("-np", 1, script, says="script.sh is not an MPI program")
+            self.refuses("-np", 1, script, says="name the program that the script starts")
 
     def test_launcher_without_an_mpi_program(self):
         self.refuses("-client", 0, "127.0.0.1:1", "--", ARGUMENTS.mpiexec, "-n", 1, shutil.which("true"),
@@ -153,6 +154,36 @@ class BadInput(Case):
 
     def test_unknown_mpi(self):
         self.refuses("-mpi", "lam", "-np", 1, ARGUMENTS.program, says='-mpi: "lam" is neither mpich nor openmpi')
+
+    def test_mpi_that_does_not_fit_the_program(self):
+        """Of each of the two programs' libraries one is another MPI's, whose libimpishim.so would crash in it."""
+        for mpi, other, program in (("mpich", "openmpi", ARGUMENTS.foreign_program), ("openmpi", "mpich", ARGUMENTS.program)):
+            for words in (("-np", 1, program), ("-client", 0, "127.0.0.1:1", "-np", 1, program),
+                          ("-client", 0, "127.0.0.1:1", "--", "env", program), ("-client", 0, "127.0.0.1:1", "--", program)):
+                self.refuses("-mpi", mpi, *words, says=f"-mpi {mpi} does not fit {program}, which needs {other}'s library")
+
+    def test_section_without_a_space(self):
+        for option in (":-np", ":-n", ":--np", ":-gateway"):
+            self.refuses("-np", 1, ARGUMENTS.program, option, 1, ARGUMENTS.program, says=f'"{option}": a space is needed between : and ')
+
+    def test_new_key_with_more(self):
+        self.refuses("-new-key", 5, says="-new-key stands alone")
+
+    def test_v_of_a_client(self):
+        self.refuses("-v", "-client", 0, "127.0.0.1:1", "-np", 1, ARGUMENTS.program, says="-v belongs to -server and to the forms")
+
+    def test_key_file_that_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "key"
+            environment = {"IMPI_AUTH_KEY_FILE": str(path)}
+            self.refuses("-server", 1, environment=environment, says=f"IMPI_AUTH_KEY_FILE={path} cannot be opened")
+            path.write_text("4711\n", encoding="ascii")
+            path.chmod(0o640)
+            self.refuses("-server", 1, environment=environment, says=f"IMPI_AUTH_KEY_FILE={path} is open to other users (mode 0640)")
+            path.chmod(0o600)
+            path.write_text("secret\n", encoding="ascii")
+            self.refuses("-client", 0, "127.0.0.1:1", "-np", 1, ARGUMENTS.program, environment=environment,
+                         says="must hold one decimal 64-bit number")
 
     def test_33_sections(self):
         words = ["-np", 1, ARGUMENTS.program]

@@ -71,11 +71,11 @@ class ClientTest(Case):
             self.assertIn(f"impishim: rendezvous server: {reason}", run.err)
             self.assertEqual(run.err.count(reason), 1, run)
             self.assertEqual(run.out, "")
-        server.await_line("err", f": {reason}")
 
     def test_wrong_key(self):
         server = self.server(1)
         self.turned_away(0, "wrong authentication key (IMPI_AUTH_KEY)", server, IMPI_AUTH_KEY="98")
+        server.await_line("err", ": wrong authentication key (IMPI_AUTH_KEY)")  # further strangers of this minute share a line
         self.turned_away(0, "no authentication method in common", server, IMPI_AUTH_NONE="")
         self.expect(self.client(0, server, "-np", 1, ARGUMENTS.program), 0)
         self.expect(server, 0)
@@ -83,6 +83,7 @@ class ClientTest(Case):
     def test_client_number_out_of_range(self):
         server = self.server(1)
         self.turned_away(1, "client 1 does not exist: this job has clients 0 to 0", server)
+        server.await_line("err", ": client 1 does not exist")
         self.expect(self.client(0, server, "-np", 1, ARGUMENTS.program), 0)
         self.expect(server, 0)
 
@@ -91,6 +92,7 @@ class ClientTest(Case):
         first = self.client(0, server, "-np", 1, ARGUMENTS.program)
         server.await_line("err", "1 of 2")
         self.turned_away(0, "client 0 has joined already, from ", server)
+        server.await_line("err", ": client 0 has joined already, from ")
         second = self.client(1, server, "-np", 1, ARGUMENTS.program)
         for run in (first, second, server):
             self.expect(run, 0)

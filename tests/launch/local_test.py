@@ -2,10 +2,13 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import tempfile
 
 from support import ARGUMENTS, Case, Run, impirun, main, whole_lines
+
+MPI = "openmpi" if "openmpi" in ARGUMENTS.mpiexec else "mpich"
 
 
 def sections(*commands):
@@ -32,7 +35,6 @@ class LocalTest(Case):
     def test_ranks_split_over_systems(self):
         run = self.expect(self.start("-systems", 2, "-n", 3, ARGUMENTS.program, "hello"), 0)
         self.assertEqual(whole_lines(run.out), [f"rank {rank} of 3" for rank in range(3)])
-        self.assertIn("2 of 2 clients have joined", run.err)
 
     def test_input_goes_to_the_first_system(self):
         reader, writer = os.pipe()
@@ -64,7 +66,92 @@ class LocalTest(Case):
         ranks = [each for each in run.processes() if os.path.realpath(f"/proc/{each}/exe") == program]
         self.assertEqual(len(ranks), 3, run)
         os.kill(ranks[0], signal.SIGKILL)
+        self.expect(run, 128 + signal.SIGKILL)
+
+    def test_rank_that_kills_itself_by_a_signal(self):
+        """Whichever system tells first, and whatever the launchers make of it."""
+        for number in (signal.SIGABRT, signal.SIGSEGV):
+            self.expect(self.start(*sections((1, "wait"), (2, "raise", int(number)))), 128 + number)
+
+    def test_lines_of_all_ranks_stay_whole(self):
+        count = 2000
+        run = self.expect(self.start(*sections((2, "lines", count), (2, "lines", count))), 0)
+        expected = [f"rank {rank} line {i:06}, which is long enough to be taken apart <{rank}>"
+                    for rank in range(4) for i in range(count)]
+        self.assertEqual(sorted(run.lines["out"]), expected)
+
+    def test_good_run_says_nothing(self):
+        run = self.expect(self.start(*sections((1, "lines", 1), (1, "lines", 1))), 0)
+        self.assertEqual(run.err, "")
+
+    def test_who_has_joined_is_told_with_v(self):
+        run = self.expect(self.start("-v", *sections((1, "lines", 1), (1, "lines", 1))), 0)
+        self.assertEqual(run.lines["err"][-1], "impirun: 2 of 2 clients have joined")
+
+    def late_first_system(self, *options):
+        """System 1 joins at once, system 0 when its input ends: when the descriptor that is returned is closed."""
+        reader, writer = os.pipe()
+        run = self.resources.enter_context(
+            Run(ARGUMENTS.impirun, *options, "-mpi", MPI, "-np", 1, "sh", "-c", f"cat; exec {shlex.quote(ARGUMENTS.program)} lines 1",
+                ":", *sections((1, "lines", 1)), stdin=reader))
+        os.close(reader)
+        return run, writer
+
+    def test_who_has_joined_is_told_if_one_is_late(self):
+        run, writer = self.late_first_system()
+        self.assertEqual(run.await_line("err", "impirun: "), "impirun: 1 of 2 clients have joined; missing: 0")
+        os.close(writer)
+        self.expect(run, 0)
+        self.assertEqual(run.lines["err"][-1], "impirun: 2 of 2 clients have joined")
+
+    def server_of(self, run):
+        """The rendezvous server's process: another impirun."""
+        own = os.path.realpath(ARGUMENTS.impirun)
+        servers = [each for each in run.processes() if each != run.process.pid and os.path.realpath(f"/proc/{each}/exe") == own]
+        self.assertEqual(len(servers), 1, run)
+        return servers[0]
+
+    def test_server_that_dies_leaves_a_begun_job_alone(self):
+        reader, writer = os.pipe()
+        run = self.resources.enter_context(Run(ARGUMENTS.impirun, *sections((1, "echo"), (1, "echo")), stdin=reader))
+        os.close(reader)
+        os.write(writer, b"one\n")
+        run.await_line("out", "read: one")
+        os.kill(self.server_of(run), signal.SIGKILL)
+        self.assertIn("the rendezvous server ended with signal 9", run.await_line("err", "server"))
+        os.write(writer, b"two\n")
+        run.await_line("out", "read: two")
+        os.close(writer)
+        self.expect(run, 1)
+        self.assertNotIn("ending the job", run.err)
+
+    def test_server_that_dies_before_all_have_joined(self):
+        run, writer = self.late_first_system("-v")
+        run.await_line("err", "1 of 2")
+        os.kill(self.server_of(run), signal.SIGKILL)
+        run.await_line("err", "the rendezvous server ended with signal 9")
+        os.close(writer)
         self.assertNotEqual(run.end(), 0, run)
+        self.assertEqual(run.out, "")
+
+    def in_shell(self, text, *words):
+        """impirun with `words` in a shell's command, in place of @."""
+        command = " ".join(shlex.quote(str(word)) for word in (ARGUMENTS.impirun, *words))
+        return self.resources.enter_context(Run("bash", "-c", text.replace("@", command)))
+
+    def test_output_that_cannot_be_written(self):
+        run = self.expect(self.in_shell("@ > /dev/full", *sections((1, "hello"), (1, "hello"))), 1)
+        self.assertEqual(run.err.count("impirun: cannot write standard output: No space left on device"), 1, run)
+        for words in (("-new-key",), ("-help",), ("-version",)):
+            run = self.expect(self.in_shell("@ > /dev/full", *words), 1)
+            self.assertEqual(run.err, "impirun: cannot write standard output: No space left on device")
+        self.expect(self.in_shell("IMPI_AUTH_NONE= @ > /dev/full", "-server", 1), 1)
+
+    def test_output_whose_reader_has_gone(self):
+        """The job, which would wait for ever, ends."""
+        run = self.expect(self.in_shell("@ | true; exit ${PIPESTATUS[0]}", *sections((1, "wait"), (1, "wait"))),
+                          128 + signal.SIGPIPE)
+        self.assertIn("cannot write standard output: its reader has gone", run.err)
 
     def test_system_that_ends_without_joining(self):
         """A status of 0 is no failure, but the others would wait for ever."""
@@ -74,10 +161,12 @@ class LocalTest(Case):
         self.assertIn("client 0 ended before it had joined", run.err)
 
     def test_systems_that_all_end_without_joining(self):
-        """What `program --help` does is no failure."""
-        self.expect(self.start(*sections((2, "exit_early", 0), (1, "exit_early", 0))), 0)
-        self.expect(self.start(*sections((1, "exit_early", 0))), 0)
+        """What `program --help` does is no failure, but it is told."""
+        run = self.expect(self.start(*sections((2, "exit_early", 0), (1, "exit_early", 0))), 0)
+        self.assertIn("impirun: no program has joined", run.err)
         self.expect(self.start(*sections((1, "exit_early", 6))), 6)
+        run = self.expect(self.start("-mpi", MPI, "-np", 1, "true", ":", "-np", 1, "true"), 0)
+        self.assertIn("impirun: no program has joined", run.err)
 
     def test_launchers_files_are_apart_and_gone_at_the_end(self):
         """Open MPI's launchers that share a folder remove it from under each other; others need none."""
@@ -85,7 +174,7 @@ class LocalTest(Case):
         run = self.start(*sections((1, "wait"), (1, "wait")), TMPDIR=folder)
         run.await_times("out", "ready", 2)
         own = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("impirun-")]
-        expected = [["0", "1"]] if "openmpi" in ARGUMENTS.mpiexec else []
+        expected = [["0", "1", "output"]] if "openmpi" in ARGUMENTS.mpiexec else []
         self.assertEqual([sorted(os.listdir(each)) for each in own], expected, run)
         run.process.send_signal(signal.SIGTERM)
         self.expect(run, 128 + signal.SIGTERM)
@@ -106,8 +195,7 @@ class LocalTest(Case):
 
     def test_interrupt_before_all_have_joined(self):
         """`sleep` stands for a program that is long before its MPI_Init."""
-        mpi = "openmpi" if "openmpi" in ARGUMENTS.mpiexec else "mpich"
-        run = self.start("-mpi", mpi, *sections((1, "hello")), ":", "-np", 1, "sleep", 1000)
+        run = self.start("-v", "-mpi", MPI, *sections((1, "hello")), ":", "-np", 1, "sleep", 1000)
         run.await_line("err", "1 of 2")
         run.process.send_signal(signal.SIGINT)
         self.expect(run, 128 + signal.SIGINT)
@@ -116,9 +204,11 @@ class LocalTest(Case):
         self.expect(self.ended_by(signal.SIGKILL), -signal.SIGKILL)
 
     def test_help_and_version(self):
-        run = self.expect(self.start("-help"), 0)
-        for option in ("-server", "-client", "-np", "-systems", "-auth", "-timeout", "-port", "-mpi", "-host-procs", "-gateway"):
-            self.assertIn(option, run.out)
+        for word in ("-help", "--help", "-h"):
+            run = self.expect(self.start(word), 0)
+            for option in ("-server", "-client", "-np", "-systems", "-auth", "-timeout", "-port", "-mpi", "-host-procs", "-gateway",
+                           "-new-key", "-v"):
+                self.assertIn(option, run.out)
         self.assertRegex(self.expect(self.start("-version"), 0).out, r"^impirun \d+\.\d+\.\d+ \(IMPI 0\.0\)$")
 
 

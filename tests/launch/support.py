@@ -113,10 +113,10 @@ def impirun(*words, **environment):
 
 
 class Server(Run):
-    """impirun -server; `address` is what its first line says."""
+    """impirun -server that tells at once who has joined; `address` is what its first line says."""
 
     def __init__(self, *words, through=(), **environment):
-        super().__init__(*through, ARGUMENTS.impirun, "-server", *words, **environment)
+        super().__init__(*through, ARGUMENTS.impirun, "-v", "-server", *words, **environment)
         self.address = self.await_line("out", "")
         self.port = int(self.address.rsplit(":", 1)[1])
 

@@ -17,7 +17,7 @@ void write_line(const std::string& line) {
 }
 
 LogLevel read_level() {
-  const char* text = std::getenv("IMPISHIM_LOG");
+  const char* text = secure_getenv("IMPISHIM_LOG");
   if (text == nullptr || *text == '\0') return LogLevel::kError;
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] == text) return static_cast<LogLevel>(i);

@@ -27,7 +27,7 @@ template <class Integer>
 /// number from `low` to `high`.
 template <class Integer>
 [[nodiscard]] Result<void> read_variable(const char* name, std::int64_t low, std::int64_t high, Integer& value) {
-  const char* text = std::getenv(name);
+  const char* text = secure_getenv(name);
   if (text == nullptr) return {};
   const auto number = parse_number<std::int64_t>(text);
   if (!number || *number < low || *number > high) {

@@ -34,6 +34,7 @@ struct Outgoing {
   Clock::time_point retry_at;
   std::string last_error;  ///< why the latest attempt failed
   bool told = false;       ///< that it is refused
+  bool was_there = false;  ///< a host of this library, which has been listening
 };
 
 class Dance {
@@ -142,12 +143,14 @@ class Dance {
   }
 
   void retry(std::int32_t number, Outgoing& connection, const Error& error) {
-    log(LogLevel::kDebug, "{}: {}", host_name(job_, number), error.text);
     const bool refused = error.kind != ErrorKind::kConnection;
-    connection.last_error = error.text;
+    std::string reason = error.text;
     if (connection.connector && connection.connector->connected() && !refused) {
-      connection.last_error += " before it had answered: other connections may keep it busy";
+      connection.was_there = connection.terms.has_value();
+      reason += " before it had answered: other connections may keep it busy";
     }
+    if (reason != connection.last_error) log(LogLevel::kDebug, "{}: {}", host_name(job_, number), reason);
+    connection.last_error = std::move(reason);
     connection.connector.reset();
     connection.retry_at = Clock::now() + (refused ? Clock::duration(kRefusedPause) : Clock::duration(kRetryPause));
     if (!refused || std::exchange(connection.told, true)) return;
@@ -180,6 +183,12 @@ class Dance {
   void go_on_connecting(std::int32_t number) {
     Outgoing& connection = outgoing_.at(number);
     auto done = connection.connector->advance();
+    if (!done && connection.was_there && connection.connector->port_is_closed()) {
+      // A host of this library listens from before it is announced until all are connected.
+      error_ =
+          Error{ErrorKind::kConnection, fmt::format("{} has ended before all hosts were connected", host_name(job_, number))};
+      return;
+    }
     if (!done) return retry(number, connection, done.error());
     if (!*done) return;
     Descriptor socket = connection.connector->take();
@@ -218,7 +227,7 @@ class Dance {
   LinkAcceptor acceptor_;
   std::map<std::int32_t, Outgoing> outgoing_;
   std::set<std::int32_t> connected_;
-  std::optional<Error> error_;  ///< of take_
+  std::optional<Error> error_;  ///< ends the dance
 };
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <thread>
 
+#include "wire/base/log.hpp"
+
 namespace impishim::wire {
 namespace {
 
@@ -135,9 +137,15 @@ void FabricChannel::fail(Error error) {
 
 void FabricChannel::arrived(FabricBuffer& buffer) {
   const FabricHeader header = FabricHeader::decode(buffer.bytes);
-  if (header.secret != secret_ || header.sequence != received_ || header.kind > FabricHeader::Kind::kEnd) {
+  if (header.secret != secret_) {
+    // Any process that reaches the endpoint can send this, so it must not end anything.
+    log(LogLevel::kDebug, "libfabric: a message of a stranger for the channel to {}", peer_name_);
     endpoint_->post(buffer);
-    fail({ErrorKind::kProtocol, fmt::format("libfabric, provider {}: message {} arrived where {} was next, or not the peer's",
+    return;
+  }
+  if (header.sequence != received_ || header.kind > FabricHeader::Kind::kEnd) {
+    endpoint_->post(buffer);
+    fail({ErrorKind::kProtocol, fmt::format("libfabric, provider {}: message {} arrived where {} was next",
                                             endpoint_->provider(), header.sequence, received_)});
     return;
   }

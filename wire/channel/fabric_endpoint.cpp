@@ -213,7 +213,7 @@ std::size_t FabricEndpoint::drive() {
 void FabricEndpoint::deliver(FabricBuffer& buffer, std::size_t size) {
   const auto channel = size < FabricHeader::kSize ? peers_.size() : FabricHeader::decode(buffer.bytes).channel;
   if (channel >= peers_.size() || peers_[channel] == nullptr) {
-    log(LogLevel::kWarn, "libfabric: a message of {} bytes for nobody", size);
+    log(LogLevel::kDebug, "libfabric: a message of {} bytes for no channel", size);
     post(buffer);
     return;
   }

@@ -77,7 +77,8 @@ Result<void> HandoverGiver::accept_one(Clock::time_point deadline) {
   Descriptor connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection.valid()) return errno == EINTR || errno == ECONNABORTED ? Result<void>() : system_error("cannot accept");
   if (!same_user(connection.get())) {
-    log(LogLevel::kError, "handing over connections: turned away a process of another user");
+    const auto line = report_.add("handing over connections: turned away a process of another user", Clock::now());
+    if (line) log(LogLevel::kError, "{}", *line);
     return {};
   }
   auto note = receive_note(connection.get(), deadline);

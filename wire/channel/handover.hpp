@@ -12,13 +12,14 @@
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/stranger_report.hpp"
 
 namespace impishim::wire {
 
 /// The lowest proc's end.
 class HandoverGiver {
  public:
-  /// First step, before any of the others begins to take. `token`: a name of this host's own, as for LocalHop.
+  /// First step, before any of the others learns `token` (random_token()) and begins to take.
   [[nodiscard]] static Result<HandoverGiver> open(const std::string& token);
   /// Hands `socket`, connected to `host`, to the proc with `index` in this host; returns when that has it, kTimeout if it does
   /// not take it in `timeout_ms`.
@@ -31,6 +32,7 @@ class HandoverGiver {
 
   Descriptor listener_;
   std::map<std::int32_t, Descriptor> connections_;  ///< by index in the host
+  StrangerReport report_;
 };
 
 /// The end of any other proc that owns channels.

@@ -30,6 +30,8 @@ void set_keepalive(int socket, const KeepaliveTimes& times) {
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, times.idle_s);  // last: it sets the timer that runs
 }
 
+void send_at_once(int socket) { set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1); }
+
 std::optional<std::chrono::milliseconds> since_last_ack(int socket) {
   const auto info = information(socket);
   if (!info) return std::nullopt;

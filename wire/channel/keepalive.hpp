@@ -1,4 +1,5 @@
-/// Whether the machine at the far side of an idle TCP connection still lives.
+/// TCP connections that carry few, short messages: each is to leave at once, and whether the machine at the far side still
+/// lives is to be known.
 #pragma once
 
 #include <chrono>
@@ -15,6 +16,9 @@ struct KeepaliveTimes {
 
 /// Switches the kernel's probes on. No effect on sockets that are not TCP's.
 void set_keepalive(int socket, const KeepaliveTimes& times = {});
+
+/// Has the kernel send each message at once. Otherwise one may wait for the acknowledgement of another, which takes 40 ms.
+void send_at_once(int socket);
 
 /// Returns how long ago the peer's machine has last acknowledged something; nothing for sockets that are not TCP's.
 [[nodiscard]] std::optional<std::chrono::milliseconds> since_last_ack(int socket);

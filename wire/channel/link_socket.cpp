@@ -68,9 +68,11 @@ Result<LinkConnector> LinkConnector::start(const Target& target) {
                                      address_text(*target.from), std::strerror(errno))};
     }
   }
-  if (::connect(made.socket_.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) return connection_error(errno);
+  if (::connect(made.socket_.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) made.connect_error_ = errno;
   return made;
 }
+
+bool LinkConnector::port_is_closed() const { return connect_error_ == ECONNREFUSED; }
 
 pollfd LinkConnector::polled() const {
   return {socket_.get(), connected_ ? awaited_events(handshake_) : static_cast<short>(POLLOUT), 0};
@@ -78,10 +80,9 @@ pollfd LinkConnector::polled() const {
 
 Result<bool> LinkConnector::advance() {
   if (!connected_) {
-    int error = 0;
-    socklen_t size = sizeof(error);
-    if (getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-    if (error != 0) return connection_error(error);
+    socklen_t size = sizeof(connect_error_);
+    if (connect_error_ == 0) getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &connect_error_, &size);
+    if (connect_error_ != 0) return connection_error(connect_error_);
     connected_ = true;
   }
   return wire::advance(socket_.get(), handshake_);

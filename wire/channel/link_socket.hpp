@@ -42,6 +42,8 @@ class LinkConnector {
   [[nodiscard]] Descriptor take() { return std::move(socket_); }
   /// The acceptor's machine has taken the connection.
   [[nodiscard]] bool connected() const { return connected_; }
+  /// The acceptor's machine has said that no process listens there.
+  [[nodiscard]] bool port_is_closed() const;
 
  private:
   explicit LinkConnector(ConnectorHandshake handshake) : handshake_(std::move(handshake)) {}
@@ -49,6 +51,7 @@ class LinkConnector {
   Descriptor socket_;
   ConnectorHandshake handshake_;
   bool connected_ = false;  ///< by TCP
+  int connect_error_ = 0;
 };
 
 }  // namespace impishim::wire

@@ -8,11 +8,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <span>
 #include <utility>
 
 #include "wire/base/log.hpp"
+#include "wire/base/stranger_report.hpp"
 #include "wire/channel/fabric.hpp"
 #include "wire/channel/local_channel.hpp"
 #include "wire/channel/unix_socket.hpp"
@@ -28,8 +30,6 @@ struct Hello {
   std::uint32_t magic;
   std::int32_t index;
 };
-
-std::string name_of(const std::string& token, std::int32_t index) { return fmt::format("impishim-{}-{}", token, index); }
 
 Error system_error(const std::string& what) {
   return Error{ErrorKind::kSystem, fmt::format("local hop: {}: {}", what, std::strerror(errno))};
@@ -73,13 +73,16 @@ Result<Connection> offer(Descriptor socket, std::int32_t my_index, bool with_rin
   return connection;
 }
 
+/// The name of the socket of the proc with this index.
+using NameOf = std::function<std::string(std::int32_t index)>;
+
 /// The procs of a host finding each other: those with a higher index connect, as in the dance among hosts. One loop awaits all
 /// of them, so that nobody who stays silent delays the others.
 class Meeting {
  public:
-  Meeting(const std::string& token, std::int32_t my_index, Descriptor listener, const std::vector<std::int32_t>& peers,
-          bool with_rings, Clock::time_point deadline)
-      : token_(token),
+  Meeting(NameOf name_of, std::int32_t my_index, Descriptor listener, const std::vector<std::int32_t>& peers, bool with_rings,
+          Clock::time_point deadline)
+      : name_of_(std::move(name_of)),
         my_index_(my_index),
         listener_(std::move(listener)),
         peers_(peers),
@@ -98,6 +101,7 @@ class Meeting {
       auto waited = wait_for_event();
       if (!waited) return waited.error();
     }
+    if (const auto line = report_.due(Clock::time_point::max())) log(LogLevel::kError, "{}", *line);
     std::vector<Connection> ordered;
     for (const std::int32_t peer : peers_) ordered.push_back(std::move(complete_[peer]));
     return ordered;
@@ -110,7 +114,7 @@ class Meeting {
   }
 
   [[nodiscard]] Result<Connection> connect_to(std::int32_t peer) const {
-    auto connection = connect_unix(name_of(token_, peer), SOCK_STREAM, std::max(ms_left(), 1));
+    auto connection = connect_unix(name_of_(peer), SOCK_STREAM, std::max(ms_left(), 1));
     if (!connection) {
       return Error{connection.error().kind,
                    fmt::format("local hop: process {} of this host: {}", peer, connection.error().text)};
@@ -144,7 +148,7 @@ class Meeting {
         continue;
       }
       auto greeted = take_greeting(std::move(*it));
-      if (!greeted) log(LogLevel::kError, "local hop: turned away a connection: {}", greeted.error().text);
+      if (!greeted) turn_away("a connection: " + greeted.error().text);
       it = strangers_.erase(it);
     }
     return descriptors[0].revents != 0 ? accept_one() : Result<void>();
@@ -169,6 +173,11 @@ class Meeting {
     return complete(peer, std::move(*connection), hello->second);
   }
 
+  void turn_away(const std::string& who) {
+    const auto line = report_.add("local hop: turned away " + who, Clock::now());
+    if (line) log(LogLevel::kError, "{}", *line);
+  }
+
   Result<void> accept_one() {
     Descriptor connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection.valid()) {
@@ -176,7 +185,7 @@ class Meeting {
       return system_error("cannot accept a connection");
     }
     if (!same_user(connection.get())) {
-      log(LogLevel::kError, "local hop: turned away a process of another user");
+      turn_away("a process of another user");
       return {};
     }
     strangers_.push_back(std::move(connection));
@@ -202,7 +211,7 @@ class Meeting {
                  fmt::format("local hop: no connection in time with process {} of this host: has it died?", names)};
   }
 
-  const std::string& token_;
+  NameOf name_of_;
   std::int32_t my_index_;
   Descriptor listener_;
   const std::vector<std::int32_t>& peers_;
@@ -211,15 +220,20 @@ class Meeting {
   std::map<std::int32_t, Connection> offered_;  // connected by us, awaiting the answer
   std::vector<Descriptor> strangers_;           // accepted, awaiting the greeting
   std::map<std::int32_t, Connection> complete_;
+  StrangerReport report_;
 };
 
 }  // namespace
+
+std::string LocalHop::name_of(std::int32_t index) const {
+  return fmt::format("impishim-{}-{}", tokens_.empty() ? token_ : tokens_[static_cast<std::size_t>(index)], index);
+}
 
 Result<LocalHop> LocalHop::open(const std::string& token, std::int32_t my_index) {
   LocalHop hop;
   hop.token_ = token;
   hop.my_index_ = my_index;
-  auto listener = listen_unix(name_of(token, my_index), SOCK_STREAM | SOCK_NONBLOCK);
+  auto listener = listen_unix(hop.name_of(my_index), SOCK_STREAM | SOCK_NONBLOCK);
   if (!listener) return Error{listener.error().kind, "local hop: " + listener.error().text};
   hop.socket_ = std::move(*listener);
   return hop;
@@ -229,7 +243,8 @@ Result<std::vector<std::unique_ptr<Channel>>> LocalHop::connect(const std::vecto
                                                                 std::int32_t gateway, LocalForm form) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   const bool with_rings = form == LocalForm::kRings;
-  auto connections = Meeting(token_, my_index_, std::move(socket_), peers, with_rings, deadline).run();
+  const auto name = [this](std::int32_t index) { return name_of(index); };
+  auto connections = Meeting(name, my_index_, std::move(socket_), peers, with_rings, deadline).run();
   if (!connections) return connections.error();
   std::vector<std::unique_ptr<Channel>> channels;
   std::vector<FabricLink> links;

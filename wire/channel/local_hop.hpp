@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
@@ -18,13 +19,15 @@ enum class LocalForm : std::uint8_t {
   kFabric,  ///< libfabric's provider kLocalProvider
 };
 
-/// The local hop: one end of it per proc. Sockets in the abstract namespace named by `token` carry wake-ups and the descriptors
-/// of shared-memory rings (memfd); nothing is left behind when a process dies.
+/// The local hop: one end of it per proc. Sockets in the abstract namespace carry wake-ups and the descriptors of shared-memory
+/// rings (memfd); nothing is left behind when a process dies. Only processes of the same user are taken in.
 class LocalHop {
  public:
-  /// First step, on every proc of the host: be reachable. Then the procs synchronise by other means (a barrier of the
-  /// vendor's).
+  /// First step, on every proc of the host: be reachable, by a name that `token` (random_token()) makes. Then the procs
+  /// synchronise by other means (a barrier of the vendor's).
   [[nodiscard]] static Result<LocalHop> open(const std::string& token, std::int32_t my_index);
+  /// The tokens of all procs by their index; without this they are all this one's.
+  void set_tokens(std::vector<std::string> tokens) { tokens_ = std::move(tokens); }
   /// Second step: connect to `peers` (indices in the host); both sides must name each other, and the same `form`. Blocks at
   /// most `timeout_ms` for meeting, and as long again where libfabric meets. Returns the channels in the order of `peers`.
   /// `gateway`: index of the host's gateway, for messages; -1: it has none.
@@ -33,7 +36,9 @@ class LocalHop {
                                                                       LocalForm form = LocalForm::kRings);
 
  private:
+  [[nodiscard]] std::string name_of(std::int32_t index) const;
   std::string token_;
+  std::vector<std::string> tokens_;
   std::int32_t my_index_ = 0;
   Descriptor socket_;
 };

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wire/base/secret.hpp"
+
 namespace impishim::wire {
 namespace {
 
@@ -38,6 +40,15 @@ std::array<std::uint64_t, 2> network_namespace() {
   struct stat found {};
   if (stat("/proc/self/ns/net", &found) != 0) return {0, 0};
   return {found.st_dev, found.st_ino};
+}
+
+Result<std::string> random_token() {
+  std::array<std::byte, kTokenSize / 2> bytes;
+  auto filled = fill_with_random(bytes);
+  if (!filled) return filled.error();
+  std::string token;
+  for (const std::byte each : bytes) token += fmt::format("{:02x}", std::to_integer<unsigned>(each));
+  return token;
 }
 
 Result<Descriptor> listen_unix(const std::string& name, int type) {

@@ -17,6 +17,11 @@ namespace impishim::wire {
 /// tell.
 [[nodiscard]] std::array<std::uint64_t, 2> network_namespace();
 
+/// Characters of random_token().
+inline constexpr std::size_t kTokenSize = 32;
+/// A token for the name of a socket. All users see the names of sockets that exist: only one that is random and tells nothing
+/// of others cannot be taken by another user first. kSystem: no random bytes.
+[[nodiscard]] Result<std::string> random_token();
 /// A listening socket named `name`. `type`: SOCK_STREAM or SOCK_SEQPACKET, with flags. kSystem: the name is taken, or no
 /// sockets.
 [[nodiscard]] Result<Descriptor> listen_unix(const std::string& name, int type);

@@ -13,9 +13,10 @@ namespace {
 
 /// Options and the number of words that each takes.
 const std::map<std::string, int>& option_words() {
-  static const std::map<std::string, int> words = {
-      {"server", 1},  {"port", 1}, {"auth", 1},       {"timeout", 1}, {"client", 2}, {"np", 1},      {"n", 1},
-      {"systems", 1}, {"mpi", 1},  {"host-procs", 1}, {"gateway", 1}, {"help", 0},   {"version", 0}, {"h", 0}};
+  static const std::map<std::string, int> words = {{"server", 1}, {"port", 1},       {"auth", 1},    {"timeout", 1},
+                                                   {"client", 2}, {"np", 1},         {"n", 1},       {"systems", 1},
+                                                   {"mpi", 1},    {"host-procs", 1}, {"gateway", 1}, {"new-key", 0},
+                                                   {"v", 0},      {"help", 0},       {"version", 0}, {"h", 0}};
   return words;
 }
 
@@ -36,7 +37,7 @@ Result<std::size_t> collect_options(const std::vector<std::string>& words, std::
     if (known == option_words().end()) {
       return Error{ErrorKind::kConfiguration, fmt::format("unknown option {}; see impirun -help", words[at])};
     }
-    options.push_back("--" + *name);
+    options.push_back(name->size() == 1 ? "-" + *name : "--" + *name);
     for (int i = 0; i < known->second; ++i) {
       if (++at >= words.size())
         return Error{ErrorKind::kConfiguration, fmt::format("-{} needs {} argument(s)", *name, known->second)};
@@ -59,6 +60,8 @@ struct Options {
   std::string mpi;
   int host_procs = 0;
   std::string gateways;
+  bool verbose = false;
+  bool new_key = false;
   bool version = false;
   std::string help;
 };
@@ -87,8 +90,10 @@ Result<Options> parse_options(std::vector<std::string> words) {
       "  impirun -client I address:port -np N program args...\n"
       "  impirun -client I address:port -- launcher args... program args...\n"
       "  impirun -np 2 ./a : -np 2 ./b          (all on this machine, a system each)\n"
-      "  impirun -systems K -n N program args...  (N processes, split over K systems on this machine)\n\n"
-      "Authentication: IMPI_AUTH_KEY=<decimal number> or IMPI_AUTH_NONE in the environment of server and clients.",
+      "  impirun -systems K -n N program args...  (N processes, split over K systems on this machine)\n"
+      "  impirun -new-key                         (prints a random authentication key)\n\n"
+      "Authentication: IMPI_AUTH_KEY=<decimal number>, IMPI_AUTH_KEY_FILE=<file that holds it>, or IMPI_AUTH_NONE in the\n"
+      "environment of server and clients.",
       "impirun"};
   app.add_option("--server", options.server, "be the rendezvous server of N clients")->check(number(1, 32));
   app.add_option("--port", options.port, "server: listen on this port")->check(number(1, 65535));
@@ -105,6 +110,8 @@ Result<Options> parse_options(std::vector<std::string> words) {
   app.add_option("--gateway", options.gateways,
                  "ranks of this system that alone hold connections to others, e.g. 0 or 0,8,16 (IMPISHIM_GATEWAY)")
       ->check([](const std::string& text) { return text.empty() ? "a list of ranks is needed" : ""; });
+  app.add_flag("-v", options.verbose, "tell at once who has joined (otherwise only if joining takes more than 2 s)");
+  app.add_flag("--new-key", options.new_key, "print a random 64-bit key for IMPI_AUTH_KEY");
   app.add_flag("--version", options.version, "print the version");
   std::reverse(words.begin(), words.end());
   try {
@@ -135,6 +142,7 @@ Result<void> check_form(const Options& options) {
   if (options.host_procs != 0 && !options.gateways.empty()) {
     return usage("-host-procs and -gateway exclude each other: each gateway has a host of its own");
   }
+  if (client && options.verbose) return usage("-v belongs to -server and to the forms that start all systems");
   if ((server || client) && options.systems != 0) return usage("-systems belongs to neither -server nor -client");
   return {};
 }
@@ -172,6 +180,16 @@ Result<void> fill_client(CommandLine& line, const Options& options, const std::v
   return {};
 }
 
+/// Refuses a section's colon that sticks to the option behind it: the program would get all that follows as arguments.
+Result<void> check_colons(const std::vector<std::string>& command) {
+  for (const std::string& word : command) {
+    const auto option = word.rfind(":-", 0) == 0 ? option_name(word.substr(1)) : std::nullopt;
+    if (!option || option_words().count(*option) == 0) continue;
+    return Error{ErrorKind::kConfiguration, fmt::format("\"{}\": a space is needed between : and {}", word, word.substr(1))};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
@@ -186,6 +204,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
     if (first) {
       line.mpi = options->mpi;
       line.host_procs = options->host_procs;
+      line.verbose = options->verbose;
     }
     if (words.empty()) return usage("nothing to do: neither -server, nor -client, nor -np N program");
     if (!options->help.empty()) {
@@ -195,6 +214,11 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
     }
     if (options->version) {
       line.mode = CommandLine::Mode::kVersion;
+      return line;
+    }
+    if (options->new_key) {
+      if (words.size() > 1) return usage("-new-key stands alone");
+      line.mode = CommandLine::Mode::kNewKey;
       return line;
     }
     auto form = check_form(*options);
@@ -217,6 +241,8 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
     const auto end = std::find(words.begin() + static_cast<std::ptrdiff_t>(*program), words.end(), ":");
     std::vector<std::string> command(words.begin() + static_cast<std::ptrdiff_t>(*program), end);
     if (command.empty()) return usage("a program is missing");
+    auto colons = check_colons(command);
+    if (!colons) return colons.error();
     if (options->systems != 0) {
       if (end != words.end() || !first) return usage("-systems and sections with : exclude each other");
       auto sections = split_over_systems(*options, command);

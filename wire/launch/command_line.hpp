@@ -18,7 +18,7 @@ struct Section {
 };
 
 struct CommandLine {
-  enum class Mode : std::uint8_t { kServer, kClient, kLocal, kHelp, kVersion };
+  enum class Mode : std::uint8_t { kServer, kClient, kLocal, kHelp, kVersion, kNewKey };
   Mode mode = Mode::kLocal;
   std::string help;  ///< kHelp
 
@@ -34,7 +34,12 @@ struct CommandLine {
   std::vector<Section> sections;  ///< one for a client; one for each system in the local forms
   std::string mpi;                ///< -mpi NAME: the MPI library, where the program does not tell
   int host_procs = 0;             ///< -host-procs K; 0: not set
+  bool verbose = false;           ///< -v
 };
+
+/// What impirun's launchers run in front of a program: `impirun -rank-output SOCKET command...` (see hand_over_output()). No
+/// option for users.
+constexpr const char* kRankOutputOption = "-rank-output";
 
 /// Understands -option and --option alike. Options end at the program's name. kConfiguration says what is wrong and how it is
 /// right.

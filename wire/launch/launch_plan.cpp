@@ -3,74 +3,148 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
+#include <system_error>
 #include <thread>
 
+#include "wire/launch/launcher.hpp"
 #include "wire/launch/program.hpp"
 
 namespace impishim::launch {
 namespace {
 
+Error configuration(std::string text) { return Error{ErrorKind::kConfiguration, std::move(text)}; }
+
 /// env(1) and the variables that make a program join.
-Result<std::vector<std::string>> environment_words(const Section& section, const std::string& mpi, int host_procs,
-                                                   const std::string& server, int client) {
+Result<std::vector<std::string>> environment_words(const LaunchRequest& request, const std::string& mpi,
+                                                   LauncherKind launcher) {
   auto library = shim_library(mpi);
   if (!library) return library.error();
-  const char* before = std::getenv("LD_PRELOAD");
+  const char* before = secure_getenv("LD_PRELOAD");
   std::string preload = "LD_PRELOAD=" + *library;
   if (before != nullptr && *before != '\0') preload = fmt::format("LD_PRELOAD={}:{}", before, *library);
-  std::vector<std::string> words = {"env", preload, "IMPISHIM_SERVER=" + server, fmt::format("IMPISHIM_CLIENT={}", client)};
-  if (host_procs > 0) words.push_back(fmt::format("IMPISHIM_HOST_PROCS={}", host_procs));
-  if (!section.gateways.empty()) words.push_back("IMPISHIM_GATEWAY=" + section.gateways);
-  for (const char* name : {"IMPI_AUTH_KEY", "IMPI_AUTH_NONE"}) {
-    // Some launchers do not pass the whole environment on.
-    if (const char* value = std::getenv(name); value != nullptr) words.push_back(fmt::format("{}={}", name, value));
-  }
+  std::vector<std::string> words = {"env", preload, "IMPISHIM_SERVER=" + request.server,
+                                    fmt::format("IMPISHIM_CLIENT={}", request.client)};
+  if (request.line.host_procs > 0) words.push_back(fmt::format("IMPISHIM_HOST_PROCS={}", request.line.host_procs));
+  if (!request.section.gateways.empty()) words.push_back("IMPISHIM_GATEWAY=" + request.section.gateways);
+  // Some launchers do not pass the whole environment on.
+  if (secure_getenv("IMPI_AUTH_NONE") != nullptr) words.emplace_back("IMPI_AUTH_NONE=1");
+  auto key = key_words(launcher, request.key_file);
+  if (!key) return key.error();
+  words.insert(words.end(), key->begin(), key->end());
   return words;
 }
 
+/// A library for another MPI than the program's would crash in it.
+Result<void> check_forced_mpi(const std::string& forced, const std::string& mpi, const std::string& program) {
+  if (forced.empty() || forced == mpi) return {};
+  return configuration(
+      fmt::format("-mpi {} does not fit {}, which needs {}'s library: leave -mpi out, or name another build of the program",
+                  forced, program, mpi));
+}
+
 Result<std::string> choose_mpi(const std::string& forced, const std::string& program) {
-  if (!forced.empty()) return forced;
   auto mpi = mpi_of_program(program);
   if (!mpi) return mpi.error();
-  if (*mpi) return **mpi;
-  return Error{
-      ErrorKind::kConfiguration,
-      fmt::format(
-          "{} is not an MPI program: it needs neither libmpich nor libmpi (for a script or an interpreter that loads MPI "
-          "later, say which with -mpi mpich or -mpi openmpi)",
-          program)};
+  if (*mpi) {
+    auto fits = check_forced_mpi(forced, **mpi, program);
+    if (!fits) return fits.error();
+    return **mpi;
+  }
+  if (!forced.empty()) return forced;
+  return configuration(fmt::format(
+      "{} is not an MPI program: it needs neither libmpich nor libmpi. Instead of a script, name the program that the "
+      "script starts; for an interpreter that loads MPI later, say which: -mpi mpich or -mpi openmpi",
+      program));
+}
+
+/// A word of the user's own launcher that is an MPI program.
+struct FoundProgram {
+  std::size_t position = 0;
+  std::string mpi;
+};
+
+std::optional<FoundProgram> find_mpi_program(const std::vector<std::string>& words) {
+  std::optional<FoundProgram> found;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    auto path = find_program(words[i]);
+    if (!path) continue;
+    auto mpi = mpi_of_program(*path);
+    if (!mpi || !*mpi) continue;
+    found = FoundProgram{i, **mpi};
+    if (i > 0) break;  // the first word may be a launcher that is linked with its own MPI library
+  }
+  return found;
 }
 
 /// `-- CMD...`: the first word that is an MPI program gets env in front of it.
-Result<std::vector<std::string>> plan_own_launcher(const Section& section, const std::string& forced, int host_procs,
-                                                   const std::string& server, int client) {
-  auto launcher = find_program(section.command.front());
-  if (!launcher) return launcher.error();
-  std::optional<std::size_t> program;
-  std::string mpi;
-  for (std::size_t i = 0; i < section.command.size(); ++i) {
-    auto path = find_program(section.command[i]);
-    if (!path) continue;
-    auto its_mpi = mpi_of_program(*path);
-    if (!its_mpi || !*its_mpi) continue;
-    program = i;
-    mpi = **its_mpi;
-    if (i > 0) break;  // the first word may be a launcher that is linked with its own MPI library
+Result<LaunchPlan> plan_own_launcher(const LaunchRequest& request) {
+  const auto& command = request.section.command;
+  const std::string& forced = request.line.mpi;
+  auto first = find_program(command.front());
+  if (!first) return first.error();
+  auto program = find_mpi_program(command);
+  if (program) {
+    auto fits = check_forced_mpi(forced, program->mpi, command[program->position]);
+    if (!fits) return fits.error();
+  } else if (!forced.empty() && command.size() == 1) {
+    program = FoundProgram{0, forced};
+  } else {
+    return configuration(fmt::format(
+        "no word of \"{} ...\" is an MPI program: name the program that a script among them starts, by its path, or put "
+        "`env LD_PRELOAD=<libimpishim.so> IMPISHIM_SERVER={} IMPISHIM_CLIENT={}` in front of the program yourself",
+        command.front(), request.server, request.client));
   }
-  if (!forced.empty()) mpi = forced;
-  if (!program && section.command.size() == 1) program = 0;
-  if (!program || mpi.empty()) {
-    return Error{ErrorKind::kConfiguration, fmt::format("no word of \"{} ...\" is an MPI program: give its path, or put `env "
-                                                        "LD_PRELOAD=<libimpishim.so> IMPISHIM_SERVER={} "
-                                                        "IMPISHIM_CLIENT={}` in front of the program yourself",
-                                                        section.command.front(), server, client)};
-  }
-  auto environment = environment_words(section, mpi, host_procs, server, client);
+  const LauncherKind launcher = program->position == 0 ? LauncherKind::kOther : launcher_kind(*first);
+  auto environment = environment_words(request, program->mpi, launcher);
   if (!environment) return environment.error();
-  std::vector<std::string> words = section.command;
-  words.insert(words.begin() + static_cast<std::ptrdiff_t>(*program), environment->begin(), environment->end());
+  LaunchPlan plan;
+  plan.words = command;
+  plan.words.insert(plan.words.begin() + static_cast<std::ptrdiff_t>(program->position), environment->begin(),
+                    environment->end());
+  const auto options = extra_options(launcher);
+  if (program->position > 0) plan.words.insert(plan.words.begin() + 1, options.begin(), options.end());
+  plan.tells_exit_codes = launcher == LauncherKind::kHydra;
+  plan.prints_itself = !plan.tells_exit_codes;
+  return plan;
+}
+
+/// Open MPI's launcher gives its ranks a terminal each and passes on what comes at once, not line by line.
+bool mixes_lines(LauncherKind launcher) {
+  constexpr std::array kUsers = {"OMPI_MCA_orte_tag_output", "OMPI_MCA_orte_timestamp_output", "OMPI_MCA_orte_output_filename",
+                                 "OMPI_MCA_orte_xml_output"};
+  // Who wants its forms of output gets them.
+  return launcher == LauncherKind::kOpenMpi &&
+         std::none_of(kUsers.begin(), kUsers.end(), [](const char* name) { return secure_getenv(name) != nullptr; });
+}
+
+/// This program itself, which ranks run to hand over their outputs.
+Result<std::vector<std::string>> hand_over_words(const LaunchRequest& request, LauncherKind launcher) {
+  std::vector<std::string> words;
+  if (!request.rank_output || !mixes_lines(launcher)) return words;
+  const auto socket = request.rank_output();
+  if (socket.empty()) return words;
+  std::error_code error;
+  const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return Error{ErrorKind::kSystem, fmt::format("cannot read /proc/self/exe: {}", error.message())};
+  words = {own, kRankOutputOption, socket};
+  return words;
+}
+
+/// What Open MPI's mpiexec needs to start several jobs on one machine.
+Result<std::vector<std::string>> open_mpi_words(const LaunchRequest& request) {
+  std::vector<std::string> words;
+  if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
+  words.emplace_back("--oversubscribe");
+  // All launchers of a user share one folder, and whichever ends last removes it: another that starts just then fails.
+  if (request.line.mode == CommandLine::Mode::kLocal && secure_getenv("OMPI_MCA_orte_tmpdir_base") == nullptr) {
+    auto folder = request.scratch.path();
+    if (!folder) return folder.error();
+    words.insert(words.end(), {"--mca", "orte_tmpdir_base", *folder / std::to_string(request.client)});
+  }
   return words;
 }
 
@@ -83,34 +157,38 @@ void share_processors(int procs) {
   if (processors != 0 && static_cast<unsigned>(procs) > processors) setenv("OMPI_MCA_mpi_yield_when_idle", "1", kKeepTheUsers);
 }
 
-Result<std::vector<std::string>> plan_launch(const Section& section, bool own_launcher, const std::string& mpi, int host_procs,
-                                             const std::string& server, int client, ScratchFolder* scratch) {
-  if (own_launcher) return plan_own_launcher(section, mpi, host_procs, server, client);
-  auto program = find_program(section.command.front());
+Result<LaunchPlan> plan_launch(const LaunchRequest& request) {
+  if (request.line.own_launcher) return plan_own_launcher(request);
+  const auto& command = request.section.command;
+  auto program = find_program(command.front());
   if (!program) return program.error();
-  auto chosen = choose_mpi(mpi, *program);
-  if (!chosen) return chosen.error();
-  auto environment = environment_words(section, *chosen, host_procs, server, client);
-  if (!environment) return environment.error();
-  auto launcher = launcher_of(*chosen);
+  auto mpi = choose_mpi(request.line.mpi, *program);
+  if (!mpi) return mpi.error();
+  auto launcher = launcher_of(*mpi);
   if (!launcher) return launcher.error();
-  std::vector<std::string> words = {*launcher};
-  if (*chosen == "openmpi") {
-    if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
-    words.emplace_back("--oversubscribe");
-    // All launchers of a user share one folder, and whichever ends last removes it: another that starts just then fails.
-    if (scratch != nullptr && std::getenv("OMPI_MCA_orte_tmpdir_base") == nullptr) {
-      auto folder = scratch->path();
-      if (!folder) return folder.error();
-      words.insert(words.end(), {"--mca", "orte_tmpdir_base", *folder / std::to_string(client)});
-    }
+  const LauncherKind kind = launcher_kind(*launcher);
+  LaunchPlan plan;
+  plan.words = {*launcher};
+  plan.tells_exit_codes = kind == LauncherKind::kHydra;
+  const auto add = [&plan](const std::vector<std::string>& words) {
+    plan.words.insert(plan.words.end(), words.begin(), words.end());
+  };
+  add(extra_options(kind));
+  if (*mpi == "openmpi") {
+    auto words = open_mpi_words(request);
+    if (!words) return words.error();
+    add(*words);
   }
-  words.emplace_back("-n");
-  words.push_back(std::to_string(section.procs));
-  words.insert(words.end(), environment->begin(), environment->end());
-  words.push_back(*program);
-  words.insert(words.end(), section.command.begin() + 1, section.command.end());
-  return words;
+  add({"-n", std::to_string(request.section.procs)});
+  auto environment = environment_words(request, *mpi, kind);
+  if (!environment) return environment.error();
+  auto hand_over = hand_over_words(request, kind);
+  if (!hand_over) return hand_over.error();
+  add(*hand_over);
+  add(*environment);
+  add({*program});
+  plan.words.insert(plan.words.end(), command.begin() + 1, command.end());
+  return plan;
 }
 
 }  // namespace impishim::launch

@@ -1,4 +1,5 @@
 // impirun: the rendezvous server, a client, or a whole job on this machine (IMPI 2.2).
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -18,6 +20,7 @@
 #include "wire/base/log.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/launch/command_line.hpp"
+#include "wire/launch/key_file.hpp"
 #include "wire/launch/launch_plan.hpp"
 #include "wire/launch/rendezvous.hpp"
 #include "wire/launch/scratch_folder.hpp"
@@ -27,23 +30,27 @@
 namespace impishim::launch {
 namespace {
 
-constexpr int kUsageStatus = 2;    ///< what the user asked cannot be done
-constexpr int kFailureStatus = 1;  ///< it was begun and failed
-
 int complain(const Error& error, int status) {
   std::fprintf(stderr, "impirun: %s\n", error.text.c_str());
   return status;
 }
 
+/// Prints to standard output, which may be a full disk.
+int print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  return complain({ErrorKind::kSystem, fmt::format("cannot write standard output: {}", std::strerror(errno))}, kFailureStatus);
+}
+
 int run_server(const CommandLine& line) {
   wire::RendezvousOptions options;
+  options.verbose = line.verbose;
   options.clients = line.clients;
   options.port = static_cast<std::uint16_t>(line.port);
   options.timeout_ms = line.timeout_s == 0 ? -1 : line.timeout_s * 1000;
   auto methods = wire::AuthenticationMethods::from_environment();
   if (!methods) return complain(methods.error(), kUsageStatus);
   options.methods = *methods;
-  if (const char* address = std::getenv("IMPISHIM_HOST_ADDRESS"); address != nullptr) options.address = address;
+  if (const char* address = secure_getenv("IMPISHIM_HOST_ADDRESS"); address != nullptr) options.address = address;
   if (line.preference) {
     auto preference = wire::parse_preference(*line.preference);
     if (!preference) return complain(preference.error(), kUsageStatus);
@@ -52,15 +59,14 @@ int run_server(const CommandLine& line) {
       return complain(
           {ErrorKind::kAuthentication,
            fmt::format("no authentication method available: -auth {} names none that is enabled (0: IMPI_AUTH_NONE, "
-                       "1: IMPI_AUTH_KEY)",
+                       "1: IMPI_AUTH_KEY or IMPI_AUTH_KEY_FILE)",
                        *line.preference)},
           kUsageStatus);
     }
   }
   auto server = wire::Rendezvous::open(options);
   if (!server) return complain(server.error(), kUsageStatus);
-  std::printf("%s\n", server->address().c_str());
-  std::fflush(stdout);
+  if (const int status = print(server->address() + "\n"); status != 0) return status;
   auto served = server->serve();
   return served ? 0 : complain(served.error(), kFailureStatus);
 }
@@ -75,32 +81,51 @@ Result<void> check_server(const std::string& server) {
   return {};
 }
 
+/// Puts the key where the launchers that this process starts find it, wherever it has come from. Nothing else than a process's
+/// own environment and files keeps it from other users: never a command line.
+void export_methods(const wire::AuthenticationMethods& methods) {
+  if (methods.key) setenv("IMPI_AUTH_KEY", std::to_string(methods.key_value).c_str(), 1);
+  if (!methods.none) unsetenv("IMPI_AUTH_NONE");
+}
+
 int run_client(const CommandLine& line) {
   auto methods = wire::AuthenticationMethods::from_environment();
   if (!methods) return complain(methods.error(), kUsageStatus);
-  auto words =
-      plan_launch(line.sections.front(), line.own_launcher, line.mpi, line.host_procs, line.server, line.client, nullptr);
-  if (!words) return complain(words.error(), kUsageStatus);
+  export_methods(*methods);
+  KeyFile key_file(methods->key_value, KeyFile::shared_folder());
+  ScratchFolder scratch;
+  Supervisor supervisor;
+  // Another library's place says nothing of where impirun is on the nodes.
+  const bool everywhere = secure_getenv("IMPISHIM_LIBRARY") == nullptr;
+  auto plan = plan_launch({line, line.sections.front(), line.server, line.client, key_file, scratch,
+                           everywhere ? RankOutputPlace([&] { return supervisor.rank_output(scratch); }) : nullptr});
+  if (!plan) return complain(plan.error(), plan.error().kind == ErrorKind::kSystem ? kFailureStatus : kUsageStatus);
   auto address = check_server(line.server);
   if (!address) return complain(address.error(), kUsageStatus);
-  std::vector<char*> arguments;
-  for (std::string& word : *words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  // The launcher's status is the program's.
-  execvp(arguments[0], arguments.data());
-  return complain(Error{ErrorKind::kSystem, fmt::format("cannot run {}: {}", arguments[0], std::strerror(errno))},
-                  kFailureStatus);
+  auto started = supervisor.start("", *plan, true);
+  return started ? supervisor.wait_for_all() : complain(started.error(), kFailureStatus);
 }
 
-/// A job of its own on this machine: nobody else can know the key.
+Result<std::uint64_t> random_key() {
+  std::uint64_t key = 0;
+  if (getrandom(&key, sizeof(key), 0) == sizeof(key)) return key;
+  return Error{ErrorKind::kSystem, "no random numbers for an authentication key"};
+}
+
+int print_new_key() {
+  auto key = random_key();
+  return key ? print(fmt::format("{}\n", *key)) : complain(key.error(), kFailureStatus);
+}
+
+/// A job of its own on this machine: a key that is known to it alone.
 Result<wire::AuthenticationMethods> private_key() {
+  auto key = random_key();
+  if (!key) return key.error();
   wire::AuthenticationMethods methods;
-  if (getrandom(&methods.key_value, sizeof(methods.key_value), 0) != sizeof(methods.key_value)) {
-    return Error{ErrorKind::kSystem, "no random numbers for an authentication key"};
-  }
   methods.key = true;
-  setenv("IMPI_AUTH_KEY", std::to_string(methods.key_value).c_str(), 1);
-  unsetenv("IMPI_AUTH_NONE");
+  methods.key_value = *key;
+  unsetenv("IMPI_AUTH_KEY_FILE");
+  export_methods(methods);
   return methods;
 }
 
@@ -127,22 +152,29 @@ class EndedSystems {
 std::string system_name(std::size_t system) { return fmt::format("system {}", system); }
 
 /// What starts each system.
-Result<std::vector<std::vector<std::string>>> plan_systems(const CommandLine& line, const std::string& server,
-                                                           ScratchFolder& scratch) {
-  std::vector<std::vector<std::string>> commands;
+Result<std::vector<LaunchPlan>> plan_systems(const CommandLine& line, const std::string& server, KeyFile& key_file,
+                                             ScratchFolder& scratch, const RankOutputPlace& rank_output) {
+  std::vector<LaunchPlan> plans;
   for (const Section& section : line.sections) {
-    const auto client = static_cast<int>(commands.size());
-    auto words = plan_launch(section, false, line.mpi, line.host_procs, server, client, &scratch);
-    if (!words) return words.error();
-    commands.push_back(std::move(*words));
+    const auto client = static_cast<int>(plans.size());
+    auto plan = plan_launch({line, section, server, client, key_file, scratch, rank_output});
+    if (!plan) return plan.error();
+    plans.push_back(std::move(*plan));
   }
-  return commands;
+  return plans;
+}
+
+int serve_job(wire::Rendezvous& server) {
+  auto served = server.serve();
+  if (served) return 0;
+  return complain(served.error(), served.error().kind == ErrorKind::kSystem ? kServerStatus : kFailureStatus);
 }
 
 int run_local(const CommandLine& line) {
   wire::RendezvousOptions options;
   options.clients = static_cast<std::int32_t>(line.sections.size());
   options.this_machine = true;
+  options.verbose = line.verbose;
   auto methods = private_key();
   if (!methods) return complain(methods.error(), kFailureStatus);
   options.methods = *methods;
@@ -154,39 +186,47 @@ int run_local(const CommandLine& line) {
   share_processors(std::accumulate(line.sections.begin(), line.sections.end(), 0,
                                    [](int procs, const Section& section) { return procs + section.procs; }));
   ScratchFolder scratch;
-  auto commands = plan_systems(line, server->address(), scratch);
-  if (!commands) {
-    return complain(commands.error(), commands.error().kind == ErrorKind::kSystem ? kFailureStatus : kUsageStatus);
-  }
+  std::error_code error;
+  KeyFile key_file(methods->key_value, std::filesystem::temp_directory_path(error));
   Supervisor supervisor;
+  auto plans = plan_systems(line, server->address(), key_file, scratch, [&] { return supervisor.rank_output(scratch); });
+  if (!plans) return complain(plans.error(), plans.error().kind == ErrorKind::kSystem ? kFailureStatus : kUsageStatus);
   supervisor.on_end([&](const std::string& name) {
-    for (std::size_t i = 0; i < commands->size(); ++i) {
+    for (std::size_t i = 0; i < plans->size(); ++i) {
       if (name == system_name(i)) ended.add(static_cast<std::uint8_t>(i));
     }
   });
-  auto started = supervisor.start("the rendezvous server", [&] {
-    auto served = server->serve();
-    return served ? 0 : complain(served.error(), kFailureStatus);
-  });
+  auto started = supervisor.start("the rendezvous server", [&] { return serve_job(*server); });
   // Only the server's process listens: when it has ended, late clients are refused instead of waiting for an answer.
   server.reset();
-  for (std::size_t i = 0; i < commands->size() && started; ++i) {
-    started = supervisor.start(system_name(i), (*commands)[i], i == 0);
+  for (std::size_t i = 0; i < plans->size() && started; ++i) {
+    started = supervisor.start(system_name(i), (*plans)[i], i == 0);
   }
   if (!started) return complain(started.error(), kFailureStatus);
   return supervisor.wait_for_all();
 }
 
+/// What a launcher starts in a program's place: `-rank-output SOCKET command...`.
+int run_rank(std::vector<std::string> words) {
+  hand_over_output(words[1]);
+  std::vector<char*> arguments;
+  for (std::size_t i = 2; i < words.size(); ++i) arguments.push_back(words[i].data());
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  return complain(Error{ErrorKind::kSystem, fmt::format("cannot run {}: {}", words[2], std::strerror(errno))}, kFailureStatus);
+}
+
 int run(const std::vector<std::string>& words) {
+  if (words.size() > 2 && words[0] == kRankOutputOption) return run_rank(words);
   auto line = parse_command_line(words);
   if (!line) return complain(line.error(), kUsageStatus);
   switch (line->mode) {
     case CommandLine::Mode::kHelp:
-      std::printf("%s", line->help.c_str());
-      return 0;
+      return print(line->help);
     case CommandLine::Mode::kVersion:
-      std::printf("impirun %s (IMPI 0.0)\n", IMPISHIM_VERSION);
-      return 0;
+      return print(fmt::format("impirun {} (IMPI 0.0)\n", IMPISHIM_VERSION));
+    case CommandLine::Mode::kNewKey:
+      return print_new_key();
     case CommandLine::Mode::kServer:
       return run_server(*line);
     case CommandLine::Mode::kClient:
@@ -201,6 +241,10 @@ int run(const std::vector<std::string>& words) {
 }  // namespace impishim::launch
 
 int main(int argc, char** argv) {
+  // A file or socket of ours must not become standard output because the caller has closed that.
+  int nothing = open("/dev/null", O_RDWR);
+  while (nothing >= 0 && nothing <= STDERR_FILENO) nothing = dup(nothing);
+  if (nothing >= 0) close(nothing);
   impishim::set_log_name("impirun");
   return impishim::launch::run(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -13,8 +13,13 @@
 namespace impishim::launch {
 namespace {
 
-/// Nobody is left to tell if nobody reads our output any more; the programs go on, as with any launcher.
-void write_all(int target, std::string_view text) {
+/// A line that is longer is passed on in parts: it is no line, and memory is bounded.
+constexpr std::size_t kMaxLine = std::size_t{1} << 20;
+
+}  // namespace
+
+void OutputForwarder::write_all(int target, std::string_view text) {
+  if (target == STDOUT_FILENO && failure_) return;
   while (!text.empty()) {
     const auto written = write(target, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -24,21 +29,40 @@ void write_all(int target, std::string_view text) {
       poll(&room, 1, -1);
       continue;
     }
-    if (written <= 0) return;
+    if (written <= 0) {
+      // A failed write to standard error leaves no place to tell it.
+      if (target == STDOUT_FILENO) failure_ = errno;
+      return;
+    }
     text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
-}  // namespace
+/// Passes on whole lines.
+void OutputForwarder::pass_on(const Pipe& pipe, std::string_view lines) {
+  if (!pipe.filter) return write_all(pipe.target, lines);
+  while (!lines.empty()) {
+    const auto end = lines.find('\n');
+    const std::string_view line = lines.substr(0, end);
+    const std::size_t kept = pipe.filter(line);
+    write_all(pipe.target, kept < line.size() ? line.substr(0, kept) : lines.substr(0, line.size() + 1));
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+  }
+}
 
-Result<Descriptor> OutputForwarder::open(int target) {
+Result<Descriptor> OutputForwarder::open(int target, LineFilter filter) {
   std::array<int, 2> ends{-1, -1};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return Error{ErrorKind::kSystem, fmt::format("cannot make a pipe: {}", std::strerror(errno))};
   }
-  pipes_.push_back({Descriptor(ends[0]), target, {}});
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  add(Descriptor(ends[0]), target);
+  pipes_.back().filter = std::move(filter);
   return Descriptor(ends[1]);
+}
+
+void OutputForwarder::add(Descriptor source, int target) {
+  fcntl(source.get(), F_SETFL, O_NONBLOCK);
+  pipes_.push_back({std::move(source), target, {}, {}});
 }
 
 void OutputForwarder::add_to(std::vector<pollfd>& polled) const {
@@ -48,7 +72,8 @@ void OutputForwarder::add_to(std::vector<pollfd>& polled) const {
 }
 
 bool OutputForwarder::holds_back() const {
-  return std::any_of(pipes_.begin(), pipes_.end(), [](const Pipe& pipe) { return !pipe.begun.empty(); });
+  return std::any_of(pipes_.begin(), pipes_.end(),
+                     [](const Pipe& pipe) { return !pipe.begun.empty() && isatty(pipe.target) != 0; });
 }
 
 void OutputForwarder::read_all(Pipe& pipe) {
@@ -57,29 +82,35 @@ void OutputForwarder::read_all(Pipe& pipe) {
     const auto size = read(pipe.source.get(), buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return;
-    if (size <= 0) {
+    if (size <= 0) {  // a terminal ends with EIO
       pipe.source = Descriptor();
-      write_all(pipe.target, pipe.begun);
+      pass_on(pipe, pipe.begun);
       pipe.begun.clear();
       return;
     }
     pipe.begun.append(buffer.data(), static_cast<std::size_t>(size));
     const auto end = pipe.begun.rfind('\n');
-    if (end == std::string::npos) continue;
-    write_all(pipe.target, std::string_view(pipe.begun).substr(0, end + 1));
+    if (end == std::string::npos) {
+      if (pipe.begun.size() > kMaxLine) flush(pipe);
+      continue;
+    }
+    pass_on(pipe, std::string_view(pipe.begun).substr(0, end + 1));
     pipe.begun.erase(0, end + 1);
   }
 }
 
 void OutputForwarder::forward() {
   for (Pipe& pipe : pipes_) read_all(pipe);
+  std::erase_if(pipes_, [](const Pipe& pipe) { return !pipe.source.valid(); });
 }
 
 void OutputForwarder::flush() {
-  for (Pipe& pipe : pipes_) {
-    write_all(pipe.target, pipe.begun);
-    pipe.begun.clear();
-  }
+  for (Pipe& pipe : pipes_) flush(pipe);
+}
+
+void OutputForwarder::flush(Pipe& pipe) {
+  write_all(pipe.target, pipe.begun);
+  pipe.begun.clear();
 }
 
 }  // namespace impishim::launch

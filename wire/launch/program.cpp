@@ -72,7 +72,7 @@ std::optional<std::string> mpi_of_soname(const std::string& soname) {
 }
 
 std::vector<std::string> library_directories() {
-  std::vector<std::string> directories = split(std::getenv("LD_LIBRARY_PATH"));
+  std::vector<std::string> directories = split(secure_getenv("LD_LIBRARY_PATH"));
   for (const char* standard : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
                                "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/usr/local/lib", "/lib", "/usr/lib"}) {
     directories.emplace_back(standard);
@@ -111,7 +111,7 @@ Result<std::string> find_program(const std::string& name) {
     if (!executable(name)) return configuration(fmt::format("{} is not an executable file", name));
     return name;
   }
-  for (const std::string& directory : split(std::getenv("PATH"))) {
+  for (const std::string& directory : split(secure_getenv("PATH"))) {
     if (const fs::path candidate = fs::path(directory) / name; executable(candidate)) return candidate.string();
   }
   return configuration(
@@ -124,7 +124,7 @@ Result<std::optional<std::string>> mpi_of_program(const std::string& path) {
 }
 
 Result<std::string> shim_library(const std::string& mpi) {
-  if (const char* chosen = std::getenv("IMPISHIM_LIBRARY"); chosen != nullptr) {
+  if (const char* chosen = secure_getenv("IMPISHIM_LIBRARY"); chosen != nullptr) {
     if (access(chosen, R_OK) != 0) return configuration(fmt::format("IMPISHIM_LIBRARY={} cannot be read", chosen));
     return std::string(chosen);
   }
@@ -141,7 +141,7 @@ Result<std::string> shim_library(const std::string& mpi) {
 }
 
 Result<std::string> launcher_of(const std::string& mpi) {
-  if (const char* chosen = std::getenv("IMPISHIM_MPIEXEC"); chosen != nullptr) return find_program(chosen);
+  if (const char* chosen = secure_getenv("IMPISHIM_MPIEXEC"); chosen != nullptr) return find_program(chosen);
   if (auto found = find_program("mpiexec." + mpi)) return found;
   if (mpi == "mpich") {
     if (auto found = find_program("mpiexec.hydra")) return found;

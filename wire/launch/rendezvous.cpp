@@ -113,10 +113,18 @@ Result<void> Rendezvous::check_time_left(Clock::time_point deadline) {
   return error;
 }
 
+/// Who has joined is no news before kQuietMs are over; then it is told, and all that follows at once.
+void Rendezvous::speak_if_late() {
+  if (options_.verbose || server_.all_joined() || Clock::now() < started_ + std::chrono::milliseconds(kQuietMs)) return;
+  options_.verbose = true;
+  tell(server_.progress());
+}
+
 std::chrono::microseconds Rendezvous::time_to_next(Clock::time_point deadline) const {
   using std::chrono::microseconds;
   auto next = server_.next_limit().value_or(Clock::time_point::max());
   if (options_.timeout_ms >= 0 && !server_.all_joined()) next = std::min(next, deadline);
+  if (!options_.verbose && !server_.all_joined()) next = std::min(next, started_ + std::chrono::milliseconds(kQuietMs));
   if (!connections_.empty()) next = std::min(next, next_check_);
   if (accept_again_at_) next = std::min(next, *accept_again_at_);
   if (next == Clock::time_point::max()) return microseconds(-1);
@@ -143,15 +151,22 @@ Result<void> Rendezvous::handle_events(std::chrono::microseconds timeout) {
 }
 
 Result<void> Rendezvous::serve() {
-  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
-  server_.at(Clock::now());
+  started_ = Clock::now();
+  const auto deadline = started_ + std::chrono::milliseconds(options_.timeout_ms);
+  server_.at(started_);
   while (!server_.finished() && !server_.nobody_came()) {
+    speak_if_late();
     auto left = check_time_left(deadline);
     auto handled = left ? handle_events(time_to_next(deadline)) : left;
     if (handled && server_.failure()) handled = *server_.failure();
     if (handled) continue;
     say_goodbye();
     return handled;
+  }
+  if (!server_.finished()) {
+    tell(
+        "no program has joined: all have ended without MPI_Init, or libimpishim.so was not loaded into them (a static binary, "
+        "a script that clears LD_PRELOAD)");
   }
   return {};
 }
@@ -213,6 +228,7 @@ void Rendezvous::accept_one() {
   auto added = poller_.add(socket.get(), EPOLLIN, static_cast<std::uint64_t>(id));
   if (!added) return tell(added.error().text);
   set_keepalive(socket.get());
+  send_at_once(socket.get());
   connections_[id].socket = std::move(socket);
   server_.connected(id, fmt::format("{} port {}", address_text(from.host()), from.port()));
 }
@@ -302,7 +318,7 @@ void Rendezvous::drop(int id) {
 void Rendezvous::act() {
   for (ServerAction& action : server_.take_actions()) {
     if (action.kind == ServerAction::Kind::kTell) {
-      tell(action.text);
+      if (!action.progress || options_.verbose) tell(action.text);
       continue;
     }
     const auto found = connections_.find(action.connection);

@@ -21,11 +21,15 @@ struct RendezvousOptions {
   bool this_machine = false;  ///< serve on the loopback address only
   std::string address;        ///< for the clients; empty: found out
   int timeout_ms = -1;        ///< until all clients have joined; -1: no bound
+  bool verbose = false;       ///< tell at once who has joined; otherwise only if joining takes longer than kQuietMs
   int ended_clients = -1;     ///< a descriptor: each byte read is the number of a client whose processes have ended; -1: none
   AuthenticationMethods methods;
   std::vector<std::int32_t> preference = {kAuthKey, kAuthNone};
   StartupLimits limits;
 };
+
+/// Who has joined is of interest only if some are late.
+constexpr int kQuietMs = 2000;
 
 /// Serves one job. What it has to tell goes to standard error, a line each.
 class Rendezvous {
@@ -52,6 +56,7 @@ class Rendezvous {
   explicit Rendezvous(const RendezvousOptions& options);
   [[nodiscard]] Result<void> listen();
   [[nodiscard]] Result<void> check_time_left(Clock::time_point deadline);
+  void speak_if_late();
   [[nodiscard]] Result<void> handle_events(std::chrono::microseconds timeout);
   [[nodiscard]] std::chrono::microseconds time_to_next(Clock::time_point deadline) const;
   void accept_one();
@@ -74,6 +79,7 @@ class Rendezvous {
   std::string address_;
   Poller poller_;
   std::map<int, Connection> connections_;
+  Clock::time_point started_;
   int next_id_ = 1;
   std::size_t probes_ = 0;  ///< connections that are probed
   Clock::time_point next_check_;

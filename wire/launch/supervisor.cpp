@@ -32,7 +32,7 @@ constexpr int kTermMs = 4000;
 sigset_t watched_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&set, signal);
   return set;
 }
 
@@ -77,6 +77,20 @@ Supervisor::Supervisor() {
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  signal(SIGPIPE, SIG_IGN);  // that our output has no reader any more is told, like other errors
+}
+
+std::filesystem::path Supervisor::rank_output(ScratchFolder& scratch) {
+  if (rank_output_) return rank_output_path_;
+  auto folder = scratch.path();
+  auto output = folder ? RankOutput::open(*folder / "output") : Result<RankOutput>(folder.error());
+  if (!output) {
+    log(LogLevel::kWarn, "{}; lines of different processes may mix", output.error().text);
+    return {};
+  }
+  rank_output_ = std::move(*output);
+  rank_output_path_ = *folder / "output";
+  return rank_output_path_;
 }
 
 Result<void> Supervisor::fork_child(Child child, const std::function<void()>& body) {
@@ -89,6 +103,7 @@ Result<void> Supervisor::fork_child(Child child, const std::function<void()>& bo
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     const sigset_t set = watched_signals();
     sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    signal(SIGPIPE, SIG_DFL);
     if (getppid() == parent) body();
     _exit(127);
   }
@@ -97,27 +112,42 @@ Result<void> Supervisor::fork_child(Child child, const std::function<void()>& bo
   return {};
 }
 
-Result<void> Supervisor::start(const std::string& name, const std::vector<std::string>& command, bool keeps_stdin) {
+Result<void> Supervisor::start(const std::string& name, const LaunchPlan& plan, bool keeps_stdin) {
   std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
+  for (const std::string& word : plan.words) words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
   words.push_back(nullptr);
-  auto out = output_.open(STDOUT_FILENO);
-  if (!out) return out.error();
-  auto err = output_.open(STDERR_FILENO);
-  if (!err) return err.error();
   Child child;
   child.name = name;
   // A group of its own may not read from the terminal.
   child.own_group = !keeps_stdin;
+  Descriptor out;
+  Descriptor err;
+  if (!plan.prints_itself) {
+    OutputForwarder::LineFilter filter;
+    if (plan.tells_exit_codes) {
+      child.codes = std::make_shared<HydraExitCodes>();
+      filter = [codes = child.codes](std::string_view line) {
+        const std::size_t begin = HydraExitCodes::begin(line);
+        if (begin < line.size()) codes->read(line.substr(begin));
+        return begin;
+      };
+    }
+    auto opened_out = output_.open(STDOUT_FILENO, std::move(filter));
+    if (!opened_out) return opened_out.error();
+    auto opened_err = output_.open(STDERR_FILENO);
+    if (!opened_err) return opened_err.error();
+    out = std::move(*opened_out);
+    err = std::move(*opened_err);
+  }
   return fork_child(std::move(child), [&] {
     if (!keeps_stdin) {
       const int nothing = open("/dev/null", O_RDONLY);
       if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     }
-    dup2(out->get(), STDOUT_FILENO);
-    dup2(err->get(), STDERR_FILENO);
+    if (out.valid()) dup2(out.get(), STDOUT_FILENO);
+    if (err.valid()) dup2(err.get(), STDERR_FILENO);
     execvp(words[0], words.data());
-    log(LogLevel::kError, "cannot run {}: {}", command.front(), std::strerror(errno));
+    log(LogLevel::kError, "cannot run {}: {}", plan.words.front(), std::strerror(errno));
   });
 }
 
@@ -144,13 +174,33 @@ void Supervisor::reap() {
 void Supervisor::ended(Child& child, int wait_status) {
   child.running = false;
   if (on_end_) on_end_(child.name);
+  if (child.serves) return server_ended(child, wait_status);
+  pass_on_output();  // what a launcher tells of its processes is all there now
   const int status = exit_status(wait_status);
   if (status == 0) return;
-  int& kept = child.serves ? server_status_ : status_;
-  if (kept == 0) kept = status;
-  if (!ending_ && !child.serves) {
-    log(LogLevel::kError, "{} ended with {} {}; ending the job", child.name, WIFSIGNALED(wait_status) ? "signal" : "status",
-        WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status);
+  const bool told = child.codes && child.codes->status.value_or(0) != 0;
+  system_failed(child, told ? *child.codes->status : status, !told && WIFSIGNALED(wait_status));
+}
+
+/// The systems need it until they have joined, and not after that.
+void Supervisor::server_ended(const Child& child, int wait_status) {
+  const int status = exit_status(wait_status);
+  if (status == 0) return;
+  server_status_ = kFailureStatus;
+  if (!WIFSIGNALED(wait_status) && status != kServerStatus) {
+    ending_ = true;  // it has told why there is no job any more
+  } else if (!ending_) {
+    log(LogLevel::kError, "{} ended with {} {}; a job that has begun goes on without it", child.name,
+        WIFSIGNALED(wait_status) ? "signal" : "status", WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status);
+  }
+}
+
+void Supervisor::system_failed(const Child& child, int status, bool by_signal) {
+  // Systems that have lost another one end with kFailureStatus, perhaps before that other one.
+  if (status_ == 0 || (status_ == kFailureStatus && !asked_to_end_)) status_ = status;
+  if (!ending_ && !child.name.empty()) {
+    log(LogLevel::kError, "{} ended with {} {}; ending the job", child.name, by_signal ? "signal" : "status",
+        by_signal ? status - 128 : status);
   }
   ending_ = true;
 }
@@ -158,8 +208,15 @@ void Supervisor::ended(Child& child, int wait_status) {
 void Supervisor::read_signal() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
-    if (info.ssi_signo == SIGCHLD) continue;
-    if (status_ == 0) status_ = 128 + static_cast<int>(info.ssi_signo);
+    const auto number = static_cast<int>(info.ssi_signo);
+    if (number == SIGCHLD) continue;
+    if (number == SIGUSR1 || number == SIGUSR2) {
+      for (const Child& child : children_) {
+        if (child.running && !child.serves) kill(child.pid, number);
+      }
+      continue;
+    }
+    if (status_ == 0) status_ = 128 + number;
     // The user wants an end now.
     if (ending_) kill_descendants();
     ending_ = true;
@@ -168,19 +225,40 @@ void Supervisor::read_signal() {
   reap();
 }
 
-/// One look at signals and output, or `timeout_ms` without any.
+/// Passes on what has come. Output that cannot be written is told once; if its reader has gone, the job ends.
+void Supervisor::pass_on_output() {
+  if (rank_output_) {
+    for (RankOutput::Stream& stream : rank_output_->take()) output_.add(std::move(stream.source), stream.target);
+  }
+  output_.forward();
+  if (!output_.failure() || output_status_ != 0) return;
+  output_status_ = kFailureStatus;
+  if (*output_.failure() != EPIPE) {
+    log(LogLevel::kError, "cannot write standard output: {}; the job goes on, what it prints is lost",
+        std::strerror(*output_.failure()));
+    return;
+  }
+  log(LogLevel::kError, "cannot write standard output: its reader has gone; ending the job");
+  if (status_ == 0) status_ = 128 + SIGPIPE;
+  ending_ = true;
+  signal_rest(SIGTERM);
+}
+
+/// Takes signals and output once, or returns after `timeout_ms` without any.
 void Supervisor::wait_for_event(int timeout_ms) {
   std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0}};
+  if (rank_output_) polled.push_back({rank_output_->descriptor(), POLLIN, 0});
   output_.add_to(polled);
   const bool impatient = output_.holds_back() && (timeout_ms < 0 || timeout_ms > OutputForwarder::kPatienceMs);
   const int ready = poll(polled.data(), polled.size(), impatient ? OutputForwarder::kPatienceMs : timeout_ms);
   if (ready == 0 && output_.holds_back()) output_.flush();
   if (ready <= 0) return;
-  output_.forward();
+  pass_on_output();
   if (polled.front().revents != 0) read_signal();
 }
 
 void Supervisor::signal_rest(int signal) {
+  asked_to_end_ = true;
   for (const Child& child : children_) {
     if (child.running) kill(child.own_group ? -child.pid : child.pid, signal);
   }
@@ -210,9 +288,13 @@ int Supervisor::wait_for_all() {
   kill_descendants();
   while (waitpid(-1, nullptr, 0) > 0) {
   }
-  output_.forward();
+  pass_on_output();
   output_.flush();
-  return status_ != 0 ? status_ : server_status_;
+  pass_on_output();
+  for (const int status : {status_, server_status_, output_status_}) {
+    if (status != 0) return status;
+  }
+  return 0;
 }
 
 }  // namespace impishim::launch

@@ -90,8 +90,11 @@ Result<bool> ServerStream::read_available() {
   if (size <= 0) {
     const int error = size == 0 ? ECONNRESET : errno;
     ended_ = true;
+    closed_ = error == ECONNRESET || error == EPIPE;
     if (!said_.empty()) return server_error(said_);
-    return server_error(error == ECONNRESET || error == EPIPE ? "it disconnected" : std::strerror(error));
+    if (closed_) return server_error("it disconnected");
+    if (error != ETIMEDOUT) return server_error(std::strerror(error));
+    return server_error(fmt::format("the machine of {} does not answer: is the network cut?", server_));
   }
   heard_ = Clock::now();
   decoder_.feed(std::span(bytes).first(static_cast<std::size_t>(size)));

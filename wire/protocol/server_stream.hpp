@@ -47,7 +47,7 @@ class ServerStream {
   /// The server has answered kHello.
   [[nodiscard]] bool ours() const { return ours_; }
   /// The server has closed and not said why.
-  [[nodiscard]] bool ended_without_reason() const { return ended_ && said_.empty(); }
+  [[nodiscard]] bool ended_without_reason() const { return closed_ && said_.empty(); }
 
   /// Returns a descriptor that is readable when given_up() may know more. It belongs to the stream. kSystem: it cannot be made.
   [[nodiscard]] Result<int> watch();
@@ -73,7 +73,8 @@ class ServerStream {
   StartupDecoder decoder_;
   Phase phase_ = Phase::kMethod;
   bool ours_ = false;
-  bool ended_ = false;
+  bool ended_ = false;   ///< nothing more will come
+  bool closed_ = false;  ///< by the server
   std::string said_;
   std::optional<WaitingNotice> notice_;
   Clock::time_point waiting_since_;

@@ -110,7 +110,7 @@ void StartupServer::admit(int id, Connection& connection, std::int32_t client) {
   connection.client = client;
   connection.stage = Stage::kJoined;
   by_client_[client] = id;
-  tell(progress());
+  actions_.push_back({ServerAction::Kind::kTell, -1, {}, progress(), true});
   if (!all_joined()) look_for_missing();
   begin_if_complete();
   if (!begun_) notify_waiting();

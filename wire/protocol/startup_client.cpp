@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
@@ -49,23 +48,6 @@ Result<ClientValues> ClientValues::from_environment() {
                  fmt::format("IMPISHIM_ACKMARK ({}) must not be above IMPISHIM_HIWATER ({})", values.ackmark, values.hiwater)};
   }
   return values;
-}
-
-Result<AuthenticationMethods> AuthenticationMethods::from_environment() {
-  AuthenticationMethods methods;
-  methods.none = std::getenv("IMPI_AUTH_NONE") != nullptr;
-  if (const char* text = std::getenv("IMPI_AUTH_KEY"); text != nullptr) {
-    const auto key = parse_number<std::uint64_t>(text);
-    if (!key) return Error{ErrorKind::kAuthentication, "IMPI_AUTH_KEY must be a decimal 64-bit number"};
-    methods.key = true;
-    methods.key_value = *key;
-  }
-  if (!methods.none && !methods.key) {
-    return Error{
-        ErrorKind::kAuthentication,
-        "no authentication method available: set IMPI_AUTH_KEY to the same decimal number everywhere, or IMPI_AUTH_NONE"};
-  }
-  return methods;
 }
 
 namespace {
@@ -137,6 +119,7 @@ Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms) 
                              std::strerror(error))};
   }
   set_keepalive(connection.get());
+  send_at_once(connection.get());
   return connection;
 }
 
@@ -172,7 +155,7 @@ Result<void> ServerConnection::join(std::int32_t client, const AuthenticationMet
   }
   auto size = stream_->await(StartupCommand::kImpi);
   if (!size) {
-    if (!methods.key || !stream_->ended_without_reason()) return size.error();
+    if (!methods.key || stream_->ours() || !stream_->ended_without_reason()) return size.error();
     return Error{size.error().kind, size.error().text + " when it had the key: has it the same IMPI_AUTH_KEY?"};
   }
   ByteReader payload(size->payload);

@@ -12,6 +12,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/job_map.hpp"
+#include "wire/protocol/authentication.hpp"
 #include "wire/protocol/server_stream.hpp"
 #include "wire/protocol/startup_message.hpp"
 
@@ -51,16 +52,6 @@ struct JoinOptions {
   bool fabric_required = false;
   std::vector<LocalHost> hosts;
   int timeout_ms = 60000;  ///< for connecting; waiting for the other clients is not bounded here but by the server
-};
-
-/// Methods enabled by IMPI_AUTH_NONE and IMPI_AUTH_KEY. kAuthentication if there is none, or the key is no decimal 64-bit
-/// number.
-struct AuthenticationMethods {
-  bool none = false;
-  bool key = false;
-  std::uint64_t key_value = 0;
-  [[nodiscard]] static Result<AuthenticationMethods> from_environment();
-  [[nodiscard]] bool enables(std::int32_t method) const { return (method == kAuthNone && none) || (method == kAuthKey && key); }
 };
 
 /// A TCP connection to "address:port" within `timeout_ms`. kConfiguration: no such address; kConnection: nobody is there.

@@ -31,6 +31,7 @@ struct ServerAction {
   int connection = -1;
   std::vector<std::byte> bytes;
   std::string text;
+  bool progress = false;  ///< kTell: the user need not see it if all goes well and fast
 };
 
 /// Bounds of what a server waits for.

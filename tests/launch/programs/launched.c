@@ -2,9 +2,12 @@
 //   hello          prints "rank R of N" and the other arguments
 //   status S       finalizes and returns S
 //   exit_early S   returns S without having called MPI at all
+//   raise S        ends by signal S when all ranks are there
 //   wait           prints "ready" when all ranks are there, then receives a message that nobody sends
-//   echo           rank 0 prints what it reads from standard input
+//   echo           rank 0 prints what it reads from standard input, line by line; the others wait for it
+//   lines N        prints N lines, each at once
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,17 @@ static void hello(int rank, int size, int argc, char** argv) {
 
 static void echo(void) {
   char line[512];
-  while (fgets(line, sizeof(line), stdin) != NULL) printf("read: %s", line);
+  while (fgets(line, sizeof(line), stdin) != NULL) {
+    printf("read: %s", line);
+    fflush(stdout);
+  }
+}
+
+static void lines(int rank, int count) {
+  for (int i = 0; i < count; ++i) {
+    printf("rank %d line %06d, which is long enough to be taken apart <%d>\n", rank, i, rank);
+    fflush(stdout);
+  }
 }
 
 int main(int argc, char** argv) {
@@ -33,6 +46,16 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (strcmp(what, "hello") == 0) hello(rank, size, argc, argv);
   if (strcmp(what, "echo") == 0 && rank == 0) echo();
+  if (strcmp(what, "lines") == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    lines(rank, status);
+  }
+  if (strcmp(what, "raise") == 0) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    signal(status, SIG_DFL);  // MPI libraries may have handlers of their own
+    if (rank == size - 1) raise(status);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   if (strcmp(what, "wait") == 0) {
     MPI_Barrier(MPI_COMM_WORLD);
     printf("ready\n");

@@ -1,0 +1,157 @@
+"""Attacks of another user of the machine on the ports of a job: each fails, and the job goes on as if there were none.
+
+Needs root, to be other users and to make a network namespace; without it each test is skipped and says so.
+"""
+
+import ctypes
+import itertools
+import os
+import pathlib
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
+from network_test import ip, made_namespaces  # noqa: E402
+from support import ARGUMENTS, Case, Run, main  # noqa: E402
+
+ATTACKER = pathlib.Path(__file__).resolve().parent / "attacker.py"
+OTHER_USER = 65534
+HOSTS = ("127.0.0.5", "127.0.0.6")
+MAGIC = 0x494D504D
+REFUSED = "00000004"  # Refusal::kNoProof
+TURNED_AWAY = "turned away a connection from 127.0.0.6 port"
+ETH_P_ALL, PACKET_OUTGOING = 3, 4
+NUMBERS = itertools.count()
+
+
+class Machine:
+    """A network namespace with a loopback and nothing else, and what is started in it."""
+
+    def __enter__(self):
+        self.name = f"impishim-attack-{os.getpid()}-{next(NUMBERS)}"
+        made_namespaces((self.name,))
+        ip("-n", self.name, "link", "set", "lo", "up")
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["ip", "netns", "delete", self.name], check=False, capture_output=True)
+
+    def run(self, *words, **environment):
+        return Run("ip", "netns", "exec", self.name, *words, IMPI_AUTH_KEY="8103957724619", **environment)
+
+    def client(self, number, server, *words):
+        return self.run(ARGUMENTS.impirun, "-client", number, server, *words, IMPISHIM_HOST_ADDRESS=HOSTS[number])
+
+    def attacker(self, how, *words):
+        return self.run("setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups", sys.executable, ATTACKER, how,
+                        *HOSTS, *words)
+
+    def recorder(self):
+        """A socket that sees what passes the loopback."""
+        made = []
+
+        def enter_and_open():
+            # setns(2) moves this thread alone.
+            with open(f"/run/netns/{self.name}", encoding="ascii") as namespace:
+                os_setns(namespace.fileno())
+            made.append(socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL)))
+        thread = threading.Thread(target=enter_and_open)
+        thread.start()
+        thread.join()
+        return made[0]
+
+
+def os_setns(descriptor):
+    if ctypes.CDLL(None, use_errno=True).setns(descriptor, 0) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+def payloads(recorder):
+    """What TCP has carried so far, a packet each."""
+    recorder.setblocking(False)
+    while True:
+        try:
+            packet, origin = recorder.recvfrom(65536)
+        except BlockingIOError:
+            return
+        if origin[2] == PACKET_OUTGOING and packet[9] == socket.IPPROTO_TCP:
+            header = (packet[0] & 15) * 4
+            yield packet[header + (packet[header + 12] >> 4) * 4:]
+
+
+class Attacks(Case):
+    def attacked(self, how, *words, first=None):
+        """System 0 joins, the attacker does what it can, then comes system 1: both must end well. The two and the attacker."""
+        with Machine() as machine:
+            server = machine.run(ARGUMENTS.impirun, "-server", "2", IMPISHIM_HOST_ADDRESS="127.0.0.1")
+            address = server.await_line("out", ":")
+            zero = machine.client(0, address, *(first or ("-np", "1", ARGUMENTS.program)))
+            attacker = machine.attacker(how, *words)
+            with server, zero, attacker:
+                attacker.await_line("out", "ready")
+                with machine.client(1, address, "-np", "1", ARGUMENTS.program) as one:
+                    for run in (one, zero, server):
+                        self.expect(run, 0)
+                    self.expect(attacker, 0)
+                    self.assertIn("rank 1: system 1, host 1", zero.out)
+                    return zero, one, attacker
+
+    def test_a_number_without_the_secret(self):
+        zero, one, attacker = self.attacked("claim")
+        self.assertIn("got nothing", attacker.out)
+        self.assertIn(TURNED_AWAY, zero.err)
+        self.assertEqual(one.err, "")
+
+    def test_a_reflected_challenge(self):
+        zero, _, attacker = self.attacked("echo")
+        self.assertIn("got " + REFUSED, attacker.out)
+        self.assertIn("it claims to be number 1 and does not know this job's secret", zero.err)
+
+    def test_a_recorded_handshake(self):
+        """All that host 1 has said to host 0 in one job, said again in the next one with the same key."""
+        with Machine() as machine, machine.recorder() as recorder, tempfile.TemporaryDirectory() as folder:
+            server = machine.run(ARGUMENTS.impirun, "-server", "2", IMPISHIM_HOST_ADDRESS="127.0.0.1")
+            address = server.await_line("out", ":")
+            systems = [machine.client(number, address, "-np", "1", ARGUMENTS.program) for number in (0, 1)]
+            with server, systems[0], systems[1]:
+                for run in (*systems, server):
+                    self.expect(run, 0)
+            packets = list(payloads(recorder))
+            hello = [index for index, data in enumerate(packets) if data[:8] == struct.pack(">iI", 1, MAGIC)]
+            self.assertEqual(len(hello), 1)
+            answer = next(data for data in packets[hello[0] + 1:] if len(data) == 32)
+            recording = pathlib.Path(folder) / "recording"
+            recording.write_bytes(packets[hello[0]] + answer)
+            os.chmod(folder, 0o755)
+            recording.chmod(0o644)
+            zero, _, attacker = self.attacked("replay", recording)
+        self.assertIn("got " + REFUSED, attacker.out)
+        self.assertIn("it claims to be number 1 and does not know this job's secret", zero.err)
+
+    def flooded(self, zero):
+        """Hundreds of connections have two lines at most."""
+        lines = [line for line in zero.lines["err"] if "turned away" in line]
+        self.assertIn(len(lines), (1, 2), zero)
+        self.assertEqual(len(zero.lines["err"]), len(lines), zero)
+
+    def test_a_flood_of_silent_connections(self):
+        zero, _, attacker = self.attacked("flood")
+        self.assertIn("got nothing", attacker.out)
+        self.flooded(zero)
+
+    def test_a_flood_and_few_descriptors(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder) / "few_descriptors"
+            script.write_text('#!/bin/sh\nulimit -n 40\nexec "$@"\n', encoding="ascii")
+            script.chmod(script.stat().st_mode | stat.S_IXUSR)
+            zero, _, _ = self.attacked("flood", first=("--", ARGUMENTS.mpiexec, "-n", "1", script, ARGUMENTS.program))
+        self.flooded(zero)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+#include "wire/launch/key_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+#include "wire/base/descriptor.hpp"
+
+namespace impishim::launch {
+
+Result<std::filesystem::path> KeyFile::path() {
+  if (!path_.empty()) return path_;
+  std::error_code error;
+  if (const char* named = secure_getenv("IMPI_AUTH_KEY_FILE"); named != nullptr) {
+    path_ = std::filesystem::absolute(named, error);
+    return path_;
+  }
+  std::string name = folder_ / ".impirun-key-XXXXXX";
+  const Descriptor file(mkostemp(name.data(), O_CLOEXEC));
+  const std::string text = fmt::format("{}\n", key_);
+  if (!file.valid() || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    Error failed{ErrorKind::kSystem, fmt::format("cannot write the key to a file in {}: {} (IMPI_AUTH_KEY_FILE names another)",
+                                                 folder_.string(), std::strerror(errno))};
+    if (file.valid()) unlink(name.c_str());
+    return failed;
+  }
+  path_ = name;
+  own_ = true;
+  return path_;
+}
+
+KeyFile::~KeyFile() {
+  if (own_) unlink(path_.c_str());
+}
+
+std::filesystem::path KeyFile::shared_folder() {
+  if (const char* home = secure_getenv("HOME"); home != nullptr && access(home, W_OK | X_OK) == 0) return home;
+  std::error_code error;
+  return std::filesystem::temp_directory_path(error);
+}
+
+}  // namespace impishim::launch

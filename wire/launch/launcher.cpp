@@ -1,0 +1,33 @@
+#include "wire/launch/launcher.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace impishim::launch {
+
+LauncherKind launcher_kind(const std::string& path) {
+  std::error_code error;
+  const auto name = std::filesystem::canonical(path, error).filename();
+  if (name == "mpiexec.hydra") return LauncherKind::kHydra;
+  if (name == "orterun" || name == "prterun") return LauncherKind::kOpenMpi;
+  if (name == "srun") return LauncherKind::kSlurm;
+  return LauncherKind::kOther;
+}
+
+std::vector<std::string> extra_options(LauncherKind kind) {
+  if (kind == LauncherKind::kHydra) return {"-print-all-exitcodes"};
+  if (kind == LauncherKind::kOpenMpi && secure_getenv("IMPI_AUTH_KEY") != nullptr) return {"-x", "IMPI_AUTH_KEY"};
+  return {};
+}
+
+Result<std::vector<std::string>> key_words(LauncherKind kind, KeyFile& key_file) {
+  std::vector<std::string> words;
+  if (kind != LauncherKind::kOther || secure_getenv("IMPI_AUTH_KEY") == nullptr) return words;
+  auto path = key_file.path();
+  if (!path) return path.error();
+  words.push_back("IMPI_AUTH_KEY_FILE=" + path->string());
+  return words;
+}
+
+}  // namespace impishim::launch
