@@ -326,7 +326,7 @@ TEST_P(ForeignFlowControl, APacketThatWasNeverSentIsNotAcknowledged) {
   EXPECT_THAT(peer.near().failure(), HasSubstr("a PROTOACK of packets that were never sent"));
 }
 
-/// Between two systems of this library answers cost no credit.
+/// Between two systems of this library control packets cost no credit, and need none.
 TEST(FlowControlBetweenOurOwn, CountsMessagesOnly) {
   const FlowMarks marks = FlowMarks::by_size(1, 1, 1000);
   SendCredit sender;
@@ -334,7 +334,25 @@ TEST(FlowControlBetweenOurOwn, CountsMessagesOnly) {
   sender.control_sent(marks);
   EXPECT_EQ(sender.outstanding(), 0U);
   EXPECT_FALSE(receiver.control_received(marks));
-  EXPECT_TRUE(receiver.may_arrive(marks));
+  EXPECT_TRUE(receiver.packet_arrived(marks, 1000));
+  EXPECT_FALSE(receiver.packet_arrived(marks, 1000));
+  EXPECT_TRUE(receiver.question_may_arrive(marks));
+}
+
+TEST(FlowControlBetweenOurOwn, ACancelIsAskedAndAnsweredAtHiwater) {
+  test::JobShape shape;
+  shape.values.datalen = kDatalen;
+  shape.values.ackmark = shape.values.hiwater = 1;
+  test::SimulatedJob job(shape);
+  job.only_these_wait({0});
+  test::Send send(job, 0, 1, 7, pattern(kDatalen, 1));
+  const test::Send held(job, 0, 1, 7, pattern(kDatalen, 2));
+  job.settle();
+  ASSERT_FALSE(held.operation.complete());
+  job.engine(0).cancel(send.operation);
+  EXPECT_TRUE(job.run_until([&] { return send.operation.complete(); }));
+  EXPECT_TRUE(send.operation.result.cancelled);
+  EXPECT_EQ(job.engine(1).failure(), nullptr);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class ForgedControl : public testing::Test {
   void say(int from, PacketType type, std::uint64_t srqid, std::uint64_t drqid = 0) {
     auto header = near.header(from, type, srqid);
     header.drqid = drqid;
-    near.say(from == 0 ? near.host(0) : near.local(2), header);
+    near.say(near.link_of(from), header);
   }
   void expect_refused(const std::string& offender, const std::string& what) {
     ASSERT_NE(near.engine->failure(), nullptr);

@@ -27,16 +27,26 @@ class RawLink {
 
   explicit RawLink(std::unique_ptr<Channel> channel) : channel_(std::move(channel)) {}
 
-  /// Writes `bytes`, as far as the channel takes them, or the engine has not closed it.
-  void say(std::span<const std::byte> bytes) {
-    if (channel_ == nullptr) return;
+  /// Writes what the channel takes of `bytes`; returns how many.
+  std::size_t say(std::span<const std::byte> bytes) {
+    if (channel_ == nullptr) return 0;
     // iovec serves reading and writing alike, so it has no const form.
     const std::array<iovec, 1> pieces = {{{const_cast<std::byte*>(bytes.data()), bytes.size()}}};
-    static_cast<void>(channel_->try_send(pieces));
+    auto sent = channel_->try_send(pieces);
+    return sent ? *sent : 0;
   }
-  /// The next packet that has arrived whole; what came of a later one is kept.
+  /// Takes what has arrived; returns whether anything has.
+  bool listen() {
+    std::array<std::byte, 4096> room;
+    if (channel_ == nullptr) return false;
+    const std::array<iovec, 1> pieces = {{{room.data(), room.size()}}};
+    auto received = channel_->try_receive(pieces);
+    if (!received || *received == 0) return false;
+    heard_.insert(heard_.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(*received));
+    return true;
+  }
+  /// The next packet that has been taken whole; what came of a later one is kept.
   [[nodiscard]] std::optional<Packet> hear() {
-    listen();
     if (heard_.size() < kPacketHeaderSize) return std::nullopt;
     Packet packet;
     if (!decode_packet_header(std::span<const std::byte>(heard_).first<kPacketHeaderSize>(), 1U << 20U, packet.header))
@@ -48,30 +58,21 @@ class RawLink {
     heard_.erase(heard_.begin(), end);
     return packet;
   }
-  void shut_down() { channel_->shutdown_output(); }
+  [[nodiscard]] bool is_cut() const { return channel_ == nullptr; }
   /// Ends the connection in both directions.
   void cut() { channel_.reset(); }
 
  private:
-  void listen() {
-    std::array<std::byte, 4096> room;
-    while (channel_ != nullptr) {
-      const std::array<iovec, 1> pieces = {{{room.data(), room.size()}}};
-      auto received = channel_->try_receive(pieces);
-      if (!received || *received == 0) return;
-      heard_.insert(heard_.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(*received));
-    }
-  }
-
   std::unique_ptr<Channel> channel_;
   std::vector<std::byte> heard_;
 };
 
 class RawNeighbours {
  public:
-  /// Of rank `here`; `capacity`: bytes that each channel takes in a direction before it is full.
-  explicit RawNeighbours(const JobShape& shape, int here = 1, std::size_t capacity = 1U << 20U)
-      : job_(make_job(shape)), here_(here) {
+  /// Of rank `here`; `capacity`: bytes that each channel takes in a direction before it is full; `seed`: whether it tears reads
+  /// and writes, and how.
+  explicit RawNeighbours(const JobShape& shape, int here = 1, std::size_t capacity = 1U << 20U, std::uint32_t seed = 0)
+      : job_(make_job(shape)), here_(here), patience_(seed == 0 ? 3 : 20) {
     EngineOptions options;
     options.job = job_;
     options.here = here;
@@ -79,6 +80,7 @@ class RawNeighbours {
     options.format_of_client.assign(job_.clients().size(), shape.format);
     MemoryChannelOptions channel;
     channel.capacity = capacity;
+    channel.seed = seed;
     for (const std::int32_t host : hosts_represented_by(job_, here)) {
       auto [near, far] = MemoryChannel::make_pair(channel);
       options.host_channels.push_back({host, std::move(far)});
@@ -95,12 +97,10 @@ class RawNeighbours {
   [[nodiscard]] const JobMap& job() const { return job_; }
   [[nodiscard]] RawLink& host(std::int32_t number) { return hosts_.at(number); }
   [[nodiscard]] RawLink& local(WorldRank proc) { return locals_.at(proc); }
-  [[nodiscard]] std::vector<RawLink*> links() {
-    std::vector<RawLink*> all;
-    for (auto* some : {&hosts_, &locals_}) {
-      for (auto& [number, link] : *some) all.push_back(&link);
-    }
-    return all;
+  /// The link over which the packets of rank `from` come.
+  [[nodiscard]] RawLink& link_of(WorldRank from) {
+    const NextHop hop = next_hop(job_, here_, from);
+    return hop.kind == NextHop::Kind::kRemote ? hosts_.at(hop.host) : locals_.at(hop.proc);
   }
 
   /// From rank `from` to the engine's, to be changed at will.
@@ -117,20 +117,29 @@ class RawNeighbours {
   }
   [[nodiscard]] const ProcId& id_of(int rank) const { return job_.procs()[static_cast<std::size_t>(rank)].id; }
 
+  /// Sends bytes over `link`, and lets the engine see them; what it does not read any more is dropped.
+  void say_bytes(RawLink& link, std::span<const std::byte> bytes) {
+    for (int quiet = 0; !bytes.empty() && quiet < patience_; ++quiet) {
+      const std::size_t taken = link.say(bytes);
+      bytes = bytes.subspan(taken);
+      if (taken > 0) quiet = 0;
+      poll();
+    }
+  }
   /// Sends a packet over `link`, with a payload of zeros as long as the header says, and lets the engine see it.
   void say(RawLink& link, const PacketHeader& header) {
     std::vector<std::byte> bytes(kPacketHeaderSize + header.payload_size());
     encode_packet_header(header, std::span(bytes).first<kPacketHeaderSize>());
-    link.say(bytes);
-    poll();
+    say_bytes(link, bytes);
   }
-  /// What the engine sent over `link`, after it has been polled.
+  /// The next packet that the engine sent over `link`, which is polled until it has arrived whole, or no more comes.
   [[nodiscard]] std::optional<RawLink::Packet> hear(RawLink& link) {
-    for (int round = 0; round < 3; ++round) {
+    for (int quiet = 0; quiet < patience_; ++quiet) {
       if (auto packet = link.hear()) return packet;
+      if (link.listen()) quiet = 0;
       poll();
     }
-    return std::nullopt;
+    return link.hear();
   }
   void poll(bool application_waits = false) {
     for (int round = 0; round < 3; ++round) engine->poll(application_waits);
@@ -142,6 +151,7 @@ class RawNeighbours {
  private:
   JobMap job_;
   int here_;
+  int patience_;  ///< rounds without a byte after which none will come
   std::map<int, RawLink> hosts_;
   std::map<int, RawLink> locals_;
 };

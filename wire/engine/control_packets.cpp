@@ -62,7 +62,7 @@ Result<void> Engine::Impl::control_ends(Link& link) {
   Peer& from = peer(source);
   if (header.type == PacketType::kProtoAck) return protocol_acknowledged_locked(from);
   // An answer comes beyond hiwater, too.
-  if (header.type == PacketType::kCancel && !from.receive_credit.may_arrive(from.marks)) return sent_too_many();
+  if (header.type == PacketType::kCancel && !from.receive_credit.question_may_arrive(from.marks)) return sent_too_many();
   if (from.receive_credit.control_received(from.marks)) send_protocol_ack_locked(source);
   switch (header.type) {
     case PacketType::kSyncAck:

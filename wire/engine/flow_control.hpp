@@ -71,11 +71,13 @@ class SendCredit {
 /// Destination side: what has arrived, and what of it the process has received since its last PROTOACK.
 class ReceiveCredit {
  public:
-  /// Whether the source may send anything but answers.
-  [[nodiscard]] bool may_arrive(const FlowMarks& marks) const { return unacknowledged_ < marks.hiwater(); }
+  /// Whether a control packet that is no answer may come now.
+  [[nodiscard]] bool question_may_arrive(const FlowMarks& marks) const {
+    return !marks.counts_control() || unacknowledged_ < marks.hiwater();
+  }
   /// A packet of a message has come. False: the source did not wait for acknowledgements.
   [[nodiscard]] bool packet_arrived(const FlowMarks& marks, std::uint32_t payload) {
-    if (!may_arrive(marks)) return false;
+    if (unacknowledged_ >= marks.hiwater()) return false;
     unacknowledged_ += marks.cost(payload);
     return true;
   }

@@ -84,7 +84,7 @@ class Link {
   struct Incoming {
     RawHeader raw;  ///< of a packet for another process
     PacketHeader header;
-    WorldRank source = -1;
+    WorldRank source = -1;                ///< who has sent it, once that is checked
     std::span<std::byte> area;            ///< where the next payload bytes go; what exceeds it is dropped
     std::span<std::byte> ahead;           ///< where the next packet's payload goes if it is of the same message; or empty
     Buffer owned;                         ///< holds the payload if it is not going to the user's memory

@@ -94,6 +94,7 @@ Result<std::size_t> Link::handle_staged() {
       auto ended = owner_.packet_ends(*this);
       incoming_.receive = nullptr;
       if (!ended) return ended.error();
+      incoming_.source = -1;
       ++packets;
     }
     if (staged_end_ - staged_begin_ < kPacketHeaderSize) break;
@@ -103,6 +104,7 @@ Result<std::size_t> Link::handle_staged() {
     // Its payload was all here, and has been taken from here.
     staged_begin_ += payload_left_;
     in_payload_ = false;
+    incoming_.source = -1;
     ++packets;
   }
   // An incomplete header moves to the front, to leave room for its rest.
