@@ -1,6 +1,7 @@
 /// What the tests of startup share: bytes by hand, a server driven without sockets, sound values of a job.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -131,6 +132,23 @@ class DrivenServer {
 };
 
 inline Bytes command(StartupCommand which) { return encode_startup(which, {}); }
+inline Bytes auth(std::uint32_t mask) { return encode_startup(StartupCommand::kAuth, bytes_of(mask)); }
+/// A client's number, or the server's number of clients.
+inline Bytes impi(std::int32_t number) { return encode_startup(StartupCommand::kImpi, bytes_of(number)); }
+
+inline Bytes operator+(Bytes left, const Bytes& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+/// The server says why and closes.
+inline void expect_turned_away(DrivenServer& driven, int connection, const std::string& reason) {
+  const StartupMessage said = driven.next(connection);
+  EXPECT_EQ(said.command, static_cast<std::uint32_t>(StartupCommand::kSaid));
+  EXPECT_THAT(as_text(said.payload), testing::HasSubstr(reason));
+  EXPECT_TRUE(driven.nothing_for(connection));
+  EXPECT_TRUE(driven.closed(connection));
+}
 
 /// 10.0.0.<number>
 inline HostId address(std::uint8_t number) {
@@ -164,6 +182,15 @@ inline std::map<std::uint32_t, LabelData> concatenate(const std::vector<JoinOpti
     }
   }
   return labels;
+}
+
+/// Answers of a server to systems of two processes and of one.
+inline Bytes sound_answers() {
+  Bytes all;
+  for (const auto& [label, value] : concatenate({joining(0, {2}), joining(1, {1})})) {
+    all = all + encode_startup(StartupCommand::kColl, bytes_of(label, value.client_mask) + value.data);
+  }
+  return all;
 }
 
 inline std::uint32_t number_of(StartupLabel label) { return static_cast<std::uint32_t>(label); }

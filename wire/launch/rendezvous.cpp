@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "wire/channel/address.hpp"
 #include "wire/channel/keepalive.hpp"
@@ -316,24 +317,36 @@ void Rendezvous::drop(int id) {
 }
 
 void Rendezvous::act() {
-  for (ServerAction& action : server_.take_actions()) {
-    if (action.kind == ServerAction::Kind::kTell) {
-      if (!action.progress || options_.verbose) tell(action.text);
-      continue;
+  // A connection that fails when it is written to gives rise to further actions.
+  for (auto actions = server_.take_actions(); !actions.empty(); actions = server_.take_actions()) {
+    std::set<int> changed;
+    for (ServerAction& action : actions) {
+      if (carry_out(action)) changed.insert(action.connection);
     }
-    const auto found = connections_.find(action.connection);
-    if (found == connections_.end()) continue;
-    Connection& connection = found->second;
-    if (action.kind == ServerAction::Kind::kProbe) {
-      probe(connection);
-      continue;
-    }
-    if (action.kind == ServerAction::Kind::kSend) {
+    // What belongs together leaves together.
+    for (const int id : changed) write_to(id, connections_.at(id));
+  }
+}
+
+/// Returns whether there is something to write to the connection.
+bool Rendezvous::carry_out(ServerAction& action) {
+  if (action.kind == ServerAction::Kind::kTell) {
+    if (!action.progress || options_.verbose) tell(action.text);
+    return false;
+  }
+  const auto found = connections_.find(action.connection);
+  if (found == connections_.end()) return false;
+  Connection& connection = found->second;
+  switch (action.kind) {
+    case ServerAction::Kind::kSend:
       connection.output.insert(connection.output.end(), action.bytes.begin(), action.bytes.end());
-    } else {
+      return true;
+    case ServerAction::Kind::kClose:
       connection.closing = true;
-    }
-    write_to(action.connection, connection);
+      return true;
+    default:
+      probe(connection);
+      return false;
   }
 }
 

@@ -71,6 +71,7 @@ class Rendezvous {
   void check_connections();
   void drop(int id);
   void act();
+  [[nodiscard]] bool carry_out(ServerAction& action);
   void say_goodbye();
 
   RendezvousOptions options_;

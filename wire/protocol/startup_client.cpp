@@ -52,22 +52,21 @@ Result<ClientValues> ClientValues::from_environment() {
 
 namespace {
 
-Result<void> authenticate(ServerStream& stream, const AuthenticationMethods& methods) {
+/// Offers the methods. Returns the key, if the server wants it.
+Result<std::optional<std::uint64_t>> choose_method(ServerStream& stream, const AuthenticationMethods& methods) {
   const std::uint32_t mask = (methods.none ? 1U << kAuthNone : 0U) | (methods.key ? 1U << kAuthKey : 0U);
   ByteWriter payload;
   payload.put(mask);
   auto sent = stream.send(encode_startup(StartupCommand::kAuth, payload.bytes()));
-  if (!sent) return sent;
+  if (!sent) return sent.error();
   auto which = stream.method();
   if (!which) return which.error();
-  if (*which == kAuthNone && methods.none) return {};
+  if (*which == kAuthNone && methods.none) return std::optional<std::uint64_t>();
   if (*which != kAuthKey || !methods.key) {
     return Error{ErrorKind::kAuthentication,
                  fmt::format("the rendezvous server chose authentication method {}, which was not offered", *which)};
   }
-  ByteWriter key;
-  key.put(methods.key_value);
-  return stream.send(key.bytes());
+  return std::optional(methods.key_value);
 }
 
 /// Blocks for a while that grows with the number of attempts, and differs between clients that were turned away together.
@@ -144,18 +143,20 @@ Result<ServerConnection> ServerConnection::connect(const std::string& server, st
 }
 
 Result<void> ServerConnection::join(std::int32_t client, const AuthenticationMethods& methods) {
-  auto known = authenticate(*stream_, methods);
-  if (!known) return known;
+  auto key = choose_method(*stream_, methods);
+  if (!key) return key.error();
   ByteWriter rank;
   rank.put(client);
+  ByteWriter all;
+  if (*key) all.put(**key);
+  all.put_bytes(encode_startup(StartupCommand::kHello, {}));
+  all.put_bytes(encode_startup(StartupCommand::kImpi, rank.bytes()));
   stream_->begin(ServerStream::Phase::kJoining);
-  for (const auto& bytes : {encode_startup(StartupCommand::kHello, {}), encode_startup(StartupCommand::kImpi, rank.bytes())}) {
-    auto sent = stream_->send(bytes);
-    if (!sent) return sent;
-  }
+  auto sent = stream_->send(all.bytes());
+  if (!sent) return sent;
   auto size = stream_->await(StartupCommand::kImpi);
   if (!size) {
-    if (!methods.key || stream_->ours() || !stream_->ended_without_reason()) return size.error();
+    if (!*key || stream_->ours() || !stream_->ended_without_reason()) return size.error();
     return Error{size.error().kind, size.error().text + " when it had the key: has it the same IMPI_AUTH_KEY?"};
   }
   ByteReader payload(size->payload);
@@ -169,21 +170,20 @@ Result<void> ServerConnection::join(std::int32_t client, const AuthenticationMet
 
 Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
   stream_->begin(ServerStream::Phase::kLabels);
+  ByteWriter all;
   for (const auto& [label, data] : contributions(options)) {
-    if (label > kLastStandardLabel && !stream_->ours()) break;
-    auto sent = stream_->send(encode_coll(label, data));
-    if (!sent) return sent.error();
+    if (label <= kLastStandardLabel || stream_->ours()) all.put_bytes(encode_coll(label, data));
   }
   if (stream_->ours()) {
     auto own = JobSecret::random();
     if (!own) return own.error();
-    auto sent = stream_->send(encode_coll(static_cast<std::uint32_t>(StartupLabel::kSecret), own->bytes()));
-    if (!sent) return sent.error();
+    all.put_bytes(encode_coll(static_cast<std::uint32_t>(StartupLabel::kSecret), own->bytes()));
   } else {
     log(LogLevel::kWarn,
         "the rendezvous server is no impirun of this version: all systems are foreign to each other, and talk plain IMPI");
   }
-  auto sent = stream_->send(encode_startup(StartupCommand::kDone, {}));
+  all.put_bytes(encode_startup(StartupCommand::kDone, {}));
+  auto sent = stream_->send(all.bytes());
   if (!sent) return sent.error();
   auto labels = receive_labels(*stream_);
   if (!labels) return labels.error();
