@@ -64,7 +64,7 @@ std::uint64_t piece_size(const Limits& limits, std::uint64_t bytes) {
 }  // namespace
 
 wire::Format transit_format(const Limits& limits) {
-  if (limits.same_representation) return wire::Format::kNative;
+  if (limits.same_representation || limits.as_lam) return wire::Format::kNative;
   return limits.impi_only ? wire::Format::kExternal32 : wire::Format::kWide;
 }
 

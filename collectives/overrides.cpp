@@ -77,9 +77,10 @@ Result<Overrides> parse_overrides(std::string_view text) {
   return overrides;
 }
 
-std::uint64_t fingerprint(const Overrides& overrides) {
+std::uint64_t fingerprint(const Overrides& overrides, bool as_lam) {
   std::string text = fmt::format("{} {}", overrides.segment, overrides.long_from);
   for (const auto& form : overrides.forms) text += form ? fmt::format(" {}", static_cast<int>(*form)) : " -";
+  if (as_lam) text += " lam";
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   return hash;

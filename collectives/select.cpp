@@ -29,9 +29,12 @@ bool applies(const OwnChoice& row, std::int32_t clients, std::uint64_t bytes, co
   return enough && fits(row.data, bytes, limits);
 }
 
+/// LAM/MPI negotiates C_COLL_MAXLINEAR and then does not look at it.
+constexpr std::int32_t kLamMaxLinear = 4;
+
 Form impi_form(Collective collective, std::int32_t clients, std::uint64_t bytes, const Limits& limits) {
   const ImpiChoice& choice = kImpiChoices[static_cast<std::size_t>(collective)];
-  if (clients <= limits.max_linear) return choice.few;
+  if (clients <= (limits.as_lam ? kLamMaxLinear : limits.max_linear)) return choice.few;
   return bytes < static_cast<std::uint64_t>(limits.xsize) ? choice.many_short : choice.many_long;
 }
 

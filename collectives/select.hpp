@@ -62,14 +62,16 @@ struct Overrides {
 /// Reads `name=value` items between commas, e.g. `bcast=linear,allreduce=exchange,segment=65536`; nothing is all defaults.
 /// Errors (kConfiguration) name the bad word and what is allowed.
 [[nodiscard]] Result<Overrides> parse_overrides(std::string_view text);
-/// Equal for equal overrides, on every machine; different ones differ but for chance.
-[[nodiscard]] std::uint64_t fingerprint(const Overrides& overrides);
+/// Returns a number that is equal for equal choices, on every machine; different ones differ but for chance. `as_lam`:
+/// IMPISHIM_FOREIGN=lam.
+[[nodiscard]] std::uint64_t fingerprint(const Overrides& overrides, bool as_lam = false);
 
 /// Agreed on by all systems at startup.
 struct Limits {
   std::int32_t max_linear = 4;  ///< C_COLL_MAXLINEAR: masters that are few
   std::int64_t xsize = 1024;    ///< C_COLL_XSIZE: bytes from which IMPI's long forms are taken
   bool impi_only = false;       ///< a foreign implementation takes part: only the forms of IMPI 0.0
+  bool as_lam = false;          ///< it does, and IMPISHIM_FOREIGN=lam: forms, context and representation as LAM/MPI has them
   /// All clients of the communicator represent data alike and combine it alike: masters may pass on bytes whose type they do
   /// not know, and several may compute the same result themselves.
   bool same_representation = true;

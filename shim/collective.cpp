@@ -40,12 +40,17 @@ collectives::Limits limits_of(const Job& job, const Communicator& communicator) 
     const std::int32_t client = job.map.procs()[static_cast<std::size_t>(proc)].client;
     return job.map.clients()[static_cast<std::size_t>(client)];
   };
+  bool foreign = false;
   for (const std::int32_t master : communicator.masters) {
     const wire::Client& client = client_of(master);
-    limits.impi_only = limits.impi_only || !client.impishim;
+    foreign = foreign || !client.impishim;
     limits.same_representation =
         limits.same_representation && client.representation == client_of(communicator.masters.front()).representation;
   }
+  limits.impi_only = limits.impi_only || foreign;
+  limits.as_lam = limits.as_lam && foreign;
+  // What a foreign implementation represents is not known; nor is this system's own, where the server was a foreign one.
+  limits.same_representation = limits.same_representation && !foreign;
   return limits;
 }
 
@@ -53,7 +58,7 @@ CommunicatorTeam::CommunicatorTeam(Job& job, const Communicator& communicator)
     : shape_(shape_of(communicator)),
       limits_(limits_of(job, communicator)),
       local_(communicator.companion, shape_.local_rank(shape_.rank), static_cast<int>(communicator.spanning_ranks.size())),
-      leaders_(*job.engine, communicator),
+      leaders_(*job.engine, communicator, limits_.as_lam),
       team_{shape_, limits_, local_, leaders_} {}
 
 Collective::Collective(Job& job, Communicator& communicator, const char* function, bool keeps_handles)

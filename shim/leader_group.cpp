@@ -10,7 +10,7 @@ Pending& EngineLeaders::post_send(std::int32_t to, std::int32_t tag, const wire:
   if (const int local = local_rank(to); local >= 0) return local_.post_send(local, tag, data);
   Sent& sent = sent_.add(engine_);
   sent.operation.destination = communicator_.members[static_cast<std::size_t>(to)];
-  sent.operation.context = communicator_.context + 1;
+  sent.operation.context = context_for(tag);
   sent.operation.source_rank = communicator_.rank;
   sent.operation.tag = tag;
   sent.operation.buffer = data;
@@ -21,7 +21,7 @@ Pending& EngineLeaders::post_send(std::int32_t to, std::int32_t tag, const wire:
 Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
   if (const int local = local_rank(from); local >= 0) return local_.post_receive(local, tag, room);
   Received& received = received_.add(engine_);
-  received.operation.context = communicator_.context + 1;
+  received.operation.context = context_for(tag);
   received.operation.source = from;
   received.operation.tag = tag;
   received.operation.buffer = room;

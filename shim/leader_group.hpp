@@ -14,8 +14,9 @@ namespace impishim::shim {
 
 class EngineLeaders final : public collectives::LeaderGroup {
  public:
-  EngineLeaders(wire::Engine& engine, const Communicator& communicator)
-      : engine_(engine), communicator_(communicator), everything_(*this), local_(communicator.companion) {}
+  /// `as_lam`: messages of Reduce to other clients travel on the point-to-point context, as LAM/MPI sends and expects them.
+  EngineLeaders(wire::Engine& engine, const Communicator& communicator, bool as_lam = false)
+      : engine_(engine), communicator_(communicator), as_lam_(as_lam), everything_(*this), local_(communicator.companion) {}
 
   collectives::Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) override;
   collectives::Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) override;
@@ -47,8 +48,13 @@ class EngineLeaders final : public collectives::LeaderGroup {
     return communicator_.local_ranks[static_cast<std::size_t>(member)];
   }
 
+  [[nodiscard]] wire::ContextId context_for(std::int32_t tag) const {
+    return as_lam_ && tag == collectives::kReduceTag ? communicator_.context : communicator_.context + 1;
+  }
+
   wire::Engine& engine_;
   const Communicator& communicator_;
+  bool as_lam_;
   Everything everything_;
   PostedMessages<Sent> sent_;
   PostedMessages<Received> received_;

@@ -93,7 +93,7 @@ class Joining {
   }
 
   Result<std::unique_ptr<Job>> run() {
-    for (auto step : {&Joining::agree_on_gateways, &Joining::form_hosts, &Joining::prepare_host, &Joining::meet_clients,
+    for (auto step : {&Joining::agree_on_settings, &Joining::form_hosts, &Joining::prepare_host, &Joining::meet_clients,
                       &Joining::connect_procs, &Joining::connect_hosts}) {
       std::optional<Error> mine;
       auto done = (this->*step)();
@@ -112,12 +112,15 @@ class Joining {
   [[nodiscard]] int connector() const { return std::max(planned_host_.gateway, 0); }
   [[nodiscard]] bool connects() const { return host_rank_ == connector(); }
 
-  /// The hosts of a system are planned alike on all of its processes, or they would wait for each other in different groups.
-  Result<void> agree_on_gateways() {
+  /// Processes of a system that plan its hosts differently would wait for each other in different groups; those that treat
+  /// foreign implementations differently, in different forms of a collective.
+  Result<void> agree_on_settings() {
     auto same = same_as_first(job_->private_comm, "IMPISHIM_GATEWAY", request_.gateways);
     const auto host_procs = request_.host_procs == 0 ? std::string() : std::to_string(request_.host_procs);
     auto same_procs = same_as_first(job_->private_comm, "IMPISHIM_HOST_PROCS", host_procs);
+    auto same_foreign = same_as_first(job_->private_comm, "IMPISHIM_FOREIGN", request_.as_lam ? "lam" : "");
     if (!same) return same;
+    if (!same_foreign) return same_foreign;
     if (!same_procs || request_.gateways.empty()) return same_procs;
     int size = 0;
     vendor::Comm_size(job_->private_comm, &size);
@@ -236,7 +239,7 @@ class Joining {
     options.server = request_.server;
     options.client = request_.client;
     options.representation = wire::representation_fingerprint();
-    options.collectives = collectives::fingerprint(request_.collectives);
+    options.collectives = collectives::fingerprint(request_.collectives, request_.as_lam);
     options.concurrent = concurrent_;
     auto fabrics = fabrics_of_all(cards);
     if (!fabrics) return fabrics.error();
@@ -355,7 +358,7 @@ class Joining {
 
   [[nodiscard]] wire::Format format_for(const wire::Client& client) const {
     if (request_.wire_format != "auto") return *wire::format_from_name(request_.wire_format);
-    if (!client.impishim) return wire::Format::kExternal32;
+    if (!client.impishim) return request_.as_lam ? wire::Format::kNative : wire::Format::kExternal32;
     return client.representation == wire::representation_fingerprint() ? wire::Format::kNative : wire::Format::kWide;
   }
 
@@ -378,6 +381,7 @@ class Joining {
     job_->limits.max_linear = job_->map.values().coll_maxlinear;
     job_->limits.xsize = job_->map.values().coll_xsize;
     job_->limits.overrides = request_.collectives;
+    job_->limits.as_lam = request_.as_lam;
     // Data in the form that a foreign implementation would get: so the algorithms.
     job_->limits.impi_only = request_.wire_format == "external32";
     // What is asked for counts for packed data as well.

@@ -25,6 +25,7 @@ struct JoinRequest {
   bool split_world = false;     ///< IMPISHIM_WORLD=split
   bool poll_native = false;     ///< IMPISHIM_NATIVE_COLLECTIVES=polled
   std::string wire_format;      ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide
+  bool as_lam = false;          ///< IMPISHIM_FOREIGN=lam: towards foreign implementations, what LAM/MPI does
   int test_delay_ms = 0;        ///< IMPISHIM_TEST_DELAY_MS: added to what comes from other hosts, for tests and benchmarks
   int test_node_procs = 0;      ///< IMPISHIM_TEST_NODE_PROCS: so many ranks count as a node of their own, for tests
   wire::FabricChoice fabric;    ///< IMPISHIM_FABRIC

@@ -85,6 +85,11 @@ Result<JoinRequest> JoinRequest::from_environment() {
       return bad("IMPISHIM_WIRE_FORMAT", text, "use auto (default), external32, native or wide");
     }
   }
+  if (const char* text = secure_getenv("IMPISHIM_FOREIGN"); text != nullptr) {
+    request.as_lam = std::strcmp(text, "lam") == 0;
+    if (!request.as_lam && std::strcmp(text, "strict") != 0)
+      return bad("IMPISHIM_FOREIGN", text, "use strict (default) or lam");
+  }
   if (const char* text = secure_getenv("IMPISHIM_TEST_DELAY_MS"); text != nullptr) {
     const auto delay = whole_number(text, 0, 60000);
     if (!delay) return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");

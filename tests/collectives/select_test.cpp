@@ -64,6 +64,17 @@ TEST(SelectTest, IsOverridden) {
   EXPECT_EQ(segment_elements(kMega, 1001, limits), 1U);
 }
 
+TEST(SelectTest, LamIsLinearUpToFourClientsWhateverWasNegotiated) {
+  Limits limits;
+  limits.impi_only = true;
+  limits.max_linear = 2;
+  EXPECT_EQ(choose(Collective::kReduce, 4, 8, limits), Form::kTree);
+  limits.as_lam = true;
+  EXPECT_EQ(choose(Collective::kReduce, 4, 8, limits), Form::kLinear);
+  limits.max_linear = 9;
+  EXPECT_EQ(choose(Collective::kBarrier, 5, 0, limits), Form::kTree);
+}
+
 TEST(OverridesTest, NothingIsTheDefault) {
   EXPECT_EQ(*parse_overrides(""), Overrides());
   EXPECT_EQ(*parse_overrides("  "), Overrides());
@@ -90,6 +101,7 @@ TEST(OverridesTest, FingerprintsTellThemApart) {
   EXPECT_NE(print(""), print("barrier=tree"));
   EXPECT_NE(print("barrier=tree"), print("bcast=tree"));
   EXPECT_NE(print("segment=1"), print("long=1"));
+  EXPECT_NE(fingerprint(Overrides(), false), fingerprint(Overrides(), true)) << "IMPISHIM_FOREIGN";
 }
 
 }  // namespace

@@ -257,7 +257,7 @@ Result<void> same_collectives(const std::vector<Client>& clients) {
   return Error{
       ErrorKind::kConfiguration,
       fmt::format("clients {} and {} choose collective algorithms differently: give IMPISHIM_COLLECTIVES the same value in "
-                  "every system",
+                  "every system, and IMPISHIM_FOREIGN, too",
                   first - clients.begin(), other - clients.begin())};
 }
 
