@@ -136,7 +136,8 @@ void check_nothing_at_null(MPI_Comm comm) {
   REQUIRE_EQUAL(MPI_Allgatherv(nullptr, 0, MPI_INT, nullptr, none.data(), none.data(), MPI_INT, comm), MPI_SUCCESS);
 }
 
-/// Of a process without neighbours no buffer is touched, whatever its count. MPICH by itself looks at the pointers all the same.
+/// Of a process without neighbours no buffer is touched, whatever its count. MPICH by itself looks at the pointers all the
+/// same.
 void check_no_neighbours(MPI_Comm comm) {
 #ifndef OPEN_MPI
   if (!impishim_test::in_joined_job()) return;
