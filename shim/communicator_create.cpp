@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "shim/collective_arguments.hpp"
@@ -154,20 +155,20 @@ namespace calls {
 
 int Comm_dup(Job& job, MPI_Comm comm, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor::Comm_dup(comm, newcomm);
+  if (parent == nullptr) return create_native(job, comm, [&] { return vendor::Comm_dup(comm, newcomm); });
   return duplicate(job, *parent, newcomm, "MPI_Comm_dup", [&] { return vendor::Comm_dup(comm, newcomm); });
 }
 
 int Comm_dup_with_info(Job& job, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor::Comm_dup_with_info(comm, info, newcomm);
+  if (parent == nullptr) return create_native(job, comm, [&] { return vendor::Comm_dup_with_info(comm, info, newcomm); });
   return duplicate(job, *parent, newcomm, "MPI_Comm_dup_with_info",
                    [&] { return vendor::Comm_dup_with_info(comm, info, newcomm); });
 }
 
 int Comm_split(Job& job, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor::Comm_split(comm, color, key, newcomm);
+  if (parent == nullptr) return create_native(job, comm, [&] { return vendor::Comm_split(comm, color, key, newcomm); });
   if (color < 0 && color != MPI_UNDEFINED) return raise(comm, MPI_ERR_ARG, "MPI_Comm_split", "the colour is negative");
   return parent->inter == nullptr ? split(job, *parent, color, key, newcomm)
                                   : split_intercommunicator(job, *parent, color, key, newcomm);
@@ -176,7 +177,9 @@ int Comm_split(Job& job, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
 int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_split_type";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor::Comm_split_type(comm, split_type, key, info, newcomm);
+  if (parent == nullptr) {
+    return create_native(job, comm, [&] { return vendor::Comm_split_type(comm, split_type, key, info, newcomm); });
+  }
   if (parent->inter != nullptr) return raise(comm, MPI_ERR_COMM, kFunction, "not for intercommunicators");
   if (!stays_in_node(split_type)) return refuse(comm, kFunction);
   int code = run_collective(job, *parent, kFunction, collective_arguments::Barrier);
@@ -191,7 +194,9 @@ int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info i
 
 int Comm_create(Job& job, MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr && !is_own_group(group)) return vendor::Comm_create(comm, group, newcomm);
+  if (parent == nullptr && !is_own_group(group)) {
+    return create_native(job, comm, [&] { return vendor::Comm_create(comm, group, newcomm); });
+  }
   if (parent == nullptr) {
     return raise(comm, MPI_ERR_GROUP, "MPI_Comm_create", "the group has processes that are not in the communicator");
   }

@@ -64,7 +64,7 @@ int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle, int
 
 void release_ended(Job& job) {
   for (Communicator* ended : job.communicators.take_ended()) {
-    // Nobody is left to hear of a callback that fails.
+    // The call has returned: no caller hears of a callback that fails.
     MPI_Comm handle = ended->handle;
     if (ended->free_later != nullptr) free_by_vendor(*ended, &handle, ended->free_later);
     forget_contexts(job, *ended);

@@ -1,8 +1,8 @@
 /// The end of spanning communicators (MPI-3.1 6.4.3).
 ///
-/// MPI_Comm_free waits for nobody, as in the vendors' MPI. The user's handle ends at the call, with its delete callbacks; what
-/// collectives and receives still need lives until the last request that refers to the communicator is over. Context ids are
-/// never given out again: 64 bits last for ever, and a late message can meet no other communicator.
+/// MPI_Comm_free waits for no other process, as in the vendors' MPI. The user's handle ends at the call, with its delete
+/// callbacks; what collectives and receives still need lives until the last request that refers to the communicator is over.
+/// Context ids are never given out again: 64 bits last for ever, and a late message can meet no other communicator.
 #pragma once
 
 #include <mpi.h>

@@ -7,6 +7,7 @@
 // waits for none that does not know of it; and not while a blocking function of the vendor's is entered (creation_order.hpp).
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "shim/collective_queue.hpp"
@@ -61,16 +62,20 @@ class Turn final : public collectives::Pending {
  public:
   explicit Turn(Job& job) : order_(job.creation_order) {}
   ~Turn() { end(); }
-  bool done() override { return has_it_ || (has_it_ = order_.begin_duplication()); }
+  bool done() override {
+    if (!number_) number_ = order_.begin_duplication();
+    return number_.has_value();
+  }
   Result<void> outcome() override { return {}; }
   [[nodiscard]] bool in_vendor() const override { return true; }
   void end() {
-    if (std::exchange(has_it_, false)) order_.end_duplication();
+    if (number_) order_.end_duplication(*number_);
+    number_.reset();
   }
 
  private:
   CreationOrder& order_;
-  bool has_it_ = false;
+  std::optional<std::uint64_t> number_;
 };
 
 /// Keeps the parent's handle, should the user free it meanwhile.

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <set>
 
 #include "shim/communicator.hpp"
 
@@ -21,17 +23,19 @@ struct Job;
 /// Duplications under way at the vendor (MPI_Comm_idup of spanning communicators), and what holds further ones up. Any thread.
 class CreationOrder {
  public:
-  /// False: a blocking function is being entered; ask again later.
-  [[nodiscard]] bool begin_duplication();
-  void end_duplication();
-  /// Holds further ones up until release(). Returns how many are under way.
+  /// Its number, for end_duplication(). Nothing: a blocking function is being entered; ask again later.
+  [[nodiscard]] std::optional<std::uint64_t> begin_duplication();
+  void end_duplication(std::uint64_t number);
+  /// Holds further ones up until release(). Returns the number of the latest that is under way, or 0.
   [[nodiscard]] std::uint64_t hold();
   void release();
-  [[nodiscard]] bool none_under_way();
+  /// All up to this number are over.
+  [[nodiscard]] bool over(std::uint64_t number);
 
  private:
   std::mutex mutex_;
-  std::uint64_t under_way_ = 0;
+  std::set<std::uint64_t> under_way_;
+  std::uint64_t begun_ = 0;
   std::uint64_t holders_ = 0;
 };
 
@@ -57,7 +61,21 @@ class BlockingCreation {
   int code_ = MPI_SUCCESS;
 };
 
-/// GreatestOfLocal among the members of a vendor's communicator.
+/// GreatestOfLocal among the members of a vendor's intracommunicator.
 [[nodiscard]] int greatest_among(Job& job, MPI_Comm among, std::uint64_t& value);
+/// The same for any communicator of the vendor's.
+[[nodiscard]] int greatest_of_native(Job& job, MPI_Comm comm, std::uint64_t& value);
+
+/// Making a communicator from `parent`, which is the vendor's own, concerns other processes of this job. Not where some of its
+/// members are in no job, since they know nothing of agreements.
+[[nodiscard]] bool needs_agreement(Job& job, MPI_Comm parent);
+
+/// Calls `create`, a blocking function of the vendor's that makes a communicator from `parent`, which is the vendor's own.
+template <class Create>
+int create_native(Job& job, MPI_Comm parent, Create&& create) {
+  if (!needs_agreement(job, parent)) return create();
+  const BlockingCreation creation(job, [&](std::uint64_t& value) { return greatest_of_native(job, parent, value); });
+  return creation.code() == MPI_SUCCESS ? create() : creation.code();
+}
 
 }  // namespace impishim::shim

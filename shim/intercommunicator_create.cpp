@@ -267,7 +267,9 @@ int Intercomm_create(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm p
 int Intercomm_merge(Job& job, MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   constexpr const char* kFunction = "MPI_Intercomm_merge";
   Communicator* parent = spanning(&job, intercomm);
-  if (parent == nullptr) return vendor::Intercomm_merge(intercomm, high, newintracomm);
+  if (parent == nullptr) {
+    return create_native(job, intercomm, [&] { return vendor::Intercomm_merge(intercomm, high, newintracomm); });
+  }
   if (parent->inter == nullptr) return raise(intercomm, MPI_ERR_COMM, kFunction, "no intercommunicator");
   bool other_high = false;
   wire::ContextId context = 0;

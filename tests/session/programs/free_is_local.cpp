@@ -1,5 +1,5 @@
-// MPI_Comm_free waits for nobody, and what is under way on the communicator ends as if it had not been freed (MPI-3.1 6.4.3):
-// sends, receives from somebody and from anybody, nonblocking collectives, duplications, persistent requests.
+// MPI_Comm_free waits for no other process, and what is under way on the communicator ends as if it had not been freed
+// (MPI-3.1 6.4.3): sends, receives from one source and from any, nonblocking collectives, duplications, persistent requests.
 #include <cstdio>
 #include <numeric>
 #include <vector>
