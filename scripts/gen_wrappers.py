@@ -315,11 +315,11 @@ def collective_call(function, nonblocking):
 
 
 def find_nonblocking(functions):
-    """Blocking collectives that have a nonblocking form with the same parameters and a request."""
+    """Blocking collectives that have a nonblocking form with the same parameters and a request. Not MPI_Comm_dup: MPICH 4.0.2's
+    MPI_Comm_idup need not end while other threads make communicators."""
     pairs = {}
     for name, function in functions.items():
         twin = functions.get("MPI_I" + function.short[0].lower() + function.short[1:])
-        twin = twin or functions.get(re.sub(r"^(MPI_[A-Za-z]+_)(?=[a-z])", r"\1i", name))  # MPI_Comm_dup, MPI_Comm_idup
         if twin is None or not function.values_of("MPI_Comm"):
             continue
         types = [parameter.type + parameter.suffix for parameter in function.parameters]

@@ -76,7 +76,7 @@ bool AllOf::test(std::size_t i) {
 
 bool AllOf::finish_if_done(std::size_t i, const Request& request) {
   if (!request.engine_is_done()) return false;
-  const MPI_Comm comm = request.comm;
+  const MPI_Comm comm = request.comm();
   over(i, finish_request(job_, &requests_[i], &parts_[i].status), comm);
   return true;
 }

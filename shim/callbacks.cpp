@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "shim/communicator_make.hpp"
+#include "shim/communicator_end.hpp"
 #include "shim/handled.hpp"
 #include "shim/vendor.hpp"
 

@@ -79,7 +79,7 @@ Collective::~Collective() {
 }
 
 void Collective::fail(int error_class, std::string_view text) {
-  if (ok()) code_ = raise(communicator_.handle, error_class, function_, text);
+  if (ok()) code_ = raise(communicator_.error_handle(), error_class, function_, text);
 }
 
 void Collective::check_root(int root) {

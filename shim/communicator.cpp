@@ -48,8 +48,8 @@ CommunicatorTable::~CommunicatorTable() = default;
 
 Communicator* CommunicatorTable::insert(std::unique_ptr<Communicator> communicator) {
   const std::lock_guard lock(mutex_);
-  owned_.push_back(std::move(communicator));
-  Communicator* made = owned_.back().get();
+  owned_.push_back({std::move(communicator)});
+  Communicator* made = owned_.back().communicator.get();
   Slots* slots = slots_.load(std::memory_order_relaxed);
   const auto used = static_cast<std::size_t>(std::count_if(slots->slot.begin(), slots->slot.end(), [](const Slot& slot) {
     return slot.key.load(std::memory_order_relaxed) != kEmpty;
@@ -59,7 +59,9 @@ Communicator* CommunicatorTable::insert(std::unique_ptr<Communicator> communicat
     generations_.push_back(
         std::make_unique<Slots>(owned_.size() * 4 > slots->slot.size() ? slots->slot.size() * 2 : slots->slot.size()));
     slots = generations_.back().get();
-    for (const auto& each : owned_) place(*slots, each.get());
+    for (const Owned& each : owned_) {
+      if (each.visible) place(*slots, each.communicator.get());
+    }
     slots_.store(slots, std::memory_order_release);
   } else {
     place(*slots, made);
@@ -81,10 +83,8 @@ void CommunicatorTable::place(Slots& slots, Communicator* communicator) {
   }
 }
 
-void CommunicatorTable::move(Owned& from, Owned& to, const Communicator& communicator) {
-  const auto found = std::ranges::find_if(from, [&](const auto& each) { return each.get() == &communicator; });
-  to.push_back(std::move(*found));
-  from.erase(found);
+std::vector<CommunicatorTable::Owned>::iterator CommunicatorTable::owner_of(const Communicator& communicator) {
+  return std::ranges::find_if(owned_, [&](const Owned& each) { return each.communicator.get() == &communicator; });
 }
 
 void CommunicatorTable::hide(Communicator& communicator) {
@@ -96,25 +96,40 @@ void CommunicatorTable::hide(Communicator& communicator) {
     slot.communicator.store(nullptr, std::memory_order_release);
     break;
   }
-  move(owned_, hidden_, communicator);
+  owner_of(communicator)->visible = false;
 }
 
 void CommunicatorTable::show(Communicator& communicator) {
   const std::lock_guard lock(mutex_);
-  move(hidden_, owned_, communicator);
+  owner_of(communicator)->visible = true;
   place(*slots_.load(std::memory_order_relaxed), &communicator);
 }
 
 void CommunicatorTable::retire(Communicator& communicator) {
   const std::lock_guard lock(mutex_);
-  move(hidden_, retired_, communicator);
-  std::erase_if(retired_, [](const auto& each) { return each->pending.load(std::memory_order_acquire) == 0; });
+  retired_.push_back(&communicator);
+  retired_count_.store(retired_.size(), std::memory_order_relaxed);
+}
+
+std::vector<Communicator*> CommunicatorTable::take_ended() {
+  const std::lock_guard lock(mutex_);
+  const auto in_use = [](const Communicator* each) { return each->pending.load(std::memory_order_acquire) != 0; };
+  const auto first = std::partition(retired_.begin(), retired_.end(), in_use);
+  const std::vector<Communicator*> ended(first, retired_.end());
+  retired_.erase(first, retired_.end());
+  retired_count_.store(retired_.size(), std::memory_order_relaxed);
+  return ended;
+}
+
+void CommunicatorTable::drop(const Communicator& communicator) {
+  const std::lock_guard lock(mutex_);
+  owned_.erase(owner_of(communicator));
 }
 
 std::vector<Communicator*> CommunicatorTable::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<Communicator*> communicators;
-  for (const auto& each : owned_) communicators.push_back(each.get());
+  for (const Owned& each : owned_) communicators.push_back(each.communicator.get());
   return communicators;
 }
 

@@ -59,9 +59,21 @@ struct Communicator {
 
   /// MPI_Comm_idup calls that the vendor has not copied the attributes for yet.
   std::atomic<std::int32_t> duplications{0};
+  /// MPI_Comm_idup calls that the vendor has not finished.
+  std::atomic<std::int32_t> handle_uses{0};
 
   /// Requests that still refer to this object; a freed communicator lives until they are over (MPI-3.1 6.4.3).
   std::atomic<std::int32_t> pending{0};
+  /// Of one that was freed while it had some: a hidden handle with the user's error handler, for their errors.
+  std::atomic<MPI_Comm> heir{MPI_COMM_NULL};
+  /// Of one that was freed during an MPI_Comm_idup, which copies from its handle: ends that handle afterwards.
+  int (*free_later)(MPI_Comm*) = nullptr;
+
+  /// The handle whose error handler hears of errors.
+  [[nodiscard]] MPI_Comm error_handle() const {
+    const MPI_Comm of_freed = heir.load(std::memory_order_acquire);
+    return of_freed == MPI_COMM_NULL ? handle : of_freed;
+  }
 
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(members.size()); }
   /// The group that this process is in.
@@ -99,15 +111,21 @@ class CommunicatorTable {
     }
   }
 
-  /// Makes `communicator->handle` spanning. The pointer stays valid until remove().
+  /// Makes `communicator->handle` spanning. The pointer stays valid until drop().
   Communicator* insert(std::unique_ptr<Communicator> communicator);
   /// Makes the handle native; call it before the vendor frees (and may recycle) the handle.
   void hide(Communicator& communicator);
   /// Takes hide() back.
   void show(Communicator& communicator);
-  /// Ends a hidden communicator; the object lives on while requests refer to it.
+  /// The user has freed this hidden communicator: take_ended() returns it when no request refers to it any more.
   void retire(Communicator& communicator);
-  /// All spanning communicators, in no order.
+  /// Some are retired. Costs one load.
+  [[nodiscard]] bool has_retired() const { return retired_count_.load(std::memory_order_relaxed) != 0; }
+  /// Retired ones that no request refers to; each is returned once.
+  [[nodiscard]] std::vector<Communicator*> take_ended();
+  /// Destroys one that take_ended() has returned.
+  void drop(const Communicator& communicator);
+  /// All that exist, in no order: those that are retired, too.
   [[nodiscard]] std::vector<Communicator*> all() const;
 
  private:
@@ -124,17 +142,20 @@ class CommunicatorTable {
   [[nodiscard]] static std::uint64_t key_of(MPI_Comm handle) { return to_bits(handle); }
   [[nodiscard]] static std::size_t hash(MPI_Comm handle) { return hash_of(handle); }
 
-  using Owned = std::vector<std::unique_ptr<Communicator>>;
+  struct Owned {
+    std::unique_ptr<Communicator> communicator;
+    bool visible = true;
+  };
 
   static void place(Slots& slots, Communicator* communicator);
-  static void move(Owned& from, Owned& to, const Communicator& communicator);
+  [[nodiscard]] std::vector<Owned>::iterator owner_of(const Communicator& communicator);
 
   mutable std::mutex mutex_;
   std::atomic<Slots*> slots_;
   std::vector<std::unique_ptr<Slots>> generations_;
-  Owned owned_;
-  Owned hidden_;
-  Owned retired_;  ///< freed, with requests pending
+  std::vector<Owned> owned_;
+  std::vector<Communicator*> retired_;  ///< freed by the user
+  std::atomic<std::size_t> retired_count_{0};
 };
 
 }  // namespace impishim::shim

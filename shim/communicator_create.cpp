@@ -6,12 +6,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "shim/collective_arguments.hpp"
 #include "shim/collective_queue.hpp"
+#include "shim/communicator_end.hpp"
 #include "shim/communicator_make.hpp"
 #include "shim/context.hpp"
+#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/group.hpp"
 #include "shim/group_meeting.hpp"
@@ -46,19 +49,39 @@ int duplicate(Job& job, Communicator& parent, MPI_Comm* newcomm, const char* fun
   wire::ContextId context = 0;
   int code = parent.inter == nullptr ? agree_on_context(job, parent, function, context)
                                      : agree_across(job, parent, function, kDuplicateTag, context);
+  if (code != MPI_SUCCESS) return code;
+  const BlockingCreation creation(job, parent);
+  code = creation.code();
   // The vendor copies the attributes of the user's handle.
   if (code == MPI_SUCCESS) code = vendor_duplicate();
   return code == MPI_SUCCESS ? make_duplicate(job, parent, newcomm, context) : code;
 }
 
-int free_communicator(Job& job, MPI_Comm* comm, const char* function, int (*vendor_free)(MPI_Comm*)) {
+bool has_foreign_members(const Job& job, const Communicator& communicator) {
+  const Communicator& all = communicator.inter == nullptr ? communicator : *communicator.inter->both;
+  return std::ranges::any_of(all.masters, [&](std::int32_t master) {
+    const wire::WorldRank proc = all.members[static_cast<std::size_t>(master)];
+    return !job.map.clients()[static_cast<std::size_t>(job.map.procs()[static_cast<std::size_t>(proc)].client)].impishim;
+  });
+}
+
+int meet(Job& job, Communicator& communicator, const char* function) {
+  return communicator.inter == nullptr ? run_collective(job, communicator, function, collective_arguments::Barrier)
+                                       : meet_across(job, communicator, function);
+}
+
+/// Where other implementations take part IMPI demands that all meet (IMPI 4.9).
+enum class Meeting : std::uint8_t { kAlways, kWithForeign };
+
+int free_communicator(Job& job, MPI_Comm* comm, const char* function, Meeting meeting, int (*vendor_free)(MPI_Comm*)) {
   Communicator* freed = comm == nullptr ? nullptr : spanning(&job, *comm);
   // The vendor has its own word on freeing MPI_COMM_WORLD.
   if (freed == nullptr || *comm == MPI_COMM_WORLD) return vendor_free(comm);
   if (*comm == job.joined_world) return raise(*comm, MPI_ERR_COMM, function, "the joined world belongs to impishim");
-  const int code = freed->inter == nullptr ? run_collective(job, *freed, function, collective_arguments::Barrier)
-                                           : meet_across(job, *freed, function);
-  return code == MPI_SUCCESS ? end_communicator(job, *freed, comm, vendor_free) : code;
+  if (meeting == Meeting::kAlways || has_foreign_members(job, *freed)) {
+    if (const int code = meet(job, *freed, function); code != MPI_SUCCESS) return code;
+  }
+  return end_communicator(job, *freed, comm, vendor_free);
 }
 
 bool is_part_of(const RankList& group, const Communicator& parent) { return difference_of(group, parent.members).empty(); }
@@ -72,6 +95,9 @@ int split(Job& job, Communicator& parent, int color, int key, MPI_Comm* newcomm)
   });
   wire::ContextId context = 0;
   if (code == MPI_SUCCESS) code = agree_on_context(job, parent, kFunction, context);
+  if (code != MPI_SUCCESS) return code;
+  const BlockingCreation creation(job, parent);
+  code = creation.code();
   // Local ranks ascend with spanning ranks, so that the vendor's order among equal keys is the right one.
   if (code == MPI_SUCCESS) code = vendor::Comm_split(parent.handle, color, key, newcomm);
   if (code != MPI_SUCCESS || color == MPI_UNDEFINED) return code;
@@ -89,7 +115,9 @@ int create(Job& job, Communicator& parent, const RankList& group, MPI_Comm* newc
   // Disjoint groups make a communicator each (MPI-3.1 6.4.2): their first members tell them apart.
   const std::int32_t rank = rank_of(group, job.here);
   const int color = rank == kNoMember ? MPI_UNDEFINED : rank_of(parent.members, group.front());
-  code = vendor::Comm_split(parent.handle, color, rank, newcomm);
+  const BlockingCreation creation(job, parent);
+  code = creation.code();
+  if (code == MPI_SUCCESS) code = vendor::Comm_split(parent.handle, color, rank, newcomm);
   if (code != MPI_SUCCESS || rank == kNoMember) return code;
   return make_communicator(job, parent.handle, newcomm, context, group);
 }
@@ -128,20 +156,20 @@ namespace calls {
 
 int Comm_dup(Job& job, MPI_Comm comm, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return native::Comm_dup(job, comm, newcomm);
-  return duplicate(job, *parent, newcomm, "MPI_Comm_dup", [&] { return native::Comm_dup(job, comm, newcomm); });
+  if (parent == nullptr) return create_native(job, comm, [&] { return vendor::Comm_dup(comm, newcomm); });
+  return duplicate(job, *parent, newcomm, "MPI_Comm_dup", [&] { return vendor::Comm_dup(comm, newcomm); });
 }
 
 int Comm_dup_with_info(Job& job, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor::Comm_dup_with_info(comm, info, newcomm);
+  if (parent == nullptr) return create_native(job, comm, [&] { return vendor::Comm_dup_with_info(comm, info, newcomm); });
   return duplicate(job, *parent, newcomm, "MPI_Comm_dup_with_info",
                    [&] { return vendor::Comm_dup_with_info(comm, info, newcomm); });
 }
 
 int Comm_split(Job& job, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return native::Comm_split(job, comm, color, key, newcomm);
+  if (parent == nullptr) return create_native(job, comm, [&] { return native::Comm_split(job, comm, color, key, newcomm); });
   if (color < 0 && color != MPI_UNDEFINED) return raise(comm, MPI_ERR_ARG, "MPI_Comm_split", "the colour is negative");
   return parent->inter == nullptr ? split(job, *parent, color, key, newcomm)
                                   : split_intercommunicator(job, *parent, color, key, newcomm);
@@ -150,10 +178,15 @@ int Comm_split(Job& job, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
 int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_split_type";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return native::Comm_split_type(job, comm, split_type, key, info, newcomm);
+  if (parent == nullptr) {
+    return create_native(job, comm, [&] { return native::Comm_split_type(job, comm, split_type, key, info, newcomm); });
+  }
   if (parent->inter != nullptr) return raise(comm, MPI_ERR_COMM, kFunction, "not for intercommunicators");
   if (!stays_in_node(split_type)) return refuse(comm, kFunction);
-  const int code = run_collective(job, *parent, kFunction, collective_arguments::Barrier);
+  int code = run_collective(job, *parent, kFunction, collective_arguments::Barrier);
+  if (code != MPI_SUCCESS) return code;
+  const BlockingCreation creation(job, *parent);
+  code = creation.code();
   if (code != MPI_SUCCESS) return code;
   // Processes of one node are in one system: splitting the local members gives them all.
   const int split = vendor::Comm_split_type(comm, split_type, key, info, newcomm);
@@ -162,7 +195,9 @@ int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info i
 
 int Comm_create(Job& job, MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr && !is_own_group(group)) return native::Comm_create(job, comm, group, newcomm);
+  if (parent == nullptr && !is_own_group(group)) {
+    return create_native(job, comm, [&] { return native::Comm_create(job, comm, group, newcomm); });
+  }
   if (parent == nullptr) {
     return raise(comm, MPI_ERR_GROUP, "MPI_Comm_create", "the group has processes that are not in the communicator");
   }
@@ -187,18 +222,22 @@ int Comm_create_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_Com
   *newcomm = MPI_COMM_NULL;
   if (rank_of(members, job.here) == kNoMember) return MPI_SUCCESS;
   if (!is_own_group(group)) {
-    const int code = make_native_of_group(comm, group, tag, newcomm);
+    const int code = make_local_part(job, *parent, members, tag, newcomm);
     return code == MPI_SUCCESS ? inherit_error_handler(comm, *newcomm) : code;
   }
   wire::ContextId context = 0;
-  const int code = meet_as_group(job, *parent, members, tag, newcomm, context);
-  return code == MPI_SUCCESS ? make_communicator(job, comm, newcomm, context, std::move(members)) : code;
+  if (const int code = meet_as_group(job, *parent, members, tag, newcomm, context); code != MPI_SUCCESS) return code;
+  const BlockingCreation creation(job, [&](std::uint64_t& value) { return greatest_among(job, *newcomm, value); });
+  if (creation.code() != MPI_SUCCESS) return creation.code();
+  return make_communicator(job, comm, newcomm, context, std::move(members));
 }
 
-int Comm_free(Job& job, MPI_Comm* comm) { return free_communicator(job, comm, "MPI_Comm_free", vendor::Comm_free); }
+int Comm_free(Job& job, MPI_Comm* comm) {
+  return free_communicator(job, comm, "MPI_Comm_free", Meeting::kWithForeign, vendor::Comm_free);
+}
 
 int Comm_disconnect(Job& job, MPI_Comm* comm) {
-  return free_communicator(job, comm, "MPI_Comm_disconnect", vendor::Comm_disconnect);
+  return free_communicator(job, comm, "MPI_Comm_disconnect", Meeting::kAlways, vendor::Comm_disconnect);
 }
 
 }  // namespace calls

@@ -3,9 +3,11 @@
 // Any number of them may be outstanding, on communicators that each member starts in an order of its own. IMPI's rule for
 // context ids, by which the greatest proposal wins, could then give one id to two of them; so one member gives out an id that
 // is its own. For the same reason nothing here may block in the vendor's MPI: two members could wait there in duplications of
-// different communicators for each other.
+// different communicators for each other. The vendor's duplication begins when all members have made the call, so that it
+// waits for none that does not know of it; and not while a blocking function of the vendor's is entered (creation_order.hpp).
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "shim/collective_queue.hpp"
@@ -55,40 +57,94 @@ class AttributesHeld {
   Communicator* communicator_;
 };
 
+/// When the vendor's duplication may begin.
+class Turn final : public collectives::Pending {
+ public:
+  explicit Turn(Job& job) : order_(job.creation_order) {}
+  ~Turn() { end(); }
+  bool done() override {
+    if (!number_) number_ = order_.begin_duplication();
+    return number_.has_value();
+  }
+  Result<void> outcome() override { return {}; }
+  [[nodiscard]] bool in_vendor() const override { return true; }
+  void end() {
+    if (number_) order_.end_duplication(*number_);
+    number_.reset();
+  }
+
+ private:
+  CreationOrder& order_;
+  std::optional<std::uint64_t> number_;
+};
+
+/// Keeps the parent's handle, should the user free it meanwhile.
+class HandleKept {
+ public:
+  explicit HandleKept(Communicator& communicator) : communicator_(&communicator) { ++communicator.handle_uses; }
+  ~HandleKept() { release(); }
+  HandleKept(const HandleKept&) = delete;
+  HandleKept& operator=(const HandleKept&) = delete;
+  void release() {
+    if (Communicator* kept = std::exchange(communicator_, nullptr)) --kept->handle_uses;
+  }
+
+ private:
+  Communicator* communicator_;
+};
+
 /// What a duplication needs until it is over.
 struct Duplication {
   Duplication(Job& job_, Communicator& parent_, MPI_Comm* newcomm_, std::function<int(MPI_Request*)> duplicate_handle_)
-      : job(job_), parent(parent_), newcomm(newcomm_), duplicate_handle(std::move(duplicate_handle_)), attributes(parent_) {}
+      : job(job_),
+        parent(parent_),
+        newcomm(newcomm_),
+        duplicate_handle(std::move(duplicate_handle_)),
+        attributes(parent_),
+        handle(parent_),
+        turn(job_) {}
 
   Job& job;
   Communicator& parent;
   MPI_Comm* newcomm;
   std::function<int(MPI_Request*)> duplicate_handle;  ///< the vendor's
   AttributesHeld attributes;
+  HandleKept handle;
+  Turn turn;
+  wire::ContextId proposal = 0;  ///< not 0 on the member that gives the id out
   wire::ContextId context = 0;
   HiddenHandles hidden = {};
   VendorCall vendor_call = {};
 };
 
-collectives::Task duplicate(Collective& call, const collectives::Team& team, collectives::Data id,
-                            std::shared_ptr<Duplication> duplication) {
-  co_await collectives::bcast(team, id, 0);
-  VendorCall& vendor_call = duplication->vendor_call;
-  vendor_call.start(duplication->duplicate_handle);
-  duplication->attributes.release();
+/// One after the other, for all of the handles. The first code that is not MPI_SUCCESS ends it.
+collectives::Task duplicate_handles(Collective& call, Duplication& duplication) {
+  VendorCall& vendor_call = duplication.vendor_call;
+  vendor_call.start(duplication.duplicate_handle);
+  duplication.attributes.release();
   co_await vendor_call;
   call.note_code(vendor_call.code());
-  for (const auto& [from, to] : hidden_handles(duplication->parent)) {
-    vendor_call.start([&](MPI_Request* request) { return vendor::Comm_idup(from, &(duplication->hidden.*to), request); });
+  for (const auto& [from, to] : hidden_handles(duplication.parent)) {
+    vendor_call.start([&](MPI_Request* request) { return vendor::Comm_idup(from, &(duplication.hidden.*to), request); });
     co_await vendor_call;
-    if (call.ok()) call.note_code(raise_hidden_error(duplication->parent.handle, vendor_call.code()));
+    if (call.ok()) call.note_code(raise_hidden_error(duplication.parent.error_handle(), vendor_call.code()));
   }
-  if (!call.ok()) {
+}
+
+/// The result of the reduction is known when all members have made the call.
+collectives::Task duplicate(Collective& call, const collectives::Team& team, collectives::Data proposal, collectives::Data id,
+                            const collectives::Reduction& greatest, std::shared_ptr<Duplication> duplication) {
+  co_await collectives::allreduce(team, proposal, id, greatest);
+  co_await duplication->turn;
+  co_await duplicate_handles(call, *duplication);
+  duplication->turn.end();
+  if (call.ok()) {
+    call.note_code(describe_duplicate(duplication->job, duplication->parent, *duplication->newcomm, duplication->hidden,
+                                      duplication->context));
+  } else {
     duplication->hidden.free();
-    co_return;
   }
-  call.note_code(describe_duplicate(duplication->job, duplication->parent, *duplication->newcomm, duplication->hidden,
-                                    duplication->context));
+  duplication->handle.release();
 }
 
 template <class VendorIdup>
@@ -98,9 +154,11 @@ int idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request, const
   return start_collective(job, *parent, function, request, [&](Collective& call) -> std::optional<collectives::Task> {
     auto duplication = std::make_shared<Duplication>(job, *parent, newcomm, vendor_idup);
     const collectives::Team& team = call.inter() != nullptr ? call.inter()->both : call.team();
-    if (team.shape.rank == 0) duplication->context = give_context(job);
+    if (team.shape.rank == 0) duplication->proposal = give_context(job);
+    const collectives::Data proposal = call.data(&duplication->proposal, 1, MPI_UINT64_T);
     const collectives::Data id = call.data(&duplication->context, 1, MPI_UINT64_T);
-    return duplicate(call, team, id, std::move(duplication));
+    const collectives::Reduction* greatest = call.reduction(MPI_MAX, MPI_UINT64_T);
+    return duplicate(call, team, proposal, id, *greatest, std::move(duplication));
   });
 }
 

@@ -18,10 +18,7 @@ int split_off(MPI_Comm from, MPI_Comm* made) {
   return vendor::Comm_split(from, 0, rank, made);
 }
 
-bool has_local(const Job& job, const RankList& members) {
-  return std::ranges::any_of(
-      members, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
-}
+bool has_local(const Job& job, const RankList& members) { return first_local(job, members).has_value(); }
 
 void free_if_any(MPI_Comm* comm) {
   if (*comm != MPI_COMM_NULL) vendor::Comm_free(comm);
@@ -41,6 +38,19 @@ struct InterHandles {
 
 }  // namespace
 
+int native_rank(const Job& job, wire::WorldRank rank) {
+  return rank - job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
+}
+
+std::optional<int> first_local(const Job& job, const RankList& members) {
+  const auto first = std::ranges::find_if(
+      members, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
+  if (first == members.end()) return std::nullopt;
+  return native_rank(job, *first);
+}
+
+int handshake_tag(wire::ContextId context) { return 16384 + static_cast<int>((context >> 1U) % 16383); }
+
 int make_native_of_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
   // What is wrong with a null handle the vendor's function says under its own name.
   if (comm != MPI_COMM_NULL) {
@@ -56,15 +66,9 @@ namespace {
 /// The order of the groups in their union, which both sides must see alike.
 bool comes_first(const RankList& group, const RankList& other) { return group.front() < other.front(); }
 
-/// A tag for a handshake of the vendor's on private_comm; MPI_Comm_create_group uses the lower half of those that every MPI
-/// has.
-int handshake_tag(wire::ContextId context) { return 16384 + static_cast<int>((context >> 1U) % 16383); }
-
 /// Intercommunicators with the local members of the other group.
 int meet_local_peers(Job& job, const InterParts& parts, InterHandles& handles) {
-  const auto first = std::ranges::find_if(
-      parts.remote, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
-  const int leader = *first - job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
+  const int leader = *first_local(job, parts.remote);
   int code = vendor::Intercomm_create(handles.own, 0, job.private_comm, leader, handshake_tag(parts.context), &handles.user);
   if (code == MPI_SUCCESS) code = vendor::Comm_dup(handles.user, &handles.companion);
   const int high = comes_first(parts.local, parts.remote) ? 0 : 1;
@@ -127,17 +131,6 @@ void describe_intercommunicator(Job& job, const InterHandles& handles, wire::Con
   made->has_local_peers = has_local(job, remote);
   made->inter = std::move(inter);
   job.communicators.insert(std::move(made));
-}
-
-/// The communicator that this thread frees at the moment.
-thread_local Communicator* dying __attribute__((tls_model("initial-exec"))) = nullptr;
-
-void forget_contexts(Job& job, const Communicator& communicator) {
-  job.engine->forget_context(communicator.context);
-  job.engine->forget_context(communicator.context + 1);
-  if (communicator.inter == nullptr) return;
-  forget_contexts(job, *communicator.inter->local);
-  forget_contexts(job, *communicator.inter->both);
 }
 
 }  // namespace
@@ -223,39 +216,6 @@ int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle, wire:
     return raise_hidden_error(parent.handle, code);
   }
   return describe_duplicate(job, parent, *handle, hidden, context);
-}
-
-int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle, int (*vendor_free)(MPI_Comm*)) {
-  // Another thread may be given the handle again as soon as the vendor has freed it.
-  job.communicators.hide(communicator);
-  Communicator* outer = std::exchange(dying, &communicator);
-  const int code = vendor_free(handle);
-  dying = outer;
-  if (code != MPI_SUCCESS) {
-    job.communicators.show(communicator);
-    return code;
-  }
-  if (communicator.pending.load() == 0) forget_contexts(job, communicator);
-  free_hidden_handles(communicator);
-  job.communicators.retire(communicator);
-  return MPI_SUCCESS;
-}
-
-void free_hidden_handles(Communicator& communicator) {
-  free_if_any(&communicator.companion);
-  if (communicator.inter == nullptr) return;
-  free_if_any(&communicator.inter->local->handle);
-  free_if_any(&communicator.inter->both->handle);
-}
-
-InsideDeleteCallback::InsideDeleteCallback() {
-  Job* job = the_job.load(std::memory_order_acquire);
-  if (job != nullptr && dying != nullptr) job->communicators.show(*dying);
-}
-
-InsideDeleteCallback::~InsideDeleteCallback() {
-  Job* job = the_job.load(std::memory_order_acquire);
-  if (job != nullptr && dying != nullptr) job->communicators.hide(*dying);
 }
 
 }  // namespace impishim::shim

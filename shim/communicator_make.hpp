@@ -1,9 +1,10 @@
-/// New spanning communicators from the vendor's communicators of their local members, and their end.
+/// New spanning communicators from the vendor's communicators of their local members.
 #pragma once
 
 #include <mpi.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "shim/job.hpp"
@@ -15,8 +16,16 @@ namespace impishim::shim {
 /// All members are in this system: a communicator of them is the vendor's own.
 [[nodiscard]] bool is_native(const Job& job, const RankList& members);
 
+/// A local process's rank in this system's world.
+[[nodiscard]] int native_rank(const Job& job, wire::WorldRank rank);
+/// The same of the first of `members` that is in this system.
+[[nodiscard]] std::optional<int> first_local(const Job& job, const RankList& members);
+/// A tag for a handshake about a new communicator on private_comm; MPI_Comm_create_group uses the lower half of those that
+/// every MPI has.
+[[nodiscard]] int handshake_tag(wire::ContextId context);
+
 // All that make communicators are collective over the local members, and call blocking functions of the vendor's: all must be
-// known to be inside the call. They return codes of the vendor's, raised already.
+// known to be inside the call, with a BlockingCreation each. They return codes of the vendor's, raised already.
 
 /// Makes `handle`, the vendor's communicator of the local ones of `members` in their order, the spanning communicator of
 /// `members`, with the error handler of `parent`. If all are local it stays native. On an error it is freed.
@@ -61,21 +70,5 @@ struct HiddenHandle {
                                      wire::ContextId context);
 /// Makes the hidden duplicates, too. On an error `handle` is freed.
 [[nodiscard]] int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle, wire::ContextId context);
-
-/// Ends `communicator`: the user's handle by `vendor_free`, and those that belong to it. Delete callbacks run while the handle
-/// still is the spanning one; if one fails the communicator stays. Returns the vendor's code.
-[[nodiscard]] int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle, int (*vendor_free)(MPI_Comm*));
-
-/// Frees the vendor's communicators that belong to `communicator` beside the user's handle.
-void free_hidden_handles(Communicator& communicator);
-
-/// Makes a spanning communicator's handle name it again while the vendor, which frees it, calls the user's callbacks.
-class InsideDeleteCallback {
- public:
-  InsideDeleteCallback();
-  ~InsideDeleteCallback();
-  InsideDeleteCallback(const InsideDeleteCallback&) = delete;
-  InsideDeleteCallback& operator=(const InsideDeleteCallback&) = delete;
-};
 
 }  // namespace impishim::shim

@@ -40,7 +40,7 @@ TestResult test_handle(Job& job, MPI_Request* handle, MPI_Status* status) {
 }
 
 MPI_Comm comm_of(MPI_Request request) {
-  return is_own_request(request) ? RequestPool::instance().at(request).comm : MPI_COMM_WORLD;
+  return is_own_request(request) ? RequestPool::instance().at(request).comm() : MPI_COMM_WORLD;
 }
 
 namespace {
@@ -352,15 +352,15 @@ int Request_get_status(Job& job, MPI_Request handle, int* flag, MPI_Status* stat
     done = test_request(job, request);
   }
   *flag = done ? 1 : 0;
-  return done ? raise_if_own(request.comm, read_status(job, request, status)) : MPI_SUCCESS;
+  return done ? raise_if_own(request.comm(), read_status(job, request, status)) : MPI_SUCCESS;
 }
 
 int Cancel(Job& job, MPI_Request* handle) {
   if (!is_own_request(*handle)) return vendor::Cancel(handle);
   Request& request = RequestPool::instance().at(*handle);
-  if (!request.active) return raise(request.comm, MPI_ERR_REQUEST, "MPI_Cancel", "the request is not active");
+  if (!request.active) return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Cancel", "the request is not active");
   if (request.carrier == Carrier::kCollective) {
-    return raise(request.comm, MPI_ERR_REQUEST, "MPI_Cancel", "a collective operation cannot be cancelled");
+    return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Cancel", "a collective operation cannot be cancelled");
   }
   switch (request.carrier) {
     case Carrier::kNothing:

@@ -8,6 +8,7 @@
 #include "shim/arguments.hpp"
 #include "shim/communicator_make.hpp"
 #include "shim/context.hpp"
+#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/vendor.hpp"
 #include "shim/wait.hpp"
@@ -38,24 +39,28 @@ int poll_all(Job& job, std::vector<MPI_Request>& requests) {
   return code;
 }
 
-/// Returns when all local members are inside: then the vendor's blocking function may be entered. Empty messages to the first
-/// of them and back.
-int meet_local_members(Job& job, const std::vector<int>& native, int tag) {
-  // The upper half of the tags that every MPI has is taken: see communicator_make.cpp.
+/// GreatestOfLocal of the members: by way of the first of them. When it returns all are inside.
+int greatest_of_members(Job& job, const std::vector<int>& native, int tag, std::uint64_t& value) {
+  // The upper half of the tags that every MPI has is taken: see communicator_make.hpp.
   const int signal = tag % 16384;
-  const bool first = native.front() == job.here - job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
+  const bool first = native.front() == native_rank(job, job.here);
   const std::vector<int> others = first ? std::vector<int>(native.begin() + 1, native.end()) : std::vector<int>{native.front()};
+  std::vector<std::uint64_t> values(others.size());
   std::vector<MPI_Request> requests;
-  const auto receive = [&](int from) {
-    vendor::Irecv(nullptr, 0, MPI_BYTE, from, signal, job.private_comm, &requests.emplace_back(MPI_REQUEST_NULL));
+  const auto receive_from_others = [&] {
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      vendor::Irecv(&values[i], 1, MPI_UINT64_T, others[i], signal, job.private_comm, &requests.emplace_back(MPI_REQUEST_NULL));
+    }
   };
   const auto send = [&](int to) {
-    vendor::Isend(nullptr, 0, MPI_BYTE, to, signal, job.private_comm, &requests.emplace_back(MPI_REQUEST_NULL));
+    vendor::Isend(&value, 1, MPI_UINT64_T, to, signal, job.private_comm, &requests.emplace_back(MPI_REQUEST_NULL));
   };
   if (!first) send(native.front());
-  std::ranges::for_each(others, receive);
+  receive_from_others();
   const int code = poll_all(job, requests);
-  if (code != MPI_SUCCESS || !first) return code;
+  if (code != MPI_SUCCESS) return code;
+  for (const std::uint64_t each : values) value = std::max(value, each);
+  if (!first) return code;
   std::ranges::for_each(others, send);
   return poll_all(job, requests);
 }
@@ -75,15 +80,6 @@ int group_of_local(const Communicator& parent, const RankList& members, MPI_Grou
   if (code != MPI_SUCCESS) return code;
   code = vendor::Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), group);
   vendor::Group_free(&all);
-  return code;
-}
-
-int make_native(Job& job, const Communicator& parent, const RankList& members, int tag, MPI_Comm* handle) {
-  MPI_Group group = MPI_GROUP_NULL;
-  int code = group_of_local(parent, members, &group);
-  if (code == MPI_SUCCESS) code = meet_local_members(job, local_members(job, members), tag);
-  if (code == MPI_SUCCESS) code = make_native_of_group(parent.handle, group, tag, handle);
-  if (group != MPI_GROUP_NULL) vendor::Group_free(&group);
   return code;
 }
 
@@ -154,9 +150,22 @@ Result<void> greatest_of_masters(Masters& leaders, const Communicator& group, st
 
 }  // namespace
 
+int make_local_part(Job& job, const Communicator& parent, const RankList& members, int tag, MPI_Comm* handle) {
+  MPI_Group group = MPI_GROUP_NULL;
+  int code = group_of_local(parent, members, &group);
+  if (code == MPI_SUCCESS) {
+    const std::vector<int> native = local_members(job, members);
+    const BlockingCreation creation(job, [&](std::uint64_t& value) { return greatest_of_members(job, native, tag, value); });
+    code = creation.code();
+    if (code == MPI_SUCCESS) code = make_native_of_group(parent.handle, group, tag, handle);
+  }
+  if (group != MPI_GROUP_NULL) vendor::Group_free(&group);
+  return code;
+}
+
 int meet_as_group(Job& job, const Communicator& parent, const RankList& members, int tag, MPI_Comm* handle,
                   wire::ContextId& context) {
-  int code = make_native(job, parent, members, tag, handle);
+  int code = make_local_part(job, parent, members, tag, handle);
   if (code != MPI_SUCCESS) return code;
   const auto group = Communicator::create(job.map, job.here, *handle, 0, members);
   std::uint64_t value = propose_context(job, group->rank == 0);

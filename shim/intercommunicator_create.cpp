@@ -10,6 +10,7 @@
 #include "shim/collective_queue.hpp"
 #include "shim/communicator_make.hpp"
 #include "shim/context.hpp"
+#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/group.hpp"
 #include "shim/handled.hpp"
@@ -140,11 +141,37 @@ class Introduction {
     return raise(comm_, MPI_ERR_COMM, kCreate, "the two groups have processes in common");
   }
 
+  /// GreatestOfLocal of both groups: by way of their first local members.
+  int greatest_of_both(wire::ContextId context, std::uint64_t& value) {
+    const MPI_Comm among = spanning_ != nullptr ? spanning_->companion : comm_;
+    int code = greatest_among(job_, among, value);
+    const auto other = first_local(job_, remote_);
+    if (code != MPI_SUCCESS || !other) return code;
+    const std::uint64_t mine = value;
+    std::uint64_t theirs = 0;
+    if (first_local(job_, local_) == native_rank(job_, job_.here)) {
+      code = swap_native(*other, handshake_tag(context), mine, theirs);
+      if (code != MPI_SUCCESS) return raise_hidden_error(comm_, code);
+    }
+    value = std::max(mine, theirs);
+    return greatest_among(job_, among, value);
+  }
+
+  int swap_native(int other, int tag, const std::uint64_t& mine, std::uint64_t& theirs) {
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int code = vendor::Irecv(&theirs, 1, MPI_UINT64_T, other, tag, job_.private_comm, &requests[0]);
+    if (code == MPI_SUCCESS) code = vendor::Isend(&mine, 1, MPI_UINT64_T, other, tag, job_.private_comm, &requests[1]);
+    if (code == MPI_SUCCESS) code = poll_native(job_, requests[0]);
+    return code == MPI_SUCCESS ? poll_native(job_, requests[1]) : code;
+  }
+
   int make(std::uint64_t greatest, MPI_Comm* newcomm) {
     const auto context = settle_context(job_, greatest);
     if (!context) return raise(comm_, kCreate, context.error());
+    const BlockingCreation creation(job_, [&](std::uint64_t& value) { return greatest_of_both(*context, value); });
     MPI_Comm own = MPI_COMM_NULL;
-    const int code = vendor::Comm_split(comm_, 0, rank_, &own);  // of the local members, if it spans systems
+    int code = creation.code();
+    if (code == MPI_SUCCESS) code = vendor::Comm_split(comm_, 0, rank_, &own);  // of the local members, if it spans systems
     if (code != MPI_SUCCESS) return code;
     return make_intercommunicator(job_, {own, comm_, *context, std::move(local_), std::move(remote_)}, newcomm);
   }
@@ -202,8 +229,11 @@ int regroup(Job& job, Communicator& parent, const char* function, Wish mine, MPI
   RankList remote = wished_by(parent.members, wishes, parent.inter->first_remote, mine.color);
   // Without anybody on the other side there is no intercommunicator (MPI-3.1 6.4.2).
   const bool none = mine.color == MPI_UNDEFINED || remote.empty();
+  const BlockingCreation creation(job, parent);
   MPI_Comm own = MPI_COMM_NULL;
-  code = vendor::Comm_split(parent.inter->local->handle, none ? MPI_UNDEFINED : mine.color, mine.key, &own);
+  code = creation.code();
+  if (code == MPI_SUCCESS)
+    code = vendor::Comm_split(parent.inter->local->handle, none ? MPI_UNDEFINED : mine.color, mine.key, &own);
   *newcomm = MPI_COMM_NULL;
   if (code != MPI_SUCCESS || none) return raise_hidden_error(parent.handle, code);
   return make_intercommunicator(job, {own, parent.handle, context, std::move(local), std::move(remote)}, newcomm);
@@ -238,7 +268,9 @@ int Intercomm_create(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm p
 int Intercomm_merge(Job& job, MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   constexpr const char* kFunction = "MPI_Intercomm_merge";
   Communicator* parent = spanning(&job, intercomm);
-  if (parent == nullptr) return native::Intercomm_merge(job, intercomm, high, newintracomm);
+  if (parent == nullptr) {
+    return create_native(job, intercomm, [&] { return native::Intercomm_merge(job, intercomm, high, newintracomm); });
+  }
   if (parent->inter == nullptr) return raise(intercomm, MPI_ERR_COMM, kFunction, "no intercommunicator");
   bool other_high = false;
   wire::ContextId context = 0;
@@ -249,6 +281,8 @@ int Intercomm_merge(Job& job, MPI_Comm intercomm, int high, MPI_Comm* newintraco
   const bool first = other_high != (high != 0) ? high == 0 : local.front() < remote.front();
   RankList members = first ? local : remote;
   members.insert(members.end(), first ? remote.begin() : local.begin(), first ? remote.end() : local.end());
+  const BlockingCreation creation(job, *parent);
+  if (creation.code() != MPI_SUCCESS) return raise_hidden_error(intercomm, creation.code());
   // Without local peers the handle is that of the own group's local members.
   code = parent->has_local_peers ? vendor::Intercomm_merge(intercomm, first ? 0 : 1, newintracomm)
                                  : vendor::Comm_split(intercomm, 0, parent->rank, newintracomm);

@@ -13,6 +13,7 @@
 #include "collectives/select.hpp"
 #include "shim/attribute.hpp"
 #include "shim/communicator.hpp"
+#include "shim/creation_order.hpp"
 #include "shim/diagnostics.hpp"
 #include "shim/outstanding.hpp"
 #include "shim/ranks_inside.hpp"
@@ -66,6 +67,7 @@ struct Job {
   /// Context ids are given out by one member instead (context.hpp).
   bool gives_contexts = false;
   std::atomic<std::uint64_t> contexts_given{1};
+  CreationOrder creation_order;
 
   /// Shuffles (impishim/shuffle.h) that the program has made and not shut down.
   std::atomic<std::int32_t> shuffles{0};

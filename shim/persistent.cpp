@@ -28,6 +28,14 @@ int send_init(Job& job, SendKind kind, const char* function, VendorInit vendor_i
   return MPI_SUCCESS;
 }
 
+/// The vendor's persistent receive for a receive of ours: it can be started when the communicator has been freed, too.
+int init_native_part(Request& request, int local) {
+  if (request.carrier != Carrier::kVendor && request.carrier != Carrier::kBoth) return MPI_SUCCESS;
+  return vendor::Recv_init(request.receive_buffer, static_cast<int>(request.count), request.datatype,
+                           request.carrier == Carrier::kVendor ? local : MPI_ANY_SOURCE, request.tag,
+                           request.communicator->handle, &request.native_persistent);
+}
+
 }  // namespace
 
 namespace calls {
@@ -67,6 +75,10 @@ int Recv_init(Job& job, void* buf, int count, MPI_Datatype datatype, int source,
   request.carrier = receive_carrier(*communicator, source);
   request.set_receive(buf, count, datatype, source, tag);
   request.make_persistent();
+  if (const int code = init_native_part(request, local); code != MPI_SUCCESS) {
+    RequestPool::instance().release(request);
+    return code;
+  }
   *handle = RequestPool::instance().handle_of(request);
   return MPI_SUCCESS;
 }
@@ -75,14 +87,14 @@ int Start(Job& job, MPI_Request* handle) {
   if (!is_own_request(*handle)) return vendor::Start(handle);
   Request& request = RequestPool::instance().at(*handle);
   if (!request.persistent || request.active) {
-    return raise(request.comm, MPI_ERR_REQUEST, "MPI_Start", "the request is not an inactive persistent one");
+    return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Start", "the request is not an inactive persistent one");
   }
   if (request.carrier == Carrier::kCollective) return restart_collective(job, request);
   const int code = request.kind == Request::Kind::kSend ? start_send(job, request) : start_receive(job, request);
   if (code == MPI_SUCCESS) return code;
   request.active = false;
   request.done.store(true);
-  return raise_if_own(request.comm, code);
+  return raise_if_own(request.comm(), code);
 }
 
 int Startall(Job& job, int count, MPI_Request* handles) {

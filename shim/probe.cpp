@@ -202,7 +202,7 @@ int Imrecv(Job& job, void* buf, int count, MPI_Datatype datatype, MPI_Message* m
     if (code == MPI_SUCCESS) job.engine->start_matched(request.receive, std::move(kept.remote));
   }
   if (code != MPI_SUCCESS) {
-    const MPI_Comm comm = request.comm;
+    const MPI_Comm comm = request.comm();
     pool.release(request);
     return raise_if_own(comm, code);
   }

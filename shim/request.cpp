@@ -64,6 +64,10 @@ void end_both(Job& job, Request& request) {
 }
 
 int vendor_receive(Request& request, int source) {
+  if (request.persistent) {
+    request.native = request.native_persistent;
+    return vendor::Start(&request.native);
+  }
   return vendor::Irecv(request.receive_buffer, static_cast<int>(request.count), request.datatype, source, request.tag,
                        request.communicator->handle, &request.native);
 }

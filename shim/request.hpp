@@ -47,7 +47,6 @@ struct Request {
   SendKind send_kind = SendKind::kStandard;
   bool persistent = false;
   Communicator* communicator = nullptr;  ///< counted in its `pending`
-  MPI_Comm comm = MPI_COMM_NULL;         ///< the user's handle, for errors
   const char* function = "";             ///< for errors: the call that made it
 
   // Arguments of a persistent operation, kept for MPI_Start.
@@ -66,6 +65,8 @@ struct Request {
   bool cancelling_twin = false;  ///< the native twin was asked to withdraw for the contesting message
   bool user_cancelled = false;
   MPI_Request native = MPI_REQUEST_NULL;
+  /// Of a persistent receive that the vendor has a part in: what `native` is each time. It keeps the vendor's communicator.
+  MPI_Request native_persistent = MPI_REQUEST_NULL;
   MPI_Status native_status{};
   bool native_won = false;  ///< the result is native_status
   int error = MPI_SUCCESS;  ///< found at completion; not raised yet
@@ -79,6 +80,8 @@ struct Request {
   std::shared_ptr<CollectiveRun> collective;
   std::uint32_t index = 0;  ///< in the pool
 
+  /// Whose error handler hears of errors.
+  [[nodiscard]] MPI_Comm comm() const { return communicator == nullptr ? MPI_COMM_WORLD : communicator->error_handle(); }
   /// An active one that the engine alone brings to its end: no test moves it on.
   [[nodiscard]] bool moves_by_itself() const { return active && carrier == Carrier::kEngine; }
   /// Of such a one: it is over.

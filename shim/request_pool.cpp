@@ -66,7 +66,6 @@ Request& RequestPool::acquire(Communicator* communicator, const char* function) 
   const std::uint32_t index = ThreadShare::instance().take();
   Request& request = *blocks_[index / kBlock]->at(index % kBlock);
   request.communicator = communicator;
-  request.comm = communicator == nullptr ? MPI_COMM_WORLD : communicator->handle;
   request.function = function;
   request.persistent = false;
   request.active = false;
@@ -81,6 +80,7 @@ Request& RequestPool::acquire(Communicator* communicator, const char* function) 
 }
 
 void RequestPool::release(Request& request) {
+  if (request.native_persistent != MPI_REQUEST_NULL) vendor::Request_free(&request.native_persistent);
   if (request.owns_datatype) vendor::Type_free(&request.datatype);
   request.owns_datatype = false;
   request.send.buffer.keep_alive.reset();

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "shim/communicator_end.hpp"
 #include "shim/communicator_make.hpp"
 #include "shim/failure.hpp"
 #include "shim/native_exchange.hpp"
@@ -444,6 +445,7 @@ void leave(Job& job) {
     auto finished = job.server->finish();
     if (!finished) log(LogLevel::kWarn, "{}", finished.error().text);
   }
+  release_ended(job);
   for (Communicator* each : job.communicators.all()) free_hidden_handles(*each);
   if (job.joined_world != MPI_COMM_WORLD) vendor::Comm_free(&job.joined_world);
   job.vendor_progress.reset();

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "shim/creation_order.hpp"
 #include "shim/dims.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
@@ -75,7 +76,9 @@ int Dims_create(Job& job, int nnodes, int ndims, int* dims) {
 int Cart_create(Job& job, MPI_Comm comm, int ndims, const int* dims, const int* periods, int reorder, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Cart_create";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return native::Cart_create(job, comm, ndims, dims, periods, reorder, newcomm);
+  if (parent == nullptr) {
+    return create_native(job, comm, [&] { return native::Cart_create(job, comm, ndims, dims, periods, reorder, newcomm); });
+  }
   std::int32_t nodes = 0;
   if (const int code = check_grid(*parent, kFunction, ndims, dims, nodes); code != MPI_SUCCESS) return code;
   RankList members(parent->members.begin(), parent->members.begin() + nodes);
@@ -86,7 +89,7 @@ int Cart_create(Job& job, MPI_Comm comm, int ndims, const int* dims, const int* 
 int Cart_sub(Job& job, MPI_Comm comm, const int* remain_dims, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Cart_sub";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return native::Cart_sub(job, comm, remain_dims, newcomm);
+  if (parent == nullptr) return create_native(job, comm, [&] { return native::Cart_sub(job, comm, remain_dims, newcomm); });
   int code = MPI_SUCCESS;
   const auto* grid = topology_of<CartesianTopology>(*parent, kFunction, code);
   if (grid == nullptr) return code;

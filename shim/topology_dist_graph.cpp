@@ -8,6 +8,7 @@
 
 #include "shim/collective_arguments.hpp"
 #include "shim/collective_queue.hpp"
+#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/topology_make.hpp"
@@ -125,7 +126,9 @@ int Dist_graph_create(Job& job, MPI_Comm comm, int n, const int* sources, const 
                       const int* weights, MPI_Info info, int reorder, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr) {
-    return native::Dist_graph_create(job, comm, n, sources, degrees, destinations, weights, info, reorder, newcomm);
+    return create_native(job, comm, [&] {
+      return native::Dist_graph_create(job, comm, n, sources, degrees, destinations, weights, info, reorder, newcomm);
+    });
   }
   int code = check_intra(*parent, kCreate);
   std::vector<std::vector<EdgeNotice>> notices;
@@ -147,8 +150,10 @@ int Dist_graph_create_adjacent(Job& job, MPI_Comm comm, int indegree, const int*
                                MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr) {
-    return native::Dist_graph_create_adjacent(job, comm, indegree, sources, sourceweights, outdegree, destinations, destweights,
-                                              info, reorder, newcomm);
+    return create_native(job, comm, [&] {
+      return native::Dist_graph_create_adjacent(job, comm, indegree, sources, sourceweights, outdegree, destinations,
+                                                destweights, info, reorder, newcomm);
+    });
   }
   int code = check_intra(*parent, kCreateAdjacent);
   DistributedGraphTopology graph;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/topology_make.hpp"
@@ -37,7 +38,9 @@ namespace calls {
 int Graph_create(Job& job, MPI_Comm comm, int nnodes, const int* index, const int* edges, int reorder, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Graph_create";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return native::Graph_create(job, comm, nnodes, index, edges, reorder, newcomm);
+  if (parent == nullptr) {
+    return create_native(job, comm, [&] { return native::Graph_create(job, comm, nnodes, index, edges, reorder, newcomm); });
+  }
   GraphTopology graph;
   if (const int code = read_graph(*parent, kFunction, nnodes, index, edges, graph); code != MPI_SUCCESS) return code;
   const auto native = [&](MPI_Comm from, MPI_Comm* made) { return vendor::Graph_create(from, nnodes, index, edges, 0, made); };

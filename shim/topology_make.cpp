@@ -5,6 +5,7 @@
 
 #include "shim/communicator_make.hpp"
 #include "shim/context.hpp"
+#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/vendor.hpp"
 
@@ -15,8 +16,10 @@ int make_topology(Job& job, Communicator& parent, const char* function, Topology
   wire::ContextId context = 0;
   int code = agree_on_context(job, parent, function, context);
   if (code != MPI_SUCCESS) return code;
+  const BlockingCreation creation(job, parent);
   MPI_Comm made = MPI_COMM_NULL;
-  code = vendor::Comm_split(parent.handle, part.color, part.key, &made);
+  code = creation.code();
+  if (code == MPI_SUCCESS) code = vendor::Comm_split(parent.handle, part.color, part.key, &made);
   *newcomm = MPI_COMM_NULL;
   if (code != MPI_SUCCESS || part.color == MPI_UNDEFINED) return code;
   if (is_native(job, part.members)) {

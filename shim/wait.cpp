@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "shim/communicator_end.hpp"
 #include "shim/request.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
@@ -66,6 +67,7 @@ bool progress_besides_engine(Job& job, bool came, std::uint32_t looks) {
   heed_failure(job);
   const bool moved = settle_contested(job);
   RequestPool::instance().reap_orphans(job);
+  if (job.communicators.has_retired()) release_ended(job);
   job.outstanding.step(job);
   looks_since_vendors += looks;
   const std::uint32_t idle_looks = crowded(job) ? kCrowdedLooksPerVendorLook : kLooksPerVendorLook;

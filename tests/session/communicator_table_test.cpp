@@ -33,6 +33,7 @@ void remove(CommunicatorTable& table, MPI_Comm handle) {
   if (communicator == nullptr) return;
   table.hide(*communicator);
   table.retire(*communicator);
+  for (const Communicator* ended : table.take_ended()) table.drop(*ended);
 }
 
 TEST(CommunicatorTable, FindsWhatWasInsertedAndNothingElse) {

@@ -118,7 +118,8 @@ class Generator(unittest.TestCase):
         self.generate()
         vendor = self.text("shim/vendor.hpp")
         self.assertIn("vendor::Ibarrier(comm, &request)", vendor)
-        self.assertIn("vendor::Comm_idup(comm, newcomm, &request)", vendor)
+        # Duplications stay blocking: MPICH 4.0.2's MPI_Comm_idup need not end while other threads make communicators.
+        self.assertNotIn("vendor::Comm_idup(comm, newcomm, &request)", vendor)
         self.assertIn("return native::Barrier(*job, comm);", self.body("MPI_Barrier"))
         self.assertIn("return vendor::Ibarrier(comm, request);", self.body("MPI_Ibarrier"))
 
