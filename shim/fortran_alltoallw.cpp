@@ -71,8 +71,8 @@ Communicator* spanning_in_fortran(Job* job, const MPI_Fint* comm) {
 
 /// What a call needs converted, kept as long as the operation may be started.
 template <class Arguments, class Displacement>
-Prepare prepare(Arguments arguments, std::size_t sends, const Side<Displacement>& send, std::size_t receives,
-                const Side<Displacement>& receive) {
+Prepare prepare_blocks(Arguments arguments, std::size_t sends, const Side<Displacement>& send, std::size_t receives,
+                       const Side<Displacement>& receive) {
   void* from = c_address(send.buffer);
   void* into = c_address(receive.buffer);
   auto send_types = from == MPI_IN_PLACE ? std::vector<MPI_Datatype>() : c_types(sends, send.types);
@@ -84,13 +84,13 @@ Prepare prepare(Arguments arguments, std::size_t sends, const Side<Displacement>
 
 Prepare prepare_alltoallw(const Communicator& communicator, const Side<MPI_Fint>& send, const Side<MPI_Fint>& receive) {
   const auto peers = static_cast<std::size_t>(communicator.size());
-  return prepare(collective_arguments::Alltoallw, peers, send, peers, receive);
+  return prepare_blocks(collective_arguments::Alltoallw, peers, send, peers, receive);
 }
 
 Prepare prepare_neighbours(const Communicator& communicator, const Side<MPI_Aint>& send, const Side<MPI_Aint>& receive) {
   const Topology* topology = communicator.topology.get();  // null: the call will be refused, and reads no datatype
-  return prepare(collective_arguments::Neighbor_alltoallw, topology == nullptr ? 0 : topology->destinations().size(), send,
-                 topology == nullptr ? 0 : topology->sources().size(), receive);
+  return prepare_blocks(collective_arguments::Neighbor_alltoallw, topology == nullptr ? 0 : topology->destinations().size(),
+                        send, topology == nullptr ? 0 : topology->sources().size(), receive);
 }
 
 void give_code(int code, MPI_Fint* ierr) {
@@ -98,9 +98,6 @@ void give_code(int code, MPI_Fint* ierr) {
 }
 
 }  // namespace
-}  // namespace impishim::shim
-
-using namespace impishim::shim;  // NOLINT
 
 IMPISHIM_FORTRAN_BINDING void ompi_alltoallw_f(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes,
                                                void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes,
@@ -208,5 +205,7 @@ IMPISHIM_FORTRAN_BINDING void ompix_neighbor_alltoallw_init_f(void* sendbuf, MPI
 }
 IMPISHIM_FORTRAN_NAMES(ompix_neighbor_alltoallw_init_f, mpix_neighbor_alltoallw_init, MPIX_NEIGHBOR_ALLTOALLW_INIT,
                        MPIX_Neighbor_alltoallw_init)
+
+}  // namespace impishim::shim
 
 #endif

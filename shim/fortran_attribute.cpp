@@ -11,7 +11,7 @@
 #include "shim/resolve.hpp"
 #include "shim/vendor.hpp"
 
-using namespace impishim::shim;  // NOLINT
+namespace impishim::shim {
 
 #ifdef OPEN_MPI
 
@@ -19,8 +19,8 @@ namespace {
 
 /// Gets an attribute from the vendor's binding, and puts the joined job's value in its place.
 template <class Value>
-void get(void (*vendors)(MPI_Fint*, MPI_Fint*, Value*, MPI_Fint*, MPI_Fint*), MPI_Fint* comm, const MPI_Fint* keyval,
-         Value* attribute, MPI_Fint* flag, MPI_Fint* ierr) {
+void get_attribute(void (*vendors)(MPI_Fint*, MPI_Fint*, Value*, MPI_Fint*, MPI_Fint*), MPI_Fint* comm, const MPI_Fint* keyval,
+                   Value* attribute, MPI_Fint* flag, MPI_Fint* ierr) {
   Job* job = the_job.load(std::memory_order_acquire);
   std::optional<int> value;
   int code = job == nullptr ? MPI_SUCCESS : joined_attribute(*job, vendor::Comm_f2c(*comm), *keyval, value);
@@ -38,8 +38,8 @@ void get(void (*vendors)(MPI_Fint*, MPI_Fint*, Value*, MPI_Fint*, MPI_Fint*), MP
 
 /// Sets an attribute by the vendor's binding, unless the job forbids it now.
 template <class Value>
-void set(void (*vendors)(MPI_Fint*, MPI_Fint*, Value*, MPI_Fint*), const char* function, MPI_Fint* comm, MPI_Fint* keyval,
-         Value* attribute, MPI_Fint* ierr) {
+void set_attribute(void (*vendors)(MPI_Fint*, MPI_Fint*, Value*, MPI_Fint*), const char* function, MPI_Fint* comm,
+                   MPI_Fint* keyval, Value* attribute, MPI_Fint* ierr) {
   Job* job = the_job.load(std::memory_order_acquire);
   const MPI_Comm handle = job == nullptr ? MPI_COMM_NULL : vendor::Comm_f2c(*comm);
   int code = job == nullptr ? MPI_SUCCESS : check_attribute_change(*job, handle, function);
@@ -53,26 +53,26 @@ void set(void (*vendors)(MPI_Fint*, MPI_Fint*, Value*, MPI_Fint*), const char* f
 IMPISHIM_FORTRAN_BINDING void ompi_comm_get_attr_f(MPI_Fint* comm, MPI_Fint* keyval, MPI_Aint* attribute, MPI_Fint* flag,
                                                    MPI_Fint* ierr) {
   static const auto vendors = vendors_binding<decltype(ompi_comm_get_attr_f)>("ompi_comm_get_attr_f");
-  get(vendors, comm, keyval, attribute, flag, ierr);
+  get_attribute(vendors, comm, keyval, attribute, flag, ierr);
 }
 IMPISHIM_FORTRAN_NAMES(ompi_comm_get_attr_f, mpi_comm_get_attr, MPI_COMM_GET_ATTR, MPI_Comm_get_attr)
 
 IMPISHIM_FORTRAN_BINDING void ompi_attr_get_f(MPI_Fint* comm, MPI_Fint* keyval, MPI_Fint* attribute, MPI_Fint* flag,
                                               MPI_Fint* ierr) {
   static const auto vendors = vendors_binding<decltype(ompi_attr_get_f)>("ompi_attr_get_f");
-  get(vendors, comm, keyval, attribute, flag, ierr);
+  get_attribute(vendors, comm, keyval, attribute, flag, ierr);
 }
 IMPISHIM_FORTRAN_NAMES(ompi_attr_get_f, mpi_attr_get, MPI_ATTR_GET, MPI_Attr_get)
 
 IMPISHIM_FORTRAN_BINDING void ompi_comm_set_attr_f(MPI_Fint* comm, MPI_Fint* keyval, MPI_Aint* attribute, MPI_Fint* ierr) {
   static const auto vendors = vendors_binding<decltype(ompi_comm_set_attr_f)>("ompi_comm_set_attr_f");
-  set(vendors, "MPI_Comm_set_attr", comm, keyval, attribute, ierr);
+  set_attribute(vendors, "MPI_Comm_set_attr", comm, keyval, attribute, ierr);
 }
 IMPISHIM_FORTRAN_NAMES(ompi_comm_set_attr_f, mpi_comm_set_attr, MPI_COMM_SET_ATTR, MPI_Comm_set_attr)
 
 IMPISHIM_FORTRAN_BINDING void ompi_attr_put_f(MPI_Fint* comm, MPI_Fint* keyval, MPI_Fint* attribute, MPI_Fint* ierr) {
   static const auto vendors = vendors_binding<decltype(ompi_attr_put_f)>("ompi_attr_put_f");
-  set(vendors, "MPI_Attr_put", comm, keyval, attribute, ierr);
+  set_attribute(vendors, "MPI_Attr_put", comm, keyval, attribute, ierr);
 }
 IMPISHIM_FORTRAN_NAMES(ompi_attr_put_f, mpi_attr_put, MPI_ATTR_PUT, MPI_Attr_put)
 
@@ -122,3 +122,5 @@ IMPISHIM_FORTRAN_BINDING int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void*
 }
 
 #endif
+
+}  // namespace impishim::shim
