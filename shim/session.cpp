@@ -12,6 +12,7 @@
 #include "shim/communicator_make.hpp"
 #include "shim/failure.hpp"
 #include "shim/native_exchange.hpp"
+#include "shim/proc_card.hpp"
 #include "shim/proc_links.hpp"
 #include "shim/startup_watch.hpp"
 #include "shim/vendor.hpp"
@@ -40,42 +41,6 @@ Result<wire::HostId> own_address(const JoinRequest& request) {
   return request.address.empty() ? wire::address_towards(request.server)
                                  : wire::parse_own_address("IMPISHIM_HOST_ADDRESS", request.address);
 }
-
-/// One proc as gathered on native rank 0.
-struct Card {
-  wire::HostId address{};
-  std::uint16_t port = 0;
-  std::int64_t pid = 0;
-  std::string node;                  ///< what the operating system calls this machine
-  std::vector<std::string> fabrics;  ///< of a proc that listens: usable_providers()
-  [[nodiscard]] std::vector<std::byte> encode() const {
-    ByteWriter out;
-    out.put_bytes(address);
-    out.put(port);
-    out.put(pid);
-    out.put(static_cast<std::uint16_t>(node.size()));
-    out.put_bytes(std::as_bytes(std::span(node)));
-    for (const std::string& name : fabrics) {
-      out.put(static_cast<std::uint16_t>(name.size()));
-      out.put_bytes(std::as_bytes(std::span(name)));
-    }
-    return out.take();
-  }
-  static Card decode(std::span<const std::byte> bytes) {
-    ByteReader in(bytes);
-    Card card;
-    const auto address_bytes = *in.get_bytes(card.address.size());
-    std::copy(address_bytes.begin(), address_bytes.end(), card.address.begin());
-    card.port = *in.get<std::uint16_t>();
-    card.pid = *in.get<std::int64_t>();
-    for (const std::byte each : *in.get_bytes(*in.get<std::uint16_t>())) card.node += std::to_integer<char>(each);
-    while (const auto size = in.get<std::uint16_t>()) {
-      std::string& name = card.fabrics.emplace_back();
-      for (const std::byte each : *in.get_bytes(*size)) name += std::to_integer<char>(each);
-    }
-    return card;
-  }
-};
 
 /// The joining process of one system's native job.
 class Joining {
