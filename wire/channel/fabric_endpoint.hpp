@@ -92,8 +92,8 @@ class FabricEndpoint {
   /// The number for libfabric's calls of a peer with this address (fi_av_insert).
   [[nodiscard]] Result<fi_addr_t> insert(std::span<const std::byte> address);
 
-  /// Removes the name of the shared memory that the provider `shm` keeps for this endpoint, so that nothing is left of a process
-  /// that is killed. To be called when all peers have mapped it: each has sent a message.
+  /// Removes the name of the shared memory that the provider `shm` keeps for this endpoint, so that nothing is left of a
+  /// process that is killed. To be called when all peers have mapped it: each has sent a message.
   void unlink_shared_memory() const;
 
   /// A free buffer for sending.
