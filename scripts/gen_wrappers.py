@@ -18,7 +18,7 @@ FATES = ("joined", "direct", "start", "always", "collective", "forward", "refuse
 HIDDEN = '__attribute__((visibility("hidden")))'
 # What may wait for other processes of a system, besides point-to-point calls and what has a nonblocking form.
 BLOCKING = re.compile(
-    r"MPI_(Comm_(split|split_type|create|create_group|spawn|spawn_multiple|accept|connect|join)|Intercomm_(create|merge)"
+    r"MPI_(Comm_(dup|dup_with_info|split|split_type|create|create_group|spawn|spawn_multiple|accept|connect|join)|Intercomm_(create|merge)"
     r"|Cart_(create|sub)|Graph_create|Dist_graph_create(_adjacent)?"
     r"|Win_(create|create_dynamic|allocate|allocate_shared|free|fence|start|complete|wait|(un)?lock(_all)?|flush(_local)?(_all)?)(_c)?"
     r"|File_(open|close|sync|set_size|preallocate|set_view|seek_shared|\w+_(all|ordered)(_begin|_end)?(_c)?))$")

@@ -156,13 +156,13 @@ namespace calls {
 
 int Comm_dup(Job& job, MPI_Comm comm, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return create_native(job, comm, [&] { return vendor::Comm_dup(comm, newcomm); });
+  if (parent == nullptr) return create_native(job, comm, [&] { return native::Comm_dup(job, comm, newcomm); });
   return duplicate(job, *parent, newcomm, "MPI_Comm_dup", [&] { return vendor::Comm_dup(comm, newcomm); });
 }
 
 int Comm_dup_with_info(Job& job, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return create_native(job, comm, [&] { return vendor::Comm_dup_with_info(comm, info, newcomm); });
+  if (parent == nullptr) return create_native(job, comm, [&] { return native::Comm_dup_with_info(job, comm, info, newcomm); });
   return duplicate(job, *parent, newcomm, "MPI_Comm_dup_with_info",
                    [&] { return vendor::Comm_dup_with_info(comm, info, newcomm); });
 }

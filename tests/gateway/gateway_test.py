@@ -76,7 +76,8 @@ class Death(Case):
             self.assertEqual(len(killed), 1, run)
             os.kill(killed[0], signal.SIGKILL)
             self.assertNotEqual(run.end(), 0, run)
-            self.assertRegex(run.err, r"the connection to host 1 \(system 1, 127.0.0.1 port \d+, gateway rank 3\) ended without FINI", run)
+            self.assertRegex(run.err, r"the connection to host 1 \(system 1, 127.0.0.1 port \d+, gateway rank 3\), "
+                                      r"rank 3 \(pid \d+ on .+\) ended without FINI", run)
 
     @staticmethod
     def is_rank(process, client, rank):

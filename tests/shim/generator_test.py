@@ -127,7 +127,7 @@ class Generator(unittest.TestCase):
         self.generate()
         vendor = self.text("shim/vendor.hpp")
         self.assertIn('static constexpr VendorCallKind kCall{"MPI_Win_fence", false};', vendor)
-        self.assertIn('static constexpr VendorCallKind kCall{"MPI_Comm_dup", true};', vendor)
+        self.assertIn('static constexpr VendorCallKind kCall{"MPI_Comm_dup", false};', vendor)
         self.assertNotIn('"MPI_Ibarrier"', vendor)
         self.assertIn("return native::Win_fence(*job, ", self.body("MPI_Win_fence"))
 
