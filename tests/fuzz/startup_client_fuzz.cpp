@@ -69,6 +69,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       if (!message->has_value()) break;
       check_text((*message)->payload);
       check_notice((*message)->payload);
+      FUZZ_REQUIRE(parse_ended_answer((*message)->payload).has_value() == ((*message)->payload.size() >= 4));
       auto answer = parse_coll_answer((*message)->payload);
       if (answer) labels[answer->label] = {answer->client_mask, {answer->data.begin(), answer->data.end()}};
     }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 
 #include "tests/fuzz/fuzz.hpp"
@@ -63,6 +64,13 @@ class Watched {
     if (command == static_cast<std::uint32_t>(StartupCommand::kHello)) {
       FUZZ_REQUIRE(said_[action.connection].find("ISHI") != std::string::npos);
       announced_.insert(action.connection);
+    }
+    // Only who has been admitted and has announced itself may say that processes have ended.
+    if (command == static_cast<std::uint32_t>(StartupCommand::kEnded)) {
+      FUZZ_REQUIRE(announced_.count(action.connection) != 0 && said_[action.connection].find("ISED") != std::string::npos);
+      const auto answer = impishim::wire::parse_ended_answer(std::span(action.bytes).subspan(8));
+      FUZZ_REQUIRE(answer.has_value());
+      ended_ = ended_ || *answer;
     }
     const bool own = command == static_cast<std::uint32_t>(StartupCommand::kWaiting) ||
                      command == static_cast<std::uint32_t>(StartupCommand::kNote);

@@ -128,6 +128,51 @@ class ClientTest(Case):
         self.assertRegex(server.lines["err"][-1], r"^impirun: client [01] at [0-9.]+ port \d+ was lost: its connection ended")
         self.assertRegex(second.err, r"impishim: rank \d+: .*host 0\b")
 
+    def never_joined(self, status, *words):
+        """Client 1 ends without joining while client 0 waits: all are told at once, and client 1 has that status."""
+        server = self.server(2)
+        first = self.client(0, server, "-np", 1, ARGUMENTS.program)
+        server.await_line("err", "1 of 2")
+        second = self.client(1, server, *words)
+        self.expect(second, status)
+        self.assertEqual(second.err.count("impirun: client 1 ended before it had joined, and the server has been told"), 1, second)
+        self.assertNotEqual(first.end(), 0, first)
+        self.assertIn("impishim: rendezvous server: client 1 ended before it had joined", first.err)
+        self.expect(server, 1)
+        self.assertEqual(server.lines["err"][-1].count("client 1 ended before it had joined; 1 of 2"), 1, server)
+
+    def test_program_that_never_joins(self):
+        """With a good status of its own, which does not stay."""
+        self.never_joined(1, "-mpi", "openmpi" if "openmpi" in ARGUMENTS.program else "mpich", "-np", 1, "/bin/true")
+
+    def test_own_launcher_that_never_starts_the_program(self):
+        """With a status of its own, which stays."""
+        with tempfile.TemporaryDirectory() as folder:
+            launcher = pathlib.Path(folder) / "launcher"
+            launcher.write_text("#!/bin/sh\nexit 5\n", encoding="ascii")
+            launcher.chmod(0o755)
+            self.never_joined(5, "--", launcher, ARGUMENTS.program)
+
+    def test_all_clients_never_join(self):
+        server = self.server(1)
+        alone = self.client(0, server, "--", ARGUMENTS.program, "exit_early", 0)
+        self.expect(alone, 1)
+        self.assertIn("impirun: client 0 ended before it had joined", alone.err)
+        self.expect(server, 1)
+        self.assertIn("impirun: no program has joined", server.err)
+
+    def test_client_that_joined_and_left(self):
+        """It is no client that never joined: its place is free, and the others wait for the next one."""
+        server = self.server(2)
+        first = self.client(0, server, "-np", 1, ARGUMENTS.program)
+        server.await_line("err", "1 of 2")
+        self.kill_a_rank(first)
+        self.assertNotEqual(first.end(), 0, first)
+        self.assertNotIn("before it had joined", first.err)
+        for run in [self.client(number, server, "-np", 1, ARGUMENTS.program) for number in (0, 1)]:
+            self.expect(run, 0)
+        self.expect(server, 0)
+
     def test_server_that_ends_early(self):
         """A job that has not begun ends with its server."""
         server = self.server(2)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -88,6 +89,26 @@ void export_methods(const wire::AuthenticationMethods& methods) {
   if (!methods.none) unsetenv("IMPI_AUTH_NONE");
 }
 
+/// Returns the status of a client whose processes have ended with `status`. Those that never joined are told of here and at the
+/// server, where others may wait for them.
+int end_client(const CommandLine& line, const wire::AuthenticationMethods& methods,
+               std::chrono::steady_clock::time_point started, int status) {
+  constexpr auto kTimeout = std::chrono::seconds(2);
+  const auto age = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started);
+  auto never_joined =
+      wire::report_ended(line.server, {line.client, static_cast<std::uint64_t>(age.count())}, methods, kTimeout);
+  if (!never_joined)
+    log(LogLevel::kDebug, "whether client {} had joined is not known: {}", line.client, never_joined.error().text);
+  if (!never_joined || !*never_joined) return status;
+  log(LogLevel::kError,
+      "client {} ended before it had joined, and the server has been told. If no message above says why: it is no MPI "
+      "program or ended without MPI_Init; libimpishim.so is that of another MPI library (-mpi); LD_PRELOAD and the IMPISHIM_ "
+      "variables did not reach the ranks through the launcher (a static binary, a script that clears them); or the launcher "
+      "ended before its processes",
+      line.client);
+  return status == 0 ? kFailureStatus : status;
+}
+
 int run_client(const CommandLine& line) {
   auto methods = wire::AuthenticationMethods::from_environment();
   if (!methods) return complain(methods.error(), kUsageStatus);
@@ -102,8 +123,10 @@ int run_client(const CommandLine& line) {
   if (!plan) return complain(plan.error(), plan.error().kind == ErrorKind::kSystem ? kFailureStatus : kUsageStatus);
   auto address = check_server(line.server);
   if (!address) return complain(address.error(), kUsageStatus);
+  const auto begin = std::chrono::steady_clock::now();
   auto started = supervisor.start("", *plan, true);
-  return started ? supervisor.wait_for_all() : complain(started.error(), kFailureStatus);
+  if (!started) return complain(started.error(), kFailureStatus);
+  return end_client(line, *methods, begin, supervisor.wait_for_all());
 }
 
 Result<std::uint64_t> random_key() {

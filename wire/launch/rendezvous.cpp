@@ -97,6 +97,7 @@ Result<void> Rendezvous::listen() {
   here.size = sizeof(here.storage);
   if (getsockname(listener_.get(), here.get(), &here.size) != 0) return failed("getsockname");
   address_ = address_text(*address, here.port());
+  server_.at(Clock::now());  // a client may be started as soon as the address is known
   if (options_.ended_clients >= 0) {
     auto added = poller_.add(options_.ended_clients, EPOLLIN, kEndedToken);
     if (!added) return added;
@@ -164,11 +165,15 @@ Result<void> Rendezvous::serve() {
     say_goodbye();
     return handled;
   }
-  if (!server_.finished()) {
-    tell(
-        "no program has joined: all have ended without MPI_Init, or libimpishim.so was not loaded into them (a static binary, "
-        "a script that clears LD_PRELOAD)");
+  if (server_.finished()) return {};
+  const Error nobody{ErrorKind::kConnection,
+                     "no program has joined: all have ended without MPI_Init, or libimpishim.so was not loaded into them (a "
+                     "static binary, a script that clears LD_PRELOAD)"};
+  if (options_.ended_clients < 0) {
+    say_goodbye();
+    return nobody;
   }
+  tell(nobody.text);  // the programs' statuses are known here
   return {};
 }
 

@@ -39,7 +39,8 @@ class Rendezvous {
   /// "address:port" for the clients.
   [[nodiscard]] const std::string& address() const { return address_; }
   /// Blocks until every client has sent FINI, or all have ended without ever joining. kTimeout names the clients that have not
-  /// come; kConnection the one that was lost.
+  /// come; kConnection the one that was lost. All have ended without joining: success where `ended_clients` told of them,
+  /// kConnection where they did themselves.
   [[nodiscard]] Result<void> serve();
 
  private:

@@ -71,11 +71,15 @@ Result<void> ServerStream::wait_for(short events) {
                    fmt::format("rendezvous server: {} has been silent for {} s: is it stopped, or the network between cut?",
                                server_, whole_seconds(now - heard_))};
     }
+    if (patience_.all && now - since_ >= *patience_.all) {
+      return Error{ErrorKind::kTimeout, fmt::format("rendezvous server: {} has not answered in time", server_)};
+    }
     if (now >= next_report_) {
       log_line(LogLevel::kError, fmt::format("waiting for {}, {} s", awaited(), whole_seconds(now - waiting_since_)));
       next_report_ = now + patience_.report;
     }
-    const auto until = limit ? std::min(next_report_, heard_ + *limit) : next_report_;
+    auto until = limit ? std::min(next_report_, heard_ + *limit) : next_report_;
+    if (patience_.all) until = std::min(until, since_ + *patience_.all);
     pollfd ready{socket_.get(), events, 0};
     const int count = poll(&ready, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
     if (count > 0) return {};

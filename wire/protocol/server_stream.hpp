@@ -21,7 +21,8 @@ struct ServerPatience {
   std::chrono::milliseconds answer{60000};
   /// Of silence of a foreign server once all have joined. Before that it may be silent for as long as others stay away.
   std::chrono::milliseconds foreign_answer{120000};
-  std::chrono::milliseconds report{10000};  ///< between two lines on standard error while it waits
+  std::chrono::milliseconds report{10000};                      ///< between two lines on standard error while it waits
+  std::optional<std::chrono::milliseconds> all = std::nullopt;  ///< for everything together, from the beginning
 };
 
 class ServerStream {
@@ -82,6 +83,7 @@ class ServerStream {
   bool closed_ = false;  ///< by the server
   std::string said_;
   std::optional<WaitingNotice> notice_;
+  Clock::time_point since_ = Clock::now();
   Clock::time_point waiting_since_;
   Clock::time_point heard_;  ///< when the latest bytes came, or the phase began
   Clock::time_point next_report_;

@@ -56,6 +56,30 @@ void StartupServer::join(int id, Connection& connection, const StartupMessage& m
   admit(id, connection, *client);
 }
 
+/// A number may be in use by another launch than the one that has ended, so what is not certain counts as joined.
+bool StartupServer::has_never_joined(const EndedLaunch& launch) {
+  const auto serving = std::chrono::duration_cast<std::chrono::milliseconds>(now_ - started_.value_or(now_)).count();
+  if (launch.client < 0 || launch.client >= clients_ || launch.age_ms > static_cast<std::uint64_t>(serving)) return false;
+  return by_client_.count(launch.client) == 0 && came_.erase(launch.client) == 0;
+}
+
+void StartupServer::learn_of_end(int id, Connection& connection, const StartupMessage& message) {
+  const auto launch = parse_ended(message.payload);
+  if (!launch) return turn_away(id, connection, "it sent a report of an end that cannot be read");
+  const bool never_joined = has_never_joined(*launch);
+  send(id, encode_ended_answer(never_joined));
+  actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
+  connection.stage = Stage::kTurnedAway;
+  if (!never_joined) return;
+  ended_.try_emplace(launch->client, true);
+  look_for_missing();
+  // Where others wait, the failure says it.
+  if (!failure_) {
+    tell_of(connection,
+            fmt::format("client {} ended before it had joined, says {}; start it again", launch->client, connection.peer));
+  }
+}
+
 /// The number is taken. Whether its owner still lives, its machine tells.
 void StartupServer::contend(int id, Connection& connection, std::int32_t client) {
   const int owner = by_client_[client];
@@ -110,6 +134,8 @@ void StartupServer::admit(int id, Connection& connection, std::int32_t client) {
   connection.client = client;
   connection.stage = Stage::kJoined;
   by_client_[client] = id;
+  came_.insert(client);
+  if (const auto before = ended_.find(client); before != ended_.end() && before->second) ended_.erase(before);
   actions_.push_back({ServerAction::Kind::kTell, -1, {}, progress(), true});
   if (!all_joined()) look_for_missing();
   begin_if_complete();
@@ -184,6 +210,7 @@ void StartupServer::enforce_limit(int id, Connection& connection) {
 
 void StartupServer::at(Clock::time_point now) {
   now_ = now;
+  if (!started_) started_ = now;
   for (auto& [id, connection] : connections_) {
     if (limit_of(connection) <= now_) enforce_limit(id, connection);
   }

@@ -122,6 +122,31 @@ Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms) 
   return connection;
 }
 
+Result<bool> report_ended(const std::string& server, const EndedLaunch& launch, const AuthenticationMethods& methods,
+                          std::chrono::milliseconds timeout) {
+  using std::chrono::milliseconds;
+  const auto begin = std::chrono::steady_clock::now();
+  auto socket = connect_to_server(server, static_cast<int>(timeout.count()));
+  if (!socket) return socket.error();
+  ServerPatience patience;
+  const auto used = std::chrono::floor<milliseconds>(std::chrono::steady_clock::now() - begin);
+  patience.all = std::max(timeout - used, milliseconds(0));
+  ServerStream stream(std::move(*socket), server, patience);
+  auto key = choose_method(stream, methods);
+  if (!key) return key.error();
+  ByteWriter all;
+  if (*key) all.put(**key);
+  all.put_bytes(encode_startup(StartupCommand::kHello, {}));
+  all.put_bytes(encode_ended(launch));
+  auto sent = stream.send(all.bytes());
+  if (!sent) return sent.error();
+  auto answer = stream.await(StartupCommand::kEnded);
+  if (!answer) return answer.error();
+  const auto never_joined = parse_ended_answer(answer->payload);
+  if (!never_joined || !stream.ours()) return server_error("it answered what cannot be read");
+  return *never_joined;
+}
+
 Result<ServerConnection> ServerConnection::connect(const std::string& server, std::int32_t client,
                                                    const AuthenticationMethods& methods, int timeout_ms,
                                                    ServerPatience patience) {

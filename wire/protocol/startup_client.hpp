@@ -1,6 +1,7 @@
 /// A client's side of startup (IMPI 2.3): what it contributes, what the job agreed on.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -57,6 +58,12 @@ struct JoinOptions {
 
 /// A TCP connection to "address:port" within `timeout_ms`. kConfiguration: no such address; kConnection: nobody is there.
 [[nodiscard]] Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms);
+
+/// Tells the server that the processes of `launch` have ended. Returns whether they have never joined: those that wait for them
+/// have been told then. Takes `timeout` at most (and what resolving a name takes). An error: nothing is known; the server has
+/// gone with its job, is foreign, or refuses.
+[[nodiscard]] Result<bool> report_ended(const std::string& server, const EndedLaunch& launch,
+                                        const AuthenticationMethods& methods, std::chrono::milliseconds timeout);
 
 /// What the clients have agreed on.
 struct Agreement {

@@ -92,6 +92,33 @@ std::optional<WaitingNotice> parse_waiting(std::span<const std::byte> payload) {
   return WaitingNotice{*joined != 0, *clients, *missing};
 }
 
+std::vector<std::byte> encode_ended(const EndedLaunch& launch) {
+  ByteWriter payload;
+  payload.put(launch.client);
+  payload.put(launch.age_ms);
+  return encode_startup(StartupCommand::kEnded, payload.bytes());
+}
+
+std::optional<EndedLaunch> parse_ended(std::span<const std::byte> payload) {
+  ByteReader reader(payload);
+  const auto client = reader.get<std::int32_t>();
+  const auto age_ms = reader.get<std::uint64_t>();
+  if (!client || !age_ms) return std::nullopt;
+  return EndedLaunch{*client, *age_ms};
+}
+
+std::vector<std::byte> encode_ended_answer(bool never_joined) {
+  ByteWriter payload;
+  payload.put(static_cast<std::uint32_t>(never_joined));
+  return encode_startup(StartupCommand::kEnded, payload.bytes());
+}
+
+std::optional<bool> parse_ended_answer(std::span<const std::byte> payload) {
+  const auto never_joined = ByteReader(payload).get<std::uint32_t>();
+  if (!never_joined) return std::nullopt;
+  return *never_joined == 1;
+}
+
 std::string describe_missing(const WaitingNotice& notice) {
   std::vector<std::uint32_t> numbers;
   for (std::uint32_t client = 0; client < notice.clients; ++client) {

@@ -31,6 +31,10 @@ enum class StartupCommand : std::uint32_t {
   kHello = 0x49534849,
   kWaiting = 0x49535754,  ///< server to client while it waits: a WaitingNotice
   kNote = 0x49534e54,     ///< server to client: text for its user
+  /// From what has started a client's processes, after kHello and instead of IMPI: all of them have ended, see EndedLaunch. The
+  /// server answers with the same command, whether that client has never joined:Uint4 (0: it has, or that is not certain), and
+  /// closes.
+  kEnded = 0x49534544,
 };
 
 /// IMPI 2.3.5; values are per client (0x1000), per host (0x2000) and per proc (0x3000).
@@ -118,6 +122,19 @@ struct WaitingNotice {
 [[nodiscard]] std::vector<std::byte> encode_waiting(const WaitingNotice& notice);
 /// Returns nothing for a payload that is no notice.
 [[nodiscard]] std::optional<WaitingNotice> parse_waiting(std::span<const std::byte> payload);
+/// The processes of a client have ended: kEnded's payload to the server.
+struct EndedLaunch {
+  std::int32_t client = 0;
+  /// How long ago they were started, in ms. A server that is younger serves another job: its predecessor had the same address.
+  std::uint64_t age_ms = 0;
+  bool operator==(const EndedLaunch&) const = default;
+};
+[[nodiscard]] std::vector<std::byte> encode_ended(const EndedLaunch& launch);
+/// Returns nothing for a payload that is too short; a later version's may be longer.
+[[nodiscard]] std::optional<EndedLaunch> parse_ended(std::span<const std::byte> payload);
+[[nodiscard]] std::vector<std::byte> encode_ended_answer(bool never_joined);
+/// Returns whether the client has never joined; nothing for a payload that is too short.
+[[nodiscard]] std::optional<bool> parse_ended_answer(std::span<const std::byte> payload);
 /// "client 1 of 2", "clients 0, 2 of 3".
 [[nodiscard]] std::string describe_missing(const WaitingNotice& notice);
 

@@ -101,17 +101,16 @@ bool StartupServer::is_authenticated(int connection) const {
 }
 
 void StartupServer::ended(std::int32_t client) {
-  ended_.insert(client);
+  ended_[client] = false;
   look_for_missing();
 }
 
 /// Some wait for a client that cannot come any more. (Where nobody waits, the others may not want to join, either.)
 void StartupServer::look_for_missing() {
   if (all_joined() || joined() == 0) return;
-  const auto missing =
-      std::find_if(ended_.begin(), ended_.end(), [this](std::int32_t client) { return by_client_.count(client) == 0; });
+  const auto missing = std::ranges::find_if(ended_, [this](const auto& each) { return by_client_.count(each.first) == 0; });
   if (missing == ended_.end()) return;
-  fail({ErrorKind::kConnection, fmt::format("client {} ended before it had joined; {}", *missing, progress())});
+  fail({ErrorKind::kConnection, fmt::format("client {} ended before it had joined; {}", missing->first, progress())});
 }
 
 void StartupServer::received(int id, std::span<const std::byte> bytes) {
@@ -163,6 +162,7 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
   if (connection.stage == Stage::kImpi) {
     if (command == StartupCommand::kHello) greet(id, connection);
     if (command == StartupCommand::kImpi) join(id, connection, message);
+    if (command == StartupCommand::kEnded && connection.announced) learn_of_end(id, connection, message);
     return;
   }
   switch (command) {

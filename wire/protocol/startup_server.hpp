@@ -54,7 +54,8 @@ class StartupServer {
   StartupServer(std::int32_t clients, AuthenticationMethods methods, std::vector<std::int32_t> preference,
                 StartupLimits limits = {});
 
-  /// Sets the time and enforces the limits that are over. To be called before the calls below, and at next_limit().
+  /// Sets the time and enforces the limits that are over. To be called before the calls below, and at next_limit(); first when
+  /// clients can come from then on.
   void at(Clock::time_point now);
   /// Returns when at() has something to do, if nothing else happens before.
   [[nodiscard]] std::optional<Clock::time_point> next_limit() const;
@@ -111,6 +112,8 @@ class StartupServer {
   void check_key(int id, Connection& connection, std::span<const std::byte> key);
   void greet(int id, Connection& connection);
   void join(int id, Connection& connection, const StartupMessage& message);
+  void learn_of_end(int id, Connection& connection, const StartupMessage& message);
+  [[nodiscard]] bool has_never_joined(const EndedLaunch& launch);
   void contend(int id, Connection& connection, std::int32_t client);
   void admit(int id, Connection& connection, std::int32_t client);
   void begin_if_complete();
@@ -137,6 +140,7 @@ class StartupServer {
   std::vector<std::int32_t> preference_;
   StartupLimits limits_;
   Clock::time_point now_;
+  std::optional<Clock::time_point> started_;  ///< the first time that was set
   Clock::time_point next_notice_;
   std::map<int, Connection> connections_;
   std::map<std::int32_t, int> by_client_;   ///< client -> connection
@@ -146,7 +150,8 @@ class StartupServer {
   bool begun_ = false;  ///< all have joined and IMPI has been answered: nobody can be replaced any more
   bool done_answered_ = false;
   std::optional<Error> failure_;
-  std::set<std::int32_t> ended_;
+  std::map<std::int32_t, bool> ended_;  ///< client -> another launch of it may still come
+  std::set<std::int32_t> came_;         ///< clients that have joined since kEnded last told of one of their launches
   StrangerReport strangers_;
   std::vector<ServerAction> actions_;
 };
