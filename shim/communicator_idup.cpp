@@ -5,6 +5,9 @@
 // is its own. For the same reason nothing here may block in the vendor's MPI: two members could wait there in duplications of
 // different communicators for each other. The vendor's duplication begins when all members have made the call, so that it
 // waits for none that does not know of it; and not while a blocking function of the vendor's is entered (creation_order.hpp).
+//
+// In MPICH 4.0.2 a nonblocking duplication of a process by itself fails while other threads make communicators: wrong context
+// ids, a crash, or no end. It waits for no other process, so the blocking one serves in its place.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -147,10 +150,35 @@ collectives::Task duplicate(Collective& call, const collectives::Team& team, col
   duplication->handle.release();
 }
 
-template <class VendorIdup>
-int idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request, const char* function, VendorIdup&& vendor_idup) {
+#ifdef OPEN_MPI
+constexpr bool kIdupAloneFailsBesideThreads = false;
+#else
+constexpr bool kIdupAloneFailsBesideThreads = true;
+#endif
+
+bool has_one_member(MPI_Comm comm) {
+  if (comm == MPI_COMM_SELF) return true;
+  int size = 0;
+  int inter = 0;
+  return comm != MPI_COMM_NULL && vendor::Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0 &&
+         vendor::Comm_size(comm, &size) == MPI_SUCCESS && size == 1;
+}
+
+/// Of a communicator of the vendor's own.
+template <class VendorDup, class VendorIdup>
+int idup_native(const Job& job, MPI_Comm comm, MPI_Request* request, VendorDup&& vendor_dup, VendorIdup&& vendor_idup) {
+  const bool by_blocking = kIdupAloneFailsBesideThreads && job.thread_level == MPI_THREAD_MULTIPLE && has_one_member(comm);
+  if (!by_blocking) return vendor_idup(request);
+  const int code = vendor_dup();
+  // A request that is complete.
+  return code == MPI_SUCCESS ? vendor::Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request) : code;
+}
+
+template <class VendorDup, class VendorIdup>
+int idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request, const char* function, VendorDup&& vendor_dup,
+         VendorIdup&& vendor_idup) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return vendor_idup(request);
+  if (parent == nullptr) return idup_native(job, comm, request, vendor_dup, vendor_idup);
   return start_collective(job, *parent, function, request, [&](Collective& call) -> std::optional<collectives::Task> {
     auto duplication = std::make_shared<Duplication>(job, *parent, newcomm, vendor_idup);
     const collectives::Team& team = call.inter() != nullptr ? call.inter()->both : call.team();
@@ -185,16 +213,19 @@ class InfoCopy {
 namespace calls {
 
 int Comm_idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
-  return idup(job, comm, newcomm, request, "MPI_Comm_idup",
-              [=](MPI_Request* of_vendor) { return vendor::Comm_idup(comm, newcomm, of_vendor); });
+  return idup(
+      job, comm, newcomm, request, "MPI_Comm_idup", [=] { return vendor::Comm_dup(comm, newcomm); },
+      [=](MPI_Request* of_vendor) { return vendor::Comm_idup(comm, newcomm, of_vendor); });
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Comm_idup_with_info
 int Comm_idup_with_info(Job& job, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
   const auto hints = std::make_shared<const InfoCopy>(info);
   if (hints->code() != MPI_SUCCESS) return hints->code();
-  return idup(job, comm, newcomm, request, "MPI_Comm_idup_with_info",
-              [=](MPI_Request* of_vendor) { return vendor::Comm_idup_with_info(comm, hints->handle(), newcomm, of_vendor); });
+  return idup(
+      job, comm, newcomm, request, "MPI_Comm_idup_with_info",
+      [=] { return vendor::Comm_dup_with_info(comm, hints->handle(), newcomm); },
+      [=](MPI_Request* of_vendor) { return vendor::Comm_idup_with_info(comm, hints->handle(), newcomm, of_vendor); });
 }
 #endif
 

@@ -1,4 +1,5 @@
-// MPI_Comm_idup by several threads at once, each on a communicator of its own, while another one duplicates MPI_COMM_SELF.
+// MPI_Comm_idup by several threads at once, each on a communicator of its own, while others duplicate MPI_COMM_SELF, blocking
+// and nonblocking (which MPICH 4.0.2 by itself does not survive).
 // Every duplicate is complete, apart from all others, and none waits for ever.
 #include <atomic>
 #include <cstdio>
@@ -37,10 +38,13 @@ void duplicate(MPI_Comm parent, int thread) {
   }
 }
 
-void duplicate_self(const std::atomic<bool>& over) {
+void duplicate_self(const std::atomic<bool>& over, bool nonblocking) {
   while (!over.load()) {
     MPI_Comm self = MPI_COMM_NULL;
-    REQUIRE_EQUAL(MPI_Comm_dup(MPI_COMM_SELF, &self), MPI_SUCCESS);
+    MPI_Request request = MPI_REQUEST_NULL;
+    REQUIRE_EQUAL(nonblocking ? MPI_Comm_idup(MPI_COMM_SELF, &self, &request) : MPI_Comm_dup(MPI_COMM_SELF, &self),
+                  MPI_SUCCESS);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     check_sum(self, 1);
     MPI_Comm_free(&self);
     std::this_thread::yield();
@@ -56,7 +60,8 @@ int main(int argc, char** argv) {
   std::vector<MPI_Comm> parents(kThreads);
   for (MPI_Comm& parent : parents) MPI_Comm_dup(MPI_COMM_WORLD, &parent);
   std::atomic<bool> over{false};
-  std::thread beside(duplicate_self, std::cref(over));
+  std::thread beside(duplicate_self, std::cref(over), false);
+  std::thread beside_nonblocking(duplicate_self, std::cref(over), true);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back(duplicate, parents[static_cast<std::size_t>(thread)], thread);
@@ -64,6 +69,7 @@ int main(int argc, char** argv) {
   for (std::thread& thread : threads) thread.join();
   over = true;
   beside.join();
+  beside_nonblocking.join();
   for (MPI_Comm& parent : parents) MPI_Comm_free(&parent);
   if (rank_in(MPI_COMM_WORLD) == 0) std::printf("%d ranks duplicated in %d threads\n", size_of(MPI_COMM_WORLD), kThreads);
   MPI_Finalize();
