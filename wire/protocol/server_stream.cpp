@@ -14,6 +14,7 @@
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/printable.hpp"
+#include "wire/channel/keepalive.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -21,6 +22,11 @@ namespace {
 Error server_error(const std::string& what) {
   return Error{ErrorKind::kConnection, fmt::format("rendezvous server: {}", what)};
 }
+
+/// Of bytes that the server's machine has not acknowledged, after which it counts as dead: the kernel sends no keepalive probes
+/// then.
+constexpr std::chrono::milliseconds kDeadMachine{30000};
+constexpr std::chrono::milliseconds kAnswerCheck{3000};
 
 std::string text_of(std::span<const std::byte> bytes) {
   return printable({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -62,6 +68,10 @@ std::string ServerStream::awaited() const {
 }
 
 /// Blocks until one of `events` is there.
+Error ServerStream::dead_machine() const {
+  return server_error(fmt::format("the machine of {} does not answer: is the network cut?", server_));
+}
+
 Result<void> ServerStream::wait_for(short events) {
   for (;;) {
     const auto now = Clock::now();
@@ -74,11 +84,13 @@ Result<void> ServerStream::wait_for(short events) {
     if (patience_.all && now - since_ >= *patience_.all) {
       return Error{ErrorKind::kTimeout, fmt::format("rendezvous server: {} has not answered in time", server_)};
     }
+    if (is_unanswered(socket_.get(), kDeadMachine)) return dead_machine();
     if (now >= next_report_) {
       log_line(LogLevel::kError, fmt::format("waiting for {}, {} s", awaited(), whole_seconds(now - waiting_since_)));
       next_report_ = now + patience_.report;
     }
-    auto until = limit ? std::min(next_report_, heard_ + *limit) : next_report_;
+    auto until = std::min(next_report_, now + kAnswerCheck);
+    if (limit) until = std::min(until, heard_ + *limit);
     if (patience_.all) until = std::min(until, since_ + *patience_.all);
     pollfd ready{socket_.get(), events, 0};
     const int count = poll(&ready, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
@@ -98,7 +110,7 @@ Result<bool> ServerStream::read_available() {
     if (!said_.empty()) return server_error(said_);
     if (closed_) return server_error("it disconnected");
     if (error != ETIMEDOUT) return server_error(std::strerror(error));
-    return server_error(fmt::format("the machine of {} does not answer: is the network cut?", server_));
+    return dead_machine();
   }
   heard_ = Clock::now();
   decoder_.feed(std::span(bytes).first(static_cast<std::size_t>(size)));

@@ -70,6 +70,7 @@ class ServerStream {
   /// Returns whether anything came.
   [[nodiscard]] Result<bool> read_available();
   [[nodiscard]] Result<void> wait_for(short events);
+  [[nodiscard]] Error dead_machine() const;
   [[nodiscard]] std::optional<std::chrono::milliseconds> bound() const;
   [[nodiscard]] std::string awaited() const;
 
