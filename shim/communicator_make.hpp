@@ -20,8 +20,8 @@ namespace impishim::shim {
 [[nodiscard]] int native_rank(const Job& job, wire::WorldRank rank);
 /// The same of the first of `members` that is in this system.
 [[nodiscard]] std::optional<int> first_local(const Job& job, const RankList& members);
-/// A tag for a handshake about a new communicator on private_comm; MPI_Comm_create_group uses the lower half of those that
-/// every MPI has.
+/// Returns a tag for a handshake about a new communicator on private_comm. It lies in the upper half of the tags that every MPI
+/// has; MPI_Comm_create_group uses the lower half.
 [[nodiscard]] int handshake_tag(wire::ContextId context);
 
 // All that make communicators are collective over the local members, and call blocking functions of the vendor's: all must be

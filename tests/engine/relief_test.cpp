@@ -1,5 +1,5 @@
 // Senders to a process whose program stands in a call of the vendor's: long messages of standard mode that contest a receive
-// with a native twin come before their match, and what nobody has asked for is acknowledged.
+// with a native twin come before their match, and unexpected messages are acknowledged.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -230,7 +230,7 @@ TEST_P(Relief, AMessageOfAFreedContextIsForgotten) {
   EXPECT_TRUE(job.close_all());
 }
 
-/// Flow control holds back the message that is wanted behind others that nobody has asked for.
+/// Unexpected messages use up the flow control credit, and the awaited message is queued behind them.
 TEST_P(Relief, WhatNobodyHasAskedForHoldsNothingBack) {
   Receive any(kAnySource, 5, 10);
   post(any);

@@ -209,7 +209,7 @@ TEST(StartupServer, StrangersGetALineAMinute) {
   driven.pass(std::chrono::seconds(60));
   EXPECT_THAT(driven.told(), ElementsAre("turned away peer 99: it does not speak IMPI (AUTH must come first) (the latest of 99 "
                                          "within 60 s)"));
-  // Whoever has the key is no stranger.
+  // A peer that has authenticated is no stranger.
   for (const int connection : {200, 201}) {
     driven.connect(connection);
     driven.say(connection, auth(2));

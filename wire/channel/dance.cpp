@@ -91,7 +91,7 @@ class Dance {
     return options;
   }
 
-  /// Systems of this library are not connected without proof, and the user hears of those that are.
+  /// Refuses to connect systems of this library without a secret, and warns once that foreign systems prove nothing.
   [[nodiscard]] Result<void> check_secret() const {
     std::set<std::int32_t> foreign;
     for (std::int32_t each = 0; each < static_cast<std::int32_t>(job_.hosts().size()); ++each) {

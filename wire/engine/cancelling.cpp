@@ -50,7 +50,7 @@ void Engine::Impl::ask_to_cancel_locked(SendOperation& operation) {
   send_control_locked(operation.destination, question);
 }
 
-/// Takes a message, or its CANCEL, out of those that wait for credit.
+/// Removes a message, or its CANCEL, from the queue that waits for credit.
 void Engine::Impl::forget_held_locked(SendOperation& operation) {
   auto& held = peer(operation.destination).held;
   const auto found = std::find(held.begin(), held.end(), &operation);

@@ -130,7 +130,7 @@ void named_behind_any(int rank, MPI_Comm pair) {
   }
 }
 
-/// The message that is wanted comes behind many that nobody has asked for yet.
+/// The awaited message is queued behind many unexpected ones.
 void behind_unasked_messages(int rank, MPI_Comm pair) {
   if (rank == 0) {
     int value = 0;
