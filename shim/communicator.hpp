@@ -14,7 +14,7 @@
 
 #include "shim/handle_bits.hpp"
 #include "wire/engine/operation.hpp"
-#include "wire/job_map.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 

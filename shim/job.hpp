@@ -22,7 +22,7 @@
 #include "shim/vendor_progress.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/progress_thread.hpp"
-#include "wire/protocol/startup_client.hpp"
+#include "wire/startup/startup_client.hpp"
 
 namespace impishim::shim {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/protocol/packet.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace impishim::shim {
 

@@ -9,10 +9,10 @@
 
 #include "shim/native_exchange.hpp"
 #include "shim/vendor.hpp"
-#include "wire/channel/inner_hop.hpp"
-#include "wire/channel/local_hop.hpp"
-#include "wire/channel/unix_socket.hpp"
-#include "wire/route.hpp"
+#include "wire/connect/inner_hop.hpp"
+#include "wire/connect/local_hop.hpp"
+#include "wire/connect/unix_socket.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::shim {
 namespace {

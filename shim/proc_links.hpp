@@ -10,8 +10,8 @@
 
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/channel/local_hop.hpp"
-#include "wire/job_map.hpp"
+#include "wire/connect/local_hop.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 
@@ -30,7 +30,7 @@ struct ProcLinks {
   int timeout_ms = 0;
 };
 
-/// The channels to this process's local partners (wire/route.hpp): shared memory in its own place, else connections to the
+/// The channels to this process's local partners (wire/topology/route.hpp): shared memory in its own place, else connections to the
 /// gateway. Collective over the host.
 [[nodiscard]] Result<std::vector<wire::LocalChannel>> link_procs(const ProcLinks& links);
 

@@ -19,15 +19,15 @@
 #include "wire/base/bytes.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/secret.hpp"
-#include "wire/channel/dance.hpp"
+#include "wire/connect/dance.hpp"
 #include "wire/channel/delayed_channel.hpp"
-#include "wire/channel/handover.hpp"
-#include "wire/channel/host_channels.hpp"
-#include "wire/channel/unix_socket.hpp"
+#include "wire/connect/handover.hpp"
+#include "wire/connect/host_channels.hpp"
+#include "wire/connect/unix_socket.hpp"
 #include "wire/data/basic_type.hpp"
-#include "wire/host_plan.hpp"
-#include "wire/job_map_codec.hpp"
-#include "wire/route.hpp"
+#include "wire/topology/host_plan.hpp"
+#include "wire/topology/job_map_codec.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -7,7 +7,7 @@
 #include "collectives/select.hpp"
 #include "shim/job.hpp"
 #include "wire/base/result.hpp"
-#include "wire/channel/fabric.hpp"
+#include "wire/fabric/fabric.hpp"
 
 namespace impishim::shim {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "wire/base/result.hpp"
-#include "wire/protocol/startup_client.hpp"
+#include "wire/startup/startup_client.hpp"
 
 namespace impishim::shim {
 

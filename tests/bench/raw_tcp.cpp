@@ -9,7 +9,7 @@
 #include "tests/bench/raw_stream.h"
 #include "tests/bench/settle.h"
 #include "wire/base/descriptor.hpp"
-#include "wire/protocol/packet.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace {
 

@@ -15,8 +15,8 @@
 
 #include "tests/channel/loopback.hpp"
 #include "tests/channel/support.hpp"
-#include "wire/channel/dance.hpp"
-#include "wire/channel/link_handshake.hpp"
+#include "wire/connect/dance.hpp"
+#include "wire/connect/link_handshake.hpp"
 #include "wire/channel/tcp_channel.hpp"
 
 namespace impishim::wire::test {

@@ -16,8 +16,8 @@
 #include "tests/channel/loopback.hpp"
 #include "tests/channel/no_descriptors.hpp"
 #include "tests/channel/support.hpp"
-#include "wire/channel/dance.hpp"
-#include "wire/channel/link_acceptor.hpp"
+#include "wire/connect/dance.hpp"
+#include "wire/connect/link_acceptor.hpp"
 
 namespace impishim::wire {
 namespace {

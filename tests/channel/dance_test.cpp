@@ -1,4 +1,4 @@
-#include "wire/channel/dance.hpp"
+#include "wire/connect/dance.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

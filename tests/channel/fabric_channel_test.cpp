@@ -9,9 +9,9 @@
 
 #include "tests/channel/fabric_support.hpp"
 #include "tests/channel/support.hpp"
-#include "wire/channel/fabric_channel.hpp"
-#include "wire/channel/fabric_endpoint.hpp"
-#include "wire/channel/fabric_offer.hpp"
+#include "wire/fabric/fabric_channel.hpp"
+#include "wire/fabric/fabric_endpoint.hpp"
+#include "wire/fabric/fabric_offer.hpp"
 
 namespace impishim::wire {
 namespace {

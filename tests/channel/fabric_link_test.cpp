@@ -4,7 +4,7 @@
 
 #include "tests/channel/fabric_support.hpp"
 #include "tests/channel/support.hpp"
-#include "wire/channel/fabric_offer.hpp"
+#include "wire/fabric/fabric_offer.hpp"
 #include "wire/channel/tcp_channel.hpp"
 
 namespace impishim::wire {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "wire/channel/fabric.hpp"
-#include "wire/channel/fabric_offer.hpp"
+#include "wire/fabric/fabric.hpp"
+#include "wire/fabric/fabric_offer.hpp"
 
 namespace impishim::wire {
 namespace {

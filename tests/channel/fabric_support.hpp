@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/channel/loopback.hpp"
-#include "wire/channel/fabric.hpp"
+#include "wire/fabric/fabric.hpp"
 
 namespace impishim::wire::test {
 

@@ -1,5 +1,5 @@
 // Sockets passed from the process of a host that makes the connections to those that own them.
-#include "wire/channel/handover.hpp"
+#include "wire/connect/handover.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <future>
 #include <optional>
 
-#include "wire/channel/unix_socket.hpp"
+#include "wire/connect/unix_socket.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -13,8 +13,8 @@
 #include "tests/channel/support.hpp"
 #include "wire/base/bytes.hpp"
 #include "wire/base/descriptor.hpp"
-#include "wire/channel/link_handshake.hpp"
-#include "wire/channel/link_socket.hpp"
+#include "wire/connect/link_handshake.hpp"
+#include "wire/connect/link_socket.hpp"
 
 namespace impishim::wire::test {
 

@@ -1,5 +1,5 @@
 // The gateway of a host and its procs on other nodes finding each other over TCP.
-#include "wire/channel/inner_hop.hpp"
+#include "wire/connect/inner_hop.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -21,8 +21,8 @@
 
 #include "tests/channel/support.hpp"
 #include "wire/channel/local_channel.hpp"
-#include "wire/channel/local_hop.hpp"
-#include "wire/channel/unix_socket.hpp"
+#include "wire/connect/local_hop.hpp"
+#include "wire/connect/unix_socket.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "tests/engine/simulated_job.hpp"
 #include "wire/channel/memory_channel.hpp"
-#include "wire/protocol/packet.hpp"
-#include "wire/route.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire::test {
 

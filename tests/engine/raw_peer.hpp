@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/engine/simulated_job.hpp"
-#include "wire/protocol/packet.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace impishim::wire::test {
 

@@ -7,7 +7,7 @@
 
 #include "tests/engine/simulated_job.hpp"
 #include "wire/engine/relay_credit.hpp"
-#include "wire/route.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/engine/simulated_job.hpp"
-#include "wire/route.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 namespace {

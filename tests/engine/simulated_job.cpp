@@ -4,7 +4,7 @@
 #include <random>
 #include <utility>
 
-#include "wire/route.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire::test {
 namespace {

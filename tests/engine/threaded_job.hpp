@@ -12,7 +12,7 @@
 
 #include "wire/channel/tcp_channel.hpp"
 #include "wire/engine/progress_thread.hpp"
-#include "wire/route.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire::test {
 

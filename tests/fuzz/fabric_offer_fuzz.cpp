@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tests/fuzz/fuzz.hpp"
-#include "wire/channel/fabric_offer.hpp"
+#include "wire/fabric/fabric_offer.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using impishim::wire::FabricOffer;

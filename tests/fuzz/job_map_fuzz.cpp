@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tests/fuzz/fuzz.hpp"
-#include "wire/job_map_codec.hpp"
+#include "wire/topology/job_map_codec.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   auto map = impishim::wire::decode_job_map(std::as_bytes(std::span(data, size)));

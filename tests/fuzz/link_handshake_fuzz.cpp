@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/fuzz/fuzz.hpp"
-#include "wire/channel/link_handshake.hpp"
+#include "wire/connect/link_handshake.hpp"
 
 using impishim::JobSecret;
 using impishim::fuzz::Input;

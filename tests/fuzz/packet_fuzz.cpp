@@ -3,7 +3,7 @@
 #include <array>
 
 #include "tests/fuzz/fuzz.hpp"
-#include "wire/protocol/packet.hpp"
+#include "wire/packet/packet.hpp"
 
 using impishim::fuzz::Input;
 using impishim::wire::decode_packet_header;

@@ -8,7 +8,7 @@
 
 #include "tests/fuzz/fuzz.hpp"
 #include "wire/base/bytes.hpp"
-#include "wire/protocol/startup_server.hpp"
+#include "wire/startup/startup_server.hpp"
 
 using impishim::fuzz::Input;
 using impishim::wire::ServerAction;

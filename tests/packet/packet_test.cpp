@@ -1,5 +1,5 @@
 // The 128 bytes of IMPI 3.6, written by hand.
-#include "wire/protocol/packet.hpp"
+#include "wire/packet/packet.hpp"
 
 #include <gmock/gmock.h>
 

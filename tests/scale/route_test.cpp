@@ -1,5 +1,5 @@
 // Routes: every process reaches every other in at most three hops, with and without gateways.
-#include "wire/route.hpp"
+#include "wire/topology/route.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

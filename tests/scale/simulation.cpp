@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "wire/base/bytes.hpp"
-#include "wire/route.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire::test {
 namespace {

@@ -1,11 +1,11 @@
-/// The routing code (wire/route.hpp) asked about every process of a large job.
+/// The routing code (wire/topology/route.hpp) asked about every process of a large job.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-#include "wire/job_map.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire::test {
 

@@ -11,7 +11,7 @@
 #include <random>
 
 #include "tests/scale/simulation.hpp"
-#include "wire/route.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -1,4 +1,4 @@
-#include "wire/protocol/authentication.hpp"
+#include "wire/startup/authentication.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

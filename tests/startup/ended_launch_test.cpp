@@ -3,7 +3,7 @@
 
 #include "tests/startup/scripted_server.hpp"
 #include "tests/startup/support.hpp"
-#include "wire/protocol/startup_client.hpp"
+#include "wire/startup/startup_client.hpp"
 
 namespace impishim::wire {
 namespace {

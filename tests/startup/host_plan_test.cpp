@@ -1,5 +1,5 @@
 // Which procs form a host, with and without gateways, and which values of IMPISHIM_GATEWAY are refused.
-#include "wire/host_plan.hpp"
+#include "wire/topology/host_plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

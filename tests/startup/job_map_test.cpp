@@ -1,10 +1,10 @@
 // A job map from one process to the others of its system, and what is no job map.
-#include "wire/job_map.hpp"
+#include "wire/topology/job_map.hpp"
 
 #include <gmock/gmock.h>
 
 #include "tests/startup/support.hpp"
-#include "wire/job_map_codec.hpp"
+#include "wire/topology/job_map_codec.hpp"
 
 namespace impishim::wire {
 namespace {

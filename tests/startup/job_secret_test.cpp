@@ -1,5 +1,5 @@
 // What the systems' contributions become.
-#include "wire/protocol/job_secret.hpp"
+#include "wire/startup/job_secret.hpp"
 
 #include <gtest/gtest.h>
 

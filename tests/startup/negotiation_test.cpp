@@ -1,5 +1,5 @@
 // What the clients' values become for the job, which are refused, and with what words.
-#include "wire/protocol/negotiation.hpp"
+#include "wire/startup/negotiation.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,8 +8,8 @@
 
 #include "tests/startup/support.hpp"
 #include "wire/channel/address.hpp"
-#include "wire/channel/process_name.hpp"
-#include "wire/job_map_codec.hpp"
+#include "wire/connect/process_name.hpp"
+#include "wire/topology/job_map_codec.hpp"
 
 namespace impishim::wire {
 namespace {

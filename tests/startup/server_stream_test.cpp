@@ -1,5 +1,5 @@
 // A client that waits: for how long, what it says meanwhile, and how it hears that the job is given up.
-#include "wire/protocol/server_stream.hpp"
+#include "wire/startup/server_stream.hpp"
 
 #include <gmock/gmock.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 
 #include "tests/startup/scripted_server.hpp"
 #include "tests/startup/support.hpp"
-#include "wire/protocol/startup_client.hpp"
+#include "wire/startup/startup_client.hpp"
 
 namespace impishim::wire {
 namespace {

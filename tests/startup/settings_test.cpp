@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "wire/protocol/startup_client.hpp"
+#include "wire/startup/startup_client.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -1,5 +1,5 @@
 // The client's side, against servers that do what servers may, and what they may not.
-#include "wire/protocol/startup_client.hpp"
+#include "wire/startup/startup_client.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // The server's side: clients of ours, places of dead clients, limits of time and number.
-#include "wire/protocol/startup_server.hpp"
+#include "wire/startup/startup_server.hpp"
 
 #include <gmock/gmock.h>
 

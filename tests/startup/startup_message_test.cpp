@@ -1,5 +1,5 @@
 // Frames of startup, against bytes written by hand.
-#include "wire/protocol/startup_message.hpp"
+#include "wire/startup/startup_message.hpp"
 
 #include <gmock/gmock.h>
 

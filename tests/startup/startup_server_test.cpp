@@ -1,5 +1,5 @@
 // The server's side: authentication, who joins, how it ends.
-#include "wire/protocol/startup_server.hpp"
+#include "wire/startup/startup_server.hpp"
 
 #include <gmock/gmock.h>
 

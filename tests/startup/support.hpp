@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "wire/base/bytes.hpp"
-#include "wire/protocol/negotiation.hpp"
-#include "wire/protocol/startup_server.hpp"
+#include "wire/startup/negotiation.hpp"
+#include "wire/startup/startup_server.hpp"
 
 namespace impishim::wire::test {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/protocol/packet.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace impishim::wire::test {
 

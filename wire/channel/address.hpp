@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/protocol/packet.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace impishim::wire {
 

@@ -21,7 +21,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/engine/operation.hpp"
 #include "wire/engine/relay_options.hpp"
-#include "wire/job_map.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

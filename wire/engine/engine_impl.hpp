@@ -25,7 +25,7 @@
 #include "wire/engine/flow_control.hpp"
 #include "wire/engine/link.hpp"
 #include "wire/engine/match_queue.hpp"
-#include "wire/route.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 

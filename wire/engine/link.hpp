@@ -15,7 +15,7 @@
 #include "wire/engine/operation.hpp"
 #include "wire/engine/packet_queue.hpp"
 #include "wire/engine/relay_credit.hpp"
-#include "wire/protocol/packet.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace impishim::wire {
 

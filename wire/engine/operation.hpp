@@ -11,7 +11,7 @@
 #include "wire/base/result.hpp"
 #include "wire/data/conversion.hpp"
 #include "wire/data/type_layout.hpp"
-#include "wire/job_map.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

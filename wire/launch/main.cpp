@@ -26,7 +26,7 @@
 #include "wire/launch/rendezvous.hpp"
 #include "wire/launch/scratch_folder.hpp"
 #include "wire/launch/supervisor.hpp"
-#include "wire/protocol/startup_client.hpp"
+#include "wire/startup/startup_client.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -11,7 +11,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/poller.hpp"
-#include "wire/protocol/startup_server.hpp"
+#include "wire/startup/startup_server.hpp"
 
 namespace impishim::wire {
 

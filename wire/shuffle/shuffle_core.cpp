@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "wire/route.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "wire/job_map.hpp"
+#include "wire/topology/job_map.hpp"
 #include "wire/shuffle/shuffle_message.hpp"
 #include "wire/shuffle/shuffle_options.hpp"
 #include "wire/shuffle/shuffle_queue.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/job_map.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

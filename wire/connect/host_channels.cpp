@@ -1,0 +1,68 @@
+#include "wire/connect/host_channels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "wire/connect/dance.hpp"
+#include "wire/fabric/fabric.hpp"
+#include "wire/connect/process_name.hpp"
+#include "wire/channel/tcp_channel.hpp"
+
+namespace impishim::wire {
+namespace {
+
+/// Links that go over to libfabric together, and where their channels belong.
+struct Group {
+  std::vector<FabricLink> links;
+  std::vector<std::size_t> places;
+};
+
+/// The other host, and the process there that owns the connection to this one. A foreign host has its own ways.
+std::string peer_name(const JobMap& job, std::int32_t my_host, std::int32_t host) {
+  const std::int32_t client = job.hosts()[static_cast<std::size_t>(host)].client;
+  if (!job.clients()[static_cast<std::size_t>(client)].impishim) return host_name(job, host);
+  return fmt::format("{}, {}", host_name(job, host), process_name(job, representative(job, host, my_host)));
+}
+
+}  // namespace
+
+std::unique_ptr<Channel> over_socket(FabricLink link) {
+  return std::make_unique<TcpChannel>(std::move(link.socket), std::move(link.peer_name));
+}
+
+Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int32_t my_host,
+                                                    std::vector<HostConnection> connections, int timeout_ms) {
+  const std::int32_t client = job.hosts()[static_cast<std::size_t>(my_host)].client;
+  std::vector<HostChannel> channels(connections.size());
+  std::map<std::pair<std::string, bool>, Group> groups;  // by provider, and whether a socket will do instead
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    auto& [host, socket] = connections[i];
+    channels[i].host = host;
+    const std::int32_t other = job.hosts()[static_cast<std::size_t>(host)].client;
+    const Client& first = job.clients()[static_cast<std::size_t>(std::min(client, other))];
+    const Client& second = job.clients()[static_cast<std::size_t>(std::max(client, other))];
+    FabricLink link{std::move(socket), peer_name(job, my_host, host)};
+    const std::string provider = common_fabric(first, second);
+    if (provider.empty()) {
+      channels[i].channel = over_socket(std::move(link));
+      continue;
+    }
+    Group& group = groups[{provider, first.fabric_required || second.fabric_required}];
+    group.links.push_back(std::move(link));
+    group.places.push_back(i);
+  }
+  for (auto& [key, group] : groups) {
+    const auto& [provider, required] = key;
+    auto made = make_fabric_channels(provider, std::move(group.links), timeout_ms,
+                                     required ? SocketFallback() : SocketFallback(over_socket));
+    if (!made) return made.error();
+    for (std::size_t i = 0; i < made->size(); ++i) channels[group.places[i]].channel = std::move((*made)[i]);
+  }
+  return channels;
+}
+
+}  // namespace impishim::wire

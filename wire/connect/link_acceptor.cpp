@@ -1,0 +1,155 @@
+#include "wire/connect/link_acceptor.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "wire/base/log.hpp"
+#include "wire/connect/link_socket.hpp"
+
+namespace impishim::wire {
+namespace {
+
+/// How many connections are accepted before others are served again.
+constexpr int kAcceptedAtOnce = 64;
+
+std::size_t most_strangers() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return LinkAcceptor::kMostStrangers;
+  return std::clamp<std::size_t>(limit.rlim_cur / 8, 1, LinkAcceptor::kMostStrangers);
+}
+
+bool is_out_of_something(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
+std::string name_of(const SocketAddress& from) {
+  return fmt::format("a connection from {} port {}", address_text(from.host()), from.port());
+}
+
+}  // namespace
+
+LinkAcceptor::LinkAcceptor(const Descriptor& listener, Options options)
+    : listener_(listener), options_(std::move(options)), most_strangers_(most_strangers()) {}
+
+void LinkAcceptor::append_polled(std::vector<pollfd>& polled) {
+  const bool rests = Clock::now() < accept_at_;
+  polled.push_back({rests ? -1 : listener_.get(), POLLIN, 0});
+  polled_.clear();
+  for (List* list : {&strangers_, &greeted_}) {
+    for (auto place = list->begin(); place != list->end(); ++place) {
+      polled_.push_back(place);
+      polled.push_back({place->socket.get(), awaited_events(*place->handshake), 0});
+    }
+  }
+}
+
+void LinkAcceptor::handle(std::span<const pollfd> polled) {
+  const auto now = Clock::now();
+  for (std::size_t i = 0; i < polled_.size(); ++i) {
+    if (polled[i + 1].revents != 0) {
+      drive(polled_[i]);
+    } else if (now >= polled_[i]->deadline) {
+      turn_away(polled_[i], {ErrorKind::kTimeout, "it did not say in time which process it is"});
+    }
+  }
+  polled_.clear();
+  if (polled[0].revents != 0) accept_some();
+  if (const auto line = report_.due(now)) log(LogLevel::kError, "{}", *line);
+}
+
+void LinkAcceptor::accept_some() {
+  for (int i = 0; i < kAcceptedAtOnce && accept_one(); ++i) {
+  }
+}
+
+bool LinkAcceptor::accept_one() {
+  SocketAddress from;
+  Descriptor socket(accept4(listener_.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket.valid()) {
+    trouble_.clear();
+    begin(std::move(socket), from);
+    return true;
+  }
+  const int error = errno;
+  if (error == EAGAIN || error == EWOULDBLOCK) return false;
+  // Others are errors of one connection that has ended before it was accepted (accept(2)).
+  if (!is_out_of_something(error) && error != EBADF && error != EINVAL && error != ENOTSOCK) return true;
+  if (is_out_of_something(error) && drop_oldest_stranger("this process has no more descriptors")) return true;
+  rest(error);
+  return false;
+}
+
+void LinkAcceptor::rest(int error) {
+  if (trouble_.empty()) log(LogLevel::kWarn, "{}cannot accept connections now: {}", options_.log_prefix, std::strerror(error));
+  trouble_ = fmt::format("connections cannot be accepted: {}; see ulimit -n", std::strerror(error));
+  accept_at_ = Clock::now() + kRest;
+}
+
+void LinkAcceptor::begin(Descriptor socket, const SocketAddress& from) {
+  Pending& pending = strangers_.emplace_back();
+  pending.socket = std::move(socket);
+  pending.from = from;
+  pending.deadline = Clock::now() + kIntroductionTime;
+  pending.judge.claim = [this, &pending](std::int32_t number) { return options_.judge(number, pending.from); };
+  pending.judge.is_new = [this](const LinkNonce& nonce) { return seen_.insert(nonce).second; };
+  pending.handshake.emplace(options_.terms ? &*options_.terms : nullptr, pending.judge);
+  // Its first bytes are here as a rule: one of this job is known before it can be the oldest stranger.
+  drive(std::prev(strangers_.end()));
+  if (strangers_.size() > most_strangers_) drop_oldest_stranger("there were too many that had not said which process they are");
+}
+
+bool LinkAcceptor::drop_oldest_stranger(const std::string& reason) {
+  if (strangers_.empty()) return false;
+  turn_away(strangers_.begin(), {ErrorKind::kTimeout, reason});
+  return true;
+}
+
+void LinkAcceptor::drive(List::iterator place) {
+  auto done = advance(place->socket.get(), *place->handshake);
+  if (!done) return turn_away(place, done.error());
+  List& list = place->greeted ? greeted_ : strangers_;
+  if (*done) {
+    const std::int32_t number = place->handshake->number();
+    Descriptor socket = std::move(place->socket);
+    list.erase(place);
+    options_.take(number, std::move(socket));
+  } else if (!place->greeted && place->handshake->has_greeted()) {
+    place->greeted = true;
+    greeted_.splice(greeted_.end(), strangers_, place);
+  }
+}
+
+void LinkAcceptor::turn_away(List::iterator place, const Error& reason) {
+  const AcceptorHandshake& handshake = *place->handshake;
+  const std::string who = name_of(place->from);
+  // Numbers that are not awaited are as many as a stranger likes.
+  if (handshake.has_claimed() && place->judge.claim(handshake.number()).kind != LinkJudgement::Kind::kTurnAway) {
+    reasons_[handshake.number()] = fmt::format("{} was turned away: {}", who, reason.text);
+  }
+  std::string line = fmt::format("{}turned away {}: {}", options_.log_prefix, who, reason.text);
+  log(LogLevel::kDebug, "{}", line);
+  if (!options_.may_end_early || (!place->greeted && reason.kind != ErrorKind::kConnection)) {
+    if (const auto due = report_.add(std::move(line), Clock::now())) log(LogLevel::kError, "{}", *due);
+  }
+  (place->greeted ? greeted_ : strangers_).erase(place);
+}
+
+std::string LinkAcceptor::turned_away(std::int32_t number) const {
+  const auto found = reasons_.find(number);
+  return found == reasons_.end() ? std::string() : found->second;
+}
+
+void LinkAcceptor::close_rest() {
+  while (!strangers_.empty()) {
+    turn_away(strangers_.begin(), {ErrorKind::kConnection, "all that were awaited are connected"});
+  }
+  greeted_.clear();
+  // What is still to be told is told now: there is no later.
+  if (const auto line = report_.due(Clock::time_point::max())) log(LogLevel::kError, "{}", *line);
+}
+
+}  // namespace impishim::wire

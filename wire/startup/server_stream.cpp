@@ -1,0 +1,239 @@
+#include "wire/startup/server_stream.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "wire/base/bytes.hpp"
+#include "wire/base/log.hpp"
+#include "wire/base/printable.hpp"
+#include "wire/channel/keepalive.hpp"
+
+namespace impishim::wire {
+namespace {
+
+Error server_error(const std::string& what) {
+  return Error{ErrorKind::kConnection, fmt::format("rendezvous server: {}", what)};
+}
+
+/// Of bytes that the server's machine has not acknowledged, after which it counts as dead: the kernel sends no keepalive probes
+/// then.
+constexpr std::chrono::milliseconds kDeadMachine{30000};
+constexpr std::chrono::milliseconds kAnswerCheck{3000};
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return printable({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+std::int64_t whole_seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+}  // namespace
+
+ServerStream::ServerStream(Descriptor socket, std::string server, ServerPatience patience)
+    : socket_(std::move(socket)), server_(std::move(server)), patience_(patience) {
+  begin(Phase::kMethod);
+}
+
+void ServerStream::begin(Phase phase) {
+  phase_ = phase;
+  waiting_since_ = heard_ = Clock::now();
+  next_report_ = waiting_since_ + patience_.report;
+}
+
+/// Nothing: a foreign server need not say a word until the last client has joined.
+std::optional<std::chrono::milliseconds> ServerStream::bound() const {
+  if (ours_ || phase_ == Phase::kMethod) return patience_.answer;
+  if (phase_ == Phase::kLabels) return patience_.foreign_answer;
+  return std::nullopt;
+}
+
+std::string ServerStream::awaited() const {
+  if (phase_ == Phase::kMethod) return fmt::format("the rendezvous server at {} to answer", server_);
+  const bool known = notice_ && notice_->joined == (phase_ == Phase::kLabels) && notice_->missing != 0;
+  if (phase_ == Phase::kJoining) {
+    return known ? describe_missing(*notice_)
+                 : fmt::format("the rendezvous server at {} to say that all clients have joined", server_);
+  }
+  return known ? fmt::format("what {} announces", describe_missing(*notice_))
+               : fmt::format("the rendezvous server at {} to pass on what the clients announce", server_);
+}
+
+/// Blocks until one of `events` is there.
+Error ServerStream::dead_machine() const {
+  return server_error(fmt::format("the machine of {} does not answer: is the network cut?", server_));
+}
+
+Result<void> ServerStream::wait_for(short events) {
+  for (;;) {
+    const auto now = Clock::now();
+    const auto limit = bound();
+    if (limit && now - heard_ >= *limit) {
+      return Error{ErrorKind::kTimeout,
+                   fmt::format("rendezvous server: {} has been silent for {} s: is it stopped, or the network between cut?",
+                               server_, whole_seconds(now - heard_))};
+    }
+    if (patience_.all && now - since_ >= *patience_.all) {
+      return Error{ErrorKind::kTimeout, fmt::format("rendezvous server: {} has not answered in time", server_)};
+    }
+    if (is_unanswered(socket_.get(), kDeadMachine)) return dead_machine();
+    if (now >= next_report_) {
+      log_line(LogLevel::kError, fmt::format("waiting for {}, {} s", awaited(), whole_seconds(now - waiting_since_)));
+      next_report_ = now + patience_.report;
+    }
+    auto until = std::min(next_report_, now + kAnswerCheck);
+    if (limit) until = std::min(until, heard_ + *limit);
+    if (patience_.all) until = std::min(until, since_ + *patience_.all);
+    pollfd ready{socket_.get(), events, 0};
+    const int count = poll(&ready, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
+    if (count > 0) return {};
+    if (count < 0 && errno != EINTR) return server_error(std::strerror(errno));
+  }
+}
+
+Result<bool> ServerStream::read_available() {
+  std::array<std::byte, 65536> bytes;
+  const ssize_t size = recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return false;
+  if (size <= 0) {
+    const int error = size == 0 ? ECONNRESET : errno;
+    ended_ = true;
+    closed_ = error == ECONNRESET || error == EPIPE;
+    if (!said_.empty()) return server_error(said_);
+    if (closed_) return server_error("it disconnected");
+    if (error != ETIMEDOUT) return server_error(std::strerror(error));
+    return dead_machine();
+  }
+  heard_ = Clock::now();
+  decoder_.feed(std::span(bytes).first(static_cast<std::size_t>(size)));
+  return true;
+}
+
+Result<void> ServerStream::send(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(sent));
+      heard_ = Clock::now();  // it takes what is sent
+      continue;
+    }
+    // A server that has closed has said why before.
+    if (errno == EPIPE || errno == ECONNRESET) {
+      auto last_words = message();
+      while (last_words) last_words = message();
+      return last_words.error();
+    }
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return server_error(std::strerror(errno));
+    auto waited = wait_for(POLLIN | POLLOUT);
+    if (!waited) return waited;
+    auto read = read_available();
+    if (!read) return read.error();
+  }
+  return {};
+}
+
+bool ServerStream::is_for_stream(const StartupMessage& message) {
+  switch (static_cast<StartupCommand>(message.command)) {
+    case StartupCommand::kSaid:
+      said_ = text_of(message.payload);
+      return true;
+    case StartupCommand::kHello:
+      ours_ = true;
+      return true;
+    case StartupCommand::kWaiting:
+      notice_ = parse_waiting(message.payload);
+      return true;
+    case StartupCommand::kNote:
+      log_line(LogLevel::kError, "rendezvous server: " + text_of(message.payload));
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<StartupMessage> ServerStream::message() {
+  for (;;) {
+    auto next = decoder_.next();
+    if (!next) return next.error();
+    if (next->has_value()) {
+      if (!is_for_stream(**next)) return std::move(**next);
+      continue;
+    }
+    auto read = read_available();
+    if (!read) return read.error();
+    if (*read) continue;
+    auto waited = wait_for(POLLIN);
+    if (!waited) return waited.error();
+  }
+}
+
+Result<StartupMessage> ServerStream::await(StartupCommand command) {
+  for (;;) {
+    auto got = message();
+    if (!got || got->command == static_cast<std::uint32_t>(command)) return got;
+  }
+}
+
+Result<std::int32_t> ServerStream::method() {
+  std::optional<std::vector<std::byte>> head;
+  for (;;) {
+    if (!head) head = decoder_.next_raw(8);
+    if (head) {
+      const auto which = load_big_endian<std::int32_t>(head->data());
+      const auto length = load_big_endian<std::uint32_t>(head->data() + 4);
+      if (length > kMaxStartupPayload) return server_error("it does not speak IMPI");
+      if (auto rest = decoder_.next_raw(length)) {
+        if (static_cast<std::uint32_t>(which) != static_cast<std::uint32_t>(StartupCommand::kSaid)) return which;
+        said_ = text_of(*rest);
+        head.reset();
+        continue;
+      }
+    }
+    auto read = read_available();
+    if (!read) return read.error();
+    if (*read) continue;
+    auto waited = wait_for(POLLIN);
+    if (!waited) return waited.error();
+  }
+}
+
+Result<int> ServerStream::watch() {
+  watch_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (!watch_.valid() || epoll_ctl(watch_.get(), EPOLL_CTL_ADD, socket_.get(), &event) != 0) {
+    return Error{ErrorKind::kSystem, fmt::format("cannot watch the rendezvous server: {}", std::strerror(errno))};
+  }
+  return watch_.get();
+}
+
+std::optional<Error> ServerStream::given_up() {
+  const bool gone = ended_;
+  while (!ended_) {
+    auto next = decoder_.next();
+    if (!next) return next.error();
+    if (next->has_value()) {
+      static_cast<void>(is_for_stream(**next));  // nothing else is of interest
+      continue;
+    }
+    if (!said_.empty()) return server_error(said_);
+    auto read = read_available();
+    if (!read) break;
+    if (!*read) return std::nullopt;
+  }
+  if (!said_.empty()) return server_error(said_);
+  if (gone) return std::nullopt;
+  log(LogLevel::kWarn, "the rendezvous server at {} has disconnected; the job goes on without it", server_);
+  epoll_ctl(watch_.get(), EPOLL_CTL_DEL, socket_.get(), nullptr);
+  return std::nullopt;
+}
+
+}  // namespace impishim::wire

@@ -1,0 +1,229 @@
+// How connections of a rendezvous server become clients of the job, and the bounds of what it waits for (IMPI 2.3.3).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "wire/base/bytes.hpp"
+#include "wire/base/secret.hpp"
+#include "wire/startup/startup_server.hpp"
+
+namespace impishim::wire {
+
+void StartupServer::authenticate(int id, Connection& connection, const StartupMessage& message) {
+  if (message.payload.size() < 4 || message.payload.size() % 4 != 0) {
+    return turn_away(id, connection, "it sent AUTH without a mask of methods");
+  }
+  const auto mask = load_big_endian<std::uint32_t>(message.payload.data());
+  for (const std::int32_t method : preference_) {
+    if (!methods_.enables(method) || (mask >> static_cast<unsigned>(method) & 1U) == 0) continue;
+    ByteWriter answer;
+    answer.put(method);
+    answer.put(std::int32_t{0});
+    send(id, answer.take());
+    connection.stage = method == kAuthKey ? Stage::kKey : Stage::kImpi;
+    if (method == kAuthNone) connection.method = kAuthNone;
+    return;
+  }
+  turn_away(id, connection, "no authentication method in common (IMPI_AUTH_KEY, IMPI_AUTH_NONE)");
+}
+
+void StartupServer::check_key(int id, Connection& connection, std::span<const std::byte> key) {
+  std::array<std::byte, sizeof(methods_.key_value)> right;
+  store_big_endian(right.data(), methods_.key_value);
+  const bool same = equal_in_constant_time(key, right);
+  wipe(right);
+  if (!same) return turn_away(id, connection, "wrong authentication key (IMPI_AUTH_KEY)");
+  connection.method = kAuthKey;
+  connection.stage = Stage::kImpi;
+}
+
+/// Both sides are ours from here on.
+void StartupServer::greet(int id, Connection& connection) {
+  if (connection.announced) return;
+  connection.announced = true;
+  send(id, encode_startup(StartupCommand::kHello, {}));
+}
+
+void StartupServer::join(int id, Connection& connection, const StartupMessage& message) {
+  ByteReader payload(message.payload);
+  const auto client = payload.get<std::int32_t>();
+  if (!client || *client < 0 || *client >= clients_) {
+    return turn_away(id, connection,
+                     fmt::format("client {} does not exist: this job has clients 0 to {}", client.value_or(-1), clients_ - 1));
+  }
+  if (by_client_.count(*client) != 0) return contend(id, connection, *client);
+  admit(id, connection, *client);
+}
+
+/// A number may be in use by another launch than the one that has ended, so what is not certain counts as joined.
+bool StartupServer::has_never_joined(const EndedLaunch& launch) {
+  const auto serving = std::chrono::duration_cast<std::chrono::milliseconds>(now_ - started_.value_or(now_)).count();
+  if (launch.client < 0 || launch.client >= clients_ || launch.age_ms > static_cast<std::uint64_t>(serving)) return false;
+  return by_client_.count(launch.client) == 0 && came_.erase(launch.client) == 0;
+}
+
+void StartupServer::learn_of_end(int id, Connection& connection, const StartupMessage& message) {
+  const auto launch = parse_ended(message.payload);
+  if (!launch) return turn_away(id, connection, "it sent a report of an end that cannot be read");
+  const bool never_joined = has_never_joined(*launch);
+  send(id, encode_ended_answer(never_joined));
+  actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
+  connection.stage = Stage::kTurnedAway;
+  if (!never_joined) return;
+  ended_.try_emplace(launch->client, true);
+  look_for_missing();
+  // Where others wait, the failure says it.
+  if (!failure_) {
+    tell_of(connection,
+            fmt::format("client {} ended before it had joined, says {}; start it again", launch->client, connection.peer));
+  }
+}
+
+/// The number is taken. Whether its owner still lives, its machine tells.
+void StartupServer::contend(int id, Connection& connection, std::int32_t client) {
+  const int owner = by_client_[client];
+  const std::string taken = fmt::format("client {} has joined already, from {}", client, connections_[owner].peer);
+  if (begun_) return turn_away(id, connection, taken + ", and the job has begun");
+  if (contenders_.count(client) != 0) {
+    return turn_away(id, connection,
+                     fmt::format("{}, and {} waits for its place", taken, connections_[contenders_[client]].peer));
+  }
+  contenders_[client] = id;
+  connection.wants = client;
+  connection.since = now_;
+  connection.stage = Stage::kContending;
+  // Bytes that want an acknowledgement show at once whether the machine is there.
+  note(owner, fmt::format("another client {} asks to join, from {}; it is turned away as long as this one answers", client,
+                          connection.peer));
+  actions_.push_back({ServerAction::Kind::kProbe, owner, {}, {}});
+}
+
+void StartupServer::alive(int owner) {
+  const auto found = connections_.find(owner);
+  if (found == connections_.end()) return;
+  const auto contender = contenders_.find(found->second.client);
+  if (contender == contenders_.end()) return;
+  turn_away(contender->second, connections_[contender->second],
+            fmt::format("client {} has joined already, from {}, whose machine answers: end that one first",
+                        found->second.client, found->second.peer));
+}
+
+/// The owner of a contended number is dead: the contender takes its place.
+void StartupServer::supersede(std::int32_t client) {
+  const int owner = by_client_[client];
+  Connection& dead = connections_[owner];
+  const std::string by = connections_[contenders_[client]].peer;
+  tell(fmt::format("the machine of client {} at {} does not answer; {} takes its place", client, dead.peer, by));
+  say_and_close(owner, fmt::format("client {} at {} did not answer; {} has taken its place", client, dead.peer, by));
+  note(contenders_[client],
+       fmt::format("this client {} takes the place of {}, whose machine does not answer", client, dead.peer));
+  dead.stage = Stage::kTurnedAway;
+  forget(dead);
+}
+
+void StartupServer::stop_contending(std::int32_t client) {
+  contenders_.erase(client);
+  begin_if_complete();
+}
+
+void StartupServer::admit(int id, Connection& connection, std::int32_t client) {
+  if (connection.method == kAuthNone) {
+    tell(fmt::format("Warning: {} has authenticated with IMPI_AUTH_NONE.", connection.peer));
+  }
+  connection.client = client;
+  connection.stage = Stage::kJoined;
+  by_client_[client] = id;
+  came_.insert(client);
+  if (const auto before = ended_.find(client); before != ended_.end() && before->second) ended_.erase(before);
+  actions_.push_back({ServerAction::Kind::kTell, -1, {}, progress(), true});
+  if (!all_joined()) look_for_missing();
+  begin_if_complete();
+  if (!begun_) notify_waiting();
+  process(id, connection);
+}
+
+/// As long as a number is contended, its owner may be dead.
+void StartupServer::begin_if_complete() {
+  if (begun_ || failure_ || !all_joined() || !contenders_.empty()) return;
+  begun_ = true;
+  next_notice_ = now_ + limits_.notice;
+  ByteWriter size;
+  size.put(clients_);
+  for (const auto& [each, to] : by_client_) {
+    connections_[to].heard = now_;
+    send(to, encode_startup(StartupCommand::kImpi, size.bytes()));
+  }
+  answer_labels();
+  answer_done();
+}
+
+/// Tells our clients for whom they wait. To them it is also a sign that the server lives.
+void StartupServer::notify_waiting() {
+  next_notice_ = now_ + limits_.notice;
+  if (done_answered_ || failure_) return;
+  WaitingNotice notice;
+  notice.joined = begun_;
+  notice.clients = static_cast<std::uint32_t>(clients_);
+  for (std::int32_t client = 0; client < clients_; ++client) {
+    const auto owner = by_client_.find(client);
+    const bool missing = owner == by_client_.end() || contenders_.count(client) != 0 ||
+                         (begun_ && connections_[owner->second].stage < Stage::kDone);
+    if (missing) notice.missing |= 1U << static_cast<unsigned>(client);
+  }
+  for (const auto& [client, to] : by_client_) {
+    const Connection& connection = connections_[to];
+    const bool waits = connection.stage == Stage::kJoined || connection.stage == Stage::kDone;
+    if (connection.announced && waits) send(to, encode_waiting(notice));
+  }
+}
+
+/// When the server stops waiting for this connection; the end of time if it does not wait.
+StartupServer::Clock::time_point StartupServer::limit_of(const Connection& connection) const {
+  switch (connection.stage) {
+    case Stage::kAuth:
+    case Stage::kKey:
+    case Stage::kImpi:
+      return connection.since + limits_.joining;
+    case Stage::kContending:
+      return connection.since + limits_.probe;
+    case Stage::kJoined:
+      return begun_ ? connection.heard + limits_.labels : Clock::time_point::max();
+    default:
+      return Clock::time_point::max();
+  }
+}
+
+void StartupServer::enforce_limit(int id, Connection& connection) {
+  using std::chrono::duration_cast;
+  using std::chrono::seconds;
+  if (connection.stage == Stage::kContending) return supersede(connection.wants);
+  if (connection.stage == Stage::kJoined) {
+    return turn_away(id, connection,
+                     fmt::format("it has joined, and then said nothing for {} s: is it stopped?",
+                                 duration_cast<seconds>(limits_.labels).count()),
+                     ErrorKind::kTimeout);
+  }
+  turn_away(id, connection, fmt::format("it did not join within {} s", duration_cast<seconds>(limits_.joining).count()),
+            ErrorKind::kTimeout);
+}
+
+void StartupServer::at(Clock::time_point now) {
+  now_ = now;
+  if (!started_) started_ = now;
+  for (auto& [id, connection] : connections_) {
+    if (limit_of(connection) <= now_) enforce_limit(id, connection);
+  }
+  if (next_notice_ <= now_) notify_waiting();
+  if (auto line = strangers_.due(now_)) tell(std::move(*line));
+}
+
+std::optional<StartupServer::Clock::time_point> StartupServer::next_limit() const {
+  auto next = strangers_.next().value_or(Clock::time_point::max());
+  for (const auto& [id, connection] : connections_) next = std::min(next, limit_of(connection));
+  if (joined() != 0 && !done_answered_ && !failure_) next = std::min(next, next_notice_);
+  if (next == Clock::time_point::max()) return std::nullopt;
+  return next;
+}
+
+}  // namespace impishim::wire

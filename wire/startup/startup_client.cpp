@@ -1,0 +1,241 @@
+#include "wire/startup/startup_client.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "wire/base/bytes.hpp"
+#include "wire/base/log.hpp"
+#include "wire/base/variable.hpp"
+#include "wire/channel/address.hpp"
+#include "wire/channel/keepalive.hpp"
+#include "wire/startup/job_secret.hpp"
+#include "wire/startup/negotiation.hpp"
+#include "wire/startup/startup_message.hpp"
+
+namespace impishim::wire {
+namespace {
+
+constexpr std::int64_t kMaxDataLen = 16LL << 20;  // a packet is buffered whole where nothing awaits it
+constexpr std::int64_t kMaxMark = 1 << 20;
+
+Error server_error(const std::string& what) {
+  return Error{ErrorKind::kConnection, fmt::format("rendezvous server: {}", what)};
+}
+
+}  // namespace
+
+Result<ClientValues> ClientValues::from_environment() {
+  ClientValues values;
+  for (const auto& checked : {read_variable("IMPISHIM_DATALEN", 1, kMaxDataLen, values.datalen),
+                              read_variable("IMPISHIM_ACKMARK", 1, kMaxMark, values.ackmark),
+                              read_variable("IMPISHIM_HIWATER", 1, kMaxMark, values.hiwater),
+                              read_variable("IMPISHIM_COLL_XSIZE", -1, INT32_MAX, values.coll_xsize),
+                              read_variable("IMPISHIM_COLL_MAXLINEAR", -1, INT32_MAX, values.coll_maxlinear),
+                              read_variable("IMPISHIM_TAG_UB", 32767, INT32_MAX, values.tag_ub)}) {
+    if (!checked) return checked.error();
+  }
+  if (values.ackmark > values.hiwater) {
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("IMPISHIM_ACKMARK ({}) must not be above IMPISHIM_HIWATER ({})", values.ackmark, values.hiwater)};
+  }
+  return values;
+}
+
+namespace {
+
+/// Offers the methods. Returns the key, if the server wants it.
+Result<std::optional<std::uint64_t>> choose_method(ServerStream& stream, const AuthenticationMethods& methods) {
+  const std::uint32_t mask = (methods.none ? 1U << kAuthNone : 0U) | (methods.key ? 1U << kAuthKey : 0U);
+  ByteWriter payload;
+  payload.put(mask);
+  auto sent = stream.send(encode_startup(StartupCommand::kAuth, payload.bytes()));
+  if (!sent) return sent.error();
+  auto which = stream.method();
+  if (!which) return which.error();
+  if (*which == kAuthNone && methods.none) return std::optional<std::uint64_t>();
+  if (*which != kAuthKey || !methods.key) {
+    return Error{ErrorKind::kAuthentication,
+                 fmt::format("the rendezvous server chose authentication method {}, which was not offered", *which)};
+  }
+  return std::optional(methods.key_value);
+}
+
+/// Blocks for a while that grows with the number of attempts, and differs between clients that were turned away together.
+void pause_before(int attempt) {
+  constexpr int kShortestMs = 50;
+  constexpr int kLongestMs = 2000;
+  std::random_device random;
+  const int most = std::min(kLongestMs, kShortestMs << attempt);
+  std::this_thread::sleep_for(std::chrono::milliseconds(most / 2 + static_cast<int>(random() % static_cast<unsigned>(most))));
+}
+
+/// Answers to labels, until DONE.
+Result<std::map<std::uint32_t, LabelData>> receive_labels(ServerStream& stream) {
+  std::map<std::uint32_t, LabelData> labels;
+  for (;;) {
+    auto message = stream.message();
+    if (!message) return message.error();
+    if (message->command == static_cast<std::uint32_t>(StartupCommand::kDone)) return labels;
+    if (message->command != static_cast<std::uint32_t>(StartupCommand::kColl)) continue;
+    auto answer = parse_coll_answer(message->payload);
+    if (!answer) return answer.error();
+    labels[answer->label] = {answer->client_mask, {answer->data.begin(), answer->data.end()}};
+  }
+}
+
+}  // namespace
+
+Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms) {
+  auto parts = split_address_and_port(server);
+  if (!parts) return parts.error();
+  auto host = parse_address(parts->first);
+  if (!host) return host.error();
+  const SocketAddress there = SocketAddress::of(*host, parts->second);
+  Descriptor connection(socket(there.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  int error = ::connect(connection.get(), there.get(), there.size) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) {
+    pollfd ready{connection.get(), POLLOUT, 0};
+    int count = 0;
+    do {
+      count = poll(&ready, 1, timeout_ms);
+    } while (count < 0 && errno == EINTR);
+    error = count == 1 ? 0 : ETIMEDOUT;
+    socklen_t size = sizeof(error);
+    if (error == 0) getsockopt(connection.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  }
+  if (error != 0) {
+    return Error{ErrorKind::kConnection,
+                 fmt::format("cannot reach the rendezvous server at {}: {}; is impirun -server running there?", server,
+                             std::strerror(error))};
+  }
+  set_keepalive(connection.get());
+  send_at_once(connection.get());
+  return connection;
+}
+
+Result<bool> report_ended(const std::string& server, const EndedLaunch& launch, const AuthenticationMethods& methods,
+                          std::chrono::milliseconds timeout) {
+  using std::chrono::milliseconds;
+  const auto begin = std::chrono::steady_clock::now();
+  auto socket = connect_to_server(server, static_cast<int>(timeout.count()));
+  if (!socket) return socket.error();
+  ServerPatience patience;
+  const auto used = std::chrono::floor<milliseconds>(std::chrono::steady_clock::now() - begin);
+  patience.all = std::max(timeout - used, milliseconds(0));
+  ServerStream stream(std::move(*socket), server, patience);
+  auto key = choose_method(stream, methods);
+  if (!key) return key.error();
+  ByteWriter all;
+  if (*key) all.put(**key);
+  all.put_bytes(encode_startup(StartupCommand::kHello, {}));
+  all.put_bytes(encode_ended(launch));
+  auto sent = stream.send(all.bytes());
+  if (!sent) return sent.error();
+  auto answer = stream.await(StartupCommand::kEnded);
+  if (!answer) return answer.error();
+  const auto never_joined = parse_ended_answer(answer->payload);
+  if (!never_joined || !stream.ours()) return server_error("it answered what cannot be read");
+  return *never_joined;
+}
+
+Result<ServerConnection> ServerConnection::connect(const std::string& server, std::int32_t client,
+                                                   const AuthenticationMethods& methods, int timeout_ms,
+                                                   ServerPatience patience) {
+  constexpr int kAttempts = 8;
+  Error turned_away{ErrorKind::kConnection, {}};
+  for (int attempt = 0;; ++attempt) {
+    auto socket = connect_to_server(server, timeout_ms);
+    // One that closes and cannot be reached again has gone.
+    if (!socket) return attempt == 0 ? socket.error() : turned_away;
+    ServerConnection connection;
+    connection.stream_ = std::make_unique<ServerStream>(std::move(*socket), server, patience);
+    auto joined = connection.join(client, methods);
+    if (joined) return connection;
+    const bool again = connection.stream_->ended_without_reason() && !connection.stream_->ours();
+    if (!again || attempt + 1 == kAttempts) return joined.error();
+    turned_away = joined.error();
+    pause_before(attempt);
+  }
+}
+
+Result<void> ServerConnection::join(std::int32_t client, const AuthenticationMethods& methods) {
+  auto key = choose_method(*stream_, methods);
+  if (!key) return key.error();
+  ByteWriter rank;
+  rank.put(client);
+  ByteWriter all;
+  if (*key) all.put(**key);
+  all.put_bytes(encode_startup(StartupCommand::kHello, {}));
+  all.put_bytes(encode_startup(StartupCommand::kImpi, rank.bytes()));
+  stream_->begin(ServerStream::Phase::kJoining);
+  auto sent = stream_->send(all.bytes());
+  if (!sent) return sent;
+  auto size = stream_->await(StartupCommand::kImpi);
+  if (!size) {
+    if (!*key || stream_->ours() || !stream_->ended_without_reason()) return size.error();
+    return Error{size.error().kind, size.error().text + " when it had the key: has it the same IMPI_AUTH_KEY?"};
+  }
+  ByteReader payload(size->payload);
+  const auto count = payload.get<std::int32_t>();
+  if (!count || *count < 1 || *count > static_cast<std::int32_t>(kMaxClients) || client >= *count) {
+    return server_error("it announced an impossible number of clients");
+  }
+  client_count_ = *count;
+  return {};
+}
+
+Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
+  stream_->begin(ServerStream::Phase::kLabels);
+  ByteWriter all;
+  for (const auto& [label, data] : contributions(options)) {
+    if (label <= kLastStandardLabel || stream_->ours()) all.put_bytes(encode_coll(label, data));
+  }
+  if (stream_->ours()) {
+    auto own = JobSecret::random();
+    if (!own) return own.error();
+    all.put_bytes(encode_coll(static_cast<std::uint32_t>(StartupLabel::kSecret), own->bytes()));
+  } else {
+    log(LogLevel::kWarn,
+        "the rendezvous server is no impirun of this version: all systems are foreign to each other, and talk plain IMPI");
+  }
+  all.put_bytes(encode_startup(StartupCommand::kDone, {}));
+  auto sent = stream_->send(all.bytes());
+  if (!sent) return sent.error();
+  auto labels = receive_labels(*stream_);
+  if (!labels) return labels.error();
+  auto map = negotiate(client_count_, *labels);
+  if (!map) return map.error();
+  Agreement agreement{std::move(*map), std::nullopt};
+  if (!stream_->ours()) return agreement;
+  const auto contributed = labels->find(static_cast<std::uint32_t>(StartupLabel::kSecret));
+  auto secret = combine_secret(contributed == labels->end() ? nullptr : &contributed->second, agreement.map.clients());
+  if (contributed != labels->end()) wipe(contributed->second.data);
+  if (!secret) return secret.error();
+  agreement.secret = std::move(*secret);
+  return agreement;
+}
+
+Result<void> ServerConnection::finish() {
+  auto sent = stream_->send(encode_startup(StartupCommand::kFini, {}));
+  if (!sent) return sent;
+  shutdown(stream_->socket(), SHUT_WR);
+  stream_.reset();
+  return {};
+}
+
+Result<HostId> ServerConnection::local_address() const {
+  SocketAddress here;
+  if (getsockname(stream_->socket(), here.get(), &here.size) != 0) return server_error(std::strerror(errno));
+  return here.host();
+}
+
+}  // namespace impishim::wire

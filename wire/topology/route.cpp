@@ -1,0 +1,58 @@
+#include "wire/topology/route.hpp"
+
+#include <algorithm>
+
+namespace impishim::wire {
+namespace {
+
+const Host& host_of(const JobMap& job, WorldRank proc) {
+  return job.hosts()[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(proc)].host)];
+}
+
+std::int32_t other_hosts(const JobMap& job) { return static_cast<std::int32_t>(job.hosts().size()) - 1; }
+
+/// The lowest procs of a host own its channels, as many as there are other hosts; the rest are relayed for only. Where there is
+/// no other host the lowest one relays among the rest.
+std::int32_t relaying_procs(const JobMap& job, const Host& host) { return std::clamp(other_hosts(job), 1, host.proc_count); }
+
+bool relays(const JobMap& job, const Host& host, WorldRank proc) {
+  const std::int32_t index = proc - host.first_proc;
+  return host.gateway >= 0 ? index == host.gateway : index < relaying_procs(job, host);
+}
+
+}  // namespace
+
+std::vector<std::int32_t> hosts_represented_by(const JobMap& job, WorldRank proc) {
+  const std::int32_t my_host = job.procs()[static_cast<std::size_t>(proc)].host;
+  const Host& host = host_of(job, proc);
+  if (host.gateway >= 0 && !relays(job, host, proc)) return {};
+  const std::int32_t first = host.gateway >= 0 ? 0 : proc - host.first_proc;
+  const std::int32_t turns = host.gateway >= 0 ? 1 : host.proc_count;
+  std::vector<std::int32_t> hosts;
+  for (std::int32_t ordinal = first; ordinal < other_hosts(job); ordinal += turns) {
+    hosts.push_back(ordinal < my_host ? ordinal : ordinal + 1);
+  }
+  return hosts;
+}
+
+std::vector<WorldRank> local_partners(const JobMap& job, WorldRank proc) {
+  const Host& host = host_of(job, proc);
+  const bool relays_for_all = relays(job, host, proc);
+  std::vector<WorldRank> procs;
+  for (WorldRank other = host.first_proc; other < host.first_proc + host.proc_count; ++other) {
+    if (other != proc && (relays_for_all || relays(job, host, other))) procs.push_back(other);
+  }
+  return procs;
+}
+
+NextHop next_linked_hop(const JobMap& job, WorldRank here, WorldRank destination) {
+  NextHop hop = next_hop(job, here, destination);
+  if (hop.kind != NextHop::Kind::kLocal) return hop;
+  const Host& host = host_of(job, here);
+  if (relays(job, host, here) || relays(job, host, hop.proc)) return hop;
+  hop.proc =
+      host.gateway >= 0 ? connecting_proc(host) : host.first_proc + (destination - host.first_proc) % relaying_procs(job, host);
+  return hop;
+}
+
+}  // namespace impishim::wire
