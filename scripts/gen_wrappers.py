@@ -230,9 +230,9 @@ def wrapper(function, nonblocking):
     return "\n".join(lines)
 
 
-def vendor_header(functions, nonblocking, headers):
+def vendor_header(functions, headers):
     out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers), "#include <atomic>",
-           '#include "shim/job.hpp"', '#include "shim/stand_watch.hpp"',
+           '#include "shim/inside_vendor.hpp"',
            f"namespace impishim::shim::vendor {{\nnamespace pointers {HIDDEN} {{", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
     for function in functions:
         out.append(f"extern std::atomic<decltype(&::P{function.name})> {function.short};")
@@ -244,8 +244,13 @@ def vendor_header(functions, nonblocking, headers):
     for function in functions:
         out.append(f"inline {function.result} {function.short}({function.declared()}) "
                    f"{{ const InsideVendor inside; return raw::{function.short}({function.passed()}); }}")
-    out.append("}\nnamespace impishim::shim {\nint poll_native(Job& job, MPI_Request request);\n}")
-    out.append("namespace impishim::shim::native {")
+    return "\n".join(out + ["}"]) + "\n"
+
+
+def native_header(functions, nonblocking):
+    """native::X of a function that blocks inside this system: marked for the progress thread, or polled."""
+    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", '#include "shim/native_stand.hpp"', '#include "shim/vendor.hpp"',
+           '#include "shim/wait.hpp"', "namespace impishim::shim::native {"]
     for function in functions:
         args = function.passed()
         polled = function.short in nonblocking
@@ -271,9 +276,9 @@ def vendor_header(functions, nonblocking, headers):
 
 
 def handled_header(functions, headers):
-    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers), '#include "shim/job.hpp"']
+    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers)]
     out += [f"#define IMPISHIM_HAVE_{function.name} 1" for function in functions]
-    out.append(f"namespace impishim::shim {{\nnamespace calls {HIDDEN} {{")
+    out.append(f"namespace impishim::shim {{\nstruct Job;\nnamespace calls {HIDDEN} {{")
     for function in functions:
         if function.fate in ("joined", "collective"):
             out.append(f"{function.result} {function.short}({function.declared('Job& job')});")
@@ -345,11 +350,13 @@ def main():
     ordered = [functions[name] for name in sorted(functions)]
     output = pathlib.Path(arguments.output)
     (output / "shim").mkdir(parents=True, exist_ok=True)
-    (output / "shim/vendor.hpp").write_text(vendor_header(ordered, nonblocking, headers))
+    (output / "shim/vendor.hpp").write_text(vendor_header(ordered, headers))
+    (output / "shim/native.hpp").write_text(native_header(ordered, nonblocking))
     (output / "shim/handled.hpp").write_text(handled_header(ordered, headers))
     (output / "vendor_pointers.cpp").write_text(pointers_source(ordered))
     head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/caller.hpp"', '#include "shim/handled.hpp"', '#include "shim/inside.hpp"',
-            '#include "shim/job.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/refusal.hpp"', '#include "shim/vendor.hpp"',
+            '#include "shim/job.hpp"', '#include "shim/native.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/refusal.hpp"',
+            '#include "shim/vendor.hpp"',
             "using namespace impishim::shim;  // NOLINT"]
     for part in range(FILES):
         undefined = [f"#undef {prefix}{function.name}" for function in ordered[part::FILES] for prefix in ("", "P")]
@@ -358,7 +365,7 @@ def main():
     calls = [collective_call(function, nonblocking) for function in ordered if function.fate == "collective"]
     (output / "collective_calls.cpp").write_text("\n".join([
         "// Written by scripts/gen_wrappers.py.", '#include "shim/collective_arguments.hpp"', '#include "shim/collective_queue.hpp"',
-        '#include "shim/handled.hpp"', '#include "shim/vendor.hpp"', "namespace impishim::shim::calls {"] + calls + ["}"]) + "\n")
+        '#include "shim/handled.hpp"', '#include "shim/native.hpp"', '#include "shim/vendor.hpp"', "namespace impishim::shim::calls {"] + calls + ["}"]) + "\n")
     listing = [f"{function.name}\t{function.fate}\t{function.reason}" for function in ordered]
     (output / "wrapped.txt").write_text("\n".join(listing) + "\n")
 

@@ -1,41 +1,13 @@
-/// Attributes of communicators: what the shim keeps about them beside the vendor.
+/// Attributes of communicators: what the joined job says about them in the vendor's place.
 #pragma once
 
 #include <mpi.h>
 
-#include <map>
-#include <mutex>
 #include <optional>
-#include <vector>
 
 namespace impishim::shim {
 
 struct Job;
-
-/// The user's attributes on MPI_COMM_SELF, in the order in which they were set. MPI_Finalize deletes them before anything else
-/// (MPI-3.1 8.7.1), which must happen while the joined world still works: the vendor would do it when that is gone.
-class SelfAttributes {
- public:
-  void set(int keyval);
-  void deleted(int keyval);
-  /// The one set last, no longer kept here; or nothing.
-  [[nodiscard]] std::optional<int> take_last();
-
- private:
-  std::mutex mutex_;
-  std::vector<int> keyvals_;
-};
-
-/// Places for the values of predefined attributes, which a program reads through an int* at any later time.
-class AttributeValues {
- public:
-  /// An int that holds `value`; valid as long as this object.
-  [[nodiscard]] int* of(int value);
-
- private:
-  std::mutex mutex_;
-  std::map<int, int> values_;
-};
 
 /// Deletes the user's attributes on MPI_COMM_SELF, last set first, with their callbacks. Returns the first error of the
 /// vendor's, after which the remaining ones are still deleted.

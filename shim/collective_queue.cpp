@@ -97,36 +97,68 @@ int run_collective(Job& job, Communicator& communicator, const char* function, c
 
 namespace {
 
-Request& make_request(Communicator& communicator, const char* function) {
-  Request& request = RequestPool::instance().acquire(&communicator, function);
-  request.kind = Request::Kind::kCollective;
-  request.carrier = Carrier::kCollective;
-  request.collective = std::make_shared<CollectiveRun>();
-  return request;
-}
+/// A persistent collective's or a nonblocking one's part in a Request.
+class CollectiveRun : public CollectivePart {
+ public:
+  explicit CollectiveRun(CollectiveQueue& queue) : queue_(queue) {}
+  /// Starts what `prepare` describes. Returns a code that has been raised.
+  [[nodiscard]] int start(Job& job, Request& request, const Prepare& prepare);
+  /// Keeps `prepare` for restart(), and what it names, which the user may free before. Returns a code that has been raised.
+  [[nodiscard]] int keep(Job& job, const Request& request, Prepare prepare);
 
-int start(Job& job, Request& request, const Prepare& prepare) {
+  [[nodiscard]] int restart(Job& job, Request& request) override { return start(job, request, prepare_); }
+  bool test(Job& job, Request& request) override;
+  [[nodiscard]] bool waits_in_vendor() override { return queue_.waits_in_vendor(); }
+
+ private:
+  CollectiveQueue& queue_;                       ///< of the request's communicator
+  std::shared_ptr<QueuedCollective> queued_;     ///< the one started last
+  Prepare prepare_;                              ///< of a persistent one
+  std::shared_ptr<QueuedCollective> arguments_;  ///< of a persistent one: keeps what the user may have freed
+};
+
+int CollectiveRun::start(Job& job, Request& request, const Prepare& prepare) {
   auto queued = std::make_shared<QueuedCollective>(job, *request.communicator, request.function, true);
   auto task = prepare(queued->call);
   if (!queued->call.ok()) return queued->call.code();
   queued->call.set_task(std::move(*task));
   queued->outstanding = true;
-  request.collective->queued = queued;
+  queued_ = queued;
   request.active = true;
   request.error = MPI_SUCCESS;
   request.done.store(false, std::memory_order_relaxed);
-  request.communicator->collectives->enter(job, queued);
-  request.communicator->collectives->step(job);
+  queue_.enter(job, queued);
+  queue_.step(job);
   return MPI_SUCCESS;
+}
+
+int CollectiveRun::keep(Job& job, const Request& request, Prepare prepare) {
+  prepare_ = std::move(prepare);
+  arguments_ = std::make_shared<QueuedCollective>(job, *request.communicator, request.function, true);
+  static_cast<void>(prepare_(arguments_->call));
+  return arguments_->call.code();
+}
+
+bool CollectiveRun::test(Job& job, Request& request) {
+  if (!queue_.step(job, *queued_)) return false;
+  request.error = queued_->call.ending().code;
+  return true;
+}
+
+Request& make_request(Communicator& communicator, const char* function, const std::shared_ptr<CollectiveRun>& run) {
+  Request& request = RequestPool::instance().acquire(&communicator, function);
+  request.kind = Request::Kind::kCollective;
+  request.carrier = Carrier::kCollective;
+  request.collective = run;
+  return request;
 }
 
 }  // namespace
 
-int restart_collective(Job& job, Request& request) { return start(job, request, request.collective->prepare); }
-
 int start_collective(Job& job, Communicator& communicator, const char* function, MPI_Request* handle, const Prepare& prepare) {
-  Request& request = make_request(communicator, function);
-  const int code = start(job, request, prepare);
+  const auto run = std::make_shared<CollectiveRun>(*communicator.collectives);
+  Request& request = make_request(communicator, function, run);
+  const int code = run->start(job, request, prepare);
   if (code != MPI_SUCCESS) {
     RequestPool::instance().release(request);
     return code;
@@ -136,27 +168,17 @@ int start_collective(Job& job, Communicator& communicator, const char* function,
 }
 
 int init_collective(Job& job, Communicator& communicator, const char* function, MPI_Request* handle, Prepare prepare) {
-  Request& request = make_request(communicator, function);
-  request.collective->prepare = std::move(prepare);
+  const auto run = std::make_shared<CollectiveRun>(*communicator.collectives);
+  Request& request = make_request(communicator, function, run);
   request.persistent = true;
   request.done.store(true);
   // Wrong arguments are told now; and what the user frees before MPI_Start stays.
-  request.collective->arguments = std::make_shared<QueuedCollective>(job, communicator, function, true);
-  static_cast<void>(request.collective->prepare(request.collective->arguments->call));
-  if (const int code = request.collective->arguments->call.code(); code != MPI_SUCCESS) {
+  if (const int code = run->keep(job, request, std::move(prepare)); code != MPI_SUCCESS) {
     RequestPool::instance().release(request);
     return code;
   }
   *handle = RequestPool::instance().handle_of(request);
   return MPI_SUCCESS;
-}
-
-bool test_collective(Job& job, Request& request) {
-  const QueuedCollective& queued = *request.collective->queued;
-  if (!request.communicator->collectives->step(job, queued)) return false;
-  const Collective::Ending ending = queued.call.ending();
-  request.error = ending.code;
-  return true;
 }
 
 }  // namespace impishim::shim

@@ -18,8 +18,6 @@
 
 namespace impishim::shim {
 
-struct Request;
-
 /// What waits in a communicator's queue. Owned by the call (blocking) or by its request.
 struct QueuedCollective {
   QueuedCollective(Job& job, Communicator& communicator, const char* function, bool keeps_handles)
@@ -46,23 +44,11 @@ class CollectiveQueue {
   std::deque<std::shared_ptr<QueuedCollective>> waiting_;
 };
 
-/// A persistent collective's or a nonblocking one's part in a Request.
-struct CollectiveRun {
-  std::shared_ptr<QueuedCollective> queued;     ///< the one started last
-  Prepare prepare;                              ///< of a persistent one
-  std::shared_ptr<QueuedCollective> arguments;  ///< of a persistent one: keeps what the user may have freed
-};
-
 /// The three ways to call a collective; `prepare` describes the arguments. Return the call's result.
 [[nodiscard]] int run_collective(Job& job, Communicator& communicator, const char* function, const Prepare& prepare);
 [[nodiscard]] int start_collective(Job& job, Communicator& communicator, const char* function, MPI_Request* handle,
                                    const Prepare& prepare);
 [[nodiscard]] int init_collective(Job& job, Communicator& communicator, const char* function, MPI_Request* handle,
                                   Prepare prepare);
-
-/// MPI_Start of a persistent collective. A code that is not MPI_SUCCESS has been raised.
-[[nodiscard]] int restart_collective(Job& job, Request& request);
-/// Moves a request's collective on. True: it is over; `request.error` is its code, not raised if it was made here.
-bool test_collective(Job& job, Request& request);
 
 }  // namespace impishim::shim

@@ -9,17 +9,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "shim/blocking_creation.hpp"
 #include "shim/collective_arguments.hpp"
 #include "shim/collective_queue.hpp"
 #include "shim/communicator_end.hpp"
 #include "shim/communicator_make.hpp"
 #include "shim/context.hpp"
-#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/group.hpp"
 #include "shim/group_meeting.hpp"
 #include "shim/handled.hpp"
 #include "shim/intercommunicator.hpp"
+#include "shim/native.hpp"
 #include "shim/own_handle.hpp"
 #include "shim/refusal.hpp"
 #include "shim/vendor.hpp"

@@ -18,10 +18,6 @@ int free_by_vendor(Communicator& communicator, MPI_Comm* handle, int (*vendor_fr
   return code;
 }
 
-void free_if_any(MPI_Comm* comm) {
-  if (*comm != MPI_COMM_NULL) vendor::Comm_free(comm);
-}
-
 void forget_contexts(Job& job, const Communicator& communicator) {
   job.engine->forget_context(communicator.context);
   job.engine->forget_context(communicator.context + 1);
@@ -41,6 +37,10 @@ void keep_error_handler(Communicator& communicator) {
 }
 
 }  // namespace
+
+void free_if_any(MPI_Comm* comm) {
+  if (*comm != MPI_COMM_NULL) vendor::Comm_free(comm);
+}
 
 int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle, int (*vendor_free)(MPI_Comm*)) {
   // Another thread may be given the handle again as soon as the vendor has freed it.

@@ -18,6 +18,9 @@ namespace impishim::shim {
 /// Releases the communicators that the user has freed and no request refers to any more. For has_retired().
 void release_ended(Job& job);
 
+/// Frees a communicator of the vendor's unless `*comm` is MPI_COMM_NULL.
+void free_if_any(MPI_Comm* comm);
+
 /// Frees the vendor's communicators that belong to `communicator` beside the user's handle.
 void free_hidden_handles(Communicator& communicator);
 

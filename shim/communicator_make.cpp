@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shim/collective_queue.hpp"
+#include "shim/communicator_end.hpp"
 #include "shim/context.hpp"
 #include "shim/errors.hpp"
 #include "shim/vendor.hpp"
@@ -19,10 +20,6 @@ int split_off(MPI_Comm from, MPI_Comm* made) {
 }
 
 bool has_local(const Job& job, const RankList& members) { return first_local(job, members).has_value(); }
-
-void free_if_any(MPI_Comm* comm) {
-  if (*comm != MPI_COMM_NULL) vendor::Comm_free(comm);
-}
 
 /// The vendor's communicators behind an intercommunicator.
 struct InterHandles {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "shim/all_of.hpp"
-#include "shim/collective_queue.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/request.hpp"
@@ -70,7 +69,7 @@ bool vendor_may_complete(int count, const MPI_Request* requests) {
     if (request == MPI_REQUEST_NULL) return false;
     if (!is_own_request(request)) return true;
     const Request& own = RequestPool::instance().at(request);
-    if (own.carrier == Carrier::kCollective) return own.communicator->collectives->waits_in_vendor();
+    if (own.carrier == Carrier::kCollective) return own.collective->waits_in_vendor();
     const Carrier carrier = own.carrier;
     return carrier != Carrier::kEngine && carrier != Carrier::kNothing;
   });

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "shim/arguments.hpp"
+#include "shim/blocking_creation.hpp"
 #include "shim/communicator_make.hpp"
 #include "shim/context.hpp"
-#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/vendor.hpp"
 #include "shim/wait.hpp"

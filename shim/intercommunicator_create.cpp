@@ -7,14 +7,15 @@
 #include <optional>
 #include <vector>
 
+#include "shim/blocking_creation.hpp"
 #include "shim/collective_queue.hpp"
 #include "shim/communicator_make.hpp"
 #include "shim/context.hpp"
-#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/group.hpp"
 #include "shim/handled.hpp"
 #include "shim/intercommunicator.hpp"
+#include "shim/native.hpp"
 #include "shim/refusal.hpp"
 #include "shim/vendor.hpp"
 

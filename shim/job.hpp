@@ -11,10 +11,11 @@
 #include <span>
 
 #include "collectives/select.hpp"
-#include "shim/attribute.hpp"
+#include "shim/attribute_values.hpp"
 #include "shim/communicator.hpp"
 #include "shim/creation_order.hpp"
 #include "shim/diagnostics.hpp"
+#include "shim/inside_vendor.hpp"
 #include "shim/outstanding.hpp"
 #include "shim/ranks_inside.hpp"
 #include "shim/receive_sources.hpp"
@@ -102,9 +103,6 @@ inline constinit RanksInside ranks_inside;
 /// For calls that are made only while there is one.
 [[nodiscard]] inline Job& running_job() { return *the_job.load(std::memory_order_relaxed); }
 
-/// How deep this thread is inside vendor calls: the vendor's own calls back into MPI_ and PMPI_ names pass straight through.
-inline thread_local int vendor_depth __attribute__((tls_model("initial-exec"))) = 0;
-
 /// The job, if this call comes from the user and a joined job runs; otherwise null: pass the call on.
 [[nodiscard]] inline Job* joined() {
   Job* job = the_job.load(std::memory_order_acquire);
@@ -116,26 +114,5 @@ inline thread_local int vendor_depth __attribute__((tls_model("initial-exec"))) 
   if (job == nullptr) return nullptr;
   return handle == MPI_COMM_WORLD ? job->world : job->communicators.find(handle);
 }
-
-/// Marks a vendor call on this thread.
-class InsideVendor {
- public:
-  InsideVendor() { ++vendor_depth; }
-  ~InsideVendor() { --vendor_depth; }
-  InsideVendor(const InsideVendor&) = delete;
-  InsideVendor& operator=(const InsideVendor&) = delete;
-};
-
-/// Marks a user callback that the vendor calls: MPI calls made there are the user's again.
-class InsideUserCallback {
- public:
-  InsideUserCallback() : depth_(vendor_depth) { vendor_depth = 0; }
-  ~InsideUserCallback() { vendor_depth = depth_; }
-  InsideUserCallback(const InsideUserCallback&) = delete;
-  InsideUserCallback& operator=(const InsideUserCallback&) = delete;
-
- private:
-  int depth_;
-};
 
 }  // namespace impishim::shim

@@ -1,6 +1,5 @@
 // MPI_Send_init and its kin, MPI_Start, MPI_Startall (MPI-3.1 3.9).
 #include "shim/arguments.hpp"
-#include "shim/collective_queue.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/receive.hpp"
@@ -89,7 +88,7 @@ int Start(Job& job, MPI_Request* handle) {
   if (!request.persistent || request.active) {
     return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Start", "the request is not an inactive persistent one");
   }
-  if (request.carrier == Carrier::kCollective) return restart_collective(job, request);
+  if (request.carrier == Carrier::kCollective) return request.collective->restart(job, request);
   const int code = request.kind == Request::Kind::kSend ? start_send(job, request) : start_receive(job, request);
   if (code == MPI_SUCCESS) return code;
   request.active = false;

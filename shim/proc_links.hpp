@@ -30,8 +30,8 @@ struct ProcLinks {
   int timeout_ms = 0;
 };
 
-/// The channels to this process's local partners (wire/topology/route.hpp): shared memory in its own place, else connections to the
-/// gateway. Collective over the host.
+/// The channels to this process's local partners (wire/topology/route.hpp): shared memory in its own place, else connections to
+/// the gateway. Collective over the host.
 [[nodiscard]] Result<std::vector<wire::LocalChannel>> link_procs(const ProcLinks& links);
 
 }  // namespace impishim::shim

@@ -4,7 +4,6 @@
 
 #include "shim/arguments.hpp"
 #include "shim/buffered.hpp"
-#include "shim/collective_queue.hpp"
 #include "shim/completion.hpp"
 #include "shim/datatype_predefined.hpp"
 #include "shim/errors.hpp"
@@ -229,7 +228,7 @@ bool test_request(Job& job, Request& request) {
     case Carrier::kCollective: {
       const std::unique_lock lock(request.mutex, std::try_to_lock);
       if (!lock.owns_lock()) return false;
-      finished = request.done.load(std::memory_order_relaxed) || test_collective(job, request);
+      finished = request.done.load(std::memory_order_relaxed) || request.collective->test(job, request);
       break;
     }
     case Carrier::kBoth: {

@@ -22,7 +22,23 @@
 
 namespace impishim::shim {
 
-struct CollectiveRun;
+struct Request;
+
+/// The part of a request that a collective is (collective_queue.hpp).
+class CollectivePart {
+ public:
+  CollectivePart() = default;
+  CollectivePart(const CollectivePart&) = delete;
+  CollectivePart& operator=(const CollectivePart&) = delete;
+  virtual ~CollectivePart() = default;
+  /// Starts a persistent collective again (MPI_Start). Returns a code that has been raised.
+  [[nodiscard]] virtual int restart(Job& job, Request& request) = 0;
+  /// Moves the collective on. Returns true when it is complete; `request.error` is then its code, not raised if it was made
+  /// here.
+  virtual bool test(Job& job, Request& request) = 0;
+  /// Returns true if only the vendor's MPI can complete what is under way.
+  [[nodiscard]] virtual bool waits_in_vendor() = 0;
+};
 
 /// Who carries an operation.
 enum class Carrier : std::uint8_t {
@@ -77,7 +93,7 @@ struct Request {
   std::shared_ptr<void> keep_alive;                   ///< memory that the operation needs
   std::shared_ptr<std::vector<std::byte>> buffered;   ///< the packed copy of a buffered send
   std::int64_t buffered_cost = 0;
-  std::shared_ptr<CollectiveRun> collective;
+  std::shared_ptr<CollectivePart> collective;
   std::uint32_t index = 0;  ///< in the pool
 
   /// Whose error handler hears of errors.

@@ -5,8 +5,6 @@
 #include <string>
 
 #include "shim/job.hpp"
-#include "shim/request.hpp"
-#include "shim/wait.hpp"
 #include "wire/base/log.hpp"
 
 namespace impishim::shim {
@@ -72,25 +70,6 @@ void StandWatch::watch(Job& job, std::uint64_t stand) {
   if (text.empty() || changes_.load() != stand) return;
   told_ = true;
   log_line(LogLevel::kWarn, text);
-}
-
-NativeStand::NativeStand(Job& job, const VendorCallKind& call)
-    : job_(job), stands_(job.needs_caller.load(std::memory_order_relaxed) != 0 && enter(call)) {}
-
-/// With several threads in MPI at once another one can do what needs a thread. At the end of the job nothing is outstanding.
-bool NativeStand::enter(const VendorCallKind& call) {
-  if (job_.thread_level == MPI_THREAD_MULTIPLE || job_.progress == nullptr || !job_.stand_watch.enter(call)) return false;
-  job_.engine->send_batches();
-  if (!job_.outstanding.none()) job_.engine->poll(false);
-  settle_contested(job_);
-  job_.outstanding.step(job_);
-  job_.progress->start_ticking();
-  return true;
-}
-
-void NativeStand::leave() {
-  job_.stand_watch.leave();
-  job_.engine->end_relief();
 }
 
 }  // namespace impishim::shim

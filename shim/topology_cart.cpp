@@ -5,10 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "shim/creation_order.hpp"
+#include "shim/blocking_creation.hpp"
 #include "shim/dims.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
+#include "shim/native.hpp"
 #include "shim/topology_make.hpp"
 #include "shim/vendor.hpp"
 

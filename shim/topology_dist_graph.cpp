@@ -6,11 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "shim/blocking_creation.hpp"
 #include "shim/collective_arguments.hpp"
 #include "shim/collective_queue.hpp"
-#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
+#include "shim/native.hpp"
 #include "shim/topology_make.hpp"
 #include "shim/vendor.hpp"
 

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "shim/creation_order.hpp"
+#include "shim/blocking_creation.hpp"
 #include "shim/errors.hpp"
 #include "shim/handled.hpp"
+#include "shim/native.hpp"
 #include "shim/topology_make.hpp"
 #include "shim/vendor.hpp"
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "shim/blocking_creation.hpp"
 #include "shim/communicator_make.hpp"
 #include "shim/context.hpp"
-#include "shim/creation_order.hpp"
 #include "shim/errors.hpp"
 #include "shim/vendor.hpp"
 

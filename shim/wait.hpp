@@ -1,6 +1,8 @@
 /// Waiting in an MPI call: drives the engine, the vendor's progress and contested receives together (DESIGN.md 4, 7).
 #pragma once
 
+#include <mpi.h>
+
 #include <chrono>
 #include <cstdint>
 #include <type_traits>
@@ -86,5 +88,8 @@ void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done)
   }
   heed_failure(job);  // the progress thread may have met it first, and have ended what was waited for
 }
+
+/// Waits for a request of the vendor's, with progress on both sides. Returns the vendor's code.
+int poll_native(Job& job, MPI_Request request);
 
 }  // namespace impishim::shim

@@ -116,19 +116,19 @@ class Generator(unittest.TestCase):
 
     def test_blocking_collectives_poll(self):
         self.generate()
-        vendor = self.text("shim/vendor.hpp")
-        self.assertIn("vendor::Ibarrier(comm, &request)", vendor)
+        native = self.text("shim/native.hpp")
+        self.assertIn("vendor::Ibarrier(comm, &request)", native)
         # Duplications stay blocking: MPICH 4.0.2's MPI_Comm_idup need not end while other threads make communicators.
-        self.assertNotIn("vendor::Comm_idup(comm, newcomm, &request)", vendor)
+        self.assertNotIn("vendor::Comm_idup(comm, newcomm, &request)", native)
         self.assertIn("return native::Barrier(*job, comm);", self.body("MPI_Barrier"))
         self.assertIn("return vendor::Ibarrier(comm, request);", self.body("MPI_Ibarrier"))
 
     def test_calls_that_block_inside_the_system_are_marked(self):
         self.generate()
-        vendor = self.text("shim/vendor.hpp")
-        self.assertIn('static constexpr VendorCallKind kCall{"MPI_Win_fence", false};', vendor)
-        self.assertIn('static constexpr VendorCallKind kCall{"MPI_Comm_dup", false};', vendor)
-        self.assertNotIn('"MPI_Ibarrier"', vendor)
+        native = self.text("shim/native.hpp")
+        self.assertIn('static constexpr VendorCallKind kCall{"MPI_Win_fence", false};', native)
+        self.assertIn('static constexpr VendorCallKind kCall{"MPI_Comm_dup", false};', native)
+        self.assertNotIn('"MPI_Ibarrier"', native)
         self.assertIn("return native::Win_fence(*job, ", self.body("MPI_Win_fence"))
 
     def test_both_names_and_both_paths(self):
@@ -179,8 +179,12 @@ class Generator(unittest.TestCase):
         out = self.path / "out"
         (out / "shim/job.hpp").write_text(
             "#pragma once\n#include <atomic>\nnamespace impishim::shim { struct Job { bool polls_collectives; };\n"
-            "extern std::atomic<Job*> the_job; extern int vendor_depth;\n"
-            "void* spanning(const Job*, int); struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n")
+            "extern std::atomic<Job*> the_job; void* spanning(const Job*, int); }\n")
+        (out / "shim/inside_vendor.hpp").write_text(
+            "#pragma once\nnamespace impishim::shim { extern int vendor_depth;\n"
+            "struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n")
+        (out / "shim/wait.hpp").write_text(
+            '#pragma once\n#include "shim/job.hpp"\nnamespace impishim::shim { int poll_native(Job&, int); }\n')
         (out / "shim/caller.hpp").write_text(
             "namespace impishim::shim { struct Job; Job* called_by_user(); extern const void* caller_inside_vendor;\n"
             "bool in_fortran_layer(const void*); }\n")
@@ -195,7 +199,7 @@ class Generator(unittest.TestCase):
             "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n")
         for header in ("collective_arguments", "collective_queue"):  # of which no function of this mpi.h makes use
             (out / f"shim/{header}.hpp").write_text("")
-        (out / "shim/stand_watch.hpp").write_text(
+        (out / "shim/native_stand.hpp").write_text(
             "#pragma once\nnamespace impishim::shim { struct Job; struct VendorCallKind { const char* function; bool collective; };\n"
             "struct NativeStand { NativeStand(Job&, const VendorCallKind&); ~NativeStand(); }; }\n")
         (out / "shim/resolve.hpp").write_text("namespace impishim::shim { void* resolve(const char* name); }\n")
