@@ -1,6 +1,6 @@
 # Finds every MPI library on this machine by its compiler wrapper and records, for each one in IMPISHIM_MPIS:
 #   IMPISHIM_<mpi>_MPICC, IMPISHIM_<mpi>_MPIEXEC, IMPISHIM_<mpi>_INCLUDES, IMPISHIM_<mpi>_LINK, IMPISHIM_<mpi>_SONAME
-#   IMPISHIM_<mpi>_FORTRAN            the beginning of its Fortran library's name, if that hands callbacks over inside (shim/caller.hpp)
+#   IMPISHIM_<mpi>_FORTRAN            the beginning of its Fortran library's name, if that hands callbacks over inside (shim/entry/caller.hpp)
 #   IMPISHIM_<mpi>_HEADER_OPTIONS     the headers that declare its functions, as options of scripts/gen_wrappers.py
 #   IMPISHIM_<mpi>_DEFINITIONS        macros for every file that includes them
 #   IMPISHIM_<mpi>_WHOLE_DEFINITIONS  macros for the library's own files: the headers then declare all that the MPI library exports

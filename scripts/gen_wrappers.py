@@ -232,7 +232,7 @@ def wrapper(function, nonblocking):
 
 def vendor_header(functions, headers):
     out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", *include_lines(headers), "#include <atomic>",
-           '#include "shim/inside_vendor.hpp"',
+           '#include "shim/handle/inside_vendor.hpp"',
            f"namespace impishim::shim::vendor {{\nnamespace pointers {HIDDEN} {{", "inline constexpr auto kOrder = std::memory_order_relaxed;"]
     for function in functions:
         out.append(f"extern std::atomic<decltype(&::P{function.name})> {function.short};")
@@ -249,8 +249,8 @@ def vendor_header(functions, headers):
 
 def native_header(functions, nonblocking):
     """native::X of a function that blocks inside this system: marked for the progress thread, or polled."""
-    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", '#include "shim/native_stand.hpp"', '#include "shim/vendor.hpp"',
-           '#include "shim/wait.hpp"', "namespace impishim::shim::native {"]
+    out = ["// Written by scripts/gen_wrappers.py.", "#pragma once", '#include "shim/request/native_stand.hpp"', '#include "shim/vendor.hpp"',
+           '#include "shim/request/wait.hpp"', "namespace impishim::shim::native {"]
     for function in functions:
         args = function.passed()
         polled = function.short in nonblocking
@@ -288,7 +288,7 @@ def handled_header(functions, headers):
 
 
 def pointers_source(functions):
-    out = ["// Written by scripts/gen_wrappers.py.", '#include "shim/vendor.hpp"', '#include "shim/resolve.hpp"',
+    out = ["// Written by scripts/gen_wrappers.py.", '#include "shim/vendor.hpp"', '#include "shim/entry/resolve.hpp"',
            "namespace impishim::shim::vendor {", "namespace {"]
     for function in functions:
         out.append(f"{function.result} first_{function.short}({function.declared()}{', ...' if function.variadic else ''}) {{\n"
@@ -354,8 +354,8 @@ def main():
     (output / "shim/native.hpp").write_text(native_header(ordered, nonblocking))
     (output / "shim/handled.hpp").write_text(handled_header(ordered, headers))
     (output / "vendor_pointers.cpp").write_text(pointers_source(ordered))
-    head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/caller.hpp"', '#include "shim/handled.hpp"', '#include "shim/inside.hpp"',
-            '#include "shim/job.hpp"', '#include "shim/native.hpp"', '#include "shim/own_handle.hpp"', '#include "shim/refusal.hpp"',
+    head = ['// Written by scripts/gen_wrappers.py.', '#include "shim/entry/caller.hpp"', '#include "shim/handled.hpp"', '#include "shim/entry/inside.hpp"',
+            '#include "shim/job/job.hpp"', '#include "shim/native.hpp"', '#include "shim/handle/own_handle.hpp"', '#include "shim/error/refusal.hpp"',
             '#include "shim/vendor.hpp"',
             "using namespace impishim::shim;  // NOLINT"]
     for part in range(FILES):
@@ -364,7 +364,7 @@ def main():
         (output / f"wrappers_{part}.cpp").write_text("\n".join(head + undefined + body) + "\n")
     calls = [collective_call(function, nonblocking) for function in ordered if function.fate == "collective"]
     (output / "collective_calls.cpp").write_text("\n".join([
-        "// Written by scripts/gen_wrappers.py.", '#include "shim/collective_arguments.hpp"', '#include "shim/collective_queue.hpp"',
+        "// Written by scripts/gen_wrappers.py.", '#include "shim/coll/collective_arguments.hpp"', '#include "shim/coll/collective_queue.hpp"',
         '#include "shim/handled.hpp"', '#include "shim/native.hpp"', '#include "shim/vendor.hpp"', "namespace impishim::shim::calls {"] + calls + ["}"]) + "\n")
     listing = [f"{function.name}\t{function.fate}\t{function.reason}" for function in ordered]
     (output / "wrapped.txt").write_text("\n".join(listing) + "\n")

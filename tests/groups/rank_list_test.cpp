@@ -1,5 +1,5 @@
 // Set operations on groups: every pair of small groups against what sets say, orders, errors of ranks and ranges.
-#include "shim/rank_list.hpp"
+#include "shim/values/rank_list.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "shim/communicator.hpp"
+#include "shim/job/communicator.hpp"
 
 namespace impishim::shim {
 namespace {

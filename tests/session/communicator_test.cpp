@@ -1,6 +1,6 @@
 // What follows from a spanning communicator's members: ranks on both sides, masters, and the IMPI colours; which of its ranks
 // the short ways of messages inside this system take.
-#include "shim/communicator.hpp"
+#include "shim/job/communicator.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "shim/ranks_inside.hpp"
+#include "shim/job/ranks_inside.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <random>
 
-#include "shim/handle_bits.hpp"
-#include "shim/receive_sources.hpp"
+#include "shim/handle/handle_bits.hpp"
+#include "shim/values/receive_sources.hpp"
 
 namespace impishim::shim {
 namespace {

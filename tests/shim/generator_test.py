@@ -177,32 +177,32 @@ class Generator(unittest.TestCase):
         """The headers that it needs, reduced to what it needs of them."""
         self.generate()
         out = self.path / "out"
-        (out / "shim/job.hpp").write_text(
+        (out / "shim/job/job.hpp").write_text(
             "#pragma once\n#include <atomic>\nnamespace impishim::shim { struct Job { bool polls_collectives; };\n"
             "extern std::atomic<Job*> the_job; void* spanning(const Job*, int); }\n")
-        (out / "shim/inside_vendor.hpp").write_text(
+        (out / "shim/handle/inside_vendor.hpp").write_text(
             "#pragma once\nnamespace impishim::shim { extern int vendor_depth;\n"
             "struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n")
-        (out / "shim/wait.hpp").write_text(
-            '#pragma once\n#include "shim/job.hpp"\nnamespace impishim::shim { int poll_native(Job&, int); }\n')
-        (out / "shim/caller.hpp").write_text(
+        (out / "shim/request/wait.hpp").write_text(
+            '#pragma once\n#include "shim/job/job.hpp"\nnamespace impishim::shim { int poll_native(Job&, int); }\n')
+        (out / "shim/entry/caller.hpp").write_text(
             "namespace impishim::shim { struct Job; Job* called_by_user(); extern const void* caller_inside_vendor;\n"
             "bool in_fortran_layer(const void*); }\n")
-        (out / "shim/inside.hpp").write_text(
-            '#include <mpi.h>\n#include "shim/job.hpp"\n'
+        (out / "shim/entry/inside.hpp").write_text(
+            '#include <mpi.h>\n#include "shim/job/job.hpp"\n'
             "namespace impishim::shim::inside { int Wait(const Job&, MPI_Request*, MPI_Status*);\n"
             "int Isend(const void*, int, int, int, int, MPI_Comm, MPI_Request*); }\n")
-        (out / "shim/refusal.hpp").write_text(
+        (out / "shim/error/refusal.hpp").write_text(
             "namespace impishim::shim { int refuse(int comm, const char* function); int refuse_group(const char* function);\n"
             "int refuse_joined(const char* function, const char* reason); }\n")
-        (out / "shim/own_handle.hpp").write_text(
+        (out / "shim/handle/own_handle.hpp").write_text(
             "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n")
         for header in ("collective_arguments", "collective_queue"):  # of which no function of this mpi.h makes use
             (out / f"shim/{header}.hpp").write_text("")
-        (out / "shim/native_stand.hpp").write_text(
+        (out / "shim/request/native_stand.hpp").write_text(
             "#pragma once\nnamespace impishim::shim { struct Job; struct VendorCallKind { const char* function; bool collective; };\n"
             "struct NativeStand { NativeStand(Job&, const VendorCallKind&); ~NativeStand(); }; }\n")
-        (out / "shim/resolve.hpp").write_text("namespace impishim::shim { void* resolve(const char* name); }\n")
+        (out / "shim/entry/resolve.hpp").write_text("namespace impishim::shim { void* resolve(const char* name); }\n")
         header = (self.path / "mpi.h").read_text()
         (out / "mpi.h").write_text('#pragma once\nextern "C" {\n#define MPI_REQUEST_NULL 0\n#define MPI_SUCCESS 0\n'
                                    "#define MPI_COMM_WORLD 1\n#define MPI_COMM_NULL 0\n" + header + "}\n")

@@ -1,5 +1,5 @@
 // MPI_Dims_create's arithmetic: against trying all factors, for given dimensions, and its errors.
-#include "shim/dims.hpp"
+#include "shim/values/dims.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Grids and graphs as arithmetic: coordinates, shifts over every kind of edge, sub-grids, and the edges of neighbourhoods.
-#include "shim/topology.hpp"
+#include "shim/values/topology.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-#include "wire/connect/dance.hpp"
-#include "wire/fabric/fabric.hpp"
-#include "wire/connect/process_name.hpp"
 #include "wire/channel/tcp_channel.hpp"
+#include "wire/connect/dance.hpp"
+#include "wire/connect/process_name.hpp"
+#include "wire/fabric/fabric.hpp"
 
 namespace impishim::wire {
 namespace {

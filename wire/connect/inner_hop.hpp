@@ -19,10 +19,10 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/fabric/fabric.hpp"
 #include "wire/connect/process_name.hpp"
-#include "wire/topology/job_map.hpp"
+#include "wire/fabric/fabric.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

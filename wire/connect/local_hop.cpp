@@ -15,9 +15,9 @@
 
 #include "wire/base/log.hpp"
 #include "wire/base/stranger_report.hpp"
-#include "wire/fabric/fabric.hpp"
 #include "wire/channel/local_channel.hpp"
 #include "wire/connect/unix_socket.hpp"
+#include "wire/fabric/fabric.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -13,9 +13,9 @@
 #include "wire/base/log.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/channel/tcp_channel.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/fabric/fabric_channel.hpp"
-#include "wire/channel/tcp_channel.hpp"
 
 namespace impishim::wire {
 namespace {

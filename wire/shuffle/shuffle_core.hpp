@@ -24,10 +24,10 @@
 #include <utility>
 #include <vector>
 
-#include "wire/topology/job_map.hpp"
 #include "wire/shuffle/shuffle_message.hpp"
 #include "wire/shuffle/shuffle_options.hpp"
 #include "wire/shuffle/shuffle_queue.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

@@ -5,8 +5,8 @@
 
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
-#include "wire/topology/job_map.hpp"
 #include "wire/startup/negotiation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/topology/job_map.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/startup/startup_message.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

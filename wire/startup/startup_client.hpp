@@ -12,10 +12,10 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
-#include "wire/topology/job_map.hpp"
 #include "wire/startup/authentication.hpp"
 #include "wire/startup/server_stream.hpp"
 #include "wire/startup/startup_message.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

@@ -1,0 +1,54 @@
+#include "shim/coll/leader_group.hpp"
+
+namespace impishim::shim {
+
+using collectives::ConstData;
+using collectives::Data;
+using collectives::Pending;
+
+Pending& EngineLeaders::post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
+  if (const int local = local_rank(to); local >= 0) return local_.post_send(local, tag, data);
+  Sent& sent = sent_.add(engine_);
+  sent.operation.destination = communicator_.members[static_cast<std::size_t>(to)];
+  sent.operation.context = context_for(tag);
+  sent.operation.source_rank = communicator_.rank;
+  sent.operation.tag = tag;
+  sent.operation.buffer = data;
+  engine_.start(sent.operation);
+  return sent;
+}
+
+Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
+  if (const int local = local_rank(from); local >= 0) return local_.post_receive(local, tag, room);
+  Received& received = received_.add(engine_);
+  received.operation.context = context_for(tag);
+  received.operation.source = from;
+  received.operation.tag = tag;
+  received.operation.buffer = room;
+  engine_.start(received.operation);
+  return received;
+}
+
+Pending& EngineLeaders::post_send(std::int32_t to, std::int32_t tag, const ConstData& data) {
+  if (const int local = local_rank(to); local >= 0) return local_.post_send(local, tag, data);
+  return post_send(to, tag, data.buffer());
+}
+
+Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag, const Data& room) {
+  if (const int local = local_rank(from); local >= 0) return local_.post_receive(local, tag, room);
+  return post_receive(from, tag, room.buffer());
+}
+
+bool EngineLeaders::Everything::done() {
+  return leaders_.received_.all_done() && leaders_.sent_.all_done() && leaders_.local_.all_posted().done();
+}
+
+Result<void> EngineLeaders::Everything::outcome() {
+  Result<void> first;
+  leaders_.sent_.end_all(first);
+  leaders_.received_.end_all(first);
+  const Result<void> local = leaders_.local_.all_posted().outcome();
+  return first.ok() ? local : first;
+}
+
+}  // namespace impishim::shim

@@ -1,0 +1,76 @@
+#include "shim/coll/local_messages.hpp"
+
+#include <cassert>
+
+#include "shim/datatype/element_type.hpp"
+#include "shim/datatype/vendor_count.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+
+using collectives::ConstData;
+using collectives::Data;
+using collectives::Pending;
+
+namespace {
+
+/// What a wire buffer without gaps holds: it is as plain to the vendor, which both ends share.
+std::uint64_t plain_bytes(const wire::TypeLayout& layout, std::uint64_t count) {
+  assert(layout.contiguous(count));
+  return count * layout.packed_size(wire::Format::kNative);
+}
+
+}  // namespace
+
+Pending& LocalMessages::post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
+  return send(to, tag, data.base + data.layout->first_offset(), plain_bytes(*data.layout, data.count), MPI_BYTE);
+}
+
+Pending& LocalMessages::post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
+  return receive(from, tag, room.base + room.layout->first_offset(), plain_bytes(*room.layout, room.count), MPI_BYTE);
+}
+
+Pending& LocalMessages::post_send(std::int32_t to, std::int32_t tag, const ConstData& data) {
+  return send(to, tag, data.base, data.count, datatype_of(*data.type));
+}
+
+Pending& LocalMessages::post_receive(std::int32_t from, std::int32_t tag, const Data& room) {
+  return receive(from, tag, room.base, room.count, datatype_of(*room.type));
+}
+
+Pending& LocalMessages::send(int to, std::int32_t tag, const void* base, std::uint64_t count, MPI_Datatype type) {
+  Message& message = messages_.add(first_code_);
+  const VendorCount elements(count, type);
+  message.code = vendor::Isend(base, elements.count(), elements.type(), to, first_tag_ + tag, companion_, &message.request);
+  return message;
+}
+
+Pending& LocalMessages::receive(int from, std::int32_t tag, void* base, std::uint64_t count, MPI_Datatype type) {
+  Message& message = messages_.add(first_code_);
+  const VendorCount elements(count, type);
+  message.code = vendor::Irecv(base, elements.count(), elements.type(), from, first_tag_ + tag, companion_, &message.request);
+  return message;
+}
+
+bool LocalMessages::Message::done() {
+  if (request == MPI_REQUEST_NULL || code != MPI_SUCCESS) return true;
+  int complete = 0;
+  code = vendor::Test(&request, &complete, MPI_STATUS_IGNORE);
+  return complete != 0 || code != MPI_SUCCESS;
+}
+
+Result<void> LocalMessages::Message::ended() {
+  if (code == MPI_SUCCESS) return {};
+  if (first_code_ == MPI_SUCCESS) first_code_ = code;
+  return Error{ErrorKind::kSystem, "a message inside this system failed"};
+}
+
+bool LocalMessages::Everything::done() { return messages_.messages_.all_done(); }
+
+Result<void> LocalMessages::Everything::outcome() {
+  Result<void> first;
+  messages_.messages_.end_all(first);
+  return first;
+}
+
+}  // namespace impishim::shim

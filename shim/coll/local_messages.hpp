@@ -1,0 +1,65 @@
+/// Messages of collectives between members in one system: the vendor's, on a communicator's companion.
+#pragma once
+
+#include <mpi.h>
+
+#include "collectives/groups.hpp"
+#include "shim/coll/posted.hpp"
+
+namespace impishim::shim {
+
+/// Ranks are those of the companion.
+class LocalMessages final : public collectives::LeaderGroup {
+ public:
+  /// `first_tag` is added to all tags.
+  explicit LocalMessages(MPI_Comm companion, std::int32_t first_tag = 0)
+      : companion_(companion), first_tag_(first_tag), everything_(*this) {}
+
+  collectives::Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) override;
+  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) override;
+  collectives::Pending& post_send(std::int32_t to, std::int32_t tag, const collectives::ConstData& data) override;
+  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag, const collectives::Data& room) override;
+  collectives::Pending& all_posted() override { return everything_; }
+
+  /// Nothing is under way.
+  [[nodiscard]] bool idle() const { return messages_.empty(); }
+  /// The first error code of the vendor's, not yet raised, or MPI_SUCCESS.
+  [[nodiscard]] int first_code() const { return first_code_; }
+
+ private:
+  class Message;
+  class Everything final : public collectives::Pending {
+   public:
+    explicit Everything(LocalMessages& messages) : messages_(messages) {}
+    bool done() override;
+    Result<void> outcome() override;
+    [[nodiscard]] bool in_vendor() const override { return true; }
+
+   private:
+    LocalMessages& messages_;
+  };
+
+  collectives::Pending& send(int to, std::int32_t tag, const void* base, std::uint64_t count, MPI_Datatype type);
+  collectives::Pending& receive(int from, std::int32_t tag, void* base, std::uint64_t count, MPI_Datatype type);
+
+  MPI_Comm companion_;
+  std::int32_t first_tag_;
+  Everything everything_;
+  PostedMessages<Message> messages_;
+  int first_code_ = MPI_SUCCESS;
+};
+
+class LocalMessages::Message final : public PostedMessage<Message> {
+ public:
+  Message(PostedMessages<Message>& list, int& first_code) : PostedMessage(list), first_code_(first_code) {}
+  bool done() override;
+  Result<void> ended() override;
+  [[nodiscard]] bool in_vendor() const override { return true; }
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = MPI_SUCCESS;
+
+ private:
+  int& first_code_;
+};
+
+}  // namespace impishim::shim

@@ -1,0 +1,109 @@
+// Local phases of short data and few members: a message for each pair that has something to tell, all posted at once.
+#include "collectives/data.hpp"
+#include "shim/coll/native_group.hpp"
+#include "shim/datatype/element_type.hpp"
+
+namespace impishim::shim {
+
+using collectives::ConstData;
+using collectives::Data;
+using collectives::Pending;
+using collectives::Reduction;
+
+namespace {
+
+/// As many members as one of them can speak to in turn, and bytes that it then sends or takes, before a tree or a pipeline of
+/// the vendor's would be faster.
+constexpr int kFewMembers = 8;
+constexpr std::uint64_t kShortBytes = 262144;
+
+/// Operands of members, one behind the other.
+Data operand(const collectives::TypedRoom& room, std::uint64_t count, int member) {
+  return room.data().elements(static_cast<std::uint64_t>(member) * count, count);
+}
+
+/// first op (... op last), in the room of `last`.
+Data combine_all(const collectives::TypedRoom& room, std::uint64_t count, int last, const Reduction& operation) {
+  const Data total = operand(room, count, last);
+  for (int member = last - 1; member >= 0; --member) operation.combine(operand(room, count, member).base, total.base, count);
+  return total;
+}
+
+}  // namespace
+
+bool NativeGroup::is_short(std::uint64_t bytes) const {
+  return size_ <= kFewMembers && bytes <= kShortBytes / static_cast<std::uint64_t>(size_ - 1);
+}
+
+Pending& NativeGroup::short_broadcast(const Data& data, std::int32_t root) {
+  Phase& phase = begin();
+  if (rank_ != root) {
+    phase.receive(data.base, data.count, datatype_of(*data.type), root);
+    return phase;
+  }
+  for (int member = 0; member < size_; ++member) {
+    if (member != root) phase.send(data.base, data.count, datatype_of(*data.type), member);
+  }
+  return phase;
+}
+
+Pending& NativeGroup::short_broadcast(std::span<std::byte> bytes, std::int32_t root) {
+  Phase& phase = begin();
+  if (rank_ != root) {
+    phase.receive(bytes, root);
+    return phase;
+  }
+  for (int member = 0; member < size_; ++member) {
+    if (member != root) phase.send(bytes, member);
+  }
+  return phase;
+}
+
+Pending& NativeGroup::short_reduce(const ConstData& contribution, const Data& result, const Reduction& operation,
+                                   std::int32_t root) {
+  Phase& phase = begin();
+  const std::uint64_t count = contribution.count;
+  const MPI_Datatype type = datatype_of(*contribution.type);
+  if (rank_ != root) {
+    phase.send(contribution.base, count, type, root);
+    return phase;
+  }
+  phase.room = collectives::TypedRoom(*contribution.type, count * static_cast<std::uint64_t>(size_));
+  for (int member = 0; member < size_; ++member) {
+    const Data room = operand(phase.room, count, member);
+    if (member == rank_) {
+      copy(contribution, room);
+    } else {
+      phase.receive(room.base, count, type, member);
+    }
+  }
+  phase.finish = [this, &phase, count, result, &operation] {
+    copy(combine_all(phase.room, count, size_ - 1, operation), {result.base, count, result.type});
+  };
+  return phase;
+}
+
+Pending& NativeGroup::short_scan(const ConstData& contribution, const Data& result, const Reduction& operation,
+                                 bool inclusive) {
+  Phase& phase = begin();
+  const std::uint64_t count = contribution.count;
+  const MPI_Datatype type = datatype_of(*contribution.type);
+  phase.room = collectives::TypedRoom(*contribution.type, count * static_cast<std::uint64_t>(rank_ + 1));
+  for (int member = 0; member < rank_; ++member) phase.receive(operand(phase.room, count, member).base, count, type, member);
+  copy(contribution, operand(phase.room, count, rank_));
+  for (int member = rank_ + 1; member < size_; ++member)
+    phase.send(operand(phase.room, count, rank_).base, count, type, member);
+  const int last = inclusive ? rank_ : rank_ - 1;
+  if (last < 0) return phase;
+  phase.finish = [&phase, count, last, result, &operation] {
+    copy(combine_all(phase.room, count, last, operation), {result.base, count, result.type});
+  };
+  return phase;
+}
+
+Pending& NativeGroup::gather_by_messages(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root) {
+  const std::vector<std::uint64_t> sizes(static_cast<std::size_t>(size_), block.size());
+  return gatherv(block, all, sizes, root);
+}
+
+}  // namespace impishim::shim

@@ -1,0 +1,218 @@
+#include "shim/comm/communicator_make.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "shim/coll/collective_queue.hpp"
+#include "shim/comm/context.hpp"
+#include "shim/error/errors.hpp"
+#include "shim/request/communicator_end.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// A second communicator of the same processes, without attributes.
+int split_off(MPI_Comm from, MPI_Comm* made) {
+  int rank = 0;
+  vendor::Comm_rank(from, &rank);
+  return vendor::Comm_split(from, 0, rank, made);
+}
+
+bool has_local(const Job& job, const RankList& members) { return first_local(job, members).has_value(); }
+
+/// The vendor's communicators behind an intercommunicator.
+struct InterHandles {
+  MPI_Comm user = MPI_COMM_NULL;
+  MPI_Comm companion = MPI_COMM_NULL;
+  MPI_Comm own = MPI_COMM_NULL;   ///< the own group's local members
+  MPI_Comm both = MPI_COMM_NULL;  ///< both groups' local members, in the order of the union
+
+  void free() {
+    for (MPI_Comm* each : {&user, &companion, &own, &both}) free_if_any(each);
+  }
+};
+
+}  // namespace
+
+int native_rank(const Job& job, wire::WorldRank rank) {
+  return rank - job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
+}
+
+std::optional<int> first_local(const Job& job, const RankList& members) {
+  const auto first = std::ranges::find_if(
+      members, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
+  if (first == members.end()) return std::nullopt;
+  return native_rank(job, *first);
+}
+
+int handshake_tag(wire::ContextId context) { return 16384 + static_cast<int>((context >> 1U) % 16383); }
+
+int make_native_of_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+  // What is wrong with a null handle the vendor's function says under its own name.
+  if (comm != MPI_COMM_NULL) {
+    MPI_Group all = MPI_GROUP_NULL;
+    if (const int code = vendor::Comm_group(comm, &all); code != MPI_SUCCESS) return code;
+    vendor::Group_free(&all);
+  }
+  return vendor::Comm_create_group(comm, group, tag, newcomm);
+}
+
+namespace {
+
+/// The order of the groups in their union, which both sides must see alike.
+bool comes_first(const RankList& group, const RankList& other) { return group.front() < other.front(); }
+
+/// Intercommunicators with the local members of the other group.
+int meet_local_peers(Job& job, const InterParts& parts, InterHandles& handles) {
+  const int leader = *first_local(job, parts.remote);
+  int code = vendor::Intercomm_create(handles.own, 0, job.private_comm, leader, handshake_tag(parts.context), &handles.user);
+  if (code == MPI_SUCCESS) code = vendor::Comm_dup(handles.user, &handles.companion);
+  const int high = comes_first(parts.local, parts.remote) ? 0 : 1;
+  return code == MPI_SUCCESS ? vendor::Intercomm_merge(handles.user, high, &handles.both) : code;
+}
+
+int make_inter_handles(Job& job, const InterParts& parts, InterHandles& handles) {
+  int code = MPI_SUCCESS;
+  if (has_local(job, parts.remote)) {
+    code = meet_local_peers(job, parts, handles);
+  } else {
+    code = split_off(handles.own, &handles.user);
+    if (code == MPI_SUCCESS) code = split_off(handles.own, &handles.both);
+  }
+  if (code != MPI_SUCCESS) return code;
+  return inherit_error_handler(parts.parent, handles.user);
+}
+
+/// Errors on communicators that no user has are raised through the handler of his, when the operation is over.
+void return_errors(MPI_Comm hidden) {
+  if (hidden != MPI_COMM_NULL) vendor::Comm_set_errhandler(hidden, MPI_ERRORS_RETURN);
+}
+
+/// Makes the user's handle spanning.
+void describe_intracommunicator(Job& job, MPI_Comm handle, MPI_Comm companion, wire::ContextId context, RankList members,
+                                std::shared_ptr<const Topology> topology) {
+  return_errors(companion);
+  auto made = Communicator::create(job.map, job.here, handle, context, std::move(members));
+  made->companion = companion;
+  made->collectives = std::make_shared<CollectiveQueue>();
+  made->topology = std::move(topology);
+  job.communicators.insert(std::move(made));
+}
+
+std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle, wire::ContextId context, RankList members) {
+  return_errors(handle);
+  auto made = Communicator::create(job.map, job.here, handle, context, std::move(members));
+  made->companion = handle;
+  return made;
+}
+
+/// Makes the user's handle spanning.
+void describe_intercommunicator(Job& job, const InterHandles& handles, wire::ContextId context, const RankList& local,
+                                const RankList& remote) {
+  const bool first = comes_first(local, remote);
+  RankList all = first ? local : remote;
+  const RankList& others = first ? remote : local;
+  all.insert(all.end(), others.begin(), others.end());
+  auto inter = std::make_unique<Intergroups>();
+  inter->local = describe_hidden(job, handles.own, context | kLocalGroup, local);
+  inter->both = describe_hidden(job, handles.both, context | kBothGroups, std::move(all));
+  inter->first_local = first ? 0 : static_cast<std::int32_t>(remote.size());
+  inter->first_remote = first ? static_cast<std::int32_t>(local.size()) : 0;
+
+  return_errors(handles.companion);
+  auto made = Communicator::create(job.map, job.here, handles.user, context, remote);
+  made->rank = inter->local->rank;
+  made->companion = handles.companion;
+  made->collectives = std::make_shared<CollectiveQueue>();
+  made->has_local_peers = has_local(job, remote);
+  made->inter = std::move(inter);
+  job.communicators.insert(std::move(made));
+}
+
+}  // namespace
+
+void HiddenHandles::free() {
+  for (MPI_Comm* each : {&companion, &own, &both}) free_if_any(each);
+}
+
+bool is_native(const Job& job, const RankList& members) {
+  return std::ranges::all_of(
+      members, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
+}
+
+int inherit_error_handler(MPI_Comm parent, MPI_Comm made) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  int code = vendor::Comm_get_errhandler(parent, &handler);
+  if (code != MPI_SUCCESS) return code;
+  code = vendor::Comm_set_errhandler(made, handler);
+  if (!is_predefined(handler)) vendor::Errhandler_free(&handler);  // our reference
+  return code;
+}
+
+int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::ContextId context, RankList members,
+                      std::shared_ptr<const Topology> topology) {
+  int code = inherit_error_handler(parent, *handle);
+  if (code == MPI_SUCCESS && is_native(job, members)) return code;
+  MPI_Comm companion = MPI_COMM_NULL;
+  if (code == MPI_SUCCESS) code = split_off(*handle, &companion);
+  if (code != MPI_SUCCESS) {
+    vendor::Comm_free(handle);
+    return code;
+  }
+  describe_intracommunicator(job, *handle, companion, context, std::move(members), std::move(topology));
+  return MPI_SUCCESS;
+}
+
+int make_intercommunicator(Job& job, const InterParts& parts, MPI_Comm* newcomm) {
+  InterHandles handles;
+  handles.own = parts.own;
+  return_errors(handles.own);  // and what is made from it
+  const int code = make_inter_handles(job, parts, handles);
+  if (code != MPI_SUCCESS) {
+    handles.free();
+    return raise_hidden_error(parts.parent, code);
+  }
+  *newcomm = handles.user;
+  if (is_native(job, parts.local) && is_native(job, parts.remote)) {
+    handles.user = MPI_COMM_NULL;
+    handles.free();
+    return MPI_SUCCESS;
+  }
+  describe_intercommunicator(job, handles, parts.context, parts.local, parts.remote);
+  return MPI_SUCCESS;
+}
+
+std::vector<HiddenHandle> hidden_handles(const Communicator& parent) {
+  if (parent.inter == nullptr) return {{parent.companion, &HiddenHandles::companion}};
+  std::vector<HiddenHandle> all{{parent.inter->local->handle, &HiddenHandles::own},
+                                {parent.inter->both->handle, &HiddenHandles::both}};
+  if (parent.has_local_peers) all.push_back({parent.companion, &HiddenHandles::companion});
+  return all;
+}
+
+int describe_duplicate(Job& job, const Communicator& parent, MPI_Comm handle, const HiddenHandles& hidden,
+                       wire::ContextId context) {
+  const int code = inherit_error_handler(parent.handle, handle);
+  if (parent.inter != nullptr) {
+    const InterHandles handles{handle, hidden.companion, hidden.own, hidden.both};
+    describe_intercommunicator(job, handles, context, parent.inter->local->members, parent.members);
+  } else {
+    describe_intracommunicator(job, handle, hidden.companion, context, parent.members, parent.topology);
+  }
+  return code;
+}
+
+int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle, wire::ContextId context) {
+  HiddenHandles hidden;
+  for (const auto& [from, to] : hidden_handles(parent)) {
+    const int code = vendor::Comm_dup(from, &(hidden.*to));
+    if (code == MPI_SUCCESS) continue;
+    hidden.free();
+    vendor::Comm_free(handle);
+    return raise_hidden_error(parent.handle, code);
+  }
+  return describe_duplicate(job, parent, *handle, hidden, context);
+}
+
+}  // namespace impishim::shim

@@ -1,0 +1,41 @@
+#include "shim/comm/context.hpp"
+
+#include "shim/coll/collective_arguments.hpp"
+#include "shim/coll/collective_queue.hpp"
+#include "shim/error/errors.hpp"
+
+namespace impishim::shim {
+
+wire::ContextId give_context(Job& job) {
+  const std::uint64_t number = job.contexts_given.fetch_add(1, std::memory_order_relaxed);
+  return kGivenContext | static_cast<std::uint64_t>(job.here) << 36U | number << 1U;
+}
+
+std::uint64_t propose_context(Job& job, bool gives) {
+  if (job.gives_contexts) return gives ? give_context(job) : 0;
+  std::uint64_t mine = job.max_context.load();
+  if (mine % 2 == 0) ++mine;
+  return mine;
+}
+
+Result<wire::ContextId> settle_context(Job& job, std::uint64_t greatest) {
+  if (job.gives_contexts) return greatest;
+  if (greatest >= kMaxContext - 1) return Error{ErrorKind::kConfiguration, "all context ids are used up"};
+  job.max_context.store(greatest + 2);
+  return greatest + 1;
+}
+
+int agree_on_context(Job& job, Communicator& parent, const char* function, wire::ContextId& context) {
+  const std::uint64_t mine = propose_context(job, parent.rank == 0);
+  std::uint64_t greatest = 0;
+  const int code = run_collective(job, parent, function, [&](Collective& call) {
+    return collective_arguments::Allreduce(call, &mine, &greatest, 1, MPI_UINT64_T, MPI_MAX);
+  });
+  if (code != MPI_SUCCESS) return code;
+  const auto settled = settle_context(job, greatest);
+  if (!settled) return raise(parent.handle, function, settled.error());
+  context = *settled;
+  return MPI_SUCCESS;
+}
+
+}  // namespace impishim::shim

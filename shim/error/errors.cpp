@@ -1,0 +1,181 @@
+#include "shim/error/errors.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "shim/error/failure.hpp"
+#include "shim/handled.hpp"
+#include "shim/job/job.hpp"
+#include "shim/vendor.hpp"
+#include "wire/base/log.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// Error codes made here, with their text: a vendor may not keep the text of codes added to a predefined class.
+class OwnErrors {
+ public:
+  static OwnErrors& instance() {
+    static OwnErrors errors;
+    return errors;
+  }
+
+  int code(int error_class, const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    const auto key = std::make_pair(error_class, text);
+    if (const auto found = codes_.find(key); found != codes_.end()) return found->second;
+    // The number of texts is bounded; a flood of different ones falls back to the bare class.
+    if (codes_.size() >= kMaxTexts) return error_class;
+    int made = error_class;
+    if (vendor::Add_error_code(error_class, &made) != MPI_SUCCESS) return error_class;
+    codes_.emplace(key, made);
+    texts_.emplace(made, key);
+    return made;
+  }
+
+  std::optional<std::pair<int, std::string>> find(int code) {
+    const std::lock_guard lock(mutex_);
+    const auto found = texts_.find(code);
+    if (found == texts_.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  static constexpr std::size_t kMaxTexts = 4096;
+  std::mutex mutex_;
+  std::map<std::pair<int, std::string>, int> codes_;
+  std::map<int, std::pair<int, std::string>> texts_;
+};
+
+enum class Handling { kReturn, kEnd, kCall };
+
+/// What the error handler of `comm` wants.
+Handling handling_of(MPI_Comm comm) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (vendor::Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return Handling::kReturn;
+  if (handler == MPI_ERRORS_RETURN) return Handling::kReturn;
+  // MPI_ERRORS_ABORT ends the processes of the communicator, and with them the job: it spans systems.
+  if (is_predefined(handler)) return Handling::kEnd;
+  vendor::Errhandler_free(&handler);  // our reference
+  return Handling::kCall;
+}
+
+}  // namespace
+
+int error_code(int error_class, std::string_view function, std::string_view text) {
+  return OwnErrors::instance().code(error_class, fmt::format("{}: {}", function, text));
+}
+
+int raise(MPI_Comm comm, int error_class, std::string_view function, std::string_view text) {
+  const int code = error_code(error_class, function, text);
+  return raise_code(comm, code, fmt::format("{}: {}", function, text));
+}
+
+bool is_predefined(MPI_Errhandler handler) {
+#ifdef MPI_ERRORS_ABORT
+  if (handler == MPI_ERRORS_ABORT) return true;
+#endif
+  return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN;
+}
+
+bool ends_job(MPI_Comm comm) { return handling_of(comm) == Handling::kEnd; }
+
+int raise_code(MPI_Comm comm, int code, std::string_view text) {
+  const Handling handling = handling_of(comm);
+  if (handling == Handling::kEnd) end_job(1, text);
+  if (handling == Handling::kCall) vendor::Comm_call_errhandler(comm, code);
+  return code;
+}
+
+int raise(MPI_Comm comm, std::string_view function, const Error& error) {
+  return raise(comm, error_class_of(error.kind), function, error.text);
+}
+
+int vendor_error_class(int code) {
+  int error_class = MPI_ERR_OTHER;
+  vendor::Error_class(code, &error_class);
+  return error_class;
+}
+
+std::string vendor_error_text(int code) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  vendor::Error_string(code, text.data(), &length);
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+int raise_hidden_error(MPI_Comm comm, int code) {
+  if (code == MPI_SUCCESS) return code;
+  return raise(comm, vendor_error_class(code), "inside this system", vendor_error_text(code));
+}
+
+int error_class_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kTruncation:
+      return MPI_ERR_TRUNCATE;
+    case ErrorKind::kConversion:
+      return MPI_ERR_CONVERSION;
+    case ErrorKind::kConfiguration:
+      return MPI_ERR_ARG;
+    case ErrorKind::kAuthentication:
+    case ErrorKind::kProtocol:
+    case ErrorKind::kConnection:
+    case ErrorKind::kTimeout:
+    case ErrorKind::kSystem:
+    case ErrorKind::kAborted:
+      break;
+  }
+  return MPI_ERR_OTHER;
+}
+
+std::optional<std::string> own_error_text(int code) {
+  const auto found = OwnErrors::instance().find(code);
+  if (!found) return std::nullopt;
+  return found->second;
+}
+
+std::optional<int> own_error_class(int code) {
+  const auto found = OwnErrors::instance().find(code);
+  if (!found) return std::nullopt;
+  return found->first;
+}
+
+void end_job(int code, std::string_view text) {
+  if (!text.empty()) log_line(LogLevel::kError, text);
+  Job* job = the_job.load(std::memory_order_acquire);
+  if (job != nullptr && job->engine != nullptr) announce_end(*job, code, std::string(text));
+  let_launcher_read();
+  vendor::Abort(MPI_COMM_WORLD, code);
+  // The vendor's abort does not return; if it does, this process still ends.
+  _exit(code == 0 ? 1 : code);
+}
+
+namespace calls {
+
+int Error_string(Job& /*job*/, int errorcode, char* string, int* resultlen) {
+  const auto text = own_error_text(errorcode);
+  if (!text) return vendor::Error_string(errorcode, string, resultlen);
+  const std::size_t size = std::min<std::size_t>(text->size(), MPI_MAX_ERROR_STRING - 1);
+  text->copy(string, size);
+  string[size] = '\0';
+  *resultlen = static_cast<int>(size);
+  return MPI_SUCCESS;
+}
+
+int Error_class(Job& /*job*/, int errorcode, int* errorclass) {
+  const auto own = own_error_class(errorcode);
+  if (!own) return vendor::Error_class(errorcode, errorclass);
+  *errorclass = *own;
+  return MPI_SUCCESS;
+}
+
+}  // namespace calls
+}  // namespace impishim::shim

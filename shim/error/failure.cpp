@@ -1,0 +1,84 @@
+#include "shim/error/failure.hpp"
+
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "shim/vendor.hpp"
+#include "wire/base/log.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// How long a process that has nothing to say waits to be ended by its launcher.
+constexpr auto kSilent = std::chrono::milliseconds(1500);
+/// How long one that has spoken waits for its launcher to read that, and then for it to pass it on.
+constexpr auto kRead = std::chrono::milliseconds(1000);
+constexpr auto kPassedOn = std::chrono::milliseconds(100);
+
+/// Bytes of standard error that its reader has not taken yet; 0 if nobody can tell.
+int unread_bytes() {
+  struct stat status {};
+  int unread = 0;
+  if (fstat(STDERR_FILENO, &status) != 0 || !S_ISFIFO(status.st_mode)) return 0;
+  return ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 ? unread : 0;
+}
+
+/// One message for each host: its gateway or lowest process speaks, and most failures end the others before they would. What a
+/// process has found out by itself it tells if it is still there then: the one that speaks may be the one that has died.
+void print_once(const Job& job, const Error& failure) {
+  if (failure.text.empty() || !job.speaks_for_host) std::this_thread::sleep_for(kSilent);
+  if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.speaks_for_host)) return;
+  say_last(failure.kind == ErrorKind::kAborted ? "the job was ended: " + failure.text : failure.text);
+}
+
+int exit_code(const Job& job) {
+  const int code = job.engine->abort_code().value_or(1);
+  return code == 0 ? 1 : code;
+}
+
+}  // namespace
+
+void let_launcher_read() {
+  const auto deadline = std::chrono::steady_clock::now() + kRead;
+  // A pipe wakes its writer when there is room, not when it is empty.
+  while (unread_bytes() > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::this_thread::sleep_for(kPassedOn);
+}
+
+void say_last(const std::string& text) {
+  log_line(LogLevel::kError, text);
+  let_launcher_read();
+}
+
+void end_after_failure(Job& job) {
+  print_once(job, *job.engine->failure());
+  const int code = exit_code(job);
+  vendor::Abort(MPI_COMM_WORLD, code);
+  _exit(code);
+}
+
+void exit_after_failure(const Job& job, const Error& failure) {
+  print_once(job, failure);
+  _exit(exit_code(job));
+}
+
+void announce_end(Job& job, int code, const std::string& text) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kBound = std::chrono::milliseconds(500);
+  const auto deadline = Clock::now() + kBound;
+  job.engine->announce_abort(code, text);
+  if (job.map.clients().size() < 2) return;
+  // Whoever hears it passes it on to all that it knows, the sender among them: the echo says that it is under way.
+  while (job.engine->failure() == nullptr && Clock::now() < deadline) {
+    if (job.engine->poll(true) == 0) job.engine->wait_for_event(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace impishim::shim

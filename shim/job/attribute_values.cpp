@@ -1,0 +1,29 @@
+#include "shim/job/attribute_values.hpp"
+
+namespace impishim::shim {
+
+void SelfAttributes::set(int keyval) {
+  const std::lock_guard lock(mutex_);
+  std::erase(keyvals_, keyval);
+  keyvals_.push_back(keyval);
+}
+
+void SelfAttributes::deleted(int keyval) {
+  const std::lock_guard lock(mutex_);
+  std::erase(keyvals_, keyval);
+}
+
+std::optional<int> SelfAttributes::take_last() {
+  const std::lock_guard lock(mutex_);
+  if (keyvals_.empty()) return std::nullopt;
+  const int last = keyvals_.back();
+  keyvals_.pop_back();
+  return last;
+}
+
+int* AttributeValues::of(int value) {
+  const std::lock_guard lock(mutex_);
+  return &values_.try_emplace(value, value).first->second;
+}
+
+}  // namespace impishim::shim

@@ -1,0 +1,136 @@
+#include "shim/job/communicator.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace impishim::shim {
+
+std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire::WorldRank here, MPI_Comm handle,
+                                                   wire::ContextId context, std::vector<wire::WorldRank> members) {
+  auto made = std::make_unique<Communicator>();
+  made->handle = handle;
+  made->context = context;
+  made->members = std::move(members);
+  const auto client_of = [&](wire::WorldRank proc) { return job.procs()[static_cast<std::size_t>(proc)].client; };
+  const auto host_of = [&](wire::WorldRank proc) { return job.procs()[static_cast<std::size_t>(proc)].host; };
+  std::map<std::int32_t, std::int32_t> master_index;  // client -> index in masters
+  std::set<std::int32_t> hosts;
+  for (std::int32_t rank = 0; rank < made->size(); ++rank) {
+    const wire::WorldRank proc = made->members[static_cast<std::size_t>(rank)];
+    if (proc == here) made->rank = rank;
+    const bool local = client_of(proc) == client_of(here);
+    made->local_ranks.push_back(local ? static_cast<std::int32_t>(made->spanning_ranks.size()) : -1);
+    if (local) made->spanning_ranks.push_back(rank);
+    // Ranks ascend, so the first of a client is its lowest.
+    const auto [entry, first] = master_index.emplace(client_of(proc), static_cast<std::int32_t>(made->masters.size()));
+    if (first) made->masters.push_back(rank);
+    made->master_of.push_back(entry->second);
+    hosts.insert(host_of(proc));
+  }
+  for (std::size_t i = 0; i < made->spanning_ranks.size(); ++i) {
+    made->local_ranks_are_spanning = made->spanning_ranks[i] == static_cast<std::int32_t>(i);
+    if (!made->local_ranks_are_spanning) break;
+  }
+  // Colours are ordered as host ranks are in MPI_COMM_WORLD (IMPI 2.5).
+  made->host_count = static_cast<std::int32_t>(hosts.size());
+  made->host_color = static_cast<std::int32_t>(std::distance(hosts.begin(), hosts.find(host_of(here))));
+  made->client_color = static_cast<std::int32_t>(std::distance(master_index.begin(), master_index.find(client_of(here))));
+  return made;
+}
+
+CommunicatorTable::CommunicatorTable() {
+  generations_.push_back(std::make_unique<Slots>(64));
+  slots_.store(generations_.back().get(), std::memory_order_release);
+}
+
+CommunicatorTable::~CommunicatorTable() = default;
+
+Communicator* CommunicatorTable::insert(std::unique_ptr<Communicator> communicator) {
+  const std::lock_guard lock(mutex_);
+  owned_.push_back({std::move(communicator)});
+  Communicator* made = owned_.back().communicator.get();
+  Slots* slots = slots_.load(std::memory_order_relaxed);
+  const auto used = static_cast<std::size_t>(std::count_if(slots->slot.begin(), slots->slot.end(), [](const Slot& slot) {
+    return slot.key.load(std::memory_order_relaxed) != kEmpty;
+  }));
+  if (2 * (used + 1) > slots->slot.size()) {
+    // Freed handles' slots are left behind with the old table, which readers may still hold.
+    generations_.push_back(
+        std::make_unique<Slots>(owned_.size() * 4 > slots->slot.size() ? slots->slot.size() * 2 : slots->slot.size()));
+    slots = generations_.back().get();
+    for (const Owned& each : owned_) {
+      if (each.visible) place(*slots, each.communicator.get());
+    }
+    slots_.store(slots, std::memory_order_release);
+  } else {
+    place(*slots, made);
+  }
+  return made;
+}
+
+/// A slot's key never changes once it is set; a freed handle leaves its key with no communicator, for the same handle to come
+/// back to.
+void CommunicatorTable::place(Slots& slots, Communicator* communicator) {
+  const std::uint64_t key = key_of(communicator->handle);
+  for (std::size_t i = hash(communicator->handle) & slots.mask;; i = (i + 1) & slots.mask) {
+    Slot& slot = slots.slot[i];
+    const std::uint64_t there = slot.key.load(std::memory_order_relaxed);
+    if (there != kEmpty && there != key) continue;
+    slot.communicator.store(communicator, std::memory_order_release);
+    slot.key.store(key, std::memory_order_release);
+    return;
+  }
+}
+
+std::vector<CommunicatorTable::Owned>::iterator CommunicatorTable::owner_of(const Communicator& communicator) {
+  return std::ranges::find_if(owned_, [&](const Owned& each) { return each.communicator.get() == &communicator; });
+}
+
+void CommunicatorTable::hide(Communicator& communicator) {
+  const std::lock_guard lock(mutex_);
+  Slots* slots = slots_.load(std::memory_order_relaxed);
+  for (std::size_t i = hash(communicator.handle) & slots->mask;; i = (i + 1) & slots->mask) {
+    Slot& slot = slots->slot[i];
+    if (slot.key.load(std::memory_order_relaxed) != key_of(communicator.handle)) continue;
+    slot.communicator.store(nullptr, std::memory_order_release);
+    break;
+  }
+  owner_of(communicator)->visible = false;
+}
+
+void CommunicatorTable::show(Communicator& communicator) {
+  const std::lock_guard lock(mutex_);
+  owner_of(communicator)->visible = true;
+  place(*slots_.load(std::memory_order_relaxed), &communicator);
+}
+
+void CommunicatorTable::retire(Communicator& communicator) {
+  const std::lock_guard lock(mutex_);
+  retired_.push_back(&communicator);
+  retired_count_.store(retired_.size(), std::memory_order_relaxed);
+}
+
+std::vector<Communicator*> CommunicatorTable::take_ended() {
+  const std::lock_guard lock(mutex_);
+  const auto in_use = [](const Communicator* each) { return each->pending.load(std::memory_order_acquire) != 0; };
+  const auto first = std::partition(retired_.begin(), retired_.end(), in_use);
+  const std::vector<Communicator*> ended(first, retired_.end());
+  retired_.erase(first, retired_.end());
+  retired_count_.store(retired_.size(), std::memory_order_relaxed);
+  return ended;
+}
+
+void CommunicatorTable::drop(const Communicator& communicator) {
+  const std::lock_guard lock(mutex_);
+  owned_.erase(owner_of(communicator));
+}
+
+std::vector<Communicator*> CommunicatorTable::all() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Communicator*> communicators;
+  for (const Owned& each : owned_) communicators.push_back(each.communicator.get());
+  return communicators;
+}
+
+}  // namespace impishim::shim

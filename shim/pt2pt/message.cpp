@@ -1,0 +1,34 @@
+#include "shim/pt2pt/message.hpp"
+
+#include "shim/handle/own_handle.hpp"
+
+namespace impishim::shim {
+
+MessagePool& MessagePool::instance() {
+  static MessagePool pool;
+  return pool;
+}
+
+MPI_Message MessagePool::keep(Communicator& communicator, MPI_Message native, wire::MatchedMessagePointer remote) {
+  communicator.pending.fetch_add(1, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(messages_.size()));
+    messages_.emplace_back();
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  messages_[index].communicator = &communicator;
+  messages_[index].native = native;
+  messages_[index].remote = std::move(remote);
+  return own_messages().make(index);
+}
+
+KeptMessage MessagePool::take(MPI_Message handle) {
+  const std::lock_guard lock(mutex_);
+  const std::uint32_t index = own_messages().index(handle);
+  free_.push_back(index);
+  return std::move(messages_[index]);
+}
+
+}  // namespace impishim::shim

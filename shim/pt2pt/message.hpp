@@ -1,0 +1,36 @@
+/// Messages between MPI_Mprobe and MPI_Mrecv on spanning communicators.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "shim/job/communicator.hpp"
+#include "wire/engine/engine.hpp"
+
+namespace impishim::shim {
+
+/// Either the vendor's message or the engine's.
+struct KeptMessage {
+  Communicator* communicator = nullptr;  ///< counted in its `pending`
+  MPI_Message native = MPI_MESSAGE_NULL;
+  wire::MatchedMessagePointer remote;
+};
+
+class MessagePool {
+ public:
+  static MessagePool& instance();
+  /// A handle of our own for a message.
+  [[nodiscard]] MPI_Message keep(Communicator& communicator, MPI_Message native, wire::MatchedMessagePointer remote);
+  /// The message behind a handle of ours, which is invalid from then on.
+  [[nodiscard]] KeptMessage take(MPI_Message handle);
+
+ private:
+  std::mutex mutex_;
+  std::vector<KeptMessage> messages_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace impishim::shim

@@ -1,0 +1,51 @@
+/// Completion of an array of requests as a whole (MPI_Waitall and its kin), native and own ones mixed.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "shim/handle/call_array.hpp"
+#include "shim/job/job.hpp"
+
+namespace impishim::shim {
+
+struct Request;
+
+/// Completes what is complete of an array, in place; keeps the statuses and codes until all are.
+class AllOf {
+ public:
+  AllOf(Job& job, int count, MPI_Request* requests);
+  AllOf(const AllOf&) = delete;
+  AllOf& operator=(const AllOf&) = delete;
+
+  /// Tests what is left. True: nothing is.
+  bool step();
+  /// Copies the statuses out and raises MPI_ERR_IN_STATUS if any failed. MPI-3.1 3.7.5.
+  int finish(MPI_Status* statuses, const char* function);
+
+ private:
+  struct Part {
+    bool done = false;
+    int code = MPI_SUCCESS;
+    MPI_Status status{};
+  };
+
+  bool test(std::size_t i);
+  bool finish_if_done(std::size_t i, const Request& request);
+  void over(std::size_t i, int code, MPI_Comm comm);
+  [[nodiscard]] bool all_move_by_themselves();
+
+  Job& job_;
+  MPI_Request* requests_;
+  std::size_t first_ = 0;                       ///< all before it are done
+  std::optional<bool> all_move_by_themselves_;  ///< behind one that is pending nothing needs a look; empty: not asked yet
+  CallArray<Part> memory_;
+  std::span<Part> parts_;
+  MPI_Comm comm_ = MPI_COMM_WORLD;
+  bool failed_ = false;
+};
+
+}  // namespace impishim::shim

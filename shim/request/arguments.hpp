@@ -1,0 +1,26 @@
+/// Checks of the arguments of calls on spanning communicators that the vendor does not see.
+#pragma once
+
+#include <mpi.h>
+
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
+#include "wire/data/type_layout.hpp"
+
+namespace impishim::shim {
+
+/// Destination, tag and count of a send. MPI_SUCCESS, or the code that was raised.
+[[nodiscard]] int check_send(const Job& job, const Communicator& communicator, const char* function, int count,
+                             MPI_Datatype datatype, int dest, int tag);
+/// Source (MPI_ANY_SOURCE allowed), tag (MPI_ANY_TAG allowed) and count of a receive or probe.
+[[nodiscard]] int check_receive(const Job& job, const Communicator& communicator, const char* function, int count,
+                                MPI_Datatype datatype, int source, int tag);
+
+/// The user's buffer, described for the wire. An MPI code that was not raised: MPI_ERR_TYPE, or MPI_ERR_BUFFER for a null
+/// address of a predefined type (MPI_BOTTOM makes sense for derived ones only).
+[[nodiscard]] int describe_buffer(const char* function, const void* address, std::int64_t count, MPI_Datatype datatype,
+                                  wire::ConstBuffer& buffer);
+[[nodiscard]] int describe_buffer(const char* function, void* address, std::int64_t count, MPI_Datatype datatype,
+                                  wire::MutableBuffer& buffer);
+
+}  // namespace impishim::shim

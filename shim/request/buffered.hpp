@@ -1,0 +1,31 @@
+/// MPI_Bsend to other systems: packed copies of our own, accounted against the buffer that the user attached (MPI-3.1 3.6).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "shim/request/request.hpp"
+#include "wire/data/type_layout.hpp"
+
+namespace impishim::shim {
+
+/// The room that the attached buffer stands for. The vendor uses the buffer itself for its own messages.
+class BufferedSpace {
+ public:
+  static BufferedSpace& instance();
+  void attached(std::int64_t bytes) { room_.store(bytes); }
+  /// False: it does not fit.
+  [[nodiscard]] bool take(std::int64_t bytes);
+  void give_back(std::int64_t bytes) { used_.fetch_sub(bytes); }
+  [[nodiscard]] std::int64_t used() const { return used_.load(); }
+
+ private:
+  std::atomic<std::int64_t> room_{0};
+  std::atomic<std::int64_t> used_{0};
+};
+
+/// Copies the data and starts a send that goes on by itself; the request is done at once. Returns an MPI code that was not
+/// raised.
+[[nodiscard]] int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buffer);
+
+}  // namespace impishim::shim

@@ -1,0 +1,161 @@
+// MPI_Recv, MPI_Irecv and the combined send and receive.
+#include "shim/request/receive.hpp"
+#include "shim/error/errors.hpp"
+#include "shim/handled.hpp"
+#include "shim/request/arguments.hpp"
+#include "shim/request/request.hpp"
+#include "shim/request/status.hpp"
+#include "shim/request/wait.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+
+Carrier receive_carrier(const Communicator& communicator, int source) {
+  if (source == MPI_PROC_NULL) return Carrier::kNothing;
+  if (source == MPI_ANY_SOURCE) return communicator.has_local_peers ? Carrier::kBoth : Carrier::kEngine;
+  return communicator.local_ranks[static_cast<std::size_t>(source)] >= 0 ? Carrier::kVendor : Carrier::kEngine;
+}
+
+namespace {
+
+Request& make_receive(Communicator& communicator, const char* function, void* buf, int count, MPI_Datatype datatype, int source,
+                      int tag) {
+  Request& request = RequestPool::instance().acquire(&communicator, function);
+  request.carrier = receive_carrier(communicator, source);
+  request.set_receive(buf, count, datatype, source, tag);
+  return request;
+}
+
+/// A blocking receive inside this system: blocking at the vendor only if nothing of ours needs this thread (DESIGN 4b).
+[[gnu::noinline]] int receive_local(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                    MPI_Status* status) {
+  if (job.may_block_in_vendor()) return vendor::Recv(buf, count, datatype, source, tag, comm, status);
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = vendor::Irecv(buf, count, datatype, source, tag, comm, &request);
+  if (code != MPI_SUCCESS) return code;
+  drive_until(job, true, [&] {
+    int flag = 0;
+    code = vendor::Test(&request, &flag, status);
+    return code != MPI_SUCCESS || flag != 0;
+  });
+  return code;
+}
+
+int receive_remote(Job& job, const Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int source, int tag,
+                   MPI_Status* status) {
+  wire::ReceiveOperation operation;
+  const int described = describe_buffer("MPI_Recv", buf, count, datatype, operation.buffer);
+  if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
+  operation.context = communicator.context;
+  operation.source = source == MPI_ANY_SOURCE ? wire::kAnySource : source;
+  operation.tag = tag == MPI_ANY_TAG ? wire::kAnyTag : tag;
+  job.engine->start(operation);
+  if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
+  set_remote_status(status, operation.result);
+  if (operation.result.error) {
+    heed_failure(job);
+    return raise(communicator.handle, "MPI_Recv", *operation.result.error);
+  }
+  return MPI_SUCCESS;
+}
+
+int receive_any(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int tag,
+                MPI_Status* status) {
+  RequestPool& pool = RequestPool::instance();
+  Request& request = make_receive(communicator, "MPI_Recv", buf, count, datatype, MPI_ANY_SOURCE, tag);
+  MPI_Request handle = pool.handle_of(request);
+  int code = start_receive(job, request);
+  if (code == MPI_SUCCESS) {
+    drive_until(job, true, [&] { return test_request(job, request); });
+    code = finish_request(job, &handle, status);
+  } else {
+    pool.release(request);
+  }
+  return raise_if_own(communicator.handle, code);
+}
+
+}  // namespace
+
+int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int source, int tag,
+            MPI_Status* status) {
+  if (communicator.valid_rank(source)) [[likely]] {
+    const int local = communicator.local_ranks[static_cast<std::size_t>(source)];
+    if (local >= 0) {
+      const int code = receive_local(job, buf, count, datatype, local, tag, communicator.handle, status);
+      if (!communicator.local_ranks_are_spanning && status != MPI_STATUS_IGNORE) translate_source(communicator, *status);
+      return code;
+    }
+  }
+  const int code = check_receive(job, communicator, "MPI_Recv", count, datatype, source, tag);
+  if (code != MPI_SUCCESS) return code;
+  if (source == MPI_PROC_NULL) {
+    set_empty_status(status, MPI_PROC_NULL);
+    return MPI_SUCCESS;
+  }
+  if (receive_carrier(communicator, source) == Carrier::kBoth) {
+    return receive_any(job, communicator, buf, count, datatype, tag, status);
+  }
+  return receive_remote(job, communicator, buf, count, datatype, source, tag, status);
+}
+
+namespace calls {
+
+int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  Job& job = running_job();
+  Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr && job.may_block_in_vendor_at_once())
+    return vendor::Recv(buf, count, datatype, source, tag, comm, status);
+  if (communicator == nullptr) return receive_local(job, buf, count, datatype, source, tag, comm, status);
+  const int local = communicator->local_rank(source);
+  // No status of this one needs translation.
+  if (local >= 0 && communicator->local_ranks_are_spanning && job.may_block_in_vendor_at_once()) [[likely]]
+    return vendor::Recv(buf, count, datatype, local, tag, comm, status);
+  return receive(job, *communicator, buf, count, datatype, source, tag, status);
+}
+
+namespace {
+
+/// A receive that needs a request of ours. With the signature of MPI_Irecv, so that it takes the caller's place.
+[[gnu::noinline]] int receive_by_own_request(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                             MPI_Request* handle) {
+  Job& job = running_job();
+  Communicator& communicator = *spanning(&job, comm);
+  const int checked = check_receive(job, communicator, "MPI_Irecv", count, datatype, source, tag);
+  if (checked != MPI_SUCCESS) return checked;
+  RequestPool& pool = RequestPool::instance();
+  Request& request = make_receive(communicator, "MPI_Irecv", buf, count, datatype, source, tag);
+  const int code = start_receive(job, request);
+  if (code != MPI_SUCCESS) {
+    pool.release(request);
+    return raise_if_own(communicator.handle, code);
+  }
+  *handle = pool.handle_of(request);
+  return MPI_SUCCESS;
+}
+
+/// A receive that the vendor carries, from a process of this system that has another rank there, `local`.
+int receive_renamed(void* buf, int count, MPI_Datatype datatype, int local, int source, int tag, MPI_Comm comm,
+                    MPI_Request* handle) {
+  const int code = vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
+  if (code != MPI_SUCCESS) return code;
+  running_job().receive_sources.put(*handle, source - local);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
+  Job& job = running_job();
+  const Communicator* communicator = spanning(&job, comm);
+  // Without a mark that the thread is inside the vendor: inside.hpp.
+  if (communicator == nullptr) return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
+  const int local = communicator->local_rank(source);
+  if (local >= 0 && communicator->local_ranks_are_spanning)
+    return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
+  if (local >= 0 && vendor_request_serves(job, *communicator))
+    return receive_renamed(buf, count, datatype, local, source, tag, comm, handle);
+  return receive_by_own_request(buf, count, datatype, source, tag, comm, handle);
+}
+
+}  // namespace calls
+}  // namespace impishim::shim

@@ -1,0 +1,134 @@
+// The requests of this process: where free ones wait, and those that the user has freed while they were active.
+#include <algorithm>
+#include <array>
+
+#include "shim/request/buffered.hpp"
+#include "shim/request/request.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+
+void RequestPool::add_block() {
+  blocks_[block_count_] = std::make_unique<Block>();
+  const auto first = static_cast<std::uint32_t>(block_count_ * kBlock);
+  for (std::uint32_t i = kBlock; i-- > 0;) {
+    blocks_[block_count_]->at(i)->index = first + i;
+    free_->indices.push_back(first + i);
+  }
+  ++block_count_;
+}
+
+/// Requests that this thread takes and gives back without the lock: a program that keeps many under way does so in windows.
+class RequestPool::ThreadShare {
+ public:
+  static ThreadShare& instance() {
+    static thread_local ThreadShare share;
+    return share;
+  }
+  [[nodiscard]] std::uint32_t take() {
+    if (count_ == 0) count_ = RequestPool::instance().take_free(std::span(indices_).first(kMoved));
+    return indices_[--count_];
+  }
+  void put(std::uint32_t index) {
+    if (count_ == indices_.size()) give_back(kMoved);
+    indices_[count_++] = index;
+  }
+  ThreadShare(const ThreadShare&) = delete;
+  ThreadShare& operator=(const ThreadShare&) = delete;
+  ~ThreadShare() { give_back(count_); }
+
+ private:
+  ThreadShare() = default;
+  void give_back(std::size_t count) {
+    const auto first = indices_.begin() + static_cast<std::ptrdiff_t>(count_ - count);
+    const std::lock_guard lock(free_->mutex);
+    free_->indices.insert(free_->indices.end(), first, indices_.begin() + static_cast<std::ptrdiff_t>(count_));
+    count_ -= count;
+  }
+  static constexpr std::size_t kMoved = 64;  ///< at once, to and from the pool
+  /// Threads may end after the pool, at the end of the process.
+  const std::shared_ptr<FreeRequests> free_ = RequestPool::instance().free_;
+  std::array<std::uint32_t, 2 * kMoved> indices_{};
+  std::size_t count_ = 0;
+};
+
+std::size_t RequestPool::take_free(std::span<std::uint32_t> indices) {
+  const std::lock_guard lock(free_->mutex);
+  auto& free = free_->indices;
+  if (free.empty()) add_block();
+  const std::size_t count = std::min(indices.size(), free.size());
+  std::copy_n(free.end() - static_cast<std::ptrdiff_t>(count), count, indices.begin());
+  free.resize(free.size() - count);
+  return count;
+}
+
+Request& RequestPool::acquire(Communicator* communicator, const char* function) {
+  const std::uint32_t index = ThreadShare::instance().take();
+  Request& request = *blocks_[index / kBlock]->at(index % kBlock);
+  request.communicator = communicator;
+  request.function = function;
+  request.persistent = false;
+  request.active = false;
+  request.cancelling_twin = false;
+  request.user_cancelled = false;
+  request.native_won = false;
+  request.native = MPI_REQUEST_NULL;
+  request.error = MPI_SUCCESS;
+  request.buffered_cost = 0;
+  if (communicator != nullptr) communicator->pending.fetch_add(1, std::memory_order_relaxed);
+  return request;
+}
+
+void RequestPool::release(Request& request) {
+  if (request.native_persistent != MPI_REQUEST_NULL) vendor::Request_free(&request.native_persistent);
+  if (request.owns_datatype) vendor::Type_free(&request.datatype);
+  request.owns_datatype = false;
+  request.send.buffer.keep_alive.reset();
+  request.receive.buffer.keep_alive.reset();
+  request.buffered.reset();
+  request.keep_alive.reset();
+  request.collective.reset();
+  if (request.communicator != nullptr) request.communicator->pending.fetch_sub(1, std::memory_order_release);
+  request.communicator = nullptr;
+  if (unsettled_count_.load(std::memory_order_relaxed) != 0) forget_unsettled(request);
+  ThreadShare::instance().put(request.index);
+}
+
+void RequestPool::forget_unsettled(const Request& request) {
+  const std::lock_guard lock(mutex_);
+  unsettled_.erase(std::remove(unsettled_.begin(), unsettled_.end(), &request), unsettled_.end());
+  unsettled_count_.store(unsettled_.size(), std::memory_order_relaxed);
+}
+
+void RequestPool::remember_unsettled(Request& request) {
+  const std::lock_guard lock(mutex_);
+  unsettled_.push_back(&request);
+  unsettled_count_.store(unsettled_.size(), std::memory_order_relaxed);
+}
+
+void RequestPool::orphan(Request& request) {
+  const std::lock_guard lock(mutex_);
+  orphans_.push_back(&request);
+  orphan_count_.store(orphans_.size(), std::memory_order_relaxed);
+}
+
+void RequestPool::reap_orphans(Job& job) {
+  if (orphan_count_.load(std::memory_order_relaxed) == 0) return;
+  std::vector<Request*> candidates;
+  {
+    const std::lock_guard lock(mutex_);
+    candidates.swap(orphans_);
+  }
+  for (Request* request : candidates) {
+    if (!test_request(job, *request)) {
+      orphan(*request);
+      continue;
+    }
+    if (request->buffered_cost > 0) BufferedSpace::instance().give_back(request->buffered_cost);
+    release(*request);
+  }
+  const std::lock_guard lock(mutex_);
+  orphan_count_.store(orphans_.size(), std::memory_order_relaxed);
+}
+
+}  // namespace impishim::shim

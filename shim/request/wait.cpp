@@ -1,0 +1,129 @@
+#include "shim/request/wait.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "shim/request/communicator_end.hpp"
+#include "shim/request/request.hpp"
+#include "shim/vendor.hpp"
+#include "wire/base/log.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// Looks at the engine between two at the vendor's progress, which costs about as much as one of them.
+constexpr std::uint32_t kLooksPerVendorLook = 4;
+/// The same where a round ends with a yield, and whoever shares the processor waits for that.
+constexpr std::uint32_t kCrowdedLooksPerVendorLook = 16;
+/// While they find something: whoever waits for that should not wait for the vendor's, too.
+constexpr std::uint32_t kBusyLooksPerVendorLook = 32;
+/// Where every process has a processor: spins for some 50 us, sleeps after some milliseconds.
+constexpr WaitPolicy::Pace kAmplePace{4, 200, 4000};
+/// Elsewhere whoever is waited for may want this processor.
+constexpr WaitPolicy::Pace kCrowdedPace{1, 1, 2000};
+constexpr std::chrono::microseconds kLongestSleep{1000};  ///< the vendor's progress must not wait longer
+constexpr std::chrono::microseconds kShortestSleep{50};   ///< about what the kernel makes of anything shorter
+/// Of the time that a wait for the vendor has slept already: what sleeping adds to it at most.
+constexpr int kSleepFraction = 32;
+/// Yields between two looks at how long a wait has lasted.
+constexpr std::uint32_t kYieldsPerStallLook = 64;
+
+/// Processors that the processes of this machine share. A launcher binds each of its children to a processor of its own, but
+/// not itself: what it may use tells more than this process's own share.
+int shared_processors() {
+  int most = 0;
+  for (const pid_t process : {pid_t{0}, getppid()}) {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (sched_getaffinity(process, sizeof(allowed), &allowed) == 0) most = std::max(most, CPU_COUNT(&allowed));
+  }
+  return most;
+}
+
+/// More processes of this machine than processors: a spinning one holds up those that it waits for.
+bool crowded(const Job& job) {
+  static const bool answer = [&] {
+    std::int32_t procs = 0;
+    // Hosts that share an address share the machine: forced hosts, or systems on one machine.
+    const auto& hosts = job.map.hosts();
+    const auto& mine = hosts[static_cast<std::size_t>(job.map.procs()[static_cast<std::size_t>(job.here)].host)];
+    for (const auto& host : hosts) procs += host.address == mine.address ? host.proc_count : 0;
+    return procs > shared_processors();
+  }();
+  return answer;
+}
+
+thread_local std::uint32_t looks_since_vendors = 0;
+
+}  // namespace
+
+bool rest_of_round_may_wait() { return ++looks_since_vendors < kBusyLooksPerVendorLook; }
+
+bool progress_besides_engine(Job& job, bool came, std::uint32_t looks) {
+  heed_failure(job);
+  const bool moved = settle_contested(job);
+  RequestPool::instance().reap_orphans(job);
+  if (job.communicators.has_retired()) release_ended(job);
+  job.outstanding.step(job);
+  looks_since_vendors += looks;
+  const std::uint32_t idle_looks = crowded(job) ? kCrowdedLooksPerVendorLook : kLooksPerVendorLook;
+  if (looks_since_vendors >= (came || moved ? kBusyLooksPerVendorLook : idle_looks)) {
+    looks_since_vendors = 0;
+    job.vendor_progress->make();
+  }
+  return moved;
+}
+
+WaitPolicy::WaitPolicy(const Job& job) : pace_(crowded(job) ? kCrowdedPace : kAmplePace) {}
+
+void WaitPolicy::begin() const {
+  if (&pace_ == &kCrowdedPace) sched_yield();
+}
+
+bool WaitPolicy::rested_enough(Job& job, bool moved, std::uint32_t looks) {
+  idle_looks_ = moved ? 0 : idle_looks_ + looks;
+  if (idle_looks_ < pace_.spin) return false;
+  if (idle_looks_ >= pace_.yield) return true;
+  slept_ = std::chrono::microseconds(0);
+  sched_yield();
+  // On a loaded machine all yields before the first sleep take seconds.
+  if (job.diagnostics.stall_seconds > 0 && yields_++ % kYieldsPerStallLook == 0) tell_if_stalled(job);
+  return false;
+}
+
+void WaitPolicy::sleep(Job& job, bool vendor_may_complete) {
+  if (job.diagnostics.stall_seconds > 0) tell_if_stalled(job);
+  auto sleep = kLongestSleep;
+  if (vendor_may_complete) {
+    sleep = std::clamp(slept_ / kSleepFraction, kShortestSleep, kLongestSleep);
+    slept_ += sleep;
+  }
+  job.vendor_progress->make();
+  job.engine->wait_for_event(sleep);
+}
+
+/// Once for each wait.
+void WaitPolicy::tell_if_stalled(Job& job) {
+  const auto now = std::chrono::steady_clock::now();
+  if (resting_since_ == std::chrono::steady_clock::time_point()) resting_since_ = now;
+  if (told_ || now - resting_since_ < std::chrono::seconds(job.diagnostics.stall_seconds)) return;
+  told_ = true;
+  log_line(LogLevel::kWarn,
+           fmt::format("an MPI call has waited for {} s; {}", job.diagnostics.stall_seconds, job.engine->report()));
+}
+
+int poll_native(Job& job, MPI_Request request) {
+  int code = MPI_SUCCESS;
+  drive_until(job, true, [&] {
+    int flag = 0;
+    code = vendor::Test(&request, &flag, MPI_STATUS_IGNORE);
+    return code != MPI_SUCCESS || flag != 0;
+  });
+  return code;
+}
+
+}  // namespace impishim::shim

@@ -1,0 +1,140 @@
+// MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Abort.
+#include <fmt/format.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "shim/comm/attribute.hpp"
+#include "shim/datatype/datatype.hpp"
+#include "shim/entry/resolve.hpp"
+#include "shim/error/errors.hpp"
+#include "shim/error/failure.hpp"
+#include "shim/handle/own_handle.hpp"
+#include "shim/handled.hpp"
+#include "shim/job/diagnostics.hpp"
+#include "shim/request/wait.hpp"
+#include "shim/startup/session.hpp"
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+namespace {
+
+/// A child of fork() has no progress thread and no right to the sockets: it is no process of the job. It closes them, or the
+/// peers of a parent that dies would not notice while the child lives; and SIGUSR1 is its own again.
+void forget_job_in_child() {
+  ranks_inside = {};
+  Job* job = the_job.exchange(nullptr, std::memory_order_acq_rel);
+  if (job == nullptr) return;
+  job->engine->close_in_forked_child();
+  if (job->server) job->server->close_in_forked_child();
+  restore_signal(job->diagnostics);
+}
+
+/// Ends this system. As a rule every rank has the same error, and rank 0 says it and ends them all; the others speak up if they
+/// are still there after a while: the environment may differ between ranks, so nothing here may wait for all of them.
+[[noreturn]] void give_up(const Error& error) {
+  int rank = 0;
+  vendor::Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank != 0) {
+    const timespec bound{2, 0};
+    nanosleep(&bound, nullptr);
+  }
+  say_last(error.text);
+  vendor::Abort(MPI_COMM_WORLD, 1);
+  _exit(1);
+}
+
+/// Ends a process that is to join with the library of another MPI than its own, in which every handle would be a wild pointer.
+/// impirun checks programs, but not what a script or an interpreter starts.
+void refuse_another_mpi() {
+  if (secure_getenv("IMPISHIM_SERVER") == nullptr) return;
+  const std::string used = unfit_vendor();
+  if (used.empty()) return;
+  say_last(fmt::format("the program uses {}, and this libimpishim.so is built for {}: use the other build (impirun -mpi {})",
+                       used, IMPISHIM_VENDOR_SONAME, used.starts_with("libmpi.so.40") ? "openmpi" : "mpich"));
+  _exit(1);
+}
+
+/// `answer`: SIGUSR1 was free before the vendor began.
+void join_if_asked(bool answer) {
+  auto request = JoinRequest::from_environment();
+  if (!request) give_up(request.error());
+  if (!request->wanted) return;
+  if (auto reserved = reserve_own_handles(); !reserved) give_up(reserved.error());
+  int level = MPI_THREAD_SINGLE;
+  vendor::Query_thread(&level);
+  auto job = join(*request, level);
+  if (!job) give_up(job.error());
+  reserve_impi_keys();
+  pthread_atfork(nullptr, nullptr, forget_job_in_child);
+  // Not destroyed at exit: a process that ends without MPI_Finalize must not wait for anybody.
+  the_job.store(std::move(*job).release(), std::memory_order_release);
+  Job& joined_job = *the_job.load();
+  if (joined_job.world != nullptr) {
+    ranks_inside = RanksInside(*joined_job.world, level != MPI_THREAD_MULTIPLE);
+    joined_job.receive_sources = ReceiveSources(ranks_inside.offset());
+  }
+  if (answer) answer_signals(joined_job);
+}
+
+/// A shuffle's threads use the engine, and its messages may be anywhere in the job: only the program can end it.
+int refuse_to_leave_shuffles(const Job& job, int shuffles) {
+  return raise(job.joined_world, MPI_ERR_OTHER, "MPI_Finalize",
+               fmt::format("{} not shut down: call impishim_shuffle_shutdown() in all processes before MPI_Finalize",
+                           shuffles == 1 ? "a shuffle was" : fmt::format("{} shuffles were", shuffles)));
+}
+
+}  // namespace
+
+namespace calls {
+
+int Init(int* argc, char*** argv) {
+  refuse_another_mpi();
+  const bool first = the_job.load() == nullptr;
+  const bool answer = signal_is_free();
+  const int code = vendor::Init(argc, argv);
+  if (code == MPI_SUCCESS && first) join_if_asked(answer);
+  return code;
+}
+
+int Init_thread(int* argc, char*** argv, int required, int* provided) {
+  refuse_another_mpi();
+  const bool first = the_job.load() == nullptr;
+  const bool answer = signal_is_free();
+  const int code = vendor::Init_thread(argc, argv, required, provided);
+  if (code == MPI_SUCCESS && first) join_if_asked(answer);
+  return code;
+}
+
+/// MPI-3.1 8.7: attributes of MPI_COMM_SELF go first, while everything still works. Then IMPI 2.4: a barrier over the whole
+/// job, the hosts' FINI, the server's FINI.
+int Finalize(Job& job) {
+  delete_self_attributes(job);
+  if (const int left = job.shuffles.load(); left > 0) return refuse_to_leave_shuffles(job, left);
+  if (job.communicators.find(job.joined_world) != nullptr) {
+    const int code = Barrier(job, job.joined_world);
+    if (code != MPI_SUCCESS) return code;
+  }
+  drive_until(job, true, [&] { return job.engine->idle(); });
+  job.engine->close();
+  drive_until(job, true, [&] { return job.engine->closed(); });
+  leave(job);
+  ranks_inside = {};
+  const std::unique_ptr<Job> ended(the_job.exchange(nullptr, std::memory_order_acq_rel));
+  stop_answering(ended->diagnostics);
+  release_datatype_cache();
+  return vendor::Finalize();
+}
+
+int Abort(Job& job, MPI_Comm comm, int errorcode) {
+  announce_end(job, errorcode, fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
+  let_launcher_read();
+  return vendor::Abort(comm, errorcode);
+}
+
+}  // namespace calls
+}  // namespace impishim::shim

@@ -1,0 +1,88 @@
+#include "shim/startup/native_exchange.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <numeric>
+
+#include "shim/vendor.hpp"
+
+namespace impishim::shim {
+
+void meet_politely(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Ibarrier(comm, &request);
+  int done = 0;
+  while (vendor::Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
+    const timespec pause{0, 200'000};  // the vendor's progress has no event to await
+    nanosleep(&pause, nullptr);
+  }
+}
+
+std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root, std::span<const std::byte> mine) {
+  int rank = 0;
+  int size = 0;
+  vendor::Comm_rank(comm, &rank);
+  vendor::Comm_size(comm, &size);
+  const int my_size = static_cast<int>(mine.size());
+  std::vector<int> sizes(static_cast<std::size_t>(size));
+  vendor::Gather(&my_size, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, comm);
+  std::vector<int> offsets(sizes.size());
+  std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), 0);
+  std::vector<std::byte> all(rank == root ? static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), 0)) : 0);
+  vendor::Gatherv(mine.data(), my_size, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, root, comm);
+  std::vector<std::vector<std::byte>> parts;
+  if (rank != root) return parts;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto begin = all.begin() + offsets[i];
+    parts.emplace_back(begin, begin + sizes[i]);
+  }
+  return parts;
+}
+
+std::vector<std::byte> broadcast_bytes(MPI_Comm comm, int root, std::vector<std::byte> bytes) {
+  int size = static_cast<int>(bytes.size());
+  vendor::Bcast(&size, 1, MPI_INT, root, comm);
+  bytes.resize(static_cast<std::size_t>(size));
+  vendor::Bcast(bytes.data(), size, MPI_BYTE, root, comm);
+  return bytes;
+}
+
+std::optional<Error> first_error(MPI_Comm comm, const std::optional<Error>& mine) {
+  int rank = 0;
+  int size = 0;
+  vendor::Comm_rank(comm, &rank);
+  vendor::Comm_size(comm, &size);
+  const int none = 2 * size;
+  const int candidate = !mine ? none : mine->kind == ErrorKind::kAborted ? size + rank : rank;
+  int lowest = none;
+  vendor::Allreduce(&candidate, &lowest, 1, MPI_INT, MPI_MIN, comm);
+  if (lowest == none) return std::nullopt;
+  lowest %= size;
+  std::vector<std::byte> bytes;
+  if (rank == lowest) {
+    bytes.push_back(static_cast<std::byte>(mine->kind));
+    const auto text = std::as_bytes(std::span(mine->text));
+    bytes.insert(bytes.end(), text.begin(), text.end());
+  }
+  bytes = broadcast_bytes(comm, lowest, std::move(bytes));
+  return Error{static_cast<ErrorKind>(bytes.front()),
+               std::string(reinterpret_cast<const char*>(bytes.data() + 1), bytes.size() - 1)};
+}
+
+Result<void> same_as_first(MPI_Comm comm, const char* name, const std::string& value) {
+  int rank = 0;
+  vendor::Comm_rank(comm, &rank);
+  const auto mine = std::as_bytes(std::span(value));
+  const auto bytes = broadcast_bytes(comm, 0, {mine.begin(), mine.end()});
+  const std::string first(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (first == value) return {};
+  const auto told = [](const std::string& text) { return text.empty() ? std::string("not set") : text; };
+  return Error{
+      ErrorKind::kConfiguration,
+      fmt::format("{} is {} on rank 0 of this system and {} on its rank {}: give it the same value on all processes of a "
+                  "system",
+                  name, told(first), told(value), rank)};
+}
+
+}  // namespace impishim::shim

@@ -1,0 +1,122 @@
+// What the environment asks for.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "shim/startup/session.hpp"
+#include "wire/base/variable.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/shuffle/shuffle_options.hpp"
+
+namespace impishim::shim {
+namespace {
+
+std::optional<int> whole_number(const char* text, int low, int high) {
+  int value = 0;
+  const char* end = text + std::strlen(text);
+  const auto parsed = std::from_chars(text, end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < low || value > high) return std::nullopt;
+  return value;
+}
+
+Error bad(const char* variable, const char* text, const char* allowed) {
+  return Error{ErrorKind::kConfiguration, fmt::format("{}={}: {}", variable, text, allowed)};
+}
+
+/// Which ranks there are is known only to the system as a whole: join() checks that.
+Result<void> read_gateways(JoinRequest& request) {
+  if (const char* text = secure_getenv("IMPISHIM_GATEWAY"); text != nullptr) {
+    request.gateways = text;
+    if (request.gateways.empty()) return bad("IMPISHIM_GATEWAY", text, "native ranks are needed, as in 0 or 0,8,16 or 0-3");
+    if (request.host_procs != 0) {
+      return bad("IMPISHIM_GATEWAY", text,
+                 "each gateway has a host of its own, so that IMPISHIM_HOST_PROCS has no meaning; unset one of the two");
+    }
+  }
+  if (const char* text = secure_getenv("IMPISHIM_GATEWAY_ADDRESS"); text != nullptr) {
+    if (request.gateways.empty()) return bad("IMPISHIM_GATEWAY_ADDRESS", text, "it needs IMPISHIM_GATEWAY, which is not set");
+    request.gateway_address = text;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<JoinRequest> JoinRequest::from_environment() {
+  JoinRequest request;
+  const char* server = secure_getenv("IMPISHIM_SERVER");
+  const char* client = secure_getenv("IMPISHIM_CLIENT");
+  if (server == nullptr && client == nullptr) return request;
+  if (server == nullptr || client == nullptr) {
+    return Error{ErrorKind::kConfiguration, fmt::format("{} is set but {} is not: a joined job needs both (impirun sets them)",
+                                                        server != nullptr ? "IMPISHIM_SERVER" : "IMPISHIM_CLIENT",
+                                                        server != nullptr ? "IMPISHIM_CLIENT" : "IMPISHIM_SERVER")};
+  }
+  request.wanted = true;
+  request.server = server;
+  const auto index = whole_number(client, 0, 31);
+  if (!index) return bad("IMPISHIM_CLIENT", client, "a client's number from 0 to 31 is needed");
+  request.client = *index;
+  if (const char* text = secure_getenv("IMPISHIM_HOST_PROCS"); text != nullptr) {
+    const auto procs = whole_number(text, 1, 1 << 20);
+    if (!procs) return bad("IMPISHIM_HOST_PROCS", text, "a number of processes per host of at least 1 is needed");
+    request.host_procs = *procs;
+  }
+  auto gateways = read_gateways(request);
+  if (!gateways) return gateways.error();
+  if (const char* text = secure_getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr) request.address = text;
+  if (const char* text = secure_getenv("IMPISHIM_WORLD"); text != nullptr) {
+    request.split_world = std::strcmp(text, "split") == 0;
+    if (!request.split_world && std::strcmp(text, "joined") != 0)
+      return bad("IMPISHIM_WORLD", text, "use joined (default) or split");
+  }
+  if (const char* text = secure_getenv("IMPISHIM_NATIVE_COLLECTIVES"); text != nullptr) {
+    request.poll_native = std::strcmp(text, "polled") == 0;
+    if (!request.poll_native && std::strcmp(text, "blocking") != 0)
+      return bad("IMPISHIM_NATIVE_COLLECTIVES", text, "use blocking (default) or polled");
+  }
+  request.wire_format = "auto";
+  if (const char* text = secure_getenv("IMPISHIM_WIRE_FORMAT"); text != nullptr) {
+    request.wire_format = text;
+    if (request.wire_format != "auto" && !wire::format_from_name(text)) {
+      return bad("IMPISHIM_WIRE_FORMAT", text, "use auto (default), external32, native or wide");
+    }
+  }
+  if (const char* text = secure_getenv("IMPISHIM_FOREIGN"); text != nullptr) {
+    request.as_lam = std::strcmp(text, "lam") == 0;
+    if (!request.as_lam && std::strcmp(text, "strict") != 0)
+      return bad("IMPISHIM_FOREIGN", text, "use strict (default) or lam");
+  }
+  if (const char* text = secure_getenv("IMPISHIM_TEST_DELAY_MS"); text != nullptr) {
+    const auto delay = whole_number(text, 0, 60000);
+    if (!delay) return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");
+    request.test_delay_ms = *delay;
+  }
+  auto nodes = read_variable("IMPISHIM_TEST_NODE_PROCS", 1, 1 << 20, request.test_node_procs);
+  if (!nodes) return nodes.error();
+  if (const char* text = secure_getenv("IMPISHIM_FABRIC"); text != nullptr) {
+    auto fabric = wire::FabricChoice::parse(text);
+    if (!fabric) return fabric.error();
+    request.fabric = *fabric;
+  }
+  auto diagnostics = Diagnostics::from_environment();
+  if (!diagnostics) return diagnostics.error();
+  request.diagnostics = *diagnostics;
+  // A shuffle may begin much later, in a program that has computed for hours.
+  auto shuffle = wire::ShuffleOptions::from_environment();
+  if (!shuffle) return shuffle.error();
+  auto relay = wire::RelayOptions::from_environment();
+  if (!relay) return relay.error();
+  request.relay = *relay;
+  if (const char* text = secure_getenv("IMPISHIM_COLLECTIVES"); text != nullptr) {
+    auto overrides = collectives::parse_overrides(text);
+    if (!overrides) return overrides.error();
+    request.collectives = *overrides;
+  }
+  return request;
+}
+
+}  // namespace impishim::shim
