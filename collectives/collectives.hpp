@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <span>
 
-#include "collectives/data.hpp"
-#include "collectives/groups.hpp"
-#include "collectives/task.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/task.hpp"
 
 namespace impishim::collectives {
 

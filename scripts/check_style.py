@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the rules that keep the tree in layers: who may include what, and how long a file may be.
+"""Checks the rules that keep the tree in layers: which folder may include which, how long a file and how full a folder may be.
 
     check_style.py                              checks the tree; prints every breach and exits 1 if there is one
     check_style.py --compiled compile_commands  prints the tree's own compiled files, for clang-tidy
 """
 
 import argparse
+import collections
 import json
 import pathlib
 import re
@@ -14,8 +15,9 @@ import sys
 TREE = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = {".cpp", ".hpp", ".h", ".c"}
 LONGEST = 450
+FULLEST = 28
 
-# A folder may include its own headers and those of the folders named here; every other folder of the tree is above it.
+# The top folders of the library. Each may include its own headers and those of the folders named here.
 MAY_INCLUDE = {
     "wire": set(),
     "collectives": {"wire"},
@@ -23,19 +25,73 @@ MAY_INCLUDE = {
     "darray": {"impishim"},
     "include": {"impishim"},
 }
-# The same inside of darray/, a library with layers of its own.
-DARRAY_MAY_INCLUDE = {
-    "base": set(),
-    "index": {"base"},
-    "local": {"base", "index"},
-    "interop": {"base", "index", "local"},
-    "schedule": {"base", "index", "local"},
-    "plan": {"base", "index", "local", "schedule"},
-    "array": {"base", "index", "local", "schedule", "plan", "interop"},
+# Inside of each of them, from the bottom up: a folder may include itself and the folders named here, which stand before it.
+# So no two folders include each other. A folder named detail belongs to the one that it stands in.
+INNER = {
+    "wire": {
+        "base": "",
+        "data": "base",
+        "packet": "base",
+        "topology": "base packet",
+        "channel": "base packet",
+        "fabric": "base channel",
+        "connect": "base packet topology channel fabric",
+        "startup": "base topology channel",
+        "engine": "base data packet topology channel",
+        "shuffle": "base topology engine",
+        "launch": "base channel startup",
+    },
+    "collectives": {
+        "core": "",
+        ".": "core",
+        "movement": "core .",
+        "reduction": "core . movement",
+    },
+    "shim": {
+        "handle": "",
+        "values": "handle",
+        "job": "handle values",
+        "datatype": "handle job",
+        "error": "handle job",
+        "group": "handle values job error",
+        "request": "handle values job datatype error",
+        "pt2pt": "handle job datatype error request",
+        "coll": "handle values job datatype error request",
+        "comm": "handle values job datatype error group request coll",
+        "topo": "handle values job error request coll comm",
+        "entry": "handle values job request coll comm",
+        "startup": "handle values job datatype error request comm entry",
+    },
+    "darray": {
+        "base": "",
+        "index": "base",
+        "local": "base index",
+        "interop/dap": "base index local",
+        "interop/python": "index interop/dap",
+        "interop/files": "base index local",
+        "schedule": "base index local",
+        "interop/collective": "base index interop/dap schedule",
+        "plan/core": "base index local schedule",
+        "plan/remap": "base index schedule plan/core",
+        "plan/shift": "base plan/core plan/remap",
+        "plan/halo": "base index plan/core",
+        "plan/gather": "index schedule plan/core",
+        "plan/reduce": "index local schedule plan/core plan/gather",
+        "array/core": "base index local schedule plan/remap",
+        "array/keys": "index schedule plan/remap array/core",
+        "array/io": "schedule interop/files array/core",
+        "array/math": "base index schedule plan/reduce array/core array/keys",
+        ".": "base index local schedule interop/dap interop/collective plan/remap plan/shift plan/halo plan/gather plan/reduce "
+             "array/core array/keys array/io array/math",
+        "examples": "index .",
+        "serial": "",
+    },
 }
-DARRAY_WITH_MPI = {"schedule", "plan", "array"}
+# Headers that are written when the library is built, and the folders that they count for.
+GENERATED = {"shim/vendor.hpp": "handle", "shim/handled.hpp": "handle", "shim/native.hpp": "request"}
 FOLDERS = {"wire", "collectives", "shim", "darray", "tests", "include", "impishim"}
 MAY_INCLUDE_MPI = {"shim", "darray", "include", "tests"}
+DARRAY_WITHOUT_MPI = {"base", "index", "local", "interop/dap", "interop/files", "interop/python"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -46,40 +102,74 @@ def sources():
                 yield folder, path
 
 
-def darray_breaches(name, headers):
-    """Of a file of darray/: what it includes from a layer above it, and mpi.h where there is to be no MPI."""
-    folder = name.parts[1]
-    if folder not in DARRAY_MAY_INCLUDE:
+def inner_folder(name):
+    """The folder of INNER that a file's path, e.g. wire/base/log.hpp, lies in."""
+    if name in GENERATED:
+        return GENERATED[name]
+    parts = [part for part in name.split("/")[1:-1] if part != "detail"]
+    return "/".join(parts) or "."
+
+
+def table_breaches():
+    """What is wrong with INNER itself: a folder that may include one that stands behind it, or that there is not."""
+    for top, table in INNER.items():
+        before = set()
+        for folder, allowed in table.items():
+            for each in allowed.split():
+                if each not in before:
+                    yield f"check_style.py: {top}/{folder} may include {each}, which does not stand before it"
+            before.add(folder)
+            if not (TREE / top / folder).is_dir():
+                yield f"check_style.py: there is no folder {top}/{folder}"
+
+
+def inner_breaches(name, headers):
+    """What a file includes from a folder of its own layer that stands above its own."""
+    top = name.split("/")[0]
+    table = INNER.get(top)
+    if table is None:
         return
-    # The checks that all processes make together are the one part of interop/ that needs MPI.
-    collective = folder == "interop" and name.name.startswith("collective")
-    allowed = DARRAY_MAY_INCLUDE[folder] | ({"schedule"} if collective else set())
+    own = inner_folder(name)
+    if own not in table:
+        yield f"{name}: its folder has no line in the table of check_style.py"
+        return
+    allowed = set(table[own].split()) | {own}
     for header in headers:
-        parts = header.split("/")
-        if header == "mpi.h" and folder not in DARRAY_WITH_MPI and not collective:
-            yield f"{name}: includes mpi.h, which in darray only {', '.join(sorted(DARRAY_WITH_MPI))} may"
-        if parts[0] == "darray" and len(parts) > 2 and parts[1] != folder and parts[1] not in allowed:
+        if header.startswith(f"{top}/") and inner_folder(header) not in allowed:
+            yield f"{name}: includes {header}, from a folder that {top}/{own} may not include"
+        if header == "mpi.h" and top == "darray" and own in DARRAY_WITHOUT_MPI:
+            yield f"{name}: includes mpi.h, which darray/{own} may not"
+
+
+def file_breaches(folder, path):
+    name = path.relative_to(TREE)
+    text = path.read_text(encoding="utf-8")
+    length = text.count("\n")
+    if length > LONGEST:
+        yield f"{name}: {length} lines, more than {LONGEST}: has it still one job?"
+    headers = [header for _, header in INCLUDE.findall(text)]
+    yield from inner_breaches(name.as_posix(), headers)
+    for header in headers:
+        first = header.split("/")[0]
+        if header == "mpi.h" and folder not in MAY_INCLUDE_MPI:
+            yield f"{name}: includes mpi.h, which only {', '.join(sorted(MAY_INCLUDE_MPI))} may"
+        allowed = MAY_INCLUDE.get(folder)
+        if allowed is not None and "/" in header and first in FOLDERS and first != folder and first not in allowed:
             yield f"{name}: includes {header}, from a layer above it"
+    if path.suffix in {".hpp", ".h"} and "#pragma once" not in text and "#ifndef" not in text:
+        yield f"{name}: can be included twice"
 
 
 def breaches():
+    yield from table_breaches()
+    files = collections.Counter()
     for folder, path in sources():
-        name = path.relative_to(TREE)
-        text = path.read_text(encoding="utf-8")
-        length = text.count("\n")
-        if length > LONGEST:
-            yield f"{name}: {length} lines, more than {LONGEST}: has it still one job?"
-        if folder == "darray":
-            yield from darray_breaches(name, [header for _, header in INCLUDE.findall(text)])
-        for _, header in INCLUDE.findall(text):
-            first = header.split("/")[0]
-            if header == "mpi.h" and folder not in MAY_INCLUDE_MPI:
-                yield f"{name}: includes mpi.h, which only {', '.join(sorted(MAY_INCLUDE_MPI))} may"
-            allowed = MAY_INCLUDE.get(folder)
-            if allowed is not None and "/" in header and first in FOLDERS and first != folder and first not in allowed:
-                yield f"{name}: includes {header}, from a layer above it"
-        if path.suffix in {".hpp", ".h"} and "#pragma once" not in text and "#ifndef" not in text:
-            yield f"{name}: can be included twice"
+        if folder in INNER:
+            files[path.parent] += 1
+        yield from file_breaches(folder, path)
+    for folder, count in sorted(files.items()):
+        if count > FULLEST:
+            yield f"{folder.relative_to(TREE)}: {count} files, more than {FULLEST}: does a stranger find one in it?"
 
 
 def compiled(database):

@@ -15,11 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "darray/darray.hpp"
 #include "darray/examples/image.hpp"
-#include "darray/index/make_distribution.hpp"
-#include "darray/local/strided_view.hpp"
-#include "darray/plan/halo.hpp"
-#include "darray/plan/remap.hpp"
 
 namespace {
 

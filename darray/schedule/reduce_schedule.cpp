@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "darray/local/packer.hpp"
-#include "darray/schedule/members.hpp"
-#include "darray/schedule/sequence.hpp"
+#include "darray/schedule/detail/members.hpp"
+#include "darray/schedule/detail/sequence.hpp"
 
 namespace impishim::darray {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "darray/schedule/exchange.hpp"
+#include "darray/schedule/detail/exchange.hpp"
 
 namespace impishim::darray {
 namespace {

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "darray/local/packer.hpp"
-#include "darray/schedule/members.hpp"
+#include "darray/schedule/detail/members.hpp"
+#include "darray/schedule/detail/sequence.hpp"
 #include "darray/schedule/reduce_schedule.hpp"
-#include "darray/schedule/sequence.hpp"
 
 namespace impishim::darray {
 

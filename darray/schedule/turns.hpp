@@ -1,4 +1,4 @@
-// One order of collectives for all ranks, however many executions are under way at once. Not for users.
+// Keeps one order of collectives for all ranks, however many executions are under way at once. Communicator holds one.
 #pragma once
 
 #include <deque>

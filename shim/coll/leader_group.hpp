@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "collectives/groups.hpp"
+#include "collectives/core/groups.hpp"
 #include "shim/coll/local_messages.hpp"
 #include "shim/coll/posted.hpp"
 #include "shim/job/communicator.hpp"

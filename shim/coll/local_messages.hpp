@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-#include "collectives/groups.hpp"
+#include "collectives/core/groups.hpp"
 #include "shim/coll/posted.hpp"
 
 namespace impishim::shim {

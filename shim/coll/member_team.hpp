@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "collectives/groups.hpp"
+#include "collectives/core/groups.hpp"
 #include "shim/coll/local_messages.hpp"
 #include "shim/coll/native_group.hpp"
 

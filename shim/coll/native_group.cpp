@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "collectives/collectives.hpp"
-#include "collectives/operands.hpp"
+#include "collectives/core/operands.hpp"
 #include "shim/coll/member_team.hpp"
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/datatype/element_type.hpp"

@@ -17,7 +17,7 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/groups.hpp"
+#include "collectives/core/groups.hpp"
 
 namespace impishim::shim {
 

@@ -1,5 +1,5 @@
 // Local phases of short data and few members: a message for each pair that has something to tell, all posted at once.
-#include "collectives/data.hpp"
+#include "collectives/core/data.hpp"
 #include "shim/coll/native_group.hpp"
 #include "shim/datatype/element_type.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <limits>
 
-#include "collectives/bundle.hpp"
+#include "collectives/core/bundle.hpp"
 #include "shim/coll/collective.hpp"
 #include "shim/datatype/datatype.hpp"
 #include "shim/error/errors.hpp"

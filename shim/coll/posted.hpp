@@ -5,7 +5,7 @@
 #include <list>
 #include <utility>
 
-#include "collectives/task.hpp"
+#include "collectives/core/task.hpp"
 
 namespace impishim::shim {
 

@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-#include "collectives/data.hpp"
+#include "collectives/core/data.hpp"
 
 namespace impishim::shim {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "collectives/select.hpp"
+#include "collectives/core/select.hpp"
 #include "shim/handle/inside_vendor.hpp"
 #include "shim/job/attribute_values.hpp"
 #include "shim/job/communicator.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "collectives/select.hpp"
+#include "collectives/core/select.hpp"
 #include "shim/job/job.hpp"
 #include "wire/base/result.hpp"
 #include "wire/fabric/fabric.hpp"

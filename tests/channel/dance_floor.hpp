@@ -15,9 +15,9 @@
 
 #include "tests/channel/loopback.hpp"
 #include "tests/channel/support.hpp"
+#include "wire/channel/tcp_channel.hpp"
 #include "wire/connect/dance.hpp"
 #include "wire/connect/link_handshake.hpp"
-#include "wire/channel/tcp_channel.hpp"
 
 namespace impishim::wire::test {
 

@@ -4,8 +4,8 @@
 
 #include "tests/channel/fabric_support.hpp"
 #include "tests/channel/support.hpp"
-#include "wire/fabric/fabric_offer.hpp"
 #include "wire/channel/tcp_channel.hpp"
+#include "wire/fabric/fabric_offer.hpp"
 
 namespace impishim::wire {
 namespace {

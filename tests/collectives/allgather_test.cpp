@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "collectives/spread.hpp"
+#include "collectives/movement/spread.hpp"
 #include "long_blocks.hpp"
 #include "simulated_job.hpp"
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-#include "collectives/slices.hpp"
+#include "collectives/reduction/slices.hpp"
 #include "pair_reductions.hpp"
 
 namespace impishim::collectives::test {

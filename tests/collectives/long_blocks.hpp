@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "collectives/data.hpp"
-#include "collectives/members.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/members.hpp"
 #include "simulated_job.hpp"
 
 namespace impishim::collectives::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/runs.hpp"
+#include "collectives/reduction/runs.hpp"
 #include "simulated_job.hpp"
 
 namespace impishim::collectives::test {

@@ -1,4 +1,4 @@
-#include "collectives/pattern.hpp"
+#include "collectives/core/pattern.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "collectives/slices.hpp"
+#include "collectives/reduction/slices.hpp"
 #include "pair_reductions.hpp"
 
 namespace impishim::collectives::test {

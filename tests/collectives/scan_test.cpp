@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "collectives/runs.hpp"
+#include "collectives/reduction/runs.hpp"
 #include "pair_reductions.hpp"
 
 namespace impishim::collectives::test {

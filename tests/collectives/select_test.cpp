@@ -1,4 +1,4 @@
-#include "collectives/select.hpp"
+#include "collectives/core/select.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "collectives/task.hpp"
+#include "collectives/core/task.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "darray/base/error.hpp"
-#include "darray/interop/json.hpp"
-#include "darray/interop/piece_words.hpp"
+#include "darray/interop/dap/json.hpp"
+#include "darray/interop/dap/piece_words.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 namespace {

@@ -6,9 +6,9 @@
 
 #include "tests/fuzz/fuzz.hpp"
 #include "wire/base/printable.hpp"
-#include "wire/topology/job_map_codec.hpp"
 #include "wire/startup/job_secret.hpp"
 #include "wire/startup/negotiation.hpp"
+#include "wire/topology/job_map_codec.hpp"
 
 using impishim::fuzz::Input;
 using namespace impishim::wire;

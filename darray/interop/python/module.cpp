@@ -3,8 +3,8 @@
 #include <pybind11/stl.h>
 
 #include "darray/index/make_distribution.hpp"
-#include "darray/interop/json.hpp"
-#include "darray/interop/partitioned.hpp"
+#include "darray/interop/dap/json.hpp"
+#include "darray/interop/dap/partitioned.hpp"
 #include "darray/interop/python/python_piece.hpp"
 
 namespace impishim::darray::dap::python {

@@ -1,7 +1,7 @@
 #include "darray/interop/python/python_piece.hpp"
 
-#include "darray/interop/dlpack.hpp"
-#include "darray/interop/json.hpp"
+#include "darray/interop/dap/dlpack.hpp"
+#include "darray/interop/dap/json.hpp"
 
 namespace impishim::darray::dap::python {
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "darray/interop/export.hpp"
+#include "darray/interop/dap/export.hpp"
 
 namespace impishim::darray::dap::python {
 

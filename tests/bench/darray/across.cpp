@@ -1,7 +1,7 @@
 /// Remaps between two MPI systems, beside what carries their bytes: PT-20. Run in one system over sockets, too.
 #include <string>
 
-#include "darray/plan/remap.hpp"
+#include "darray/plan/remap/remap.hpp"
 #include "tests/bench/darray/matrix.hpp"
 
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
-#include "darray/array/array.hpp"
-#include "darray/plan/reductions.hpp"
+#include "darray/array.hpp"
+#include "darray/plan/reduce/reductions.hpp"
 #include "tests/bench/darray/matrix.hpp"
 
 namespace {

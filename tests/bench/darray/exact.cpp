@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "darray/plan/halo.hpp"
-#include "darray/plan/remap.hpp"
+#include "darray/plan/halo/halo.hpp"
+#include "darray/plan/remap/remap.hpp"
 #include "tests/bench/darray/matrix.hpp"
 #include "tests/darray/programs/counting.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "darray/plan/gather.hpp"
+#include "darray/plan/gather/gather.hpp"
 #include "tests/bench/darray/matrix.hpp"
 
 namespace {

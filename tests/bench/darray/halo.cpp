@@ -1,5 +1,5 @@
 /// Halo exchanges between two ranks: PT-8, PT-9 and PT-10.
-#include "darray/plan/halo.hpp"
+#include "darray/plan/halo/halo.hpp"
 
 #include <algorithm>
 #include <string>

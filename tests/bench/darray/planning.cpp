@@ -1,7 +1,7 @@
 /// What it costs to make a plan: PT-11 and PT-13. Ranks of large jobs are simulated: plans are local work.
 #include <string>
 
-#include "darray/plan/remap.hpp"
+#include "darray/plan/remap/remap.hpp"
 #include "tests/bench/darray/matrix.hpp"
 #include "tests/darray/programs/counting.hpp"
 

@@ -1,12 +1,12 @@
 /// Remaps between two ranks: PT-1 to PT-7, and PT-12.
-#include "darray/plan/remap.hpp"
+#include "darray/plan/remap/remap.hpp"
 
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "darray/plan/transpose.hpp"
+#include "darray/plan/remap/transpose.hpp"
 #include "tests/bench/darray/exchange.hpp"
 #include "tests/bench/darray/scalapack.hpp"
 

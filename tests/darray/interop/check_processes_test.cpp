@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "darray/base/error.hpp"
-#include "darray/interop/piece_words.hpp"
-#include "darray/interop/validate.hpp"
+#include "darray/interop/dap/piece_words.hpp"
+#include "darray/interop/dap/validate.hpp"
 #include "tests/darray/interop/pieces.hpp"
 
 namespace impishim::darray::dap {

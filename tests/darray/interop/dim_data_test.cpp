@@ -1,4 +1,4 @@
-#include "darray/interop/dim_data.hpp"
+#include "darray/interop/dap/dim_data.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

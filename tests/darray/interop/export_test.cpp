@@ -1,5 +1,5 @@
 // Memory and distributions in and out: the same address, every layout, and what the protocol cannot say.
-#include "darray/interop/export.hpp"
+#include "darray/interop/dap/export.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "darray/interop/json.hpp"
+#include "darray/interop/dap/json.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

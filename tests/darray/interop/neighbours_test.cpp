@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "darray/index/make_distribution.hpp"
-#include "darray/interop/block_cyclic.hpp"
-#include "darray/interop/dlpack.hpp"
-#include "darray/interop/partitioned.hpp"
+#include "darray/interop/dap/block_cyclic.hpp"
+#include "darray/interop/dap/dlpack.hpp"
+#include "darray/interop/dap/partitioned.hpp"
 #include "tests/darray/errors.hpp"
 
 namespace impishim::darray {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "darray/interop/export.hpp"
+#include "darray/interop/dap/export.hpp"
 
 namespace impishim::darray::dap::test {
 

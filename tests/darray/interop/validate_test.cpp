@@ -1,5 +1,5 @@
 // The rules that one process can check: each accepted and rejected.
-#include "darray/interop/validate.hpp"
+#include "darray/interop/dap/validate.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

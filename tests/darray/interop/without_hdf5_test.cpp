@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "darray/interop/hdf5.hpp"
+#include "darray/interop/files/hdf5.hpp"
 #include "tests/darray/errors.hpp"
 
 namespace impishim::darray::file::hdf5 {

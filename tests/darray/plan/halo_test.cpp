@@ -1,4 +1,4 @@
-#include "darray/plan/halo.hpp"
+#include "darray/plan/halo/halo.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "darray/plan/remap.hpp"
+#include "darray/plan/remap/remap.hpp"
 #include "tests/darray/plan/simulation.hpp"
 #include "tests/darray/random_layout.hpp"
 

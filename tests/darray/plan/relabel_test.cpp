@@ -1,4 +1,4 @@
-#include "darray/plan/relabel.hpp"
+#include "darray/plan/remap/relabel.hpp"
 
 #include <gtest/gtest.h>
 

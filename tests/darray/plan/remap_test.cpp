@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "darray/index/make_distribution.hpp"
-#include "darray/plan/remap.hpp"
+#include "darray/plan/remap/remap.hpp"
 #include "tests/darray/errors.hpp"
 #include "tests/darray/plan/random_remap.hpp"
 #include "tests/darray/plan/simulation.hpp"

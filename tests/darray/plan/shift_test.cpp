@@ -1,4 +1,4 @@
-#include "darray/plan/shift.hpp"
+#include "darray/plan/shift/shift.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "darray/index/distribution.hpp"
-#include "darray/plan/rank_plan.hpp"
+#include "darray/plan/core/rank_plan.hpp"
 #include "darray/schedule/systems.hpp"
 #include "tests/darray/flat.hpp"
 

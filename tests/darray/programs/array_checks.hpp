@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "darray/array/array.hpp"
+#include "darray/array.hpp"
 #include "darray/index/make_distribution.hpp"
 #include "tests/darray/programs/checks.hpp"
 

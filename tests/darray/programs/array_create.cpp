@@ -4,7 +4,7 @@
 #include <memory>
 #include <numeric>
 
-#include "darray/array/get_data.hpp"
+#include "darray/array/keys/get_data.hpp"
 #include "darray/index/make_distribution.hpp"
 #include "tests/darray/programs/array_checks.hpp"
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "darray/index/make_distribution.hpp"
-#include "darray/plan/halo.hpp"
-#include "darray/plan/reduce.hpp"
-#include "darray/plan/remap.hpp"
-#include "darray/plan/shift.hpp"
+#include "darray/plan/halo/halo.hpp"
+#include "darray/plan/reduce/reduce.hpp"
+#include "darray/plan/remap/remap.hpp"
+#include "darray/plan/shift/shift.hpp"
 #include "darray/schedule/block_schedule.hpp"
 #include "darray/schedule/reduce_schedule.hpp"
 #include "darray/schedule/tree_schedule.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "darray/index/make_distribution.hpp"
-#include "darray/plan/reductions.hpp"
+#include "darray/plan/reduce/reductions.hpp"
 #include "tests/darray/programs/checks.hpp"
 #include "tests/darray/programs/owned_pieces.hpp"
 

@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "darray/index/make_distribution.hpp"
-#include "darray/plan/broadcast.hpp"
-#include "darray/plan/reductions.hpp"
-#include "darray/plan/scan.hpp"
+#include "darray/plan/gather/broadcast.hpp"
+#include "darray/plan/reduce/reductions.hpp"
+#include "darray/plan/reduce/scan.hpp"
 #include "tests/darray/programs/checks.hpp"
 #include "tests/darray/programs/contracted_types.hpp"
 #include "tests/darray/programs/owned_pieces.hpp"

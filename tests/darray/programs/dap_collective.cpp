@@ -10,8 +10,8 @@
 
 #include "darray/base/error.hpp"
 #include "darray/index/make_distribution.hpp"
-#include "darray/interop/block_cyclic.hpp"
-#include "darray/interop/collective.hpp"
+#include "darray/interop/collective/collective.hpp"
+#include "darray/interop/dap/block_cyclic.hpp"
 #include "tests/darray/interop/pieces.hpp"
 #include "tests/system/check.hpp"
 

@@ -3,12 +3,12 @@
 #include <functional>
 #include <string>
 
-#include "darray/array/set_data.hpp"
-#include "darray/array/where.hpp"
-#include "darray/plan/broadcast.hpp"
-#include "darray/plan/halo.hpp"
-#include "darray/plan/remap.hpp"
-#include "darray/plan/shift.hpp"
+#include "darray/array/keys/set_data.hpp"
+#include "darray/array/math/where.hpp"
+#include "darray/plan/gather/broadcast.hpp"
+#include "darray/plan/halo/halo.hpp"
+#include "darray/plan/remap/remap.hpp"
+#include "darray/plan/shift/shift.hpp"
 #include "tests/darray/programs/array_checks.hpp"
 
 namespace impishim::darray {

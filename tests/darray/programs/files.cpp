@@ -9,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-#include "darray/interop/hdf5.hpp"
+#include "darray/interop/files/hdf5.hpp"
 #include "tests/darray/programs/array_checks.hpp"
 
 namespace impishim::darray {

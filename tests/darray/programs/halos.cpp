@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "darray/index/make_distribution.hpp"
-#include "darray/plan/halo.hpp"
-#include "darray/plan/shift.hpp"
+#include "darray/plan/halo/halo.hpp"
+#include "darray/plan/shift/shift.hpp"
 #include "tests/darray/plan/simulation.hpp"
 #include "tests/darray/programs/checks.hpp"
 #include "tests/darray/random_layout.hpp"

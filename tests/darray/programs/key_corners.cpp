@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "darray/array/set_data.hpp"
+#include "darray/array/keys/set_data.hpp"
 #include "tests/darray/programs/array_checks.hpp"
 #include "tests/darray/programs/key_reference.hpp"
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "darray/array/dist_array.hpp"
-#include "darray/array/key.hpp"
+#include "darray/array/core/dist_array.hpp"
+#include "darray/array/keys/key.hpp"
 #include "darray/index/make_distribution.hpp"
 
 namespace reference {

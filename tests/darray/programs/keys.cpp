@@ -1,6 +1,6 @@
 // Parts of distributed arrays, got and set by keys, against serial arrays.
-#include "darray/array/set_data.hpp"
-#include "darray/array/where.hpp"
+#include "darray/array/keys/set_data.hpp"
+#include "darray/array/math/where.hpp"
 #include "tests/darray/programs/array_checks.hpp"
 #include "tests/darray/programs/key_corners.hpp"
 #include "tests/darray/programs/key_reference.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "darray/index/make_distribution.hpp"
-#include "darray/plan/relabel.hpp"
-#include "darray/plan/transpose.hpp"
+#include "darray/plan/remap/relabel.hpp"
+#include "darray/plan/remap/transpose.hpp"
 #include "tests/darray/plan/random_remap.hpp"
 #include "tests/darray/programs/checks.hpp"
 

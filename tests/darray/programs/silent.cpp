@@ -1,6 +1,6 @@
 // What needs no messages sends none: MPI's profiling interface counts, and each process works while the others wait in a
 // barrier.
-#include "darray/array/set_data.hpp"
+#include "darray/array/keys/set_data.hpp"
 #include "tests/darray/programs/array_checks.hpp"
 #include "tests/darray/programs/counting.hpp"
 

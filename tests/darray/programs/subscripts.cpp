@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "darray/index/make_distribution.hpp"
-#include "darray/plan/broadcast.hpp"
-#include "darray/plan/scatter.hpp"
+#include "darray/plan/gather/broadcast.hpp"
+#include "darray/plan/gather/scatter.hpp"
 #include "tests/darray/programs/checks.hpp"
 #include "tests/darray/programs/owned_pieces.hpp"
 #include "tests/darray/random_layout.hpp"

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "darray/index/make_distribution.hpp"
-#include "darray/plan/reductions.hpp"
-#include "darray/plan/scan.hpp"
+#include "darray/plan/reduce/reductions.hpp"
+#include "darray/plan/reduce/scan.hpp"
 #include "tests/darray/programs/checks.hpp"
 #include "tests/darray/programs/owned_pieces.hpp"
 

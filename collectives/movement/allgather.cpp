@@ -1,0 +1,126 @@
+// Allgather and Allgatherv.
+//
+// IMPI's form (IMPI 5.10): Gather(v) to rank 0, then Bcast of all blocks. Own form: spread.hpp, between all pairs of clients at
+// once; one one-way delay.
+#include <algorithm>
+#include <vector>
+
+#include "collectives/collectives.hpp"
+#include "collectives/movement/bcast.hpp"
+#include "collectives/movement/spread.hpp"
+
+namespace impishim::collectives {
+namespace {
+
+/// What rank 0 has gathered goes to everybody, packed in the order of ranks.
+Task spread_from_root(const Team& team, std::span<const Data> all) {
+  Bundle everything({all.begin(), all.end()}, transit_format(team.limits));
+  if (team.shape.rank == 0) co_await everything.pack();
+  co_await bcast_bytes(team, everything.room(), 0);
+  if (team.shape.rank != 0) co_await everything.unpack();
+}
+
+Task rooted(const Team& team, ConstData block, std::span<const Data> all, bool equal) {
+  // No ?: here: g++ 12 destroys both operands of it when they are tasks.
+  if (equal) {
+    co_await gather(team, block, all, 0);
+  } else {
+    co_await gatherv(team, block, all, 0);
+  }
+  co_await spread_from_root(team, all);
+}
+
+/// The blocks of this client on all of its members. The bundle has them packed then, as `format` says.
+Task gather_inside(const Team& team, const ConstData& block, Bundle& own_client, std::span<const std::uint64_t> sizes,
+                   wire::Format format) {
+  const ConstBundle own(std::span(&block, 1), format);
+  co_await own.packed();
+  co_await team.local.allgatherv(own.bytes(), own_client.room(), sizes);
+}
+
+Task among_all(const Team& team, ConstData block, std::span<const Data> all, BlockRule rule) {
+  const Shape& shape = team.shape;
+  auto others = by_client(shape);
+  const ClientMembers mine = *own_client(shape, others);
+  std::erase_if(others, [&](const ClientMembers& each) { return each.client == mine.client; });
+  // Whether they travel alone or together is one choice for all blocks; inside the client they take one way in either case.
+  const bool alone = std::ranges::any_of(all, [&](const Data& each) { return rule.alone(each); });
+  const wire::Format format = alone ? wire::Format::kNative : rule.format();
+  Arrivals arrivals(team, all, 0, others, mine, rule);
+  arrivals.post();
+  post_alone(team, block, mine, others, rule);
+  std::vector<Data> blocks;
+  std::vector<std::uint64_t> sizes;
+  for (const std::int32_t rank : mine.ranks) {
+    blocks.push_back(all[static_cast<std::size_t>(rank)]);
+    sizes.push_back(packed_bytes(blocks.back(), format));
+  }
+  Bundle inside(blocks, format);
+  co_await gather_inside(team, block, inside, sizes, format);
+  if (!alone && mine.master() == shape.rank) {
+    for (const ClientMembers& other : others) post_bytes(team, other.master(), rule.tag(), inside.room());
+  }
+  co_await team.leaders.all_posted();
+  co_await inside.unpack();
+  co_await arrivals.spread(team.local);
+}
+
+std::uint64_t total_bytes(std::span<const Data> all) {
+  std::uint64_t bytes = 0;
+  for (const Data& each : all) bytes += is_empty(each) ? 0 : ConstData(each).external_bytes();
+  return bytes;
+}
+
+Task allgather_blocks(const Team& team, ConstData block, std::span<const Data> all, Collective collective, bool equal) {
+  const Form form = choose(collective, team.shape.client_count(), total_bytes(all), team.limits);
+  if (form == Form::kRooted) return rooted(team, block, all, equal);
+  return among_all(team, block, all, BlockRule(team, form == Form::kDirect));
+}
+
+}  // namespace
+
+Task allgather(const Team& team, ConstData block, std::span<const Data> all) {
+  return allgather_blocks(team, block, all, Collective::kAllgather, true);
+}
+
+Task allgatherv(const Team& team, ConstData block, std::span<const Data> all) {
+  return allgather_blocks(team, block, all, Collective::kAllgatherv, false);
+}
+
+namespace inter {
+namespace {
+
+/// A client's blocks that travel together, from its master to those of the other group's clients.
+Task send_together(const InterTeam& team, const ConstData& block, std::span<const ClientMembers> targets,
+                   const BlockRule& rule) {
+  const Team& group = team.local;
+  const ConstBundle own(std::span(&block, rule.alone(block) ? 0 : 1), rule.format());
+  co_await own.packed();
+  const bool is_master = group.shape.local_rank(group.shape.rank) == 0;
+  MemberSizes sizes(group, own.bytes().size());
+  co_await sizes.tell_master();
+  const Bytes room(is_master ? sizes.total() : 0);
+  co_await group.local.gatherv(own.bytes(), room.all(), sizes.all(), 0);
+  for (const ClientMembers& target : targets) {
+    if (is_master) post_bytes(team.both, target.master(), rule.tag(), room.all());
+  }
+  co_await team.both.leaders.all_posted();
+}
+
+}  // namespace
+
+Task allgatherv(const InterTeam& team, ConstData block, std::span<const Data> all) {
+  const Team& both = team.both;
+  const BlockRule rule(both, Collective::kGatherv, kGathervTag);
+  const auto others = by_client(both.shape, {team.first_remote, team.remote_size()});
+  const auto own_group = by_client(both.shape, {team.first_local, team.local_size()});
+  const ClientMembers& mine = *own_client(both.shape, own_group);
+  Arrivals arrivals(both, all, team.first_remote, others, mine, rule);
+  arrivals.post();
+  post_alone(both, block, mine, others, rule);
+  co_await send_together(team, block, others, rule);
+  co_await arrivals.spread(team.local.local);
+}
+
+}  // namespace inter
+}  // namespace impishim::collectives

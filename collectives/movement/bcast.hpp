@@ -1,0 +1,16 @@
+/// Parts of Bcast that other operations use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "collectives/core/groups.hpp"
+#include "collectives/core/task.hpp"
+
+namespace impishim::collectives {
+
+/// Bytes of the root's to everybody, each message whole: what operations that end with a Bcast in IMPI 0.0 do.
+Task bcast_bytes(const Team& team, std::span<std::byte> bytes, std::int32_t root);
+
+}  // namespace impishim::collectives

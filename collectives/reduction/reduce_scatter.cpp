@@ -1,0 +1,193 @@
+// Reduce_scatter. IMPI 5.11: Reduce to rank 0, then Scatterv. Own form: collectives/README.md.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "collectives/collectives.hpp"
+#include "collectives/core/operands.hpp"
+#include "collectives/movement/scatter_parts.hpp"
+#include "collectives/reduction/runs.hpp"
+
+namespace impishim::collectives {
+namespace {
+
+Task inside_one_client(const Team& team, ConstData contribution, Data result, std::span<const std::uint64_t> counts,
+                       const Reduction& operation) {
+  const TypedRoom part(*result.type, result.count);
+  co_await team.local.reduce_scatter(contribution, part.data(), counts, operation);
+  copy(part.data(), result);
+}
+
+Task rooted(const Team& team, ConstData contribution, Data result, std::span<const std::uint64_t> counts,
+            const Reduction& operation) {
+  const TypedRoom total(*contribution.type, team.shape.rank == 0 ? contribution.count : 0);
+  co_await reduce(team, contribution, total.data(), operation, 0);
+  co_await scatter_parts(team, total.data(), result, counts, 0);
+}
+
+/// Elements that consecutive ranks of one client get.
+struct Range {
+  std::int32_t client = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t count = 0;
+};
+
+std::vector<Range> ranges_of(const Shape& shape, std::span<const std::uint64_t> counts) {
+  std::vector<Range> ranges;
+  std::uint64_t begin = 0;
+  for (const Run& run : runs_of_ranks(shape)) {
+    const auto first = counts.begin() + run.first;
+    const auto count = std::accumulate(first, counts.begin() + run.last + 1, std::uint64_t{0});
+    ranges.push_back({run.client, begin, count});
+    begin += count;
+  }
+  return ranges;
+}
+
+/// The masters' side: what each client's members need goes to its master alone, and is combined there. Between two masters
+/// segments travel in ascending order of ranges.
+class Swap {
+ public:
+  /// `partials`: this client's results, one after another, for each of its `runs`, and each of all elements.
+  Swap(const Team& team, const std::vector<Run>& runs, const std::vector<Range>& ranges, const Data& partials)
+      : team_(team), runs_(runs), ranges_(ranges), partials_(partials), segments_(partials, team.limits) {
+    whole_ = partials.count / runs_of(runs, team.shape.my_client());
+  }
+
+  /// Starts to send segment `k` of a range that another client needs.
+  void send(const Range& range, std::uint64_t k) {
+    const std::int32_t to = team_.shape.masters[static_cast<std::size_t>(range.client)];
+    const Segments segments(range.count, segments_);
+    for (std::uint64_t run = 0; run * whole_ < partials_.count; ++run) {
+      team_.leaders.post_send(to, kReduceScatterTag, segments.of(part(run, range), k));
+    }
+  }
+
+  /// Writes the total of one's own client's parts to `mine`, one range after another.
+  Task receive(Data mine, const Reduction& operation) {
+    std::uint64_t place = 0;
+    for (const Range& range : ranges_) {
+      if (range.client != team_.shape.my_client()) continue;
+      const Segments segments(range.count, segments_);
+      Operands operands(team_.leaders, kReduceScatterTag, operands_of(range), *mine.type, segments);
+      const Data target = mine.elements(place, range.count);
+      for (std::uint64_t k = 0; k < segments.number(); ++k) co_await operands.combine(k, target, operation);
+      place += range.count;
+    }
+  }
+
+ private:
+  [[nodiscard]] Data part(std::uint64_t run, const Range& range) const {
+    return partials_.elements(run * whole_ + range.begin, range.count);
+  }
+  [[nodiscard]] std::vector<Operand> operands_of(const Range& range) const {
+    std::vector<Operand> operands;
+    std::uint64_t next_own = 0;
+    for (const Run& run : runs_) {
+      if (run.client == team_.shape.my_client()) {
+        operands.push_back({-1, part(next_own++, range)});
+      } else {
+        operands.push_back({team_.shape.masters[static_cast<std::size_t>(run.client)], {}});
+      }
+    }
+    return operands;
+  }
+
+  const Team& team_;
+  const std::vector<Run>& runs_;
+  const std::vector<Range>& ranges_;
+  Data partials_;
+  Segments segments_;
+  std::uint64_t whole_ = 0;
+};
+
+/// Ranges of other clients, those of the next one first, so that not all send to one; then one's own.
+std::vector<Range> in_order_of_sending(const Shape& shape, std::vector<Range> ranges) {
+  const auto distance = [&](const Range& range) {
+    const std::int32_t clients = shape.client_count();
+    return (range.client - shape.my_client() - 1 + clients) % clients;
+  };
+  std::ranges::stable_sort(ranges, {}, distance);
+  return ranges;
+}
+
+/// One result of each client: what other clients need is reduced first, and travels while the next segments are reduced.
+Task reduce_and_send(const Team& team, const std::vector<Range>& ranges, ConstData contribution, Data partial,
+                     const Reduction& operation, Swap* swap) {
+  struct Step {
+    Range range;
+    std::uint64_t k = 0;
+    Pending* reduced = nullptr;
+  };
+  const Segments like(contribution, team.limits);
+  std::vector<Step> steps;
+  for (const Range& range : in_order_of_sending(team.shape, ranges)) {
+    for (std::uint64_t k = 0; k < Segments(range.count, like).number(); ++k) steps.push_back({range, k});
+  }
+  std::size_t started = 0;
+  const auto reduce_next = [&] {
+    if (started == steps.size()) return;
+    Step& step = steps[started++];
+    const Segments segments(step.range.count, like);
+    const ConstData from = segments.of(contribution.elements(step.range.begin, step.range.count), step.k);
+    const Data to = swap == nullptr ? Data() : segments.of(partial.elements(step.range.begin, step.range.count), step.k);
+    step.reduced = &team.local.reduce(from, to, operation, 0);
+  };
+  for (std::uint64_t i = 0; i < kPhasesUnderWay; ++i) reduce_next();
+  for (const Step& step : steps) {
+    co_await *step.reduced;
+    if (swap != nullptr && step.range.client != team.shape.my_client()) swap->send(step.range, step.k);
+    reduce_next();
+  }
+}
+
+/// Several results of some clients: reduced whole, then sent.
+Task reduce_then_send(const Team& team, const std::vector<Run>& runs, const std::vector<Range>& ranges, ConstData contribution,
+                      Data partials, const Reduction& operation, Swap* swap) {
+  const Shape& shape = team.shape;
+  const Segments like(contribution, team.limits);
+  co_await reduce_runs(team, runs, contribution, partials, operation,
+                       shape.masters[static_cast<std::size_t>(shape.my_client())]);
+  if (swap == nullptr) co_return;
+  for (const Range& range : ranges) {
+    if (range.client == shape.my_client()) continue;
+    for (std::uint64_t k = 0; k < Segments(range.count, like).number(); ++k) swap->send(range, k);
+  }
+}
+
+Task exchange(const Team& team, ConstData contribution, Data result, std::span<const std::uint64_t> counts,
+              const Reduction& operation) {
+  const Shape& shape = team.shape;
+  const bool is_master = shape.local_rank(shape.rank) == 0;
+  const auto runs = runs_for(shape, operation);
+  const auto ranges = ranges_of(shape, counts);
+  std::vector<std::uint64_t> local_counts;
+  for (const std::int32_t rank : shape.spanning_ranks) local_counts.push_back(counts[static_cast<std::size_t>(rank)]);
+  const std::uint64_t mine_count = std::accumulate(local_counts.begin(), local_counts.end(), std::uint64_t{0});
+  const TypedRoom partials(*contribution.type, is_master ? contribution.count * runs_of(runs, shape.my_client()) : 0);
+  const TypedRoom mine(*contribution.type, is_master ? mine_count : 0);
+  std::optional<Swap> masters;
+  if (is_master) masters.emplace(team, runs, ranges, partials.data());
+  Swap* const swap = is_master ? &*masters : nullptr;
+  if (one_for_each_client(runs, shape)) {
+    co_await reduce_and_send(team, ranges, contribution, partials.data(), operation, swap);
+  } else {
+    co_await reduce_then_send(team, runs, ranges, contribution, partials.data(), operation, swap);
+  }
+  if (is_master) co_await swap->receive(mine.data(), operation);
+  co_await scatter_locally(team, mine.data(), result, local_counts);
+  co_await team.leaders.all_posted();
+}
+
+}  // namespace
+
+Task reduce_scatter(const Team& team, ConstData contribution, Data result, std::span<const std::uint64_t> counts,
+                    const Reduction& operation) {
+  const std::int32_t clients = team.shape.client_count();
+  if (clients == 1) return inside_one_client(team, contribution, result, counts, operation);
+  const Form form = choose(Collective::kReduceScatter, clients, contribution.external_bytes(), team.limits);
+  return form == Form::kRooted ? rooted(team, contribution, result, counts, operation)
+                               : exchange(team, contribution, result, counts, operation);
+}
+
+}  // namespace impishim::collectives

@@ -1,0 +1,61 @@
+// Scan and exscan. IMPI 5.12: from rank to rank, tag 200. Own forms: collectives/README.md.
+#include "collectives/reduction/scan.hpp"
+
+#include "collectives/reduction/runs.hpp"
+
+namespace impishim::collectives {
+
+Task scan_in_chain(const Team& team, ScanCall call) {
+  const std::int32_t rank = team.shape.rank;
+  const std::uint64_t count = call.contribution.count;
+  const bool first = rank == 0;
+  const bool last = rank == team.shape.size() - 1;
+  const TypedRoom before(*call.contribution.type, first ? 0 : count);
+  const TypedRoom through(*call.contribution.type, count);
+  if (!first) co_await team.leaders.post_receive(rank - 1, kScanTag, before.data());
+  copy(call.contribution, through.data());
+  if (!first) call.operation.combine(before.data().base, through.data().base, count);
+  if (!last) team.leaders.post_send(rank + 1, kScanTag, through.data());
+  if (call.inclusive()) {
+    copy(through.data(), call.result);
+  } else if (!first) {
+    copy(before.data(), call.result);
+  }
+  co_await team.leaders.all_posted();
+}
+
+namespace {
+
+/// Inside one client. The first member's result of an exclusive one stays as it is, and may be null.
+Task scan_inside(const Team& team, ScanCall call) {
+  if (call.inclusive()) {
+    co_await team.local.scan(call.contribution, call.result, call.operation);
+    co_return;
+  }
+  // MPICH refuses a null result, though nothing is written there.
+  const bool first = team.shape.local_rank(team.shape.rank) == 0;
+  const TypedRoom unused(*call.contribution.type, first ? call.contribution.count : 0);
+  co_await team.local.exscan(call.contribution, first ? unused.data() : call.result, call.operation);
+}
+
+Task run(const Team& team, ScanCall call) {
+  const std::int32_t clients = team.shape.client_count();
+  if (clients == 1) return scan_inside(team, call);
+  const bool blocks = one_for_each_client(runs_of_ranks(team.shape), team.shape);
+  const auto has = static_cast<std::uint8_t>(blocks ? kInOrder : kNothing);
+  const Form form = choose(Collective::kScan, clients, call.contribution.external_bytes(), team.limits, has);
+  if (form == Form::kChain) return scan_in_chain(team, call);
+  return blocks ? scan_of_blocks(team, call, form) : scan_of_runs(team, call);
+}
+
+}  // namespace
+
+Task scan(const Team& team, ConstData contribution, Data result, const Reduction& operation) {
+  return run(team, {contribution, result, operation, ScanKind::kInclusive});
+}
+
+Task exscan(const Team& team, ConstData contribution, Data result, const Reduction& operation) {
+  return run(team, {contribution, result, operation, ScanKind::kExclusive});
+}
+
+}  // namespace impishim::collectives

@@ -1,0 +1,120 @@
+// Scan where ranks alternate between clients: masters scan their members' operands, run of consecutive ranks by run.
+#include <algorithm>
+#include <optional>
+
+#include "collectives/core/operands.hpp"
+#include "collectives/reduction/runs.hpp"
+#include "collectives/reduction/scan.hpp"
+
+namespace impishim::collectives {
+namespace {
+
+/// A master's work: its members' operands, and the totals of all runs up to its own last one.
+class RunScan {
+ public:
+  RunScan(const Team& team, const ScanCall& call)
+      : team_(team),
+        call_(call),
+        runs_(runs_of_ranks(team.shape)),
+        count_(call.contribution.count),
+        values_(*call.contribution.type, count_ * team.shape.spanning_ranks.size()),
+        totals_(*call.contribution.type, count_ * runs_.size()) {}
+
+  /// From all members' packed operands to scans inside each of one's own runs, and their totals.
+  void scan_own_runs(std::span<const std::byte> blocks) {
+    const std::size_t size = blocks.size() / team_.shape.spanning_ranks.size();
+    for (std::size_t i = 0; i < team_.shape.spanning_ranks.size(); ++i) unpack(blocks.subspan(i * size, size), value(i));
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      if (!mine(r)) continue;
+      for (std::int32_t rank = runs_[r].first + 1; rank <= runs_[r].last; ++rank) {
+        const std::size_t i = local(rank);
+        call_.operation.combine(value(i - 1).base, value(i).base, count_);
+      }
+      copy(value(local(runs_[r].last)), total(r));
+    }
+  }
+
+  /// Totals go to all clients that have later runs, and come from those that have earlier ones.
+  void post_totals() {
+    const Segments segments(call_.contribution, team_.limits);
+    const std::int32_t me = team_.shape.my_client();
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      const std::int32_t owner = runs_[r].client;
+      for (std::int32_t client = 0; client < team_.shape.client_count(); ++client) {
+        if (client == owner || r > last_run(client)) continue;
+        const std::int32_t master = team_.shape.masters[static_cast<std::size_t>(owner == me ? client : owner)];
+        if (owner == me) post_send_segments(team_.leaders, master, kScanTotalTag, total(r), segments);
+        if (client == me) post_receive_segments(team_.leaders, master, kScanTotalTag, total(r), segments);
+      }
+    }
+  }
+
+  /// After they have come: turns each member's value into its result. No message is under way any more.
+  void finish() {
+    for (std::size_t r = 0; r <= last_run(team_.shape.my_client()); ++r) {
+      if (mine(r) && r > 0) {
+        for (std::int32_t rank = runs_[r].first; rank <= runs_[r].last; ++rank) {
+          call_.operation.combine(total(r - 1).base, value(local(rank)).base, count_);
+        }
+      }
+      if (r > 0) call_.operation.combine(total(r - 1).base, total(r).base, count_);
+    }
+  }
+
+  /// The result of local member `i`; of an exclusive scan, rank 0 has none.
+  [[nodiscard]] Data result(std::size_t i) const {
+    if (call_.inclusive()) return value(i);
+    const std::int32_t rank = team_.shape.spanning_ranks[i];
+    if (rank == 0) return value(i).elements(0, 0);
+    if (team_.shape.is_local(rank - 1)) return value(i - 1);
+    const auto run = std::ranges::find(runs_, rank, &Run::first);
+    return total(static_cast<std::size_t>(run - runs_.begin()) - 1);
+  }
+
+ private:
+  [[nodiscard]] Data value(std::size_t i) const { return values_.data().elements(i * count_, count_); }
+  [[nodiscard]] Data total(std::size_t r) const { return totals_.data().elements(r * count_, count_); }
+  [[nodiscard]] bool mine(std::size_t r) const { return runs_[r].client == team_.shape.my_client(); }
+  [[nodiscard]] std::size_t local(std::int32_t rank) const { return static_cast<std::size_t>(team_.shape.local_rank(rank)); }
+  [[nodiscard]] std::size_t last_run(std::int32_t client) const {
+    const auto last = std::ranges::find(runs_.rbegin(), runs_.rend(), client, &Run::client);
+    return static_cast<std::size_t>(runs_.rend() - last) - 1;
+  }
+
+  const Team& team_;
+  const ScanCall& call_;
+  std::vector<Run> runs_;
+  std::uint64_t count_;
+  TypedRoom values_;  ///< by local rank
+  TypedRoom totals_;  ///< by run
+};
+
+}  // namespace
+
+Task scan_of_runs(const Team& team, ScanCall call) {
+  const Shape& shape = team.shape;
+  const bool is_master = shape.local_rank(shape.rank) == 0;
+  const PackedBlock own(call.contribution);
+  const std::size_t size = own.bytes().size();
+  const Bytes all(is_master ? size * shape.spanning_ranks.size() : 0);
+  co_await team.local.gather(own.bytes(), all.all(), 0);
+  std::vector<std::uint64_t> sizes(shape.spanning_ranks.size(), size);
+  if (!call.inclusive() && shape.spanning_ranks[0] == 0) sizes[0] = 0;
+  std::optional<RunScan> work;
+  if (is_master) {
+    work.emplace(team, call);
+    work->scan_own_runs(all.all());
+    work->post_totals();
+    co_await team.leaders.all_posted();
+    work->finish();
+    for (std::size_t i = 0, place = 0; i < sizes.size(); place += sizes[i++]) {
+      const PackedBlock result(work->result(i));
+      std::ranges::copy(result.bytes(), all.all().begin() + static_cast<std::ptrdiff_t>(place));
+    }
+  }
+  const Bytes mine(sizes[static_cast<std::size_t>(shape.local_rank(shape.rank))]);
+  co_await team.local.scatterv(all.all(), sizes, mine.all(), 0);
+  unpack(mine.all(), call.result);
+}
+
+}  // namespace impishim::collectives

@@ -1,0 +1,128 @@
+#include "collectives/reduction/slices.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "collectives/reduction/runs.hpp"
+
+namespace impishim::collectives {
+
+std::int32_t slice_count(const Shape& shape) { return std::ranges::min(member_counts(shape)); }
+
+namespace {
+
+/// Elements of each local member's slice; none where other clients have fewer members.
+std::vector<std::uint64_t> slice_sizes(const Shape& shape, std::uint64_t count) {
+  std::vector<std::uint64_t> sizes(shape.spanning_ranks.size(), 0);
+  const auto slices = static_cast<std::uint64_t>(slice_count(shape));
+  for (std::uint64_t i = 0; i < slices; ++i) sizes[i] = count * (i + 1) / slices - count * i / slices;
+  return sizes;
+}
+
+std::vector<std::uint64_t> byte_sizes(const std::vector<std::uint64_t>& sizes, const ElementType& type) {
+  std::vector<std::uint64_t> bytes;
+  for (const std::uint64_t size : sizes) bytes.push_back(ConstData{nullptr, size, &type}.native_bytes());
+  return bytes;
+}
+
+Circle counterparts(const Shape& shape, std::int32_t slice) {
+  return {nth_members(shape, slice), static_cast<std::size_t>(shape.my_client())};
+}
+
+/// Where all packed slices come together: `whole` itself if it has no gaps.
+class Assembly {
+ public:
+  explicit Assembly(const Data& whole) : whole_(whole) {
+    if (!ConstData(whole).straight()) room_.emplace(ConstData(whole).native_bytes());
+  }
+  [[nodiscard]] std::span<std::byte> bytes() const {
+    if (room_) return room_->all();
+    return {whole_.base + whole_.type->layout->first_offset(), ConstData(whole_).native_bytes()};
+  }
+  void finish() const {
+    if (room_) unpack(room_->all(), whole_);
+  }
+
+ private:
+  Data whole_;
+  std::optional<Bytes> room_;
+};
+
+}  // namespace
+
+Task allreduce_in_slices(const Team& team, ConstData contribution, Data result, const Reduction& operation) {
+  const Shape& shape = team.shape;
+  const std::int32_t slice = shape.local_rank(shape.rank);
+  const auto sizes = slice_sizes(shape, contribution.count);
+  const auto bytes = byte_sizes(sizes, *result.type);
+  const std::uint64_t size = sizes[static_cast<std::size_t>(slice)];
+  const TypedRoom mine(*result.type, size);
+  co_await team.local.reduce_scatter(contribution, mine.data(), sizes, operation);
+  if (slice < slice_count(shape)) {
+    const Circle circle = counterparts(shape, slice);
+    // Slices differ by an element: the choice is made from all of the data.
+    const std::uint64_t share = contribution.external_bytes() / static_cast<std::uint64_t>(slice_count(shape));
+    const Form form = choose(Collective::kAllreduce, shape.client_count(), share, team.limits);
+    co_await allreduce_among(team, form, circle, mine.data(), operation);
+  }
+  const Assembly assembly(result);
+  const PackedBlock packed(mine.data());
+  co_await team.local.allgatherv(packed.bytes(), assembly.bytes(), bytes);
+  assembly.finish();
+}
+
+namespace {
+
+/// The sum of one slice in the root's client.
+Task combine_slices(const Team& team, const Circle& circle, Data sum, Segments segments, const Reduction& operation) {
+  std::vector<Operand> operands;
+  for (std::size_t place = 0; place < circle.size(); ++place) {
+    if (place != circle.me) operands.push_back({circle.members[place], {}});
+  }
+  operands.push_back({-1, sum});
+  Operands arriving(team.leaders, kReduceSegmentTag, operands, *sum.type, segments);
+  for (std::uint64_t k = 0; k < segments.number(); ++k) co_await arriving.combine(k, sum, operation);
+}
+
+}  // namespace
+
+Task reduce_in_slices(const Team& team, ConstData contribution, Data result, const Reduction& operation, std::int32_t root) {
+  const Shape& shape = team.shape;
+  const std::int32_t slice = shape.local_rank(shape.rank);
+  const auto sizes = slice_sizes(shape, contribution.count);
+  const auto bytes = byte_sizes(sizes, *contribution.type);
+  const std::uint64_t size = sizes[static_cast<std::size_t>(slice)];
+  const TypedRoom mine(*contribution.type, size);
+  co_await team.local.reduce_scatter(contribution, mine.data(), sizes, operation);
+  const Segments segments(size, Segments(contribution, team.limits));
+  if (slice < slice_count(shape)) {
+    const Circle circle = counterparts(shape, slice);
+    if (shape.is_local(root)) {
+      co_await combine_slices(team, circle, mine.data(), segments, operation);
+    } else {
+      const std::int32_t counterpart = circle.members[static_cast<std::size_t>(shape.client_of(root))];
+      post_send_segments(team.leaders, counterpart, kReduceSegmentTag, mine.data(), segments);
+      co_await team.leaders.all_posted();
+    }
+  }
+  if (!shape.is_local(root)) co_return;
+  std::optional<Assembly> assembly;
+  if (shape.rank == root) assembly.emplace(result);
+  const PackedBlock packed(mine.data());
+  const auto all = assembly ? assembly->bytes() : std::span<std::byte>();
+  co_await team.local.gatherv(packed.bytes(), all, bytes, shape.local_rank(root));
+  if (assembly) assembly->finish();
+}
+
+Task allreduce_among(const Team& team, Form form, const Circle& circle, Data sum, const Reduction& operation) {
+  const Segments segments(sum, team.limits);
+  if (form == Form::kExchange) {
+    co_await allreduce_by_exchange(team, circle, sum, segments, operation);
+  } else if (form == Form::kDoubling) {
+    co_await allreduce_by_doubling(team, circle, sum, segments, operation);
+  } else {
+    co_await allreduce_by_parts(team, circle, sum, segments, operation);
+  }
+}
+
+}  // namespace impishim::collectives

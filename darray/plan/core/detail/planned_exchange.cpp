@@ -1,0 +1,150 @@
+#include "darray/plan/core/detail/planned_exchange.hpp"
+
+#include <utility>
+
+namespace impishim::darray {
+namespace {
+
+// What the plan itself has checked is not checked again by its schedules.
+ScheduleOptions unchecked(ScheduleOptions options) {
+  options.checks = Checks::kOff;
+  return options;
+}
+
+/// As many elements as those, all of them the one element of another buffer.
+Selection repeated_value(const Selection& elements) {
+  Selection value;
+  for (const Selection::Piece& piece : elements.pieces()) {
+    Patch patch{0, {{Selection::size_of(piece), 0}}};
+    if (const auto* regular = std::get_if<Patch>(&piece)) {
+      patch.dimensions = regular->dimensions;
+      for (Dimension& dimension : patch.dimensions) dimension.stride = 0;
+    }
+    value.add(std::move(patch));
+  }
+  return value;
+}
+
+}  // namespace
+
+PlannedExchange::PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options,
+                                 RankPlan plan, const FillValue& fill)
+    : schedule_(communicator, element, unchecked(options)), value_(fill.bytes()), turn_(communicator.turns()) {
+  for (auto& [peer, elements] : plan.sends) schedule_.add_send(peer, std::move(elements));
+  for (auto& [peer, elements] : plan.receives) schedule_.add_receive(peer, std::move(elements));
+  for (auto& [source, destination] : plan.local) schedule_.add_local(std::move(source), std::move(destination));
+  schedule_.build();
+  statistics_ = schedule_.statistics();
+  if (plan.multicast) {
+    const RankPlan::Multicast& multicast = *plan.multicast;
+    const bool root = communicator.rank() == multicast.root;
+    tree_.emplace(communicator, element, multicast.root, multicast.members, root ? multicast.elements : Selection(),
+                  root ? Selection() : multicast.elements, unchecked(options));
+    statistics_ += tree_->statistics();
+  }
+  if (!plan.fills.empty()) fill_.emplace(repeated_value(plan.fills), plan.fills, element.size, false);
+}
+
+void PlannedExchange::fill(std::span<void* const> destinations) const {
+  if (!fill_) return;
+  for (void* destination : destinations) fill_->run(value_.data(), static_cast<std::byte*>(destination), {});
+}
+
+void PlannedExchange::require_idle() const {
+  if (stage_ != Stage::kIdle || turn_.under_way())
+    fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
+}
+
+void PlannedExchange::begin(std::span<const void* const> sources, std::span<void* const> destinations,
+                            const Combiner& combine) {
+  require_idle();
+  schedule_.start(sources, destinations, combine);
+  fill(destinations);
+  spread_.clear();
+  if (tree_) spread_.assign(destinations.begin(), destinations.end());
+  failure_ = {};
+  stage_ = Stage::kExchanging;
+}
+
+void PlannedExchange::execute(std::span<const void* const> sources, std::span<void* const> destinations,
+                              const Combiner& combine) {
+  begin(sources, destinations, combine);
+  exchange(true);
+  stage_ = Stage::kIdle;
+  for (void* const data : spread_) failure_.guard([&] { tree_->execute(data, data); });
+  failure_.rethrow();
+}
+
+void PlannedExchange::start(std::span<const void* const> sources, std::span<void* const> destinations,
+                            const Combiner& combine) {
+  begin(sources, destinations, combine);
+  if (tree_) turn_.start([this](bool blocking) { return advance(blocking); });
+}
+
+void PlannedExchange::start_backward(std::span<void* const> sources, std::span<const void* const> destinations,
+                                     const Combiner& combine) {
+  require_idle();
+  schedule_.start_backward(sources, destinations, combine);
+  spread_.clear();
+  failure_ = {};
+  stage_ = Stage::kExchanging;
+}
+
+// Copies wait for the tree whatever has become of the exchange here.
+bool PlannedExchange::exchange(bool blocking) {
+  bool over = true;
+  failure_.guard([&] {
+    if (blocking) {
+      schedule_.wait();
+    } else {
+      over = schedule_.test();
+    }
+  });
+  return over;
+}
+
+bool PlannedExchange::advance(bool blocking) {
+  if (stage_ == Stage::kIdle) return true;
+  if (stage_ == Stage::kExchanging) {
+    if (!exchange(blocking)) return false;
+    stage_ = Stage::kSpreading;
+    next_ = 0;
+  }
+  if (!spread(blocking)) return false;
+  stage_ = Stage::kIdle;
+  failure_.rethrow();
+  return true;
+}
+
+// Always in the background: whether this rank waits or tests is nothing that the others know.
+bool PlannedExchange::spread(bool blocking) {
+  while (next_ < spread_.size()) {
+    if (!tree_runs_) {
+      failure_.guard([&] { tree_->start(spread_[next_], spread_[next_]); });
+      tree_runs_ = true;
+    }
+    bool over = true;
+    failure_.guard([&] {
+      if (blocking) {
+        tree_->wait();
+      } else {
+        over = tree_->test();
+      }
+    });
+    if (!over) return false;
+    tree_runs_ = false;
+    ++next_;
+  }
+  return true;
+}
+
+void PlanChecks::require_members(const Distribution& layout) const {
+  for (int place = 0; place < layout.grid().size(); ++place) {
+    const int rank = layout.grid().rank_at(place);
+    if (rank >= communicator_.size()) {
+      fail(ErrorKind::kArgument, "a layout has rank {}: the communicator has {} ranks", rank, communicator_.size());
+    }
+  }
+}
+
+}  // namespace impishim::darray

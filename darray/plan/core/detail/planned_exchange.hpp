@@ -1,0 +1,76 @@
+/// The list of a plan as what runs: a schedule, a tree for copies, and values to fill in. Not for users.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "darray/index/distribution.hpp"
+#include "darray/local/packer.hpp"
+#include "darray/plan/core/options.hpp"
+#include "darray/plan/core/rank_plan.hpp"
+#include "darray/schedule/tree_schedule.hpp"
+
+namespace impishim::darray {
+
+class PlannedExchange {
+ public:
+  /// Local, but for the first use of a set of copies. `fill` is as large as an element if the plan has something to fill.
+  PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options, RankPlan plan,
+                  const FillValue& fill = {});
+
+  /// As start() and wait(), but with the faster blocking collectives, which do not match others: for all ranks or none.
+  void execute(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine);
+  /// Plans with copies are started in the same order on all ranks. Errors: kArgument when an execution is under way.
+  void start(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine);
+  /// Destinations to sources, by the schedule alone: for plans without copies.
+  void start_backward(std::span<void* const> sources, std::span<const void* const> destinations, const Combiner& combine);
+  bool test() { return move_on(false); }
+  void wait() { move_on(true); }
+  void require_idle() const;
+  [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+
+ private:
+  enum class Stage { kIdle, kExchanging, kSpreading };
+  void begin(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine);
+  bool move_on(bool blocking) { return turn_.under_way() ? turn_.advance(blocking) : advance(blocking); }
+  bool advance(bool blocking);
+  bool exchange(bool blocking);
+  bool spread(bool blocking);
+  void fill(std::span<void* const> destinations) const;
+
+  Schedule schedule_;
+  std::optional<TreeSchedule> tree_;
+  std::vector<std::byte> value_;
+  std::optional<LocalCopy> fill_;
+  Statistics statistics_;
+
+  Stage stage_ = Stage::kIdle;
+  std::vector<void*> spread_;  // arrays that the tree serves after the exchange
+  std::size_t next_ = 0;
+  bool tree_runs_ = false;
+  FirstFailure failure_;
+  Turn turn_;  // of executions that use the tree
+};
+
+/// Checked construction of a plan: `make` checks the arguments and plans, and may throw; all ranks then agree on its error and
+/// on `call`, what they have been given.
+class PlanChecks {
+ public:
+  PlanChecks(const Communicator& communicator, Checks checks) : communicator_(communicator), checks_(checks) {}
+  template <class Call, class Make>
+  RankPlan run(const Call& call, const Make& make) const {
+    RankPlan plan;
+    agreed(communicator_, checks_, call, [&] { plan = make(); });
+    return plan;
+  }
+  /// Errors: kArgument for a layout whose grid has ranks outside of the communicator.
+  void require_members(const Distribution& layout) const;
+
+ private:
+  const Communicator& communicator_;
+  Checks checks_;
+};
+
+}  // namespace impishim::darray

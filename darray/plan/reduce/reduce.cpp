@@ -1,0 +1,239 @@
+#include "darray/plan/reduce/reduce.hpp"
+
+#include <cstring>
+#include <numeric>
+
+#include "darray/plan/core/options.hpp"
+#include "darray/plan/reduce/detail/reduce_group.hpp"
+#include "darray/schedule/reduce_schedule.hpp"
+#include "darray/schedule/tree_schedule.hpp"
+
+namespace impishim::darray {
+namespace {
+
+std::vector<int> all_axes(const Distribution& distribution) {
+  std::vector<int> axes(distribution.axes().size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+}  // namespace
+
+// Three things follow each other: contributions are combined; who had none is told; where the result may come of no elements,
+// the members ask each other whether there were any.
+struct ReducePlan::State {
+  static constexpr int kBegun = -1;
+  static constexpr int kIdle = 3;
+
+  Communicator communicator;
+  Checks checks;
+  ReduceGroup group;
+  ReduceOperator operation;
+  std::optional<ReduceSchedule> combine;
+  std::optional<TreeSchedule> tell;
+  std::optional<ReduceSchedule> ask;
+  Statistics statistics;
+
+  // Of the execution that is under way.
+  Turn turn;
+  int phase = kIdle;
+  FirstFailure failure;
+  std::byte* results = nullptr;
+  std::unique_ptr<bool[]> had_elements;
+  bool asking = false;
+
+  State(const Communicator& communicator, Checks checks, ReduceGroup group, ReduceOperator operation)
+      : communicator(communicator),
+        checks(checks),
+        group(std::move(group)),
+        operation(std::move(operation)),
+        turn(communicator.turns()) {}
+
+  void plan(ScheduleOptions options);
+  void reduce_locally(const void* source, Mask mask);
+  void find_elements(Mask mask);
+  void check_mask(Mask mask) const;
+  void run(const void* source, void* destination, Mask mask, bool blocking);
+  void begin(int next, bool blocking);
+  bool finish(int current, bool blocking);
+  bool advance(bool blocking);
+  void require_elements() const;
+};
+
+void ReducePlan::State::plan(ScheduleOptions options) {
+  // All ranks plan the same: what could be checked has been.
+  options.checks = Checks::kOff;
+  had_elements = std::make_unique<bool[]>(static_cast<std::size_t>(group.results));
+  if (group.alone) return;
+  const Selection all = contiguous_patch(0, group.results);
+  const bool everybody = operation.has_identity();
+  const bool takes_part = everybody || group.contributes;
+  const std::vector<int> none;
+  combine.emplace(communicator, operation.accumulator, takes_part ? (everybody ? group.members : group.contributors) : none,
+                  all, all, operation.combine, Reduction::kToAll, 0, options);
+  statistics += combine->statistics();
+  if (!everybody) {
+    std::vector<int> told;
+    const int root = group.contributors.empty() ? 0 : group.contributors.front();
+    const bool is_told = !group.contributes || communicator.rank() == root;
+    if (!group.contributors.empty() && is_told) {
+      for (const int member : group.members) {
+        const auto& list = group.contributors;
+        if (member == root || std::find(list.begin(), list.end(), member) == list.end()) told.push_back(member);
+      }
+    }
+    if (told.size() < 2) told.clear();
+    tell.emplace(communicator, operation.accumulator, root, told, all, communicator.rank() == root ? Selection() : all,
+                 options);
+    statistics += tell->statistics();
+  }
+  if (operation.doubtful) {
+    ask.emplace(communicator, element_of<bool>(), group.members, all, all, Combine::kMax, Reduction::kToAll, 0, options);
+  }
+}
+
+void ReducePlan::State::check_mask(Mask mask) const {
+  if (mask.empty()) return;
+  if (static_cast<Index>(mask.size()) != group.part.size) {
+    fail(ErrorKind::kShape, "a mask of {} values, but the rank owns {} elements", mask.size(), group.part.size);
+  }
+  if (!operation.has_identity()) fail(ErrorKind::kArgument, "an operator without an identity takes no mask: give it one");
+}
+
+void ReducePlan::State::reduce_locally(const void* source, Mask mask) {
+  if (group.contributes) {
+    const auto* first = static_cast<const std::byte*>(source) + group.part.offset * static_cast<Index>(operation.source.size);
+    operation.reduce(group.piece, first, mask.empty() ? nullptr : mask.data(), results);
+  } else if (operation.has_identity()) {
+    for (Index k = 0; k < group.results; ++k) {
+      std::memcpy(results + k * static_cast<Index>(operation.accumulator.size), operation.identity.data(),
+                  operation.accumulator.size);
+    }
+  }
+  if (operation.doubtful) find_elements(mask);
+}
+
+void ReducePlan::State::find_elements(Mask mask) {
+  if (group.contributes && !mask.empty()) {
+    // The mask as elements of a piece of its own.
+    ReducePiece piece = group.piece;
+    for (auto* list : {&piece.kept, &piece.reduced}) {
+      for (ReduceDimension& dimension : *list) dimension.stride = dimension.other;
+    }
+    static const ReduceOperator any = reduce_operator(Reducer::kAny, Scalar::kBool);
+    any.reduce(piece, mask.data(), nullptr, had_elements.get());
+  } else {
+    std::fill_n(had_elements.get(), group.results, group.contributes);
+  }
+}
+
+void ReducePlan::State::begin(int next, bool blocking) {
+  phase = next;
+  const auto run = [&](auto& schedule, auto* buffer) {
+    if (!schedule) return;
+    if (blocking) {
+      schedule->execute(buffer, buffer);
+    } else {
+      schedule->start(buffer, buffer);
+    }
+  };
+  if (next == 0) run(combine, results);
+  if (next == 1) run(tell, results);
+  if (next == 2) {
+    asking = operation.doubtful && group.results > 0 && operation.doubtful(results, group.results);
+    if (asking) run(ask, had_elements.get());
+  }
+}
+
+bool ReducePlan::State::finish(int current, bool blocking) {
+  const auto done = [blocking](auto& schedule) {
+    if (!schedule) return true;
+    if (!blocking) return schedule->test();
+    schedule->wait();
+    return true;
+  };
+  if (current == kBegun) return true;
+  if (current == 0) return done(combine);
+  if (current == 1) return done(tell);
+  return !asking || done(ask);
+}
+
+bool ReducePlan::State::advance(bool blocking) {
+  while (phase != kIdle) {
+    bool over = true;
+    failure.guard([&] { over = finish(phase, blocking); });
+    if (!over) return false;
+    failure.guard([&] { begin(phase + 1, false); });
+  }
+  failure.rethrow();
+  require_elements();
+  return true;
+}
+
+// What a user's operator throws is thrown at the end: the others wait for this rank's part.
+void ReducePlan::State::run(const void* source, void* destination, Mask mask, bool blocking) {
+  if (phase != kIdle || turn.under_way())
+    fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
+  // A rank without elements has an empty mask, right or wrong, and would wait for the others.
+  agreed(
+      communicator, checks, [&] { return CollectiveCall("execution of a reduction").with("operator", operation.name); },
+      [&] { check_mask(mask); });
+  results = static_cast<std::byte*>(destination);
+  failure = {};
+  failure.guard([&] { reduce_locally(source, mask); });
+  if (blocking) {
+    for (int next = 0; next < kIdle; ++next) failure.guard([&] { begin(next, true); });
+    phase = kIdle;
+    failure.rethrow();
+    require_elements();
+    return;
+  }
+  phase = kBegun;
+  turn.start([this](bool waits) { return advance(waits); });
+  turn.advance(false);
+}
+
+void ReducePlan::State::require_elements() const {
+  if (group.results == 0) return;
+  const bool nothing = operation.doubtful ? asking && !std::all_of(had_elements.get(), had_elements.get() + group.results,
+                                                                   [](bool had) { return had; })
+                                          : !operation.has_identity() && group.contributors.empty();
+  if (nothing) fail(ErrorKind::kArgument, "a reduction of no elements by an operator that has no value for it");
+}
+
+ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, std::vector<int> axes, ReduceOperator operation,
+                       ReduceOptions options) {
+  const Communicator communicator(comm);
+  const std::string operator_name = operation.name;
+  const auto call = [&] {
+    CollectiveCall given(options.operation);
+    given.with("operator", operator_name).with("axes", std::span<const int>(axes)).with("array", source);
+    given.with("known everywhere", options.known == Known::kEverywhere);
+    add_options(given, options.schedule);
+    return given;
+  };
+  agreed(communicator, options.schedule.checks, call, [&] {
+    require_ranks(source, communicator);
+    ReduceGroup group(source, axes, options.known, communicator.rank(), communicator.size());
+    state_ = std::make_unique<State>(communicator, options.schedule.checks, std::move(group), std::move(operation));
+  });
+  state_->plan(options.schedule);
+}
+
+ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, ReduceOperator operation)
+    : ReducePlan(comm, source, all_axes(source), std::move(operation), ReduceOptions{.known = Known::kEverywhere}) {}
+
+ReducePlan::~ReducePlan() = default;
+ReducePlan::ReducePlan(ReducePlan&&) noexcept = default;
+ReducePlan& ReducePlan::operator=(ReducePlan&&) noexcept = default;
+
+const DistributionPtr& ReducePlan::result() const { return state_->group.result; }
+const Statistics& ReducePlan::statistics() const { return state_->statistics; }
+
+void ReducePlan::execute(const void* source, void* destination, Mask mask) { state_->run(source, destination, mask, true); }
+void ReducePlan::start(const void* source, void* destination, Mask mask) { state_->run(source, destination, mask, false); }
+
+bool ReducePlan::test() { return state_->turn.advance(false); }
+void ReducePlan::wait() { state_->turn.advance(true); }
+
+}  // namespace impishim::darray
