@@ -6,7 +6,7 @@
 #
 # impishim_add_system_test(name SOURCES ... [LINK ...] [SHAPES native preload 2+2 ...] [RANKS n] [TIMEOUT seconds] [ARGS ...] [CHECK ...]
 #                          [VARIABLES NAME=value ...] [REFERENCE other] [COMBINATIONS mpich openmpi mixed] [ALL_SHAPES])
-#   One ctest entry name.<combination>.<shape> for each shape and each combination that runs it; see tests/system/run_system_test.py
+#   One ctest entry name.<combination>.<shape> for each shape and each combination that runs it; see tests/support/run_system_test.py
 #   for shapes, and for the options of CHECK. A combination is an MPI, which all systems then have, or "mixed": every second system has
 #   the second MPI. Each runs the shapes that IMPISHIM_SHAPES_<combination> gives it, so that none is left out and the whole stays short;
 #   with ALL_SHAPES every one runs all.
@@ -95,7 +95,7 @@ function(impishim_add_shape name combination shape timeout reference program opt
   endif()
   set(test ${name}.${combination}.${shape})
   add_test(NAME ${test}
-    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/system/run_system_test.py
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/support/run_system_test.py
       --impirun ${CMAKE_BINARY_DIR}/bin/impirun --mpiexec ${IMPISHIM_${mpi}_MPIEXEC}
       --library ${CMAKE_BINARY_DIR}/lib/impishim/${mpi}/libimpishim.so
       --yielding $<TARGET_FILE:impishim_yielding> --shape ${shape} --timeout ${timeout} ${alternate} ${options}

@@ -89,14 +89,14 @@ INNER = {
 }
 # Headers that are written when the library is built, and the folders that they count for.
 GENERATED = {"shim/vendor.hpp": "handle", "shim/handled.hpp": "handle", "shim/native.hpp": "request"}
-FOLDERS = {"wire", "collectives", "shim", "darray", "tests", "include", "impishim"}
-MAY_INCLUDE_MPI = {"shim", "darray", "include", "tests"}
+FOLDERS = {"wire", "collectives", "shim", "darray", "tests", "benchmarks", "include", "impishim"}
+MAY_INCLUDE_MPI = {"shim", "darray", "include", "tests", "benchmarks"}
 DARRAY_WITHOUT_MPI = {"base", "index", "local", "interop/dap", "interop/files", "interop/python"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def sources():
-    for folder in sorted(set(MAY_INCLUDE) | {"tests"}):
+    for folder in sorted(set(MAY_INCLUDE) | {"tests", "benchmarks"}):
         for path in sorted((TREE / folder).rglob("*")):
             if path.suffix in SOURCES:
                 yield folder, path

@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
-#include "tests/engine/raw_neighbours.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/unit/wire/engine/raw_neighbours.hpp"
 #include "wire/engine/flow_control.hpp"
 
 using impishim::fuzz::Input;

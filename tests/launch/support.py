@@ -13,7 +13,7 @@ import threading
 import unittest
 import uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from run_system_test import MARK, end_leftovers, processes_of, whole_lines  # noqa: E402
 
 # Longer than anything that is awaited here takes on a loaded machine, and than a system tries to connect with others.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/engine/simulated_job.hpp"
+#include "tests/unit/wire/engine/simulated_job.hpp"
 
 namespace impishim::wire {
 namespace {

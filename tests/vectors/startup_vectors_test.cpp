@@ -1,7 +1,7 @@
 // Startup as recorded: our decoders read it, and our client and our server would have sent the same bytes.
 #include <gmock/gmock.h>
 
-#include "tests/startup/support.hpp"
+#include "tests/unit/wire/startup/support.hpp"
 #include "tests/vectors/vectors.hpp"
 
 namespace impishim::wire {

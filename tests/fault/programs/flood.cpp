@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/system/check.hpp"
-#include "tests/system/content.hpp"
+#include "tests/support/check.hpp"
+#include "tests/support/content.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tests/system/check.hpp"
+#include "tests/support/check.hpp"
 
 namespace {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/system/check.hpp"
-#include "tests/system/content.hpp"
-#include "tests/system/hosts.hpp"
+#include "tests/support/check.hpp"
+#include "tests/support/content.hpp"
+#include "tests/support/hosts.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "tests/system/check.hpp"
+#include "tests/support/check.hpp"
 
 int main(int argc, char** argv) {
   constexpr int kBytes = 8 << 20;

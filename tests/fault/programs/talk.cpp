@@ -1,7 +1,7 @@
 // Rank 0 and the last rank exchange a message, rank 0 says so, and all ranks wait for one that never comes.
 #include <cstdio>
 
-#include "tests/system/check.hpp"
+#include "tests/support/check.hpp"
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -1,0 +1,114 @@
+// A job map from one process to the others of its system, and what is no job map.
+#include "wire/topology/job_map.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/wire/startup/support.hpp"
+#include "wire/topology/job_map_codec.hpp"
+
+namespace impishim::wire {
+namespace {
+
+JobMap sample() {
+  std::vector<JoinOptions> clients = {test::joining(0, {2}), test::joining(1, {1, 3})};
+  clients[1].representation = 77;
+  clients[1].concurrent = true;
+  clients[0].values.datalen = 512;
+  clients[1].hosts[0].gateway = 0;
+  clients[1].hosts[1].gateway = 2;
+  return *negotiate(2, test::concatenate(clients));
+}
+
+TEST(JobMapCodec, EverythingComesThrough) {
+  const JobMap map = sample();
+  auto copy = decode_job_map(encode_job_map(map));
+  ASSERT_TRUE(copy.ok()) << copy.error().text;
+  EXPECT_EQ(encode_job_map(*copy), encode_job_map(map));
+  EXPECT_EQ(copy->values().datalen, 512U);
+  EXPECT_TRUE(copy->clients()[1].impishim);
+  EXPECT_EQ(copy->clients()[1].representation, 77U);
+  EXPECT_TRUE(copy->clients()[1].concurrent);
+  EXPECT_EQ(copy->hosts()[2].first_proc, 3);
+  EXPECT_EQ(copy->hosts()[2].port, 2001);
+  EXPECT_EQ(copy->hosts()[0].gateway, -1);
+  EXPECT_EQ(copy->hosts()[2].gateway, 2);
+  EXPECT_EQ(copy->rank_of({test::address(21), 202}), 5);
+}
+
+TEST(JobMapCodec, ProvidersOfLibfabricComeThrough) {
+  std::vector<JoinOptions> clients = {test::joining(0, {2}), test::joining(1, {1})};
+  clients[0].fabrics = {"cxi", "tcp;ofi_rxm"};
+  clients[1].fabrics = {"tcp;ofi_rxm"};
+  clients[1].fabric_required = true;
+  const JobMap map = *negotiate(2, test::concatenate(clients));
+  const auto whole = encode_job_map(map);
+  auto copy = decode_job_map(whole);
+  ASSERT_TRUE(copy.ok()) << copy.error().text;
+  EXPECT_EQ(encode_job_map(*copy), whole);
+  EXPECT_EQ(copy->clients()[0].fabrics, clients[0].fabrics);
+  EXPECT_FALSE(copy->clients()[0].fabric_required);
+  EXPECT_EQ(copy->clients()[1].fabrics, clients[1].fabrics);
+  EXPECT_TRUE(copy->clients()[1].fabric_required);
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(decode_job_map(std::span(whole).first(size)).ok()) << size;
+}
+
+TEST(JobMapCodec, CutAnywhere) {
+  const auto whole = encode_job_map(sample());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    auto cut = decode_job_map(std::span(whole).first(size));
+    ASSERT_FALSE(cut.ok()) << size;
+    EXPECT_EQ(cut.error().kind, ErrorKind::kProtocol);
+  }
+}
+
+TEST(JobMapCodec, CountsThatOverflow) {
+  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 28 bytes and hosts of 26.
+  constexpr std::size_t kHostsOfSecondClient = 44 + 28;
+  constexpr std::size_t kProcsOfSecondHost = 44 + 2 * 28 + 26 + 18;
+  for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
+    auto bytes = encode_job_map(sample());
+    store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});
+    EXPECT_FALSE(decode_job_map(bytes).ok()) << at;
+  }
+}
+
+TEST(JobMapCodec, AGatewayOutsideItsHost) {
+  // That of host 2, the last of three.
+  constexpr std::size_t kGateway = 44 + 2 * 28 + 2 * 26 + 22;
+  auto bytes = encode_job_map(sample());
+  for (const std::int32_t gateway : {3, -2, INT32_MAX}) {
+    store_big_endian(bytes.data() + kGateway, gateway);
+    auto map = decode_job_map(bytes);
+    ASSERT_FALSE(map.ok()) << gateway;
+    EXPECT_NE(map.error().text.find("host 2 announced proc"), std::string::npos) << map.error().text;
+  }
+}
+
+TEST(JobMap, CountsMustDescribeExactlyWhatIsThere) {
+  const auto make = [](std::vector<std::pair<int, int>> clients, std::vector<int> host_procs, int procs) {
+    std::vector<Client> all_clients;
+    for (const auto& [hosts, count] : clients) {
+      Client client;
+      client.host_count = hosts;
+      client.proc_count = count;
+      all_clients.push_back(client);
+    }
+    std::vector<Host> hosts(host_procs.size());
+    for (std::size_t h = 0; h < hosts.size(); ++h) hosts[h].proc_count = host_procs[h];
+    std::vector<ProcId> ids(static_cast<std::size_t>(procs));
+    for (std::size_t p = 0; p < ids.size(); ++p) ids[p].pid = static_cast<std::int64_t>(p);
+    return JobMap::create(all_clients, hosts, ids, {});
+  };
+  EXPECT_TRUE(make({{1, 2}, {2, 3}}, {2, 1, 2}, 5).ok());
+  EXPECT_FALSE(make({{1, 2}, {2, 3}}, {2, 1, 2}, 6).ok());
+  EXPECT_FALSE(make({{1, 2}, {2, 3}}, {2, 1, 3}, 5).ok());
+  EXPECT_FALSE(make({{1, 2}, {2, 3}}, {3, 1, 1}, 5).ok());
+  EXPECT_FALSE(make({{1, 2}, {2, 3}}, {2, 3, 0}, 5).ok());
+  EXPECT_FALSE(make({{1, 2}, {1, 3}}, {2, 1, 2}, 5).ok());
+  EXPECT_FALSE(make({{0, 0}, {3, 5}}, {2, 1, 2}, 5).ok());
+  EXPECT_FALSE(make({{-1, 2}, {2, 3}}, {2, 1, 2}, 5).ok());
+}
+
+}  // namespace
+}  // namespace impishim::wire
