@@ -22,16 +22,19 @@ namespace {
 
 using ChannelPair = std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>>;
 
-/// The seam that TcpChannel has to beat: the same socket without any of our options but TCP_NODELAY, one buffer, send and recv.
+/// The seam that TcpChannel has to beat: the same socket without any of our options but
+/// TCP_NODELAY, one buffer, send and recv.
 class PlainSocket final : public Channel {
  public:
   explicit PlainSocket(Descriptor socket) : inner_(std::move(socket), "plain") {}
   Result<std::size_t> try_send(std::span<const iovec> pieces) override {
-    const ssize_t size = send(inner_.descriptor(), pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t size = send(inner_.descriptor(), pieces[0].iov_base, pieces[0].iov_len,
+                              MSG_DONTWAIT | MSG_NOSIGNAL);
     return size < 0 ? std::size_t{0} : static_cast<std::size_t>(size);
   }
   Result<std::size_t> try_receive(std::span<const iovec> pieces) override {
-    const ssize_t size = recv(inner_.descriptor(), pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT);
+    const ssize_t size =
+        recv(inner_.descriptor(), pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT);
     return size < 0 ? std::size_t{0} : static_cast<std::size_t>(size);
   }
   [[nodiscard]] int descriptor() const override { return inner_.descriptor(); }
@@ -56,20 +59,24 @@ ChannelPair shared_memory_pair() {
   auto right_in = Ring::create(right);
   auto left_out = Ring::attach(right);
   auto right_out = Ring::attach(left);
-  return {std::make_unique<SharedMemoryChannel>(std::move(left_in).value(), std::move(left_out).value(), Descriptor(sockets[0]),
-                                                "right"),
-          std::make_unique<SharedMemoryChannel>(std::move(right_in).value(), std::move(right_out).value(),
-                                                Descriptor(sockets[1]), "left")};
+  return {
+      std::make_unique<SharedMemoryChannel>(std::move(left_in).value(), std::move(left_out).value(),
+                                            Descriptor(sockets[0]), "right"),
+      std::make_unique<SharedMemoryChannel>(std::move(right_in).value(),
+                                            std::move(right_out).value(), Descriptor(sockets[1]),
+                                            "left")};
 }
 
 ChannelPair tcp_pair() {
   auto [left, right] = test::connected_pair("127.0.0.1");
-  return {std::make_unique<TcpChannel>(std::move(left), "right"), std::make_unique<TcpChannel>(std::move(right), "left")};
+  return {std::make_unique<TcpChannel>(std::move(left), "right"),
+          std::make_unique<TcpChannel>(std::move(right), "left")};
 }
 
 ChannelPair plain_pair() {
   auto [left, right] = test::connected_pair("127.0.0.1");
-  return {std::make_unique<PlainSocket>(std::move(left)), std::make_unique<PlainSocket>(std::move(right))};
+  return {std::make_unique<PlainSocket>(std::move(left)),
+          std::make_unique<PlainSocket>(std::move(right))};
 }
 
 #ifdef IMPISHIM_WITH_LIBFABRIC
@@ -79,7 +86,8 @@ ChannelPair fabric_net_pair() { return test::fabric_pair("net"); }
 #endif
 
 /// Polls until `bytes` are through; false: the stream has ended, or `stop`.
-bool move_all(Channel& channel, std::span<std::byte> bytes, bool sending, const std::atomic<bool>& stop) {
+bool move_all(Channel& channel, std::span<std::byte> bytes, bool sending,
+              const std::atomic<bool>& stop) {
   while (!bytes.empty()) {
     const std::array<iovec, 1> pieces = {test::piece(bytes)};
     auto size = sending ? channel.try_send(pieces) : channel.try_receive(pieces);
@@ -106,8 +114,9 @@ void ping_pong(benchmark::State& state, ChannelPair (*make)()) {
   }
   stop = true;
   echo.join();
-  state.counters["half_round_trip_seconds"] = benchmark::Counter(2.0 * static_cast<double>(state.iterations()),
-                                                                 benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["half_round_trip_seconds"] =
+      benchmark::Counter(2.0 * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 /// One-way stream of writes of one size, read in pieces of up to 64 KiB.
@@ -129,8 +138,12 @@ void stream(benchmark::State& state, ChannelPair (*make)()) {
   reader.join();
 }
 
-void sizes(benchmark::internal::Benchmark* benchmark) { benchmark->Arg(8)->Arg(1024)->Arg(65536)->UseRealTime(); }
-void stream_sizes(benchmark::internal::Benchmark* benchmark) { benchmark->Arg(136)->Arg(65664)->Arg(1 << 20)->UseRealTime(); }
+void sizes(benchmark::internal::Benchmark* benchmark) {
+  benchmark->Arg(8)->Arg(1024)->Arg(65536)->UseRealTime();
+}
+void stream_sizes(benchmark::internal::Benchmark* benchmark) {
+  benchmark->Arg(136)->Arg(65664)->Arg(1 << 20)->UseRealTime();
+}
 
 BENCHMARK_CAPTURE(ping_pong, shared_memory, shared_memory_pair)->Apply(sizes);
 BENCHMARK_CAPTURE(ping_pong, tcp, tcp_pair)->Apply(sizes);

@@ -1,11 +1,12 @@
 /* Times every collective of MPI on all ranks: for scripts/bench collectives.
  *
- * Arguments: sizes as 8,1024; microseconds to spend per size and collective; "calls", "row" or "delays"; names of collectives,
- * or none for all. Rank 0 prints time NAME SIZE MICROSECONDS SIZE: bytes of one process's block (of the whole vector where
- * there is one). calls: of one call behind a barrier, the mean over calls and ranks, as the OSU Micro-Benchmarks measure it.
- * row: per call in a row of calls, of the slowest rank. delays: from a moment when all ranks start at once to the end of the
- * last one, the median of five calls, on processes that share a clock. Results are checked after the timing. Exit code 1: a
- * wrong result. */
+ * Arguments: sizes as 8,1024; microseconds to spend per size and collective; "calls", "row" or
+ * "delays"; names of collectives, or none for all. Rank 0 prints time NAME SIZE MICROSECONDS SIZE:
+ * bytes of one process's block (of the whole vector where there is one). calls: of one call behind
+ * a barrier, the mean over calls and ranks, as the OSU Micro-Benchmarks measure it. row: per call
+ * in a row of calls, of the slowest rank. delays: from a moment when all ranks start at once to the
+ * end of the last one, the median of five calls, on processes that share a clock. Results are
+ * checked after the timing. Exit code 1: a wrong result. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,43 +59,73 @@ static int all_blocks(void) {
 static int at_root(int right) { return rank != 0 || right; }
 
 static void run_barrier(void) { MPI_Barrier(MPI_COMM_WORLD); }
-static void run_bcast(void) { MPI_Bcast(rank == 0 ? send : receive, counts[0], MPI_INT, 0, MPI_COMM_WORLD); }
+static void run_bcast(void) {
+  MPI_Bcast(rank == 0 ? send : receive, counts[0], MPI_INT, 0, MPI_COMM_WORLD);
+}
 static int right_bcast(void) { return rank == 0 || is_pattern(receive, 0); }
-static void run_gather(void) { MPI_Gather(send, counts[0], MPI_INT, receive, counts[0], MPI_INT, 0, MPI_COMM_WORLD); }
-static void run_gatherv(void) { MPI_Gatherv(send, counts[0], MPI_INT, receive, counts, places, MPI_INT, 0, MPI_COMM_WORLD); }
+static void run_gather(void) {
+  MPI_Gather(send, counts[0], MPI_INT, receive, counts[0], MPI_INT, 0, MPI_COMM_WORLD);
+}
+static void run_gatherv(void) {
+  MPI_Gatherv(send, counts[0], MPI_INT, receive, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
+}
 static int right_gather(void) { return at_root(rank != 0 || all_blocks()); }
-static void run_scatter(void) { MPI_Scatter(send, counts[0], MPI_INT, receive, counts[0], MPI_INT, 0, MPI_COMM_WORLD); }
-static void run_scatterv(void) { MPI_Scatterv(send, counts, places, MPI_INT, receive, counts[0], MPI_INT, 0, MPI_COMM_WORLD); }
+static void run_scatter(void) {
+  MPI_Scatter(send, counts[0], MPI_INT, receive, counts[0], MPI_INT, 0, MPI_COMM_WORLD);
+}
+static void run_scatterv(void) {
+  MPI_Scatterv(send, counts, places, MPI_INT, receive, counts[0], MPI_INT, 0, MPI_COMM_WORLD);
+}
 static int right_scatter(void) { return is_pattern(receive, (size_t)rank); }
-static void run_allgather(void) { MPI_Allgather(send, counts[0], MPI_INT, receive, counts[0], MPI_INT, MPI_COMM_WORLD); }
-static void run_allgatherv(void) { MPI_Allgatherv(send, counts[0], MPI_INT, receive, counts, places, MPI_INT, MPI_COMM_WORLD); }
-static void run_alltoall(void) { MPI_Alltoall(send, counts[0], MPI_INT, receive, counts[0], MPI_INT, MPI_COMM_WORLD); }
+static void run_allgather(void) {
+  MPI_Allgather(send, counts[0], MPI_INT, receive, counts[0], MPI_INT, MPI_COMM_WORLD);
+}
+static void run_allgatherv(void) {
+  MPI_Allgatherv(send, counts[0], MPI_INT, receive, counts, places, MPI_INT, MPI_COMM_WORLD);
+}
+static void run_alltoall(void) {
+  MPI_Alltoall(send, counts[0], MPI_INT, receive, counts[0], MPI_INT, MPI_COMM_WORLD);
+}
 static void run_alltoallv(void) {
   MPI_Alltoallv(send, counts, places, MPI_INT, receive, counts, places, MPI_INT, MPI_COMM_WORLD);
 }
 static void run_alltoallw(void) {
-  MPI_Alltoallw(send, counts, byte_places, types, receive, counts, byte_places, types, MPI_COMM_WORLD);
+  MPI_Alltoallw(send, counts, byte_places, types, receive, counts, byte_places, types,
+                MPI_COMM_WORLD);
 }
 static int right_alltoall(void) {
   for (int r = 0; r < size; ++r) {
-    if (!is_pattern(receive + (size_t)r * elements, (size_t)r * (size_t)size + (size_t)rank)) return 0;
+    if (!is_pattern(receive + (size_t)r * elements, (size_t)r * (size_t)size + (size_t)rank))
+      return 0;
   }
   return 1;
 }
-static void run_reduce(void) { MPI_Reduce(send, receive, counts[0], MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD); }
+static void run_reduce(void) {
+  MPI_Reduce(send, receive, counts[0], MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
 static int right_reduce(void) { return at_root(rank != 0 || is_sum(receive, 0, 1, (size_t)size)); }
-static void run_allreduce(void) { MPI_Allreduce(send, receive, counts[0], MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+static void run_allreduce(void) {
+  MPI_Allreduce(send, receive, counts[0], MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
 static int right_allreduce(void) { return is_sum(receive, 0, 1, (size_t)size); }
-static void run_reduce_scatter(void) { MPI_Reduce_scatter(send, receive, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+static void run_reduce_scatter(void) {
+  MPI_Reduce_scatter(send, receive, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
 static void run_reduce_scatter_block(void) {
   MPI_Reduce_scatter_block(send, receive, counts[0], MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
-static int right_reduce_scatter(void) { return is_sum(receive, (size_t)rank, (size_t)size, (size_t)size); }
+static int right_reduce_scatter(void) {
+  return is_sum(receive, (size_t)rank, (size_t)size, (size_t)size);
+}
 static void run_scan(void) { MPI_Scan(send, receive, counts[0], MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
 static int right_scan(void) { return is_sum(receive, 0, 1, (size_t)rank + 1); }
-static void run_exscan(void) { MPI_Exscan(send, receive, counts[0], MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+static void run_exscan(void) {
+  MPI_Exscan(send, receive, counts[0], MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
 static int right_exscan(void) { return rank == 0 || is_sum(receive, 0, 1, (size_t)rank); }
-static void run_neighbor(void) { MPI_Neighbor_alltoall(send, counts[0], MPI_INT, receive, counts[0], MPI_INT, ring); }
+static void run_neighbor(void) {
+  MPI_Neighbor_alltoall(send, counts[0], MPI_INT, receive, counts[0], MPI_INT, ring);
+}
 static void neighbor_blocks(void) { fill(2, (size_t)rank * 2); }
 static int right_neighbor(void) {
   const size_t left = (size_t)((rank + size - 1) % size);
@@ -190,7 +221,8 @@ static double time_from_a_common_start(const struct collective* each) {
     double start = now_us() + 100000;
     MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
-    const struct timespec until = {(time_t)(start / 1e6), (long)((start - (double)(time_t)(start / 1e6) * 1e6) * 1e3)};
+    const struct timespec until = {(time_t)(start / 1e6),
+                                   (long)((start - (double)(time_t)(start / 1e6) * 1e6) * 1e3)};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
     each->run();
     times[i] = slowest(now_us() - start);
@@ -201,11 +233,13 @@ static double time_from_a_common_start(const struct collective* each) {
 
 static double time_as(const char* mode, const struct collective* each, double budget_us) {
   if (strcmp(mode, "delays") == 0) return time_from_a_common_start(each);
-  return strcmp(mode, "row") == 0 ? time_in_a_row(each, budget_us) : time_of_a_call(each, budget_us);
+  return strcmp(mode, "row") == 0 ? time_in_a_row(each, budget_us)
+                                  : time_of_a_call(each, budget_us);
 }
 
 /* Returns whether all ranks have the right result. */
-static int measure(const struct collective* each, size_t bytes, double budget_us, const char* mode) {
+static int measure(const struct collective* each, size_t bytes, double budget_us,
+                   const char* mode) {
   elements = bytes / sizeof(int);
   send = malloc((size_t)size * bytes);
   receive = calloc((size_t)size, bytes);
@@ -239,7 +273,9 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc < 4 || size > kMostRanks) {
-    fprintf(stderr, "usage: collectives SIZES MICROSECONDS calls|row|delays [NAME...], at most %d ranks\n", kMostRanks);
+    fprintf(stderr,
+            "usage: collectives SIZES MICROSECONDS calls|row|delays [NAME...], at most %d ranks\n",
+            kMostRanks);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   const int periodic = 1;
@@ -248,7 +284,8 @@ int main(int argc, char** argv) {
   for (char* word = strtok(argv[1], ","); word != NULL; word = strtok(NULL, ",")) {
     for (size_t i = 0; i < sizeof(collectives) / sizeof(collectives[0]); ++i) {
       if (!wanted(collectives[i].name, argc, argv)) continue;
-      right_all = measure(&collectives[i], strtoul(word, NULL, 10), atof(argv[2]), argv[3]) && right_all;
+      right_all =
+          measure(&collectives[i], strtoul(word, NULL, 10), atof(argv[2]), argv[3]) && right_all;
     }
   }
   MPI_Comm_free(&ring);

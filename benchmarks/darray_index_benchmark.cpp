@@ -1,4 +1,5 @@
-// What the index layer of darray costs: single questions of a map, and the intersections that a plan is made of.
+// What the index layer of darray costs: single questions of a map, and the intersections that a
+// plan is made of.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -68,13 +69,15 @@ void global(benchmark::State& state) {
   const Index owned = map.owned(1 % map.parts());
   const auto indices = scattered();
   for (auto _ : state) {
-    for (const Index each : indices) benchmark::DoNotOptimize(map.global(1 % map.parts(), each < owned ? each : owned - 1));
+    for (const Index each : indices)
+      benchmark::DoNotOptimize(map.global(1 % map.parts(), each < owned ? each : owned - 1));
   }
   state.SetItemsProcessed(state.iterations() * static_cast<Index>(indices.size()));
 }
 BENCHMARK(global)->DenseRange(0, 4);
 
-/// All that one process works out for a remap of three axes from row blocks to column blocks (PT-11): partners and overlaps.
+/// All that one process works out for a remap of three axes from row blocks to column blocks
+/// (PT-11): partners and overlaps.
 void row_to_column_blocks(benchmark::State& state) {
   const auto processes = static_cast<int>(state.range(0));
   const std::array<Index, 3> shape{4096, 4096, 16};
@@ -82,14 +85,16 @@ void row_to_column_blocks(benchmark::State& state) {
   const DistributionPtr destination = make_distribution(shape, processes, {.kinds = "nb"});
   for (auto _ : state) {
     Index elements = 0;
-    for (const auto& [from, to] : {std::pair(source.get(), destination.get()), std::pair(destination.get(), source.get())}) {
+    for (const auto& [from, to] :
+         {std::pair(source.get(), destination.get()), std::pair(destination.get(), source.get())}) {
       for (int axis = 0; axis < 3; ++axis) {
         const DimMap& a = from->axis(axis).map;
         const DimMap& b = to->axis(axis).map;
         const Triplet whole{0, shape[static_cast<std::size_t>(axis)], 1};
         const int part = from->part(0, axis);
         for (const int partner : partners(a, part, whole, b, whole)) {
-          for (const auto& each : overlaps(a, part, whole, b, partner, whole)) elements += each.elements();
+          for (const auto& each : overlaps(a, part, whole, b, partner, whole))
+            elements += each.elements();
         }
       }
     }

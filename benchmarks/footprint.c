@@ -1,7 +1,7 @@
 /* What a job takes that does nothing: after some traffic among all ranks each prints
  *   resident KIB               its resident memory
- *   busy PER_CENT              of one processor, over the seconds that all sleep outside MPI; only if asked for
- * Argument: seconds to sleep, 0: none. */
+ *   busy PER_CENT              of one processor, over the seconds that all sleep outside MPI; only
+ * if asked for Argument: seconds to sleep, 0: none. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,9 @@
 
 enum { kLongest = 1 << 20, kRounds = 20 };
 
-static double seconds_of(struct timeval time) { return (double)time.tv_sec + (double)time.tv_usec / 1e6; }
+static double seconds_of(struct timeval time) {
+  return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
 
 /* Of all threads of this process, in user space and in the kernel. */
 static double processor_seconds(void) {
@@ -44,8 +46,8 @@ static void talk(char* out, char* in, int rank, int size) {
   for (int round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); ++i) {
       for (int step = 1; step < size; ++step) {
-        MPI_Sendrecv(out, lengths[i], MPI_CHAR, (rank + step) % size, 0, in, lengths[i], MPI_CHAR, (rank + size - step) % size,
-                     0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, lengths[i], MPI_CHAR, (rank + step) % size, 0, in, lengths[i], MPI_CHAR,
+                     (rank + size - step) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       }
     }
     MPI_Barrier(MPI_COMM_WORLD);

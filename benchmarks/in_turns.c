@@ -1,8 +1,9 @@
-/* What the library costs two ranks beside something else that the same two processes do, turn by turn: with "vendor" beside the
- * vendor's own functions, called directly; with "tcp" beside a TCP connection of their own and the same bytes. Two launches of
- * one program differ by more than is to be measured here, since where its memory comes to lie and what the machine's neighbours
- * do is another each time; within a pair of turns it is the same for both.
- * Arguments: vendor or tcp; microseconds per turn; pairs of turns; who measures, as 1,3, if not 0 and 1. */
+/* What the library costs two ranks beside something else that the same two processes do, turn by
+ * turn: with "vendor" beside the vendor's own functions, called directly; with "tcp" beside a TCP
+ * connection of their own and the same bytes. Two launches of one program differ by more than is to
+ * be measured here, since where its memory comes to lie and what the machine's neighbours do is
+ * another each time; within a pair of turns it is the same for both. Arguments: vendor or tcp;
+ * microseconds per turn; pairs of turns; who measures, as 1,3, if not 0 and 1. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdlib.h>
@@ -73,8 +74,8 @@ static void find_vendor(void) {
     fail("nothing to measure: MPI_Send is the vendor's, no library lies before ", VENDOR_SONAME);
   comm_rank(MPI_COMM_WORLD, &mine);
   vendor_side.leads = side.leads;
-  MPI_Sendrecv(&mine, 1, MPI_INT, side.peer, kPairRounds, &vendor_side.peer, 1, MPI_INT, side.peer, kPairRounds, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&mine, 1, MPI_INT, side.peer, kPairRounds, &vendor_side.peer, 1, MPI_INT, side.peer,
+               kPairRounds, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void connect_sides(void) {
@@ -85,7 +86,8 @@ static void connect_sides(void) {
     connection = accept(listener, NULL, NULL);
     close(listener);
   } else {
-    MPI_Recv(&address, sizeof(address), MPI_BYTE, side.peer, kPairRounds, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&address, sizeof(address), MPI_BYTE, side.peer, kPairRounds, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
     connection = raw_connect(&address);
   }
   raw_prepare(connection);
@@ -109,7 +111,8 @@ static struct contestant other_contestant(const char* what) {
 static void measure_pair(char** argv) {
   const struct contestant own = {side.leads, bytes_of, tell, hear, own_ping_pong, own_stream};
   const struct contestant other = other_contestant(argv[1]);
-  if (measure_in_turns(&own, &other, kSize, strtod(argv[2], NULL), atoi(argv[3])) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (measure_in_turns(&own, &other, kSize, strtod(argv[2], NULL), atoi(argv[3])) != 0)
+    MPI_Abort(MPI_COMM_WORLD, 1);
   if (connection >= 0) close(connection);
 }
 
@@ -117,7 +120,8 @@ int main(int argc, char** argv) {
   struct mpi_pair pair;
   MPI_Init(&argc, &argv);
   const int named = argc == kArguments + 1;
-  if (argc != kArguments && !named) fail("usage: in_turns vendor|tcp MICROSECONDS_PER_TURN PAIRS [LEADER,FOLLOWER]", "");
+  if (argc != kArguments && !named)
+    fail("usage: in_turns vendor|tcp MICROSECONDS_PER_TURN PAIRS [LEADER,FOLLOWER]", "");
   if (enter_pair(named ? argv[kArguments] : NULL, &pair)) {
     side = pair.side;
     measure_pair(argv);

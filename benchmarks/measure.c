@@ -17,8 +17,9 @@ enum {
 };
 
 static const size_t kWindowBytes = (size_t)4 << 20;
-/* A stream of long messages is no steady thing: from one window to the next TCP is three times as fast or slow, as what is on
- * its way does or does not fit the processors' caches. The best windows would tell of luck; batches of many tell of streams. */
+/* A stream of long messages is no steady thing: from one window to the next TCP is three times as
+ * fast or slow, as what is on its way does or does not fit the processors' caches. The best windows
+ * would tell of luck; batches of many tell of streams. */
 static const size_t kLongMessage = (size_t)64 << 10;
 static const double kLongStreamFactor = 20;
 static const int kLongStreamShare = 4; /* of the batches */
@@ -40,9 +41,13 @@ static double now_us(void) {
 }
 
 /* Neighbouring words, slots and seeds differ. */
-static uint64_t content(size_t word, unsigned seed) { return (word + 1) * 0x9E3779B97F4A7C15U ^ seed * 0xD1B54A32D192ED03U; }
+static uint64_t content(size_t word, unsigned seed) {
+  return (word + 1) * 0x9E3779B97F4A7C15U ^ seed * 0xD1B54A32D192ED03U;
+}
 
-static size_t memory_size(const struct test* test) { return test->bytes * (size_t)(test->window > 0 ? test->window : 1); }
+static size_t memory_size(const struct test* test) {
+  return test->bytes * (size_t)(test->window > 0 ? test->window : 1);
+}
 
 static void fill(char* memory, size_t size, unsigned seed) {
   for (size_t i = 0; i + 8 <= size; i += 8) {
@@ -64,7 +69,8 @@ static void run(const struct test* test, long rounds) {
   if (test->window == 0) {
     contestant->ping_pong(test->out, test->in, test->bytes, rounds);
   } else {
-    contestant->stream(contestant->leader ? test->out : test->in, test->bytes, test->window, rounds);
+    contestant->stream(contestant->leader ? test->out : test->in, test->bytes, test->window,
+                       rounds);
   }
 }
 
@@ -92,16 +98,18 @@ static int by_value(const void* left, const void* right) {
   return (a > b) - (a < b);
 }
 
-/* Time of one round in the batch that a twentieth of all batches beat: other work on the machine does not reach it as soon as
- * it would reach the median, and a lucky batch does not make it. On shared hardware the same code has two speeds, as processors
- * that stand for two threads of one core, or for two cores, come and go: the better one is what is compared. Slow rounds get
- * fewer batches. */
+/* Time of one round in the batch that a twentieth of all batches beat: other work on the machine
+ * does not reach it as soon as it would reach the median, and a lucky batch does not make it. On
+ * shared hardware the same code has two speeds, as processors that stand for two threads of one
+ * core, or for two cores, come and go: the better one is what is compared. Slow rounds get fewer
+ * batches. */
 static double lead(const struct test* test, double batch_us, int batches) {
   double each[kMostBatches];
   const long rounds = rounds_per_batch(test, batch_us);
   const double start = now_us();
   int done = 0;
-  while (done < batches && (done < kFewestBatches || now_us() - start < kSlowFactor * batch_us * batches)) {
+  while (done < batches &&
+         (done < kFewestBatches || now_us() - start < kSlowFactor * batch_us * batches)) {
     each[done++] = timed(test, rounds) / (double)rounds;
   }
   qsort(each, (size_t)done, sizeof(each[0]), by_value);
@@ -110,10 +118,12 @@ static double lead(const struct test* test, double batch_us, int batches) {
 
 /* Does what the leader tells until it says 0. */
 static void follow(const struct test* test) {
-  for (long rounds = test->contestant->hear(); rounds > 0; rounds = test->contestant->hear()) run(test, rounds);
+  for (long rounds = test->contestant->hear(); rounds > 0; rounds = test->contestant->hear())
+    run(test, rounds);
 }
 
-/* After the timing: is in place what was sent; and does other content arrive that goes the same way once more? */
+/* After the timing: is in place what was sent; and does other content arrive that goes the same way
+ * once more? */
 static int check(const struct test* test) {
   const size_t size = memory_size(test);
   const int leader = test->contestant->leader;
@@ -137,7 +147,8 @@ static int window_of(size_t size) {
 }
 
 static struct test test_of(const struct contestant* contestant, size_t size, int stream) {
-  struct test test = {contestant, contestant->bytes_of(size), stream ? window_of(size) : 0, NULL, NULL};
+  struct test test = {contestant, contestant->bytes_of(size), stream ? window_of(size) : 0, NULL,
+                      NULL};
   return test;
 }
 
@@ -161,12 +172,14 @@ static int measure_size(struct test* test, size_t size, double batch_us, int bat
     return 1;
   }
   if (contestant->leader && test->window == 0) printf("latency %zu %.4f\n", size, round_us / 2);
-  if (contestant->leader && test->window > 0) printf("bandwidth %zu %.3f\n", size, (double)size * test->window / round_us);
+  if (contestant->leader && test->window > 0)
+    printf("bandwidth %zu %.3f\n", size, (double)size * test->window / round_us);
   fflush(stdout);
   return 0;
 }
 
-/* Reads `text`, as 8,64,512, into `sizes`; returns how many there are, 0 if something is wrong with them. */
+/* Reads `text`, as 8,64,512, into `sizes`; returns how many there are, 0 if something is wrong with
+ * them. */
 static int parse_sizes(const char* text, size_t* sizes) {
   int count = 0;
   for (;;) {
@@ -180,7 +193,9 @@ static int parse_sizes(const char* text, size_t* sizes) {
   }
 }
 
-static char* take_pages(size_t bytes) { return aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage); }
+static char* take_pages(size_t bytes) {
+  return aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+}
 
 int measure(const struct contestant* contestant, int argc, char** argv) {
   size_t sizes[kMostSizes];
@@ -188,7 +203,9 @@ int measure(const struct contestant* contestant, int argc, char** argv) {
   const double batch_us = argc == 4 ? strtod(argv[2], NULL) : 0;
   const int batches = argc == 4 ? atoi(argv[3]) : 0;
   if (count == 0 || batch_us <= 0 || batches < 1 || batches > kMostBatches) {
-    fprintf(stderr, "usage: %s SIZE[,SIZE...] MICROSECONDS_PER_BATCH BATCHES; sizes are multiples of 8\n", argv[0]);
+    fprintf(stderr,
+            "usage: %s SIZE[,SIZE...] MICROSECONDS_PER_BATCH BATCHES; sizes are multiples of 8\n",
+            argv[0]);
     return 1;
   }
   size_t memory = kPage;
@@ -196,8 +213,8 @@ int measure(const struct contestant* contestant, int argc, char** argv) {
     const struct test test = test_of(contestant, sizes[i], 1);
     if (memory_size(&test) > memory) memory = memory_size(&test);
   }
-  /* The same memory for all sizes: with memory of its own for each, MPICH's bandwidth from 32 KiB on varied four-fold from run
-   * to run. */
+  /* The same memory for all sizes: with memory of its own for each, MPICH's bandwidth from 32 KiB
+   * on varied four-fold from run to run. */
   char* out = take_pages(memory);
   char* in = take_pages(memory);
   int wrong = out == NULL || in == NULL;
@@ -227,8 +244,8 @@ static double turn(const struct test* test, long rounds) {
 }
 
 /* Both sides at once; microseconds per round go into `ours_us` and `theirs_us`. */
-static void take_turns(const struct test* ours, const struct test* theirs, long rounds, int pairs, double* ours_us,
-                       double* theirs_us) {
+static void take_turns(const struct test* ours, const struct test* theirs, long rounds, int pairs,
+                       double* ours_us, double* theirs_us) {
   for (int pair = 0; pair < pairs; ++pair) {
     if (pair % 2 != 0) theirs_us[pair] = turn(theirs, rounds);
     ours_us[pair] = turn(ours, rounds);
@@ -251,7 +268,8 @@ static void print_turns(const struct test* test, double* ours_us, double* theirs
 }
 
 /* Its memory is its own, and full of what is to arrive. */
-static int make_test(struct test* test, const struct contestant* contestant, size_t size, int stream) {
+static int make_test(struct test* test, const struct contestant* contestant, size_t size,
+                     int stream) {
   *test = test_of(contestant, size, stream);
   test->out = take_pages(memory_size(test));
   test->in = take_pages(memory_size(test));
@@ -281,16 +299,19 @@ static int compare(const struct test* ours, const struct test* theirs, double tu
   return 1;
 }
 
-int measure_in_turns(const struct contestant* ours, const struct contestant* theirs, size_t size, double turn_us, int pairs) {
+int measure_in_turns(const struct contestant* ours, const struct contestant* theirs, size_t size,
+                     double turn_us, int pairs) {
   if (turn_us <= 0 || pairs < 1 || pairs > kMostPairs) {
-    fprintf(stderr, "turns take some microseconds, and there are 1 to %d pairs of them\n", kMostPairs);
+    fprintf(stderr, "turns take some microseconds, and there are 1 to %d pairs of them\n",
+            kMostPairs);
     return 1;
   }
   int wrong = 0;
   for (int streams = 0; streams <= (theirs->stream != NULL) && !wrong; ++streams) {
     struct test our_test;
     struct test their_test;
-    wrong = !make_test(&our_test, ours, size, streams) || !make_test(&their_test, theirs, size, streams) ||
+    wrong = !make_test(&our_test, ours, size, streams) ||
+            !make_test(&their_test, theirs, size, streams) ||
             compare(&our_test, &their_test, turn_us, pairs) != 0;
     free(our_test.out);
     free(our_test.in);

@@ -1,8 +1,8 @@
-/* How many messages of 8 bytes per second half of the ranks send to the other half, each to one, in the manner of the OSU
- * Micro-Benchmarks' osu_mbw_mr: windows of nonblocking messages, then an answer. Argument: windows of each pair. Rank 0 prints
- *   rate MESSAGES_PER_SECOND
- * of all pairs together, by the slowest sender's time. The first tenth warms up. Exit code 1: a message with other content than
- * was sent. */
+/* How many messages of 8 bytes per second half of the ranks send to the other half, each to one, in
+ * the manner of the OSU Micro-Benchmarks' osu_mbw_mr: windows of nonblocking messages, then an
+ * answer. Argument: windows of each pair. Rank 0 prints rate MESSAGES_PER_SECOND of all pairs
+ * together, by the slowest sender's time. The first tenth warms up. Exit code 1: a message with
+ * other content than was sent. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,8 @@ static void receive_window(long window, int from) {
   MPI_Waitall(kWindow, requests, statuses);
   for (int slot = 0; slot < kWindow; ++slot) {
     if (data[slot] == content(window, slot)) continue;
-    fprintf(stderr, "rank %d: message %d of window %ld holds %lld\n", rank, slot, window, data[slot]);
+    fprintf(stderr, "rank %d: message %d of window %ld holds %lld\n", rank, slot, window,
+            data[slot]);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   MPI_Send(&answer, 1, MPI_CHAR, from, kAnswer, MPI_COMM_WORLD);

@@ -1,5 +1,5 @@
-/* Two ranks that exchange messages by MPI, by the functions of the program itself or by others of the same names; and what the
- * other ranks do meanwhile. */
+/* Two ranks that exchange messages by MPI, by the functions of the program itself or by others of
+ * the same names; and what the other ranks do meanwhile. */
 #ifndef IMPISHIM_TESTS_BENCH_MPI_PAIR_H
 #define IMPISHIM_TESTS_BENCH_MPI_PAIR_H
 
@@ -28,10 +28,17 @@ struct mpi_side {
   int peer; /* the other side's rank in MPI_COMM_WORLD, as the functions count it */
 };
 
-enum { kPairData, kPairRounds, kPairAnswer, kPairOver, kPairMostMessages = 64, kPairNapNs = 100000000 };
+enum {
+  kPairData,
+  kPairRounds,
+  kPairAnswer,
+  kPairOver,
+  kPairMostMessages = 64,
+  kPairNapNs = 100000000
+};
 
-static inline void mpi_ping_pong(const struct mpi_calls* calls, struct mpi_side side, char* out, char* in, size_t bytes,
-                                 long rounds) {
+static inline void mpi_ping_pong(const struct mpi_calls* calls, struct mpi_side side, char* out,
+                                 char* in, size_t bytes, long rounds) {
   const int count = (int)bytes;
   if (side.leads) {
     for (long i = 0; i < rounds; ++i) {
@@ -46,8 +53,8 @@ static inline void mpi_ping_pong(const struct mpi_calls* calls, struct mpi_side 
   }
 }
 
-static inline void mpi_stream(const struct mpi_calls* calls, struct mpi_side side, char* memory, size_t bytes, int window,
-                              long rounds) {
+static inline void mpi_stream(const struct mpi_calls* calls, struct mpi_side side, char* memory,
+                              size_t bytes, int window, long rounds) {
   const int count = (int)bytes;
   MPI_Request requests[kPairMostMessages];
   MPI_Status statuses[kPairMostMessages];
@@ -63,7 +70,8 @@ static inline void mpi_stream(const struct mpi_calls* calls, struct mpi_side sid
     }
     calls->waitall(window, requests, statuses);
     if (side.leads) {
-      calls->recv(answer, sizeof(answer), MPI_BYTE, side.peer, kPairAnswer, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      calls->recv(answer, sizeof(answer), MPI_BYTE, side.peer, kPairAnswer, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE);
     } else {
       calls->send(answer, sizeof(answer), MPI_BYTE, side.peer, kPairAnswer, MPI_COMM_WORLD);
     }
@@ -98,17 +106,19 @@ static inline void sleep_until_over(int leader) {
   MPI_Recv(NULL, 0, MPI_BYTE, leader, kPairOver, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* Ranks 0 and 1 measure, or those that `named` names, as 1,3; both are bound to processors of their own. All others sleep until
- * leave_pair(), and get 0. Ends the job if there are no such two ranks. */
+/* Ranks 0 and 1 measure, or those that `named` names, as 1,3; both are bound to processors of their
+ * own. All others sleep until leave_pair(), and get 0. Ends the job if there are no such two ranks.
+ */
 static inline int enter_pair(const char* named, struct mpi_pair* pair) {
   int rank = 0;
   pair->leader = 0;
   pair->follower = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &pair->size);
-  const int understood = named == NULL || sscanf(named, "%d,%d", &pair->leader, &pair->follower) == 2;
-  if (!understood || pair->leader == pair->follower || pair->leader < 0 || pair->follower < 0 || pair->leader >= pair->size ||
-      pair->follower >= pair->size) {
+  const int understood =
+      named == NULL || sscanf(named, "%d,%d", &pair->leader, &pair->follower) == 2;
+  if (!understood || pair->leader == pair->follower || pair->leader < 0 || pair->follower < 0 ||
+      pair->leader >= pair->size || pair->follower >= pair->size) {
     fprintf(stderr, "needs two ranks\n");
     MPI_Abort(MPI_COMM_WORLD, 1);
   }

@@ -1,5 +1,5 @@
-/* Two ranks measure each other, 0 and 1 or those that a fourth argument names, as 1,3; all others wait, asleep outside MPI.
- * Plain MPI: built for every MPI library alike. */
+/* Two ranks measure each other, 0 and 1 or those that a fourth argument names, as 1,3; all others
+ * wait, asleep outside MPI. Plain MPI: built for every MPI library alike. */
 #include <mpi.h>
 
 #include "benchmarks/measure.h"
@@ -14,7 +14,9 @@ static size_t bytes_of(size_t size) { return size; }
 static void tell(long rounds) { mpi_tell(side, rounds); }
 static long hear(void) { return mpi_hear(side); }
 
-static void ping_pong(char* out, char* in, size_t bytes, long rounds) { mpi_ping_pong(&calls, side, out, in, bytes, rounds); }
+static void ping_pong(char* out, char* in, size_t bytes, long rounds) {
+  mpi_ping_pong(&calls, side, out, in, bytes, rounds);
+}
 
 static void stream(char* memory, size_t bytes, int window, long rounds) {
   mpi_stream(&calls, side, memory, bytes, window, rounds);

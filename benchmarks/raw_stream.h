@@ -1,6 +1,7 @@
-/* Messages over a TCP socket without any library: what carries one is its payload and the headers of its IMPI packets, in one
- * piece in memory, sent by as few calls as the socket takes; the receiving side takes whatever is there. Both sides spin on a
- * socket that does not block, as impishim's waiting calls do. A failed call ends the process. */
+/* Messages over a TCP socket without any library: what carries one is its payload and the headers
+ * of its IMPI packets, in one piece in memory, sent by as few calls as the socket takes; the
+ * receiving side takes whatever is there. Both sides spin on a socket that does not block, as
+ * impishim's waiting calls do. A failed call ends the process. */
 #ifndef IMPISHIM_TESTS_BENCH_RAW_STREAM_H
 #define IMPISHIM_TESTS_BENCH_RAW_STREAM_H
 
@@ -13,7 +14,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Bytes of an IMPI packet's header, and of payload in a packet by IMPI's usual C_DATALEN, which is impishim's default. */
+/* Bytes of an IMPI packet's header, and of payload in a packet by IMPI's usual C_DATALEN, which is
+ * impishim's default. */
 enum { kRawHeader = 128, kRawPacketPayload = 65536 };
 
 static inline void raw_fail(const char* call) {
@@ -46,7 +48,8 @@ static inline void raw_receive_all(int connection, char* to, size_t bytes) {
   }
 }
 
-static inline void raw_ping_pong(int connection, int leads, char* out, char* in, size_t bytes, long rounds) {
+static inline void raw_ping_pong(int connection, int leads, char* out, char* in, size_t bytes,
+                                 long rounds) {
   for (long i = 0; i < rounds; ++i) {
     if (leads) raw_send_all(connection, out, bytes);
     raw_receive_all(connection, in, bytes);
@@ -70,14 +73,16 @@ static inline int raw_listen(struct sockaddr_in* address) {
 
 static inline int raw_connect(const struct sockaddr_in* address) {
   const int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (connect(connection, (const struct sockaddr*)address, sizeof(*address)) != 0) raw_fail("connect");
+  if (connect(connection, (const struct sockaddr*)address, sizeof(*address)) != 0)
+    raw_fail("connect");
   return connection;
 }
 
 /* Short messages leave at once. */
 static inline void raw_prepare(int connection) {
   const int on = 1;
-  if (connection < 0 || setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) raw_fail("setsockopt");
+  if (connection < 0 || setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0)
+    raw_fail("setsockopt");
 }
 
 #endif

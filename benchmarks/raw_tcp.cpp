@@ -1,4 +1,5 @@
-// What TCP itself does with the bytes of impishim's messages: two processes and one connection over the loopback interface.
+// What TCP itself does with the bytes of impishim's messages: two processes and one connection over
+// the loopback interface.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,9 @@ static_assert(kRawHeader == impishim::wire::kPacketHeaderSize);
 int connection = -1;
 bool leads = false;
 
-void tell(long rounds) { raw_send_all(connection, reinterpret_cast<const char*>(&rounds), sizeof(rounds)); }
+void tell(long rounds) {
+  raw_send_all(connection, reinterpret_cast<const char*>(&rounds), sizeof(rounds));
+}
 
 long hear() {
   long rounds = 0;

@@ -1,5 +1,5 @@
-/* Where and how the two sides run: on different processors, always on the same ones, and with one priority, so that contestants
- * differ in nothing else. */
+/* Where and how the two sides run: on different processors, always on the same ones, and with one
+ * priority, so that contestants differ in nothing else. */
 #ifndef IMPISHIM_TESTS_BENCH_SETTLE_H
 #define IMPISHIM_TESTS_BENCH_SETTLE_H
 
@@ -22,8 +22,8 @@ static inline void stay_on_processor(int side) {
   }
 }
 
-/* BENCH_NICE, if set, is the niceness to measure with: against the noise of a machine that does other work. Linux weighs whole
- * sessions first where it groups by session. */
+/* BENCH_NICE, if set, is the niceness to measure with: against the noise of a machine that does
+ * other work. Linux weighs whole sessions first where it groups by session. */
 static inline void take_priority(void) {
   const char* nice = getenv("BENCH_NICE");
   if (nice == NULL) return;

@@ -1,4 +1,5 @@
-/// Remaps between two MPI systems, beside what carries their bytes: PT-20. Run in one system over sockets, too.
+/// Remaps between two MPI systems, beside what carries their bytes: PT-20. Run in one system over
+/// sockets, too.
 #include <string>
 
 #include "benchmarks/darray/matrix.hpp"
@@ -14,25 +15,30 @@ using impishim::darray::RemapPlan;
 class RawExchange {
  public:
   RawExchange(const Setting& setting, Index count)
-      : setting_(setting), count_(count), sent_(count * setting.size), received_(count * setting.size) {
-    for (Index k = 0; k < sent_.size(); ++k) sent_[k] = static_cast<double>(setting.rank * sent_.size() + k);
+      : setting_(setting),
+        count_(count),
+        sent_(count * setting.size),
+        received_(count * setting.size) {
+    for (Index k = 0; k < sent_.size(); ++k)
+      sent_[k] = static_cast<double>(setting.rank * sent_.size() + k);
   }
   void run() {
     requests_.clear();
     for (int step = 1; step < setting_.size; ++step) {
       const int peer = (setting_.rank + setting_.size - step) % setting_.size;
-      MPI_Irecv(received_.get() + peer * count_, static_cast<int>(count_), MPI_DOUBLE, peer, 0, setting_.comm,
-                &requests_.emplace_back());
+      MPI_Irecv(received_.get() + peer * count_, static_cast<int>(count_), MPI_DOUBLE, peer, 0,
+                setting_.comm, &requests_.emplace_back());
     }
     for (int step = 1; step < setting_.size; ++step) {
       const int peer = (setting_.rank + step) % setting_.size;
-      MPI_Isend(sent_.get() + peer * count_, static_cast<int>(count_), MPI_DOUBLE, peer, 0, setting_.comm,
-                &requests_.emplace_back());
+      MPI_Isend(sent_.get() + peer * count_, static_cast<int>(count_), MPI_DOUBLE, peer, 0,
+                setting_.comm, &requests_.emplace_back());
     }
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
   [[nodiscard]] Contest::Check check() {
-    return {[this] { std::fill(received_.begin(), received_.end(), -1.0); }, [this] { return is_right(); }};
+    return {[this] { std::fill(received_.begin(), received_.end(), -1.0); },
+            [this] { return is_right(); }};
   }
 
  private:
@@ -40,7 +46,8 @@ class RawExchange {
     bool right = true;
     for (int peer = 0; peer < setting_.size; ++peer) {
       for (Index k = 0; k < count_ && peer != setting_.rank; ++k) {
-        right &= received_[peer * count_ + k] == static_cast<double>(peer * sent_.size() + setting_.rank * count_ + k);
+        right &= received_[peer * count_ + k] ==
+                 static_cast<double>(peer * sent_.size() + setting_.rank * count_ + k);
       }
     }
     return right;
@@ -63,7 +70,8 @@ void remap(const Setting& setting, const std::string& name, Index full) {
   RawExchange raw(setting, part * part);
   Contest contest(setting, "remap, " + name);
   contest.add(
-      "darray", [&] { plan.execute(source.get(), destination.get()); }, numbered(to, setting.rank, destination));
+      "darray", [&] { plan.execute(source.get(), destination.get()); },
+      numbered(to, setting.rank, destination));
   contest.add(
       "raw", [&] { raw.run(); }, raw.check());
   contest.measure();

@@ -37,7 +37,8 @@ constexpr Index kFew = 64;  // elements of each rank: so few that overhead shows
   std::array<double, kParts> parts{};
   Index k = 0;
   for (; k + kParts <= count; k += kParts) {
-    for (Index part = 0; part < kParts; ++part) parts[static_cast<std::size_t>(part)] += a[k + part];
+    for (Index part = 0; part < kParts; ++part)
+      parts[static_cast<std::size_t>(part)] += a[k + part];
   }
   double sum = 0;
   for (const double part : parts) sum += part;
@@ -52,8 +53,11 @@ void overheads(const Setting& setting) {
   const std::array<Index, 1> shape{kFew * setting.size};
   const DistArray<double> kept = numbered_array(setting, kFew);
   Contest creation(setting, "creation");
-  creation.add("empty", [&] { keep(*DistArray<double>::empty(setting.comm, shape, kEqual, Checks::kOff).data()); });
-  creation.add("empty, checked", [&] { keep(*DistArray<double>::empty(setting.comm, shape, kEqual).data()); });
+  creation.add("empty", [&] {
+    keep(*DistArray<double>::empty(setting.comm, shape, kEqual, Checks::kOff).data());
+  });
+  creation.add("empty, checked",
+               [&] { keep(*DistArray<double>::empty(setting.comm, shape, kEqual).data()); });
   creation.add("copy_empty", [&] { keep(*kept.copy_empty().data()); });
   creation.measure();
 }
@@ -66,7 +70,8 @@ void addition(const Setting& setting, const std::string& title, Index of_each) {
                              [&] {
                                bool right = true;
                                for (Index k = 0; k < of_each; ++k) {
-                                 right &= a.data()[k] == static_cast<double>(setting.rank * of_each + k - 1);
+                                 right &= a.data()[k] ==
+                                          static_cast<double>(setting.rank * of_each + k - 1);
                                }
                                return right;
                              }};
@@ -86,7 +91,8 @@ void combination(const Setting& setting, Index of_each) {
                              [&] {
                                bool right = true;
                                for (Index k = 0; k < of_each; ++k) {
-                                 right &= c.data()[k] == static_cast<double>(3 * (setting.rank * of_each + k));
+                                 right &= c.data()[k] ==
+                                          static_cast<double>(3 * (setting.rank * of_each + k));
                                }
                                return right;
                              }};
@@ -105,10 +111,13 @@ void summation(const Setting& setting, Index whole) {
   double sum = 0;
   // All partial sums of these numbers are exact.
   const Contest::Check check{[&] { sum = -1; }, [&] { return sum == all * (all - 1) / 2; }};
-  const auto native = [&](double local) { MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, setting.comm); };
+  const auto native = [&](double local) {
+    MPI_Allreduce(&local, &sum, 1, MPI_DOUBLE, MPI_SUM, setting.comm);
+  };
   Contest contest(setting, "sum");
   contest.add(
-      "darray", [&] { sum = impishim::darray::sum(setting.comm, a.distribution(), a.data()); }, check);
+      "darray", [&] { sum = impishim::darray::sum(setting.comm, a.distribution(), a.data()); },
+      check);
   contest.add(
       "loop", [&] { native(sum_loop(a.data(), of_each)); }, check);
   contest.add(

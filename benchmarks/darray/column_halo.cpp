@@ -16,12 +16,16 @@ int arriving(int side) { return side == kLeft ? kRight : kLeft; }
 }  // namespace
 
 PackedHalo::PackedHalo(const Setting& setting, ColumnHalo shape)
-    : shape_(shape), sent_(2 * shape.height * shape.width), received_(2 * shape.height * shape.width) {
+    : shape_(shape),
+      sent_(2 * shape.height * shape.width),
+      received_(2 * shape.height * shape.width) {
   const Index count = shape.height * shape.width;
   for (const int side : {kLeft, kRight}) {
-    MPI_Recv_init(received_.get() + side * count, static_cast<int>(count), MPI_DOUBLE, neighbour(setting, side), arriving(side),
-                  setting.comm, &requests_[static_cast<std::size_t>(side)]);
-    MPI_Send_init(sent_.get() + side * count, static_cast<int>(count), MPI_DOUBLE, neighbour(setting, side), side, setting.comm,
+    MPI_Recv_init(received_.get() + side * count, static_cast<int>(count), MPI_DOUBLE,
+                  neighbour(setting, side), arriving(side), setting.comm,
+                  &requests_[static_cast<std::size_t>(side)]);
+    MPI_Send_init(sent_.get() + side * count, static_cast<int>(count), MPI_DOUBLE,
+                  neighbour(setting, side), side, setting.comm,
                   &requests_[static_cast<std::size_t>(2 + side)]);
   }
 }
@@ -55,8 +59,10 @@ void PackedHalo::run(double* cells) {
 }
 
 TypedHalo::TypedHalo(const Setting& setting, ColumnHalo shape) : setting_(setting) {
-  for (const Index column : shape.edges()) edges_.add(shape.height, shape.stride(), 0, column, shape.height, shape.width);
-  for (const Index column : shape.ghosts()) ghosts_.add(shape.height, shape.stride(), 0, column, shape.height, shape.width);
+  for (const Index column : shape.edges())
+    edges_.add(shape.height, shape.stride(), 0, column, shape.height, shape.width);
+  for (const Index column : shape.ghosts())
+    ghosts_.add(shape.height, shape.stride(), 0, column, shape.height, shape.width);
 }
 
 void TypedHalo::run(double* cells) {

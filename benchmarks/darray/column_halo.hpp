@@ -1,4 +1,5 @@
-/// What a halo exchange is compared with: columns of a square on every rank, swapped with both neighbours of a ring.
+/// What a halo exchange is compared with: columns of a square on every rank, swapped with both
+/// neighbours of a ring.
 #pragma once
 
 #include <array>
@@ -7,8 +8,8 @@
 
 namespace bench {
 
-/// A row-major buffer of `height` rows, each `width` ghosts, `height` owned cells and `width` ghosts again. The ranks stand
-/// side by side and form a ring.
+/// A row-major buffer of `height` rows, each `width` ghosts, `height` owned cells and `width`
+/// ghosts again. The ranks stand side by side and form a ring.
 struct ColumnHalo {
   Index height;
   Index width;

@@ -18,7 +18,8 @@ constexpr double kCoarsestTick = 1e-6;
 }  // namespace
 
 bool Setting::wants(std::initializer_list<std::string_view> some) const {
-  return rows.empty() || std::any_of(some.begin(), some.end(), [this](std::string_view row) { return rows.count(row) > 0; });
+  return rows.empty() || std::any_of(some.begin(), some.end(),
+                                     [this](std::string_view row) { return rows.count(row) > 0; });
 }
 
 Setting begin(int argc, char** argv) {
@@ -48,7 +49,8 @@ void Contest::add(std::string name, std::function<void()> run, Check check) {
 }
 
 double Contest::time(Contestant& contestant, int repeats) const {
-  contestant.run();  // so that everyone finds the caches as its own last run has left them, not somebody else's
+  contestant.run();  // so that everyone finds the caches as its own last run has left them, not
+                     // somebody else's
   MPI_Barrier(setting_.comm);
   const double start = MPI_Wtime();
   for (int k = 0; k < repeats; ++k) contestant.run();
@@ -69,16 +71,20 @@ void Contest::measure(int repeats) {
     quickest = quickest == 0 ? once : std::min(quickest, once);
     turn += once;
   }
-  if (repeats == 0) repeats = static_cast<int>(std::clamp(std::ceil(kRoundSeconds / std::max(quickest, 1e-9)), 1.0, 10000.0));
+  if (repeats == 0)
+    repeats = static_cast<int>(
+        std::clamp(std::ceil(kRoundSeconds / std::max(quickest, 1e-9)), 1.0, 10000.0));
   int rounds = setting_.rounds;
   if (setting_.smoke) {
     repeats = 1;
   } else {
-    rounds = std::max(rounds, static_cast<int>(std::min(kCaseSeconds / (turn * repeats), double{kMostRounds})));
+    rounds = std::max(
+        rounds, static_cast<int>(std::min(kCaseSeconds / (turn * repeats), double{kMostRounds})));
   }
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t k = 0; k < contestants_.size(); ++k) {
-      Contestant& contestant = contestants_[(static_cast<std::size_t>(round) + k) % contestants_.size()];
+      Contestant& contestant =
+          contestants_[(static_cast<std::size_t>(round) + k) % contestants_.size()];
       contestant.seconds.push_back(time(contestant, repeats));
     }
   }
@@ -97,20 +103,24 @@ bool Contest::everywhere(bool holds) const {
 void Contest::verify(Contestant& contestant) const {
   if (!contestant.check.right) return;
   contestant.check.spoil();
-  if (everywhere(contestant.check.right())) give_up(title_ + ": " + contestant.name + ": what is spoiled passes for right");
+  if (everywhere(contestant.check.right()))
+    give_up(title_ + ": " + contestant.name + ": what is spoiled passes for right");
   contestant.run();
-  if (!everywhere(contestant.check.right())) give_up(title_ + ": " + contestant.name + ": wrong result");
+  if (!everywhere(contestant.check.right()))
+    give_up(title_ + ": " + contestant.name + ": wrong result");
 }
 
 void Contest::print(Contestant& contestant) const {
   std::vector<double>& seconds = contestant.seconds;
-  MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX, setting_.comm);
+  MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX,
+                setting_.comm);
   std::sort(seconds.begin(), seconds.end());
   if (setting_.rank != 0) return;
-  std::printf(R"(bench {"case": "%s", "contestant": "%s", "min_us": %.5g, "median_us": %.5g, "rounds": %zu})"
-              "\n",
-              title_.c_str(), contestant.name.c_str(), seconds.front() * 1e6, seconds[seconds.size() / 2] * 1e6,
-              seconds.size());
+  std::printf(
+      R"(bench {"case": "%s", "contestant": "%s", "min_us": %.5g, "median_us": %.5g, "rounds": %zu})"
+      "\n",
+      title_.c_str(), contestant.name.c_str(), seconds.front() * 1e6,
+      seconds[seconds.size() / 2] * 1e6, seconds.size());
   std::fflush(stdout);
 }
 
@@ -123,7 +133,8 @@ void end(const Setting& setting) {
   MPI_Finalize();
 }
 
-void print_fact(const Setting& setting, const std::string& title, bool holds, const std::string& text) {
+void print_fact(const Setting& setting, const std::string& title, bool holds,
+                const std::string& text) {
   int all = holds ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, setting.comm);
   if (setting.rank != 0) return;

@@ -1,7 +1,8 @@
-/// What the programs of scripts/bench darray have in common: contestants that take turns and are timed, results that are
-/// printed.
+/// What the programs of scripts/bench darray have in common: contestants that take turns and are
+/// timed, results that are printed.
 ///
-/// Every line of results begins with "bench " and is JSON: a time of a contestant in a case, or a fact that holds or not.
+/// Every line of results begins with "bench " and is JSON: a time of a contestant in a case, or a
+/// fact that holds or not.
 #pragma once
 
 #include <mpi.h>
@@ -29,7 +30,8 @@ struct Setting {
   [[nodiscard]] long extent(long full) const { return smoke ? full / 8 : full; }
 };
 
-/// Begins MPI, puts every rank on a processor of its own, reads the arguments. Ends the program with a text for wrong ones.
+/// Begins MPI, puts every rank on a processor of its own, reads the arguments. Ends the program
+/// with a text for wrong ones.
 Setting begin(int argc, char** argv);
 
 /// Ends MPI, when all ranks are through. Says "bench over" before.
@@ -38,21 +40,25 @@ void end(const Setting& setting);
 /// Ends the whole job: something measured is wrong.
 [[noreturn]] void give_up(const std::string& text);
 
-/// Contestants of one case. They take turns in every round, each at the beginning of as many rounds as the others, after a run
-/// that does not count; a round repeats what is short, and a time is that of the slowest rank.
+/// Contestants of one case. They take turns in every round, each at the beginning of as many rounds
+/// as the others, after a run that does not count; a round repeats what is short, and a time is
+/// that of the slowest rank.
 class Contest {
  public:
-  Contest(const Setting& setting, std::string title) : setting_(setting), title_(std::move(title)) {}
+  Contest(const Setting& setting, std::string title)
+      : setting_(setting), title_(std::move(title)) {}
 
-  /// What verifies a contestant: `spoil` destroys results, and after one more run `right` tells whether they are there again.
+  /// What verifies a contestant: `spoil` destroys results, and after one more run `right` tells
+  /// whether they are there again.
   struct Check {
     std::function<void()> spoil;
     std::function<bool()> right;
   };
   void add(std::string name, std::function<void()> run, Check check = {});
 
-  /// Measures, verifies each contestant, prints. `repeats`: runs in a row that are timed together; 0: as many as make a round
-  /// long enough for the clock, and shorter than a tick of the scheduler if that can be.
+  /// Measures, verifies each contestant, prints. `repeats`: runs in a row that are timed together;
+  /// 0: as many as make a round long enough for the clock, and shorter than a tick of the scheduler
+  /// if that can be.
   void measure(int repeats = 0);
 
  private:
@@ -73,8 +79,10 @@ class Contest {
   std::vector<Contestant> contestants_;
 };
 
-/// Prints a fact that has nothing to do with time: whether it holds on all ranks, and in words what was found on rank 0.
-void print_fact(const Setting& setting, const std::string& title, bool holds, const std::string& text);
+/// Prints a fact that has nothing to do with time: whether it holds on all ranks, and in words what
+/// was found on rank 0.
+void print_fact(const Setting& setting, const std::string& title, bool holds,
+                const std::string& text);
 
 /// Keeps the compiler from leaving out what produces `value`, and from knowing memory behind it.
 template <class T>

@@ -1,4 +1,5 @@
-/// What needs no clock: messages, bytes and memory of executions. PT-15 and PT-19, on any number of ranks.
+/// What needs no clock: messages, bytes and memory of executions. PT-15 and PT-19, on any number of
+/// ranks.
 #include <malloc.h>
 
 #include <string>
@@ -28,8 +29,8 @@ constexpr Index kHeapSlack = 65536;  // lists, requests, what MPI keeps for itse
 /// Elements that this rank has to send to each other, worked out element by element.
 using Counts = std::vector<Index>;
 
-void compare(const Setting& setting, const std::string& title, const Counts& elements, const Statistics& statistics,
-             const Traffic& sent) {
+void compare(const Setting& setting, const std::string& title, const Counts& elements,
+             const Statistics& statistics, const Traffic& sent) {
   Index messages = 0;
   Index bytes = 0;
   for (int peer = 0; peer < setting.size; ++peer) {
@@ -40,14 +41,18 @@ void compare(const Setting& setting, const std::string& title, const Counts& ele
   const bool told = statistics.messages == messages && statistics.bytes == bytes;
   const bool counted = sent.messages == messages && sent.bytes == bytes;
   print_fact(setting, title + ": messages", told && counted,
-             "rank 0 has " + std::to_string(messages) + " messages to send, " + std::to_string(bytes) + " bytes; it tells of " +
-                 std::to_string(statistics.messages) + ", " + std::to_string(statistics.bytes) + "; MPI counts " +
-                 std::to_string(sent.messages) + ", " + std::to_string(sent.bytes));
+             "rank 0 has " + std::to_string(messages) + " messages to send, " +
+                 std::to_string(bytes) + " bytes; it tells of " +
+                 std::to_string(statistics.messages) + ", " + std::to_string(statistics.bytes) +
+                 "; MPI counts " + std::to_string(sent.messages) + ", " +
+                 std::to_string(sent.bytes));
 }
 
-void compare_memory(const Setting& setting, const std::string& title, Index memory, const char* what, Index limit) {
-  print_fact(setting, title, memory <= limit,
-             std::to_string(memory) + " bytes of " + what + ", " + std::to_string(limit) + " allowed");
+void compare_memory(const Setting& setting, const std::string& title, Index memory,
+                    const char* what, Index limit) {
+  print_fact(
+      setting, title, memory <= limit,
+      std::to_string(memory) + " bytes of " + what + ", " + std::to_string(limit) + " allowed");
 }
 
 Index heap() {
@@ -63,9 +68,13 @@ struct Case {
 std::vector<Case> cases(int processes) {
   DistributionOptions blocks{.kinds = "bb", .ghosts = {{0, {1, 2}}}};
   return {{"rows to columns", {.kinds = "b"}, {.kinds = "nb"}},
-          {"36- to 128-blocks", {.kinds = "nc", .block_sizes = {{1, 36}}}, {.kinds = "nc", .block_sizes = {{1, 128}}}},
+          {"36- to 128-blocks",
+           {.kinds = "nc", .block_sizes = {{1, 36}}},
+           {.kinds = "nc", .block_sizes = {{1, 128}}}},
           {"two axes to rows", blocks, {.kinds = "b"}},
-          {"everything to one rank", {.kinds = "b"}, {.kinds = "nn", .grid = {1, 1}, .members = {processes - 1}}},
+          {"everything to one rank",
+           {.kinds = "b"},
+           {.kinds = "nn", .grid = {1, 1}, .members = {processes - 1}}},
           {"same layout", {.kinds = "b"}, {.kinds = "b"}}};
 }
 
@@ -86,7 +95,8 @@ void remap(const Setting& setting, const Case& each, bool bounded) {
   plan.execute(source.get(), destination.get());
   const Traffic sent = counted();
   const Index grown = heap() - before;
-  if (!is_numbered(*to, setting.rank, destination.get())) give_up(std::string(each.name) + ": wrong result");
+  if (!is_numbered(*to, setting.rank, destination.get()))
+    give_up(std::string(each.name) + ": wrong result");
 
   const std::string title = std::string(each.name) + (bounded ? ", bounded" : "");
   const Statistics& statistics = plan.statistics();
@@ -106,7 +116,8 @@ void halo(const Setting& setting) {
   constexpr Index kWidth = 2;
   const Index extent = setting.extent(1024);
   const DistributionPtr layout =
-      square(extent, setting.size, {.kinds = "bb", .ghosts = {{0, {kWidth, kWidth}}, {1, {kWidth, kWidth}}}});
+      square(extent, setting.size,
+             {.kinds = "bb", .ghosts = {{0, {kWidth, kWidth}}, {1, {kWidth, kWidth}}}});
   Buffer<> cells(layout->local_size(setting.rank));
   number_elements(*layout, setting.rank, cells.get());
   HaloPlan plan(setting.comm, *layout, element_of<double>(),
@@ -128,8 +139,10 @@ void halo(const Setting& setting) {
         if (i >= kWidth && i < kWidth + owned[0] && j >= kWidth && j < kWidth + owned[1]) continue;
         const Index row = (top + i + extent) % extent;
         const Index column = (left + j + extent) % extent;
-        if (layout->owner(std::array{row, column}) == setting.rank) ++elements[static_cast<std::size_t>(peer)];
-        if (peer == setting.rank) right &= cells[i * shape[1] + j] == static_cast<double>(row * extent + column);
+        if (layout->owner(std::array{row, column}) == setting.rank)
+          ++elements[static_cast<std::size_t>(peer)];
+        if (peer == setting.rank)
+          right &= cells[i * shape[1] + j] == static_cast<double>(row * extent + column);
       }
     }
   }
@@ -143,7 +156,8 @@ void begin_exchanges(const Setting& setting) {
   const DistributionPtr to = square(8 * setting.size, setting.size, {.kinds = "nb"});
   Buffer<> source(from->local_size(setting.rank));
   Buffer<> destination(to->local_size(setting.rank));
-  RemapPlan(setting.comm, {*to}, {*from}, element_of<double>()).execute(source.get(), destination.get());
+  RemapPlan(setting.comm, {*to}, {*from}, element_of<double>())
+      .execute(source.get(), destination.get());
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ void Types::add(Index height, Index width, Index row, Index column, Index rows, 
   const std::array<int, 2> part{static_cast<int>(rows), static_cast<int>(columns)};
   const std::array<int, 2> start{static_cast<int>(row), static_cast<int>(column)};
   MPI_Datatype& type = types_.emplace_back();
-  MPI_Type_create_subarray(2, whole.data(), part.data(), start.data(), MPI_ORDER_C, MPI_DOUBLE, &type);
+  MPI_Type_create_subarray(2, whole.data(), part.data(), start.data(), MPI_ORDER_C, MPI_DOUBLE,
+                           &type);
   MPI_Type_commit(&type);
 }
 
@@ -24,8 +25,8 @@ void PackedExchange::run(const double* source, double* destination) {
   requests_.clear();
   for (int step = 1; step < size; ++step) {
     const int peer = (setting_.rank + size - step) % size;
-    MPI_Irecv(destination + peer * block, static_cast<int>(block), MPI_DOUBLE, peer, 0, setting_.comm,
-              &requests_.emplace_back());
+    MPI_Irecv(destination + peer * block, static_cast<int>(block), MPI_DOUBLE, peer, 0,
+              setting_.comm, &requests_.emplace_back());
   }
   for (int step = 1; step < size; ++step) {
     const int peer = (setting_.rank + step) % size;
@@ -33,10 +34,12 @@ void PackedExchange::run(const double* source, double* destination) {
     for (Index row = 0; row < part_; ++row) {
       std::memcpy(packed + row * part_, source + row * extent_ + peer * part_, row_bytes);
     }
-    MPI_Isend(packed, static_cast<int>(block), MPI_DOUBLE, peer, 0, setting_.comm, &requests_.emplace_back());
+    MPI_Isend(packed, static_cast<int>(block), MPI_DOUBLE, peer, 0, setting_.comm,
+              &requests_.emplace_back());
   }
   for (Index row = 0; row < part_; ++row) {
-    std::memcpy(destination + setting_.rank * block + row * part_, source + row * extent_ + setting_.rank * part_, row_bytes);
+    std::memcpy(destination + setting_.rank * block + row * part_,
+                source + row * extent_ + setting_.rank * part_, row_bytes);
   }
   MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
 }
@@ -53,8 +56,8 @@ TypedExchange::TypedExchange(const Setting& setting, Index extent)
 }
 
 void TypedExchange::run(const double* source, double* destination) {
-  MPI_Alltoallw(source, counts_.data(), displacements_.data(), sent_.data(), destination, counts_.data(), displacements_.data(),
-                received_.data(), setting_.comm);
+  MPI_Alltoallw(source, counts_.data(), displacements_.data(), sent_.data(), destination,
+                counts_.data(), displacements_.data(), received_.data(), setting_.comm);
 }
 
 }  // namespace bench

@@ -1,4 +1,5 @@
-/// What darray is compared with when rows become columns: the exchange as one would write it by hand, and as MPI offers it.
+/// What darray is compared with when rows become columns: the exchange as one would write it by
+/// hand, and as MPI offers it.
 #pragma once
 
 #include <mpi.h>
@@ -29,8 +30,9 @@ class Types {
   std::vector<MPI_Datatype> types_;
 };
 
-/// A square of doubles from blocks of rows to blocks of columns, by hand: receives go to where the elements belong, since the
-/// rows of a process lie side by side there; what is sent is packed; the own part is copied.
+/// A square of doubles from blocks of rows to blocks of columns, by hand: receives go to where the
+/// elements belong, since the rows of a process lie side by side there; what is sent is packed; the
+/// own part is copied.
 class PackedExchange {
  public:
   PackedExchange(const Setting& setting, Index extent);

@@ -35,14 +35,18 @@ void gather(const Setting& setting) {
   const std::vector<Index> places = scattered(setting, count, extent);
   const Contest::Check check{[&] { std::fill(destination.begin(), destination.end(), -1.0); },
                              [&] {
-                               return std::equal(places.begin(), places.end(), destination.begin(), destination.end(),
-                                                 [](Index place, double value) { return static_cast<double>(place) == value; });
+                               return std::equal(places.begin(), places.end(), destination.begin(),
+                                                 destination.end(), [](Index place, double value) {
+                                                   return static_cast<double>(place) == value;
+                                                 });
                              }};
   GatherPlan plan(setting.comm, *layout, *layout, {places}, element_of<double>());
   Contest contest(setting, "gather");
   contest.add(
       "execution", [&] { plan.execute(source.get(), destination.get()); }, check);
-  contest.add("construction", [&] { keep(GatherPlan(setting.comm, *layout, *layout, {places}, element_of<double>())); });
+  contest.add("construction", [&] {
+    keep(GatherPlan(setting.comm, *layout, *layout, {places}, element_of<double>()));
+  });
   contest.measure(1);
 }
 

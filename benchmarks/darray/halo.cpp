@@ -22,21 +22,24 @@ class Field {
   Field(const Setting& setting, ColumnHalo shape)
       : setting_(setting),
         shape_(shape),
-        layout_(impishim::darray::make_distribution(std::array<Index, 2>{shape.height, shape.height * setting.size},
-                                                    setting.size,
-                                                    {.kinds = "nb", .ghosts = {{1, {shape.width, shape.width}}}})),
+        layout_(impishim::darray::make_distribution(
+            std::array<Index, 2>{shape.height, shape.height * setting.size}, setting.size,
+            {.kinds = "nb", .ghosts = {{1, {shape.width, shape.width}}}})),
         cells_(layout_->local_size(setting.rank)) {
     number_elements(*layout_, setting.rank, cells());
   }
   [[nodiscard]] double* cells() const { return cells_.get(); }
   [[nodiscard]] HaloPlan plan() const {
-    return {setting_.comm, *layout_, element_of<double>(), {.axes = {{}, {.mode = HaloMode::kCyclic}}}};
+    return {
+        setting_.comm, *layout_, element_of<double>(), {.axes = {{}, {.mode = HaloMode::kCyclic}}}};
   }
   [[nodiscard]] Contest::Check check() const {
     return {[this] { for_each_ghost([](double& cell, Index) { cell = -1; }); },
             [this] {
               bool right = is_numbered(*layout_, setting_.rank, cells());
-              for_each_ghost([&](double& cell, Index number) { right &= cell == static_cast<double>(number); });
+              for_each_ghost([&](double& cell, Index number) {
+                right &= cell == static_cast<double>(number);
+              });
               return right;
             }};
   }
@@ -62,7 +65,9 @@ class Field {
   Buffer<> cells_;
 };
 
-std::string name(Index height, Index width) { return "H " + std::to_string(height) + ", w " + std::to_string(width); }
+std::string name(Index height, Index width) {
+  return "H " + std::to_string(height) + ", w " + std::to_string(width);
+}
 
 void exchange(const Setting& setting, Index height, Index width) {
   const ColumnHalo shape{setting.extent(height), width};

@@ -23,7 +23,8 @@ using impishim::darray::Index;
 template <class T = double>
 class Buffer {
  public:
-  explicit Buffer(Index count) : size_(count), data_(static_cast<T*>(std::aligned_alloc(kPage, bytes(count)))) {
+  explicit Buffer(Index count)
+      : size_(count), data_(static_cast<T*>(std::aligned_alloc(kPage, bytes(count)))) {
     if (data_ == nullptr) throw std::bad_alloc();
     std::fill_n(data_.get(), count, T{});
   }
@@ -36,7 +37,9 @@ class Buffer {
  private:
   static constexpr std::size_t kPage = 4096;
   static std::size_t bytes(Index count) {
-    return std::max<std::size_t>(1, (static_cast<std::size_t>(count) * sizeof(T) + kPage - 1) / kPage) * kPage;
+    return std::max<std::size_t>(
+               1, (static_cast<std::size_t>(count) * sizeof(T) + kPage - 1) / kPage) *
+           kPage;
   }
   struct Free {
     void operator()(T* data) const { std::free(data); }  // NOLINT: of aligned_alloc
@@ -46,7 +49,8 @@ class Buffer {
 };
 
 inline DistributionPtr square(Index extent, int processes, const DistributionOptions& options) {
-  return impishim::darray::make_distribution(std::array<Index, 2>{extent, extent}, processes, options);
+  return impishim::darray::make_distribution(std::array<Index, 2>{extent, extent}, processes,
+                                             options);
 }
 
 /// visit(offset in the local buffer, row, column) for each owned element of an array of two axes.
@@ -70,12 +74,14 @@ void for_each_owned(const Distribution& layout, int rank, Visit visit) {
 /// Every owned element becomes the number of its place in the whole array, row by row.
 inline void number_elements(const Distribution& layout, int rank, double* data) {
   const Index width = layout.shape()[1];
-  for_each_owned(layout, rank,
-                 [&](Index offset, Index row, Index column) { data[offset] = static_cast<double>(row * width + column); });
+  for_each_owned(layout, rank, [&](Index offset, Index row, Index column) {
+    data[offset] = static_cast<double>(row * width + column);
+  });
 }
 
 /// Whether they are that; with `transposed`, in the array of which this is the transpose.
-inline bool is_numbered(const Distribution& layout, int rank, const double* data, bool transposed = false) {
+inline bool is_numbered(const Distribution& layout, int rank, const double* data,
+                        bool transposed = false) {
   const Index width = layout.shape()[transposed ? 0 : 1];
   bool right = true;
   for_each_owned(layout, rank, [&](Index offset, Index row, Index column) {
@@ -86,9 +92,12 @@ inline bool is_numbered(const Distribution& layout, int rank, const double* data
 }
 
 /// Results in `data`, an array in that layout whose elements are to be numbered.
-inline Contest::Check numbered(const DistributionPtr& layout, int rank, const Buffer<>& data, bool transposed = false) {
+inline Contest::Check numbered(const DistributionPtr& layout, int rank, const Buffer<>& data,
+                               bool transposed = false) {
   return {[&data] { std::fill(data.begin(), data.end(), -1.0); },
-          [layout, rank, &data, transposed] { return is_numbered(*layout, rank, data.get(), transposed); }};
+          [layout, rank, &data, transposed] {
+            return is_numbered(*layout, rank, data.get(), transposed);
+          }};
 }
 
 }  // namespace bench

@@ -1,4 +1,5 @@
-/// What it costs to make a plan: PT-11 and PT-13. Ranks of large jobs are simulated: plans are local work.
+/// What it costs to make a plan: PT-11 and PT-13. Ranks of large jobs are simulated: plans are
+/// local work.
 #include <string>
 
 #include "benchmarks/darray/matrix.hpp"
@@ -19,7 +20,8 @@ using impishim::darray::Systems;
 /// Blocks of rows to blocks of columns of three axes: everyone is everyone's partner.
 struct Layouts {
   explicit Layouts(int processes)
-      : from(make_distribution(kShape, processes, {.kinds = "b"})), to(make_distribution(kShape, processes, {.kinds = "nb"})) {}
+      : from(make_distribution(kShape, processes, {.kinds = "b"})),
+        to(make_distribution(kShape, processes, {.kinds = "nb"})) {}
   static constexpr std::array<Index, 3> kShape{2048, 2048, 16};
   DistributionPtr from, to;
 };
@@ -30,7 +32,9 @@ void simulated(const Setting& setting, int processes) {
   const Systems systems(std::vector<int>(static_cast<std::size_t>(processes), 0));
   const std::string title = "plan of one of " + std::to_string(processes) + " ranks";
   Contest contest(setting, title);
-  const auto plan = [&] { return plan_remap(processes / 2, systems, {*layouts.to}, {*layouts.from}); };
+  const auto plan = [&] {
+    return plan_remap(processes / 2, systems, {*layouts.to}, {*layouts.from});
+  };
   contest.add("plan_remap", [&] { keep(plan()); });
   contest.measure();
   const RankPlan found = plan();
@@ -38,18 +42,21 @@ void simulated(const Setting& setting, int processes) {
   for (const auto& message : found.sends) elements += message.elements.size();
   for (const auto& [source, destination] : found.local) elements += source.size();
   const bool all = elements == layouts.from->owned_size(processes / 2) &&
-                   found.sends.size() == static_cast<std::size_t>(processes - 1) && found.receives.size() == found.sends.size();
+                   found.sends.size() == static_cast<std::size_t>(processes - 1) &&
+                   found.receives.size() == found.sends.size();
   print_fact(setting, title + ": partners", all, std::to_string(found.sends.size()) + " partners");
 }
 
-/// The whole construction, ready to be executed. Each rank does it while the others wait for it elsewhere: if it needed them,
-/// it would never end.
+/// The whole construction, ready to be executed. Each rank does it while the others wait for it
+/// elsewhere: if it needed them, it would never end.
 void construction(const Setting& setting) {
   const Layouts layouts(setting.size);
   const impishim::darray::Communicator communicator(setting.comm);
   impishim::darray::RemapOptions options;
   options.schedule.checks = Checks::kOff;
-  const auto plan = [&] { return RemapPlan(communicator, {*layouts.to}, {*layouts.from}, element_of<double>(), options); };
+  const auto plan = [&] {
+    return RemapPlan(communicator, {*layouts.to}, {*layouts.from}, element_of<double>(), options);
+  };
   impishim_test::count_from_here();
   for (int rank = 0; rank < setting.size; ++rank) {
     if (rank == setting.rank) keep(plan());
@@ -57,11 +64,13 @@ void construction(const Setting& setting) {
   }
   const long messages = impishim_test::counted().messages;
   print_fact(setting, "construction without messages", messages == 0,
-             "MPI counts " + std::to_string(messages) + "; each rank while the others wait for it in a barrier");
+             "MPI counts " + std::to_string(messages) +
+                 "; each rank while the others wait for it in a barrier");
   Contest contest(setting, "construction");
   contest.add("RemapPlan", [&] { keep(plan()); });
-  contest.add("RemapPlan, checked",
-              [&] { keep(RemapPlan(communicator, {*layouts.to}, {*layouts.from}, element_of<double>())); });
+  contest.add("RemapPlan, checked", [&] {
+    keep(RemapPlan(communicator, {*layouts.to}, {*layouts.from}, element_of<double>()));
+  });
   contest.measure();
 }
 

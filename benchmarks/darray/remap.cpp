@@ -24,7 +24,8 @@ constexpr std::array<Size, 2> kSizes{{{"2 MiB", 512}, {"8 MiB", 1024}}};
 
 /// Two layouts of a square, a numbered array in the first of them and memory for the second.
 struct Arrays {
-  Arrays(const Setting& setting, Index extent_, const DistributionOptions& from_, const DistributionOptions& to_)
+  Arrays(const Setting& setting, Index extent_, const DistributionOptions& from_,
+         const DistributionOptions& to_)
       : extent(extent_),
         from(square(extent, setting.size, from_)),
         to(square(extent, setting.size, to_)),
@@ -32,8 +33,12 @@ struct Arrays {
         destination(to->local_size(setting.rank)) {
     number_elements(*from, setting.rank, source.get());
   }
-  [[nodiscard]] RemapPlan plan(const Setting& setting) const { return {setting.comm, {*to}, {*from}, element_of<double>()}; }
-  [[nodiscard]] Contest::Check check(const Setting& setting) const { return numbered(to, setting.rank, destination); }
+  [[nodiscard]] RemapPlan plan(const Setting& setting) const {
+    return {setting.comm, {*to}, {*from}, element_of<double>()};
+  }
+  [[nodiscard]] Contest::Check check(const Setting& setting) const {
+    return numbered(to, setting.rank, destination);
+  }
 
   Index extent;
   DistributionPtr from, to;
@@ -43,19 +48,22 @@ struct Arrays {
 /// The own part of the source as one copy, as long as a process's part.
 void add_memcpy(Contest& contest, const Arrays& arrays) {
   contest.add("memcpy", [&arrays] {
-    std::memcpy(arrays.destination.get(), arrays.source.get(), static_cast<std::size_t>(arrays.source.size()) * sizeof(double));
+    std::memcpy(arrays.destination.get(), arrays.source.get(),
+                static_cast<std::size_t>(arrays.source.size()) * sizeof(double));
     keep(*arrays.destination.get());
   });
 }
 
 void add_scalapack([[maybe_unused]] Contest& contest, [[maybe_unused]] const Setting& setting,
-                   [[maybe_unused]] const Arrays& arrays, [[maybe_unused]] std::array<Blocks, 2> from,
+                   [[maybe_unused]] const Arrays& arrays,
+                   [[maybe_unused]] std::array<Blocks, 2> from,
                    [[maybe_unused]] std::array<Blocks, 2> to) {
 #ifdef BENCH_WITH_SCALAPACK
   const auto before = std::make_shared<BlacsMatrix>(arrays.extent, from[0], from[1]);
   const auto after = std::make_shared<BlacsMatrix>(arrays.extent, to[0], to[1]);
   contest.add(
-      "pdgemr2d", [=, &arrays] { before->copy_to(*after, arrays.source.get(), arrays.destination.get()); },
+      "pdgemr2d",
+      [=, &arrays] { before->copy_to(*after, arrays.source.get(), arrays.destination.get()); },
       arrays.check(setting));
 #endif
 }
@@ -68,10 +76,12 @@ void rows_to_columns(const Setting& setting, const Size& size) {
   Contest contest(setting, std::string("rows to columns, ") + size.name);
   const auto add = [&](const char* name, auto& contestant) {
     contest.add(
-        name, [&] { contestant.run(arrays.source.get(), arrays.destination.get()); }, arrays.check(setting));
+        name, [&] { contestant.run(arrays.source.get(), arrays.destination.get()); },
+        arrays.check(setting));
   };
   contest.add(
-      "darray", [&] { plan.execute(arrays.source.get(), arrays.destination.get()); }, arrays.check(setting));
+      "darray", [&] { plan.execute(arrays.source.get(), arrays.destination.get()); },
+      arrays.check(setting));
   add("packed", packed);
   add("alltoallw", typed);
   add_memcpy(contest, arrays);
@@ -95,7 +105,9 @@ constexpr std::array<Pair, 4> kPairs{{{"64-blocks, P x 1 to the same", 64, 1, 64
                                       {"36- to 128-blocks, P x 1", 36, 1, 128, 1},
                                       {"36- to 128-blocks, 1 x P", 36, 0, 128, 0}}};
 
-DistributionOptions blocks(Index block, int axis) { return {.kinds = axis == 0 ? "cn" : "nc", .block_sizes = {{axis, block}}}; }
+DistributionOptions blocks(Index block, int axis) {
+  return {.kinds = axis == 0 ? "cn" : "nc", .block_sizes = {{axis, block}}};
+}
 
 std::array<Blocks, 2> grid(Index block, int axis, int processes) {
   return {{{block, axis == 0 ? processes : 1}, {block, axis == 1 ? processes : 1}}};
@@ -107,7 +119,8 @@ void blocks_to_blocks(const Setting& setting, const Pair& pair, const Size& size
   RemapPlan plan = arrays.plan(setting);
   Contest contest(setting, std::string(pair.name) + ", " + size.name);
   contest.add(
-      "darray", [&] { plan.execute(arrays.source.get(), arrays.destination.get()); }, arrays.check(setting));
+      "darray", [&] { plan.execute(arrays.source.get(), arrays.destination.get()); },
+      arrays.check(setting));
   add_scalapack(contest, setting, arrays, grid(pair.from_block, pair.from_axis, setting.size),
                 grid(pair.to_block, pair.to_axis, setting.size));
   contest.measure();
@@ -119,19 +132,22 @@ void same_layout(const Setting& setting, const Size& size) {
   const std::string title = std::string("same layout, ") + size.name;
   Contest contest(setting, title);
   contest.add(
-      "darray", [&] { plan.execute(arrays.source.get(), arrays.destination.get()); }, arrays.check(setting));
+      "darray", [&] { plan.execute(arrays.source.get(), arrays.destination.get()); },
+      arrays.check(setting));
   add_memcpy(contest, arrays);
   contest.measure();
   const Index messages = plan.statistics().messages + plan.statistics().received_messages;
   print_fact(setting, title + ": messages", messages == 0, std::to_string(messages) + " messages");
 }
 
-/// to[j][i] = from[i][j] for `rows` x `columns` of `from`, in squares of `side`; 1: as a loop is written without a thought.
+/// to[j][i] = from[i][j] for `rows` x `columns` of `from`, in squares of `side`; 1: as a loop is
+/// written without a thought.
 void transpose(const double* from, Index rows, Index columns, double* to, Index side) {
   for (Index top = 0; top < rows; top += side) {
     for (Index left = 0; left < columns; left += side) {
       for (Index i = top; i < std::min(top + side, rows); ++i) {
-        for (Index j = left; j < std::min(left + side, columns); ++j) to[j * rows + i] = from[i * columns + j];
+        for (Index j = left; j < std::min(left + side, columns); ++j)
+          to[j * rows + i] = from[i * columns + j];
       }
     }
   }
@@ -141,15 +157,16 @@ void transposition(const Setting& setting, const Size& size) {
   const Index extent = setting.extent(size.extent);
   const Arrays arrays(setting, extent, {.kinds = "b"}, {.kinds = "b"});
   const Arrays first(setting, extent, {.kinds = "b"}, {.kinds = "nb"});
-  RemapPlan permuted =
-      transpose_plan(impishim::darray::Communicator(setting.comm), {*arrays.to}, {*arrays.from}, element_of<double>(), {1, 0});
+  RemapPlan permuted = transpose_plan(impishim::darray::Communicator(setting.comm), {*arrays.to},
+                                      {*arrays.from}, element_of<double>(), {1, 0});
   RemapPlan straight = first.plan(setting);
   const auto check = numbered(arrays.to, setting.rank, arrays.destination, true);
   Contest contest(setting, std::string("transposition, ") + size.name);
   contest.add(
       "darray", [&] { permuted.execute(arrays.source.get(), arrays.destination.get()); }, check);
   const Index columns = first.to->owned_shape(setting.rank)[1];
-  for (const auto& [name, side] : {std::pair("two steps", Index{1}), std::pair("two steps, in squares", Index{16})}) {
+  for (const auto& [name, side] :
+       {std::pair("two steps", Index{1}), std::pair("two steps, in squares", Index{16})}) {
     contest.add(
         name,
         [&, side = side] {
@@ -175,7 +192,8 @@ void break_even(const Setting& setting, const Size& size, int runs) {
   contest.add(
       "one-shot alltoallw",
       [&] {
-        for (int k = 0; k < runs; ++k) TypedExchange(setting, arrays.extent).run(arrays.source.get(), arrays.destination.get());
+        for (int k = 0; k < runs; ++k)
+          TypedExchange(setting, arrays.extent).run(arrays.source.get(), arrays.destination.get());
       },
       arrays.check(setting));
   contest.measure();
@@ -189,7 +207,8 @@ int main(int argc, char** argv) {
     if (setting.wants({"PT-1", "PT-2", "PT-3", "PT-4"})) rows_to_columns(setting, size);
     for (const Pair& pair : kPairs) {
       const bool largest = pair.from_block == 36 && size.extent == kSizes.back().extent;
-      if (setting.wants({"PT-3"}) || (largest && setting.wants({"PT-6"}))) blocks_to_blocks(setting, pair, size);
+      if (setting.wants({"PT-3"}) || (largest && setting.wants({"PT-6"})))
+        blocks_to_blocks(setting, pair, size);
     }
     if (setting.wants({"PT-5"})) same_layout(setting, size);
     if (setting.wants({"PT-7"})) transposition(setting, size);

@@ -1,4 +1,5 @@
-/// ScaLAPACK's redistribution as a contestant; without ScaLAPACK, BENCH_WITH_SCALAPACK is not defined.
+/// ScaLAPACK's redistribution as a contestant; without ScaLAPACK, BENCH_WITH_SCALAPACK is not
+/// defined.
 #pragma once
 
 #include <array>
@@ -13,8 +14,9 @@ struct Blocks {
   int parts;
 };
 
-/// A square in ScaLAPACK's terms. Its matrices are column-major: its columns are axis 0 of a row-major array, its rows axis 1,
-/// so that both have the same local buffers. At most one axis is distributed: processes count alike then.
+/// A square in ScaLAPACK's terms. Its matrices are column-major: its columns are axis 0 of a
+/// row-major array, its rows axis 1, so that both have the same local buffers. At most one axis is
+/// distributed: processes count alike then.
 class BlacsMatrix {
  public:
   BlacsMatrix(Index extent, Blocks axis_0, Blocks axis_1);

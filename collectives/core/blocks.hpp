@@ -1,5 +1,6 @@
-/// How the blocks of gather, scatter and allgather travel: short ones together with those of the same client, in one message
-/// from its master; long ones alone, straight between those who know them.
+/// How the blocks of gather, scatter and allgather travel: short ones together with those of the
+/// same client, in one message from its master; long ones alone, straight between those who know
+/// them.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ namespace impishim::collectives {
 /// The rule that sender and receiver of each block follow alike.
 class BlockRule {
  public:
-  /// By the block's size, which both know, and the operation's row in form_table.hpp. `tag`: IMPI's, for blocks that travel
-  /// together in its form.
+  /// By the block's size, which both know, and the operation's row in form_table.hpp. `tag`:
+  /// IMPI's, for blocks that travel together in its form.
   BlockRule(const Team& team, Collective collective, std::int32_t tag)
       : limits_(&team.limits),
         clients_(team.shape.client_count()),
@@ -30,7 +31,8 @@ class BlockRule {
   [[nodiscard]] bool alone(const ConstData& block) const {
     if (limits_->impi_only || block.count == 0) return false;
     if (always_) return *always_ && block.external_bytes() > 0;
-    return choose(collective_, clients_, block.external_bytes(), *limits_) == Form::kDirect && block.external_bytes() > 0;
+    return choose(collective_, clients_, block.external_bytes(), *limits_) == Form::kDirect &&
+           block.external_bytes() > 0;
   }
   [[nodiscard]] wire::Format format() const { return transit_format(*limits_); }
   [[nodiscard]] std::int32_t tag() const { return tag_; }
@@ -43,11 +45,14 @@ class BlockRule {
   std::optional<bool> always_;
 };
 
-[[nodiscard]] inline bool is_empty(const ConstData& block) { return block.count == 0 || block.external_bytes() == 0; }
+[[nodiscard]] inline bool is_empty(const ConstData& block) {
+  return block.count == 0 || block.external_bytes() == 0;
+}
 
 /// The blocks of `ranks` that travel together. `all`: by rank, the first one being `first`.
 template <class Block>
-[[nodiscard]] std::vector<Block> together(std::span<const Block> all, std::int32_t first, std::span<const std::int32_t> ranks,
+[[nodiscard]] std::vector<Block> together(std::span<const Block> all, std::int32_t first,
+                                          std::span<const std::int32_t> ranks,
                                           const BlockRule& rule) {
   std::vector<Block> blocks;
   blocks.reserve(ranks.size());
@@ -58,7 +63,8 @@ template <class Block>
   return blocks;
 }
 
-/// Bytes that each member of one's own client has or gets. Until tell_master(), one's own size stands for all.
+/// Bytes that each member of one's own client has or gets. Until tell_master(), one's own size
+/// stands for all.
 class MemberSizes {
  public:
   MemberSizes(const Team& group, std::uint64_t own)
@@ -67,10 +73,13 @@ class MemberSizes {
   [[nodiscard]] Pending& tell_master() {
     const bool is_master = group_.shape.local_rank(group_.shape.rank) == 0;
     const auto room = std::as_writable_bytes(std::span(sizes_));
-    return group_.local.gather(std::as_bytes(std::span(&own_, 1)), room.first(is_master ? room.size() : 0), 0);
+    return group_.local.gather(std::as_bytes(std::span(&own_, 1)),
+                               room.first(is_master ? room.size() : 0), 0);
   }
   [[nodiscard]] std::span<const std::uint64_t> all() const { return sizes_; }
-  [[nodiscard]] std::uint64_t total() const { return std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0}); }
+  [[nodiscard]] std::uint64_t total() const {
+    return std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0});
+  }
 
  private:
   const Team& group_;

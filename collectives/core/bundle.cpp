@@ -6,7 +6,8 @@
 namespace impishim::collectives {
 namespace {
 
-/// The user's memory that holds all of the blocks one behind the other in `format`; nothing if there is none.
+/// The user's memory that holds all of the blocks one behind the other in `format`; nothing if
+/// there is none.
 template <class Block>
 auto adjacent(std::span<const Block> blocks, wire::Format format)
     -> std::optional<std::span<std::remove_pointer_t<decltype(Block::base)>>> {
@@ -31,7 +32,8 @@ std::uint64_t total(std::span<const Block> blocks, wire::Format format) {
   return sum;
 }
 
-Result<void> pack_all(std::span<const ConstData> blocks, wire::Format format, std::span<std::byte> out) {
+Result<void> pack_all(std::span<const ConstData> blocks, wire::Format format,
+                      std::span<std::byte> out) {
   Result<void> first;
   for (const ConstData& block : blocks) {
     const std::uint64_t size = packed_bytes(block, format);
@@ -44,7 +46,8 @@ Result<void> pack_all(std::span<const ConstData> blocks, wire::Format format, st
   return first;
 }
 
-Result<void> unpack_all(std::span<const Data> blocks, wire::Format format, std::span<const std::byte> in) {
+Result<void> unpack_all(std::span<const Data> blocks, wire::Format format,
+                        std::span<const std::byte> in) {
   Result<void> first;
   for (const Data& block : blocks) {
     const std::uint64_t size = packed_bytes(block, format);
@@ -78,7 +81,8 @@ ConstBundle::ConstBundle(std::span<const ConstData> blocks, wire::Format format)
   packed_ = pack_all(blocks, format, copy_->all());
 }
 
-Bundle::Bundle(std::vector<Data> blocks, wire::Format format) : blocks_(std::move(blocks)), format_(format) {
+Bundle::Bundle(std::vector<Data> blocks, wire::Format format)
+    : blocks_(std::move(blocks)), format_(format) {
   const std::span<const Data> all = blocks_;
   if (const auto memory = adjacent(all, format)) {
     room_ = *memory;
@@ -88,7 +92,9 @@ Bundle::Bundle(std::vector<Data> blocks, wire::Format format) : blocks_(std::mov
   room_ = copy_->all();
 }
 
-Result<void> Bundle::unpack() { return copy_ ? unpack_all(blocks_, format_, room_) : Result<void>(); }
+Result<void> Bundle::unpack() {
+  return copy_ ? unpack_all(blocks_, format_, room_) : Result<void>();
+}
 
 Result<void> Bundle::pack() {
   if (!copy_) return {};
@@ -101,7 +107,8 @@ std::uint64_t message_count(std::uint64_t bytes, const Limits& limits) {
   return (bytes + limits.overrides.segment - 1) / limits.overrides.segment;
 }
 
-void post_bytes(const Team& team, std::int32_t to, std::int32_t tag, std::span<const std::byte> bytes) {
+void post_bytes(const Team& team, std::int32_t to, std::int32_t tag,
+                std::span<const std::byte> bytes) {
   const std::uint64_t size = piece_size(team.limits, bytes.size());
   for (std::uint64_t left = message_count(bytes.size(), team.limits); left > 0; --left) {
     const auto piece = bytes.first(std::min<std::uint64_t>(size, bytes.size()));

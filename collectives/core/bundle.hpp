@@ -1,8 +1,8 @@
 /// Blocks that travel together, as packed bytes: masters pass them on without knowing their types.
 ///
-/// Where all clients represent data alike, the bytes are the blocks' own, and adjacent blocks of the user's memory are the
-/// bundle themselves. Otherwise whoever has a block packs it in a form that every client can read, and whoever gets it unpacks
-/// it.
+/// Where all clients represent data alike, the bytes are the blocks' own, and adjacent blocks of
+/// the user's memory are the bundle themselves. Otherwise whoever has a block packs it in a form
+/// that every client can read, and whoever gets it unpacks it.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ class ConstBundle {
  public:
   ConstBundle(std::span<const ConstData> blocks, wire::Format format);
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-  /// kConversion: a value does not fit. The bytes then have their size, so that the operation can go on to its end.
+  /// kConversion: a value does not fit. The bytes then have their size, so that the operation can
+  /// go on to its end.
   [[nodiscard]] const Result<void>& packed() const { return packed_; }
 
  private:
@@ -62,9 +63,10 @@ class Bundle {
   return {bytes.data(), bytes.size(), &wire::TypeLayout::basic(wire::BasicType::kByte), nullptr};
 }
 
-/// Posts packed bytes in messages of at most limits.overrides.segment bytes, which need no answer before they travel; of
-/// nothing, none. IMPI's forms have one message, also of nothing.
-void post_bytes(const Team& team, std::int32_t to, std::int32_t tag, std::span<const std::byte> bytes);
+/// Posts packed bytes in messages of at most limits.overrides.segment bytes, which need no answer
+/// before they travel; of nothing, none. IMPI's forms have one message, also of nothing.
+void post_bytes(const Team& team, std::int32_t to, std::int32_t tag,
+                std::span<const std::byte> bytes);
 void post_room(const Team& team, std::int32_t from, std::int32_t tag, std::span<std::byte> room);
 /// How many messages those are.
 [[nodiscard]] std::uint64_t message_count(std::uint64_t bytes, const Limits& limits);

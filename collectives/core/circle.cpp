@@ -8,7 +8,8 @@ namespace impishim::collectives {
 namespace {
 
 /// Partial results `runs`, of which this process's lie in `own` one after another.
-std::vector<Operand> operands_of(const Circle& circle, const std::vector<std::int32_t>& runs, const std::vector<Data>& own) {
+std::vector<Operand> operands_of(const Circle& circle, const std::vector<std::int32_t>& runs,
+                                 const std::vector<Data>& own) {
   std::vector<Operand> operands;
   std::size_t next_own = 0;
   for (const std::int32_t client : runs) {
@@ -36,13 +37,14 @@ std::vector<std::int32_t> one_each(const Circle& circle) {
 
 }  // namespace
 
-Exchange::Exchange(const Team& team, const Circle& circle, const std::vector<std::int32_t>& runs, const Data& own,
-                   const Segments& segments)
+Exchange::Exchange(const Team& team, const Circle& circle, const std::vector<std::int32_t>& runs,
+                   const Data& own, const Segments& segments)
     : leaders_(team.leaders),
       circle_(circle),
       segments_(segments),
       own_(split(own, segments.count,
-                 static_cast<std::size_t>(std::count(runs.begin(), runs.end(), static_cast<std::int32_t>(circle.me))))),
+                 static_cast<std::size_t>(
+                     std::count(runs.begin(), runs.end(), static_cast<std::int32_t>(circle.me))))),
       operands_(team.leaders, kAllreduceTag, operands_of(circle, runs, own_), *own.type, segments),
       sends_(segments.number()) {}
 
@@ -50,7 +52,8 @@ void Exchange::send(std::uint64_t k) {
   for (std::size_t place = 0; place < circle_.size(); ++place) {
     if (place == circle_.me) continue;
     for (const Data& run : own_) {
-      sends_[k].push_back(&leaders_.post_send(circle_.members[place], kAllreduceTag, segments_.of(run, k)));
+      sends_[k].push_back(
+          &leaders_.post_send(circle_.members[place], kAllreduceTag, segments_.of(run, k)));
     }
   }
 }
@@ -60,7 +63,8 @@ Task Exchange::finish(std::uint64_t k, Data target, const Reduction& operation) 
   co_await operands_.combine(k, target, operation);
 }
 
-Task allreduce_by_exchange(const Team& team, const Circle& circle, Data sum, Segments segments, const Reduction& operation) {
+Task allreduce_by_exchange(const Team& team, const Circle& circle, Data sum, Segments segments,
+                           const Reduction& operation) {
   const auto runs = one_each(circle);
   Exchange exchange(team, circle, runs, sum, segments);
   for (std::uint64_t k = 0; k < segments.number(); ++k) exchange.send(k);
@@ -69,7 +73,8 @@ Task allreduce_by_exchange(const Team& team, const Circle& circle, Data sum, Seg
 
 namespace {
 
-/// Who takes part in the rounds of recursive doubling: of the first pairs the second ones, then all others.
+/// Who takes part in the rounds of recursive doubling: of the first pairs the second ones, then all
+/// others.
 struct Doubling {
   explicit Doubling(const Circle& circle)
       : nodes(std::bit_floor(circle.size())),
@@ -77,7 +82,9 @@ struct Doubling {
         paired(circle.me < 2 * pairs),
         active(!paired || circle.me % 2 == 1),
         node(paired ? circle.me / 2 : circle.me - pairs) {}
-  [[nodiscard]] std::size_t place(std::size_t of_node) const { return of_node < pairs ? 2 * of_node + 1 : of_node + pairs; }
+  [[nodiscard]] std::size_t place(std::size_t of_node) const {
+    return of_node < pairs ? 2 * of_node + 1 : of_node + pairs;
+  }
 
   std::size_t nodes;
   std::size_t pairs;
@@ -86,10 +93,10 @@ struct Doubling {
   std::size_t node;
 };
 
-/// Swaps `mine` for `theirs` with every node's partner, and combines; `mine` and `theirs` change places where the partner's
-/// operands come later.
-Task double_up(const Team& team, const Circle& circle, const Doubling& doubling, Data& mine, Data& theirs, Segments segments,
-               const Reduction& operation) {
+/// Swaps `mine` for `theirs` with every node's partner, and combines; `mine` and `theirs` change
+/// places where the partner's operands come later.
+Task double_up(const Team& team, const Circle& circle, const Doubling& doubling, Data& mine,
+               Data& theirs, Segments segments, const Reduction& operation) {
   for (std::size_t bit = 1; bit < doubling.nodes; bit <<= 1) {
     const std::int32_t partner = circle.members[doubling.place(doubling.node ^ bit)];
     post_receive_segments(team.leaders, partner, kAllreduceTag, theirs, segments);
@@ -103,7 +110,8 @@ Task double_up(const Team& team, const Circle& circle, const Doubling& doubling,
 
 }  // namespace
 
-Task allreduce_by_doubling(const Team& team, const Circle& circle, Data sum, Segments segments, const Reduction& operation) {
+Task allreduce_by_doubling(const Team& team, const Circle& circle, Data sum, Segments segments,
+                           const Reduction& operation) {
   const Doubling doubling(circle);
   const std::int32_t pair = doubling.paired ? circle.members[circle.me ^ 1U] : -1;
   if (!doubling.active) {
@@ -138,19 +146,22 @@ Data part_of(const Circle& circle, const Data& sum, std::size_t place) {
 
 }  // namespace
 
-Task allreduce_by_parts(const Team& team, const Circle& circle, Data sum, Segments segments, const Reduction& operation) {
+Task allreduce_by_parts(const Team& team, const Circle& circle, Data sum, Segments segments,
+                        const Reduction& operation) {
   const Data mine = part_of(circle, sum, circle.me);
   const Segments mine_segments(mine.count, segments);
   const auto runs = one_each(circle);
   const std::vector<Data> own{mine};
-  Operands operands(team.leaders, kAllreducePartTag, operands_of(circle, runs, own), *sum.type, mine_segments);
+  Operands operands(team.leaders, kAllreducePartTag, operands_of(circle, runs, own), *sum.type,
+                    mine_segments);
   std::vector<Pending*> parts;
   for (std::size_t i = 1; i < circle.size(); ++i) {
     const std::size_t place = (circle.me + i) % circle.size();
     const Data part = part_of(circle, sum, place);
     const Segments part_segments(part.count, segments);
     for (std::uint64_t k = 0; k < part_segments.number(); ++k) {
-      parts.push_back(&team.leaders.post_send(circle.members[place], kAllreducePartTag, part_segments.of(part, k)));
+      parts.push_back(&team.leaders.post_send(circle.members[place], kAllreducePartTag,
+                                              part_segments.of(part, k)));
     }
   }
   for (std::uint64_t k = 0; k < mine_segments.number(); ++k) {
@@ -165,7 +176,8 @@ Task allreduce_by_parts(const Team& team, const Circle& circle, Data sum, Segmen
   for (std::size_t i = 1; i < circle.size(); ++i) {
     const std::size_t place = (circle.me + i) % circle.size();
     const Data part = part_of(circle, sum, place);
-    post_receive_segments(team.leaders, circle.members[place], kAllreduceResultTag, part, Segments(part.count, segments));
+    post_receive_segments(team.leaders, circle.members[place], kAllreduceResultTag, part,
+                          Segments(part.count, segments));
   }
   co_await team.leaders.all_posted();
 }

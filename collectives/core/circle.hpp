@@ -23,14 +23,15 @@ struct Circle {
 /// Swaps segments of everybody's partial results with everybody.
 class Exchange {
  public:
-  /// `runs[i]`: client of the i-th of all partial results. Those of this process lie in `own` one after another, each of as
-  /// many elements as `segments` has.
-  Exchange(const Team& team, const Circle& circle, const std::vector<std::int32_t>& runs, const Data& own,
-           const Segments& segments);
+  /// `runs[i]`: client of the i-th of all partial results. Those of this process lie in `own` one
+  /// after another, each of as many elements as `segments` has.
+  Exchange(const Team& team, const Circle& circle, const std::vector<std::int32_t>& runs,
+           const Data& own, const Segments& segments);
 
   /// Starts to send segment `k`; in ascending order.
   void send(std::uint64_t k);
-  /// Waits for it and writes the total to `target`'s segment; may change `own`'s. After send(k), in ascending order.
+  /// Waits for it and writes the total to `target`'s segment; may change `own`'s. After send(k), in
+  /// ascending order.
   Task finish(std::uint64_t k, Data target, const Reduction& operation);
 
  private:
@@ -42,11 +43,16 @@ class Exchange {
   std::vector<std::vector<Pending*>> sends_;  ///< by segment
 };
 
-/// `sum`: one's own partial result, in the end the total. Segments as for the whole data, or for a slice of it.
-Task allreduce_by_exchange(const Team& team, const Circle& circle, Data sum, Segments segments, const Reduction& operation);
+/// `sum`: one's own partial result, in the end the total. Segments as for the whole data, or for a
+/// slice of it.
+Task allreduce_by_exchange(const Team& team, const Circle& circle, Data sum, Segments segments,
+                           const Reduction& operation);
 /// Recursive doubling; without a power of two the first ones work in pairs.
-Task allreduce_by_doubling(const Team& team, const Circle& circle, Data sum, Segments segments, const Reduction& operation);
-/// Everybody combines its part of the data and sends the result to all others: each bit of it is computed once.
-Task allreduce_by_parts(const Team& team, const Circle& circle, Data sum, Segments segments, const Reduction& operation);
+Task allreduce_by_doubling(const Team& team, const Circle& circle, Data sum, Segments segments,
+                           const Reduction& operation);
+/// Everybody combines its part of the data and sends the result to all others: each bit of it is
+/// computed once.
+Task allreduce_by_parts(const Team& team, const Circle& circle, Data sum, Segments segments,
+                        const Reduction& operation);
 
 }  // namespace impishim::collectives

@@ -10,7 +10,8 @@ TypedRoom::TypedRoom(const ElementType& type, std::uint64_t count) : data_{nullp
   if (count == 0) return;
   const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(count - 1) * type.layout->extent();
   const std::ptrdiff_t low = type.true_lower_bound + std::min<std::ptrdiff_t>(0, last);
-  const std::ptrdiff_t high = type.true_lower_bound + type.true_extent + std::max<std::ptrdiff_t>(0, last);
+  const std::ptrdiff_t high =
+      type.true_lower_bound + type.true_extent + std::max<std::ptrdiff_t>(0, last);
   memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(high - low));
   data_.base = memory_.get() - low;
 }

@@ -16,10 +16,13 @@ namespace impishim::collectives {
 /// A datatype, as this process names it.
 struct ElementType {
   const wire::TypeLayout* layout = nullptr;
-  std::shared_ptr<const wire::TypeLayout> keep_alive;  ///< set where `layout` does not live as long as the job
-  std::ptrdiff_t true_lower_bound = 0;                 ///< bytes from an element's origin to its first byte (MPI-3.1 4.1.8)
-  std::ptrdiff_t true_extent = 0;                      ///< bytes from the first to past the last
-  std::uintptr_t native_handle = 0;  ///< what the LocalGroup knows it by: the bits of an MPI_Datatype in shim/
+  std::shared_ptr<const wire::TypeLayout>
+      keep_alive;  ///< set where `layout` does not live as long as the job
+  std::ptrdiff_t true_lower_bound =
+      0;  ///< bytes from an element's origin to its first byte (MPI-3.1 4.1.8)
+  std::ptrdiff_t true_extent = 0;  ///< bytes from the first to past the last
+  std::uintptr_t native_handle =
+      0;  ///< what the LocalGroup knows it by: the bits of an MPI_Datatype in shim/
 };
 
 /// `count` elements of `type` at `base`, to read.
@@ -28,10 +31,16 @@ struct ConstData {
   std::uint64_t count = 0;
   const ElementType* type = nullptr;
 
-  [[nodiscard]] wire::ConstBuffer buffer() const { return {base, count, type->layout, type->keep_alive}; }
-  [[nodiscard]] std::uint64_t native_bytes() const { return count * type->layout->packed_size(wire::Format::kNative); }
+  [[nodiscard]] wire::ConstBuffer buffer() const {
+    return {base, count, type->layout, type->keep_alive};
+  }
+  [[nodiscard]] std::uint64_t native_bytes() const {
+    return count * type->layout->packed_size(wire::Format::kNative);
+  }
   /// The same on every system that takes part: what selections are made from.
-  [[nodiscard]] std::uint64_t external_bytes() const { return count * type->layout->packed_size(wire::Format::kExternal32); }
+  [[nodiscard]] std::uint64_t external_bytes() const {
+    return count * type->layout->packed_size(wire::Format::kExternal32);
+  }
   /// The packed form is the memory itself.
   [[nodiscard]] bool straight() const { return type->layout->contiguous(count); }
   [[nodiscard]] const std::byte* first_byte() const { return base + type->layout->first_offset(); }
@@ -47,23 +56,30 @@ struct Data {
   std::uint64_t count = 0;
   const ElementType* type = nullptr;
 
-  operator ConstData() const { return {base, count, type}; }  // NOLINT(google-explicit-constructor): as T* to const T*
-  [[nodiscard]] wire::MutableBuffer buffer() const { return {base, count, type->layout, type->keep_alive}; }
+  operator ConstData() const {
+    return {base, count, type};
+  }  // NOLINT(google-explicit-constructor): as T* to const T*
+  [[nodiscard]] wire::MutableBuffer buffer() const {
+    return {base, count, type->layout, type->keep_alive};
+  }
   /// Elements [begin, begin + length).
   [[nodiscard]] Data elements(std::uint64_t begin, std::uint64_t length) const {
     return {base + static_cast<std::ptrdiff_t>(begin) * type->layout->extent(), length, type};
   }
-  /// The block of `count` elements that belongs to `rank`, in a buffer of one such block for every rank.
+  /// The block of `count` elements that belongs to `rank`, in a buffer of one such block for every
+  /// rank.
   [[nodiscard]] Data block(std::int32_t rank) const {
-    return {base + static_cast<std::ptrdiff_t>(rank) * static_cast<std::ptrdiff_t>(count) * type->layout->extent(), count,
-            type};
+    return {base + static_cast<std::ptrdiff_t>(rank) * static_cast<std::ptrdiff_t>(count) *
+                       type->layout->extent(),
+            count, type};
   }
 };
 
 /// The operation of a reduction, for one datatype.
 class Reduction {
  public:
-  Reduction(bool commutative, std::uintptr_t native_handle) : commutative_(commutative), native_handle_(native_handle) {}
+  Reduction(bool commutative, std::uintptr_t native_handle)
+      : commutative_(commutative), native_handle_(native_handle) {}
   Reduction(const Reduction&) = delete;
   Reduction& operator=(const Reduction&) = delete;
   /// inout[i] = in[i] op inout[i] (MPI-3.1 5.9.5).
@@ -95,7 +111,8 @@ class TypedRoom {
 /// A buffer of bytes that is not initialised.
 class Bytes {
  public:
-  explicit Bytes(std::uint64_t size) : memory_(std::make_unique_for_overwrite<std::byte[]>(size)), size_(size) {}
+  explicit Bytes(std::uint64_t size)
+      : memory_(std::make_unique_for_overwrite<std::byte[]>(size)), size_(size) {}
   [[nodiscard]] std::span<std::byte> all() const { return {memory_.get(), size_}; }
 
  private:
@@ -103,14 +120,15 @@ class Bytes {
   std::uint64_t size_;
 };
 
-/// The type of data in this machine's representation without gaps, as local gathers deliver it: its bytes can be sent on to a
-/// system of another representation, and received from one.
+/// The type of data in this machine's representation without gaps, as local gathers deliver it: its
+/// bytes can be sent on to a system of another representation, and received from one.
 class PackedType {
  public:
   /// For blocks of `data`'s signature.
   explicit PackedType(const ConstData& data);
   /// `blocks` packed blocks at `bytes`.
-  [[nodiscard]] wire::ConstBuffer buffer(std::span<const std::byte> bytes, std::uint64_t blocks) const;
+  [[nodiscard]] wire::ConstBuffer buffer(std::span<const std::byte> bytes,
+                                         std::uint64_t blocks) const;
   [[nodiscard]] wire::MutableBuffer room(std::span<std::byte> bytes, std::uint64_t blocks) const;
 
  private:
@@ -132,7 +150,8 @@ class PackedBlock {
 
 /// Writes a packed native block to `to`.
 void unpack(std::span<const std::byte> block, const Data& to);
-/// Copies data of one signature, whatever the types; does nothing if both are the same memory and type.
+/// Copies data of one signature, whatever the types; does nothing if both are the same memory and
+/// type.
 void copy(const ConstData& from, const Data& to);
 
 }  // namespace impishim::collectives

@@ -14,29 +14,38 @@ namespace impishim::collectives {
 
 /// A communicator's members by client. The spans belong to the communicator.
 struct Shape {
-  std::int32_t rank = 0;                         ///< this process
-  std::span<const std::int32_t> masters;         ///< lowest rank of each client, ascending (IMPI 4.1)
-  std::span<const std::int32_t> master_of;       ///< rank -> index in `masters`
-  std::span<const std::int32_t> local_ranks;     ///< rank -> rank in this process's client, or -1
+  std::int32_t rank = 0;                      ///< this process
+  std::span<const std::int32_t> masters;      ///< lowest rank of each client, ascending (IMPI 4.1)
+  std::span<const std::int32_t> master_of;    ///< rank -> index in `masters`
+  std::span<const std::int32_t> local_ranks;  ///< rank -> rank in this process's client, or -1
   std::span<const std::int32_t> spanning_ranks;  ///< rank in this process's client -> rank
 
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(master_of.size()); }
-  [[nodiscard]] std::int32_t client_count() const { return static_cast<std::int32_t>(masters.size()); }
-  [[nodiscard]] std::int32_t client_of(std::int32_t member) const { return master_of[static_cast<std::size_t>(member)]; }
+  [[nodiscard]] std::int32_t client_count() const {
+    return static_cast<std::int32_t>(masters.size());
+  }
+  [[nodiscard]] std::int32_t client_of(std::int32_t member) const {
+    return master_of[static_cast<std::size_t>(member)];
+  }
   [[nodiscard]] std::int32_t my_client() const { return client_of(rank); }
   [[nodiscard]] bool is_local(std::int32_t member) const { return local_rank(member) >= 0; }
-  [[nodiscard]] std::int32_t local_rank(std::int32_t member) const { return local_ranks[static_cast<std::size_t>(member)]; }
+  [[nodiscard]] std::int32_t local_rank(std::int32_t member) const {
+    return local_ranks[static_cast<std::size_t>(member)];
+  }
 
-  /// Who speaks for a client in an operation with a root: the root in its own client, elsewhere the master.
+  /// Who speaks for a client in an operation with a root: the root in its own client, elsewhere the
+  /// master.
   [[nodiscard]] std::int32_t speaker(std::int32_t client, std::int32_t root) const {
     return client_of(root) == client ? root : masters[static_cast<std::size_t>(client)];
   }
 };
 
-/// The members of this process's client: nonblocking phases that all of them start in the same order.
+/// The members of this process's client: nonblocking phases that all of them start in the same
+/// order.
 ///
-/// Every function returns its own Pending; several phases may be under way at once, and every one must be awaited before the
-/// task ends. Buffers and counts stay in place until then. Roots are ranks in the client.
+/// Every function returns its own Pending; several phases may be under way at once, and every one
+/// must be awaited before the task ends. Buffers and counts stay in place until then. Roots are
+/// ranks in the client.
 class LocalGroup {
  public:
   LocalGroup() = default;
@@ -47,26 +56,35 @@ class LocalGroup {
   virtual Pending& broadcast(const Data& data, std::int32_t root) = 0;
   virtual Pending& broadcast(std::span<std::byte> bytes, std::int32_t root) = 0;
 
-  /// `result` counts at the root only; there, a contribution in the same memory is taken from it. So it is with the results of
-  /// all reductions below.
-  virtual Pending& reduce(const ConstData& contribution, const Data& result, const Reduction& operation, std::int32_t root) = 0;
-  virtual Pending& allreduce(const ConstData& contribution, const Data& result, const Reduction& operation) = 0;
-  /// Member i gets elements [counts[0] + ... + counts[i - 1], that + counts[i]) of the reduction of all contributions. `result`
-  /// is its own part, and lies elsewhere than its contribution.
-  virtual Pending& reduce_scatter(const ConstData& contribution, const Data& result, std::span<const std::uint64_t> counts,
+  /// `result` counts at the root only; there, a contribution in the same memory is taken from it.
+  /// So it is with the results of all reductions below.
+  virtual Pending& reduce(const ConstData& contribution, const Data& result,
+                          const Reduction& operation, std::int32_t root) = 0;
+  virtual Pending& allreduce(const ConstData& contribution, const Data& result,
+                             const Reduction& operation) = 0;
+  /// Member i gets elements [counts[0] + ... + counts[i - 1], that + counts[i]) of the reduction of
+  /// all contributions. `result` is its own part, and lies elsewhere than its contribution.
+  virtual Pending& reduce_scatter(const ConstData& contribution, const Data& result,
+                                  std::span<const std::uint64_t> counts,
                                   const Reduction& operation) = 0;
-  /// In the order of ranks in the client. Of an exclusive scan the first member's `result` stays as it is.
-  virtual Pending& scan(const ConstData& contribution, const Data& result, const Reduction& operation) = 0;
-  virtual Pending& exscan(const ConstData& contribution, const Data& result, const Reduction& operation) = 0;
+  /// In the order of ranks in the client. Of an exclusive scan the first member's `result` stays as
+  /// it is.
+  virtual Pending& scan(const ConstData& contribution, const Data& result,
+                        const Reduction& operation) = 0;
+  virtual Pending& exscan(const ConstData& contribution, const Data& result,
+                          const Reduction& operation) = 0;
 
-  /// Blocks of equal size, in rank order, to `all` at the root; the root's own may be in its place already.
-  virtual Pending& gather(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root) = 0;
-  /// Blocks of any size, one after another in rank order; sizes[i] is member i's, and counts at the root only.
-  virtual Pending& gatherv(std::span<const std::byte> block, std::span<std::byte> all, std::span<const std::uint64_t> sizes,
-                           std::int32_t root) = 0;
+  /// Blocks of equal size, in rank order, to `all` at the root; the root's own may be in its place
+  /// already.
+  virtual Pending& gather(std::span<const std::byte> block, std::span<std::byte> all,
+                          std::int32_t root) = 0;
+  /// Blocks of any size, one after another in rank order; sizes[i] is member i's, and counts at the
+  /// root only.
+  virtual Pending& gatherv(std::span<const std::byte> block, std::span<std::byte> all,
+                           std::span<const std::uint64_t> sizes, std::int32_t root) = 0;
   /// The same from the root to the members; `block` is as large as this member's part.
-  virtual Pending& scatterv(std::span<const std::byte> all, std::span<const std::uint64_t> sizes, std::span<std::byte> block,
-                            std::int32_t root) = 0;
+  virtual Pending& scatterv(std::span<const std::byte> all, std::span<const std::uint64_t> sizes,
+                            std::span<std::byte> block, std::int32_t root) = 0;
   /// The same from everybody to everybody; `block` may be in its place already.
   virtual Pending& allgatherv(std::span<const std::byte> block, std::span<std::byte> all,
                               std::span<const std::uint64_t> sizes) = 0;
@@ -75,19 +93,20 @@ class LocalGroup {
   ~LocalGroup() = default;
 };
 
-/// Messages between members, by rank in the communicator: over the wire, on its collective context, to other clients; over the
-/// vendor inside one's own. In one task, messages between two members with one tag arrive in the order in which they were
-/// posted.
+/// Messages between members, by rank in the communicator: over the wire, on its collective context,
+/// to other clients; over the vendor inside one's own. In one task, messages between two members
+/// with one tag arrive in the order in which they were posted.
 class LeaderGroup {
  public:
   LeaderGroup() = default;
   LeaderGroup(const LeaderGroup&) = delete;
   LeaderGroup& operator=(const LeaderGroup&) = delete;
 
-  /// Start a message; its buffer stays in place until it is awaited. Those with a wire buffer are for data without gaps to
-  /// members of other clients, and for plain bytes to anybody.
+  /// Start a message; its buffer stays in place until it is awaited. Those with a wire buffer are
+  /// for data without gaps to members of other clients, and for plain bytes to anybody.
   virtual Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) = 0;
-  virtual Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) = 0;
+  virtual Pending& post_receive(std::int32_t from, std::int32_t tag,
+                                const wire::MutableBuffer& room) = 0;
   virtual Pending& post_send(std::int32_t to, std::int32_t tag, const ConstData& data) = 0;
   virtual Pending& post_receive(std::int32_t from, std::int32_t tag, const Data& room) = 0;
   /// Done when everything is that was posted and not awaited by itself.

@@ -28,13 +28,16 @@ struct ClientMembers {
 };
 
 /// The clients that have members in `range`, in the order of their lowest ones.
-[[nodiscard]] inline std::vector<ClientMembers> by_client(const Shape& shape, const RankRange& range) {
+[[nodiscard]] inline std::vector<ClientMembers> by_client(const Shape& shape,
+                                                          const RankRange& range) {
   struct Place {
     std::size_t members = 0;
     std::int32_t at = -1;
   };
   std::vector<Place> places(static_cast<std::size_t>(shape.client_count()));
-  const auto place_of = [&](std::int32_t rank) -> Place& { return places[static_cast<std::size_t>(shape.client_of(rank))]; };
+  const auto place_of = [&](std::int32_t rank) -> Place& {
+    return places[static_cast<std::size_t>(shape.client_of(rank))];
+  };
   const std::int32_t end = range.first + range.count;
   for (std::int32_t rank = range.first; rank < end; ++rank) ++place_of(rank).members;
   std::vector<ClientMembers> clients;
@@ -51,10 +54,13 @@ struct ClientMembers {
   return clients;
 }
 
-[[nodiscard]] inline std::vector<ClientMembers> by_client(const Shape& shape) { return by_client(shape, {0, shape.size()}); }
+[[nodiscard]] inline std::vector<ClientMembers> by_client(const Shape& shape) {
+  return by_client(shape, {0, shape.size()});
+}
 
 /// This process's client among them, or null if it has no member in the range.
-[[nodiscard]] inline const ClientMembers* own_client(const Shape& shape, const std::vector<ClientMembers>& clients) {
+[[nodiscard]] inline const ClientMembers* own_client(const Shape& shape,
+                                                     const std::vector<ClientMembers>& clients) {
   const auto own = std::ranges::find(clients, shape.my_client(), &ClientMembers::client);
   return own == clients.end() ? nullptr : &*own;
 }

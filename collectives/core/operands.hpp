@@ -1,4 +1,5 @@
-/// Partial results on their way to be combined, in segments: the common part of all reductions between clients.
+/// Partial results on their way to be combined, in segments: the common part of all reductions
+/// between clients.
 #pragma once
 
 #include <algorithm>
@@ -30,20 +31,23 @@ struct Segments {
   [[nodiscard]] AnyData of(const AnyData& data, std::uint64_t k) const {
     return data.elements(k * length, elements_in(k));
   }
-  [[nodiscard]] std::uint64_t elements_in(std::uint64_t k) const { return std::min(length, count - k * length); }
+  [[nodiscard]] std::uint64_t elements_in(std::uint64_t k) const {
+    return std::min(length, count - k * length);
+  }
 
  private:
   bool whole = false;
 };
 
 /// Starts sending all of `data`, a message for each segment.
-void post_send_segments(LeaderGroup& leaders, std::int32_t to, std::int32_t tag, const ConstData& data,
-                        const Segments& segments);
+void post_send_segments(LeaderGroup& leaders, std::int32_t to, std::int32_t tag,
+                        const ConstData& data, const Segments& segments);
 /// Starts receiving them.
-void post_receive_segments(LeaderGroup& leaders, std::int32_t from, std::int32_t tag, const Data& data,
-                           const Segments& segments);
+void post_receive_segments(LeaderGroup& leaders, std::int32_t from, std::int32_t tag,
+                           const Data& data, const Segments& segments);
 
-/// The operands of a reduction in the order in which they are combined: this process has them, or somebody sends them.
+/// The operands of a reduction in the order in which they are combined: this process has them, or
+/// somebody sends them.
 struct Operand {
   std::int32_t from = -1;  ///< the sender's rank; -1: `own`
   Data own;
@@ -51,13 +55,13 @@ struct Operand {
 
 class Operands {
  public:
-  /// Starts to receive as many segments as may be under way. There is at least one operand. A sender with several sends segment
-  /// by segment, each in the operands' order.
-  Operands(LeaderGroup& leaders, std::int32_t tag, std::vector<Operand> operands, const ElementType& type,
-           const Segments& segments);
+  /// Starts to receive as many segments as may be under way. There is at least one operand. A
+  /// sender with several sends segment by segment, each in the operands' order.
+  Operands(LeaderGroup& leaders, std::int32_t tag, std::vector<Operand> operands,
+           const ElementType& type, const Segments& segments);
 
-  /// Waits for segment `k` and writes operand[0] op (operand[1] op (...)) to that of `target`; what is own may be lost.
-  /// Segments are combined in ascending order.
+  /// Waits for segment `k` and writes operand[0] op (operand[1] op (...)) to that of `target`; what
+  /// is own may be lost. Segments are combined in ascending order.
   Task combine(std::uint64_t k, Data target, const Reduction& operation);
 
  private:

@@ -8,28 +8,36 @@
 namespace impishim::collectives {
 
 /// Smallest d with 2^d >= n, for n >= 1.
-[[nodiscard]] constexpr int cubedim(std::int32_t n) { return std::bit_width(static_cast<std::uint32_t>(n) - 1U); }
+[[nodiscard]] constexpr int cubedim(std::int32_t n) {
+  return std::bit_width(static_cast<std::uint32_t>(n) - 1U);
+}
 
 /// Highest bit that is set in `value` below bit `dim`; -1 if none is.
 [[nodiscard]] constexpr int hibit(std::int32_t value, int dim) {
-  return std::bit_width(static_cast<std::uint32_t>(value) & ((1U << static_cast<unsigned>(dim)) - 1U)) - 1;
+  return std::bit_width(static_cast<std::uint32_t>(value) &
+                        ((1U << static_cast<unsigned>(dim)) - 1U)) -
+         1;
 }
 
 /// A master's number counted from the root's, and back.
-[[nodiscard]] constexpr std::int32_t to_virtual(std::int32_t number, std::int32_t root, std::int32_t count) {
+[[nodiscard]] constexpr std::int32_t to_virtual(std::int32_t number, std::int32_t root,
+                                                std::int32_t count) {
   return (number - root + count) % count;
 }
-[[nodiscard]] constexpr std::int32_t from_virtual(std::int32_t number, std::int32_t root, std::int32_t count) {
+[[nodiscard]] constexpr std::int32_t from_virtual(std::int32_t number, std::int32_t root,
+                                                  std::int32_t count) {
   return (number + root) % count;
 }
 
 /// The hypercube tree of Barrier and Bcast: a node's parent lacks its highest bit.
 [[nodiscard]] constexpr std::int32_t hypercube_parent(std::int32_t node) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(node) ^ std::bit_floor(static_cast<std::uint32_t>(node)));
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(node) ^
+                                   std::bit_floor(static_cast<std::uint32_t>(node)));
 }
 
 /// Its children, ascending: one for each dimension above its highest bit.
-[[nodiscard]] inline std::vector<std::int32_t> hypercube_children(std::int32_t node, std::int32_t count) {
+[[nodiscard]] inline std::vector<std::int32_t> hypercube_children(std::int32_t node,
+                                                                  std::int32_t count) {
   const int dim = cubedim(count);
   std::vector<std::int32_t> children;
   for (int i = hibit(node, dim) + 1; i < dim; ++i) {
@@ -40,12 +48,16 @@ namespace impishim::collectives {
 }
 
 /// The binomial tree of Reduce and Gather: a node's parent lacks its lowest bit.
-[[nodiscard]] constexpr std::int32_t binomial_parent(std::int32_t node) { return node & (node - 1); }
+[[nodiscard]] constexpr std::int32_t binomial_parent(std::int32_t node) {
+  return node & (node - 1);
+}
 
 /// Its children, ascending: one for each bit below its lowest.
-[[nodiscard]] inline std::vector<std::int32_t> binomial_children(std::int32_t node, std::int32_t count) {
+[[nodiscard]] inline std::vector<std::int32_t> binomial_children(std::int32_t node,
+                                                                 std::int32_t count) {
   std::vector<std::int32_t> children;
-  for (std::int32_t bit = 1; (node & bit) == 0 && (node | bit) < count; bit <<= 1) children.push_back(node | bit);
+  for (std::int32_t bit = 1; (node & bit) == 0 && (node | bit) < count; bit <<= 1)
+    children.push_back(node | bit);
   return children;
 }
 

@@ -23,8 +23,10 @@ bool fits(Length length, std::uint64_t bytes, const Limits& limits) {
   return true;
 }
 
-bool applies(const OwnChoice& row, std::int32_t clients, std::uint64_t bytes, const Limits& limits) {
-  const bool enough = row.clients == Clients::kAny || (row.clients == Clients::kTwo && clients <= 2) ||
+bool applies(const OwnChoice& row, std::int32_t clients, std::uint64_t bytes,
+             const Limits& limits) {
+  const bool enough = row.clients == Clients::kAny ||
+                      (row.clients == Clients::kTwo && clients <= 2) ||
                       (row.clients == Clients::kFew && clients <= std::max(limits.max_linear, 2));
   return enough && fits(row.data, bytes, limits);
 }
@@ -32,7 +34,8 @@ bool applies(const OwnChoice& row, std::int32_t clients, std::uint64_t bytes, co
 /// LAM/MPI negotiates C_COLL_MAXLINEAR and then does not look at it.
 constexpr std::int32_t kLamMaxLinear = 4;
 
-Form impi_form(Collective collective, std::int32_t clients, std::uint64_t bytes, const Limits& limits) {
+Form impi_form(Collective collective, std::int32_t clients, std::uint64_t bytes,
+               const Limits& limits) {
   const ImpiChoice& choice = kImpiChoices[static_cast<std::size_t>(collective)];
   if (clients <= (limits.as_lam ? kLamMaxLinear : limits.max_linear)) return choice.few;
   return bytes < static_cast<std::uint64_t>(limits.xsize) ? choice.many_short : choice.many_long;
@@ -46,13 +49,16 @@ bool is_impi_form(Collective collective, Form form) {
 }
 
 bool has_form(Collective collective, Form form) {
-  return is_impi_form(collective, form) || std::ranges::any_of(kOwnChoices, [&](const OwnChoice& row) {
+  return is_impi_form(collective, form) ||
+         std::ranges::any_of(kOwnChoices, [&](const OwnChoice& row) {
            return row.collective == collective && row.form == form;
          });
 }
 
-Form choose(Collective collective, std::int32_t clients, std::uint64_t bytes, const Limits& limits, std::uint8_t has) {
-  if (limits.impi_only) return impi_form(collective, clients, bytes, limits);  // as the foreign one chooses
+Form choose(Collective collective, std::int32_t clients, std::uint64_t bytes, const Limits& limits,
+            std::uint8_t has) {
+  if (limits.impi_only)
+    return impi_form(collective, clients, bytes, limits);  // as the foreign one chooses
   const auto forced = limits.overrides.forms[static_cast<std::size_t>(collective)];
   if (forced && is_impi_form(collective, *forced)) return *forced;
   if (limits.same_representation) has |= kAlike;
@@ -68,7 +74,8 @@ Form choose(Collective collective, std::int32_t clients, std::uint64_t bytes, co
   return impi_form(collective, clients, bytes, limits);
 }
 
-std::uint64_t segment_elements(std::uint64_t count, std::uint64_t element_bytes, const Limits& limits) {
+std::uint64_t segment_elements(std::uint64_t count, std::uint64_t element_bytes,
+                               const Limits& limits) {
   if (limits.impi_only || element_bytes == 0) return std::max<std::uint64_t>(count, 1);
   return std::max<std::uint64_t>(limits.overrides.segment / element_bytes, 1);
 }

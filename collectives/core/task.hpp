@@ -1,11 +1,11 @@
 /// A collective operation as a coroutine that is resumed by polling: no threads, no callbacks.
 ///
-/// The same coroutine serves a blocking call (stepped until it is done) and a nonblocking one (stepped whenever progress is
-/// made). It starts with the first step(). Where it awaits something that is not done yet, step() returns and the next one goes
-/// on there.
+/// The same coroutine serves a blocking call (stepped until it is done) and a nonblocking one
+/// (stepped whenever progress is made). It starts with the first step(). Where it awaits something
+/// that is not done yet, step() returns and the next one goes on there.
 ///
-/// A failed operation does not end the coroutine: it goes on to the end, so that no other process waits for it in vain, and
-/// tells the first error there.
+/// A failed operation does not end the coroutine: it goes on to the end, so that no other process
+/// waits for it in vain, and tells the first error there.
 #pragma once
 
 #include <coroutine>
@@ -86,7 +86,8 @@ struct Task::PendingAwaiter {
   }
   void await_resume() const {
     chain.awaited = nullptr;
-    if (auto outcome = pending.outcome(); !outcome && !chain.first_error) chain.first_error = outcome.error();
+    if (auto outcome = pending.outcome(); !outcome && !chain.first_error)
+      chain.first_error = outcome.error();
   }
 };
 
@@ -127,13 +128,15 @@ struct Task::promise_type {
     return {};
   }
   TaskAwaiter await_transform(Task&& task) {
-    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): clang 14 does not see that coroutines construct their promise
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): clang 14 does not see that
+    // coroutines construct their promise
     task.coroutine_.promise().chain = chain;
     return {task.coroutine_};
   }
 };
 
-inline std::coroutine_handle<> Task::TaskAwaiter::await_suspend(std::coroutine_handle<> waiting) const {
+inline std::coroutine_handle<> Task::TaskAwaiter::await_suspend(
+    std::coroutine_handle<> waiting) const {
   inner.promise().awaited_by = waiting;
   return inner;
 }

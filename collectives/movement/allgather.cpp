@@ -1,7 +1,7 @@
 // Allgather and Allgatherv.
 //
-// IMPI's form (IMPI 5.10): Gather(v) to rank 0, then Bcast of all blocks. Own form: spread.hpp, between all pairs of clients at
-// once; one one-way delay.
+// IMPI's form (IMPI 5.10): Gather(v) to rank 0, then Bcast of all blocks. Own form: spread.hpp,
+// between all pairs of clients at once; one one-way delay.
 #include <algorithm>
 #include <vector>
 
@@ -30,9 +30,10 @@ Task rooted(const Team& team, ConstData block, std::span<const Data> all, bool e
   co_await spread_from_root(team, all);
 }
 
-/// The blocks of this client on all of its members. The bundle has them packed then, as `format` says.
-Task gather_inside(const Team& team, const ConstData& block, Bundle& own_client, std::span<const std::uint64_t> sizes,
-                   wire::Format format) {
+/// The blocks of this client on all of its members. The bundle has them packed then, as `format`
+/// says.
+Task gather_inside(const Team& team, const ConstData& block, Bundle& own_client,
+                   std::span<const std::uint64_t> sizes, wire::Format format) {
   const ConstBundle own(std::span(&block, 1), format);
   co_await own.packed();
   co_await team.local.allgatherv(own.bytes(), own_client.room(), sizes);
@@ -43,7 +44,8 @@ Task among_all(const Team& team, ConstData block, std::span<const Data> all, Blo
   auto others = by_client(shape);
   const ClientMembers mine = *own_client(shape, others);
   std::erase_if(others, [&](const ClientMembers& each) { return each.client == mine.client; });
-  // Whether they travel alone or together is one choice for all blocks; inside the client they take one way in either case.
+  // Whether they travel alone or together is one choice for all blocks; inside the client they take
+  // one way in either case.
   const bool alone = std::ranges::any_of(all, [&](const Data& each) { return rule.alone(each); });
   const wire::Format format = alone ? wire::Format::kNative : rule.format();
   Arrivals arrivals(team, all, 0, others, mine, rule);
@@ -58,7 +60,8 @@ Task among_all(const Team& team, ConstData block, std::span<const Data> all, Blo
   Bundle inside(blocks, format);
   co_await gather_inside(team, block, inside, sizes, format);
   if (!alone && mine.master() == shape.rank) {
-    for (const ClientMembers& other : others) post_bytes(team, other.master(), rule.tag(), inside.room());
+    for (const ClientMembers& other : others)
+      post_bytes(team, other.master(), rule.tag(), inside.room());
   }
   co_await team.leaders.all_posted();
   co_await inside.unpack();
@@ -71,7 +74,8 @@ std::uint64_t total_bytes(std::span<const Data> all) {
   return bytes;
 }
 
-Task allgather_blocks(const Team& team, ConstData block, std::span<const Data> all, Collective collective, bool equal) {
+Task allgather_blocks(const Team& team, ConstData block, std::span<const Data> all,
+                      Collective collective, bool equal) {
   const Form form = choose(collective, team.shape.client_count(), total_bytes(all), team.limits);
   if (form == Form::kRooted) return rooted(team, block, all, equal);
   return among_all(team, block, all, BlockRule(team, form == Form::kDirect));
@@ -91,8 +95,8 @@ namespace inter {
 namespace {
 
 /// A client's blocks that travel together, from its master to those of the other group's clients.
-Task send_together(const InterTeam& team, const ConstData& block, std::span<const ClientMembers> targets,
-                   const BlockRule& rule) {
+Task send_together(const InterTeam& team, const ConstData& block,
+                   std::span<const ClientMembers> targets, const BlockRule& rule) {
   const Team& group = team.local;
   const ConstBundle own(std::span(&block, rule.alone(block) ? 0 : 1), rule.format());
   co_await own.packed();

@@ -1,7 +1,8 @@
 // Alltoall, Alltoallv, Alltoallw, and exchanges along the edges of neighbourhoods.
 //
-// IMPI's form (IMPI 5.11, 5.12: tags 170, 180), and the own one of long blocks or blocks of any size: straight between each two
-// processes. Own form of short equal blocks: together between each two masters (alltoall_together.cpp). One one-way delay each.
+// IMPI's form (IMPI 5.11, 5.12: tags 170, 180), and the own one of long blocks or blocks of any
+// size: straight between each two processes. Own form of short equal blocks: together between each
+// two masters (alltoall_together.cpp). One one-way delay each.
 #include "collectives/movement/alltoall.hpp"
 
 #include <list>
@@ -30,15 +31,16 @@ class InPlaceBlocks {
 
 /// Blocks from and to ranks that `concerns` names, one's own left out.
 template <class Concerns>
-Task straight(const Team& team, std::span<const ConstData> to, std::span<const Data> from, std::int32_t tag,
-              Concerns concerns) {
+Task straight(const Team& team, std::span<const ConstData> to, std::span<const Data> from,
+              std::int32_t tag, Concerns concerns) {
   const Shape& shape = team.shape;
   InPlaceBlocks in_place;
   std::vector<ConstData> out;
   out.reserve(to.size());
   for (std::int32_t peer = 0; peer < shape.size(); ++peer) {
     const auto i = static_cast<std::size_t>(peer);
-    out.push_back(peer != shape.rank && concerns(peer, to[i]) ? in_place.moved_away(to[i], from[i]) : to[i]);
+    out.push_back(peer != shape.rank && concerns(peer, to[i]) ? in_place.moved_away(to[i], from[i])
+                                                              : to[i]);
   }
   // Everybody begins with the rank after its own, so that not all talk to the same one first.
   for (std::int32_t i = 1; i < shape.size(); ++i) {
@@ -56,7 +58,8 @@ Task straight(const Team& team, std::span<const ConstData> to, std::span<const D
   co_await team.leaders.all_posted();
 }
 
-Task straight_to_all(const Team& team, std::span<const ConstData> to, std::span<const Data> from, std::int32_t impi_tag) {
+Task straight_to_all(const Team& team, std::span<const ConstData> to, std::span<const Data> from,
+                     std::int32_t impi_tag) {
   const bool impi = team.limits.impi_only;
   const auto concerns = [&team, impi](std::int32_t peer, const ConstData& block) {
     return !is_empty(block) || (impi && !team.shape.is_local(peer));
@@ -67,14 +70,16 @@ Task straight_to_all(const Team& team, std::span<const ConstData> to, std::span<
 }  // namespace
 
 Task straight_inside(const Team& team, std::span<const ConstData> to, std::span<const Data> from) {
-  return straight(team, to, from, kStraightTag,
-                  [&team](std::int32_t peer, const ConstData& block) { return team.shape.is_local(peer) && !is_empty(block); });
+  return straight(team, to, from, kStraightTag, [&team](std::int32_t peer, const ConstData& block) {
+    return team.shape.is_local(peer) && !is_empty(block);
+  });
 }
 
 Task alltoall(const Team& team, std::span<const ConstData> to, std::span<const Data> from) {
   const std::uint64_t bytes = is_empty(from[0]) ? 0 : ConstData(from[0]).external_bytes();
   const Form form = choose(Collective::kAlltoall, team.shape.client_count(), bytes, team.limits);
-  if (form == Form::kExchange && bytes > 0 && team.shape.client_count() > 1) return alltoall_together(team, to, from);
+  if (form == Form::kExchange && bytes > 0 && team.shape.client_count() > 1)
+    return alltoall_together(team, to, from);
   return straight_to_all(team, to, from, kAlltoallTag);
 }
 
@@ -84,7 +89,8 @@ Task alltoallv(const Team& team, std::span<const ConstData> to, std::span<const 
 
 Task exchange(const Team& team, std::span<const SendEdge> to, std::span<const ReceiveEdge> from) {
   for (const ReceiveEdge& edge : from) {
-    if (!is_empty(edge.data)) team.leaders.post_receive(edge.from, kEdgeTag + edge.label, edge.data);
+    if (!is_empty(edge.data))
+      team.leaders.post_receive(edge.from, kEdgeTag + edge.label, edge.data);
   }
   for (const SendEdge& edge : to) {
     if (!is_empty(edge.data)) team.leaders.post_send(edge.to, kEdgeTag + edge.label, edge.data);
@@ -102,7 +108,8 @@ Task alltoallv(const InterTeam& team, std::span<const ConstData> to, std::span<c
   for (std::int32_t i = 0; i < team.remote_size(); ++i) {
     const std::int32_t peer = (team.local.shape.rank + i) % team.remote_size();
     const ConstData& block = to[static_cast<std::size_t>(peer)];
-    if (!is_empty(block)) team.both.leaders.post_send(team.first_remote + peer, kStraightTag, block);
+    if (!is_empty(block))
+      team.both.leaders.post_send(team.first_remote + peer, kStraightTag, block);
   }
   co_await team.both.leaders.all_posted();
 }

@@ -8,11 +8,13 @@
 namespace impishim::collectives {
 namespace {
 
-/// Most bytes between the members of a client that go by its master, too: less work there than their messages make.
+/// Most bytes between the members of a client that go by its master, too: less work there than
+/// their messages make.
 constexpr std::size_t kInsideByMaster = 16384;
 
-/// Where blocks are on a master. A member's row has the blocks to or from all ranks of these clients, by client. A client's
-/// part has the blocks between its members and this client's: in both directions by sender, then receiver.
+/// Where blocks are on a master. A member's row has the blocks to or from all ranks of these
+/// clients, by client. A client's part has the blocks between its members and this client's: in
+/// both directions by sender, then receiver.
 class Places {
  public:
   Places(const std::vector<ClientMembers>& clients, std::size_t locals, std::size_t block)
@@ -25,7 +27,8 @@ class Places {
   [[nodiscard]] std::size_t all_bytes() const { return locals_ * row_bytes(); }
   /// The part of `memory` that holds a client's blocks.
   [[nodiscard]] std::span<std::byte> part(const Bytes& memory, std::size_t client) const {
-    return memory.all().subspan(locals_ * first_[client] * block_, locals_ * clients_[client].size() * block_);
+    return memory.all().subspan(locals_ * first_[client] * block_,
+                                locals_ * clients_[client].size() * block_);
   }
 
   /// From the rows of this client's members to parts for the clients.
@@ -33,7 +36,8 @@ class Places {
     for (std::size_t client = 0; client < clients_.size(); ++client) {
       const std::size_t run = clients_[client].size() * block_;
       for (std::size_t member = 0; member < locals_; ++member) {
-        std::memcpy(part(parts, client).data() + member * run, in_row(rows, member, client, 0), run);
+        std::memcpy(part(parts, client).data() + member * run, in_row(rows, member, client, 0),
+                    run);
       }
     }
   }
@@ -50,7 +54,8 @@ class Places {
   }
 
  private:
-  [[nodiscard]] std::byte* in_row(const Bytes& rows, std::size_t member, std::size_t client, std::size_t rank) const {
+  [[nodiscard]] std::byte* in_row(const Bytes& rows, std::size_t member, std::size_t client,
+                                  std::size_t rank) const {
     return rows.all().data() + member * row_bytes() + (first_[client] + rank) * block_;
   }
 
@@ -61,20 +66,25 @@ class Places {
 };
 
 template <class Block>
-std::vector<Block> in_order(std::span<const Block> blocks, const std::vector<ClientMembers>& clients) {
+std::vector<Block> in_order(std::span<const Block> blocks,
+                            const std::vector<ClientMembers>& clients) {
   std::vector<Block> ordered;
   ordered.reserve(blocks.size());
   for (const ClientMembers& client : clients) {
-    for (const std::int32_t rank : client.ranks) ordered.push_back(blocks[static_cast<std::size_t>(rank)]);
+    for (const std::int32_t rank : client.ranks)
+      ordered.push_back(blocks[static_cast<std::size_t>(rank)]);
   }
   return ordered;
 }
 
-Task among_masters(const Team& team, const std::vector<ClientMembers>& clients, const Places& places, const Bytes& outgoing,
-                   const Bytes& incoming) {
-  const auto is_own = [&](std::size_t client) { return clients[client].client == team.shape.my_client(); };
+Task among_masters(const Team& team, const std::vector<ClientMembers>& clients,
+                   const Places& places, const Bytes& outgoing, const Bytes& incoming) {
+  const auto is_own = [&](std::size_t client) {
+    return clients[client].client == team.shape.my_client();
+  };
   for (std::size_t client = 0; client < clients.size(); ++client) {
-    if (!is_own(client)) post_room(team, clients[client].master(), kTogetherTag, places.part(incoming, client));
+    if (!is_own(client))
+      post_room(team, clients[client].master(), kTogetherTag, places.part(incoming, client));
   }
   for (std::size_t client = 0; client < clients.size(); ++client) {
     const auto part = places.part(outgoing, client);
@@ -88,7 +98,8 @@ Task among_masters(const Team& team, const std::vector<ClientMembers>& clients, 
 }
 
 /// The master's part between the gathering and the handing on of `rows`, which are replaced.
-Task swap_rows(const Team& team, const std::vector<ClientMembers>& clients, const Places& places, const Bytes& rows) {
+Task swap_rows(const Team& team, const std::vector<ClientMembers>& clients, const Places& places,
+               const Bytes& rows) {
   const Bytes outgoing(places.all_bytes());
   const Bytes incoming(places.all_bytes());
   places.sort_outgoing(rows, outgoing);
@@ -98,15 +109,19 @@ Task swap_rows(const Team& team, const std::vector<ClientMembers>& clients, cons
 
 }  // namespace
 
-Task alltoall_together(const Team& team, std::span<const ConstData> to, std::span<const Data> from) {
+Task alltoall_together(const Team& team, std::span<const ConstData> to,
+                       std::span<const Data> from) {
   const Shape& shape = team.shape;
   const wire::Format format = transit_format(team.limits);
   const std::size_t block = packed_bytes(from[0], format);
   const std::size_t locals = shape.spanning_ranks.size();
   // What stays inside is not converted.
-  const bool inside_too = format == wire::Format::kNative && block <= kInsideByMaster / (locals * locals);
+  const bool inside_too =
+      format == wire::Format::kNative && block <= kInsideByMaster / (locals * locals);
   auto clients = by_client(shape);
-  if (!inside_too) std::erase_if(clients, [&](const ClientMembers& each) { return each.client == shape.my_client(); });
+  if (!inside_too)
+    std::erase_if(clients,
+                  [&](const ClientMembers& each) { return each.client == shape.my_client(); });
   const ConstBundle own(in_order(to, clients), format);
   co_await own.packed();
   const Places places(clients, locals, block);

@@ -16,9 +16,11 @@ Task linear(const Team& team) {
     co_await team.leaders.post_receive(masters[0], kBarrierTag, room_for_signal());
     co_return;
   }
-  for (const std::int32_t master : masters.subspan(1)) team.leaders.post_receive(master, kBarrierTag, room_for_signal());
+  for (const std::int32_t master : masters.subspan(1))
+    team.leaders.post_receive(master, kBarrierTag, room_for_signal());
   co_await team.leaders.all_posted();
-  for (const std::int32_t master : masters.subspan(1)) team.leaders.post_send(master, kBarrierTag, signal());
+  for (const std::int32_t master : masters.subspan(1))
+    team.leaders.post_send(master, kBarrierTag, signal());
   co_await team.leaders.all_posted();
 }
 
@@ -28,7 +30,8 @@ Task hypercube(const Team& team) {
   const std::int32_t parent = masters[static_cast<std::size_t>(hypercube_parent(me))];
   const auto children = hypercube_children(me, team.shape.client_count());
   for (auto child = children.rbegin(); child != children.rend(); ++child) {
-    team.leaders.post_receive(masters[static_cast<std::size_t>(*child)], kBarrierTag, room_for_signal());
+    team.leaders.post_receive(masters[static_cast<std::size_t>(*child)], kBarrierTag,
+                              room_for_signal());
   }
   co_await team.leaders.all_posted();
   if (me != 0) {
@@ -57,7 +60,8 @@ Task dissemination(const Team& team) {
   const auto number = masters.size();
   const auto me = static_cast<std::size_t>(team.shape.my_client());
   for (std::size_t distance = 1; distance < number; distance <<= 1) {
-    team.leaders.post_receive(masters[(me + number - distance) % number], kBarrierExchangeTag, room_for_signal());
+    team.leaders.post_receive(masters[(me + number - distance) % number], kBarrierExchangeTag,
+                              room_for_signal());
     team.leaders.post_send(masters[(me + distance) % number], kBarrierExchangeTag, signal());
     co_await team.leaders.all_posted();
   }

@@ -1,7 +1,8 @@
 // Bcast.
 //
-// Whole data: IMPI's forms (IMPI 5.5: tag 120, the user's count and type), and own ones for data of one segment.
-// Longer data between systems of this library travels in segments (bcast_segments.cpp).
+// Whole data: IMPI's forms (IMPI 5.5: tag 120, the user's count and type), and own ones for data of
+// one segment. Longer data between systems of this library travels in segments
+// (bcast_segments.cpp).
 #include "collectives/movement/bcast.hpp"
 
 #include <vector>
@@ -16,7 +17,9 @@ namespace impishim::collectives {
 namespace {
 
 ConstData source_of(const Data& data) { return data; }
-wire::ConstBuffer source_of(std::span<std::byte> bytes) { return buffer_of(std::span<const std::byte>(bytes)); }
+wire::ConstBuffer source_of(std::span<std::byte> bytes) {
+  return buffer_of(std::span<const std::byte>(bytes));
+}
 const Data& room_of(const Data& data) { return data; }
 wire::MutableBuffer room_of(std::span<std::byte> bytes) { return buffer_of(bytes); }
 
@@ -26,10 +29,13 @@ struct Neighbours {
     const std::int32_t clients = shape.client_count();
     const std::int32_t root_client = shape.client_of(root);
     const std::int32_t me = to_virtual(shape.my_client(), root_client, clients);
-    const auto speaker_of = [&](std::int32_t node) { return shape.speaker(from_virtual(node, root_client, clients), root); };
+    const auto speaker_of = [&](std::int32_t node) {
+      return shape.speaker(from_virtual(node, root_client, clients), root);
+    };
     if (form == Form::kTree) {
       parent = speaker_of(hypercube_parent(me));
-      for (const std::int32_t child : hypercube_children(me, clients)) children.push_back(speaker_of(child));
+      for (const std::int32_t child : hypercube_children(me, clients))
+        children.push_back(speaker_of(child));
       return;
     }
     parent = root;
@@ -49,8 +55,10 @@ Task whole(const Team& team, Payload payload, std::int32_t root, Form form) {
   const std::int32_t speaker = shape.speaker(shape.my_client(), root);
   if (shape.rank == speaker) {
     const Neighbours neighbours(shape, root, form);
-    if (shape.rank != root) co_await team.leaders.post_receive(neighbours.parent, kBcastTag, room_of(payload));
-    for (const std::int32_t child : neighbours.children) team.leaders.post_send(child, kBcastTag, source_of(payload));
+    if (shape.rank != root)
+      co_await team.leaders.post_receive(neighbours.parent, kBcastTag, room_of(payload));
+    for (const std::int32_t child : neighbours.children)
+      team.leaders.post_send(child, kBcastTag, source_of(payload));
   }
   // The messages to other clients are on their way meanwhile.
   co_await team.local.broadcast(payload, shape.local_rank(speaker));
@@ -69,7 +77,8 @@ Task in_segments(const Team& team, Data data, std::int32_t root, Form form) {
     co_await team.local.broadcast(data, shape.local_rank(root));
   } else if (shape.rank == speaker) {
     const Neighbours neighbours(shape, root, form);
-    co_await pass_on_segments(team, neighbours.parent, neighbours.children, team.local, shape.local_rank(speaker), data);
+    co_await pass_on_segments(team, neighbours.parent, neighbours.children, team.local,
+                              shape.local_rank(speaker), data);
   } else {
     co_await take_segments(team.limits, team.local, shape.local_rank(speaker), data);
   }
@@ -78,12 +87,15 @@ Task in_segments(const Team& team, Data data, std::int32_t root, Form form) {
 }  // namespace
 
 Task bcast_bytes(const Team& team, std::span<std::byte> bytes, std::int32_t root) {
-  return whole(team, bytes, root, choose(Collective::kBcast, team.shape.client_count(), bytes.size(), team.limits));
+  return whole(team, bytes, root,
+               choose(Collective::kBcast, team.shape.client_count(), bytes.size(), team.limits));
 }
 
 Task bcast(const Team& team, Data data, std::int32_t root) {
-  const Form form = choose(Collective::kBcast, team.shape.client_count(), ConstData(data).external_bytes(), team.limits);
-  if (segment_count(data, team.limits) > 1 && team.shape.client_count() > 1) return in_segments(team, data, root, form);
+  const Form form = choose(Collective::kBcast, team.shape.client_count(),
+                           ConstData(data).external_bytes(), team.limits);
+  if (segment_count(data, team.limits) > 1 && team.shape.client_count() > 1)
+    return in_segments(team, data, root, form);
   return whole(team, data, root, form);
 }
 
@@ -94,7 +106,8 @@ namespace {
 Task send_across(const InterTeam& team, Data data) {
   const Team& both = team.both;
   std::vector<std::int32_t> elsewhere;
-  for (const ClientMembers& client : by_client(both.shape, {team.first_remote, team.remote_size()})) {
+  for (const ClientMembers& client :
+       by_client(both.shape, {team.first_remote, team.remote_size()})) {
     if (client.client != both.shape.my_client())
       elsewhere.push_back(client.master());
     else

@@ -19,12 +19,16 @@ struct Cut {
         size(limits.overrides.segment),
         count(segment_count(data, limits)),
         in_place(format == wire::Format::kNative && data.straight()) {}
-  [[nodiscard]] std::uint64_t size_of(std::uint64_t number) const { return std::min(size, bytes - number * size); }
+  [[nodiscard]] std::uint64_t size_of(std::uint64_t number) const {
+    return std::min(size, bytes - number * size);
+  }
   /// In memory that holds `kWindow` segments, used in turn.
   [[nodiscard]] std::span<std::byte> slot(const Bytes& slots, std::uint64_t number) const {
     return slots.all().subspan(number % kWindow * size, size_of(number));
   }
-  [[nodiscard]] std::uint64_t slot_bytes() const { return in_place ? 0 : std::min(bytes, kWindow * size); }
+  [[nodiscard]] std::uint64_t slot_bytes() const {
+    return in_place ? 0 : std::min(bytes, kWindow * size);
+  }
 
   wire::Format format;
   std::uint64_t bytes;
@@ -36,7 +40,10 @@ struct Cut {
 class Departing {
  public:
   Departing(const ConstData& data, const Limits& limits)
-      : cut(data, limits), data_(data), cursor_(data.buffer(), cut.format), slots_(cut.slot_bytes()) {}
+      : cut(data, limits),
+        data_(data),
+        cursor_(data.buffer(), cut.format),
+        slots_(cut.slot_bytes()) {}
   /// The next segment in order.
   [[nodiscard]] Result<void> pack(std::uint64_t number) {
     if (cut.in_place) return {};
@@ -58,10 +65,14 @@ class Departing {
 class Arriving {
  public:
   Arriving(const Data& data, const Limits& limits)
-      : cut(data, limits), data_(data), cursor_(data.buffer(), cut.format), slots_(cut.slot_bytes()) {}
+      : cut(data, limits),
+        data_(data),
+        cursor_(data.buffer(), cut.format),
+        slots_(cut.slot_bytes()) {}
   [[nodiscard]] std::span<std::byte> at(std::uint64_t number) const {
     if (!cut.in_place) return cut.slot(slots_, number);
-    return {data_.base + data_.type->layout->first_offset() + number * cut.size, cut.size_of(number)};
+    return {data_.base + data_.type->layout->first_offset() + number * cut.size,
+            cut.size_of(number)};
   }
   /// The next segment in order.
   [[nodiscard]] Result<void> unpack(std::uint64_t number) {
@@ -78,30 +89,34 @@ class Arriving {
 }  // namespace
 
 std::uint64_t segment_count(const ConstData& data, const Limits& limits) {
-  return std::max<std::uint64_t>(1, message_count(packed_bytes(data, transit_format(limits)), limits));
+  return std::max<std::uint64_t>(1,
+                                 message_count(packed_bytes(data, transit_format(limits)), limits));
 }
 
 Task send_segments(const Team& team, std::span<const std::int32_t> to, ConstData data) {
   if (to.empty()) co_return;
   std::deque<Pending*> under_way;
   if (segment_count(data, team.limits) == 1) {
-    for (const std::int32_t each : to) under_way.push_back(&team.leaders.post_send(each, kBcastSegmentTag, data));
+    for (const std::int32_t each : to)
+      under_way.push_back(&team.leaders.post_send(each, kBcastSegmentTag, data));
     for (Pending* const sent : under_way) co_await *sent;
     co_return;
   }
   Departing segments(data, team.limits);
   for (std::uint64_t number = 0; number < segments.cut.count; ++number) {
-    for (; under_way.size() > (kWindow - 1) * to.size(); under_way.pop_front()) co_await *under_way.front();
+    for (; under_way.size() > (kWindow - 1) * to.size(); under_way.pop_front())
+      co_await *under_way.front();
     co_await segments.pack(number);
     for (const std::int32_t each : to) {
-      under_way.push_back(&team.leaders.post_send(each, kBcastSegmentTag, buffer_of(segments.at(number))));
+      under_way.push_back(
+          &team.leaders.post_send(each, kBcastSegmentTag, buffer_of(segments.at(number))));
     }
   }
   for (Pending* const sent : under_way) co_await *sent;
 }
 
-Task pass_on_segments(const Team& team, std::int32_t from, std::span<const std::int32_t> to, LocalGroup& local,
-                      std::int32_t speaker, Data data) {
+Task pass_on_segments(const Team& team, std::int32_t from, std::span<const std::int32_t> to,
+                      LocalGroup& local, std::int32_t speaker, Data data) {
   if (segment_count(data, team.limits) == 1) {
     co_await team.leaders.post_receive(from, kBcastSegmentTag, data);
     Pending& spread = local.broadcast(data, speaker);
@@ -113,7 +128,8 @@ Task pass_on_segments(const Team& team, std::int32_t from, std::span<const std::
   std::array<Pending*, kWindow> coming{};
   const auto expect = [&](std::uint64_t number) {
     if (number >= segments.cut.count) return;
-    coming[number % kWindow] = &team.leaders.post_receive(from, kBcastSegmentTag, buffer_of(segments.at(number)));
+    coming[number % kWindow] =
+        &team.leaders.post_receive(from, kBcastSegmentTag, buffer_of(segments.at(number)));
   };
   for (std::uint64_t number = 0; number < kWindow; ++number) expect(number);
   std::vector<Pending*> passed;

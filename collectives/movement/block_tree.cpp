@@ -9,37 +9,50 @@
 namespace impishim::collectives {
 namespace {
 
-/// The tree of clients, and where their blocks are when all of them lie one after another, the root's client's first.
+/// The tree of clients, and where their blocks are when all of them lie one after another, the
+/// root's client's first.
 class Tree {
  public:
   Tree(const Shape& shape, std::int32_t root)
-      : shape_(shape), root_(root), clients_(shape.client_count()), root_client_(shape.client_of(root)) {
+      : shape_(shape),
+        root_(root),
+        clients_(shape.client_count()),
+        root_client_(shape.client_of(root)) {
     const auto members = by_client(shape);
     for (std::int32_t node = 0; node < clients_; ++node) {
-      const auto& ranks = members[static_cast<std::size_t>(from_virtual(node, root_client_, clients_))].ranks;
+      const auto& ranks =
+          members[static_cast<std::size_t>(from_virtual(node, root_client_, clients_))].ranks;
       first_block_.push_back(rank_at_.size());
       rank_at_.insert(rank_at_.end(), ranks.begin(), ranks.end());
     }
     first_block_.push_back(rank_at_.size());
   }
 
-  [[nodiscard]] std::int32_t me() const { return to_virtual(shape_.my_client(), root_client_, clients_); }
+  [[nodiscard]] std::int32_t me() const {
+    return to_virtual(shape_.my_client(), root_client_, clients_);
+  }
   [[nodiscard]] std::int32_t speaker(std::int32_t node) const {
     return shape_.speaker(from_virtual(node, root_client_, clients_), root_);
   }
-  [[nodiscard]] std::vector<std::int32_t> children() const { return binomial_children(me(), clients_); }
+  [[nodiscard]] std::vector<std::int32_t> children() const {
+    return binomial_children(me(), clients_);
+  }
   /// Ranks in the subtree of `node`, in the order in which their blocks travel.
   [[nodiscard]] std::span<const std::int32_t> ranks_below(std::int32_t node) const {
     const std::size_t begin = first_block(node);
     return std::span(rank_at_).subspan(begin, first_block(binomial_end(node, clients_)) - begin);
   }
   /// The part of this node's blocks that belongs to a child.
-  [[nodiscard]] std::span<std::byte> part(std::span<std::byte> blocks, std::int32_t child, std::uint64_t block_size) const {
-    return blocks.subspan((first_block(child) - first_block(me())) * block_size, ranks_below(child).size() * block_size);
+  [[nodiscard]] std::span<std::byte> part(std::span<std::byte> blocks, std::int32_t child,
+                                          std::uint64_t block_size) const {
+    return blocks.subspan((first_block(child) - first_block(me())) * block_size,
+                          ranks_below(child).size() * block_size);
   }
 
  private:
-  [[nodiscard]] std::size_t first_block(std::int32_t node) const { return first_block_[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] std::size_t first_block(std::int32_t node) const {
+    return first_block_[static_cast<std::size_t>(node)];
+  }
 
   const Shape& shape_;
   std::int32_t root_;
@@ -51,8 +64,8 @@ class Tree {
 
 }  // namespace
 
-Task gather_through_tree(const Team& team, std::span<const std::byte> own, std::uint64_t block_size, std::int32_t root,
-                         const BlockRule& rule) {
+Task gather_through_tree(const Team& team, std::span<const std::byte> own, std::uint64_t block_size,
+                         std::int32_t root, const BlockRule& rule) {
   const Tree tree(team.shape, root);
   const Bytes blocks(tree.ranks_below(tree.me()).size() * block_size);
   if (!own.empty()) std::memcpy(blocks.all().data(), own.data(), own.size());
@@ -64,7 +77,8 @@ Task gather_through_tree(const Team& team, std::span<const std::byte> own, std::
   co_await team.leaders.all_posted();
 }
 
-Task collect_from_tree(const Team& team, std::span<const Data> all, std::int32_t root, const BlockRule& rule) {
+Task collect_from_tree(const Team& team, std::span<const Data> all, std::int32_t root,
+                       const BlockRule& rule) {
   const Tree tree(team.shape, root);
   std::deque<Bundle> bundles;
   for (const std::int32_t child : tree.children()) {
@@ -75,8 +89,8 @@ Task collect_from_tree(const Team& team, std::span<const Data> all, std::int32_t
   for (Bundle& bundle : bundles) co_await bundle.unpack();
 }
 
-Task scatter_through_tree(const Team& team, std::span<std::byte> own, std::uint64_t block_size, std::int32_t root,
-                          const BlockRule& rule) {
+Task scatter_through_tree(const Team& team, std::span<std::byte> own, std::uint64_t block_size,
+                          std::int32_t root, const BlockRule& rule) {
   const Tree tree(team.shape, root);
   const Bytes blocks(tree.ranks_below(tree.me()).size() * block_size);
   post_room(team, tree.speaker(binomial_parent(tree.me())), rule.tag(), blocks.all());
@@ -89,7 +103,8 @@ Task scatter_through_tree(const Team& team, std::span<std::byte> own, std::uint6
   co_await team.leaders.all_posted();
 }
 
-Task distribute_to_tree(const Team& team, std::span<const ConstData> all, std::int32_t root, const BlockRule& rule) {
+Task distribute_to_tree(const Team& team, std::span<const ConstData> all, std::int32_t root,
+                        const BlockRule& rule) {
   const Tree tree(team.shape, root);
   std::deque<ConstBundle> bundles;
   const auto children = tree.children();

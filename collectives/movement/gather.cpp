@@ -1,7 +1,8 @@
 // Gather and Gatherv.
 //
-// IMPI's forms (IMPI 5.6, 5.7: tags 130, 140): each master sends its client's blocks, packed, in rank order, to the root; short
-// ones of many clients through a tree (block_tree.cpp). Own form: blocks.hpp; one one-way delay.
+// IMPI's forms (IMPI 5.6, 5.7: tags 130, 140): each master sends its client's blocks, packed, in
+// rank order, to the root; short ones of many clients through a tree (block_tree.cpp). Own form:
+// blocks.hpp; one one-way delay.
 #include <algorithm>
 #include <deque>
 #include <numeric>
@@ -19,9 +20,10 @@ Pending& gather_inside(const Team& group, std::span<const std::byte> own, std::s
   return equal ? group.local.gather(own, room, 0) : group.local.gatherv(own, room, sizes, 0);
 }
 
-/// What the members of a client that does not hold the root do. `group`: who has blocks; `team`: where they go through.
-/// `equal`: all blocks have one size, so that nobody needs to tell.
-Task contribute(const Team& group, const Team& team, std::int32_t root, ConstData block, const BlockRule& rule, bool equal) {
+/// What the members of a client that does not hold the root do. `group`: who has blocks; `team`:
+/// where they go through. `equal`: all blocks have one size, so that nobody needs to tell.
+Task contribute(const Team& group, const Team& team, std::int32_t root, ConstData block,
+                const BlockRule& rule, bool equal) {
   const bool alone = rule.alone(block);
   if (alone) team.leaders.post_send(root, kStraightTag, block);
   if (alone && equal) {
@@ -47,14 +49,15 @@ Task contribute_inside(const Team& team, std::int32_t root, ConstData block) {
 }
 
 /// Posts what the root receives straight, and returns the bundles that it receives besides.
-std::deque<Bundle> post_collection(const Team& team, RankRange senders, std::span<const Data> all, const BlockRule& rule,
-                                   bool together_too) {
+std::deque<Bundle> post_collection(const Team& team, RankRange senders, std::span<const Data> all,
+                                   const BlockRule& rule, bool together_too) {
   std::deque<Bundle> bundles;
   for (const ClientMembers& client : by_client(team.shape, senders)) {
     const bool inside = client.client == team.shape.my_client();
     for (const std::int32_t rank : client.ranks) {
       const Data& block = all[static_cast<std::size_t>(rank - senders.first)];
-      const bool straight = inside ? rank != team.shape.rank && !is_empty(block) : rule.alone(block);
+      const bool straight =
+          inside ? rank != team.shape.rank && !is_empty(block) : rule.alone(block);
       if (straight) team.leaders.post_receive(rank, kStraightTag, block);
     }
     if (inside || !together_too) continue;
@@ -65,14 +68,15 @@ std::deque<Bundle> post_collection(const Team& team, RankRange senders, std::spa
 }
 
 /// The root's part.
-Task collect(const Team& team, RankRange senders, std::span<const Data> all, const BlockRule& rule) {
+Task collect(const Team& team, RankRange senders, std::span<const Data> all,
+             const BlockRule& rule) {
   auto bundles = post_collection(team, senders, all, rule, true);
   co_await team.leaders.all_posted();
   for (Bundle& bundle : bundles) co_await bundle.unpack();
 }
 
-Task gather_blocks(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root, BlockRule rule,
-                   bool equal) {
+Task gather_blocks(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root,
+                   BlockRule rule, bool equal) {
   const Shape& shape = team.shape;
   if (shape.rank == root) {
     copy(block, all[static_cast<std::size_t>(root)]);
@@ -85,7 +89,8 @@ Task gather_blocks(const Team& team, ConstData block, std::span<const Data> all,
 }
 
 /// IMPI's short form for many clients.
-Task gather_by_tree(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root, BlockRule rule) {
+Task gather_by_tree(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root,
+                    BlockRule rule) {
   const Shape& shape = team.shape;
   if (shape.rank != root && shape.is_local(root)) {
     co_await contribute_inside(team, root, block);
@@ -110,13 +115,15 @@ Task gather_by_tree(const Team& team, ConstData block, std::span<const Data> all
 
 Task gather(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root) {
   const BlockRule rule(team, Collective::kGather, kGatherTag);
-  const Form form = choose(Collective::kGather, team.shape.client_count(), block.external_bytes(), team.limits);
+  const Form form =
+      choose(Collective::kGather, team.shape.client_count(), block.external_bytes(), team.limits);
   if (form == Form::kTree) return gather_by_tree(team, block, all, root, rule);
   return gather_blocks(team, block, all, root, rule, true);
 }
 
 Task gatherv(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root) {
-  return gather_blocks(team, block, all, root, BlockRule(team, Collective::kGatherv, kGathervTag), false);
+  return gather_blocks(team, block, all, root, BlockRule(team, Collective::kGatherv, kGathervTag),
+                       false);
 }
 
 namespace inter {
@@ -140,7 +147,8 @@ Task collect_across(const InterTeam& team, std::span<const Data> all) {
 
 Task gatherv(const InterTeam& team, ConstData block, std::span<const Data> all, std::int32_t root) {
   if (root == kIsBystander) return stand_by();
-  return root == kIsRoot ? collect_across(team, all) : send_across(team, block, team.first_remote + root);
+  return root == kIsRoot ? collect_across(team, all)
+                         : send_across(team, block, team.first_remote + root);
 }
 
 }  // namespace inter

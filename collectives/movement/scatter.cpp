@@ -1,7 +1,8 @@
 // Scatter and Scatterv.
 //
-// IMPI's forms (IMPI 5.8, 5.9: tags 150, 160) mirror those of Gather: the root sends each master the packed blocks of its
-// client, short ones of many clients through a tree (block_tree.cpp). Own form: blocks.hpp; one one-way delay.
+// IMPI's forms (IMPI 5.8, 5.9: tags 150, 160) mirror those of Gather: the root sends each master
+// the packed blocks of its client, short ones of many clients through a tree (block_tree.cpp). Own
+// form: blocks.hpp; one one-way delay.
 #include <deque>
 #include <vector>
 
@@ -12,9 +13,10 @@
 namespace impishim::collectives {
 namespace {
 
-/// What the members of a client that does not hold the root do. `group`: who gets blocks; `team`: where they come through.
-/// `equal`: all blocks have one size, so that nobody needs to tell.
-Task accept(const Team& group, const Team& team, std::int32_t root, Data block, const BlockRule& rule, bool equal) {
+/// What the members of a client that does not hold the root do. `group`: who gets blocks; `team`:
+/// where they come through. `equal`: all blocks have one size, so that nobody needs to tell.
+Task accept(const Team& group, const Team& team, std::int32_t root, Data block,
+            const BlockRule& rule, bool equal) {
   const bool alone = rule.alone(block);
   if (alone) team.leaders.post_receive(root, kStraightTag, block);
   if (alone && equal) {
@@ -40,7 +42,8 @@ Task accept_inside(const Team& team, std::int32_t root, Data block) {
 }
 
 /// Posts what the root sends straight.
-void post_straight(const Team& team, RankRange receivers, std::span<const ConstData> all, const BlockRule& rule) {
+void post_straight(const Team& team, RankRange receivers, std::span<const ConstData> all,
+                   const BlockRule& rule) {
   for (std::int32_t rank = receivers.first; rank < receivers.first + receivers.count; ++rank) {
     const ConstData& block = all[static_cast<std::size_t>(rank - receivers.first)];
     const bool inside = team.shape.is_local(rank);
@@ -50,7 +53,8 @@ void post_straight(const Team& team, RankRange receivers, std::span<const ConstD
 }
 
 /// The root's part.
-Task distribute(const Team& team, RankRange receivers, std::span<const ConstData> all, const BlockRule& rule) {
+Task distribute(const Team& team, RankRange receivers, std::span<const ConstData> all,
+                const BlockRule& rule) {
   std::deque<ConstBundle> bundles;
   for (const ClientMembers& client : by_client(team.shape, receivers)) {
     if (client.client == team.shape.my_client()) continue;
@@ -62,8 +66,8 @@ Task distribute(const Team& team, RankRange receivers, std::span<const ConstData
   co_await team.leaders.all_posted();
 }
 
-Task scatter_blocks(const Team& team, std::span<const ConstData> all, Data block, std::int32_t root, BlockRule rule,
-                    bool equal) {
+Task scatter_blocks(const Team& team, std::span<const ConstData> all, Data block, std::int32_t root,
+                    BlockRule rule, bool equal) {
   const Shape& shape = team.shape;
   if (shape.rank == root) {
     co_await distribute(team, {0, shape.size()}, all, rule);
@@ -76,7 +80,8 @@ Task scatter_blocks(const Team& team, std::span<const ConstData> all, Data block
 }
 
 /// IMPI's short form for many clients.
-Task scatter_by_tree(const Team& team, std::span<const ConstData> all, Data block, std::int32_t root, BlockRule rule) {
+Task scatter_by_tree(const Team& team, std::span<const ConstData> all, Data block,
+                     std::int32_t root, BlockRule rule) {
   const Shape& shape = team.shape;
   if (shape.rank == root) {
     post_straight(team, {0, shape.size()}, all, rule);
@@ -108,7 +113,8 @@ Task scatter(const Team& team, std::span<const ConstData> all, Data block, std::
 }
 
 Task scatterv(const Team& team, std::span<const ConstData> all, Data block, std::int32_t root) {
-  return scatter_blocks(team, all, block, root, BlockRule(team, Collective::kScatterv, kScattervTag), false);
+  return scatter_blocks(team, all, block, root,
+                        BlockRule(team, Collective::kScatterv, kScattervTag), false);
 }
 
 namespace inter {
@@ -130,9 +136,11 @@ Task accept_across(const InterTeam& team, Data block, std::int32_t root) {
 
 }  // namespace
 
-Task scatterv(const InterTeam& team, std::span<const ConstData> all, Data block, std::int32_t root) {
+Task scatterv(const InterTeam& team, std::span<const ConstData> all, Data block,
+              std::int32_t root) {
   if (root == kIsBystander) return stand_by();
-  return root == kIsRoot ? distribute_across(team, all) : accept_across(team, block, team.first_remote + root);
+  return root == kIsRoot ? distribute_across(team, all)
+                         : accept_across(team, block, team.first_remote + root);
 }
 
 }  // namespace inter

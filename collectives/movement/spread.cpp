@@ -5,8 +5,8 @@
 namespace impishim::collectives {
 namespace {
 
-std::vector<Data> all_together(std::span<const Data> all, std::int32_t first, std::span<const ClientMembers> sources,
-                               const BlockRule& rule) {
+std::vector<Data> all_together(std::span<const Data> all, std::int32_t first,
+                               std::span<const ClientMembers> sources, const BlockRule& rule) {
   std::vector<Data> blocks;
   for (const ClientMembers& source : sources) {
     const auto these = together(all, first, source.ranks, rule);
@@ -23,17 +23,18 @@ std::uint64_t native_bytes(std::span<const Data> blocks) {
 
 }  // namespace
 
-void post_alone(const Team& team, const ConstData& block, const ClientMembers& mine, std::span<const ClientMembers> targets,
-                const BlockRule& rule) {
+void post_alone(const Team& team, const ConstData& block, const ClientMembers& mine,
+                std::span<const ClientMembers> targets, const BlockRule& rule) {
   if (!rule.alone(block)) return;
   const std::size_t here = mine.index_of(team.shape.rank);
   for (const ClientMembers& target : targets) {
-    team.leaders.post_send(target.ranks[receiver_of(here, mine.size(), target.size())], kStraightTag, block);
+    team.leaders.post_send(target.ranks[receiver_of(here, mine.size(), target.size())],
+                           kStraightTag, block);
   }
 }
 
-Arrivals::Arrivals(const Team& team, std::span<const Data> all, std::int32_t first, std::vector<ClientMembers> sources,
-                   ClientMembers mine, BlockRule rule)
+Arrivals::Arrivals(const Team& team, std::span<const Data> all, std::int32_t first,
+                   std::vector<ClientMembers> sources, ClientMembers mine, BlockRule rule)
     : team_(team),
       all_(all),
       first_(first),
@@ -44,7 +45,8 @@ Arrivals::Arrivals(const Team& team, std::span<const Data> all, std::int32_t fir
       together_(all_together(all, first, sources_, rule), rule.format()) {
   for (const ClientMembers& source : sources_) {
     std::uint64_t bytes = 0;
-    for (const Data& each : together(all_, first_, source.ranks, rule_)) bytes += packed_bytes(each, rule_.format());
+    for (const Data& each : together(all_, first_, source.ranks, rule_))
+      bytes += packed_bytes(each, rule_.format());
     together_sizes_.push_back(bytes);
     dealt_.push_back(deal(source));
   }
@@ -88,11 +90,13 @@ Task Arrivals::spread(LocalGroup& local) {
   }
 }
 
-/// Received blocks are in their places, in this machine's representation: members of one client share it.
+/// Received blocks are in their places, in this machine's representation: members of one client
+/// share it.
 Task Arrivals::gather_dealt(LocalGroup& local, const Dealt& dealt) const {
   Bundle everything(dealt.blocks, wire::Format::kNative);
-  const std::vector<ConstData> own(dealt.blocks.begin() + static_cast<std::ptrdiff_t>(dealt.own_begin),
-                                   dealt.blocks.begin() + static_cast<std::ptrdiff_t>(dealt.own_end));
+  const std::vector<ConstData> own(
+      dealt.blocks.begin() + static_cast<std::ptrdiff_t>(dealt.own_begin),
+      dealt.blocks.begin() + static_cast<std::ptrdiff_t>(dealt.own_end));
   const ConstBundle mine(own, wire::Format::kNative);
   co_await local.allgatherv(mine.bytes(), everything.room(), dealt.shares);
   co_await everything.unpack();

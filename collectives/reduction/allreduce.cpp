@@ -10,12 +10,15 @@ namespace impishim::collectives {
 namespace {
 
 Circle masters_of(const Shape& shape) {
-  return {{shape.masters.begin(), shape.masters.end()}, static_cast<std::size_t>(shape.my_client())};
+  return {{shape.masters.begin(), shape.masters.end()},
+          static_cast<std::size_t>(shape.my_client())};
 }
 
-/// While a segment crosses, the next ones are reduced and earlier results broadcast inside the clients. The loop is the same in
-/// all members of a client, since they must start local phases in the same order.
-Task pipelined_exchange(const Team& team, ConstData contribution, Data result, const Reduction& operation) {
+/// While a segment crosses, the next ones are reduced and earlier results broadcast inside the
+/// clients. The loop is the same in all members of a client, since they must start local phases in
+/// the same order.
+Task pipelined_exchange(const Team& team, ConstData contribution, Data result,
+                        const Reduction& operation) {
   const Shape& shape = team.shape;
   const Circle circle = masters_of(shape);
   const Segments segments(contribution, team.limits);
@@ -29,7 +32,9 @@ Task pipelined_exchange(const Team& team, ConstData contribution, Data result, c
   std::vector<Pending*> broadcasts;
   const auto reduce_next = [&] {
     const std::uint64_t k = reduces.size();
-    if (k < number) reduces.push_back(&team.local.reduce(segments.of(contribution, k), segments.of(result, k), operation, 0));
+    if (k < number)
+      reduces.push_back(
+          &team.local.reduce(segments.of(contribution, k), segments.of(result, k), operation, 0));
   };
   for (std::uint64_t k = 0; k < kPhasesUnderWay; ++k) reduce_next();
   for (std::uint64_t k = 0; k < number + kSegmentsUnderWay; ++k) {
@@ -49,11 +54,12 @@ Task pipelined_exchange(const Team& team, ConstData contribution, Data result, c
 }
 
 /// Of an operation that does not commute: masters swap their clients' runs of ranks.
-Task exchange_of_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution, Data result,
-                      const Reduction& operation) {
+Task exchange_of_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution,
+                      Data result, const Reduction& operation) {
   const Shape& shape = team.shape;
   const bool is_master = shape.local_rank(shape.rank) == 0;
-  const TypedRoom own(*contribution.type, is_master ? contribution.count * runs_of(runs, shape.my_client()) : 0);
+  const TypedRoom own(*contribution.type,
+                      is_master ? contribution.count * runs_of(runs, shape.my_client()) : 0);
   co_await reduce_runs(team, runs, contribution, own.data(), operation,
                        shape.masters[static_cast<std::size_t>(shape.my_client())]);
   if (is_master) {
@@ -64,13 +70,15 @@ Task exchange_of_runs(const Team& team, const std::vector<Run>& runs, ConstData 
     for (const Run& run : runs) clients.push_back(run.client);
     Exchange exchange(team, circle, clients, own.data(), segments);
     for (std::uint64_t k = 0; k < segments.number(); ++k) exchange.send(k);
-    for (std::uint64_t k = 0; k < segments.number(); ++k) co_await exchange.finish(k, result, operation);
+    for (std::uint64_t k = 0; k < segments.number(); ++k)
+      co_await exchange.finish(k, result, operation);
   }
   co_await team.local.broadcast(result, 0);
 }
 
 /// Local result to the master, `form` among masters, local broadcast.
-Task by_masters(const Team& team, Form form, ConstData contribution, Data result, const Reduction& operation) {
+Task by_masters(const Team& team, Form form, ConstData contribution, Data result,
+                const Reduction& operation) {
   const Shape& shape = team.shape;
   co_await team.local.reduce(contribution, result, operation, 0);
   if (shape.local_rank(shape.rank) == 0) {
@@ -92,8 +100,10 @@ Task allreduce(const Team& team, ConstData contribution, Data result, const Redu
   const auto runs = runs_for(shape, operation);
   const bool in_order = one_for_each_client(runs, shape);
   const bool slices = operation.commutative() && slice_count(shape) > 1;
-  const auto has = static_cast<std::uint8_t>((in_order ? kInOrder : kNothing) | (slices ? kSlices : kNothing));
-  const Form form = choose(Collective::kAllreduce, shape.client_count(), contribution.external_bytes(), team.limits, has);
+  const auto has =
+      static_cast<std::uint8_t>((in_order ? kInOrder : kNothing) | (slices ? kSlices : kNothing));
+  const Form form = choose(Collective::kAllreduce, shape.client_count(),
+                           contribution.external_bytes(), team.limits, has);
   if (form == Form::kRooted) {
     co_await rooted(team, contribution, result, operation);
   } else if (form == Form::kSliced) {

@@ -8,8 +8,10 @@
 namespace impishim::collectives::inter {
 namespace {
 
-/// A group's first member in the client of the other group's `member` (a rank in both), or its rank 0: who talks to it.
-std::int32_t nearest(const InterTeam& team, std::int32_t first, std::int32_t size, std::int32_t member) {
+/// A group's first member in the client of the other group's `member` (a rank in both), or its rank
+/// 0: who talks to it.
+std::int32_t nearest(const InterTeam& team, std::int32_t first, std::int32_t size,
+                     std::int32_t member) {
   const Shape& both = team.both.shape;
   for (std::int32_t rank = 0; rank < size; ++rank) {
     if (both.client_of(first + rank) == both.client_of(member)) return rank;
@@ -40,9 +42,10 @@ Speakers speakers_of(const InterTeam& team) {
   return first_is_local ? Speakers{in_first, in_second} : Speakers{in_second, in_first};
 }
 
-/// The own group's total goes to the other group's speaker, whose group's total comes to `theirs` at this one's.
-Task swap_totals(const InterTeam& team, Speakers speakers, std::int32_t tag, ConstData contribution, Data theirs,
-                 const Reduction& operation) {
+/// The own group's total goes to the other group's speaker, whose group's total comes to `theirs`
+/// at this one's.
+Task swap_totals(const InterTeam& team, Speakers speakers, std::int32_t tag, ConstData contribution,
+                 Data theirs, const Reduction& operation) {
   const bool speaks = team.local.shape.rank == speakers.local;
   const TypedRoom ours(*contribution.type, speaks ? contribution.count : 0);
   const std::int32_t other = team.first_remote + speakers.remote;
@@ -56,12 +59,15 @@ Task swap_totals(const InterTeam& team, Speakers speakers, std::int32_t tag, Con
 
 }  // namespace
 
-Task reduce(const InterTeam& team, ConstData contribution, Data result, const Reduction& operation, std::int32_t root) {
+Task reduce(const InterTeam& team, ConstData contribution, Data result, const Reduction& operation,
+            std::int32_t root) {
   if (root == kIsBystander) co_return;
   if (root == kIsRoot) {
-    const std::int32_t speaker = nearest(team, team.first_remote, team.remote_size(), team.both.shape.rank);
+    const std::int32_t speaker =
+        nearest(team, team.first_remote, team.remote_size(), team.both.shape.rank);
     const Segments segments(result, team.both.limits);
-    post_receive_segments(team.both.leaders, team.first_remote + speaker, kInterReduceTag, result, segments);
+    post_receive_segments(team.both.leaders, team.first_remote + speaker, kInterReduceTag, result,
+                          segments);
     co_await team.both.leaders.all_posted();
     co_return;
   }
@@ -76,7 +82,8 @@ Task reduce(const InterTeam& team, ConstData contribution, Data result, const Re
   co_await team.both.leaders.all_posted();
 }
 
-Task allreduce(const InterTeam& team, ConstData contribution, Data result, const Reduction& operation) {
+Task allreduce(const InterTeam& team, ConstData contribution, Data result,
+               const Reduction& operation) {
   const Speakers speakers = speakers_of(team);
   const bool speaks = team.local.shape.rank == speakers.local;
   const TypedRoom theirs(*result.type, speaks ? result.count : 0);
@@ -85,13 +92,14 @@ Task allreduce(const InterTeam& team, ConstData contribution, Data result, const
   co_await collectives::bcast(team.local, result, speakers.local);
 }
 
-Task reduce_scatter(const InterTeam& team, ConstData contribution, Data result, std::span<const std::uint64_t> counts,
-                    const Reduction& operation) {
+Task reduce_scatter(const InterTeam& team, ConstData contribution, Data result,
+                    std::span<const std::uint64_t> counts, const Reduction& operation) {
   const Speakers speakers = speakers_of(team);
   const bool speaks = team.local.shape.rank == speakers.local;
   const auto total = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const TypedRoom theirs(*result.type, speaks ? total : 0);
-  co_await swap_totals(team, speakers, kInterReduceScatterTag, contribution, theirs.data(), operation);
+  co_await swap_totals(team, speakers, kInterReduceScatterTag, contribution, theirs.data(),
+                       operation);
   co_await scatter_parts(team.local, theirs.data(), result, counts, speakers.local);
 }
 

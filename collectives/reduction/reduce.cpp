@@ -19,11 +19,14 @@ Place place_in(Form form, const Shape& shape, std::int32_t root) {
   const std::int32_t clients = shape.client_count();
   const std::int32_t root_client = shape.client_of(root);
   const std::int32_t me = to_virtual(shape.my_client(), root_client, clients);
-  const auto speaker_of = [&](std::int32_t node) { return shape.speaker(from_virtual(node, root_client, clients), root); };
+  const auto speaker_of = [&](std::int32_t node) {
+    return shape.speaker(from_virtual(node, root_client, clients), root);
+  };
   Place place;
   if (me != 0) place.parent = speaker_of(form == Form::kTree ? binomial_parent(me) : 0);
   if (form == Form::kTree) {
-    for (const std::int32_t child : binomial_children(me, clients)) place.children.push_back(speaker_of(child));
+    for (const std::int32_t child : binomial_children(me, clients))
+      place.children.push_back(speaker_of(child));
   } else if (me == 0) {
     for (const std::int32_t master : shape.masters) {
       if (!shape.is_local(master)) place.children.push_back(master);
@@ -33,7 +36,8 @@ Place place_in(Form form, const Shape& shape, std::int32_t root) {
 }
 
 /// What the speaker combines: in the order of clients if that matters, otherwise its own last.
-std::vector<Operand> operands_of(const Shape& shape, const Place& place, const Data& own, bool in_order) {
+std::vector<Operand> operands_of(const Shape& shape, const Place& place, const Data& own,
+                                 bool in_order) {
   std::vector<Operand> operands;
   bool own_in = false;
   for (const std::int32_t child : place.children) {
@@ -47,10 +51,10 @@ std::vector<Operand> operands_of(const Shape& shape, const Place& place, const D
   return operands;
 }
 
-/// One result of each client. Local reductions of the next segments go on while a segment travels; where nobody of this library
-/// would know of segments, there is one.
-Task through_speakers(const Team& team, Form form, ConstData contribution, Data result, const Reduction& operation,
-                      std::int32_t root) {
+/// One result of each client. Local reductions of the next segments go on while a segment travels;
+/// where nobody of this library would know of segments, there is one.
+Task through_speakers(const Team& team, Form form, ConstData contribution, Data result,
+                      const Reduction& operation, std::int32_t root) {
   const Shape& shape = team.shape;
   const std::int32_t speaker = shape.speaker(shape.my_client(), root);
   const bool speaks = shape.rank == speaker;
@@ -58,33 +62,38 @@ Task through_speakers(const Team& team, Form form, ConstData contribution, Data 
   const Segments segments(contribution, team.limits);
   const Place place = speaks ? place_in(form, shape, root) : Place();
   const TypedRoom room(*contribution.type, speaks && shape.rank != root ? contribution.count : 0);
-  const Data sum = shape.rank == root ? result : Data{room.data().base, contribution.count, contribution.type};
-  Operands operands(team.leaders, tag, operands_of(shape, place, sum, !operation.commutative()), *contribution.type, segments);
+  const Data sum =
+      shape.rank == root ? result : Data{room.data().base, contribution.count, contribution.type};
+  Operands operands(team.leaders, tag, operands_of(shape, place, sum, !operation.commutative()),
+                    *contribution.type, segments);
   std::vector<Pending*> reduces;
   const auto reduce_next = [&] {
     const std::uint64_t k = reduces.size();
     if (k == segments.number()) return;
     const Data target = speaks ? segments.of(sum, k) : Data();
-    reduces.push_back(&team.local.reduce(segments.of(contribution, k), target, operation, shape.local_rank(speaker)));
+    reduces.push_back(&team.local.reduce(segments.of(contribution, k), target, operation,
+                                         shape.local_rank(speaker)));
   };
   for (std::uint64_t k = 0; k < kPhasesUnderWay; ++k) reduce_next();
   for (std::uint64_t k = 0; k < segments.number(); ++k) {
     co_await *reduces[k];
     if (speaks) co_await operands.combine(k, sum, operation);
-    if (speaks && shape.rank != root) team.leaders.post_send(place.parent, tag, segments.of(sum, k));
+    if (speaks && shape.rank != root)
+      team.leaders.post_send(place.parent, tag, segments.of(sum, k));
     reduce_next();
   }
   co_await team.leaders.all_posted();
 }
 
-/// Runs of ranks travel to the root, which combines them in order: an operation that does not commute, and ranks that alternate
-/// between clients.
-Task in_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution, Data result, const Reduction& operation,
-             std::int32_t root) {
+/// Runs of ranks travel to the root, which combines them in order: an operation that does not
+/// commute, and ranks that alternate between clients.
+Task in_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution, Data result,
+             const Reduction& operation, std::int32_t root) {
   const Shape& shape = team.shape;
   const std::int32_t speaker = shape.speaker(shape.my_client(), root);
   const std::uint64_t own_runs = runs_of(runs, shape.my_client());
-  const TypedRoom own(*contribution.type, shape.rank == speaker ? contribution.count * own_runs : 0);
+  const TypedRoom own(*contribution.type,
+                      shape.rank == speaker ? contribution.count * own_runs : 0);
   co_await reduce_runs(team, runs, contribution, own.data(), operation, speaker);
   if (shape.rank != speaker) co_return;
   const Segments segments(contribution, team.limits);
@@ -92,26 +101,31 @@ Task in_runs(const Team& team, const std::vector<Run>& runs, ConstData contribut
   std::uint64_t next_own = 0;
   for (const Run& run : runs) {
     if (run.client == shape.my_client()) {
-      operands.push_back({-1, own.data().elements(next_own++ * contribution.count, contribution.count)});
+      operands.push_back(
+          {-1, own.data().elements(next_own++ * contribution.count, contribution.count)});
     } else {
       operands.push_back({shape.speaker(run.client, root), {}});
     }
   }
   if (shape.rank == root) {
     Operands arriving(team.leaders, kReduceSegmentTag, operands, *contribution.type, segments);
-    for (std::uint64_t k = 0; k < segments.number(); ++k) co_await arriving.combine(k, result, operation);
+    for (std::uint64_t k = 0; k < segments.number(); ++k)
+      co_await arriving.combine(k, result, operation);
     co_return;
   }
   for (std::uint64_t k = 0; k < segments.number(); ++k) {
     for (const Operand& operand : operands) {
-      if (operand.from < 0) team.leaders.post_send(root, kReduceSegmentTag, segments.of(operand.own, k));
+      if (operand.from < 0)
+        team.leaders.post_send(root, kReduceSegmentTag, segments.of(operand.own, k));
     }
   }
   co_await team.leaders.all_posted();
 }
 
-/// IMPI: every process's data goes to the root, which combines from the highest rank down: r = x(i) op r.
-Task one_by_one(const Team& team, ConstData contribution, Data result, const Reduction& operation, std::int32_t root) {
+/// IMPI: every process's data goes to the root, which combines from the highest rank down: r = x(i)
+/// op r.
+Task one_by_one(const Team& team, ConstData contribution, Data result, const Reduction& operation,
+                std::int32_t root) {
   const Shape& shape = team.shape;
   if (!shape.is_local(root)) {
     co_await team.leaders.post_send(root, kReduceTag, contribution);
@@ -127,7 +141,8 @@ Task one_by_one(const Team& team, ConstData contribution, Data result, const Red
     const bool first = rank == shape.size() - 1;
     const Data& operand = first ? result : incoming.data();
     if (shape.is_local(rank)) {
-      unpack(local.all().subspan(static_cast<std::size_t>(shape.local_rank(rank)) * size, size), operand);
+      unpack(local.all().subspan(static_cast<std::size_t>(shape.local_rank(rank)) * size, size),
+             operand);
     } else {
       co_await team.leaders.post_receive(rank, kReduceTag, operand);
     }
@@ -137,7 +152,8 @@ Task one_by_one(const Team& team, ConstData contribution, Data result, const Red
 
 }  // namespace
 
-Task reduce(const Team& team, ConstData contribution, Data result, const Reduction& operation, std::int32_t root) {
+Task reduce(const Team& team, ConstData contribution, Data result, const Reduction& operation,
+            std::int32_t root) {
   const Shape& shape = team.shape;
   if (shape.client_count() == 1) {
     co_await team.local.reduce(contribution, result, operation, shape.local_rank(root));
@@ -154,7 +170,8 @@ Task reduce(const Team& team, ConstData contribution, Data result, const Reducti
   }
   const std::uint8_t has = slice_count(shape) > 1 ? kInOrder | kSlices : kInOrder;
   const Form form = operation.commutative()
-                        ? choose(Collective::kReduce, shape.client_count(), contribution.external_bytes(), team.limits, has)
+                        ? choose(Collective::kReduce, shape.client_count(),
+                                 contribution.external_bytes(), team.limits, has)
                         : Form::kLinear;
   if (form == Form::kSliced) {
     co_await reduce_in_slices(team, contribution, result, operation, root);

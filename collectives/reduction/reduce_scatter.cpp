@@ -11,15 +11,15 @@
 namespace impishim::collectives {
 namespace {
 
-Task inside_one_client(const Team& team, ConstData contribution, Data result, std::span<const std::uint64_t> counts,
-                       const Reduction& operation) {
+Task inside_one_client(const Team& team, ConstData contribution, Data result,
+                       std::span<const std::uint64_t> counts, const Reduction& operation) {
   const TypedRoom part(*result.type, result.count);
   co_await team.local.reduce_scatter(contribution, part.data(), counts, operation);
   copy(part.data(), result);
 }
 
-Task rooted(const Team& team, ConstData contribution, Data result, std::span<const std::uint64_t> counts,
-            const Reduction& operation) {
+Task rooted(const Team& team, ConstData contribution, Data result,
+            std::span<const std::uint64_t> counts, const Reduction& operation) {
   const TypedRoom total(*contribution.type, team.shape.rank == 0 ? contribution.count : 0);
   co_await reduce(team, contribution, total.data(), operation, 0);
   co_await scatter_parts(team, total.data(), result, counts, 0);
@@ -44,13 +44,19 @@ std::vector<Range> ranges_of(const Shape& shape, std::span<const std::uint64_t> 
   return ranges;
 }
 
-/// The masters' side: what each client's members need goes to its master alone, and is combined there. Between two masters
-/// segments travel in ascending order of ranges.
+/// The masters' side: what each client's members need goes to its master alone, and is combined
+/// there. Between two masters segments travel in ascending order of ranges.
 class Swap {
  public:
-  /// `partials`: this client's results, one after another, for each of its `runs`, and each of all elements.
-  Swap(const Team& team, const std::vector<Run>& runs, const std::vector<Range>& ranges, const Data& partials)
-      : team_(team), runs_(runs), ranges_(ranges), partials_(partials), segments_(partials, team.limits) {
+  /// `partials`: this client's results, one after another, for each of its `runs`, and each of all
+  /// elements.
+  Swap(const Team& team, const std::vector<Run>& runs, const std::vector<Range>& ranges,
+       const Data& partials)
+      : team_(team),
+        runs_(runs),
+        ranges_(ranges),
+        partials_(partials),
+        segments_(partials, team.limits) {
     whole_ = partials.count / runs_of(runs, team.shape.my_client());
   }
 
@@ -71,7 +77,8 @@ class Swap {
       const Segments segments(range.count, segments_);
       Operands operands(team_.leaders, kReduceScatterTag, operands_of(range), *mine.type, segments);
       const Data target = mine.elements(place, range.count);
-      for (std::uint64_t k = 0; k < segments.number(); ++k) co_await operands.combine(k, target, operation);
+      for (std::uint64_t k = 0; k < segments.number(); ++k)
+        co_await operands.combine(k, target, operation);
       place += range.count;
     }
   }
@@ -101,7 +108,8 @@ class Swap {
   std::uint64_t whole_ = 0;
 };
 
-/// Ranges of other clients, those of the next one first, so that not all send to one; then one's own.
+/// Ranges of other clients, those of the next one first, so that not all send to one; then one's
+/// own.
 std::vector<Range> in_order_of_sending(const Shape& shape, std::vector<Range> ranges) {
   const auto distance = [&](const Range& range) {
     const std::int32_t clients = shape.client_count();
@@ -111,9 +119,10 @@ std::vector<Range> in_order_of_sending(const Shape& shape, std::vector<Range> ra
   return ranges;
 }
 
-/// One result of each client: what other clients need is reduced first, and travels while the next segments are reduced.
-Task reduce_and_send(const Team& team, const std::vector<Range>& ranges, ConstData contribution, Data partial,
-                     const Reduction& operation, Swap* swap) {
+/// One result of each client: what other clients need is reduced first, and travels while the next
+/// segments are reduced.
+Task reduce_and_send(const Team& team, const std::vector<Range>& ranges, ConstData contribution,
+                     Data partial, const Reduction& operation, Swap* swap) {
   struct Step {
     Range range;
     std::uint64_t k = 0;
@@ -122,28 +131,34 @@ Task reduce_and_send(const Team& team, const std::vector<Range>& ranges, ConstDa
   const Segments like(contribution, team.limits);
   std::vector<Step> steps;
   for (const Range& range : in_order_of_sending(team.shape, ranges)) {
-    for (std::uint64_t k = 0; k < Segments(range.count, like).number(); ++k) steps.push_back({range, k});
+    for (std::uint64_t k = 0; k < Segments(range.count, like).number(); ++k)
+      steps.push_back({range, k});
   }
   std::size_t started = 0;
   const auto reduce_next = [&] {
     if (started == steps.size()) return;
     Step& step = steps[started++];
     const Segments segments(step.range.count, like);
-    const ConstData from = segments.of(contribution.elements(step.range.begin, step.range.count), step.k);
-    const Data to = swap == nullptr ? Data() : segments.of(partial.elements(step.range.begin, step.range.count), step.k);
+    const ConstData from =
+        segments.of(contribution.elements(step.range.begin, step.range.count), step.k);
+    const Data to = swap == nullptr
+                        ? Data()
+                        : segments.of(partial.elements(step.range.begin, step.range.count), step.k);
     step.reduced = &team.local.reduce(from, to, operation, 0);
   };
   for (std::uint64_t i = 0; i < kPhasesUnderWay; ++i) reduce_next();
   for (const Step& step : steps) {
     co_await *step.reduced;
-    if (swap != nullptr && step.range.client != team.shape.my_client()) swap->send(step.range, step.k);
+    if (swap != nullptr && step.range.client != team.shape.my_client())
+      swap->send(step.range, step.k);
     reduce_next();
   }
 }
 
 /// Several results of some clients: reduced whole, then sent.
-Task reduce_then_send(const Team& team, const std::vector<Run>& runs, const std::vector<Range>& ranges, ConstData contribution,
-                      Data partials, const Reduction& operation, Swap* swap) {
+Task reduce_then_send(const Team& team, const std::vector<Run>& runs,
+                      const std::vector<Range>& ranges, ConstData contribution, Data partials,
+                      const Reduction& operation, Swap* swap) {
   const Shape& shape = team.shape;
   const Segments like(contribution, team.limits);
   co_await reduce_runs(team, runs, contribution, partials, operation,
@@ -155,16 +170,19 @@ Task reduce_then_send(const Team& team, const std::vector<Run>& runs, const std:
   }
 }
 
-Task exchange(const Team& team, ConstData contribution, Data result, std::span<const std::uint64_t> counts,
-              const Reduction& operation) {
+Task exchange(const Team& team, ConstData contribution, Data result,
+              std::span<const std::uint64_t> counts, const Reduction& operation) {
   const Shape& shape = team.shape;
   const bool is_master = shape.local_rank(shape.rank) == 0;
   const auto runs = runs_for(shape, operation);
   const auto ranges = ranges_of(shape, counts);
   std::vector<std::uint64_t> local_counts;
-  for (const std::int32_t rank : shape.spanning_ranks) local_counts.push_back(counts[static_cast<std::size_t>(rank)]);
-  const std::uint64_t mine_count = std::accumulate(local_counts.begin(), local_counts.end(), std::uint64_t{0});
-  const TypedRoom partials(*contribution.type, is_master ? contribution.count * runs_of(runs, shape.my_client()) : 0);
+  for (const std::int32_t rank : shape.spanning_ranks)
+    local_counts.push_back(counts[static_cast<std::size_t>(rank)]);
+  const std::uint64_t mine_count =
+      std::accumulate(local_counts.begin(), local_counts.end(), std::uint64_t{0});
+  const TypedRoom partials(*contribution.type,
+                           is_master ? contribution.count * runs_of(runs, shape.my_client()) : 0);
   const TypedRoom mine(*contribution.type, is_master ? mine_count : 0);
   std::optional<Swap> masters;
   if (is_master) masters.emplace(team, runs, ranges, partials.data());
@@ -181,11 +199,12 @@ Task exchange(const Team& team, ConstData contribution, Data result, std::span<c
 
 }  // namespace
 
-Task reduce_scatter(const Team& team, ConstData contribution, Data result, std::span<const std::uint64_t> counts,
-                    const Reduction& operation) {
+Task reduce_scatter(const Team& team, ConstData contribution, Data result,
+                    std::span<const std::uint64_t> counts, const Reduction& operation) {
   const std::int32_t clients = team.shape.client_count();
   if (clients == 1) return inside_one_client(team, contribution, result, counts, operation);
-  const Form form = choose(Collective::kReduceScatter, clients, contribution.external_bytes(), team.limits);
+  const Form form =
+      choose(Collective::kReduceScatter, clients, contribution.external_bytes(), team.limits);
   return form == Form::kRooted ? rooted(team, contribution, result, counts, operation)
                                : exchange(team, contribution, result, counts, operation);
 }

@@ -24,7 +24,9 @@ std::vector<Run> runs_for(const Shape& shape, const Reduction& operation) {
   return runs;
 }
 
-bool one_for_each_client(const std::vector<Run>& runs, const Shape& shape) { return runs.size() == shape.masters.size(); }
+bool one_for_each_client(const std::vector<Run>& runs, const Shape& shape) {
+  return runs.size() == shape.masters.size();
+}
 
 std::uint64_t runs_of(const std::vector<Run>& runs, std::int32_t client) {
   return static_cast<std::uint64_t>(std::ranges::count(runs, client, &Run::client));
@@ -33,8 +35,9 @@ std::uint64_t runs_of(const std::vector<Run>& runs, std::int32_t client) {
 namespace {
 
 /// Combines the blocks of each run of one client, which lie packed in rank order.
-void combine_runs(const Shape& shape, const std::vector<Run>& runs, std::span<const std::byte> blocks, std::size_t size,
-                  const Data& results, const Reduction& operation) {
+void combine_runs(const Shape& shape, const std::vector<Run>& runs,
+                  std::span<const std::byte> blocks, std::size_t size, const Data& results,
+                  const Reduction& operation) {
   const std::uint64_t count = results.count / runs_of(runs, shape.my_client());
   const TypedRoom operand(*results.type, count);
   std::uint64_t place = 0;
@@ -43,7 +46,8 @@ void combine_runs(const Shape& shape, const std::vector<Run>& runs, std::span<co
     const Data sum = results.elements(place, count);
     place += count;
     for (std::int32_t rank = run.last; rank >= run.first; --rank) {
-      const auto block = blocks.subspan(static_cast<std::size_t>(shape.local_rank(rank)) * size, size);
+      const auto block =
+          blocks.subspan(static_cast<std::size_t>(shape.local_rank(rank)) * size, size);
       unpack(block, rank == run.last ? sum : operand.data());
       if (rank != run.last) operation.combine(operand.data().base, sum.base, count);
     }
@@ -52,8 +56,8 @@ void combine_runs(const Shape& shape, const std::vector<Run>& runs, std::span<co
 
 }  // namespace
 
-Task reduce_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution, Data results,
-                 const Reduction& operation, std::int32_t speaker) {
+Task reduce_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution,
+                 Data results, const Reduction& operation, std::int32_t speaker) {
   const Shape& shape = team.shape;
   if (runs_of(runs, shape.my_client()) == 1) {
     // The local group keeps the order of ranks where it matters.

@@ -18,16 +18,18 @@ struct Run {
 
 /// Runs of consecutive ranks of one client, ascending: no operation needs more parts.
 [[nodiscard]] std::vector<Run> runs_of_ranks(const Shape& shape);
-/// What reductions need: all of a client for each client, in the order of masters, if the operation commutes; runs otherwise.
+/// What reductions need: all of a client for each client, in the order of masters, if the operation
+/// commutes; runs otherwise.
 [[nodiscard]] std::vector<Run> runs_for(const Shape& shape, const Reduction& operation);
 /// One run for each client.
 [[nodiscard]] bool one_for_each_client(const std::vector<Run>& runs, const Shape& shape);
 /// Number of those that belong to `client`.
 [[nodiscard]] std::uint64_t runs_of(const std::vector<Run>& runs, std::int32_t client);
 
-/// Reduces each run of this client to the client's `speaker`: there, the results lie in `results` one after another.
-Task reduce_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution, Data results,
-                 const Reduction& operation, std::int32_t speaker);
+/// Reduces each run of this client to the client's `speaker`: there, the results lie in `results`
+/// one after another.
+Task reduce_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution,
+                 Data results, const Reduction& operation, std::int32_t speaker);
 
 /// Members of each client, by number of client.
 [[nodiscard]] std::vector<std::int32_t> member_counts(const Shape& shape);

@@ -26,7 +26,8 @@ Task scan_in_chain(const Team& team, ScanCall call) {
 
 namespace {
 
-/// Inside one client. The first member's result of an exclusive one stays as it is, and may be null.
+/// Inside one client. The first member's result of an exclusive one stays as it is, and may be
+/// null.
 Task scan_inside(const Team& team, ScanCall call) {
   if (call.inclusive()) {
     co_await team.local.scan(call.contribution, call.result, call.operation);
@@ -35,7 +36,8 @@ Task scan_inside(const Team& team, ScanCall call) {
   // MPICH refuses a null result, though nothing is written there.
   const bool first = team.shape.local_rank(team.shape.rank) == 0;
   const TypedRoom unused(*call.contribution.type, first ? call.contribution.count : 0);
-  co_await team.local.exscan(call.contribution, first ? unused.data() : call.result, call.operation);
+  co_await team.local.exscan(call.contribution, first ? unused.data() : call.result,
+                             call.operation);
 }
 
 Task run(const Team& team, ScanCall call) {
@@ -43,7 +45,8 @@ Task run(const Team& team, ScanCall call) {
   if (clients == 1) return scan_inside(team, call);
   const bool blocks = one_for_each_client(runs_of_ranks(team.shape), team.shape);
   const auto has = static_cast<std::uint8_t>(blocks ? kInOrder : kNothing);
-  const Form form = choose(Collective::kScan, clients, call.contribution.external_bytes(), team.limits, has);
+  const Form form =
+      choose(Collective::kScan, clients, call.contribution.external_bytes(), team.limits, has);
   if (form == Form::kChain) return scan_in_chain(team, call);
   return blocks ? scan_of_blocks(team, call, form) : scan_of_runs(team, call);
 }

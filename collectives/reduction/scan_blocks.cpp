@@ -17,7 +17,8 @@ std::vector<std::int32_t> last_members(const Shape& shape) {
   return members;
 }
 
-/// In each round the known totals reach twice as far. `total` becomes that of more and more clients up to this one.
+/// In each round the known totals reach twice as far. `total` becomes that of more and more clients
+/// up to this one.
 Task double_totals(const Team& team, Data total, Data before, const Reduction& operation) {
   const auto members = last_members(team.shape);
   const auto me = static_cast<std::size_t>(team.shape.my_client());
@@ -28,7 +29,9 @@ Task double_totals(const Team& team, Data total, Data before, const Reduction& o
     if (me + distance < members.size()) {
       post_send_segments(team.leaders, members[me + distance], kScanTotalTag, total, segments);
     }
-    if (receives) post_receive_segments(team.leaders, members[me - distance], kScanTotalTag, room.data(), segments);
+    if (receives)
+      post_receive_segments(team.leaders, members[me - distance], kScanTotalTag, room.data(),
+                            segments);
     co_await team.leaders.all_posted();
     if (!receives) continue;
     operation.combine(room.data().base, total.base, total.count);
@@ -48,25 +51,31 @@ class BlockScan {
         call_(call),
         segments_(call.contribution, team.limits),
         sends_result_(is_last() && call.inclusive() && team.shape.my_client() == 0),
-        saved_(*call.contribution.type, is_last() && !call.inclusive() ? call.contribution.count : 0),
+        saved_(*call.contribution.type,
+               is_last() && !call.inclusive() ? call.contribution.count : 0),
         total_(*call.contribution.type, is_last() && !sends_result_ ? call.contribution.count : 0),
         before_(*call.contribution.type, team.shape.my_client() > 0 ? call.contribution.count : 0),
         unused_(*call.contribution.type, is_first() && !call.inclusive() ? segments_.length : 0) {
-    if (is_last() && !call.inclusive()) copy(call.contribution, saved_.data());  // an exclusive result in place overwrites it
+    if (is_last() && !call.inclusive())
+      copy(call.contribution, saved_.data());  // an exclusive result in place overwrites it
   }
 
   [[nodiscard]] const Segments& segments() const { return segments_; }
   [[nodiscard]] bool is_first() const { return team_.shape.local_rank(team_.shape.rank) == 0; }
   [[nodiscard]] bool is_last() const { return team_.shape.local_rank(team_.shape.rank) == last(); }
   /// Rank in the client of the member that knows the total.
-  [[nodiscard]] std::int32_t last() const { return static_cast<std::int32_t>(team_.shape.spanning_ranks.size()) - 1; }
+  [[nodiscard]] std::int32_t last() const {
+    return static_cast<std::int32_t>(team_.shape.spanning_ranks.size()) - 1;
+  }
 
   /// Starts segment `k`'s scan inside the client.
   Pending& start(std::uint64_t k) {
     const ConstData from = segments_.of(call_.contribution, k);
-    if (call_.inclusive()) return team_.local.scan(from, segments_.of(call_.result, k), call_.operation);
+    if (call_.inclusive())
+      return team_.local.scan(from, segments_.of(call_.result, k), call_.operation);
     // MPICH refuses a null result, though nothing is written there.
-    const Data to = is_first() ? unused_.data().elements(0, from.count) : segments_.of(call_.result, k);
+    const Data to =
+        is_first() ? unused_.data().elements(0, from.count) : segments_.of(call_.result, k);
     return team_.local.exscan(from, to, call_.operation);
   }
 
@@ -76,7 +85,8 @@ class BlockScan {
     if (sends_result_) return result;
     const Data total = segments_.of(total_.data(), k);
     copy(call_.inclusive() ? result : segments_.of(saved_.data(), k), total);
-    if (!call_.inclusive() && !is_first()) call_.operation.combine(result.base, total.base, total.count);
+    if (!call_.inclusive() && !is_first())
+      call_.operation.combine(result.base, total.base, total.count);
     return total;
   }
 
@@ -111,8 +121,9 @@ std::vector<Operand> totals_of_earlier_clients(const Shape& shape) {
   return operands;
 }
 
-/// Every later client gets this one's total and combines those of all earlier ones. While a segment crosses, the next ones are
-/// scanned inside the clients. All members of a client start its local phases in the same order.
+/// Every later client gets this one's total and combines those of all earlier ones. While a segment
+/// crosses, the next ones are scanned inside the clients. All members of a client start its local
+/// phases in the same order.
 Task by_exchange(const Team& team, ScanCall call) {
   const Shape& shape = team.shape;
   BlockScan scan(team, call);
@@ -122,7 +133,8 @@ Task by_exchange(const Team& team, ScanCall call) {
   const auto me = static_cast<std::size_t>(shape.my_client());
   std::optional<Operands> earlier;
   if (scan.is_last() && me > 0) {
-    earlier.emplace(team.leaders, kScanTotalTag, totals_of_earlier_clients(shape), *call.contribution.type, segments);
+    earlier.emplace(team.leaders, kScanTotalTag, totals_of_earlier_clients(shape),
+                    *call.contribution.type, segments);
   }
   std::vector<Pending*> scans;
   std::vector<Pending*> broadcasts;
@@ -135,8 +147,10 @@ Task by_exchange(const Team& team, ScanCall call) {
       team.leaders.post_send(members[later], kScanTotalTag, ConstData(total));
     }
   };
-  // A client between others sends all of its total first: no later client waits for what it waits for.
-  const std::uint64_t lag = me + 1 < members.size() ? std::max(number, kSegmentsUnderWay) : kSegmentsUnderWay;
+  // A client between others sends all of its total first: no later client waits for what it waits
+  // for.
+  const std::uint64_t lag =
+      me + 1 < members.size() ? std::max(number, kSegmentsUnderWay) : kSegmentsUnderWay;
   for (std::uint64_t k = 0; k < kPhasesUnderWay; ++k) scan_next();
   for (std::uint64_t k = 0; k < number + lag; ++k) {
     if (k < number) {
@@ -167,7 +181,8 @@ Task by_doubling(const Team& team, ScanCall call) {
   for (std::uint64_t k = 0; k < number; ++k) co_await scan.start(k);
   const TypedRoom total(*call.contribution.type, scan.is_last() ? call.contribution.count : 0);
   if (scan.is_last() && number > 0) {
-    for (std::uint64_t k = 0; k < number; ++k) copy(scan.total(k), scan.segments().of(total.data(), k));
+    for (std::uint64_t k = 0; k < number; ++k)
+      copy(scan.total(k), scan.segments().of(total.data(), k));
     co_await double_totals(team, total.data(), scan.before(), call.operation);
   }
   if (team.shape.my_client() == 0) co_return;

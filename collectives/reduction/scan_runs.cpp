@@ -1,4 +1,5 @@
-// Scan where ranks alternate between clients: masters scan their members' operands, run of consecutive ranks by run.
+// Scan where ranks alternate between clients: masters scan their members' operands, run of
+// consecutive ranks by run.
 #include <algorithm>
 #include <optional>
 
@@ -23,7 +24,8 @@ class RunScan {
   /// From all members' packed operands to scans inside each of one's own runs, and their totals.
   void scan_own_runs(std::span<const std::byte> blocks) {
     const std::size_t size = blocks.size() / team_.shape.spanning_ranks.size();
-    for (std::size_t i = 0; i < team_.shape.spanning_ranks.size(); ++i) unpack(blocks.subspan(i * size, size), value(i));
+    for (std::size_t i = 0; i < team_.shape.spanning_ranks.size(); ++i)
+      unpack(blocks.subspan(i * size, size), value(i));
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       if (!mine(r)) continue;
       for (std::int32_t rank = runs_[r].first + 1; rank <= runs_[r].last; ++rank) {
@@ -42,14 +44,18 @@ class RunScan {
       const std::int32_t owner = runs_[r].client;
       for (std::int32_t client = 0; client < team_.shape.client_count(); ++client) {
         if (client == owner || r > last_run(client)) continue;
-        const std::int32_t master = team_.shape.masters[static_cast<std::size_t>(owner == me ? client : owner)];
-        if (owner == me) post_send_segments(team_.leaders, master, kScanTotalTag, total(r), segments);
-        if (client == me) post_receive_segments(team_.leaders, master, kScanTotalTag, total(r), segments);
+        const std::int32_t master =
+            team_.shape.masters[static_cast<std::size_t>(owner == me ? client : owner)];
+        if (owner == me)
+          post_send_segments(team_.leaders, master, kScanTotalTag, total(r), segments);
+        if (client == me)
+          post_receive_segments(team_.leaders, master, kScanTotalTag, total(r), segments);
       }
     }
   }
 
-  /// After they have come: turns each member's value into its result. No message is under way any more.
+  /// After they have come: turns each member's value into its result. No message is under way any
+  /// more.
   void finish() {
     for (std::size_t r = 0; r <= last_run(team_.shape.my_client()); ++r) {
       if (mine(r) && r > 0) {
@@ -72,10 +78,18 @@ class RunScan {
   }
 
  private:
-  [[nodiscard]] Data value(std::size_t i) const { return values_.data().elements(i * count_, count_); }
-  [[nodiscard]] Data total(std::size_t r) const { return totals_.data().elements(r * count_, count_); }
-  [[nodiscard]] bool mine(std::size_t r) const { return runs_[r].client == team_.shape.my_client(); }
-  [[nodiscard]] std::size_t local(std::int32_t rank) const { return static_cast<std::size_t>(team_.shape.local_rank(rank)); }
+  [[nodiscard]] Data value(std::size_t i) const {
+    return values_.data().elements(i * count_, count_);
+  }
+  [[nodiscard]] Data total(std::size_t r) const {
+    return totals_.data().elements(r * count_, count_);
+  }
+  [[nodiscard]] bool mine(std::size_t r) const {
+    return runs_[r].client == team_.shape.my_client();
+  }
+  [[nodiscard]] std::size_t local(std::int32_t rank) const {
+    return static_cast<std::size_t>(team_.shape.local_rank(rank));
+  }
   [[nodiscard]] std::size_t last_run(std::int32_t client) const {
     const auto last = std::ranges::find(runs_.rbegin(), runs_.rend(), client, &Run::client);
     return static_cast<std::size_t>(runs_.rend() - last) - 1;

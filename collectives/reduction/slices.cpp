@@ -15,13 +15,16 @@ namespace {
 std::vector<std::uint64_t> slice_sizes(const Shape& shape, std::uint64_t count) {
   std::vector<std::uint64_t> sizes(shape.spanning_ranks.size(), 0);
   const auto slices = static_cast<std::uint64_t>(slice_count(shape));
-  for (std::uint64_t i = 0; i < slices; ++i) sizes[i] = count * (i + 1) / slices - count * i / slices;
+  for (std::uint64_t i = 0; i < slices; ++i)
+    sizes[i] = count * (i + 1) / slices - count * i / slices;
   return sizes;
 }
 
-std::vector<std::uint64_t> byte_sizes(const std::vector<std::uint64_t>& sizes, const ElementType& type) {
+std::vector<std::uint64_t> byte_sizes(const std::vector<std::uint64_t>& sizes,
+                                      const ElementType& type) {
   std::vector<std::uint64_t> bytes;
-  for (const std::uint64_t size : sizes) bytes.push_back(ConstData{nullptr, size, &type}.native_bytes());
+  for (const std::uint64_t size : sizes)
+    bytes.push_back(ConstData{nullptr, size, &type}.native_bytes());
   return bytes;
 }
 
@@ -50,7 +53,8 @@ class Assembly {
 
 }  // namespace
 
-Task allreduce_in_slices(const Team& team, ConstData contribution, Data result, const Reduction& operation) {
+Task allreduce_in_slices(const Team& team, ConstData contribution, Data result,
+                         const Reduction& operation) {
   const Shape& shape = team.shape;
   const std::int32_t slice = shape.local_rank(shape.rank);
   const auto sizes = slice_sizes(shape, contribution.count);
@@ -61,7 +65,8 @@ Task allreduce_in_slices(const Team& team, ConstData contribution, Data result, 
   if (slice < slice_count(shape)) {
     const Circle circle = counterparts(shape, slice);
     // Slices differ by an element: the choice is made from all of the data.
-    const std::uint64_t share = contribution.external_bytes() / static_cast<std::uint64_t>(slice_count(shape));
+    const std::uint64_t share =
+        contribution.external_bytes() / static_cast<std::uint64_t>(slice_count(shape));
     const Form form = choose(Collective::kAllreduce, shape.client_count(), share, team.limits);
     co_await allreduce_among(team, form, circle, mine.data(), operation);
   }
@@ -74,19 +79,22 @@ Task allreduce_in_slices(const Team& team, ConstData contribution, Data result, 
 namespace {
 
 /// The sum of one slice in the root's client.
-Task combine_slices(const Team& team, const Circle& circle, Data sum, Segments segments, const Reduction& operation) {
+Task combine_slices(const Team& team, const Circle& circle, Data sum, Segments segments,
+                    const Reduction& operation) {
   std::vector<Operand> operands;
   for (std::size_t place = 0; place < circle.size(); ++place) {
     if (place != circle.me) operands.push_back({circle.members[place], {}});
   }
   operands.push_back({-1, sum});
   Operands arriving(team.leaders, kReduceSegmentTag, operands, *sum.type, segments);
-  for (std::uint64_t k = 0; k < segments.number(); ++k) co_await arriving.combine(k, sum, operation);
+  for (std::uint64_t k = 0; k < segments.number(); ++k)
+    co_await arriving.combine(k, sum, operation);
 }
 
 }  // namespace
 
-Task reduce_in_slices(const Team& team, ConstData contribution, Data result, const Reduction& operation, std::int32_t root) {
+Task reduce_in_slices(const Team& team, ConstData contribution, Data result,
+                      const Reduction& operation, std::int32_t root) {
   const Shape& shape = team.shape;
   const std::int32_t slice = shape.local_rank(shape.rank);
   const auto sizes = slice_sizes(shape, contribution.count);
@@ -100,7 +108,8 @@ Task reduce_in_slices(const Team& team, ConstData contribution, Data result, con
     if (shape.is_local(root)) {
       co_await combine_slices(team, circle, mine.data(), segments, operation);
     } else {
-      const std::int32_t counterpart = circle.members[static_cast<std::size_t>(shape.client_of(root))];
+      const std::int32_t counterpart =
+          circle.members[static_cast<std::size_t>(shape.client_of(root))];
       post_send_segments(team.leaders, counterpart, kReduceSegmentTag, mine.data(), segments);
       co_await team.leaders.all_posted();
     }
@@ -114,7 +123,8 @@ Task reduce_in_slices(const Team& team, ConstData contribution, Data result, con
   if (assembly) assembly->finish();
 }
 
-Task allreduce_among(const Team& team, Form form, const Circle& circle, Data sum, const Reduction& operation) {
+Task allreduce_among(const Team& team, Form form, const Circle& circle, Data sum,
+                     const Reduction& operation) {
   const Segments segments(sum, team.limits);
   if (form == Form::kExchange) {
     co_await allreduce_by_exchange(team, circle, sum, segments, operation);

@@ -1,4 +1,5 @@
-/// Division by a number that stays the same, without a division: the maps answer in a few nanoseconds.
+/// Division by a number that stays the same, without a division: the maps answer in a few
+/// nanoseconds.
 #pragma once
 
 #include <bit>
@@ -6,14 +7,17 @@
 
 namespace impishim::darray {
 
-/// Divides integers from 0 to 2^63-1 by a fixed divisor of at least 1 (Granlund and Montgomery, "Division by invariant integers
-/// using multiplication", theorem 4.2 with 63 bits).
+/// Divides integers from 0 to 2^63-1 by a fixed divisor of at least 1 (Granlund and Montgomery,
+/// "Division by invariant integers using multiplication", theorem 4.2 with 63 bits).
 class Divider {
  public:
   constexpr Divider() : Divider(1) {}
   explicit constexpr Divider(std::int64_t divisor)
-      : divisor_(divisor), shift_(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(divisor) - 1))) {
-    multiplier_ = static_cast<std::uint64_t>((Wide{1} << (63 + shift_)) / static_cast<std::uint64_t>(divisor)) + 1;
+      : divisor_(divisor),
+        shift_(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(divisor) - 1))) {
+    multiplier_ = static_cast<std::uint64_t>((Wide{1} << (63 + shift_)) /
+                                             static_cast<std::uint64_t>(divisor)) +
+                  1;
   }
 
   [[nodiscard]] constexpr std::int64_t divisor() const { return divisor_; }
@@ -23,7 +27,9 @@ class Divider {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(product >> 64) >> shift_);
   }
 
-  [[nodiscard]] constexpr std::int64_t remainder(std::int64_t value) const { return value - quotient(value) * divisor_; }
+  [[nodiscard]] constexpr std::int64_t remainder(std::int64_t value) const {
+    return value - quotient(value) * divisor_;
+  }
 
  private:
   __extension__ using Wide = unsigned __int128;

@@ -1,4 +1,5 @@
-/// What the library throws: a kind that a program can act on, and a text that names axis, rank, value and the broken rule.
+/// What the library throws: a kind that a program can act on, and a text that names axis, rank,
+/// value and the broken rule.
 #pragma once
 
 #include <fmt/core.h>
@@ -37,7 +38,8 @@ namespace detail {
 
 /// Throws an Error with the formatted text.
 template <class... Arguments>
-[[noreturn]] void fail(ErrorKind kind, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+[[noreturn]] void fail(ErrorKind kind, fmt::format_string<Arguments...> format,
+                       Arguments&&... arguments) {
   detail::raise(kind, format, fmt::make_format_args(arguments...));
 }
 

@@ -1,4 +1,5 @@
-/// A hash of a value's content that is the same in every process, so that processes can compare what they hold.
+/// A hash of a value's content that is the same in every process, so that processes can compare
+/// what they hold.
 #pragma once
 
 #include <cstdint>

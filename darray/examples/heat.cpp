@@ -1,5 +1,6 @@
-// The heat equation on a square plate, by explicit steps on a distributed array with ghost cells: what a small simulation looks
-// like with darray. It runs on any number of processes, in one MPI system or several, and gives the same bits everywhere.
+// The heat equation on a square plate, by explicit steps on a distributed array with ghost cells:
+// what a small simulation looks like with darray. It runs on any number of processes, in one MPI
+// system or several, and gives the same bits everywhere.
 //
 // Usage: heat [CELLS [STEPS [FILE.png]]], default 200 20000 heat.png
 #include <mpi.h>
@@ -22,10 +23,12 @@ namespace {
 
 using namespace impishim::darray;
 
-constexpr double kDiffusion = 0.2;  // diffusivity * time step / cell size^2; explicit steps are stable up to 0.25
+constexpr double kDiffusion =
+    0.2;  // diffusivity * time step / cell size^2; explicit steps are stable up to 0.25
 constexpr double kHot = 100;
 
-/// This process's piece of the plate, a ring of ghosts around it, and the same once more for the next step.
+/// This process's piece of the plate, a ring of ghosts around it, and the same once more for the
+/// next step.
 class Plate {
  public:
   Plate(MPI_Comm comm, Index cells)
@@ -38,7 +41,8 @@ class Plate {
     const int rank = communicator_.rank();
     extents_ = layout_->owned_shape(rank);
     if (layout_->owned_size(rank) == 0) return;  // ghosts at most
-    for (int axis = 0; axis < 2; ++axis) first_[static_cast<std::size_t>(axis)] = layout_->to_global(rank, {{0, 0}})[axis];
+    for (int axis = 0; axis < 2; ++axis)
+      first_[static_cast<std::size_t>(axis)] = layout_->to_global(rank, {{0, 0}})[axis];
     heat();
     next_ = now_;
   }
@@ -86,7 +90,8 @@ class Plate {
   void heat() {
     const auto cells = owned(now_);
     for (Index row = 0; row < extents_[0]; ++row) {
-      for (Index column = 0; column < extents_[1]; ++column) cells(row, column) = first_[0] + row == 0 ? kHot : 0;
+      for (Index column = 0; column < extents_[1]; ++column)
+        cells(row, column) = first_[0] + row == 0 ? kHot : 0;
     }
   }
 
@@ -97,7 +102,8 @@ class Plate {
       for (Index column = first_column; column < end_column; ++column) {
         if (at_edge(row, column)) continue;
         const double here = from(row, column);
-        const double around = from(row - 1, column) + from(row + 1, column) + from(row, column - 1) + from(row, column + 1);
+        const double around = from(row - 1, column) + from(row + 1, column) +
+                              from(row, column - 1) + from(row, column + 1);
         to(row, column) = here + kDiffusion * (around - 4 * here);
       }
     }
@@ -122,11 +128,14 @@ void run(Index cells, long steps, const std::string& file) {
   if (plate.communicator().rank() != 0) return;
   write_heat_map(file, all, cells, kHot);
   const auto& grid = plate.layout().grid();
-  fmt::print("heat: {0} x {0} cells, {1} steps on {2} processes ({3} x {4}) in {5} systems, {6:.2f} s\n", cells, steps,
-             plate.communicator().size(), grid.extent(0), grid.extent(1), plate.communicator().systems().count(), seconds);
-  fmt::print("heat: each step sends {} messages, {} of them to another system, {} of {} bytes\n", traffic.messages,
-             traffic.crossing_messages, traffic.crossing_bytes, traffic.bytes);
-  fmt::print("heat: {:.6f} degrees in the middle; {}\n", all[static_cast<std::size_t>(cells / 2 * cells + cells / 2)], file);
+  fmt::print(
+      "heat: {0} x {0} cells, {1} steps on {2} processes ({3} x {4}) in {5} systems, {6:.2f} s\n",
+      cells, steps, plate.communicator().size(), grid.extent(0), grid.extent(1),
+      plate.communicator().systems().count(), seconds);
+  fmt::print("heat: each step sends {} messages, {} of them to another system, {} of {} bytes\n",
+             traffic.messages, traffic.crossing_messages, traffic.crossing_bytes, traffic.bytes);
+  fmt::print("heat: {:.6f} degrees in the middle; {}\n",
+             all[static_cast<std::size_t>(cells / 2 * cells + cells / 2)], file);
 }
 
 }  // namespace

@@ -17,25 +17,29 @@ namespace {
 using Colour = std::array<double, 3>;
 
 /// Between these at equal distances.
-constexpr std::array<Colour, 5> kColours = {{{0, 0, 20}, {110, 0, 90}, {220, 60, 30}, {255, 190, 40}, {255, 255, 240}}};
+constexpr std::array<Colour, 5> kColours = {
+    {{0, 0, 20}, {110, 0, 90}, {220, 60, 30}, {255, 190, 40}, {255, 255, 240}}};
 
 Colour colour_of(double share) {
   const double place = std::clamp(share, 0.0, 1.0) * (kColours.size() - 1);
   const auto below = std::min(static_cast<std::size_t>(place), kColours.size() - 2);
   Colour colour{};
   for (std::size_t i = 0; i < colour.size(); ++i) {
-    colour[i] = std::lerp(kColours[below][i], kColours[below + 1][i], place - static_cast<double>(below));
+    colour[i] =
+        std::lerp(kColours[below][i], kColours[below + 1][i], place - static_cast<double>(below));
   }
   return colour;
 }
 
 }  // namespace
 
-void write_heat_map(const std::string& file, std::span<const double> values, Index cells, double hottest) {
+void write_heat_map(const std::string& file, std::span<const double> values, Index cells,
+                    double hottest) {
   std::vector<std::uint8_t> pixels;
   pixels.reserve(values.size() * 3);
   for (const double value : values) {
-    for (const double part : colour_of(value / hottest)) pixels.push_back(static_cast<std::uint8_t>(std::lround(part)));
+    for (const double part : colour_of(value / hottest))
+      pixels.push_back(static_cast<std::uint8_t>(std::lround(part)));
   }
   png_image image{};
   image.version = PNG_IMAGE_VERSION;

@@ -8,9 +8,11 @@
 
 namespace impishim::darray {
 
-/// Writes a square field as a PNG, one pixel for each cell, from dark for 0 over red and yellow to white for `hottest`.
+/// Writes a square field as a PNG, one pixel for each cell, from dark for 0 over red and yellow to
+/// white for `hottest`.
 /// @param values cells * cells of them, row-major.
 /// @throws std::runtime_error when the file cannot be written.
-void write_heat_map(const std::string& file, std::span<const double> values, Index cells, double hottest);
+void write_heat_map(const std::string& file, std::span<const double> values, Index cells,
+                    double hottest);
 
 }  // namespace impishim::darray

@@ -12,7 +12,8 @@ namespace {
 
 void check_extent(Index extent) {
   if (extent < 0) fail(ErrorKind::kLayout, "an axis of extent {}: an extent is at least 0", extent);
-  if (extent > kMaximumExtent) fail(ErrorKind::kLayout, "an axis of extent {}: an extent is at most 2^62", extent);
+  if (extent > kMaximumExtent)
+    fail(ErrorKind::kLayout, "an axis of extent {}: an extent is at most 2^62", extent);
 }
 
 void check_parts(int parts) {
@@ -39,12 +40,14 @@ DimMap DimMap::balanced(Index extent, int parts) {
 }
 
 DimMap DimMap::bounded(std::vector<Index> bounds) {
-  if (bounds.size() < 2) fail(ErrorKind::kLayout, "a block map with {} bounds: there are two at least", bounds.size());
-  if (bounds.front() != 0) fail(ErrorKind::kLayout, "the first bound of a block map is {}, not 0", bounds.front());
+  if (bounds.size() < 2)
+    fail(ErrorKind::kLayout, "a block map with {} bounds: there are two at least", bounds.size());
+  if (bounds.front() != 0)
+    fail(ErrorKind::kLayout, "the first bound of a block map is {}, not 0", bounds.front());
   const auto down = std::is_sorted_until(bounds.begin(), bounds.end());
   if (down != bounds.end()) {
-    fail(ErrorKind::kLayout, "part {}: its bounds {} and {} of a block map are not ascending", down - bounds.begin() - 1,
-         *std::prev(down), *down);
+    fail(ErrorKind::kLayout, "part {}: its bounds {} and {} of a block map are not ascending",
+         down - bounds.begin() - 1, *std::prev(down), *down);
   }
   check_extent(bounds.back());
   return DimMap(BoundedMap(std::move(bounds)));
@@ -55,9 +58,11 @@ DimMap DimMap::block_cyclic(Index extent, int parts, Index block, int first) {
   check_parts(parts);
   if (block < 1) fail(ErrorKind::kLayout, "block size {}: it is at least 1", block);
   if (block > kMaximumExtent / parts)
-    fail(ErrorKind::kLayout, "block size {} on {} parts: the product is at most 2^62", block, parts);
+    fail(ErrorKind::kLayout, "block size {} on {} parts: the product is at most 2^62", block,
+         parts);
   if (first < 0 || first >= parts)
-    fail(ErrorKind::kLayout, "the first block is to be part {}'s, but there are {} parts", first, parts);
+    fail(ErrorKind::kLayout, "the first block is to be part {}'s, but there are {} parts", first,
+         parts);
   return DimMap(BlockCyclicMap(extent, parts, block, first));
 }
 
@@ -74,7 +79,8 @@ DimMap::Kind DimMap::kind() const {
 }
 
 std::vector<int> DimMap::owners(Index global) const {
-  if (const auto* map = std::get_if<UnstructuredMap>(&map_); map != nullptr && map->contains(global))
+  if (const auto* map = std::get_if<UnstructuredMap>(&map_);
+      map != nullptr && map->contains(global))
     return map->owners(global);
   return {owner(global)};
 }
@@ -86,7 +92,8 @@ std::pair<Index, Index> DimMap::block_of(int part) const {
         if constexpr (requires { map.begin(part); }) {
           return {map.begin(part), map.begin(part + 1)};
         } else {
-          fail(ErrorKind::kUnsupported, "the begin and end of part {}: only a collapsed or block map has them", part);
+          fail(ErrorKind::kUnsupported,
+               "the begin and end of part {}: only a collapsed or block map has them", part);
         }
       },
       map_);
@@ -94,13 +101,15 @@ std::pair<Index, Index> DimMap::block_of(int part) const {
 
 Index DimMap::block_size() const {
   const auto* map = std::get_if<BlockCyclicMap>(&map_);
-  if (map == nullptr) fail(ErrorKind::kUnsupported, "the block size of a map that is not block-cyclic");
+  if (map == nullptr)
+    fail(ErrorKind::kUnsupported, "the block size of a map that is not block-cyclic");
   return map->block();
 }
 
 int DimMap::first_part() const {
   const auto* map = std::get_if<BlockCyclicMap>(&map_);
-  if (map == nullptr) fail(ErrorKind::kUnsupported, "the first part of a map that is not block-cyclic");
+  if (map == nullptr)
+    fail(ErrorKind::kUnsupported, "the first part of a map that is not block-cyclic");
   return map->first();
 }
 
@@ -118,7 +127,8 @@ Index DimMap::position_period(Index step) const {
 }
 
 bool DimMap::operator==(const DimMap& other) const {
-  if (kind() != other.kind() || extent() != other.extent() || parts() != other.parts()) return false;
+  if (kind() != other.kind() || extent() != other.extent() || parts() != other.parts())
+    return false;
   switch (kind()) {
     case Kind::kCollapsed:
       return true;
@@ -179,13 +189,14 @@ bool same_piece(const DimMap& a, int part_a, const DimMap& b, int part_b) {
   const Index owned = a.owned(part_a);
   if (owned != b.owned(part_b)) return false;
   if (owned == 0) return true;
-  const bool lists = a.kind() == DimMap::Kind::kUnstructured || b.kind() == DimMap::Kind::kUnstructured;
+  const bool lists =
+      a.kind() == DimMap::Kind::kUnstructured || b.kind() == DimMap::Kind::kUnstructured;
   if (!lists) {
     const auto block_a = a.contiguous(part_a);
     const auto block_b = b.contiguous(part_b);
     if (block_a || block_b) return block_a == block_b;
-    // Two pieces of several blocks each: the second block begins at the same place only if both block size and stride are the
-    // same.
+    // Two pieces of several blocks each: the second block begins at the same place only if both
+    // block size and stride are the same.
     const Index block = a.block_size();
     return block == b.block_size() && a.global(part_a, 0) == b.global(part_b, 0) &&
            a.global(part_a, block) == b.global(part_b, block);
@@ -196,7 +207,9 @@ bool same_piece(const DimMap& a, int part_a, const DimMap& b, int part_b) {
   return true;
 }
 
-void DimMap::wrong_part(int part) const { fail(ErrorKind::kArgument, "part {} of a map with {} parts", part, parts()); }
+void DimMap::wrong_part(int part) const {
+  fail(ErrorKind::kArgument, "part {} of a map with {} parts", part, parts());
+}
 
 void DimMap::wrong_index(Index global) const {
   if (kind() == Kind::kUnstructured) fail(ErrorKind::kKey, "label {} is no part's", global);

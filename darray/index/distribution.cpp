@@ -10,20 +10,25 @@ namespace impishim::darray {
 
 namespace {
 
-bool is_block(const DimMap& map) { return map.kind() == DimMap::Kind::kCollapsed || map.kind() == DimMap::Kind::kBlock; }
+bool is_block(const DimMap& map) {
+  return map.kind() == DimMap::Kind::kCollapsed || map.kind() == DimMap::Kind::kBlock;
+}
 
 void check_ghosts(const Axis& axis, int number) {
   if (axis.ghosts.empty()) return;
   if (axis.ghosts.size() != static_cast<std::size_t>(axis.map.parts())) {
-    fail(ErrorKind::kLayout, "axis {}: ghosts for {} parts, but the map has {}", number, axis.ghosts.size(), axis.map.parts());
+    fail(ErrorKind::kLayout, "axis {}: ghosts for {} parts, but the map has {}", number,
+         axis.ghosts.size(), axis.map.parts());
   }
   for (std::size_t part = 0; part < axis.ghosts.size(); ++part) {
     const auto [lower, upper] = axis.ghosts[part];
     if (lower < 0 || upper < 0)
-      fail(ErrorKind::kLayout, "axis {}, part {}: {} and {} ghosts: none is negative", number, part, lower, upper);
-    if ((lower > 0 || upper > 0) && !is_block(axis.map)) {
-      fail(ErrorKind::kLayout, "axis {}, part {}: {} and {} ghosts: only collapsed and block axes have ghosts", number, part,
+      fail(ErrorKind::kLayout, "axis {}, part {}: {} and {} ghosts: none is negative", number, part,
            lower, upper);
+    if ((lower > 0 || upper > 0) && !is_block(axis.map)) {
+      fail(ErrorKind::kLayout,
+           "axis {}, part {}: {} and {} ghosts: only collapsed and block axes have ghosts", number,
+           part, lower, upper);
     }
     if (lower > kMaximumExtent / 2 || upper > kMaximumExtent / 2)
       fail(ErrorKind::kLayout, "axis {}: more than 2^61 ghosts", number);
@@ -34,21 +39,26 @@ void check_boundary(const Axis& axis, int number) {
   const auto [lower, upper] = axis.boundary;
   if (lower == 0 && upper == 0) return;
   if (lower < 0 || upper < 0)
-    fail(ErrorKind::kLayout, "axis {}: a boundary of {} and {}: none is negative", number, lower, upper);
+    fail(ErrorKind::kLayout, "axis {}: a boundary of {} and {}: none is negative", number, lower,
+         upper);
   if (!is_block(axis.map)) {
-    fail(ErrorKind::kLayout, "axis {}: a boundary of {} and {}: only collapsed and block axes have one", number, lower, upper);
+    fail(ErrorKind::kLayout,
+         "axis {}: a boundary of {} and {}: only collapsed and block axes have one", number, lower,
+         upper);
   }
   const int last = axis.map.parts() - 1;
   if (lower > axis.map.owned(0)) {
-    fail(ErrorKind::kLayout, "axis {}: a lower boundary of {}, but part 0 owns {}", number, lower, axis.map.owned(0));
+    fail(ErrorKind::kLayout, "axis {}: a lower boundary of {}, but part 0 owns {}", number, lower,
+         axis.map.owned(0));
   }
   if (upper > axis.map.owned(last)) {
-    fail(ErrorKind::kLayout, "axis {}: an upper boundary of {}, but part {} owns {}", number, upper, last,
-         axis.map.owned(last));
+    fail(ErrorKind::kLayout, "axis {}: an upper boundary of {}, but part {} owns {}", number, upper,
+         last, axis.map.owned(last));
   }
   if (last == 0 && lower > axis.map.owned(0) - upper) {
-    fail(ErrorKind::kLayout, "axis {}: an upper boundary of {}, but part 0 owns {}, {} of them as the lower one", number, upper,
-         axis.map.owned(0), lower);
+    fail(ErrorKind::kLayout,
+         "axis {}: an upper boundary of {}, but part 0 owns {}, {} of them as the lower one",
+         number, upper, axis.map.owned(0), lower);
   }
 }
 
@@ -60,14 +70,17 @@ Index product(const std::vector<Index>& extents) {
 
 }  // namespace
 
-Distribution::Distribution(ProcessGrid grid, std::vector<Axis> axes) : grid_(std::move(grid)), axes_(std::move(axes)) {
+Distribution::Distribution(ProcessGrid grid, std::vector<Axis> axes)
+    : grid_(std::move(grid)), axes_(std::move(axes)) {
   std::vector<int> follower(static_cast<std::size_t>(grid_.dimensions()), -1);
   for (int number = 0; number < dimensions(); ++number) {
     check_axis(number);
     const int dimension = axis(number).grid_dimension;
     if (dimension == kNotDistributed) continue;
     int& other = follower[static_cast<std::size_t>(dimension)];
-    if (other >= 0) fail(ErrorKind::kLayout, "axes {} and {} both follow grid dimension {}: one may", other, number, dimension);
+    if (other >= 0)
+      fail(ErrorKind::kLayout, "axes {} and {} both follow grid dimension {}: one may", other,
+           number, dimension);
     other = number;
   }
   for (int dimension = 0; dimension < grid_.dimensions(); ++dimension) {
@@ -84,25 +97,30 @@ void Distribution::check_axis(int number) {
   const Axis& each = axis(number);
   const int dimension = each.grid_dimension;
   if (dimension != kNotDistributed && (dimension < 0 || dimension >= grid_.dimensions())) {
-    fail(ErrorKind::kLayout, "axis {} follows grid dimension {}, but the grid has {}", number, dimension, grid_.dimensions());
+    fail(ErrorKind::kLayout, "axis {} follows grid dimension {}, but the grid has {}", number,
+         dimension, grid_.dimensions());
   }
   const int processes = dimension == kNotDistributed ? 1 : grid_.extent(dimension);
   if (each.map.parts() != processes) {
-    fail(ErrorKind::kLayout, "axis {}: its map has {} parts for {} processes: both numbers are equal", number, each.map.parts(),
-         processes);
+    fail(ErrorKind::kLayout,
+         "axis {}: its map has {} parts for {} processes: both numbers are equal", number,
+         each.map.parts(), processes);
   }
   check_ghosts(each, number);
   check_boundary(each, number);
 }
 
 const Axis& Distribution::axis(int axis) const {
-  if (axis < 0 || axis >= dimensions()) fail(ErrorKind::kArgument, "axis {} of an array with {} axes", axis, dimensions());
+  if (axis < 0 || axis >= dimensions())
+    fail(ErrorKind::kArgument, "axis {} of an array with {} axes", axis, dimensions());
   return axes_[static_cast<std::size_t>(axis)];
 }
 
 int Distribution::place(int rank) const {
   const auto place = grid_.place_of(rank);
-  if (!place) fail(ErrorKind::kArgument, "rank {} is no member of the grid of {} processes", rank, grid_.size());
+  if (!place)
+    fail(ErrorKind::kArgument, "rank {} is no member of the grid of {} processes", rank,
+         grid_.size());
   return *place;
 }
 
@@ -127,11 +145,14 @@ std::vector<Index> Distribution::owned_shape(int rank) const {
   std::vector<Index> extents(axes_.size(), 0);
   const auto here = grid_.place_of(rank);
   if (!here) return extents;
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis) extents[axis] = axes_[axis].map.owned(part_at(*here, axis));
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    extents[axis] = axes_[axis].map.owned(part_at(*here, axis));
   return extents;
 }
 
-Index Distribution::owned_size(int rank) const { return is_member(rank) ? product(owned_shape(rank)) : 0; }
+Index Distribution::owned_size(int rank) const {
+  return is_member(rank) ? product(owned_shape(rank)) : 0;
+}
 
 Ghosts Distribution::ghosts(int rank, int axis) const {
   const Axis& each = this->axis(axis);
@@ -149,12 +170,15 @@ std::vector<Index> Distribution::local_shape(int rank) const {
   return extents;
 }
 
-Index Distribution::local_size(int rank) const { return is_member(rank) ? product(local_shape(rank)) : 0; }
+Index Distribution::local_size(int rank) const {
+  return is_member(rank) ? product(local_shape(rank)) : 0;
+}
 
 std::vector<Index> Distribution::owned_offset(int rank) const {
   std::vector<Index> offsets(axes_.size(), 0);
   if (!is_member(rank)) return offsets;
-  for (int axis = 0; axis < dimensions(); ++axis) offsets[static_cast<std::size_t>(axis)] = ghosts(rank, axis).lower;
+  for (int axis = 0; axis < dimensions(); ++axis)
+    offsets[static_cast<std::size_t>(axis)] = ghosts(rank, axis).lower;
   return offsets;
 }
 
@@ -167,7 +191,8 @@ bool Distribution::has_ghosts() const {
 int Distribution::primary(int rank) const {
   const int here = place(rank);
   int first = here;
-  for (const int dimension : free_dimensions_) first -= grid_.coordinate(here, dimension) * grid_.stride(dimension);
+  for (const int dimension : free_dimensions_)
+    first -= grid_.coordinate(here, dimension) * grid_.stride(dimension);
   return grid_.rank_at(first);
 }
 
@@ -177,7 +202,8 @@ std::vector<int> Distribution::copies(int rank) const {
     const std::vector<int> before = std::move(places);
     places.clear();
     for (const int each : before) {
-      for (int i = 0; i < grid_.extent(dimension); ++i) places.push_back(each + i * grid_.stride(dimension));
+      for (int i = 0; i < grid_.extent(dimension); ++i)
+        places.push_back(each + i * grid_.stride(dimension));
     }
   }
   std::sort(places.begin(), places.end());
@@ -187,7 +213,8 @@ std::vector<int> Distribution::copies(int rank) const {
 
 void Distribution::check_tuple(std::span<const Index> indices) const {
   if (indices.size() != axes_.size()) {
-    fail(ErrorKind::kArgument, "{} indices for an array with {} axes", indices.size(), axes_.size());
+    fail(ErrorKind::kArgument, "{} indices for an array with {} axes", indices.size(),
+         axes_.size());
   }
 }
 
@@ -196,8 +223,10 @@ void Distribution::check_global(std::span<const Index> global) const {
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
     const DimMap& map = axes_[axis].map;
     if (map.contains(global[axis])) continue;
-    if (map.kind() == DimMap::Kind::kUnstructured) fail(ErrorKind::kKey, "axis {}: label {} is no part's", axis, global[axis]);
-    fail(ErrorKind::kKey, "axis {}: index {} is outside of the extent {}", axis, global[axis], map.extent());
+    if (map.kind() == DimMap::Kind::kUnstructured)
+      fail(ErrorKind::kKey, "axis {}: label {} is no part's", axis, global[axis]);
+    fail(ErrorKind::kKey, "axis {}: index {} is outside of the extent {}", axis, global[axis],
+         map.extent());
   }
 }
 
@@ -208,7 +237,8 @@ std::vector<int> Distribution::owners(std::span<const Index> global) const {
     const std::vector<int> before = std::move(places);
     places.clear();
     for (const int each : before) {
-      for (const int coordinate : coordinates) places.push_back(each + coordinate * grid_.stride(dimension));
+      for (const int coordinate : coordinates)
+        places.push_back(each + coordinate * grid_.stride(dimension));
     }
   };
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
@@ -230,12 +260,14 @@ int Distribution::owner(std::span<const Index> global) const {
   int place = 0;
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
     const int dimension = axes_[axis].grid_dimension;
-    if (dimension != kNotDistributed) place += axes_[axis].map.owner(global[axis]) * grid_.stride(dimension);
+    if (dimension != kNotDistributed)
+      place += axes_[axis].map.owner(global[axis]) * grid_.stride(dimension);
   }
   return grid_.rank_at(place);
 }
 
-std::optional<std::vector<Index>> Distribution::to_local(int rank, std::span<const Index> global) const {
+std::optional<std::vector<Index>> Distribution::to_local(int rank,
+                                                         std::span<const Index> global) const {
   check_global(global);
   const auto here = grid_.place_of(rank);
   if (!here) return std::nullopt;
@@ -256,7 +288,8 @@ std::vector<Index> Distribution::to_global(int rank, std::span<const Index> loca
     const DimMap& map = axes_[axis].map;
     const int part = part_at(here, axis);
     if (local[axis] < 0 || local[axis] >= map.owned(part)) {
-      fail(ErrorKind::kKey, "axis {}: local index {}: rank {} owns {} indices", axis, local[axis], rank, map.owned(part));
+      fail(ErrorKind::kKey, "axis {}: local index {}: rank {} owns {} indices", axis, local[axis],
+           rank, map.owned(part));
     }
     global[axis] = map.global(part, local[axis]);
   }
@@ -276,7 +309,9 @@ bool Distribution::same_pieces(const Distribution& other) const {
     if (owned != other.owned_size(rank)) return false;
     if (owned == 0) return true;
     for (int axis = 0; axis < dimensions(); ++axis) {
-      if (!same_piece(this->axis(axis).map, part(rank, axis), other.axis(axis).map, other.part(rank, axis))) return false;
+      if (!same_piece(this->axis(axis).map, part(rank, axis), other.axis(axis).map,
+                      other.part(rank, axis)))
+        return false;
     }
     return true;
   });

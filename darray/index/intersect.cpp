@@ -18,11 +18,14 @@ using Kind = DimMap::Kind;
 bool is_unstructured(const DimMap& map) { return map.kind() == Kind::kUnstructured; }
 bool is_periodic(const DimMap& map) { return map.position_period(1) > 0; }
 
-BlockCyclicMap block_cyclic(const DimMap& map) { return {map.extent(), map.parts(), map.block_size(), map.first_part()}; }
+BlockCyclicMap block_cyclic(const DimMap& map) {
+  return {map.extent(), map.parts(), map.block_size(), map.first_part()};
+}
 
 void check(const DimMap& a, const Triplet& section_a, const DimMap& b, const Triplet& section_b) {
   if (section_a.count != section_b.count) {
-    fail(ErrorKind::kArgument, "sections of {} and {} elements: both numbers are equal", section_a.count, section_b.count);
+    fail(ErrorKind::kArgument, "sections of {} and {} elements: both numbers are equal",
+         section_a.count, section_b.count);
   }
   for (const auto& [map, section] : {std::pair(&a, &section_a), std::pair(&b, &section_b)}) {
     if (is_unstructured(*map)) {
@@ -34,8 +37,10 @@ void check(const DimMap& a, const Triplet& section_a, const DimMap& b, const Tri
 }
 
 /// Two blocks: an interval of positions, or none.
-std::vector<Overlap> overlap_of_blocks(const Triplet& section_a, const std::pair<Index, Index>& block_a,
-                                       const Triplet& section_b, const std::pair<Index, Index>& block_b) {
+std::vector<Overlap> overlap_of_blocks(const Triplet& section_a,
+                                       const std::pair<Index, Index>& block_a,
+                                       const Triplet& section_b,
+                                       const std::pair<Index, Index>& block_b) {
   const auto [from_a, to_a] = positions_within(section_a, block_a.first, block_a.second);
   const auto [from_b, to_b] = positions_within(section_b, block_b.first, block_b.second);
   const Index from = std::max(from_a, from_b);
@@ -54,9 +59,11 @@ std::vector<Overlap> overlap_of_blocks(const Triplet& section_a, const std::pair
 }
 
 /// What part_b has of the positions of one run of the other map.
-void add_within_run(const Run& run, const DimMap& b, int part_b, const Triplet& section_b, std::vector<Overlap>& found) {
+void add_within_run(const Run& run, const DimMap& b, int part_b, const Triplet& section_b,
+                    std::vector<Overlap>& found) {
   const Triplet positions{run.position, run.count, run.position_step};
-  for (const auto& [other, repeats, position_period, local_period] : b.repeated_runs(part_b, section_b.at(positions))) {
+  for (const auto& [other, repeats, position_period, local_period] :
+       b.repeated_runs(part_b, section_b.at(positions))) {
     Overlap overlap;
     overlap.position = positions.at(other.position);
     overlap.count = other.count;
@@ -92,8 +99,8 @@ std::vector<std::pair<Index, Index>> elements(const DimMap& map, int part, const
   return all;
 }
 
-std::vector<Overlap> overlaps_of_labels(const DimMap& a, int part_a, const Triplet& section_a, const DimMap& b, int part_b,
-                                        const Triplet& section_b) {
+std::vector<Overlap> overlaps_of_labels(const DimMap& a, int part_a, const Triplet& section_a,
+                                        const DimMap& b, int part_b, const Triplet& section_b) {
   const auto all_a = elements(a, part_a, section_a);
   const auto all_b = elements(b, part_b, section_b);
   std::vector<Match> matches;
@@ -111,7 +118,8 @@ std::vector<Overlap> overlaps_of_labels(const DimMap& a, int part_a, const Tripl
   return compress(matches);
 }
 
-/// The period of two patterns together, or `count` if it is not shorter; 0 stands for a map without a pattern.
+/// The period of two patterns together, or `count` if it is not shorter; 0 stands for a map without
+/// a pattern.
 Index common_period(Index period_a, Index period_b, Index count) {
   Index period = 0;
   if (period_a == 0 || period_b == 0) {
@@ -123,16 +131,19 @@ Index common_period(Index period_a, Index period_b, Index count) {
 }
 
 /// Two block-cyclic maps: one common period, swept once, and repeated.
-std::vector<Overlap> periodic_overlaps(const DimMap& a, int part_a, const Triplet& section_a, const DimMap& b, int part_b,
-                                       const Triplet& section_b) {
+std::vector<Overlap> periodic_overlaps(const DimMap& a, int part_a, const Triplet& section_a,
+                                       const DimMap& b, int part_b, const Triplet& section_b) {
   std::vector<Overlap> found;
   const Index count = section_a.count;
   if (count == 0) return found;
-  const Index window = common_period(a.position_period(section_a.step), b.position_period(section_b.step), count);
+  const Index window =
+      common_period(a.position_period(section_a.step), b.position_period(section_b.step), count);
   const Index full = count / window;
   const Index rest = count % window;
-  const auto runs_a = block_runs(block_cyclic(a), part_a, {section_a.start, window, section_a.step});
-  const auto runs_b = block_runs(block_cyclic(b), part_b, {section_b.start, window, section_b.step});
+  const auto runs_a =
+      block_runs(block_cyclic(a), part_a, {section_a.start, window, section_a.step});
+  const auto runs_b =
+      block_runs(block_cyclic(b), part_b, {section_b.start, window, section_b.step});
   for (std::size_t i = 0, j = 0; i < runs_a.size() && j < runs_b.size();) {
     const Run& run_a = runs_a[i];
     const Run& run_b = runs_b[j];
@@ -177,9 +188,13 @@ std::optional<Index> next_position(const RepeatedRun& repeated, Index position) 
   const Run& run = repeated.run;
   if (position <= run.position) return run.position;
   const Index distance = position - run.position;
-  const Index turn = repeated.repeats == 1 ? 0 : std::min(repeated.repeats - 1, distance / repeated.position_period);
-  const Index element = (distance - turn * repeated.position_period + run.position_step - 1) / run.position_step;
-  if (element < run.count) return run.position + turn * repeated.position_period + element * run.position_step;
+  const Index turn = repeated.repeats == 1
+                         ? 0
+                         : std::min(repeated.repeats - 1, distance / repeated.position_period);
+  const Index element =
+      (distance - turn * repeated.position_period + run.position_step - 1) / run.position_step;
+  if (element < run.count)
+    return run.position + turn * repeated.position_period + element * run.position_step;
   if (turn + 1 < repeated.repeats) return run.position + (turn + 1) * repeated.position_period;
   return std::nullopt;
 }
@@ -194,14 +209,17 @@ std::optional<Index> next_position(const std::vector<RepeatedRun>& runs, Index p
   return first;
 }
 
-/// Partners among the parts of a block or block-cyclic map: from block to block that holds a position of the runs.
-void add_partners(const std::vector<RepeatedRun>& runs, Index period_a, const DimMap& b, const Triplet& section_b,
-                  std::vector<int>& found) {
+/// Partners among the parts of a block or block-cyclic map: from block to block that holds a
+/// position of the runs.
+void add_partners(const std::vector<RepeatedRun>& runs, Index period_a, const DimMap& b,
+                  const Triplet& section_b, std::vector<int>& found) {
   auto position = next_position(runs, 0);
   if (!position) return;
   const bool periodic = is_periodic(b);
   // From one period on, the owners repeat.
-  const Index period = periodic ? common_period(period_a, b.position_period(section_b.step), section_b.count) : section_b.count;
+  const Index period =
+      periodic ? common_period(period_a, b.position_period(section_b.step), section_b.count)
+               : section_b.count;
   const Index end = *position > section_b.count - period ? section_b.count : *position + period;
   std::vector<bool> seen(periodic ? static_cast<std::size_t>(b.parts()) : 0);
   int missing = b.parts();
@@ -225,8 +243,8 @@ void add_partners(const std::vector<RepeatedRun>& runs, Index period_a, const Di
   }
 }
 
-void add_label_partners(const std::vector<Run>& runs, const UnstructuredMap& b, const Triplet& section_b,
-                        std::vector<int>& found) {
+void add_label_partners(const std::vector<Run>& runs, const UnstructuredMap& b,
+                        const Triplet& section_b, std::vector<int>& found) {
   for (const Run& run : runs) {
     for (Index i = 0; i < run.count; ++i) {
       const std::vector<int> owners = b.owners(section_b.at(run.position + i * run.position_step));
@@ -237,26 +255,32 @@ void add_label_partners(const std::vector<Run>& runs, const UnstructuredMap& b, 
 
 }  // namespace
 
-std::vector<Overlap> overlaps(const DimMap& a, int part_a, const Triplet& section_a, const DimMap& b, int part_b,
-                              const Triplet& section_b) {
+std::vector<Overlap> overlaps(const DimMap& a, int part_a, const Triplet& section_a,
+                              const DimMap& b, int part_b, const Triplet& section_b) {
   check(a, section_a, b, section_b);
   const auto block_a = a.contiguous(part_a);
   const auto block_b = b.contiguous(part_b);
   if (block_a && block_b) return overlap_of_blocks(section_a, *block_a, section_b, *block_b);
-  if (is_unstructured(a) && is_unstructured(b)) return overlaps_of_labels(a, part_a, section_a, b, part_b, section_b);
-  if (is_periodic(a) && is_periodic(b)) return periodic_overlaps(a, part_a, section_a, b, part_b, section_b);
-  // One of them has runs that can be taken one by one: a single one, or those of an unstructured map.
+  if (is_unstructured(a) && is_unstructured(b))
+    return overlaps_of_labels(a, part_a, section_a, b, part_b, section_b);
+  if (is_periodic(a) && is_periodic(b))
+    return periodic_overlaps(a, part_a, section_a, b, part_b, section_b);
+  // One of them has runs that can be taken one by one: a single one, or those of an unstructured
+  // map.
   std::vector<Overlap> found;
   if (is_unstructured(b) || (is_periodic(a) && !is_unstructured(a))) {
-    for (const Run& run : b.runs(part_b, section_b)) add_within_run(run, a, part_a, section_a, found);
+    for (const Run& run : b.runs(part_b, section_b))
+      add_within_run(run, a, part_a, section_a, found);
     for (Overlap& each : found) exchange(each);
   } else {
-    for (const Run& run : a.runs(part_a, section_a)) add_within_run(run, b, part_b, section_b, found);
+    for (const Run& run : a.runs(part_a, section_a))
+      add_within_run(run, b, part_b, section_b, found);
   }
   return found;
 }
 
-std::vector<int> partners(const DimMap& a, int part_a, const Triplet& section_a, const DimMap& b, const Triplet& section_b) {
+std::vector<int> partners(const DimMap& a, int part_a, const Triplet& section_a, const DimMap& b,
+                          const Triplet& section_b) {
   check(a, section_a, b, section_b);
   std::vector<int> found;
   if (is_unstructured(b)) {
@@ -267,7 +291,8 @@ std::vector<int> partners(const DimMap& a, int part_a, const Triplet& section_a,
       add_partners({RepeatedRun{{0, run.count}}}, 0, b, section_b.at(positions), found);
     }
   } else {
-    add_partners(a.repeated_runs(part_a, section_a), a.position_period(section_a.step), b, section_b, found);
+    add_partners(a.repeated_runs(part_a, section_a), a.position_period(section_a.step), b,
+                 section_b, found);
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());

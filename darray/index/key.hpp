@@ -16,7 +16,8 @@ namespace impishim::darray {
 struct Ellipsis {};
 inline constexpr Ellipsis kEllipsis{};
 
-/// In a key: these indices of an axis, in this order; some may stand more than once. Negative ones count from the end.
+/// In a key: these indices of an axis, in this order; some may stand more than once. Negative ones
+/// count from the end.
 using IndexList = std::vector<Index>;
 
 /// In a key: the elements where `values` (row-major) are true, of as many axes as the shape has.
@@ -25,14 +26,16 @@ struct MaskList {
   std::vector<bool> values;
 };
 
-/// One part of a key: an index, which takes its axis away; a slice; the axes in between; indices; a mask.
+/// One part of a key: an index, which takes its axis away; a slice; the axes in between; indices; a
+/// mask.
 using AxisKey = std::variant<Index, Slice, Ellipsis, IndexList, MaskList>;
 
 /// Whether a key may have a list without indices: NumPy lets it, d2o does not (D2O-35).
 enum class EmptyLists : std::uint8_t { kRefused, kAllowed };
 
-/// A key that fits an array. Element (p0, p1, ...) of what it selects is the array's element with, along each axis, the
-/// index that index_of() says. Lists run together (their k-th entries are one tuple) along one dimension of the result.
+/// A key that fits an array. Element (p0, p1, ...) of what it selects is the array's element with,
+/// along each axis, the index that index_of() says. Lists run together (their k-th entries are one
+/// tuple) along one dimension of the result.
 class ResolvedKey {
  public:
   /// Of an axis that has gone: a single index was given.
@@ -40,17 +43,20 @@ class ResolvedKey {
 
   /// What is taken of one axis of the array.
   struct Choice {
-    Triplet triplet;                        ///< without a list; of an axis that has gone, one number
+    Triplet triplet;  ///< without a list; of an axis that has gone, one number
     std::shared_ptr<const IndexList> list;  ///< not negative
     int dimension = kNoDimension;           ///< of the result
   };
 
-  /// NumPy's basic and advanced indexing: missing axes at the end (or in the place of an ellipsis) are whole; lists are
-  /// repeated if they have one entry; a mask means the lists of its true places; the dimension of the lists stands where they
-  /// stand if they stand side by side (single indices between lists count as lists), else it is the first one.
-  /// @throws Error kKey, with the axis: too many parts, two ellipses, an index outside of its axis, lists of different
-  /// lengths, an empty list if it is refused, step 0; kShape for a mask of other extents.
-  ResolvedKey(std::span<const AxisKey> key, std::span<const Index> array, EmptyLists empty = EmptyLists::kRefused);
+  /// NumPy's basic and advanced indexing: missing axes at the end (or in the place of an ellipsis)
+  /// are whole; lists are repeated if they have one entry; a mask means the lists of its true
+  /// places; the dimension of the lists stands where they stand if they stand side by side (single
+  /// indices between lists count as lists), else it is the first one.
+  /// @throws Error kKey, with the axis: too many parts, two ellipses, an index outside of its axis,
+  /// lists of different lengths, an empty list if it is refused, step 0; kShape for a mask of other
+  /// extents.
+  ResolvedKey(std::span<const AxisKey> key, std::span<const Index> array,
+              EmptyLists empty = EmptyLists::kRefused);
 
   [[nodiscard]] const std::vector<Choice>& axes() const { return axes_; }
   /// Of what is selected.

@@ -27,10 +27,12 @@ Value at_axis(const std::map<int, Value>& by_axis, std::size_t axis, Value other
 std::string all_kinds(std::size_t axes, const DistributionOptions& options) {
   std::string kinds = options.kinds;
   if (kinds.empty() && options.kinds_by_axis.empty() && axes > 0) kinds.push_back('b');
-  if (kinds.size() > axes) fail(ErrorKind::kArgument, "{} kinds for an array with {} axes", kinds.size(), axes);
+  if (kinds.size() > axes)
+    fail(ErrorKind::kArgument, "{} kinds for an array with {} axes", kinds.size(), axes);
   check_axes(options.kinds_by_axis, axes, "a kind");
   kinds.resize(axes, 'n');
-  for (const auto& [axis, kind] : options.kinds_by_axis) kinds[static_cast<std::size_t>(axis)] = kind;
+  for (const auto& [axis, kind] : options.kinds_by_axis)
+    kinds[static_cast<std::size_t>(axis)] = kind;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     if (std::string_view("nbec").find(kinds[axis]) == std::string_view::npos) {
       fail(ErrorKind::kArgument, "axis {}: the kind '{}' is none of n, b, e, c", axis, kinds[axis]);
@@ -48,7 +50,8 @@ std::vector<int> grid_extents(std::span<const Index> shape, int processes, const
     return ProcessGrid::for_shape(processes, shape, distributed).extents();
   }
   if (options.grid.size() > shape.size()) {
-    fail(ErrorKind::kArgument, "grid extents for {} axes, but the array has {}", options.grid.size(), shape.size());
+    fail(ErrorKind::kArgument, "grid extents for {} axes, but the array has {}",
+         options.grid.size(), shape.size());
   }
   std::vector<int> extents;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -56,14 +59,16 @@ std::vector<int> grid_extents(std::span<const Index> shape, int processes, const
     if (kinds[axis] != 'n') {
       extents.push_back(extent);
     } else if (extent != 1) {
-      fail(ErrorKind::kLayout, "axis {}: {} processes, though it is not distributed: give it a kind or 1 process", axis,
+      fail(ErrorKind::kLayout,
+           "axis {}: {} processes, though it is not distributed: give it a kind or 1 process", axis,
            extent);
     }
   }
   return extents;
 }
 
-DimMap map_of(char kind, Index extent, int parts, std::size_t axis, const DistributionOptions& options) {
+DimMap map_of(char kind, Index extent, int parts, std::size_t axis,
+              const DistributionOptions& options) {
   switch (kind) {
     case 'b':
       return DimMap::block(extent, parts);
@@ -79,7 +84,8 @@ DimMap map_of(char kind, Index extent, int parts, std::size_t axis, const Distri
 
 /// Options that only a block-cyclic axis has a use for.
 template <class Value>
-void check_cyclic(const std::map<int, Value>& by_axis, const std::string& kinds, std::string_view what) {
+void check_cyclic(const std::map<int, Value>& by_axis, const std::string& kinds,
+                  std::string_view what) {
   check_axes(by_axis, kinds.size(), what);
   for (const auto& [axis, value] : by_axis) {
     if (kinds[static_cast<std::size_t>(axis)] != 'c') {
@@ -89,7 +95,8 @@ void check_cyclic(const std::map<int, Value>& by_axis, const std::string& kinds,
 }
 
 ProcessGrid make_grid(std::vector<int> extents, const std::vector<int>& members) {
-  return members.empty() ? ProcessGrid(std::move(extents)) : ProcessGrid(std::move(extents), members);
+  return members.empty() ? ProcessGrid(std::move(extents))
+                         : ProcessGrid(std::move(extents), members);
 }
 
 std::vector<Axis> collapsed_axes(std::span<const Index> shape) {
@@ -101,7 +108,8 @@ std::vector<Axis> collapsed_axes(std::span<const Index> shape) {
 
 }  // namespace
 
-DistributionPtr make_distribution(std::span<const Index> shape, int processes, const DistributionOptions& options) {
+DistributionPtr make_distribution(std::span<const Index> shape, int processes,
+                                  const DistributionOptions& options) {
   static_cast<void>(element_count(shape));
   const std::string kinds = all_kinds(shape.size(), options);
   check_cyclic(options.block_sizes, kinds, "a block size");
@@ -109,7 +117,8 @@ DistributionPtr make_distribution(std::span<const Index> shape, int processes, c
   check_axes(options.ghosts, shape.size(), "ghosts");
   std::vector<int> extents = grid_extents(shape, processes, kinds, options);
   ProcessGrid grid = make_grid(extents, options.members);
-  if (grid.size() > processes) fail(ErrorKind::kLayout, "a grid of {} places for {} processes", grid.size(), processes);
+  if (grid.size() > processes)
+    fail(ErrorKind::kLayout, "a grid of {} places for {} processes", grid.size(), processes);
   std::vector<Axis> axes;
   int dimension = 0;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {

@@ -13,13 +13,13 @@ namespace impishim::darray {
 
 /// What make_distribution() may be told besides the shape. What is not given has a default.
 struct DistributionOptions {
-  /// One letter for each axis: 'n' not distributed, 'b' block (ceiling rule), 'e' block (balanced), 'c' block-cyclic. Axes
-  /// without a letter are not distributed. Nothing at all: block on axis 0.
+  /// One letter for each axis: 'n' not distributed, 'b' block (ceiling rule), 'e' block (balanced),
+  /// 'c' block-cyclic. Axes without a letter are not distributed. Nothing at all: block on axis 0.
   std::string kinds = {};
   /// The same by axis number; it counts before `kinds`.
   std::map<int, char> kinds_by_axis = {};
-  /// The number of processes for each axis, 1 for those that are not distributed; missing ones are 1. Empty:
-  /// ProcessGrid::for_shape().
+  /// The number of processes for each axis, 1 for those that are not distributed; missing ones
+  /// are 1. Empty: ProcessGrid::for_shape().
   std::vector<int> grid = {};
   /// Block sizes of block-cyclic axes, by axis number; 1 otherwise.
   std::map<int, Index> block_sizes = {};
@@ -31,16 +31,19 @@ struct DistributionOptions {
   std::vector<int> members = {};
 };
 
-/// A distribution of an array of that shape over at most `processes` processes. Every distributed axis has a grid dimension, in
-/// the order of the axes.
-/// @throws Error kArgument with the axis for an unknown kind or an axis number that is not there, kShape for a negative extent,
-/// kLayout if the grid has more places than there are processes, or an axis is given several processes though it is not
-/// distributed; and what the maps and the grid throw.
+/// A distribution of an array of that shape over at most `processes` processes. Every distributed
+/// axis has a grid dimension, in the order of the axes.
+/// @throws Error kArgument with the axis for an unknown kind or an axis number that is not there,
+/// kShape for a negative extent, kLayout if the grid has more places than there are processes, or
+/// an axis is given several processes though it is not distributed; and what the maps and the grid
+/// throw.
 [[nodiscard]] DistributionPtr make_distribution(std::span<const Index> shape, int processes,
                                                 const DistributionOptions& options = {});
 
-/// A distribution with these maps: every map but a collapsed one has a grid dimension of its own, in the order of the axes.
-[[nodiscard]] DistributionPtr make_distribution(std::vector<DimMap> maps, std::vector<int> members = {});
+/// A distribution with these maps: every map but a collapsed one has a grid dimension of its own,
+/// in the order of the axes.
+[[nodiscard]] DistributionPtr make_distribution(std::vector<DimMap> maps,
+                                                std::vector<int> members = {});
 
 /// Every process holds the whole array (d2o's `not`, D2O-01).
 [[nodiscard]] DistributionPtr make_replicated(std::span<const Index> shape, int processes);

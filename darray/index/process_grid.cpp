@@ -13,9 +13,11 @@ namespace impishim::darray {
 
 namespace {
 
-/// Every way to write `product` as an ordered product of as many factors as `factors` has, from `position` on.
+/// Every way to write `product` as an ordered product of as many factors as `factors` has, from
+/// `position` on.
 template <class Use>
-void for_factorizations(int product, std::size_t position, std::vector<int>& factors, const Use& use) {
+void for_factorizations(int product, std::size_t position, std::vector<int>& factors,
+                        const Use& use) {
   if (position + 1 == factors.size()) {
     factors[position] = product;
     use(factors);
@@ -33,8 +35,8 @@ double distance(const std::vector<int>& grid, const std::vector<Index>& shape) {
   double sum = 0;
   for (std::size_t i = 0; i < grid.size(); ++i) {
     for (std::size_t j = i + 1; j < grid.size(); ++j) {
-      const double wanted =
-          static_cast<double>(std::max<Index>(shape[i], 1)) / static_cast<double>(std::max<Index>(shape[j], 1));
+      const double wanted = static_cast<double>(std::max<Index>(shape[i], 1)) /
+                            static_cast<double>(std::max<Index>(shape[j], 1));
       const double difference = wanted - static_cast<double>(grid[i]) / grid[j];
       sum += difference * difference;
     }
@@ -46,27 +48,35 @@ double distance(const std::vector<int>& grid, const std::vector<Index>& shape) {
 
 ProcessGrid::ProcessGrid() = default;
 
-ProcessGrid::ProcessGrid(std::vector<int> extents) : extents_(std::move(extents)), strides_(extents_.size()) {
+ProcessGrid::ProcessGrid(std::vector<int> extents)
+    : extents_(std::move(extents)), strides_(extents_.size()) {
   for (std::size_t dimension = extents_.size(); dimension-- > 0;) {
     const int extent = extents_[dimension];
-    if (extent < 1) fail(ErrorKind::kLayout, "grid dimension {}: the extent {} is below 1", dimension, extent);
+    if (extent < 1)
+      fail(ErrorKind::kLayout, "grid dimension {}: the extent {} is below 1", dimension, extent);
     strides_[dimension] = size_;
-    if (__builtin_mul_overflow(size_, extent, &size_)) fail(ErrorKind::kLayout, "the grid has more than {} places", INT_MAX);
+    if (__builtin_mul_overflow(size_, extent, &size_))
+      fail(ErrorKind::kLayout, "the grid has more than {} places", INT_MAX);
   }
 }
 
-ProcessGrid::ProcessGrid(std::vector<int> extents, std::vector<int> members) : ProcessGrid(std::move(extents)) {
+ProcessGrid::ProcessGrid(std::vector<int> extents, std::vector<int> members)
+    : ProcessGrid(std::move(extents)) {
   if (members.size() != static_cast<std::size_t>(size_)) {
-    fail(ErrorKind::kLayout, "a grid of {} places is given {} members: both numbers are equal", size_, members.size());
+    fail(ErrorKind::kLayout, "a grid of {} places is given {} members: both numbers are equal",
+         size_, members.size());
   }
-  for (int place = 0; place < size_; ++place) sorted_.emplace_back(members[static_cast<std::size_t>(place)], place);
+  for (int place = 0; place < size_; ++place)
+    sorted_.emplace_back(members[static_cast<std::size_t>(place)], place);
   std::sort(sorted_.begin(), sorted_.end());
-  if (sorted_.front().first < 0) fail(ErrorKind::kLayout, "grid member {}: a rank is at least 0", sorted_.front().first);
+  if (sorted_.front().first < 0)
+    fail(ErrorKind::kLayout, "grid member {}: a rank is at least 0", sorted_.front().first);
   const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
   const auto twice = std::adjacent_find(sorted_.begin(), sorted_.end(), same);
   if (twice != sorted_.end()) {
-    fail(ErrorKind::kLayout, "rank {} stands at the places {} and {} of the grid: a process has one place", twice->first,
-         twice->second, std::next(twice)->second);
+    fail(ErrorKind::kLayout,
+         "rank {} stands at the places {} and {} of the grid: a process has one place",
+         twice->first, twice->second, std::next(twice)->second);
   }
   // The usual order is kept as no list at all, so that equal grids look alike.
   if (std::is_sorted(members.begin(), members.end()) && members.back() == size_ - 1) {
@@ -78,7 +88,8 @@ ProcessGrid::ProcessGrid(std::vector<int> extents, std::vector<int> members) : P
 
 int ProcessGrid::extent(int dimension) const {
   if (dimension < 0 || dimension >= dimensions()) {
-    fail(ErrorKind::kArgument, "grid dimension {} of a grid with {} dimensions", dimension, dimensions());
+    fail(ErrorKind::kArgument, "grid dimension {} of a grid with {} dimensions", dimension,
+         dimensions());
   }
   return extents_[static_cast<std::size_t>(dimension)];
 }
@@ -99,13 +110,14 @@ std::optional<int> ProcessGrid::place_of(int rank) const {
 
 int ProcessGrid::rank_of(std::span<const int> coordinates) const {
   if (coordinates.size() != extents_.size()) {
-    fail(ErrorKind::kArgument, "{} coordinates for a grid with {} dimensions", coordinates.size(), extents_.size());
+    fail(ErrorKind::kArgument, "{} coordinates for a grid with {} dimensions", coordinates.size(),
+         extents_.size());
   }
   int place = 0;
   for (std::size_t dimension = 0; dimension < extents_.size(); ++dimension) {
     if (coordinates[dimension] < 0 || coordinates[dimension] >= extents_[dimension]) {
-      fail(ErrorKind::kArgument, "grid dimension {}: coordinate {} is outside of the extent {}", dimension,
-           coordinates[dimension], extents_[dimension]);
+      fail(ErrorKind::kArgument, "grid dimension {}: coordinate {} is outside of the extent {}",
+           dimension, coordinates[dimension], extents_[dimension]);
     }
     place += coordinates[dimension] * strides_[dimension];
   }
@@ -125,7 +137,8 @@ std::optional<std::vector<int>> ProcessGrid::coordinates_of(int rank) const {
 ProcessGrid ProcessGrid::restricted(int dimension, int coordinate) const {
   const int whole = extent(dimension);
   if (coordinate < 0 || coordinate >= whole) {
-    fail(ErrorKind::kArgument, "grid dimension {}: coordinate {} is outside of the extent {}", dimension, coordinate, whole);
+    fail(ErrorKind::kArgument, "grid dimension {}: coordinate {} is outside of the extent {}",
+         dimension, coordinate, whole);
   }
   std::vector<int> extents = extents_;
   extents[static_cast<std::size_t>(dimension)] = 1;
@@ -136,10 +149,13 @@ ProcessGrid ProcessGrid::restricted(int dimension, int coordinate) const {
   return {std::move(extents), std::move(members)};
 }
 
-ProcessGrid ProcessGrid::for_shape(int processes, std::span<const Index> shape, const std::vector<bool>& distributed) {
-  if (processes < 1) fail(ErrorKind::kArgument, "a grid of {} processes: there is at least one", processes);
+ProcessGrid ProcessGrid::for_shape(int processes, std::span<const Index> shape,
+                                   const std::vector<bool>& distributed) {
+  if (processes < 1)
+    fail(ErrorKind::kArgument, "a grid of {} processes: there is at least one", processes);
   if (shape.size() != distributed.size()) {
-    fail(ErrorKind::kArgument, "{} extents, but {} axes are said to be distributed or not", shape.size(), distributed.size());
+    fail(ErrorKind::kArgument, "{} extents, but {} axes are said to be distributed or not",
+         shape.size(), distributed.size());
   }
   std::vector<Index> reduced;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {

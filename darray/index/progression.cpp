@@ -10,7 +10,8 @@ namespace {
 Index ceiling(Index numerator, Index denominator) { return (numerator - 1) / denominator + 1; }
 
 /// The block-by-block enumeration, in the direction of the section.
-void add_by_blocks(const BlockCyclicMap& map, int part, const Triplet& section, std::vector<Run>& runs) {
+void add_by_blocks(const BlockCyclicMap& map, int part, const Triplet& section,
+                   std::vector<Run>& runs) {
   const Triplet upwards = section.ascending();
   const Index mine = map.first_block(part);
   const Index low = upwards.start / map.block();
@@ -30,7 +31,8 @@ void add_by_blocks(const BlockCyclicMap& map, int part, const Triplet& section, 
 
 /// Whether three matches are in arithmetic progression.
 bool in_step(const Match& x, const Match& y, const Match& z) {
-  return y.position - x.position == z.position - y.position && y.a - x.a == z.a - y.a && y.b - x.b == z.b - y.b;
+  return y.position - x.position == z.position - y.position && y.a - x.a == z.a - y.a &&
+         y.b - x.b == z.b - y.b;
 }
 
 }  // namespace
@@ -74,9 +76,12 @@ std::vector<Overlap> compress(const std::vector<Match>& matches) {
     if (end < matches.size()) {
       const Match& here = matches[i];
       const Match& next = matches[end];
-      const bool neighbours = next.position - here.position == 1 && next.a - here.a == 1 && next.b - here.b == 1;
+      const bool neighbours =
+          next.position - here.position == 1 && next.a - here.a == 1 && next.b - here.b == 1;
       if (neighbours || (end + 1 < matches.size() && in_step(here, next, matches[end + 1]))) ++end;
-      while (end > i + 1 && end < matches.size() && in_step(matches[end - 2], matches[end - 1], matches[end])) ++end;
+      while (end > i + 1 && end < matches.size() &&
+             in_step(matches[end - 2], matches[end - 1], matches[end]))
+        ++end;
     }
     Overlap overlap;
     overlap.position = matches[i].position;

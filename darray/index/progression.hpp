@@ -12,15 +12,20 @@
 
 namespace impishim::darray {
 
-/// The positions [first, second) of a section at which its numbers lie in [begin, end); first == second if there are none.
-[[nodiscard]] std::pair<Index, Index> positions_within(const Triplet& section, Index begin, Index end);
+/// The positions [first, second) of a section at which its numbers lie in [begin, end); first ==
+/// second if there are none.
+[[nodiscard]] std::pair<Index, Index> positions_within(const Triplet& section, Index begin,
+                                                       Index end);
 
-/// What a part of a block-cyclic map owns of a section, block by block: runs without gaps between their positions, in their
-/// order. Each block makes one run, so that this is for one period of the pattern or a short section.
-[[nodiscard]] std::vector<Run> block_runs(const BlockCyclicMap& map, int part, const Triplet& section);
+/// What a part of a block-cyclic map owns of a section, block by block: runs without gaps between
+/// their positions, in their order. Each block makes one run, so that this is for one period of the
+/// pattern or a short section.
+[[nodiscard]] std::vector<Run> block_runs(const BlockCyclicMap& map, int part,
+                                          const Triplet& section);
 
-/// A run or overlap that occurs from the first of several periods on: `full` times, and once more if it lies before `rest`.
-/// Calls use(first, count, repeats) for its pieces: positions of the period, and how often they occur.
+/// A run or overlap that occurs from the first of several periods on: `full` times, and once more
+/// if it lies before `rest`. Calls use(first, count, repeats) for its pieces: positions of the
+/// period, and how often they occur.
 template <class Use>
 void cut_at_rest(Index position, Index count, Index full, Index rest, const Use& use) {
   const Index before = std::min(count, std::max<Index>(0, rest - position));

@@ -7,9 +7,9 @@
 
 namespace impishim::darray {
 
-/// Elements of a section that a part owns, in arithmetic progression: for 0 <= j < count, the section's element at position
-/// position + j * position_step is the part's owned element local + j * local_step. position_step >= 1; a run of one element
-/// has both steps 1.
+/// Elements of a section that a part owns, in arithmetic progression: for 0 <= j < count, the
+/// section's element at position position + j * position_step is the part's owned element local + j
+/// * local_step. position_step >= 1; a run of one element has both steps 1.
 struct Run {
   Index position = 0;
   Index count = 0;
@@ -20,8 +20,8 @@ struct Run {
   bool operator==(const Run&) const = default;
 };
 
-/// A run that returns: for 0 <= i < repeats, the same run moved by i * position_period positions and i * local_period local
-/// elements. The moved runs do not overlap each other.
+/// A run that returns: for 0 <= i < repeats, the same run moved by i * position_period positions
+/// and i * local_period local elements. The moved runs do not overlap each other.
 struct RepeatedRun {
   Run run;
   Index repeats = 1;

@@ -24,30 +24,37 @@ RepeatedRun repeated(const Run& run, Index repeats, Index position_period, Index
   return {run, repeats, position_period, local_period};
 }
 
-std::vector<RepeatedRun> block_cyclic_runs(const BlockCyclicMap& map, int part, const Triplet& section, Index period) {
+std::vector<RepeatedRun> block_cyclic_runs(const BlockCyclicMap& map, int part,
+                                           const Triplet& section, Index period) {
   std::vector<RepeatedRun> runs;
   const Index full = section.count / period;
   const Index rest = section.count % period;
   // Of a section that is not longer than a period the product could overflow.
   const Index local_period = section.count > period ? section.step * period / map.parts() : 0;
-  for (const Run& run : block_runs(map, part, {section.start, std::min(section.count, period), section.step})) {
-    cut_at_rest(run.position, run.count, full, rest, [&](Index position, Index count, Index repeats) {
-      const Index step = count == 1 ? 1 : run.local_step;
-      const Index local = run.local + (position - run.position) * run.local_step;
-      runs.push_back(repeated({position, count, 1, local, step}, repeats, period, local_period));
-    });
+  for (const Run& run :
+       block_runs(map, part, {section.start, std::min(section.count, period), section.step})) {
+    cut_at_rest(run.position, run.count, full, rest,
+                [&](Index position, Index count, Index repeats) {
+                  const Index step = count == 1 ? 1 : run.local_step;
+                  const Index local = run.local + (position - run.position) * run.local_step;
+                  runs.push_back(
+                      repeated({position, count, 1, local, step}, repeats, period, local_period));
+                });
   }
   return runs;
 }
 
-std::vector<RepeatedRun> unstructured_runs(const UnstructuredMap& map, int part, const Triplet& section) {
+std::vector<RepeatedRun> unstructured_runs(const UnstructuredMap& map, int part,
+                                           const Triplet& section) {
   std::vector<Match> matches;
   const auto labels = map.labels(part);
   for (std::size_t local = 0; local < labels.size(); ++local) {
     const auto index = static_cast<Index>(local);
-    if (const auto position = section.position_of(labels[local])) matches.push_back({*position, index, index});
+    if (const auto position = section.position_of(labels[local]))
+      matches.push_back({*position, index, index});
   }
-  std::sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) { return a.position < b.position; });
+  std::sort(matches.begin(), matches.end(),
+            [](const Match& a, const Match& b) { return a.position < b.position; });
   std::vector<RepeatedRun> runs;
   for (const Overlap& each : compress(matches)) {
     runs.push_back({{each.position, each.count, each.position_step, each.local_a, each.step_a}});
@@ -82,7 +89,8 @@ std::vector<Run> DimMap::runs(int part, const Triplet& section) const {
       all.push_back(moved);
     }
   }
-  std::sort(all.begin(), all.end(), [](const Run& a, const Run& b) { return a.position < b.position; });
+  std::sort(all.begin(), all.end(),
+            [](const Run& a, const Run& b) { return a.position < b.position; });
   return all;
 }
 

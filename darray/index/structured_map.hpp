@@ -1,5 +1,5 @@
-/// The maps of an axis to parts that are given by a formula. dim_map.hpp puts them together; the questions are those of DimMap,
-/// with parts and indices that are known to be in range.
+/// The maps of an axis to parts that are given by a formula. dim_map.hpp puts them together; the
+/// questions are those of DimMap, with parts and indices that are known to be in range.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace impishim::darray {
 
-/// What all maps with one contiguous block for each part have in common. Map has begin(part) for 0 <= part <= parts().
+/// What all maps with one contiguous block for each part have in common. Map has begin(part) for 0
+/// <= part <= parts().
 template <class Map>
 class ContiguousBlocks {
  public:
@@ -41,7 +42,8 @@ class CollapsedMap : public ContiguousBlocks<CollapsedMap> {
   Index extent_;
 };
 
-/// Blocks of ceil(extent / parts); late parts are shorter or empty (DAP, DistArray, HPF, FFTW; d2o's `fftw`, D2O-03).
+/// Blocks of ceil(extent / parts); late parts are shorter or empty (DAP, DistArray, HPF, FFTW;
+/// d2o's `fftw`, D2O-03).
 class CeilingMap : public ContiguousBlocks<CeilingMap> {
  public:
   CeilingMap(Index extent, int parts)
@@ -70,7 +72,9 @@ class BalancedMap : public ContiguousBlocks<BalancedMap> {
         longer_end_(longer_ * (shorter_length_ + 1)) {}
   [[nodiscard]] Index extent() const { return extent_; }
   [[nodiscard]] int parts() const { return parts_; }
-  [[nodiscard]] Index begin(int part) const { return part * shorter_length_ + std::min(part, longer_); }
+  [[nodiscard]] Index begin(int part) const {
+    return part * shorter_length_ + std::min(part, longer_);
+  }
   [[nodiscard]] int owner(Index global) const {
     if (global < longer_end_) return static_cast<int>(longer_block_.quotient(global));
     return longer_ + static_cast<int>(shorter_.quotient(global - longer_end_));
@@ -90,24 +94,31 @@ class BalancedMap : public ContiguousBlocks<BalancedMap> {
 class BoundedMap : public ContiguousBlocks<BoundedMap> {
  public:
   /// bounds: 0 first, ascending, the extent last.
-  explicit BoundedMap(std::vector<Index> bounds) : bounds_(std::make_shared<const std::vector<Index>>(std::move(bounds))) {}
+  explicit BoundedMap(std::vector<Index> bounds)
+      : bounds_(std::make_shared<const std::vector<Index>>(std::move(bounds))) {}
   [[nodiscard]] Index extent() const { return bounds_->back(); }
   [[nodiscard]] int parts() const { return static_cast<int>(bounds_->size()) - 1; }
   [[nodiscard]] Index begin(int part) const { return (*bounds_)[static_cast<std::size_t>(part)]; }
   [[nodiscard]] int owner(Index global) const {
-    return static_cast<int>(std::upper_bound(bounds_->begin(), bounds_->end(), global) - bounds_->begin()) - 1;
+    return static_cast<int>(std::upper_bound(bounds_->begin(), bounds_->end(), global) -
+                            bounds_->begin()) -
+           1;
   }
 
  private:
   std::shared_ptr<const std::vector<Index>> bounds_;
 };
 
-/// Blocks of one length dealt round-robin: block k is part (first + k) mod parts's (DAP-52, DAP-55). The last block may be
-/// short.
+/// Blocks of one length dealt round-robin: block k is part (first + k) mod parts's (DAP-52,
+/// DAP-55). The last block may be short.
 class BlockCyclicMap {
  public:
   BlockCyclicMap(Index extent, int parts, Index block, int first)
-      : extent_(extent), parts_(parts), block_(block), first_(first), blocks_((extent + block - 1) / block) {}
+      : extent_(extent),
+        parts_(parts),
+        block_(block),
+        first_(first),
+        blocks_((extent + block - 1) / block) {}
   [[nodiscard]] Index extent() const { return extent_; }
   [[nodiscard]] int parts() const { return static_cast<int>(parts_.divisor()); }
   [[nodiscard]] Index block() const { return block_.divisor(); }
@@ -115,7 +126,9 @@ class BlockCyclicMap {
   /// All blocks, the short one too.
   [[nodiscard]] Index blocks() const { return blocks_; }
   /// The first block that is this part's, whether the axis is that long or not.
-  [[nodiscard]] Index first_block(int part) const { return part >= first_ ? part - first_ : part - first_ + parts_.divisor(); }
+  [[nodiscard]] Index first_block(int part) const {
+    return part >= first_ ? part - first_ : part - first_ + parts_.divisor();
+  }
   [[nodiscard]] Index owned(int part) const {
     const Index mine = first_block(part);
     if (mine >= blocks_) return 0;
@@ -123,7 +136,9 @@ class BlockCyclicMap {
     const bool has_last = mine + (count - 1) * parts_.divisor() == blocks_ - 1;
     return count * block() - (has_last ? blocks_ * block() - extent_ : 0);
   }
-  [[nodiscard]] int owner(Index global) const { return static_cast<int>(parts_.remainder(block_.quotient(global) + first_)); }
+  [[nodiscard]] int owner(Index global) const {
+    return static_cast<int>(parts_.remainder(block_.quotient(global) + first_));
+  }
   /// The local index, or -1 if the part does not own it.
   [[nodiscard]] Index local(int part, Index global) const {
     const Index number = block_.quotient(global);

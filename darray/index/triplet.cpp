@@ -9,7 +9,8 @@ namespace impishim::darray {
 
 namespace {
 
-/// Cuts a slice's bound to what a walk in that direction can reach (Python's PySlice_AdjustIndices).
+/// Cuts a slice's bound to what a walk in that direction can reach (Python's
+/// PySlice_AdjustIndices).
 Index cut(Index bound, Index extent, bool forwards) {
   if (bound < 0) {
     bound = bound < -extent ? -1 : bound + extent;
@@ -22,7 +23,8 @@ Index cut(Index bound, Index extent, bool forwards) {
 }  // namespace
 
 Triplet Slice::resolve(Index extent) const {
-  if (extent < 0) fail(ErrorKind::kArgument, "slice of an axis of extent {}: an extent is at least 0", extent);
+  if (extent < 0)
+    fail(ErrorKind::kArgument, "slice of an axis of extent {}: an extent is at least 0", extent);
   // The most negative number has no opposite; no axis is long enough to notice the difference.
   const Index by = std::max(step.value_or(1), -std::numeric_limits<Index>::max());
   if (by == 0) fail(ErrorKind::kKey, "slice with step 0: a step is positive or negative");
@@ -52,10 +54,12 @@ Index section_size(const Section& section) {
 
 Index wrap_index(Index index, Index extent, int axis) {
   const Index wrapped = index < 0 ? index + extent : index;
-  if (extent == 0) fail(ErrorKind::kKey, "axis {}: index {} is outside of the extent 0: the axis is empty", axis, index);
+  if (extent == 0)
+    fail(ErrorKind::kKey, "axis {}: index {} is outside of the extent 0: the axis is empty", axis,
+         index);
   if (wrapped < 0 || wrapped >= extent) {
-    fail(ErrorKind::kKey, "axis {}: index {} is outside of the extent {}: allowed are {} to {}", axis, index, extent, -extent,
-         extent - 1);
+    fail(ErrorKind::kKey, "axis {}: index {} is outside of the extent {}: allowed are {} to {}",
+         axis, index, extent, -extent, extent - 1);
   }
   return wrapped;
 }
@@ -63,13 +67,15 @@ Index wrap_index(Index index, Index extent, int axis) {
 void check_label_triplet(const Triplet& triplet, int axis) {
   if (triplet.step == 0) fail(ErrorKind::kArgument, "axis {}: a triplet has step 0", axis);
   // It has no opposite, which a walk from the other end would need.
-  if (triplet.step == std::numeric_limits<Index>::min()) fail(ErrorKind::kArgument, "axis {}: a triplet has step -2^63", axis);
-  if (triplet.count < 0) fail(ErrorKind::kArgument, "axis {}: a triplet has the negative count {}", axis, triplet.count);
+  if (triplet.step == std::numeric_limits<Index>::min())
+    fail(ErrorKind::kArgument, "axis {}: a triplet has step -2^63", axis);
+  if (triplet.count < 0)
+    fail(ErrorKind::kArgument, "axis {}: a triplet has the negative count {}", axis, triplet.count);
   Index last = 0;
-  if (triplet.count > 0 &&
-      (__builtin_mul_overflow(triplet.count - 1, triplet.step, &last) || __builtin_add_overflow(triplet.start, last, &last))) {
-    fail(ErrorKind::kKey, "axis {}: the triplet start {} count {} step {} leaves 64 bits", axis, triplet.start, triplet.count,
-         triplet.step);
+  if (triplet.count > 0 && (__builtin_mul_overflow(triplet.count - 1, triplet.step, &last) ||
+                            __builtin_add_overflow(triplet.start, last, &last))) {
+    fail(ErrorKind::kKey, "axis {}: the triplet start {} count {} step {} leaves 64 bits", axis,
+         triplet.start, triplet.count, triplet.step);
   }
 }
 
@@ -78,8 +84,8 @@ void check_triplet(const Triplet& triplet, Index extent, int axis) {
   if (triplet.count == 0) return;
   const auto inside = [&](Index number) { return number >= 0 && number < extent; };
   if (!inside(triplet.start) || !inside(triplet.last())) {
-    fail(ErrorKind::kKey, "axis {}: the triplet start {} count {} step {} leaves the extent {}", axis, triplet.start,
-         triplet.count, triplet.step, extent);
+    fail(ErrorKind::kKey, "axis {}: the triplet start {} count {} step {} leaves the extent {}",
+         axis, triplet.start, triplet.count, triplet.step, extent);
   }
 }
 

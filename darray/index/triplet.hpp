@@ -32,8 +32,10 @@ struct Triplet {
     const auto from = static_cast<std::uint64_t>(start);
     const auto to = static_cast<std::uint64_t>(number);
     const std::uint64_t distance = step > 0 ? to - from : from - to;
-    const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
-    if (distance % stride != 0 || distance / stride >= static_cast<std::uint64_t>(count)) return std::nullopt;
+    const std::uint64_t stride =
+        step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
+    if (distance % stride != 0 || distance / stride >= static_cast<std::uint64_t>(count))
+      return std::nullopt;
     return static_cast<Index>(distance / stride);
   }
   /// The same numbers with a positive step.
@@ -54,8 +56,8 @@ struct Slice {
   std::optional<Index> stop = {};
   std::optional<Index> step = {};
 
-  /// The indices of an axis of that extent which the slice selects. Bounds beyond the axis are cut, negative ones count from
-  /// its end.
+  /// The indices of an axis of that extent which the slice selects. Bounds beyond the axis are cut,
+  /// negative ones count from its end.
   /// @throws Error kKey if step is 0, kArgument if extent is negative.
   [[nodiscard]] Triplet resolve(Index extent) const;
 };
@@ -73,15 +75,16 @@ using Section = std::vector<Triplet>;
 /// @throws Error kKey if it is outside of the axis all the same; the text names the axis.
 [[nodiscard]] Index wrap_index(Index index, Index extent, int axis = 0);
 
-/// Checks that a triplet lies in an axis. @throws Error kKey with axis, number and extent, kArgument for step 0 or a negative
-/// count.
+/// Checks that a triplet lies in an axis. @throws Error kKey with axis, number and extent,
+/// kArgument for step 0 or a negative count.
 void check_triplet(const Triplet& triplet, Index extent, int axis = 0);
 
-/// Checks that a triplet has numbers at all. @throws Error kArgument for step 0 or a negative count, kKey for numbers beyond 64
-/// bits.
+/// Checks that a triplet has numbers at all. @throws Error kArgument for step 0 or a negative
+/// count, kKey for numbers beyond 64 bits.
 void check_label_triplet(const Triplet& triplet, int axis = 0);
 
-/// The number of elements of an array (1 for no axes). @throws Error kShape for a negative extent or a product beyond 2^62.
+/// The number of elements of an array (1 for no axes). @throws Error kShape for a negative extent
+/// or a product beyond 2^62.
 [[nodiscard]] Index element_count(std::span<const Index> shape);
 
 }  // namespace impishim::darray

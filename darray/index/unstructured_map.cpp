@@ -32,12 +32,14 @@ UnstructuredMap::UnstructuredMap(std::vector<std::vector<Index>> labels, bool on
     const Holder& other = table.holders[i];
     if (one.label != other.label) continue;
     if (one.part == other.part) {
-      fail(ErrorKind::kLayout, "label {} stands at the local indices {} and {} of part {}: a part has a label once", one.label,
-           one.local, other.local, one.part);
+      fail(ErrorKind::kLayout,
+           "label {} stands at the local indices {} and {} of part {}: a part has a label once",
+           one.label, one.local, other.local, one.part);
     }
     if (one_to_one) {
-      fail(ErrorKind::kLayout, "label {} is both part {}'s and part {}'s, though the map is said to be one-to-one", one.label,
-           one.part, other.part);
+      fail(ErrorKind::kLayout,
+           "label {} is both part {}'s and part {}'s, though the map is said to be one-to-one",
+           one.label, one.part, other.part);
     }
   }
   table_ = std::make_shared<const Table>(std::move(table));

@@ -12,20 +12,25 @@
 
 namespace impishim::darray {
 
-/// Part p owns the labels labels[p], in that order. A label is any number: negative ones are labels, not indices from the end
-/// (DAP-61). A label may be several parts', unless the map is one-to-one (DAP-62). The extent is the sum of the lists' lengths
-/// (DAP-64).
+/// Part p owns the labels labels[p], in that order. A label is any number: negative ones are
+/// labels, not indices from the end (DAP-61). A label may be several parts', unless the map is
+/// one-to-one (DAP-62). The extent is the sum of the lists' lengths (DAP-64).
 class UnstructuredMap {
  public:
-  /// @throws Error kLayout if a part has a label twice, or one_to_one is set and two parts have the same one.
+  /// @throws Error kLayout if a part has a label twice, or one_to_one is set and two parts have the
+  /// same one.
   UnstructuredMap(std::vector<std::vector<Index>> labels, bool one_to_one);
 
   [[nodiscard]] Index extent() const { return table_->extent; }
   [[nodiscard]] int parts() const { return static_cast<int>(table_->labels.size()); }
   [[nodiscard]] bool one_to_one() const { return table_->one_to_one; }
   [[nodiscard]] Index owned(int part) const { return static_cast<Index>(labels(part).size()); }
-  [[nodiscard]] std::span<const Index> labels(int part) const { return table_->labels[static_cast<std::size_t>(part)]; }
-  [[nodiscard]] Index global(int part, Index local) const { return labels(part)[static_cast<std::size_t>(local)]; }
+  [[nodiscard]] std::span<const Index> labels(int part) const {
+    return table_->labels[static_cast<std::size_t>(part)];
+  }
+  [[nodiscard]] Index global(int part, Index local) const {
+    return labels(part)[static_cast<std::size_t>(local)];
+  }
   [[nodiscard]] bool contains(Index label) const { return !holders(label).empty(); }
   /// The lowest part that has the label. The label must be there.
   [[nodiscard]] int owner(Index label) const { return holders(label).front().part; }

@@ -8,10 +8,12 @@
 namespace impishim::darray {
 namespace {
 
-constexpr std::array<std::string_view, 8> kOperations = {"replace", "sum", "product", "min", "max", "and", "or", "xor"};
-constexpr std::array<std::string_view, 15> kScalars = {"opaque", "bool",   "int8",        "int16",          "int32",
-                                                       "int64",  "uint8",  "uint16",      "uint32",         "uint64",
-                                                       "float",  "double", "long double", "complex<float>", "complex<double>"};
+constexpr std::array<std::string_view, 8> kOperations = {"replace", "sum", "product", "min",
+                                                         "max",     "and", "or",      "xor"};
+constexpr std::array<std::string_view, 15> kScalars = {
+    "opaque", "bool",   "int8",        "int16",          "int32",
+    "int64",  "uint8",  "uint16",      "uint32",         "uint64",
+    "float",  "double", "long double", "complex<float>", "complex<double>"};
 
 template <Combine kOperation, class T>
 T combined(T there, T arrived) {
@@ -32,7 +34,8 @@ void combine_all(std::byte* into, const std::byte* from, Index count) {
 }
 
 template <class T>
-constexpr bool is_complex = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+constexpr bool is_complex =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 template <class T>
 CombineFunction function_of(Combine operation) {
@@ -100,7 +103,9 @@ CombineFunction function_of(Combine operation, Scalar scalar) {
 
 }  // namespace
 
-std::string_view name_of(Combine operation) { return kOperations[static_cast<std::size_t>(operation)]; }
+std::string_view name_of(Combine operation) {
+  return kOperations[static_cast<std::size_t>(operation)];
+}
 std::string_view name_of(Scalar scalar) { return kScalars[static_cast<std::size_t>(scalar)]; }
 
 std::size_t size_of(Scalar scalar) {
@@ -128,7 +133,9 @@ static_assert(sizeof(bool) == 1 && sizeof(long double) == 16);
 CombineFunction combine_function(Combine operation, Scalar scalar) {
   if (operation == Combine::kReplace) return {};
   CombineFunction function = function_of(operation, scalar);
-  if (!function) fail(ErrorKind::kType, "elements of type {} have no operator {}", name_of(scalar), name_of(operation));
+  if (!function)
+    fail(ErrorKind::kType, "elements of type {} have no operator {}", name_of(scalar),
+         name_of(operation));
   return function;
 }
 

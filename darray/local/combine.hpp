@@ -13,11 +13,13 @@
 
 namespace impishim::darray {
 
-/// What a receiver does with a value that arrives. On bool, kSum and kMax are "or", kProduct and kMin are "and"; kAnd, kOr and
-/// kXor are bitwise on integers and refused for floating point; kMin and kMax are refused for complex. Integers wrap around.
+/// What a receiver does with a value that arrives. On bool, kSum and kMax are "or", kProduct and
+/// kMin are "and"; kAnd, kOr and kXor are bitwise on integers and refused for floating point; kMin
+/// and kMax are refused for complex. Integers wrap around.
 enum class Combine { kReplace, kSum, kProduct, kMin, kMax, kAnd, kOr, kXor };
 
-/// Element types that operators know. kOpaque: so many bytes, never converted and never combined but by a user's function.
+/// Element types that operators know. kOpaque: so many bytes, never converted and never combined
+/// but by a user's function.
 enum class Scalar {
   kOpaque,
   kBool,
@@ -72,15 +74,17 @@ std::string_view name_of(Scalar scalar);
 /// Bytes of one element; not asked of kOpaque.
 std::size_t size_of(Scalar scalar);
 
-/// into[k] = into[k] (op) from[k] for `count` elements that lie side by side. The two do not overlap. Neither need be aligned
-/// for the element type but by multiples of its size from an aligned allocation.
+/// into[k] = into[k] (op) from[k] for `count` elements that lie side by side. The two do not
+/// overlap. Neither need be aligned for the element type but by multiples of its size from an
+/// aligned allocation.
 using CombineFunction = std::function<void(std::byte* into, const std::byte* from, Index count)>;
 
-/// The function of an operator for an element type, empty for kReplace. Errors: kType when the type has no such operator.
+/// The function of an operator for an element type, empty for kReplace. Errors: kType when the type
+/// has no such operator.
 CombineFunction combine_function(Combine operation, Scalar scalar);
 
-/// A user's operator as a CombineFunction: `operation(there, arrived)` gives the new value. It should be associative; schedules
-/// call it in a fixed order by rank.
+/// A user's operator as a CombineFunction: `operation(there, arrived)` gives the new value. It
+/// should be associative; schedules call it in a fixed order by rank.
 template <class T, class Operation>
 CombineFunction combine_with(Operation operation) {
   return [operation](std::byte* into, const std::byte* from, Index count) {

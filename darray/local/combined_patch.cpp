@@ -52,7 +52,8 @@ CombinedPatch::CombinedPatch(const Patch& patch, std::size_t element_size, Index
     outer_.pop_back();
     return;
   }
-  while (!outer_.empty() && inner_ * outer_.back().extent <= buffer && are_distinct(with(outer_.back(), chunk))) {
+  while (!outer_.empty() && inner_ * outer_.back().extent <= buffer &&
+         are_distinct(with(outer_.back(), chunk))) {
     inner_ *= outer_.back().extent;
     chunk = with(outer_.back(), chunk);
     outer_.pop_back();
@@ -72,14 +73,16 @@ CombinedPatch::CombinedPatch(const Patch& patch, std::size_t element_size, Index
   }
 }
 
-void CombinedPatch::run(std::byte* base, const std::byte* in, const CombineFunction& combine, std::byte* room) const {
+void CombinedPatch::run(std::byte* base, const std::byte* in, const CombineFunction& combine,
+                        std::byte* room) const {
   Run run{in, combine, room};
   visit(0, base + offset_ * size_, run);
 }
 
 void CombinedPatch::visit(std::size_t depth, std::byte* target, Run& run) const {
   if (depth == outer_.size()) return combine_chunks(target, run);
-  for (Index k = 0; k < outer_[depth].extent; ++k) visit(depth + 1, target + k * outer_[depth].stride * size_, run);
+  for (Index k = 0; k < outer_[depth].extent; ++k)
+    visit(depth + 1, target + k * outer_[depth].stride * size_, run);
 }
 
 void CombinedPatch::combine_chunks(std::byte* target, Run& run) const {

@@ -10,9 +10,10 @@
 
 namespace impishim::darray {
 
-/// How values that arrive are combined with the elements of a patch, worked out once. Elements that lie side by side in long
-/// rows are combined where they are; others are brought together, as many as a small buffer has room for, combined and put
-/// back. Elements that appear more than once are combined one after the other.
+/// How values that arrive are combined with the elements of a patch, worked out once. Elements that
+/// lie side by side in long rows are combined where they are; others are brought together, as many
+/// as a small buffer has room for, combined and put back. Elements that appear more than once are
+/// combined one after the other.
 class CombinedPatch {
  public:
   /// `buffer`: the most elements that are brought together.
@@ -21,7 +22,8 @@ class CombinedPatch {
   /// Elements that run() needs room for.
   [[nodiscard]] Index room() const { return room_; }
   /// Combines with what lies side by side at `in`. `base` is the address of element 0.
-  void run(std::byte* base, const std::byte* in, const CombineFunction& combine, std::byte* room) const;
+  void run(std::byte* base, const std::byte* in, const CombineFunction& combine,
+           std::byte* room) const;
 
  private:
   struct Run {

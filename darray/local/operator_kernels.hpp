@@ -1,4 +1,5 @@
-// Operators of reductions and scans: what they make of the elements of one type in local memory. No MPI here.
+// Operators of reductions and scans: what they make of the elements of one type in local memory. No
+// MPI here.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,17 @@
 
 namespace impishim::darray {
 
-/// The operators that the library knows. kMin and kMax: a NaN makes the result NaN; kNanMin and kNanMax skip NaNs, and give NaN
-/// if there is nothing else. kAny, kAll, kCount ask whether an element differs from zero.
+/// The operators that the library knows. kMin and kMax: a NaN makes the result NaN; kNanMin and
+/// kNanMax skip NaNs, and give NaN if there is nothing else. kAny, kAll, kCount ask whether an
+/// element differs from zero.
 enum class Reducer { kSum, kProduct, kMin, kMax, kNanMin, kNanMax, kAny, kAll, kCount };
 
 /// What an operator does. Accumulators may be of another type than elements.
 struct OperatorKernels {
   /// Of one accumulator, or empty: then no result can be made of no elements but an error.
   std::vector<std::byte> identity;
-  /// For operators whose identity is no answer: the largest number there is, for a minimum. Whether one of these results is the
-  /// identity; whoever finds it must ask whether there were elements.
+  /// For operators whose identity is no answer: the largest number there is, for a minimum. Whether
+  /// one of these results is the identity; whoever finds it must ask whether there were elements.
   std::function<bool(const void* results, Index count)> doubtful;
   ReduceFunction reduce;    // the local part of a reduction
   ScanFunction scan;        // and of a scan
@@ -60,7 +62,8 @@ struct SumOf {
 template <class T>
 requires std::is_integral_v<T>
 struct SumOf<T> {
-  using type = std::conditional_t<std::is_same_v<T, bool> || std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+  using type = std::conditional_t<std::is_same_v<T, bool> || std::is_signed_v<T>, std::int64_t,
+                                  std::uint64_t>;
 };
 }  // namespace detail
 
@@ -73,8 +76,8 @@ OperatorKernels operator_kernels(Reducer reducer, Scalar scalar);
 /// The type of its accumulators. Errors: kType for kOpaque.
 Scalar accumulator_of(Reducer reducer, Scalar scalar);
 
-/// Number, mean and sum of squared distances from the mean of elements (for complex ones: of their absolute values), merged
-/// without cancellation. The accumulator of moments_kernels().
+/// Number, mean and sum of squared distances from the mean of elements (for complex ones: of their
+/// absolute values), merged without cancellation. The accumulator of moments_kernels().
 struct Moments {
   double count = 0;
   double mean = 0;       // real part

@@ -12,13 +12,13 @@ void unpack(const Patch& patch, std::size_t element_size, std::byte* base, const
   Packer(patch, element_size).unpack(base, in);
 }
 
-void unpack_combine(const Patch& patch, std::size_t element_size, std::byte* base, const std::byte* in,
-                    const CombineFunction& combine) {
+void unpack_combine(const Patch& patch, std::size_t element_size, std::byte* base,
+                    const std::byte* in, const CombineFunction& combine) {
   Packer(patch, element_size, true).unpack_combine(base, in, combine);
 }
 
-void copy(const Patch& source, const std::byte* source_base, const Patch& destination, std::byte* destination_base,
-          std::size_t element_size) {
+void copy(const Patch& source, const std::byte* source_base, const Patch& destination,
+          std::byte* destination_base, std::size_t element_size) {
   LocalCopy(source, destination, element_size, false).run(source_base, destination_base, {});
 }
 

@@ -1,5 +1,5 @@
-// Moving the elements of patches once: into a row of bytes, out of it, or from patch to patch. No MPI here. What runs many
-// times is prepared instead: strided_copy.hpp, packer.hpp.
+// Moving the elements of patches once: into a row of bytes, out of it, or from patch to patch. No
+// MPI here. What runs many times is prepared instead: strided_copy.hpp, packer.hpp.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ void pack(const Patch& patch, std::size_t element_size, const std::byte* base, s
 /// The reverse of pack.
 void unpack(const Patch& patch, std::size_t element_size, std::byte* base, const std::byte* in);
 /// As unpack, but every element becomes combine(what is there, what arrives), in the patch's order.
-void unpack_combine(const Patch& patch, std::size_t element_size, std::byte* base, const std::byte* in,
-                    const CombineFunction& combine);
-/// The k-th element of one patch becomes the k-th of the other; the extents may differ, the sizes may not. The elements do not
-/// overlap. Transposes when the strides say so. Errors: kShape.
-void copy(const Patch& source, const std::byte* source_base, const Patch& destination, std::byte* destination_base,
-          std::size_t element_size);
+void unpack_combine(const Patch& patch, std::size_t element_size, std::byte* base,
+                    const std::byte* in, const CombineFunction& combine);
+/// The k-th element of one patch becomes the k-th of the other; the extents may differ, the sizes
+/// may not. The elements do not overlap. Transposes when the strides say so. Errors: kShape.
+void copy(const Patch& source, const std::byte* source_base, const Patch& destination,
+          std::byte* destination_base, std::size_t element_size);
 
 }  // namespace impishim::darray

@@ -15,33 +15,40 @@ namespace {
 constexpr std::size_t kBuffer = std::size_t{16} << 10;
 
 template <std::size_t kSize, class Word>
-void gather(const std::byte* __restrict base, const std::vector<Word>& words, std::size_t, std::byte* __restrict out) {
+void gather(const std::byte* __restrict base, const std::vector<Word>& words, std::size_t,
+            std::byte* __restrict out) {
   for (std::size_t k = 0; k < words.size(); ++k)
     std::memcpy(out + k * kSize, base + static_cast<Index>(words[k]) * Index{kSize}, kSize);
 }
 
 template <std::size_t kSize, class Word>
-void scatter(std::byte* __restrict base, const std::vector<Word>& words, std::size_t, const std::byte* __restrict in) {
+void scatter(std::byte* __restrict base, const std::vector<Word>& words, std::size_t,
+             const std::byte* __restrict in) {
   for (std::size_t k = 0; k < words.size(); ++k)
     std::memcpy(base + static_cast<Index>(words[k]) * Index{kSize}, in + k * kSize, kSize);
 }
 
 template <class Word>
-void gather_any(const std::byte* base, const std::vector<Word>& words, std::size_t size, std::byte* out) {
+void gather_any(const std::byte* base, const std::vector<Word>& words, std::size_t size,
+                std::byte* out) {
   for (std::size_t k = 0; k < words.size(); ++k) {
-    std::memcpy(out + k * size, base + static_cast<Index>(words[k]) * static_cast<Index>(size), size);
+    std::memcpy(out + k * size, base + static_cast<Index>(words[k]) * static_cast<Index>(size),
+                size);
   }
 }
 
 template <class Word>
-void scatter_any(std::byte* base, const std::vector<Word>& words, std::size_t size, const std::byte* in) {
+void scatter_any(std::byte* base, const std::vector<Word>& words, std::size_t size,
+                 const std::byte* in) {
   for (std::size_t k = 0; k < words.size(); ++k) {
-    std::memcpy(base + static_cast<Index>(words[k]) * static_cast<Index>(size), in + k * size, size);
+    std::memcpy(base + static_cast<Index>(words[k]) * static_cast<Index>(size), in + k * size,
+                size);
   }
 }
 
 template <class Word>
-void gather_words(const std::byte* base, const std::vector<Word>& words, std::size_t size, std::byte* out) {
+void gather_words(const std::byte* base, const std::vector<Word>& words, std::size_t size,
+                  std::byte* out) {
   switch (size) {
     case 1:
       return gather<1>(base, words, size, out);
@@ -59,7 +66,8 @@ void gather_words(const std::byte* base, const std::vector<Word>& words, std::si
 }
 
 template <class Word>
-void scatter_words(std::byte* base, const std::vector<Word>& words, std::size_t size, const std::byte* in) {
+void scatter_words(std::byte* base, const std::vector<Word>& words, std::size_t size,
+                   const std::byte* in) {
   switch (size) {
     case 1:
       return scatter<1>(base, words, size, in);
@@ -120,7 +128,8 @@ Packer::Packer(Selection selection, std::size_t element_size, bool combining)
       Patch row = packed(*patch);
       row.offset = offset;
       if (combining) combined_.emplace_back(*patch, element_size, most);
-      blocks_.push_back({StridedCopy(*patch, row, element_size), StridedCopy(row, *patch, element_size)});
+      blocks_.push_back(
+          {StridedCopy(*patch, row, element_size), StridedCopy(row, *patch, element_size)});
     }
     offset += Selection::size_of(piece);
   }
@@ -152,12 +161,15 @@ void Packer::unpack(std::byte* base, const std::byte* in) const {
   }
 }
 
-void Packer::unpack_combine(std::byte* base, const std::byte* in, const CombineFunction& combine) const {
-  if (combined_.empty() && !blocks_.empty()) return Packer(selection_, element_size_, true).unpack_combine(base, in, combine);
+void Packer::unpack_combine(std::byte* base, const std::byte* in,
+                            const CombineFunction& combine) const {
+  if (combined_.empty() && !blocks_.empty())
+    return Packer(selection_, element_size_, true).unpack_combine(base, in, combine);
   const auto size = static_cast<Index>(element_size_);
   Index room = 0;
   for (const CombinedPatch& patch : combined_) room = std::max(room, patch.room());
-  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(room * size));
+  const auto buffer =
+      std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(room * size));
   std::size_t block = 0;
   for (const Selection::Piece& piece : selection_.pieces()) {
     if (std::holds_alternative<Patch>(piece)) {
@@ -166,7 +178,8 @@ void Packer::unpack_combine(std::byte* base, const std::byte* in, const CombineF
       std::visit(
           [&](const auto& words) {
             for (std::size_t k = 0; k < words.size(); ++k) {
-              combine(base + static_cast<Index>(words[k]) * size, in + static_cast<Index>(k) * size, 1);
+              combine(base + static_cast<Index>(words[k]) * size, in + static_cast<Index>(k) * size,
+                      1);
             }
           },
           std::get<Selection::Words>(piece));
@@ -175,7 +188,8 @@ void Packer::unpack_combine(std::byte* base, const std::byte* in, const CombineF
   }
 }
 
-LocalCopy::LocalCopy(const Selection& source, const Selection& destination, std::size_t element_size, bool combining)
+LocalCopy::LocalCopy(const Selection& source, const Selection& destination,
+                     std::size_t element_size, bool combining)
     : bytes_(static_cast<std::size_t>(source.size()) * element_size) {
   if (source.size() != destination.size()) {
     fail(ErrorKind::kShape, "a copy of {} elements to {}", source.size(), destination.size());
@@ -192,7 +206,8 @@ LocalCopy::LocalCopy(const Selection& source, const Selection& destination, std:
     const auto* from_patch = std::get_if<Patch>(&*from);
     const auto* to_patch = std::get_if<Patch>(&*to);
     bool together = false;
-    if (!combining && from_patch != nullptr && to_patch != nullptr && from_done + to_done == 0 && from_left == to_left) {
+    if (!combining && from_patch != nullptr && to_patch != nullptr && from_done + to_done == 0 &&
+        from_left == to_left) {
       Patch one = *from_patch;
       Patch other = *to_patch;
       together = split_alike(one, other);
@@ -212,7 +227,8 @@ LocalCopy::LocalCopy(const Selection& source, const Selection& destination, std:
   }
 }
 
-void LocalCopy::run(const std::byte* source, std::byte* destination, const CombineFunction& combine) const {
+void LocalCopy::run(const std::byte* source, std::byte* destination,
+                    const CombineFunction& combine) const {
   for (const StridedCopy& copy : direct_) copy.run(source, destination);
   if (staged_.empty()) return;
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(buffer_);

@@ -18,15 +18,17 @@ class Packer {
   /// `combining`: unpack_combine() will be called; else it prepares itself each time.
   Packer(Selection selection, std::size_t element_size, bool combining = false);
 
-  [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(selection_.size()) * element_size_; }
+  [[nodiscard]] std::size_t bytes() const {
+    return static_cast<std::size_t>(selection_.size()) * element_size_;
+  }
   [[nodiscard]] const Selection& selection() const { return selection_; }
 
   /// Copies the elements, in order, to `out` (bytes() bytes). `base` is the address of element 0.
   void pack(const std::byte* base, std::byte* out) const;
   /// The reverse of pack.
   void unpack(std::byte* base, const std::byte* in) const;
-  /// Every element becomes combine(what is there, what arrives), in the selection's order; an element that appears twice is
-  /// combined twice.
+  /// Every element becomes combine(what is there, what arrives), in the selection's order; an
+  /// element that appears twice is combined twice.
   void unpack_combine(std::byte* base, const std::byte* in, const CombineFunction& combine) const;
 
  private:
@@ -45,10 +47,12 @@ class Packer {
 class LocalCopy {
  public:
   /// `combining`: run() will be given an operator. Errors: kShape when the sizes differ.
-  LocalCopy(const Selection& source, const Selection& destination, std::size_t element_size, bool combining);
+  LocalCopy(const Selection& source, const Selection& destination, std::size_t element_size,
+            bool combining);
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  /// Combines if constructed for that, else replaces. `source` and `destination` are the addresses of elements 0.
+  /// Combines if constructed for that, else replaces. `source` and `destination` are the addresses
+  /// of elements 0.
   void run(const std::byte* source, std::byte* destination, const CombineFunction& combine) const;
 
  private:

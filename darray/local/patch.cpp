@@ -14,8 +14,10 @@ Index product(std::span<const Dimension> dimensions) {
   return size;
 }
 
-// The part of a slice that lies in these dimensions: the rest of a row that has begun, whole rows, the beginning of one more.
-void slice_from(std::span<const Dimension> dimensions, Index offset, Index from, Index count, std::vector<Patch>& slices) {
+// The part of a slice that lies in these dimensions: the rest of a row that has begun, whole rows,
+// the beginning of one more.
+void slice_from(std::span<const Dimension> dimensions, Index offset, Index from, Index count,
+                std::vector<Patch>& slices) {
   if (count == 0) return;
   if (dimensions.empty()) {
     slices.push_back({offset, {}});
@@ -50,8 +52,10 @@ Patch Patch::normalised() const {
   for (const Dimension& dimension : dimensions) {
     if (dimension.extent == 0) return {offset, {{0, 1}}};
     if (dimension.extent == 1) continue;
-    if (!result.dimensions.empty() && result.dimensions.back().stride == dimension.extent * dimension.stride) {
-      result.dimensions.back() = {result.dimensions.back().extent * dimension.extent, dimension.stride};
+    if (!result.dimensions.empty() &&
+        result.dimensions.back().stride == dimension.extent * dimension.stride) {
+      result.dimensions.back() = {result.dimensions.back().extent * dimension.extent,
+                                  dimension.stride};
     } else {
       result.dimensions.push_back(dimension);
     }
@@ -70,7 +74,8 @@ Index Patch::at(Index number) const {
 
 bool Patch::is_contiguous() const {
   const Patch simple = normalised();
-  return simple.dimensions.empty() || simple.size() == 0 || (simple.dimensions.size() == 1 && simple.dimensions[0].stride == 1);
+  return simple.dimensions.empty() || simple.size() == 0 ||
+         (simple.dimensions.size() == 1 && simple.dimensions[0].stride == 1);
 }
 
 std::vector<Patch> Patch::slice(Index from, Index count) const {
@@ -97,7 +102,8 @@ Patch contiguous_patch(Index offset, Index count) { return {offset, {{count, 1}}
 
 Patch section_patch(const std::vector<Index>& extents, const Section& section) {
   if (extents.size() != section.size()) {
-    fail(ErrorKind::kArgument, "a section of {} axes for a buffer of {}", section.size(), extents.size());
+    fail(ErrorKind::kArgument, "a section of {} axes for a buffer of {}", section.size(),
+         extents.size());
   }
   Patch patch;
   patch.dimensions.resize(extents.size());
@@ -107,7 +113,8 @@ Patch section_patch(const std::vector<Index>& extents, const Section& section) {
     if (wanted.count > 0) {
       for (const Index index : {wanted.start, wanted.last()}) {
         if (index < 0 || index >= extents[axis]) {
-          fail(ErrorKind::kArgument, "axis {}: index {} is outside of extent {}", axis, index, extents[axis]);
+          fail(ErrorKind::kArgument, "axis {}: index {} is outside of extent {}", axis, index,
+               extents[axis]);
         }
       }
       patch.offset += wanted.start * stride;

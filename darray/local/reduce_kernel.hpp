@@ -1,4 +1,5 @@
-// The local part of reductions: pairwise over any strided piece. Templates on the elements and the operator; not for users.
+// The local part of reductions: pairwise over any strided piece. Templates on the elements and the
+// operator; not for users.
 #pragma once
 
 #include <algorithm>
@@ -15,22 +16,26 @@
 
 namespace impishim::darray {
 
-/// A dimension of a piece: how far apart its elements are, and those of a second aligned piece (a mask, another operand).
+/// A dimension of a piece: how far apart its elements are, and those of a second aligned piece (a
+/// mask, another operand).
 struct ReduceDimension {
   Index extent = 0;
   Index stride = 1;
   Index other = 1;
 };
 
-/// What is reduced on one rank: dimensions that stay, and those that go, as far as they have more than one element.
+/// What is reduced on one rank: dimensions that stay, and those that go, as far as they have more
+/// than one element.
 struct ReducePiece {
   std::vector<ReduceDimension> kept;
   std::vector<ReduceDimension> reduced;
 };
 
-/// into[j], of the j-th kept element in row-major order, becomes the reduction of its elements. `mask`: null, or one value for
-/// each element, by the piece's other strides. With no element to reduce the identity; there must be one, as with a mask.
-using ReduceFunction = std::function<void(const ReducePiece&, const void* source, const bool* mask, void* into)>;
+/// into[j], of the j-th kept element in row-major order, becomes the reduction of its elements.
+/// `mask`: null, or one value for each element, by the piece's other strides. With no element to
+/// reduce the identity; there must be one, as with a mask.
+using ReduceFunction =
+    std::function<void(const ReducePiece&, const void* source, const bool* mask, void* into)>;
 
 namespace detail {
 
@@ -51,9 +56,10 @@ struct MaskedElements {
   bool counts(Index other) const { return mask[other]; }
 };
 
-/// A policy has types Value and Accumulator, and lift(value), add(accumulator, value), merge(accumulator, right accumulator),
-/// identity() as an optional, kCommutative. What it has not: any knowledge of where elements lie. It may have block(count, at)
-/// for few values at(0), at(1), ...
+/// A policy has types Value and Accumulator, and lift(value), add(accumulator, value),
+/// merge(accumulator, right accumulator), identity() as an optional, kCommutative. What it has not:
+/// any knowledge of where elements lie. It may have block(count, at) for few values at(0), at(1),
+/// ...
 template <class Policy, class Load>
 class PieceReducer {
  public:
@@ -66,8 +72,10 @@ class PieceReducer {
     for (const ReduceDimension& dimension : kept_) {
       if (dimension.extent == 0) return;
     }
-    const bool empty = std::any_of(reduced_.begin(), reduced_.end(), [](const ReduceDimension& d) { return d.extent == 0; });
-    if (!kept_.empty() && (empty || reduced_.empty() || kept_.back().stride < reduced_.back().stride)) {
+    const bool empty = std::any_of(reduced_.begin(), reduced_.end(),
+                                   [](const ReduceDimension& d) { return d.extent == 0; });
+    if (!kept_.empty() &&
+        (empty || reduced_.empty() || kept_.back().stride < reduced_.back().stride)) {
       inner_ = kept_.back();
       kept_.pop_back();
       vectors_ = true;
@@ -78,7 +86,8 @@ class PieceReducer {
  private:
   static constexpr Index kRows = 8;
   // Accumulators side by side: on every level of a recursion, so on the stack.
-  static constexpr Index kWidth = std::clamp<Index>((Index{16} << 10) / static_cast<Index>(sizeof(Accumulator)), 1, 256);
+  static constexpr Index kWidth =
+      std::clamp<Index>((Index{16} << 10) / static_cast<Index>(sizeof(Accumulator)), 1, 256);
   static constexpr Index kLanes = 16;
   // Elements added one after the other: at most 128, or 32 in each lane.
   static constexpr Index kBlock = Policy::kCommutative && !Load::kMasked ? 32 * kLanes : 128;
@@ -114,7 +123,8 @@ class PieceReducer {
     if (count == 1) return tree(d + 1, at, other);
     const Index left = last ? count / 2 / kLanes * kLanes : count / 2;
     Accumulator result = halves(d, at, other, left);
-    policy_.merge(result, halves(d, at + left * dimension.stride, other + left * dimension.other, count - left));
+    policy_.merge(result, halves(d, at + left * dimension.stride, other + left * dimension.other,
+                                 count - left));
     return result;
   }
 
@@ -141,12 +151,15 @@ class PieceReducer {
       if constexpr (Policy::kCommutative) {
         if (count >= 2 * kLanes) {
           std::array<Accumulator, kLanes> lanes;
-          for (Index lane = 0; lane < kLanes; ++lane) lanes[static_cast<std::size_t>(lane)] = policy_.lift(value(lane));
+          for (Index lane = 0; lane < kLanes; ++lane)
+            lanes[static_cast<std::size_t>(lane)] = policy_.lift(value(lane));
           for (k = kLanes; k + kLanes <= count; k += kLanes) {
-            for (Index lane = 0; lane < kLanes; ++lane) policy_.add(lanes[static_cast<std::size_t>(lane)], value(k + lane));
+            for (Index lane = 0; lane < kLanes; ++lane)
+              policy_.add(lanes[static_cast<std::size_t>(lane)], value(k + lane));
           }
           for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
-            for (std::size_t lane = 0; lane < width; ++lane) policy_.merge(lanes[lane], lanes[lane + width]);
+            for (std::size_t lane = 0; lane < width; ++lane)
+              policy_.merge(lanes[lane], lanes[lane + width]);
           }
           result = lanes[0];
         }
@@ -168,22 +181,26 @@ class PieceReducer {
     if (d < reduced_.size()) {
       row_halves(d, at, other, reduced_[d].extent, width, into);
     } else {
-      for (Index j = 0; j < width; ++j) into[j] = lifted(at + j * inner_.stride, other + j * inner_.other);
+      for (Index j = 0; j < width; ++j)
+        into[j] = lifted(at + j * inner_.stride, other + j * inner_.other);
     }
   }
 
-  void row_halves(std::size_t d, Index at, Index other, Index count, Index width, Accumulator* into) {
+  void row_halves(std::size_t d, Index at, Index other, Index count, Index width,
+                  Accumulator* into) {
     const ReduceDimension& dimension = reduced_[d];
     if (d + 1 == reduced_.size() && count <= kRows) {
       rows(d + 1, at, other, width, into);
-      for (Index k = 1; k < count; ++k) add_row(at + k * dimension.stride, other + k * dimension.other, width, into);
+      for (Index k = 1; k < count; ++k)
+        add_row(at + k * dimension.stride, other + k * dimension.other, width, into);
       return;
     }
     if (count == 1) return rows(d + 1, at, other, width, into);
     const Index left = count / 2;
     row_halves(d, at, other, left, width, into);
     std::array<Accumulator, kWidth> right;
-    row_halves(d, at + left * dimension.stride, other + left * dimension.other, count - left, width, right.data());
+    row_halves(d, at + left * dimension.stride, other + left * dimension.other, count - left, width,
+               right.data());
     for (Index j = 0; j < width; ++j) policy_.merge(into[j], right[static_cast<std::size_t>(j)]);
   }
 
@@ -284,10 +301,12 @@ struct Products {
   }
 };
 
-/// The sum of the products of two pieces: the left one's strides are the piece's, the right one's its others.
+/// The sum of the products of two pieces: the left one's strides are the piece's, the right one's
+/// its others.
 template <class A, class B, class R, bool kConjugate>
 void dot_pieces(const ReducePiece& piece, const void* left, const void* right, void* into) {
-  const Products<A, B, R, kConjugate> products{static_cast<const A*>(left), static_cast<const B*>(right)};
+  const Products<A, B, R, kConjugate> products{static_cast<const A*>(left),
+                                               static_cast<const B*>(right)};
   PieceReducer(DotPolicy<R>(), products, piece).run(static_cast<R*>(into));
 }
 

@@ -17,15 +17,18 @@ struct ScanDimension {
   Index into = 1;
 };
 
-/// Lines that are scanned side by side, numbered in row-major order, and the dimension along which each runs.
+/// Lines that are scanned side by side, numbered in row-major order, and the dimension along which
+/// each runs.
 struct ScanPiece {
   std::vector<ScanDimension> lines;
   ScanDimension axis;
 };
 
-/// result[x] = seed op source[0] op ... op source[x], or up to source[x - 1] if exclusive, on each line. `seeds`: one
-/// accumulator for each line, or null for scans that begin with their first element; exclusive ones need seeds.
-using ScanFunction = std::function<void(const ScanPiece&, const void* source, const void* seeds, bool exclusive, void* into)>;
+/// result[x] = seed op source[0] op ... op source[x], or up to source[x - 1] if exclusive, on each
+/// line. `seeds`: one accumulator for each line, or null for scans that begin with their first
+/// element; exclusive ones need seeds.
+using ScanFunction = std::function<void(const ScanPiece&, const void* source, const void* seeds,
+                                        bool exclusive, void* into)>;
 
 namespace detail {
 
@@ -44,7 +47,8 @@ class PieceScanner {
 
  private:
   // Returns the seeds of the lines behind those that it has done.
-  const Accumulator* visit_lines(std::size_t d, const Value* source, const Accumulator* seeds, Accumulator* into) const {
+  const Accumulator* visit_lines(std::size_t d, const Value* source, const Accumulator* seeds,
+                                 Accumulator* into) const {
     if (d == piece_.lines.size()) {
       line(source, seeds, into);
       return seeds == nullptr ? nullptr : seeds + 1;
@@ -64,7 +68,8 @@ class PieceScanner {
     Accumulator sum = seed == nullptr ? policy_.lift(source[0]) : *seed;
     if (seed == nullptr) into[x++] = sum;
     for (; x < piece_.axis.extent; ++x) {
-      const Value value = source[x * piece_.axis.stride];  // read first: the result may be the source
+      const Value value =
+          source[x * piece_.axis.stride];  // read first: the result may be the source
       if (exclusive_) into[x * piece_.axis.into] = sum;
       policy_.add(sum, value);
       if (!exclusive_) into[x * piece_.axis.into] = sum;
@@ -72,10 +77,12 @@ class PieceScanner {
   }
 
   // Lines that lie side by side: all of them go along the axis together.
-  void rows(const ScanDimension& lines, const Value* source, const Accumulator* seeds, Accumulator* into) const {
+  void rows(const ScanDimension& lines, const Value* source, const Accumulator* seeds,
+            Accumulator* into) const {
     const auto sums = std::make_unique<Accumulator[]>(static_cast<std::size_t>(lines.extent));
     for (Index j = 0; j < lines.extent; ++j) {
-      sums[static_cast<std::size_t>(j)] = seeds == nullptr ? policy_.lift(source[j * lines.stride]) : seeds[j];
+      sums[static_cast<std::size_t>(j)] =
+          seeds == nullptr ? policy_.lift(source[j * lines.stride]) : seeds[j];
     }
     for (Index x = 0; x < piece_.axis.extent; ++x) {
       const Value* from = source + x * piece_.axis.stride;
@@ -97,11 +104,12 @@ class PieceScanner {
 
 template <class Policy>
 ScanFunction scan_function(const Policy& policy) {
-  return [policy](const ScanPiece& piece, const void* source, const void* seeds, bool exclusive, void* into) {
+  return [policy](const ScanPiece& piece, const void* source, const void* seeds, bool exclusive,
+                  void* into) {
     using Accumulator = typename Policy::Accumulator;
     PieceScanner<Policy>(policy, piece, exclusive)
-        .run(static_cast<const typename Policy::Value*>(source), static_cast<const Accumulator*>(seeds),
-             static_cast<Accumulator*>(into));
+        .run(static_cast<const typename Policy::Value*>(source),
+             static_cast<const Accumulator*>(seeds), static_cast<Accumulator*>(into));
   };
 }
 

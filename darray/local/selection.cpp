@@ -25,7 +25,8 @@ Index stretch_of(std::span<const Index> offsets) {
 
 Index Selection::size_of(const Piece& piece) {
   if (const auto* patch = std::get_if<Patch>(&piece)) return patch->size();
-  return std::visit([](const auto& words) { return static_cast<Index>(words.size()); }, std::get<Words>(piece));
+  return std::visit([](const auto& words) { return static_cast<Index>(words.size()); },
+                    std::get<Words>(piece));
 }
 
 void Selection::add(Patch patch) {
@@ -73,7 +74,8 @@ void Selection::add(Selection&& other) {
   if (pieces_.empty()) {
     pieces_ = std::move(other.pieces_);
   } else {
-    pieces_.insert(pieces_.end(), std::make_move_iterator(other.pieces_.begin()), std::make_move_iterator(other.pieces_.end()));
+    pieces_.insert(pieces_.end(), std::make_move_iterator(other.pieces_.begin()),
+                   std::make_move_iterator(other.pieces_.end()));
   }
   other = Selection();
 }
@@ -104,7 +106,8 @@ Selection Selection::part_of(const Piece& piece, Index from, Index count) {
   }
   std::visit(
       [&](const auto& words) {
-        result.pieces_.emplace_back(Words(std::decay_t<decltype(words)>(words.begin() + from, words.begin() + from + count)));
+        result.pieces_.emplace_back(Words(
+            std::decay_t<decltype(words)>(words.begin() + from, words.begin() + from + count)));
       },
       std::get<Words>(piece));
   result.size_ = count;
@@ -138,7 +141,9 @@ std::vector<Index> Selection::offsets() const {
     if (const auto* patch = std::get_if<Patch>(&piece)) {
       for (Index k = 0; k < patch->size(); ++k) result.push_back(patch->at(k));
     } else {
-      std::visit([&](const auto& words) { result.insert(result.end(), words.begin(), words.end()); }, std::get<Words>(piece));
+      std::visit(
+          [&](const auto& words) { result.insert(result.end(), words.begin(), words.end()); },
+          std::get<Words>(piece));
     }
   }
   return result;

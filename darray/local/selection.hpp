@@ -13,11 +13,12 @@
 
 namespace impishim::darray {
 
-/// Elements of a buffer in an order: patches and word lists, one after the other. An element may appear more than once. Nothing
-/// is moved here: see packer.hpp.
+/// Elements of a buffer in an order: patches and word lists, one after the other. An element may
+/// appear more than once. Nothing is moved here: see packer.hpp.
 class Selection {
  public:
-  // Offsets of single elements; narrow ones where they fit, since reading them costs as much as the elements.
+  // Offsets of single elements; narrow ones where they fit, since reading them costs as much as the
+  // elements.
   using Words = std::variant<std::vector<std::uint32_t>, std::vector<Index>>;
   using Piece = std::variant<Patch, Words>;
   static Index size_of(const Piece& piece);

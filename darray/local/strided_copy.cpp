@@ -17,21 +17,26 @@ void copy_row(std::size_t row, const Step*, const std::byte* source, std::byte* 
 
 // Rows of a length known to the compiler become a few moves.
 template <std::size_t kRow>
-void copy_rows(std::size_t, const Step* step, const std::byte* __restrict source, std::byte* __restrict destination) {
+void copy_rows(std::size_t, const Step* step, const std::byte* __restrict source,
+               std::byte* __restrict destination) {
   for (Index k = 0; k < step->extent; ++k) {
     std::memcpy(destination + k * step->to, source + k * step->from, kRow);
   }
 }
 
-void copy_any_rows(std::size_t row, const Step* step, const std::byte* source, std::byte* destination) {
-  for (Index k = 0; k < step->extent; ++k) std::memcpy(destination + k * step->to, source + k * step->from, row);
+void copy_any_rows(std::size_t row, const Step* step, const std::byte* source,
+                   std::byte* destination) {
+  for (Index k = 0; k < step->extent; ++k)
+    std::memcpy(destination + k * step->to, source + k * step->from, row);
 }
 
-// Two steps, the first of which runs fast in the source and the second fast in the destination: square blocks by way of a
-// buffer. The rows of a block are long enough to make each page's visit worth while; in the buffer they lie close together,
-// whereas in the arrays rows whose distance is a power of two push each other out of the cache.
+// Two steps, the first of which runs fast in the source and the second fast in the destination:
+// square blocks by way of a buffer. The rows of a block are long enough to make each page's visit
+// worth while; in the buffer they lie close together, whereas in the arrays rows whose distance is
+// a power of two push each other out of the cache.
 template <std::size_t kRow>
-void transpose(std::size_t, const Step* steps, const std::byte* __restrict source, std::byte* __restrict destination) {
+void transpose(std::size_t, const Step* steps, const std::byte* __restrict source,
+               std::byte* __restrict destination) {
   constexpr Index kSide = kRow <= 4 ? 64 : 32;
   constexpr Index kElement = kRow;
   alignas(64) std::byte buffer[kSide * kSide * kRow];
@@ -47,13 +52,15 @@ void transpose(std::size_t, const Step* steps, const std::byte* __restrict sourc
         if (outer.from == kElement) {
           std::memcpy(row, from, static_cast<std::size_t>(outers) * kRow);
         } else {
-          for (Index o = 0; o < outers; ++o) std::memcpy(row + o * kElement, from + o * outer.from, kRow);
+          for (Index o = 0; o < outers; ++o)
+            std::memcpy(row + o * kElement, from + o * outer.from, kRow);
         }
       }
       std::byte* to = destination + first_outer * outer.to + first_inner * inner.to;
       for (Index o = 0; o < outers; ++o, to += outer.to) {
         const std::byte* column = buffer + o * kElement;
-        for (Index i = 0; i < inners; ++i) std::memcpy(to + i * inner.to, column + i * kSide * kElement, kRow);
+        for (Index i = 0; i < inners; ++i)
+          std::memcpy(to + i * inner.to, column + i * kSide * kElement, kRow);
       }
     }
   }
@@ -116,14 +123,15 @@ StridedCopy::StridedCopy(const Patch& source, const Patch& destination, std::siz
       from_(source.offset * static_cast<Index>(element_size)),
       to_(destination.offset * static_cast<Index>(element_size)) {
   if (source.dimensions.size() != destination.dimensions.size()) {
-    fail(ErrorKind::kShape, "a patch of {} dimensions cannot be copied to one of {}", source.dimensions.size(),
-         destination.dimensions.size());
+    fail(ErrorKind::kShape, "a patch of {} dimensions cannot be copied to one of {}",
+         source.dimensions.size(), destination.dimensions.size());
   }
   const auto size = static_cast<Index>(element_size);
   for (std::size_t d = 0; d < source.dimensions.size(); ++d) {
     const Dimension& from = source.dimensions[d];
     const Dimension& to = destination.dimensions[d];
-    if (from.extent != to.extent) fail(ErrorKind::kShape, "dimension {}: extents {} and {} differ", d, from.extent, to.extent);
+    if (from.extent != to.extent)
+      fail(ErrorKind::kShape, "dimension {}: extents {} and {} differ", d, from.extent, to.extent);
     if (from.extent == 0) row_ = 0;
     if (from.extent > 1) steps_.push_back({from.extent, from.stride * size, to.stride * size});
   }
@@ -135,7 +143,8 @@ StridedCopy::StridedCopy(const Patch& source, const Patch& destination, std::siz
 }
 
 void StridedCopy::arrange() {
-  // Stores cost more than loads when they jump: the smallest stride of the destination runs fastest.
+  // Stores cost more than loads when they jump: the smallest stride of the destination runs
+  // fastest.
   std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
     const Index to_a = std::abs(a.to);
     const Index to_b = std::abs(b.to);
@@ -159,12 +168,14 @@ void StridedCopy::arrange() {
     kernel_ = copy_row;
     return;
   }
-  const auto fastest = std::min_element(steps_.begin(), steps_.end(),
-                                        [](const Step& a, const Step& b) { return std::abs(a.from) < std::abs(b.from); });
+  const auto fastest = std::min_element(
+      steps_.begin(), steps_.end(),
+      [](const Step& a, const Step& b) { return std::abs(a.from) < std::abs(b.from); });
   const auto last = steps_.end() - 1;
   constexpr Index kWorthwhile = 4;
-  if (fastest != last && std::abs(fastest->from) < std::abs(last->from) && fastest->extent >= kWorthwhile &&
-      last->extent >= kWorthwhile && transpose_kernel(row_) != nullptr) {
+  if (fastest != last && std::abs(fastest->from) < std::abs(last->from) &&
+      fastest->extent >= kWorthwhile && last->extent >= kWorthwhile &&
+      transpose_kernel(row_) != nullptr) {
     std::rotate(fastest, fastest + 1, last);
     kernel_ = transpose_kernel(row_);
     loops_ = steps_.size() - 2;
@@ -178,13 +189,15 @@ void StridedCopy::run(const std::byte* source, std::byte* destination) const {
   if (row_ != 0) run_from(0, source + from_, destination + to_);
 }
 
-void StridedCopy::run_from(std::size_t depth, const std::byte* source, std::byte* destination) const {
+void StridedCopy::run_from(std::size_t depth, const std::byte* source,
+                           std::byte* destination) const {
   if (depth == loops_) {
     kernel_(row_, steps_.data() + depth, source, destination);
     return;
   }
   const Step& step = steps_[depth];
-  for (Index k = 0; k < step.extent; ++k) run_from(depth + 1, source + k * step.from, destination + k * step.to);
+  for (Index k = 0; k < step.extent; ++k)
+    run_from(depth + 1, source + k * step.from, destination + k * step.to);
 }
 
 }  // namespace impishim::darray

@@ -16,19 +16,22 @@
 
 namespace impishim::darray {
 
-/// Elements of type T in somebody else's buffer, addressed by one index for each axis. Copying a view copies no element. The
-/// rank is known at run time; no axes means one element. Strides count elements and may be negative.
+/// Elements of type T in somebody else's buffer, addressed by one index for each axis. Copying a
+/// view copies no element. The rank is known at run time; no axes means one element. Strides count
+/// elements and may be negative.
 template <class T>
 class StridedView {
  public:
   StridedView() = default;
   /// Row-major over `data`.
-  StridedView(T* data, std::vector<Index> extents) : data_(data), extents_(std::move(extents)), strides_(row_major(extents_)) {}
+  StridedView(T* data, std::vector<Index> extents)
+      : data_(data), extents_(std::move(extents)), strides_(row_major(extents_)) {}
   /// Errors: kShape when the two lists differ in length.
   StridedView(T* data, std::vector<Index> extents, std::vector<Index> strides)
       : data_(data), extents_(std::move(extents)), strides_(std::move(strides)) {
     if (extents_.size() != strides_.size()) {
-      fail(ErrorKind::kShape, "a view has {} extents but {} strides", extents_.size(), strides_.size());
+      fail(ErrorKind::kShape, "a view has {} extents but {} strides", extents_.size(),
+           strides_.size());
     }
   }
   /// A view of constants of a view of variables.
@@ -37,7 +40,8 @@ class StridedView {
   /// The strides of a row-major buffer of these extents.
   static std::vector<Index> row_major(const std::vector<Index>& extents) {
     std::vector<Index> strides(extents.size(), 1);
-    for (std::size_t axis = extents.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * extents[axis];
+    for (std::size_t axis = extents.size(); axis-- > 1;)
+      strides[axis - 1] = strides[axis] * extents[axis];
     return strides;
   }
 
@@ -63,7 +67,8 @@ class StridedView {
     for (std::size_t axis = 0; axis < list.size(); ++axis) offset += list[axis] * strides_[axis];
     return data_[offset];
   }
-  /// Checked. Errors: kShape for another number of indices than axes, kKey for one outside of its extent.
+  /// Checked. Errors: kShape for another number of indices than axes, kKey for one outside of its
+  /// extent.
   T& at(std::span<const Index> indices) const {
     if (indices.size() != extents_.size()) {
       fail(ErrorKind::kShape, "{} indices for a view of {} axes", indices.size(), extents_.size());
@@ -71,7 +76,8 @@ class StridedView {
     Index offset = 0;
     for (std::size_t axis = 0; axis < indices.size(); ++axis) {
       if (indices[axis] < 0 || indices[axis] >= extents_[axis]) {
-        fail(ErrorKind::kKey, "axis {}: index {} is outside of extent {}", axis, indices[axis], extents_[axis]);
+        fail(ErrorKind::kKey, "axis {}: index {} is outside of extent {}", axis, indices[axis],
+             extents_[axis]);
       }
       offset += indices[axis] * strides_[axis];
     }
@@ -81,7 +87,8 @@ class StridedView {
   /// The elements that one triplet for each axis selects. Errors: kShape, kKey.
   StridedView section(const Section& section) const {
     if (section.size() != extents_.size()) {
-      fail(ErrorKind::kShape, "a section of {} axes for a view of {}", section.size(), extents_.size());
+      fail(ErrorKind::kShape, "a section of {} axes for a view of {}", section.size(),
+           extents_.size());
     }
     StridedView part = *this;
     for (std::size_t axis = 0; axis < section.size(); ++axis) {
@@ -89,7 +96,8 @@ class StridedView {
       if (wanted.count > 0) {
         for (Index index : {wanted.start, wanted.last()}) {
           if (index < 0 || index >= extents_[axis]) {
-            fail(ErrorKind::kKey, "axis {}: index {} is outside of extent {}", axis, index, extents_[axis]);
+            fail(ErrorKind::kKey, "axis {}: index {} is outside of extent {}", axis, index,
+                 extents_[axis]);
           }
         }
         part.data_ += wanted.start * strides_[axis];
@@ -99,7 +107,8 @@ class StridedView {
     }
     return part;
   }
-  /// Axis k of the result is axis order[k] of this view. Errors: kArgument unless order is a permutation.
+  /// Axis k of the result is axis order[k] of this view. Errors: kArgument unless order is a
+  /// permutation.
   StridedView permute(std::span<const int> order) const {
     StridedView result = *this;
     std::vector<bool> taken(extents_.size(), false);
@@ -112,7 +121,8 @@ class StridedView {
       result.extents_[axis] = extents_[from];
       result.strides_[axis] = strides_[from];
     }
-    if (order.size() != extents_.size()) fail(ErrorKind::kArgument, "a permutation of {} axes for {}", order.size(), rank());
+    if (order.size() != extents_.size())
+      fail(ErrorKind::kArgument, "a permutation of {} axes for {}", order.size(), rank());
     return result;
   }
 
@@ -121,26 +131,30 @@ class StridedView {
   /// The elements as a patch, its offsets counted from data().
   Patch patch() const {
     Patch result;
-    for (std::size_t axis = 0; axis < extents_.size(); ++axis) result.dimensions.push_back({extents_[axis], strides_[axis]});
+    for (std::size_t axis = 0; axis < extents_.size(); ++axis)
+      result.dimensions.push_back({extents_[axis], strides_[axis]});
     return result;
   }
   /// The elements in order. Errors: kShape unless they are contiguous.
   std::span<T> span() const {
-    if (!is_contiguous()) fail(ErrorKind::kShape, "a view whose elements do not lie side by side is no span");
+    if (!is_contiguous())
+      fail(ErrorKind::kShape, "a view whose elements do not lie side by side is no span");
     return {data_, static_cast<std::size_t>(size())};
   }
 #if defined(__cpp_lib_mdspan)
   /// The view as the standard's, of a rank that is fixed. Errors: kShape when it is another.
   template <std::size_t Rank>
   auto mdspan() const {
-    if (Rank != extents_.size()) fail(ErrorKind::kShape, "a view of {} axes is no mdspan of {}", rank(), Rank);
+    if (Rank != extents_.size())
+      fail(ErrorKind::kShape, "a view of {} axes is no mdspan of {}", rank(), Rank);
     std::array<Index, Rank> extents, strides;
     for (std::size_t axis = 0; axis < Rank; ++axis) {
       extents[axis] = extents_[axis];
       strides[axis] = strides_[axis];
     }
     using Extents = std::dextents<Index, Rank>;
-    return std::mdspan<T, Extents, std::layout_stride>(data_, std::layout_stride::mapping<Extents>(Extents(extents), strides));
+    return std::mdspan<T, Extents, std::layout_stride>(
+        data_, std::layout_stride::mapping<Extents>(Extents(extents), strides));
   }
 #endif
 
@@ -157,7 +171,8 @@ class StridedView {
       visit(*data);
       return;
     }
-    for (Index k = 0; k < extents_[axis]; ++k) visit_from(axis + 1, data + k * strides_[axis], visit);
+    for (Index k = 0; k < extents_[axis]; ++k)
+      visit_from(axis + 1, data + k * strides_[axis], visit);
   }
 
   T* data_ = nullptr;

@@ -10,11 +10,13 @@ namespace detail {
 // Products of types narrower than unsigned would be computed as int.
 template <class T>
 using WrappingType =
-    typename std::conditional_t<(sizeof(T) < sizeof(unsigned)), std::type_identity<unsigned>, std::make_unsigned<T>>::type;
+    typename std::conditional_t<(sizeof(T) < sizeof(unsigned)), std::type_identity<unsigned>,
+                                std::make_unsigned<T>>::type;
 
 }  // namespace detail
 
-/// a + b. Integers wrap around: signed ones are added as unsigned, which is not undefined. Of bool: or.
+/// a + b. Integers wrap around: signed ones are added as unsigned, which is not undefined. Of bool:
+/// or.
 template <class T>
 T wrapping_sum(const T& a, const T& b) {
   if constexpr (std::is_integral_v<T>) {

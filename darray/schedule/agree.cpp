@@ -11,8 +11,10 @@
 namespace impishim::darray {
 namespace {
 
-/// Throws the error that `first`, the lowest rank that has one, brings; its kind and text travel from there.
-[[noreturn]] void throw_error_of(const Communicator& communicator, int first, const std::optional<Error>& mine) {
+/// Throws the error that `first`, the lowest rank that has one, brings; its kind and text travel
+/// from there.
+[[noreturn]] void throw_error_of(const Communicator& communicator, int first,
+                                 const std::optional<Error>& mine) {
   int header[2] = {0, 0};
   std::string text;
   if (communicator.rank() == first) {
@@ -33,16 +35,18 @@ std::vector<std::string> texts_of_all(const Communicator& communicator, const st
   const std::size_t most = static_cast<std::size_t>(std::numeric_limits<int>::max()) / ranks;
   const int length = static_cast<int>(std::min(mine.size(), most));
   std::vector<int> lengths(ranks);
-  check_mpi(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, communicator.get()), "MPI_Allgather");
+  check_mpi(MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, communicator.get()),
+            "MPI_Allgather");
   std::vector<int> places(ranks, 0);
   std::exclusive_scan(lengths.begin(), lengths.end(), places.begin(), 0);
   std::string all(static_cast<std::size_t>(places.back() + lengths.back()), ' ');
-  check_mpi(
-      MPI_Allgatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, communicator.get()),
-      "MPI_Allgatherv");
+  check_mpi(MPI_Allgatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(),
+                           MPI_CHAR, communicator.get()),
+            "MPI_Allgatherv");
   std::vector<std::string> texts;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    texts.push_back(all.substr(static_cast<std::size_t>(places[rank]), static_cast<std::size_t>(lengths[rank])));
+    texts.push_back(all.substr(static_cast<std::size_t>(places[rank]),
+                               static_cast<std::size_t>(lengths[rank])));
   }
   return texts;
 }
@@ -62,16 +66,20 @@ std::optional<Error> error_of(const std::function<void()>& body) {
 
 }  // namespace
 
-void detail::agree_on_call(const Communicator& communicator, const std::function<CollectiveCall()>& call_of,
+void detail::agree_on_call(const Communicator& communicator,
+                           const std::function<CollectiveCall()>& call_of,
                            const std::function<void()>& body) {
   const std::optional<Error> mine = error_of(body);
   const CollectiveCall call = call_of();
   const auto hash = static_cast<Index>(call.hash());
-  // The largest of the hashes and of their complements: one message tells whether they are all the same.
+  // The largest of the hashes and of their complements: one message tells whether they are all the
+  // same.
   const Index words[3] = {mine ? communicator.size() - communicator.rank() : 0, hash, ~hash};
   Index largest[3];
-  check_mpi(MPI_Allreduce(words, largest, 3, MPI_INT64_T, MPI_MAX, communicator.get()), "MPI_Allreduce");
-  if (largest[0] > 0) throw_error_of(communicator, communicator.size() - static_cast<int>(largest[0]), mine);
+  check_mpi(MPI_Allreduce(words, largest, 3, MPI_INT64_T, MPI_MAX, communicator.get()),
+            "MPI_Allreduce");
+  if (largest[0] > 0)
+    throw_error_of(communicator, communicator.size() - static_cast<int>(largest[0]), mine);
   if (largest[1] == ~largest[2]) return;
   const std::string difference = first_difference(texts_of_all(communicator, call.text()));
   fail(ErrorKind::kArgument, "ranks call a collective operation differently: {}", difference);
@@ -80,7 +88,8 @@ void detail::agree_on_call(const Communicator& communicator, const std::function
 std::vector<Index> values_of_all(const Communicator& communicator, Checks checks, Index value) {
   if (checks == Checks::kOff) return {};
   std::vector<Index> all(static_cast<std::size_t>(communicator.size()));
-  check_mpi(MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, communicator.get()), "MPI_Allgather");
+  check_mpi(MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, communicator.get()),
+            "MPI_Allgather");
   return all;
 }
 

@@ -1,4 +1,5 @@
-// Checked mode: an error of one rank, or a difference between what ranks were asked to do, becomes the same error of all.
+// Checked mode: an error of one rank, or a difference between what ranks were asked to do, becomes
+// the same error of all.
 #pragma once
 
 #include <concepts>
@@ -12,31 +13,36 @@
 
 namespace impishim::darray {
 
-/// Whether collective operations compare what the ranks were asked to do. kOff: errors are found by single ranks only, which
-/// throw alone; no messages.
+/// Whether collective operations compare what the ranks were asked to do. kOff: errors are found by
+/// single ranks only, which throw alone; no messages.
 enum class Checks { kOn, kOff };
 
 namespace detail {
-/// Runs `body`, then agrees with the other ranks on its error and on call(). Collective over the communicator.
+/// Runs `body`, then agrees with the other ranks on its error and on call(). Collective over the
+/// communicator.
 void agree_on_call(const Communicator& communicator, const std::function<CollectiveCall()>& call,
                    const std::function<void()>& body);
 }  // namespace detail
 
-/// Runs `body`, which checks arguments and may throw. With checks, all ranks then agree by one all-reduce of three words, which
-/// is the first message of every collective operation:
-/// - If any has thrown, all throw the error of the lowest such rank, whose number its text names; an exception of another type
+/// Runs `body`, which checks arguments and may throw. With checks, all ranks then agree by one
+/// all-reduce of three words, which is the first message of every collective operation:
+/// - If any has thrown, all throw the error of the lowest such rank, whose number its text names;
+/// an exception of another type
 ///   (no memory) becomes kUnsupported.
-/// - If the calls differ, be it in the operation, all throw the same kArgument error. It names the operation, the argument, and
+/// - If the calls differ, be it in the operation, all throw the same kArgument error. It names the
+/// operation, the argument, and
 ///   the values of all ranks.
-/// `call()` returns the CollectiveCall; it is called behind `body`, and with checks only. Collective over the communicator with
-/// checks, else local.
+/// `call()` returns the CollectiveCall; it is called behind `body`, and with checks only.
+/// Collective over the communicator with checks, else local.
 template <std::invocable Call>
-void agreed(const Communicator& communicator, Checks checks, const Call& call, const std::function<void()>& body) {
+void agreed(const Communicator& communicator, Checks checks, const Call& call,
+            const std::function<void()>& body) {
   if (checks == Checks::kOff) return body();
   detail::agree_on_call(communicator, call, body);
 }
 /// The same for an operation without arguments, or whose arguments have been compared.
-inline void agreed(const Communicator& communicator, Checks checks, const char* operation, const std::function<void()>& body) {
+inline void agreed(const Communicator& communicator, Checks checks, const char* operation,
+                   const std::function<void()>& body) {
   agreed(
       communicator, checks, [operation] { return CollectiveCall(operation); }, body);
 }

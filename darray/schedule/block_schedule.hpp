@@ -11,7 +11,9 @@ class BlockSchedule : public Schedule {
   using Schedule::Schedule;
   void add_send(int peer, const Patch& patch) { Schedule::add_send(peer, patch); }
   void add_receive(int peer, const Patch& patch) { Schedule::add_receive(peer, patch); }
-  void add_local(const Patch& source, const Patch& destination) { Schedule::add_local(source, destination); }
+  void add_local(const Patch& source, const Patch& destination) {
+    Schedule::add_local(source, destination);
+  }
 };
 
 }  // namespace impishim::darray

@@ -26,7 +26,8 @@ std::string ranks_text(const std::vector<std::size_t>& ranks) {
     std::size_t last = first;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
     if (first > 0) text += ", ";
-    text += first == last ? fmt::format("{}", ranks[first]) : fmt::format("{}-{}", ranks[first], ranks[last]);
+    text += first == last ? fmt::format("{}", ranks[first])
+                          : fmt::format("{}-{}", ranks[first], ranks[last]);
     first = last + 1;
   }
   return text;
@@ -36,7 +37,8 @@ std::string_view line_of(const Lines& lines, std::size_t number) {
   return number < lines.size() ? lines[number] : std::string_view("nothing");
 }
 
-/// "(0) on ranks 0-2, (1) on rank 3": the values of one line, in the order of the first rank of each.
+/// "(0) on ranks 0-2, (1) on rank 3": the values of one line, in the order of the first rank of
+/// each.
 std::string values_text(const std::vector<Lines>& all, std::size_t number) {
   std::string text;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -45,7 +47,8 @@ std::string values_text(const std::vector<Lines>& all, std::size_t number) {
     for (std::size_t other = 0; other < all.size(); ++other) {
       if (line_of(all[other], number) == value) same.push_back(other);
     }
-    if (same.front() == rank) text += fmt::format("{}{} on {}", text.empty() ? "" : ", ", value, ranks_text(same));
+    if (same.front() == rank)
+      text += fmt::format("{}{} on {}", text.empty() ? "" : ", ", value, ranks_text(same));
   }
   return text;
 }
@@ -100,7 +103,9 @@ std::string first_difference(std::span<const std::string> texts) {
     most = std::max(most, all.back().size());
   }
   for (std::size_t number = 0; number < most; ++number) {
-    const auto differs = [&](const Lines& lines) { return line_of(lines, number) != line_of(all.front(), number); };
+    const auto differs = [&](const Lines& lines) {
+      return line_of(lines, number) != line_of(all.front(), number);
+    };
     if (std::ranges::none_of(all, differs)) continue;
     const std::string values = values_text(all, number);
     if (number == 0) return fmt::format("the operation: {}", values);

@@ -16,15 +16,20 @@
 
 namespace impishim::darray {
 
-/// The name of a collective operation and the arguments that must be the same on all ranks. agreed() compares it.
+/// The name of a collective operation and the arguments that must be the same on all ranks.
+/// agreed() compares it.
 class CollectiveCall {
  public:
   explicit CollectiveCall(std::string_view operation) { line("{}", operation); }
 
   /// Adds an argument. Returns *this. Values are compared by their text.
   CollectiveCall& with(std::string_view name, std::string_view word);
-  CollectiveCall& with(std::string_view name, const char* word) { return with(name, std::string_view(word)); }
-  CollectiveCall& with(std::string_view name, bool value) { return with(name, std::string_view(value ? "yes" : "no")); }
+  CollectiveCall& with(std::string_view name, const char* word) {
+    return with(name, std::string_view(word));
+  }
+  CollectiveCall& with(std::string_view name, bool value) {
+    return with(name, std::string_view(value ? "yes" : "no"));
+  }
   CollectiveCall& with(std::string_view name, std::integral auto value) {
     line("{}", name);
     line("{}", value);
@@ -63,8 +68,8 @@ class CollectiveCall {
   std::string text_;
 };
 
-/// Describes the first difference between the ranks' calls, whose text() the k-th rank's is texts[k]:
-/// "sum, axes: (0) on ranks 0-2, (1) on rank 3". Empty if there is none.
+/// Describes the first difference between the ranks' calls, whose text() the k-th rank's is
+/// texts[k]: "sum, axes: (0) on ranks 0-2, (1) on rank 3". Empty if there is none.
 [[nodiscard]] std::string first_difference(std::span<const std::string> texts);
 
 }  // namespace impishim::darray

@@ -13,12 +13,13 @@
 namespace impishim::darray {
 namespace {
 
-constexpr int kTags = 30000;                                // MPI promises 32767
-constexpr std::size_t kStored = std::size_t{64} << 20;      // bytes of buffers that are kept for later
+constexpr int kTags = 30000;                            // MPI promises 32767
+constexpr std::size_t kStored = std::size_t{64} << 20;  // bytes of buffers that are kept for later
 constexpr std::size_t kGranularity = std::size_t{4} << 10;  // sizes of buffers
 constexpr std::align_val_t kAlignment{64};
 
-// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else: the last moment to learn that it has begun.
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else: the last moment to
+// learn that it has begun.
 std::atomic<bool> finalizing = false;
 
 int note_finalize(MPI_Comm, int, void*, void*) {
@@ -30,7 +31,8 @@ void watch_for_finalize() {
   static std::once_flag once;
   std::call_once(once, [] {
     int key = MPI_KEYVAL_INVALID;
-    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, note_finalize, &key, nullptr), "MPI_Comm_create_keyval");
+    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, note_finalize, &key, nullptr),
+              "MPI_Comm_create_keyval");
     check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
   });
 }
@@ -75,7 +77,8 @@ class Group {
  public:
   explicit Group(MPI_Comm comm) { check_mpi(MPI_Comm_group(comm, &group_), "MPI_Comm_group"); }
   Group(const Group& all, const std::vector<int>& ranks) {
-    check_mpi(MPI_Group_incl(all.group_, static_cast<int>(ranks.size()), ranks.data(), &group_), "MPI_Group_incl");
+    check_mpi(MPI_Group_incl(all.group_, static_cast<int>(ranks.size()), ranks.data(), &group_),
+              "MPI_Group_incl");
   }
   ~Group() { MPI_Group_free(&group_); }
   Group(const Group&) = delete;
@@ -136,26 +139,32 @@ struct Communicator::State {
     }
   }
 
-  // A new communicator of these ranks. One inside a system is made from the system's own: no other system has to do with it.
+  // A new communicator of these ranks. One inside a system is made from the system's own: no other
+  // system has to do with it.
   MPI_Comm made_of(const std::vector<int>& members) const {
-    const bool local = inside != MPI_COMM_NULL && std::none_of(members.begin(), members.end(),
-                                                               [this](int member) { return systems.crosses(rank, member); });
+    const bool local = inside != MPI_COMM_NULL &&
+                       std::none_of(members.begin(), members.end(),
+                                    [this](int member) { return systems.crosses(rank, member); });
     const Group all(comm);
     MPI_Comm result = MPI_COMM_NULL;
     if (!local) {
-      check_mpi(MPI_Comm_create_group(comm, Group(all, members).get(), kTags, &result), "MPI_Comm_create_group");
+      check_mpi(MPI_Comm_create_group(comm, Group(all, members).get(), kTags, &result),
+                "MPI_Comm_create_group");
       return result;
     }
     const Group own(inside);
     std::vector<int> ranks = members;
-    check_mpi(MPI_Group_translate_ranks(all.get(), static_cast<int>(members.size()), members.data(), own.get(), ranks.data()),
+    check_mpi(MPI_Group_translate_ranks(all.get(), static_cast<int>(members.size()), members.data(),
+                                        own.get(), ranks.data()),
               "MPI_Group_translate_ranks");
-    check_mpi(MPI_Comm_create_group(inside, Group(own, ranks).get(), kTags, &result), "MPI_Comm_create_group");
+    check_mpi(MPI_Comm_create_group(inside, Group(own, ranks).get(), kTags, &result),
+              "MPI_Comm_create_group");
     return result;
   }
 
   static int on_delete(MPI_Comm, int, void* attribute, void*) {
-    const std::unique_ptr<std::shared_ptr<State>> held(static_cast<std::shared_ptr<State>*>(attribute));
+    const std::unique_ptr<std::shared_ptr<State>> held(
+        static_cast<std::shared_ptr<State>*>(attribute));
     (*held)->release();
     return MPI_SUCCESS;
   }
@@ -163,7 +172,8 @@ struct Communicator::State {
   static int key() {
     static const int key = [] {
       int made = MPI_KEYVAL_INVALID;
-      check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &made, nullptr), "MPI_Comm_create_keyval");
+      check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &made, nullptr),
+                "MPI_Comm_create_keyval");
       return made;
     }();
     return key;
@@ -171,17 +181,20 @@ struct Communicator::State {
 };
 
 Communicator::Communicator(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL) fail(ErrorKind::kArgument, "MPI_COMM_NULL is no communicator of anybody");
+  if (comm == MPI_COMM_NULL)
+    fail(ErrorKind::kArgument, "MPI_COMM_NULL is no communicator of anybody");
   void* attribute = nullptr;
   int found = 0;
-  check_mpi(MPI_Comm_get_attr(comm, State::key(), static_cast<void*>(&attribute), &found), "MPI_Comm_get_attr");
+  check_mpi(MPI_Comm_get_attr(comm, State::key(), static_cast<void*>(&attribute), &found),
+            "MPI_Comm_get_attr");
   if (found != 0) {
     state_ = *static_cast<std::shared_ptr<State>*>(attribute);
     return;
   }
   int inter = 0;
   check_mpi(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
-  if (inter != 0) fail(ErrorKind::kArgument, "intercommunicators are not supported: merge it first");
+  if (inter != 0)
+    fail(ErrorKind::kArgument, "intercommunicators are not supported: merge it first");
   watch_for_finalize();
   state_ = std::make_shared<State>();
   try {
@@ -189,8 +202,10 @@ Communicator::Communicator(MPI_Comm comm) {
     state_->describe();
     state_->systems = Systems::of(state_->comm);
     if (systems().count() > 1) {
-      check_mpi(MPI_Comm_split(state_->comm, systems().of_rank(rank()), 0, &state_->inside), "MPI_Comm_split");
-      check_mpi(MPI_Comm_set_errhandler(state_->inside, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+      check_mpi(MPI_Comm_split(state_->comm, systems().of_rank(rank()), 0, &state_->inside),
+                "MPI_Comm_split");
+      check_mpi(MPI_Comm_set_errhandler(state_->inside, MPI_ERRORS_RETURN),
+                "MPI_Comm_set_errhandler");
     }
     auto held = std::make_unique<std::shared_ptr<State>>(state_);
     check_mpi(MPI_Comm_set_attr(comm, State::key(), held.get()), "MPI_Comm_set_attr");
@@ -225,11 +240,15 @@ Communicator Communicator::group(std::span<const int> members) const {
   if (std::find(list.begin(), list.end(), rank()) == list.end()) {
     fail(ErrorKind::kArgument, "rank {} asks for a group that it is not in", rank());
   }
-  if (const auto found = state_->groups.find(list); found != state_->groups.end()) return Communicator(found->second);
+  if (const auto found = state_->groups.find(list); found != state_->groups.end())
+    return Communicator(found->second);
   std::vector<int> sorted = list;
   std::sort(sorted.begin(), sorted.end());
-  if (sorted.front() < 0 || sorted.back() >= size() || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-    fail(ErrorKind::kArgument, "a group of {} members names a rank twice, or one outside of 0 to {}", list.size(), size() - 1);
+  if (sorted.front() < 0 || sorted.back() >= size() ||
+      std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    fail(ErrorKind::kArgument,
+         "a group of {} members names a rank twice, or one outside of 0 to {}", list.size(),
+         size() - 1);
   }
   auto state = std::make_shared<State>();
   std::vector<int> systems;
@@ -262,8 +281,8 @@ Workspace Communicator::workspace(std::size_t bytes) const {
   std::byte* buffer = state_->store->take(capacity, size);
   if (buffer == nullptr) buffer = static_cast<std::byte*>(::operator new(capacity, kAlignment));
   result.size_ = bytes;
-  result.data_ =
-      std::shared_ptr<std::byte>(buffer, [store = state_->store, size](std::byte* used) { store->give(size, used); });
+  result.data_ = std::shared_ptr<std::byte>(
+      buffer, [store = state_->store, size](std::byte* used) { store->give(size, used); });
   return result;
 }
 

@@ -19,7 +19,8 @@ struct Directory::State {
   }
 };
 
-Directory::Directory(const Communicator& communicator, std::span<const Index> labels, std::span<const Index> offsets)
+Directory::Directory(const Communicator& communicator, std::span<const Index> labels,
+                     std::span<const Index> offsets)
     : state_(new State{communicator, {}}) {
   agreed(communicator, Checks::kOn, "directory", [&] {
     if (!offsets.empty() && offsets.size() != labels.size()) {
@@ -40,7 +41,8 @@ Directory::Directory(const Communicator& communicator, std::span<const Index> la
   // Ranks in ascending order: the lowest one's entry is there first and stays.
   for (std::size_t rank = 0; rank < entries.size(); ++rank) {
     for (std::size_t k = 0; k + 1 < entries[rank].size(); k += 2) {
-      state_->entries.try_emplace(entries[rank][k], Location{static_cast<int>(rank), entries[rank][k + 1]});
+      state_->entries.try_emplace(entries[rank][k],
+                                  Location{static_cast<int>(rank), entries[rank][k + 1]});
     }
   }
 }

@@ -44,7 +44,8 @@ MPI_Datatype type_of(Scalar scalar) {
 }  // namespace
 
 Element element_of(Scalar scalar) {
-  if (scalar == Scalar::kOpaque) fail(ErrorKind::kType, "opaque elements have no MPI type: use opaque(bytes)");
+  if (scalar == Scalar::kOpaque)
+    fail(ErrorKind::kType, "opaque elements have no MPI type: use opaque(bytes)");
   return {type_of(scalar), size_of(scalar), 1, scalar};
 }
 

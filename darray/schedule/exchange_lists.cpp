@@ -35,7 +35,9 @@ class Requests {
 
   MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
   void wait() {
-    check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    check_mpi(
+        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE),
+        "MPI_Waitall");
   }
 
  private:
@@ -49,11 +51,14 @@ std::vector<Index> exchange_counts(const Communicator& communicator, std::span<c
     fail(ErrorKind::kArgument, "{} lists for {} ranks", sent.size(), communicator.size());
   }
   std::vector<Index> received(sent.size());
-  check_mpi(MPI_Alltoall(sent.data(), 1, MPI_INT64_T, received.data(), 1, MPI_INT64_T, communicator.get()), "MPI_Alltoall");
+  check_mpi(MPI_Alltoall(sent.data(), 1, MPI_INT64_T, received.data(), 1, MPI_INT64_T,
+                         communicator.get()),
+            "MPI_Alltoall");
   return received;
 }
 
-void exchange_spans(const Communicator& communicator, const Element& element, std::span<const std::span<const std::byte>> sent,
+void exchange_spans(const Communicator& communicator, const Element& element,
+                    std::span<const std::span<const std::byte>> sent,
                     std::span<const std::span<std::byte>> received) {
   const int size = communicator.size();
   const int rank = communicator.rank();
@@ -62,18 +67,23 @@ void exchange_spans(const Communicator& communicator, const Element& element, st
   Requests requests;
   for (int round = 1; round < size; ++round) {
     const int peer = (rank - round + size) % size;
-    for_each_piece(received[static_cast<std::size_t>(peer)], element, [&](std::byte* bytes, int count) {
-      check_mpi(MPI_Irecv(bytes, count, element.type, peer, tag, comm, requests.add()), "MPI_Irecv");
-    });
+    for_each_piece(
+        received[static_cast<std::size_t>(peer)], element, [&](std::byte* bytes, int count) {
+          check_mpi(MPI_Irecv(bytes, count, element.type, peer, tag, comm, requests.add()),
+                    "MPI_Irecv");
+        });
   }
   for (int round = 1; round < size; ++round) {
     const int peer = (rank + round) % size;
-    for_each_piece(sent[static_cast<std::size_t>(peer)], element, [&](const std::byte* bytes, int count) {
-      check_mpi(MPI_Isend(bytes, count, element.type, peer, tag, comm, requests.add()), "MPI_Isend");
-    });
+    for_each_piece(
+        sent[static_cast<std::size_t>(peer)], element, [&](const std::byte* bytes, int count) {
+          check_mpi(MPI_Isend(bytes, count, element.type, peer, tag, comm, requests.add()),
+                    "MPI_Isend");
+        });
   }
   const auto& mine = sent[static_cast<std::size_t>(rank)];
-  if (!mine.empty()) std::memcpy(received[static_cast<std::size_t>(rank)].data(), mine.data(), mine.size());
+  if (!mine.empty())
+    std::memcpy(received[static_cast<std::size_t>(rank)].data(), mine.data(), mine.size());
   requests.wait();
 }
 

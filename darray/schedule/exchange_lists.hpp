@@ -1,4 +1,5 @@
-// A list for every rank, of lengths that the receivers do not know: for plans and negotiations, not for data.
+// A list for every rank, of lengths that the receivers do not know: for plans and negotiations, not
+// for data.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +11,21 @@
 
 namespace impishim::darray {
 
-/// Entry r of `sent` goes to rank r; entry r of the result is what rank r has sent here. Collective. Errors: kMpi, kArgument
-/// for another number of entries than ranks.
+/// Entry r of `sent` goes to rank r; entry r of the result is what rank r has sent here.
+/// Collective. Errors: kMpi, kArgument for another number of entries than ranks.
 std::vector<Index> exchange_counts(const Communicator& communicator, std::span<const Index> sent);
 
-/// Sends sent[r] to rank r and receives received[r] from there: spans of bytes, whole elements, whose lengths both sides know.
-/// Collective. Errors: kMpi.
-void exchange_spans(const Communicator& communicator, const Element& element, std::span<const std::span<const std::byte>> sent,
+/// Sends sent[r] to rank r and receives received[r] from there: spans of bytes, whole elements,
+/// whose lengths both sides know. Collective. Errors: kMpi.
+void exchange_spans(const Communicator& communicator, const Element& element,
+                    std::span<const std::span<const std::byte>> sent,
                     std::span<const std::span<std::byte>> received);
 
-/// lists[r] goes to rank r; the result's entry r is what rank r has sent here. Collective. Errors: kMpi, kArgument for another
-/// number of lists than ranks.
+/// lists[r] goes to rank r; the result's entry r is what rank r has sent here. Collective. Errors:
+/// kMpi, kArgument for another number of lists than ranks.
 template <class T>
-std::vector<std::vector<T>> exchange_lists(const Communicator& communicator, const std::vector<std::vector<T>>& lists) {
+std::vector<std::vector<T>> exchange_lists(const Communicator& communicator,
+                                           const std::vector<std::vector<T>>& lists) {
   std::vector<Index> counts;
   for (const auto& list : lists) counts.push_back(static_cast<Index>(list.size()));
   counts = exchange_counts(communicator, counts);

@@ -6,16 +6,23 @@
 
 namespace impishim::darray {
 
-WordSchedule lookup_schedule(const Communicator& communicator, Element element, std::span<const Location> wanted,
-                             std::span<const Index> destination, ScheduleOptions options) {
-  const auto call = [&] { return CollectiveCall("lookup").with("element", element).with("chunk_bytes", options.chunk_bytes); };
+WordSchedule lookup_schedule(const Communicator& communicator, Element element,
+                             std::span<const Location> wanted, std::span<const Index> destination,
+                             ScheduleOptions options) {
+  const auto call = [&] {
+    return CollectiveCall("lookup")
+        .with("element", element)
+        .with("chunk_bytes", options.chunk_bytes);
+  };
   agreed(communicator, options.checks, call, [&] {
     if (!destination.empty() && destination.size() != wanted.size()) {
-      fail(ErrorKind::kArgument, "{} destinations for {} wanted elements", destination.size(), wanted.size());
+      fail(ErrorKind::kArgument, "{} destinations for {} wanted elements", destination.size(),
+           wanted.size());
     }
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (wanted[k].rank < Location::kNowhere || wanted[k].rank >= communicator.size()) {
-        fail(ErrorKind::kArgument, "wanted element {} is at rank {}, of {}", k, wanted[k].rank, communicator.size());
+        fail(ErrorKind::kArgument, "wanted element {} is at rank {}, of {}", k, wanted[k].rank,
+             communicator.size());
       }
     }
   });

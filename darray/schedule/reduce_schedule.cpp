@@ -12,12 +12,14 @@
 namespace impishim::darray {
 namespace {
 
-// Up to this many bytes everybody sends everything to everybody: one step. Above, each combines a part: two steps, fewer bytes.
+// Up to this many bytes everybody sends everything to everybody: one step. Above, each combines a
+// part: two steps, fewer bytes.
 constexpr Index kShort = Index{16} << 10;
 
 }  // namespace
 
-// Buffers hold `count_` elements for each of the members, where members' blocks lie side by side in rank order.
+// Buffers hold `count_` elements for each of the members, where members' blocks lie side by side in
+// rank order.
 struct ReduceSchedule::State {
   Communicator communicator;
   Element element;
@@ -29,8 +31,8 @@ struct ReduceSchedule::State {
   Packer source;
   Packer destination;
 
-  State(const Communicator& communicator, const Element& element, const ScheduleOptions& options, Members members,
-        Reduction reduction)
+  State(const Communicator& communicator, const Element& element, const ScheduleOptions& options,
+        Members members, Reduction reduction)
       : communicator(communicator),
         element(element),
         options(options),
@@ -48,7 +50,9 @@ struct ReduceSchedule::State {
 
   Index size() const { return source.selection().size(); }
   Index bytes(Index elements) const { return elements * static_cast<Index>(element.size); }
-  Workspace room(Index elements) const { return communicator.workspace(static_cast<std::size_t>(bytes(elements))); }
+  Workspace room(Index elements) const {
+    return communicator.workspace(static_cast<std::size_t>(bytes(elements)));
+  }
   bool receives() const {
     if (reduction == Reduction::kToOne) return communicator.rank() == root;
     return reduction != Reduction::kExclusivePrefix || members.position() > 0;
@@ -64,19 +68,22 @@ struct ReduceSchedule::State {
     void* destination;
   };
   void add_part(ReduceSchedule schedule, std::function<Buffers()> buffers);
-  void fold(std::byte* blocks, Index stride, Index count, int first, int last, std::byte* into) const;
+  void fold(std::byte* blocks, Index stride, Index count, int first, int last,
+            std::byte* into) const;
   void prefixes(std::byte* blocks, Index stride, Index count) const;
   std::vector<std::vector<int>> by_system() const;
 };
 
 // into = blocks[first] op ... op blocks[last - 1], each `count` elements long and `stride` apart.
-void ReduceSchedule::State::fold(std::byte* blocks, Index stride, Index count, int first, int last, std::byte* into) const {
+void ReduceSchedule::State::fold(std::byte* blocks, Index stride, Index count, int first, int last,
+                                 std::byte* into) const {
   if (count == 0) return;
   std::memcpy(into, blocks + bytes(first * stride), static_cast<std::size_t>(bytes(count)));
   for (int k = first + 1; k < last; ++k) function(into, blocks + bytes(k * stride), count);
 }
 
-// Every block becomes the combination of those before it, or of those and itself: `count` elements each, `stride` apart.
+// Every block becomes the combination of those before it, or of those and itself: `count` elements
+// each, `stride` apart.
 void ReduceSchedule::State::prefixes(std::byte* blocks, Index stride, Index count) const {
   if (count == 0) return;
   const auto length = static_cast<std::size_t>(bytes(count));
@@ -96,12 +103,14 @@ void ReduceSchedule::State::prefixes(std::byte* blocks, Index stride, Index coun
 
 void ReduceSchedule::State::plan() {
   statistics.peers = members.count() - 1;
-  if (const Index most = std::max<Index>(1, options.chunk_bytes / static_cast<Index>(element.size)); size() > most) {
+  if (const Index most = std::max<Index>(1, options.chunk_bytes / static_cast<Index>(element.size));
+      size() > most) {
     plan_slices(most);
     return;
   }
   sequence.add_local([this] { source.pack(static_cast<const std::byte*>(from), mine.data()); });
-  const bool prefix = reduction == Reduction::kExclusivePrefix || reduction == Reduction::kInclusivePrefix;
+  const bool prefix =
+      reduction == Reduction::kExclusivePrefix || reduction == Reduction::kInclusivePrefix;
   const Communicator group = communicator.group(members.ranks());
   if (members.count() == 1) {
     mine = room(size());
@@ -126,7 +135,8 @@ void ReduceSchedule::State::plan_short(const Communicator& group) {
   const bool to_one = reduction == Reduction::kToOne;
   sequence.add([this, group, to_one](bool blocking, MPI_Request& request) {
     if (to_one) {
-      gather_step(blocking, request, group, element, mine.data(), others.data(), size(), members.position_of(root));
+      gather_step(blocking, request, group, element, mine.data(), others.data(), size(),
+                  members.position_of(root));
     } else {
       all_gather_step(blocking, request, group, element, mine.data(), others.data(), size());
     }
@@ -135,13 +145,15 @@ void ReduceSchedule::State::plan_short(const Communicator& group) {
     int last = members.count();
     if (reduction == Reduction::kExclusivePrefix) last = members.position();
     if (reduction == Reduction::kInclusivePrefix) last = members.position() + 1;
-    sequence.add_local([this, last] { fold(others.data(), size(), size(), 0, last, result.data()); });
+    sequence.add_local(
+        [this, last] { fold(others.data(), size(), size(), 0, last, result.data()); });
   }
   const bool sends = !to_one || communicator.rank() != root;
   statistics.messages = sends ? (to_one ? 1 : members.count() - 1) : 0;
   statistics.bytes = statistics.messages * bytes(size());
   for (const int member : members.ranks()) {
-    if (sends && (!to_one || member == root) && communicator.systems().crosses(communicator.rank(), member)) {
+    if (sends && (!to_one || member == root) &&
+        communicator.systems().crosses(communicator.rank(), member)) {
       ++statistics.crossing_messages;
       statistics.crossing_bytes += bytes(size());
     }
@@ -151,7 +163,8 @@ void ReduceSchedule::State::plan_short(const Communicator& group) {
 void ReduceSchedule::State::plan_long(const Communicator& group) {
   const Index block = (size() + members.count() - 1) / members.count();
   const Index padded = block * members.count();
-  // Blocks at the end are shorter, or empty: what fills them up is nothing that an operator may see.
+  // Blocks at the end are shorter, or empty: what fills them up is nothing that an operator may
+  // see.
   const Index filled = std::clamp(size() - members.position() * block, Index{0}, block);
   mine = room(padded);
   others = room(padded);
@@ -160,10 +173,13 @@ void ReduceSchedule::State::plan_long(const Communicator& group) {
     all_to_all_step(blocking, request, group, element, mine.data(), others.data(), block);
   });
   if (reduction == Reduction::kToAll || reduction == Reduction::kToOne) {
-    sequence.add_local([this, block, filled] { fold(others.data(), block, filled, 0, members.count(), mine.data()); });
+    sequence.add_local([this, block, filled] {
+      fold(others.data(), block, filled, 0, members.count(), mine.data());
+    });
     sequence.add([this, group, block](bool blocking, MPI_Request& request) {
       if (reduction == Reduction::kToOne) {
-        gather_step(blocking, request, group, element, mine.data(), result.data(), block, members.position_of(root));
+        gather_step(blocking, request, group, element, mine.data(), result.data(), block,
+                    members.position_of(root));
       } else {
         all_gather_step(blocking, request, group, element, mine.data(), result.data(), block);
       }
@@ -177,7 +193,8 @@ void ReduceSchedule::State::plan_long(const Communicator& group) {
   statistics.messages = Index{2} * (members.count() - 1);
   statistics.bytes = statistics.messages * bytes(block);
   for (const int member : members.ranks()) {
-    if (communicator.systems().crosses(communicator.rank(), member)) statistics.crossing_messages += 2;
+    if (communicator.systems().crosses(communicator.rank(), member))
+      statistics.crossing_messages += 2;
   }
   statistics.crossing_bytes = statistics.crossing_messages * bytes(block);
 }
@@ -209,10 +226,12 @@ void ReduceSchedule::State::plan_slices(Index most) {
   inner.checks = Checks::kOff;
   for (Index first = 0; first < size(); first += most) {
     const Index count = std::min(most, size() - first);
-    const Selection target =
-        destination.selection().size() == size() ? destination.selection().slice(first, count) : Selection();
-    add_part(ReduceSchedule(communicator, element, members.ranks(), source.selection().slice(first, count), target,
-                            Combiner(function), reduction, root, inner),
+    const Selection target = destination.selection().size() == size()
+                                 ? destination.selection().slice(first, count)
+                                 : Selection();
+    add_part(ReduceSchedule(communicator, element, members.ranks(),
+                            source.selection().slice(first, count), target, Combiner(function),
+                            reduction, root, inner),
              [this] {
                return Buffers{from, to};
              });
@@ -233,8 +252,9 @@ std::vector<std::vector<int>> ReduceSchedule::State::by_system() const {
   return result;
 }
 
-// Inside each system to its lowest rank, its leader; among these; and back. Each system's combination leaves it once, and the
-// result enters once; or, for one root, only the leader of its system gets it.
+// Inside each system to its lowest rank, its leader; among these; and back. Each system's
+// combination leaves it once, and the result enters once; or, for one root, only the leader of its
+// system gets it.
 void ReduceSchedule::State::plan_by_systems() {
   mine = room(size());
   result = room(size());
@@ -250,14 +270,18 @@ void ReduceSchedule::State::plan_by_systems() {
     if (std::find(ranks.begin(), ranks.end(), communicator.rank()) != ranks.end()) same = ranks;
   }
   const Combiner operation(function);
-  add_part(ReduceSchedule(communicator, element, same, all, all, operation, Reduction::kToOne, same.front(), inner), [this] {
-    return Buffers{mine.data(), mine.data()};
-  });
+  add_part(ReduceSchedule(communicator, element, same, all, all, operation, Reduction::kToOne,
+                          same.front(), inner),
+           [this] {
+             return Buffers{mine.data(), mine.data()};
+           });
   if (communicator.rank() == same.front()) {
     inner.ordered = true;
-    add_part(ReduceSchedule(communicator, element, leaders, all, all, operation, reduction, target, inner), [this] {
-      return Buffers{mine.data(), result.data()};
-    });
+    add_part(ReduceSchedule(communicator, element, leaders, all, all, operation, reduction, target,
+                            inner),
+             [this] {
+               return Buffers{mine.data(), result.data()};
+             });
   }
   if (reduction == Reduction::kToOne && (target != same.front() || root == target)) return;
   const Communicator group = communicator.group(same);
@@ -266,8 +290,9 @@ void ReduceSchedule::State::plan_by_systems() {
   });
 }
 
-ReduceSchedule::ReduceSchedule(const Communicator& communicator, Element element, std::vector<int> members,
-                               const Selection& source, const Selection& destination, const Combiner& combine,
+ReduceSchedule::ReduceSchedule(const Communicator& communicator, Element element,
+                               std::vector<int> members, const Selection& source,
+                               const Selection& destination, const Combiner& combine,
                                Reduction reduction, int root, ScheduleOptions options) {
   const auto call = [&] {
     CollectiveCall given("reduce schedule");
@@ -286,11 +311,14 @@ ReduceSchedule::ReduceSchedule(const Communicator& communicator, Element element
     state_->destination = Packer(destination, element.size);
     state_->function = combine.function(element);
     if (!state_->function) fail(ErrorKind::kArgument, "a reduction needs an operator");
-    if (state_->members.contains_me() && state_->receives() && source.size() != destination.size()) {
-      fail(ErrorKind::kShape, "a reduction of {} elements into {}", source.size(), destination.size());
+    if (state_->members.contains_me() && state_->receives() &&
+        source.size() != destination.size()) {
+      fail(ErrorKind::kShape, "a reduction of {} elements into {}", source.size(),
+           destination.size());
     }
   });
-  const std::vector<Index> sizes = values_of_all(communicator, options.checks, state_->bytes(state_->size()));
+  const std::vector<Index> sizes =
+      values_of_all(communicator, options.checks, state_->bytes(state_->size()));
   agreed(communicator, options.checks, "reduce schedule", [&] {
     state_->members.require_equal(sizes);
     if (state_->members.contains_me() && state_->size() > 0) state_->plan();
@@ -326,22 +354,25 @@ const Statistics& ReduceSchedule::statistics() const { return state_->statistics
 
 namespace {
 
-void reduce_values(const Communicator& communicator, const Element& element, void* values, Index count, const Combiner& combine,
-                   Reduction reduction) {
+void reduce_values(const Communicator& communicator, const Element& element, void* values,
+                   Index count, const Combiner& combine, Reduction reduction) {
   std::vector<int> everybody(static_cast<std::size_t>(communicator.size()));
   std::iota(everybody.begin(), everybody.end(), 0);
   const Selection all = contiguous_patch(0, count);
-  ReduceSchedule(communicator, element, std::move(everybody), all, all, combine, reduction, 0, {.checks = Checks::kOff})
+  ReduceSchedule(communicator, element, std::move(everybody), all, all, combine, reduction, 0,
+                 {.checks = Checks::kOff})
       .execute(values, values);
 }
 
 }  // namespace
 
-void all_reduce(const Communicator& communicator, Element element, void* values, Index count, const Combiner& combine) {
+void all_reduce(const Communicator& communicator, Element element, void* values, Index count,
+                const Combiner& combine) {
   reduce_values(communicator, element, values, count, combine, Reduction::kToAll);
 }
 
-void exclusive_prefix(const Communicator& communicator, Element element, void* values, Index count, const Combiner& combine) {
+void exclusive_prefix(const Communicator& communicator, Element element, void* values, Index count,
+                      const Combiner& combine) {
   reduce_values(communicator, element, values, count, combine, Reduction::kExclusivePrefix);
 }
 

@@ -26,7 +26,8 @@ void add_parcels(std::vector<Parcel>& parcels, int peer, const Selection& elemen
 
 void ScheduleOptions::require() const {
   if (chunk_bytes < 1 || chunk_bytes > kLargestChunk) {
-    fail(ErrorKind::kArgument, "chunks of {} bytes: from 1 to {} are possible", chunk_bytes, kLargestChunk);
+    fail(ErrorKind::kArgument, "chunks of {} bytes: from 1 to {} are possible", chunk_bytes,
+         kLargestChunk);
   }
 }
 
@@ -48,15 +49,20 @@ CombineFunction Combiner::function(const Element& element) const {
   if (function_) return function_;
   CombineFunction function = combine_function(operation_, element.scalar);
   if (!function || element.items == 1) return function;
-  return [function = std::move(function), items = element.items](std::byte* into, const std::byte* from, Index count) {
+  return [function = std::move(function), items = element.items](
+             std::byte* into, const std::byte* from, Index count) {
     function(into, from, count * items);
   };
 }
 
-Schedule::Schedule(MPI_Comm comm, Element element, ScheduleOptions options) : Schedule(Communicator(comm), element, options) {}
+Schedule::Schedule(MPI_Comm comm, Element element, ScheduleOptions options)
+    : Schedule(Communicator(comm), element, options) {}
 
 Schedule::Schedule(const Communicator& communicator, Element element, ScheduleOptions options)
-    : communicator_(communicator), element_(element), options_(options), tag_(communicator_.next_tag()) {
+    : communicator_(communicator),
+      element_(element),
+      options_(options),
+      tag_(communicator_.next_tag()) {
   options_.require();
 }
 
@@ -71,14 +77,17 @@ void Schedule::require_open() const {
 Schedule::Flow& Schedule::flow(int peer) {
   require_open();
   if (peer < 0 || peer >= communicator_.size()) {
-    fail(ErrorKind::kArgument, "rank {} is no peer: there are {} ranks", peer, communicator_.size());
+    fail(ErrorKind::kArgument, "rank {} is no peer: there are {} ranks", peer,
+         communicator_.size());
   }
   return flows_[peer];
 }
 
 void Schedule::add_send(int peer, Selection elements) { flow(peer).sent.add(std::move(elements)); }
 
-void Schedule::add_receive(int peer, Selection elements) { flow(peer).received.add(std::move(elements)); }
+void Schedule::add_receive(int peer, Selection elements) {
+  flow(peer).received.add(std::move(elements));
+}
 
 void Schedule::add_local(Selection source, Selection destination) {
   require_open();
@@ -103,28 +112,35 @@ void Schedule::check_totals() {
   if (options_.checks == Checks::kOff) return;
   agree_on(communicator_, options_.checks, [&] {
     CollectiveCall call("schedule");
-    return call.with("element", element_).with("chunk_bytes", options_.chunk_bytes).with("ordered", options_.ordered);
+    return call.with("element", element_)
+        .with("chunk_bytes", options_.chunk_bytes)
+        .with("ordered", options_.ordered);
   });
   const auto size = static_cast<std::size_t>(communicator_.size());
   std::vector<Index> sent(size, 0);
   std::vector<Index> expected(size, 0);
   for (const auto& [peer, flow] : flows_) sent[static_cast<std::size_t>(peer)] = flow.sent.size();
-  check_mpi(MPI_Alltoall(sent.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T, communicator_.get()), "MPI_Alltoall");
+  check_mpi(MPI_Alltoall(sent.data(), 1, MPI_INT64_T, expected.data(), 1, MPI_INT64_T,
+                         communicator_.get()),
+            "MPI_Alltoall");
   agreed(communicator_, options_.checks, "totals of a schedule", [&] {
     for (int peer = 0; peer < communicator_.size(); ++peer) {
       const auto found = flows_.find(peer);
       const Index received = found == flows_.end() ? 0 : found->second.received.size();
       if (received != expected[static_cast<std::size_t>(peer)]) {
         fail(ErrorKind::kLayout,
-             "{} elements are expected of rank {}, which sends {}: both sides of a schedule must name as many", received, peer,
-             expected[static_cast<std::size_t>(peer)]);
+             "{} elements are expected of rank {}, which sends {}: both sides of a schedule must "
+             "name as many",
+             received, peer, expected[static_cast<std::size_t>(peer)]);
       }
     }
   });
 }
 
 void Schedule::count() {
-  const auto bytes = [this](const Selection& elements) { return elements.size() * static_cast<Index>(element_.size); };
+  const auto bytes = [this](const Selection& elements) {
+    return elements.size() * static_cast<Index>(element_.size);
+  };
   const Index most = elements_per_message(1);
   for (const auto& [peer, flow] : flows_) {
     if (flow.sent.empty() && flow.received.empty()) continue;
@@ -165,17 +181,20 @@ Exchange& Schedule::exchange(bool backward, int arrays, bool combining) {
   }
   // Values are combined in a fixed order, so that rounding is the same each time.
   const ExchangeForm form{arrays, combining, combining || options_.ordered, options_.bounded};
-  known = std::make_unique<Exchange>(communicator_, element_, tag_, form, std::move(outgoing), std::move(incoming),
-                                     backward ? back : local_);
+  known = std::make_unique<Exchange>(communicator_, element_, tag_, form, std::move(outgoing),
+                                     std::move(incoming), backward ? back : local_);
   return *known;
 }
 
-void Schedule::begin(std::span<const void* const> from, std::span<void* const> to, const Combiner& combine, bool backward) {
+void Schedule::begin(std::span<const void* const> from, std::span<void* const> to,
+                     const Combiner& combine, bool backward) {
   if (!built_) fail(ErrorKind::kArgument, "a schedule is executed before build()");
-  if (active_ != nullptr) fail(ErrorKind::kArgument, "an execution of this schedule is under way: wait for it first");
+  if (active_ != nullptr)
+    fail(ErrorKind::kArgument, "an execution of this schedule is under way: wait for it first");
   if (from.size() != to.size() || from.empty()) {
-    fail(ErrorKind::kArgument, "{} sources and {} destinations: a round needs as many of both, and at least one", from.size(),
-         to.size());
+    fail(ErrorKind::kArgument,
+         "{} sources and {} destinations: a round needs as many of both, and at least one",
+         from.size(), to.size());
   }
   const CombineFunction function = combine.function(element_);
   Exchange& chosen = exchange(backward, static_cast<int>(from.size()), static_cast<bool>(function));
@@ -183,12 +202,13 @@ void Schedule::begin(std::span<const void* const> from, std::span<void* const> t
   active_ = &chosen;
 }
 
-void Schedule::start(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine) {
+void Schedule::start(std::span<const void* const> sources, std::span<void* const> destinations,
+                     const Combiner& combine) {
   begin(sources, destinations, combine, false);
 }
 
-void Schedule::start_backward(std::span<void* const> sources, std::span<const void* const> destinations,
-                              const Combiner& combine) {
+void Schedule::start_backward(std::span<void* const> sources,
+                              std::span<const void* const> destinations, const Combiner& combine) {
   begin(destinations, sources, combine, true);
 }
 
@@ -205,12 +225,14 @@ void Schedule::wait() {
   if (active_ != nullptr) std::exchange(active_, nullptr)->progress(true);
 }
 
-void Schedule::execute(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine) {
+void Schedule::execute(std::span<const void* const> sources, std::span<void* const> destinations,
+                       const Combiner& combine) {
   start(sources, destinations, combine);
   wait();
 }
 
-void Schedule::execute_backward(std::span<void* const> sources, std::span<const void* const> destinations,
+void Schedule::execute_backward(std::span<void* const> sources,
+                                std::span<const void* const> destinations,
                                 const Combiner& combine) {
   start_backward(sources, destinations, combine);
   wait();

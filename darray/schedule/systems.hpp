@@ -1,4 +1,5 @@
-// Which MPI system every rank belongs to: what crosses between two of them is dearer than what stays inside.
+// Which MPI system every rank belongs to: what crosses between two of them is dearer than what
+// stays inside.
 #pragma once
 
 #include <mpi.h>
@@ -7,8 +8,8 @@
 
 namespace impishim::darray {
 
-/// The systems (IMPI calls them clients) that a communicator's ranks belong to. Without the joining library all ranks are one
-/// system.
+/// The systems (IMPI calls them clients) that a communicator's ranks belong to. Without the joining
+/// library all ranks are one system.
 class Systems {
  public:
   Systems() = default;

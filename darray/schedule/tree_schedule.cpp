@@ -10,7 +10,9 @@
 
 namespace impishim::darray {
 
-void barrier(const Communicator& communicator) { check_mpi(MPI_Barrier(communicator.get()), "MPI_Barrier"); }
+void barrier(const Communicator& communicator) {
+  check_mpi(MPI_Barrier(communicator.get()), "MPI_Barrier");
+}
 
 struct TreeSchedule::State {
   Communicator communicator;
@@ -21,7 +23,8 @@ struct TreeSchedule::State {
   Selection source;
   Selection destination;
 
-  State(const Communicator& communicator, const Element& element, const ScheduleOptions& options, Members members, int root)
+  State(const Communicator& communicator, const Element& element, const ScheduleOptions& options,
+        Members members, int root)
       : communicator(communicator),
         element(element),
         options(options),
@@ -45,7 +48,8 @@ struct TreeSchedule::State {
   std::byte* data() const {
     const auto first = packer.selection().contiguous();
     if (!first) return buffer.data();
-    std::byte* base = is_root() ? static_cast<std::byte*>(const_cast<void*>(from)) : static_cast<std::byte*>(to);
+    std::byte* base =
+        is_root() ? static_cast<std::byte*>(const_cast<void*>(from)) : static_cast<std::byte*>(to);
     return base + *first * static_cast<Index>(element.size);
   }
 
@@ -55,26 +59,32 @@ struct TreeSchedule::State {
     if (staged) buffer = communicator.workspace(packer.bytes());
     group = communicator.group(members.ranks());
     if (is_root() && staged) {
-      forward.add_local([this] { packer.pack(static_cast<const std::byte*>(from), buffer.data()); });
+      forward.add_local(
+          [this] { packer.pack(static_cast<const std::byte*>(from), buffer.data()); });
     }
     const Index size = packer.selection().size();
     const Index most = std::max<Index>(1, options.chunk_bytes / static_cast<Index>(element.size));
     for (Index first = 0; first < size; first += most) {
-      forward.add([this, first, count = std::min(most, size - first)](bool blocking, MPI_Request& request) {
-        broadcast_step(blocking, request, *group, element, data() + first * static_cast<Index>(element.size), count,
-                       members.position_of(root));
-      });
+      forward.add(
+          [this, first, count = std::min(most, size - first)](bool blocking, MPI_Request& request) {
+            broadcast_step(blocking, request, *group, element,
+                           data() + first * static_cast<Index>(element.size), count,
+                           members.position_of(root));
+          });
     }
     if (is_root() && !destination.empty()) {
       own.emplace(source, destination, element.size, false);
-      forward.add_local([this] { own->run(static_cast<const std::byte*>(from), static_cast<std::byte*>(to), {}); });
+      forward.add_local([this] {
+        own->run(static_cast<const std::byte*>(from), static_cast<std::byte*>(to), {});
+      });
     } else if (!is_root() && staged) {
       forward.add_local([this] { packer.unpack(static_cast<std::byte*>(to), buffer.data()); });
     }
     count();
   }
 
-  // This rank's children: in its system those of a binomial tree, from the root one in every other system.
+  // This rank's children: in its system those of a binomial tree, from the root one in every other
+  // system.
   void count() {
     const Systems& systems = communicator.systems();
     const int mine = systems.of_rank(communicator.rank());
@@ -87,10 +97,14 @@ struct TreeSchedule::State {
       if (system != mine && !seen[static_cast<std::size_t>(system)]) ++others;
       seen[static_cast<std::size_t>(system)] = true;
     }
-    if (systems.of_rank(root) == mine) std::rotate(same.begin(), std::find(same.begin(), same.end(), root), same.end());
-    const auto position = static_cast<Index>(std::find(same.begin(), same.end(), communicator.rank()) - same.begin());
+    if (systems.of_rank(root) == mine)
+      std::rotate(same.begin(), std::find(same.begin(), same.end(), root), same.end());
+    const auto position =
+        static_cast<Index>(std::find(same.begin(), same.end(), communicator.rank()) - same.begin());
     Index children = 0;
-    for (Index bit = 1; position + bit < static_cast<Index>(same.size()) && (position & bit) == 0; bit *= 2) ++children;
+    for (Index bit = 1; position + bit < static_cast<Index>(same.size()) && (position & bit) == 0;
+         bit *= 2)
+      ++children;
     const auto bytes = static_cast<Index>(packer.bytes());
     statistics.crossing_messages = is_root() ? others : 0;
     statistics.crossing_bytes = statistics.crossing_messages * bytes;
@@ -105,19 +119,23 @@ struct TreeSchedule::State {
   }
 };
 
-TreeSchedule::TreeSchedule(const Communicator& communicator, Element element, int root, std::vector<int> members,
-                           const Selection& source, const Selection& destination, ScheduleOptions options) {
+TreeSchedule::TreeSchedule(const Communicator& communicator, Element element, int root,
+                           std::vector<int> members, const Selection& source,
+                           const Selection& destination, ScheduleOptions options) {
   // Each group of members has its own root.
   const auto call = [&] {
-    return CollectiveCall("tree schedule").with("element", element).with("chunk_bytes", options.chunk_bytes);
+    return CollectiveCall("tree schedule")
+        .with("element", element)
+        .with("chunk_bytes", options.chunk_bytes);
   };
   agreed(communicator, options.checks, call, [&] {
     options.require();
     Members list(communicator, members);
     if (list.contains_me()) list.position_of(root);
-    if (list.contains_me() && communicator.rank() == root && !destination.empty() && source.size() != destination.size()) {
-      fail(ErrorKind::kShape, "the root has {} source elements for {} of its own destination", source.size(),
-           destination.size());
+    if (list.contains_me() && communicator.rank() == root && !destination.empty() &&
+        source.size() != destination.size()) {
+      fail(ErrorKind::kShape, "the root has {} source elements for {} of its own destination",
+           source.size(), destination.size());
     }
     state_ = std::make_unique<State>(communicator, element, options, std::move(list), root);
     state_->source = source;
@@ -126,11 +144,13 @@ TreeSchedule::TreeSchedule(const Communicator& communicator, Element element, in
   const bool is_root = state_->is_root();
   const Index bytes = (is_root ? source : destination).size() * static_cast<Index>(element.size);
   const std::vector<Index> sizes = values_of_all(communicator, options.checks, bytes);
-  const std::vector<Index> own = values_of_all(communicator, options.checks, is_root && destination.empty() ? 0 : 1);
+  const std::vector<Index> own =
+      values_of_all(communicator, options.checks, is_root && destination.empty() ? 0 : 1);
   agreed(communicator, options.checks, "tree schedule", [&] {
     if (!state_->members.contains_me()) return;
     state_->members.require_equal(sizes);
-    state_->reversible = own.empty() ? !is_root || !destination.empty() : own[static_cast<std::size_t>(root)] != 0;
+    state_->reversible =
+        own.empty() ? !is_root || !destination.empty() : own[static_cast<std::size_t>(root)] != 0;
     state_->plan();
   });
 }
@@ -151,17 +171,20 @@ void TreeSchedule::execute(const void* source, void* destination) {
   state_->forward.run();
 }
 
-void TreeSchedule::execute_backward(void* source, const void* destination, const Combiner& combine) {
+void TreeSchedule::execute_backward(void* source, const void* destination,
+                                    const Combiner& combine) {
   State& state = *state_;
   if (!state.members.contains_me()) return;
   if (!state.reversible) {
-    fail(ErrorKind::kUnsupported, "the root of a tree that runs backwards needs destination elements of its own");
+    fail(ErrorKind::kUnsupported,
+         "the root of a tree that runs backwards needs destination elements of its own");
   }
   // The operator is known only now; planning a reduction is cheap.
   ScheduleOptions options = state.options;
   options.checks = Checks::kOff;
   ReduceSchedule(state.communicator, state.element, state.members.ranks(), state.destination,
-                 state.is_root() ? state.source : Selection(), combine, Reduction::kToOne, state.root, options)
+                 state.is_root() ? state.source : Selection(), combine, Reduction::kToOne,
+                 state.root, options)
       .execute(destination, source);
 }
 

@@ -21,7 +21,8 @@ bool Turns::move_on(bool blocking) {
 }
 
 void Turns::leave(const Work& work) {
-  std::erase_if(queue_, [&work](const std::shared_ptr<Work>& other) { return other.get() == &work; });
+  std::erase_if(queue_,
+                [&work](const std::shared_ptr<Work>& other) { return other.get() == &work; });
 }
 
 Turn::~Turn() { leave(); }
@@ -40,7 +41,8 @@ void Turn::leave() {
 }
 
 void Turn::start(std::function<bool(bool)> advance) {
-  if (work_) fail(ErrorKind::kArgument, "an execution of this schedule is under way: wait for it first");
+  if (work_)
+    fail(ErrorKind::kArgument, "an execution of this schedule is under way: wait for it first");
   work_ = std::make_shared<Turns::Work>();
   work_->advance = std::move(advance);
   queued_ = !turns_->inside_;

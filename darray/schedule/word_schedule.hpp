@@ -5,12 +5,17 @@
 
 namespace impishim::darray {
 
-/// A schedule whose messages are lists of elements of one size, by their offsets; regular stretches are compressed.
+/// A schedule whose messages are lists of elements of one size, by their offsets; regular stretches
+/// are compressed.
 class WordSchedule : public Schedule {
  public:
   using Schedule::Schedule;
-  void add_send(int peer, std::span<const Index> offsets) { Schedule::add_send(peer, words(offsets)); }
-  void add_receive(int peer, std::span<const Index> offsets) { Schedule::add_receive(peer, words(offsets)); }
+  void add_send(int peer, std::span<const Index> offsets) {
+    Schedule::add_send(peer, words(offsets));
+  }
+  void add_receive(int peer, std::span<const Index> offsets) {
+    Schedule::add_receive(peer, words(offsets));
+  }
   void add_local(std::span<const Index> source, std::span<const Index> destination) {
     Schedule::add_local(words(source), words(destination));
   }

@@ -1,10 +1,12 @@
-/// MPI for one process, without an MPI library: what darray, and programs that use it, call. (D2O-82.)
+/// MPI for one process, without an MPI library: what darray, and programs that use it, call.
+/// (D2O-82.)
 ///
-/// Link impishim::darray_serial instead of impishim::darray_<mpi>: the same sources then make a program that needs no launcher
-/// and no MPI on the machine. Every communicator has one rank. Collective functions copy, non-blocking ones are complete at
-/// once; point-to-point functions return MPI_ERR_UNSUPPORTED_OPERATION, since there is nobody to send to (darray copies what
-/// stays on a rank). Signatures and meanings are MPI 3.1's, whose sections name every function here; what is not declared is
-/// not there. Never in one program with a real MPI library.
+/// Link impishim::darray_serial instead of impishim::darray_<mpi>: the same sources then make a
+/// program that needs no launcher and no MPI on the machine. Every communicator has one rank.
+/// Collective functions copy, non-blocking ones are complete at once; point-to-point functions
+/// return MPI_ERR_UNSUPPORTED_OPERATION, since there is nobody to send to (darray copies what stays
+/// on a rank). Signatures and meanings are MPI 3.1's, whose sections name every function here; what
+/// is not declared is not there. Never in one program with a real MPI library.
 #pragma once
 
 #include <cstddef>
@@ -111,48 +113,62 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* mad
 int MPI_Comm_free(MPI_Comm* comm);
 int MPI_Comm_group(MPI_Comm comm, MPI_Group* group);
 int MPI_Group_incl(MPI_Group group, int count, const int* ranks, MPI_Group* made);
-int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_Group to, int* translated);
+int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_Group to,
+                              int* translated);
 int MPI_Group_free(MPI_Group* group);
 
 // 6.7: attributes.
-int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* drop, int* key, void* extra);
+int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* drop,
+                           int* key, void* extra);
 int MPI_Comm_set_attr(MPI_Comm comm, int key, void* value);
 int MPI_Comm_get_attr(MPI_Comm comm, int key, void* value, int* found);
 
 // 5: collective communication.
 int MPI_Barrier(MPI_Comm comm);
 int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm);
-int MPI_Gather(const void* sent, int count, MPI_Datatype type, void* received, int received_count, MPI_Datatype received_type,
-               int root, MPI_Comm comm);
-int MPI_Allgather(const void* sent, int count, MPI_Datatype type, void* received, int received_count,
-                  MPI_Datatype received_type, MPI_Comm comm);
-int MPI_Allgatherv(const void* sent, int count, MPI_Datatype type, void* received, const int* received_counts,
-                   const int* places, MPI_Datatype received_type, MPI_Comm comm);
-int MPI_Alltoall(const void* sent, int count, MPI_Datatype type, void* received, int received_count, MPI_Datatype received_type,
-                 MPI_Comm comm);
-int MPI_Allreduce(const void* sent, void* received, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm);
-int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request);
-int MPI_Igather(const void* sent, int count, MPI_Datatype type, void* received, int received_count, MPI_Datatype received_type,
-                int root, MPI_Comm comm, MPI_Request* request);
-int MPI_Iallgather(const void* sent, int count, MPI_Datatype type, void* received, int received_count,
-                   MPI_Datatype received_type, MPI_Comm comm, MPI_Request* request);
-int MPI_Ialltoall(const void* sent, int count, MPI_Datatype type, void* received, int received_count,
-                  MPI_Datatype received_type, MPI_Comm comm, MPI_Request* request);
+int MPI_Gather(const void* sent, int count, MPI_Datatype type, void* received, int received_count,
+               MPI_Datatype received_type, int root, MPI_Comm comm);
+int MPI_Allgather(const void* sent, int count, MPI_Datatype type, void* received,
+                  int received_count, MPI_Datatype received_type, MPI_Comm comm);
+int MPI_Allgatherv(const void* sent, int count, MPI_Datatype type, void* received,
+                   const int* received_counts, const int* places, MPI_Datatype received_type,
+                   MPI_Comm comm);
+int MPI_Alltoall(const void* sent, int count, MPI_Datatype type, void* received, int received_count,
+                 MPI_Datatype received_type, MPI_Comm comm);
+int MPI_Allreduce(const void* sent, void* received, int count, MPI_Datatype type, MPI_Op operation,
+                  MPI_Comm comm);
+int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm,
+               MPI_Request* request);
+int MPI_Igather(const void* sent, int count, MPI_Datatype type, void* received, int received_count,
+                MPI_Datatype received_type, int root, MPI_Comm comm, MPI_Request* request);
+int MPI_Iallgather(const void* sent, int count, MPI_Datatype type, void* received,
+                   int received_count, MPI_Datatype received_type, MPI_Comm comm,
+                   MPI_Request* request);
+int MPI_Ialltoall(const void* sent, int count, MPI_Datatype type, void* received,
+                  int received_count, MPI_Datatype received_type, MPI_Comm comm,
+                  MPI_Request* request);
 
 // 3: what would send; and what completes requests, of which there are none.
-int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request);
-int MPI_Irecv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request);
-int MPI_Send_init(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request);
-int MPI_Recv_init(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request);
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+              MPI_Request* request);
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+              MPI_Request* request);
+int MPI_Send_init(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                  MPI_Request* request);
+int MPI_Recv_init(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                  MPI_Request* request);
 int MPI_Start(MPI_Request* request);
 int MPI_Request_free(MPI_Request* request);
 int MPI_Cancel(MPI_Request* request);
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status);
 int MPI_Wait(MPI_Request* request, MPI_Status* status);
 int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses);
-int MPI_Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses);
-int MPI_Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses);
+int MPI_Testsome(int count, MPI_Request* requests, int* completed, int* indices,
+                 MPI_Status* statuses);
+int MPI_Waitsome(int count, MPI_Request* requests, int* completed, int* indices,
+                 MPI_Status* statuses);
 int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count);
-int MPI_Type_create_hvector(int count, int block, MPI_Aint stride, MPI_Datatype element, MPI_Datatype* made);
+int MPI_Type_create_hvector(int count, int block, MPI_Aint stride, MPI_Datatype element,
+                            MPI_Datatype* made);
 int MPI_Type_commit(MPI_Datatype* type);
 int MPI_Type_free(MPI_Datatype* type);

@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-/// A communicator of one rank. Attributes are deleted in the opposite order of their setting (MPI 8.7.1).
+/// A communicator of one rank. Attributes are deleted in the opposite order of their setting
+/// (MPI 8.7.1).
 struct ImpishimSerialCommunicator {
   std::vector<std::pair<int, void*>> attributes;
 };
@@ -47,11 +48,13 @@ int check(MPI_Comm comm) {
   return comm == MPI_COMM_NULL ? MPI_ERR_COMM : MPI_SUCCESS;
 }
 
-int copy(const void* sent, int count, MPI_Datatype type, void* received, std::size_t place, MPI_Comm comm) {
+int copy(const void* sent, int count, MPI_Datatype type, void* received, std::size_t place,
+         MPI_Comm comm) {
   if (const int code = check(comm); code != MPI_SUCCESS) return code;
   if (count < 0) return MPI_ERR_ARG;
   const std::size_t bytes = static_cast<std::size_t>(count) * size_of(type);
-  if (sent != MPI_IN_PLACE && bytes > 0) std::memmove(static_cast<char*>(received) + place, sent, bytes);
+  if (sent != MPI_IN_PLACE && bytes > 0)
+    std::memmove(static_cast<char*>(received) + place, sent, bytes);
   return MPI_SUCCESS;
 }
 
@@ -71,7 +74,9 @@ int drop_attributes(MPI_Comm comm) {
   return MPI_SUCCESS;
 }
 
-MPI_Comm make() { return job().made.emplace_back(std::make_unique<ImpishimSerialCommunicator>()).get(); }
+MPI_Comm make() {
+  return job().made.emplace_back(std::make_unique<ImpishimSerialCommunicator>()).get();
+}
 
 int nobody(MPI_Comm comm) {
   const int code = check(comm);
@@ -116,7 +121,9 @@ int MPI_Abort(MPI_Comm, int code) {
   std::_Exit(code);
 }
 
-double MPI_Wtime() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double MPI_Wtime() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 int MPI_Error_string(int code, char* text, int* length) {
   static constexpr std::array<const char*, 9> kTexts{
@@ -137,7 +144,8 @@ int MPI_Error_string(int code, char* text, int* length) {
 int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
   if (const int code = check(comm); code != MPI_SUCCESS) return code;
   // Errors are returned in any case.
-  return handler == MPI_ERRORS_RETURN || handler == MPI_ERRORS_ARE_FATAL ? MPI_SUCCESS : MPI_ERR_ARG;
+  return handler == MPI_ERRORS_RETURN || handler == MPI_ERRORS_ARE_FATAL ? MPI_SUCCESS
+                                                                         : MPI_ERR_ARG;
 }
 
 int MPI_Comm_rank(MPI_Comm comm, int* rank) {
@@ -193,7 +201,8 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int, MPI_Comm* made) {
 int MPI_Comm_free(MPI_Comm* comm) {
   if (const int code = check(*comm); code != MPI_SUCCESS) return code;
   auto& made = job().made;
-  const auto found = std::find_if(made.begin(), made.end(), [&](const auto& each) { return each.get() == *comm; });
+  const auto found =
+      std::find_if(made.begin(), made.end(), [&](const auto& each) { return each.get() == *comm; });
   if (found == made.end()) return MPI_ERR_COMM;  // the world, or freed before
   const std::unique_ptr<ImpishimSerialCommunicator> freed = std::move(*found);
   made.erase(found);
@@ -214,7 +223,8 @@ int MPI_Group_incl(MPI_Group group, int count, const int* ranks, MPI_Group* made
   return MPI_SUCCESS;
 }
 
-int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_Group to, int* translated) {
+int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_Group to,
+                              int* translated) {
   for (int k = 0; k < count; ++k) {
     if (ranks[k] != 0 || from != kImpishimSerialGroup) return MPI_ERR_RANK;
     translated[k] = to == kImpishimSerialGroup ? 0 : MPI_UNDEFINED;
@@ -227,7 +237,8 @@ int MPI_Group_free(MPI_Group* group) {
   return MPI_SUCCESS;
 }
 
-int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* drop, int* key, void* extra) {
+int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* drop,
+                           int* key, void* extra) {
   job().keys.push_back({copy, drop, extra});
   *key = static_cast<int>(job().keys.size()) - 1;
   return MPI_SUCCESS;
@@ -240,7 +251,8 @@ int MPI_Comm_set_attr(MPI_Comm comm, int key, void* value) {
   for (auto& [number, kept] : comm->attributes) {
     if (number != key) continue;
     void* const old = std::exchange(kept, value);
-    return functions.drop == nullptr ? MPI_SUCCESS : functions.drop(comm, key, old, functions.extra);
+    return functions.drop == nullptr ? MPI_SUCCESS
+                                     : functions.drop(comm, key, old, functions.extra);
   }
   comm->attributes.emplace_back(key, value);
   return MPI_SUCCESS;
@@ -265,43 +277,50 @@ int MPI_Bcast(void*, int, MPI_Datatype, int root, MPI_Comm comm) {
   return code == MPI_SUCCESS && root != 0 ? MPI_ERR_ROOT : code;
 }
 
-int MPI_Gather(const void* sent, int count, MPI_Datatype type, void* received, int, MPI_Datatype, int root, MPI_Comm comm) {
+int MPI_Gather(const void* sent, int count, MPI_Datatype type, void* received, int, MPI_Datatype,
+               int root, MPI_Comm comm) {
   return root == 0 ? copy(sent, count, type, received, 0, comm) : MPI_ERR_ROOT;
 }
 
-int MPI_Allgather(const void* sent, int count, MPI_Datatype type, void* received, int, MPI_Datatype, MPI_Comm comm) {
+int MPI_Allgather(const void* sent, int count, MPI_Datatype type, void* received, int, MPI_Datatype,
+                  MPI_Comm comm) {
   return copy(sent, count, type, received, 0, comm);
 }
 
-int MPI_Allgatherv(const void* sent, int count, MPI_Datatype type, void* received, const int*, const int* places,
-                   MPI_Datatype received_type, MPI_Comm comm) {
-  return copy(sent, count, type, received, static_cast<std::size_t>(places[0]) * size_of(received_type), comm);
+int MPI_Allgatherv(const void* sent, int count, MPI_Datatype type, void* received, const int*,
+                   const int* places, MPI_Datatype received_type, MPI_Comm comm) {
+  return copy(sent, count, type, received,
+              static_cast<std::size_t>(places[0]) * size_of(received_type), comm);
 }
 
-int MPI_Alltoall(const void* sent, int count, MPI_Datatype type, void* received, int, MPI_Datatype, MPI_Comm comm) {
+int MPI_Alltoall(const void* sent, int count, MPI_Datatype type, void* received, int, MPI_Datatype,
+                 MPI_Comm comm) {
   return copy(sent, count, type, received, 0, comm);
 }
 
-int MPI_Allreduce(const void* sent, void* received, int count, MPI_Datatype type, MPI_Op, MPI_Comm comm) {
+int MPI_Allreduce(const void* sent, void* received, int count, MPI_Datatype type, MPI_Op,
+                  MPI_Comm comm) {
   return copy(sent, count, type, received, 0, comm);
 }
 
-int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request) {
+int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm,
+               MPI_Request* request) {
   return at_once(MPI_Bcast(data, count, type, root, comm), request);
 }
 
-int MPI_Igather(const void* sent, int count, MPI_Datatype type, void* received, int received_count, MPI_Datatype received_type,
-                int root, MPI_Comm comm, MPI_Request* request) {
-  return at_once(MPI_Gather(sent, count, type, received, received_count, received_type, root, comm), request);
+int MPI_Igather(const void* sent, int count, MPI_Datatype type, void* received, int received_count,
+                MPI_Datatype received_type, int root, MPI_Comm comm, MPI_Request* request) {
+  return at_once(MPI_Gather(sent, count, type, received, received_count, received_type, root, comm),
+                 request);
 }
 
-int MPI_Iallgather(const void* sent, int count, MPI_Datatype type, void* received, int, MPI_Datatype, MPI_Comm comm,
-                   MPI_Request* request) {
+int MPI_Iallgather(const void* sent, int count, MPI_Datatype type, void* received, int,
+                   MPI_Datatype, MPI_Comm comm, MPI_Request* request) {
   return at_once(copy(sent, count, type, received, 0, comm), request);
 }
 
-int MPI_Ialltoall(const void* sent, int count, MPI_Datatype type, void* received, int, MPI_Datatype, MPI_Comm comm,
-                  MPI_Request* request) {
+int MPI_Ialltoall(const void* sent, int count, MPI_Datatype type, void* received, int, MPI_Datatype,
+                  MPI_Comm comm, MPI_Request* request) {
   return at_once(copy(sent, count, type, received, 0, comm), request);
 }
 

@@ -26,8 +26,8 @@ collectives::Shape shape_of(const Communicator& communicator) {
 }
 
 std::byte* at(const void* address, std::int64_t bytes) {
-  // The standard takes send buffers as const; a collective writes only to receive buffers. MPI_BOTTOM may be null.
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  // The standard takes send buffers as const; a collective writes only to receive buffers.
+  // MPI_BOTTOM may be null. NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(address) + bytes);
 }
 
@@ -45,11 +45,13 @@ collectives::Limits limits_of(const Job& job, const Communicator& communicator) 
     const wire::Client& client = client_of(master);
     foreign = foreign || !client.impishim;
     limits.same_representation =
-        limits.same_representation && client.representation == client_of(communicator.masters.front()).representation;
+        limits.same_representation &&
+        client.representation == client_of(communicator.masters.front()).representation;
   }
   limits.impi_only = limits.impi_only || foreign;
   limits.as_lam = limits.as_lam && foreign;
-  // What a foreign implementation represents is not known; nor is this system's own, where the server was a foreign one.
+  // What a foreign implementation represents is not known; nor is this system's own, where the
+  // server was a foreign one.
   limits.same_representation = limits.same_representation && !foreign;
   return limits;
 }
@@ -57,11 +59,13 @@ collectives::Limits limits_of(const Job& job, const Communicator& communicator) 
 CommunicatorTeam::CommunicatorTeam(Job& job, const Communicator& communicator)
     : shape_(shape_of(communicator)),
       limits_(limits_of(job, communicator)),
-      local_(communicator.companion, shape_.local_rank(shape_.rank), static_cast<int>(communicator.spanning_ranks.size())),
+      local_(communicator.companion, shape_.local_rank(shape_.rank),
+             static_cast<int>(communicator.spanning_ranks.size())),
       leaders_(*job.engine, communicator, limits_.as_lam),
       team_{shape_, limits_, local_, leaders_} {}
 
-Collective::Collective(Job& job, Communicator& communicator, const char* function, bool keeps_handles)
+Collective::Collective(Job& job, Communicator& communicator, const char* function,
+                       bool keeps_handles)
     : job_(job), communicator_(communicator), function_(function), keeps_handles_(keeps_handles) {
   if (communicator.inter == nullptr) {
     own_.emplace(job, communicator);
@@ -70,11 +74,13 @@ Collective::Collective(Job& job, Communicator& communicator, const char* functio
   const Intergroups& groups = *communicator.inter;
   local_.emplace(job, *groups.local);
   both_.emplace(job, *groups.both);
-  inter_.emplace(collectives::InterTeam{local_->team(), both_->team(), groups.first_local, groups.first_remote});
+  inter_.emplace(collectives::InterTeam{local_->team(), both_->team(), groups.first_local,
+                                        groups.first_remote});
 }
 
 Collective::~Collective() {
-  for (const MPI_Datatype type : held_types_) HandleUses<MPI_Datatype>::instance().release(type, vendor::Type_free);
+  for (const MPI_Datatype type : held_types_)
+    HandleUses<MPI_Datatype>::instance().release(type, vendor::Type_free);
   for (const MPI_Op op : held_ops_) HandleUses<MPI_Op>::instance().release(op, vendor::Op_free);
 }
 
@@ -85,7 +91,8 @@ void Collective::fail(int error_class, std::string_view text) {
 void Collective::check_root(int root) {
   if (communicator_.valid_rank(root)) return;
   if (inter() != nullptr && (root == MPI_ROOT || root == MPI_PROC_NULL)) return;
-  fail(MPI_ERR_ROOT, fmt::format("root is {}: not a rank of a communicator of {} processes", root, communicator_.size()));
+  fail(MPI_ERR_ROOT, fmt::format("root is {}: not a rank of a communicator of {} processes", root,
+                                 communicator_.size()));
 }
 
 void Collective::check_intra() {
@@ -97,7 +104,8 @@ void Collective::check_topology() {
 }
 
 void Collective::check_not_in_place(const void* buffer) {
-  if (buffer == MPI_IN_PLACE) fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed for this argument of this process");
+  if (buffer == MPI_IN_PLACE)
+    fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed for this argument of this process");
 }
 
 void Collective::check_not_aliased(const void* send, const void* receive, std::int64_t count) {
@@ -107,10 +115,14 @@ void Collective::check_not_aliased(const void* send, const void* receive, std::i
 }
 
 void Collective::check_not_overlapping(const ConstData& send, const ConstData& receive) {
-  const auto is_empty = [](const ConstData& block) { return block.count == 0 || block.type->layout->basic_count() == 0; };
-  if (!ok() || is_empty(send) || is_empty(receive) || send.first_byte() != receive.first_byte()) return;
+  const auto is_empty = [](const ConstData& block) {
+    return block.count == 0 || block.type->layout->basic_count() == 0;
+  };
+  if (!ok() || is_empty(send) || is_empty(receive) || send.first_byte() != receive.first_byte())
+    return;
   fail(MPI_ERR_BUFFER,
-       "a block is sent from where one is received: pass MPI_IN_PLACE as send buffer (scatter: receive buffer)");
+       "a block is sent from where one is received: pass MPI_IN_PLACE as send buffer (scatter: "
+       "receive buffer)");
 }
 
 std::int32_t Collective::inter_root(int root) {
@@ -138,8 +150,8 @@ const ElementType* Collective::describe_type(MPI_Datatype datatype) {
     HandleUses<MPI_Datatype>::instance().hold(datatype);
     held_types_.push_back(datatype);
   }
-  return &types_.emplace_back(
-      ElementType{layout->layout, std::move(layout->keep_alive), true_lower_bound, true_extent, to_bits(datatype)});
+  return &types_.emplace_back(ElementType{layout->layout, std::move(layout->keep_alive),
+                                          true_lower_bound, true_extent, to_bits(datatype)});
 }
 
 Data Collective::data(const void* address, std::int64_t count, MPI_Datatype datatype) {
@@ -149,16 +161,19 @@ Data Collective::data(const void* address, std::int64_t count, MPI_Datatype data
   }
   const ElementType* type = describe_type(datatype);
   if (type == nullptr) return {};
-  // A type with absolute addresses starts at MPI_BOTTOM, which is null; one that starts at its origin cannot lie there. The
-  // address is the block's own: MPI_BOTTOM with an absolute displacement is no null pointer.
-  if (address == nullptr && count > 0 && type->layout->basic_count() > 0 && type->true_lower_bound == 0) {
+  // A type with absolute addresses starts at MPI_BOTTOM, which is null; one that starts at its
+  // origin cannot lie there. The address is the block's own: MPI_BOTTOM with an absolute
+  // displacement is no null pointer.
+  if (address == nullptr && count > 0 && type->layout->basic_count() > 0 &&
+      type->true_lower_bound == 0) {
     fail(MPI_ERR_BUFFER, "the buffer is a null pointer");
     return {};
   }
   return {at(address, 0), static_cast<std::uint64_t>(count), type};
 }
 
-std::span<const Data> Collective::blocks(const void* address, std::int64_t count, MPI_Datatype datatype) {
+std::span<const Data> Collective::blocks(const void* address, std::int64_t count,
+                                         MPI_Datatype datatype) {
   const Data first = data(address, count, datatype);
   if (!ok() || first.type == nullptr) return {};
   std::vector<Data> all;
@@ -167,29 +182,33 @@ std::span<const Data> Collective::blocks(const void* address, std::int64_t count
   return keep(std::move(all));
 }
 
-std::span<const Data> Collective::blocks(const void* address, const Numbers& counts, const Numbers& displacements,
-                                         MPI_Datatype datatype) {
+std::span<const Data> Collective::blocks(const void* address, const Numbers& counts,
+                                         const Numbers& displacements, MPI_Datatype datatype) {
   return blocks(static_cast<std::size_t>(peers()), address, counts, displacements, datatype);
 }
 
-std::span<const Data> Collective::blocks(const void* address, const Numbers& counts, const Numbers& displacements,
+std::span<const Data> Collective::blocks(const void* address, const Numbers& counts,
+                                         const Numbers& displacements,
                                          const MPI_Datatype* datatypes) {
   return blocks(static_cast<std::size_t>(peers()), address, counts, displacements, datatypes);
 }
 
-std::span<const Data> Collective::blocks(std::size_t number, const void* address, const Numbers& counts,
-                                         const Numbers& displacements, MPI_Datatype datatype) {
+std::span<const Data> Collective::blocks(std::size_t number, const void* address,
+                                         const Numbers& counts, const Numbers& displacements,
+                                         MPI_Datatype datatype) {
   const ElementType* type = describe_type(datatype);
   std::vector<Data> all;
   all.reserve(number);
   for (std::size_t i = 0; i < number && ok(); ++i) {
-    all.push_back(data(at(address, displacements[i] * type->layout->extent()), counts[i], datatype));
+    all.push_back(
+        data(at(address, displacements[i] * type->layout->extent()), counts[i], datatype));
   }
   return keep(std::move(all));
 }
 
-std::span<const Data> Collective::blocks(std::size_t number, const void* address, const Numbers& counts,
-                                         const Numbers& displacements, const MPI_Datatype* datatypes) {
+std::span<const Data> Collective::blocks(std::size_t number, const void* address,
+                                         const Numbers& counts, const Numbers& displacements,
+                                         const MPI_Datatype* datatypes) {
   std::vector<Data> all;
   all.reserve(number);
   for (std::size_t i = 0; i < number && ok(); ++i) {
@@ -211,7 +230,8 @@ Data Collective::room(const Data& data) {
 
 const collectives::Reduction* Collective::reduction(MPI_Op op, MPI_Datatype datatype) {
   if (op == MPI_OP_NULL) fail(MPI_ERR_OP, "the operation is MPI_OP_NULL");
-  if (ok() && !fits(op, datatype)) fail(MPI_ERR_OP, "the operation has no meaning for this datatype");
+  if (ok() && !fits(op, datatype))
+    fail(MPI_ERR_OP, "the operation has no meaning for this datatype");
   if (!ok()) return nullptr;
   if (keeps_handles_) {
     HandleUses<MPI_Op>::instance().hold(op);

@@ -1,4 +1,5 @@
-/// One collective operation on a spanning communicator: its arguments, checked and described for collectives/, and its task.
+/// One collective operation on a spanning communicator: its arguments, checked and described for
+/// collectives/, and its task.
 #pragma once
 
 #include <mpi.h>
@@ -60,9 +61,10 @@ class Numbers {
   std::int64_t (*read_)(const void*, std::size_t);
 };
 
-/// A blocking, nonblocking or persistent operation. What the user gave is checked by the functions of collective_*.cpp: an
-/// argument that fails is raised through the communicator's error handler; the code is then the call's result, and the later
-/// checks do nothing. Application threads only; one at a time.
+/// A blocking, nonblocking or persistent operation. What the user gave is checked by the functions
+/// of collective_*.cpp: an argument that fails is raised through the communicator's error handler;
+/// the code is then the call's result, and the later checks do nothing. Application threads only;
+/// one at a time.
 class Collective {
  public:
   /// `keeps_handles`: the user may free datatypes and operations before the operation is over.
@@ -92,28 +94,42 @@ class Collective {
   void check_not_in_place(const void* buffer);
   void check_not_aliased(const void* send, const void* receive, std::int64_t count);
   /// MPI_ERR_BUFFER: a block to send that lies where one is received, which MPI_IN_PLACE is for.
-  void check_not_overlapping(const collectives::ConstData& send, const collectives::ConstData& receive);
+  void check_not_overlapping(const collectives::ConstData& send,
+                             const collectives::ConstData& receive);
   /// `root` of an intercommunicator in the words of collectives/.
   [[nodiscard]] static std::int32_t inter_root(int root);
 
   // Descriptions, which live as long as this object.
-  /// MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER (null with a count). `address` is where the block lies, displacement included.
-  [[nodiscard]] collectives::Data data(const void* address, std::int64_t count, MPI_Datatype datatype);
+  /// MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER (null with a count). `address` is where the block
+  /// lies, displacement included.
+  [[nodiscard]] collectives::Data data(const void* address, std::int64_t count,
+                                       MPI_Datatype datatype);
   /// One block of `count` elements for each peer, one behind the other.
-  [[nodiscard]] std::span<const collectives::Data> blocks(const void* address, std::int64_t count, MPI_Datatype datatype);
+  [[nodiscard]] std::span<const collectives::Data> blocks(const void* address, std::int64_t count,
+                                                          MPI_Datatype datatype);
   /// Displacements are in extents of the datatype.
-  [[nodiscard]] std::span<const collectives::Data> blocks(const void* address, const Numbers& counts,
-                                                          const Numbers& displacements, MPI_Datatype datatype);
+  [[nodiscard]] std::span<const collectives::Data> blocks(const void* address,
+                                                          const Numbers& counts,
+                                                          const Numbers& displacements,
+                                                          MPI_Datatype datatype);
   /// Displacements are in bytes.
-  [[nodiscard]] std::span<const collectives::Data> blocks(const void* address, const Numbers& counts,
-                                                          const Numbers& displacements, const MPI_Datatype* datatypes);
+  [[nodiscard]] std::span<const collectives::Data> blocks(const void* address,
+                                                          const Numbers& counts,
+                                                          const Numbers& displacements,
+                                                          const MPI_Datatype* datatypes);
   /// The same for any number of blocks instead of one for each peer.
-  [[nodiscard]] std::span<const collectives::Data> blocks(std::size_t number, const void* address, const Numbers& counts,
-                                                          const Numbers& displacements, MPI_Datatype datatype);
-  [[nodiscard]] std::span<const collectives::Data> blocks(std::size_t number, const void* address, const Numbers& counts,
-                                                          const Numbers& displacements, const MPI_Datatype* datatypes);
-  [[nodiscard]] std::span<const collectives::ConstData> as_const(std::span<const collectives::Data> blocks);
-  /// Memory of this object's for data like `data`, contents undefined: for what the vendor wants and the user need not give.
+  [[nodiscard]] std::span<const collectives::Data> blocks(std::size_t number, const void* address,
+                                                          const Numbers& counts,
+                                                          const Numbers& displacements,
+                                                          MPI_Datatype datatype);
+  [[nodiscard]] std::span<const collectives::Data> blocks(std::size_t number, const void* address,
+                                                          const Numbers& counts,
+                                                          const Numbers& displacements,
+                                                          const MPI_Datatype* datatypes);
+  [[nodiscard]] std::span<const collectives::ConstData> as_const(
+      std::span<const collectives::Data> blocks);
+  /// Memory of this object's for data like `data`, contents undefined: for what the vendor wants
+  /// and the user need not give.
   [[nodiscard]] collectives::Data room(const collectives::Data& data);
   /// MPI_ERR_OP; null then.
   [[nodiscard]] const collectives::Reduction* reduction(MPI_Op op, MPI_Datatype datatype);
@@ -139,7 +155,9 @@ class Collective {
   bool step();
   void set_task(collectives::Task task) { task_ = std::move(task); }
   /// It waits for something in the vendor's MPI, which has no descriptor to sleep on.
-  [[nodiscard]] bool waits_in_vendor() const { return task_->awaited() == nullptr || task_->awaited()->in_vendor(); }
+  [[nodiscard]] bool waits_in_vendor() const {
+    return task_->awaited() == nullptr || task_->awaited()->in_vendor();
+  }
   /// What it awaits is there, or is the vendor's to tell. Of the former any thread may ask.
   [[nodiscard]] bool may_go_on() const {
     collectives::Pending* awaited = task_->awaited();
@@ -174,7 +192,8 @@ class Collective {
   std::optional<collectives::Task> task_;
 };
 
-/// Describes the arguments of one call and makes its task; called again at each start of a persistent operation.
+/// Describes the arguments of one call and makes its task; called again at each start of a
+/// persistent operation.
 using Prepare = std::function<std::optional<collectives::Task>(Collective& call)>;
 
 }  // namespace impishim::shim

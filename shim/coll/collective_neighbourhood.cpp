@@ -29,7 +29,8 @@ Neighbourhood neighbourhood_of(Collective& call, const void* sendbuf, const void
 }
 
 /// `send` and `receive`: a block for each edge.
-MaybeTask exchange_task(Collective& call, const Neighbourhood& neighbours, Blocks send, Blocks receive) {
+MaybeTask exchange_task(Collective& call, const Neighbourhood& neighbours, Blocks send,
+                        Blocks receive) {
   if (!call.ok()) return std::nullopt;
   std::vector<SendEdge> to;
   for (std::size_t i = 0; i < send.size(); ++i) {
@@ -45,57 +46,73 @@ MaybeTask exchange_task(Collective& call, const Neighbourhood& neighbours, Block
 }
 
 /// One block for each edge, one behind the other; or the same for each.
-Blocks equal_blocks(Collective& call, const Edges& edges, const void* address, MPI_Count count, MPI_Datatype datatype,
-                    bool same) {
+Blocks equal_blocks(Collective& call, const Edges& edges, const void* address, MPI_Count count,
+                    MPI_Datatype datatype, bool same) {
   // Without edges the buffer has no part in it, and may be null.
   const Data first = call.data(address, edges.empty() ? 0 : count, datatype);
   if (!call.ok()) return {};
   std::vector<Data> all;
-  for (std::size_t i = 0; i < edges.size(); ++i) all.push_back(same ? first : first.block(static_cast<std::int32_t>(i)));
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    all.push_back(same ? first : first.block(static_cast<std::int32_t>(i)));
   return call.keep(std::move(all));
 }
 
 }  // namespace
 
-MaybeTask Neighbor_allgather(Collective& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                             MPI_Count recvcount, MPI_Datatype recvtype) {
-  const Neighbourhood neighbours = neighbourhood_of(call, sendbuf, recvbuf);
-  const Blocks send = equal_blocks(call, neighbours.destinations, sendbuf, sendcount, sendtype, true);
-  const Blocks receive = equal_blocks(call, neighbours.sources, recvbuf, recvcount, recvtype, false);
-  return exchange_task(call, neighbours, send, receive);
-}
-
-MaybeTask Neighbor_allgatherv(Collective& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                              const Numbers& recvcounts, const Numbers& displs, MPI_Datatype recvtype) {
-  const Neighbourhood neighbours = neighbourhood_of(call, sendbuf, recvbuf);
-  const Blocks send = equal_blocks(call, neighbours.destinations, sendbuf, sendcount, sendtype, true);
-  const Blocks receive = call.blocks(neighbours.sources.size(), recvbuf, recvcounts, displs, recvtype);
-  return exchange_task(call, neighbours, send, receive);
-}
-
-MaybeTask Neighbor_alltoall(Collective& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                            MPI_Count recvcount, MPI_Datatype recvtype) {
-  const Neighbourhood neighbours = neighbourhood_of(call, sendbuf, recvbuf);
-  const Blocks send = equal_blocks(call, neighbours.destinations, sendbuf, sendcount, sendtype, false);
-  const Blocks receive = equal_blocks(call, neighbours.sources, recvbuf, recvcount, recvtype, false);
-  return exchange_task(call, neighbours, send, receive);
-}
-
-MaybeTask Neighbor_alltoallv(Collective& call, const void* sendbuf, const Numbers& sendcounts, const Numbers& sdispls,
-                             MPI_Datatype sendtype, void* recvbuf, const Numbers& recvcounts, const Numbers& rdispls,
+MaybeTask Neighbor_allgather(Collective& call, const void* sendbuf, MPI_Count sendcount,
+                             MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                              MPI_Datatype recvtype) {
   const Neighbourhood neighbours = neighbourhood_of(call, sendbuf, recvbuf);
-  const Blocks send = call.blocks(neighbours.destinations.size(), sendbuf, sendcounts, sdispls, sendtype);
-  const Blocks receive = call.blocks(neighbours.sources.size(), recvbuf, recvcounts, rdispls, recvtype);
+  const Blocks send =
+      equal_blocks(call, neighbours.destinations, sendbuf, sendcount, sendtype, true);
+  const Blocks receive =
+      equal_blocks(call, neighbours.sources, recvbuf, recvcount, recvtype, false);
   return exchange_task(call, neighbours, send, receive);
 }
 
-MaybeTask Neighbor_alltoallw(Collective& call, const void* sendbuf, const Numbers& sendcounts, const Numbers& sdispls,
-                             const MPI_Datatype* sendtypes, void* recvbuf, const Numbers& recvcounts, const Numbers& rdispls,
+MaybeTask Neighbor_allgatherv(Collective& call, const void* sendbuf, MPI_Count sendcount,
+                              MPI_Datatype sendtype, void* recvbuf, const Numbers& recvcounts,
+                              const Numbers& displs, MPI_Datatype recvtype) {
+  const Neighbourhood neighbours = neighbourhood_of(call, sendbuf, recvbuf);
+  const Blocks send =
+      equal_blocks(call, neighbours.destinations, sendbuf, sendcount, sendtype, true);
+  const Blocks receive =
+      call.blocks(neighbours.sources.size(), recvbuf, recvcounts, displs, recvtype);
+  return exchange_task(call, neighbours, send, receive);
+}
+
+MaybeTask Neighbor_alltoall(Collective& call, const void* sendbuf, MPI_Count sendcount,
+                            MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                            MPI_Datatype recvtype) {
+  const Neighbourhood neighbours = neighbourhood_of(call, sendbuf, recvbuf);
+  const Blocks send =
+      equal_blocks(call, neighbours.destinations, sendbuf, sendcount, sendtype, false);
+  const Blocks receive =
+      equal_blocks(call, neighbours.sources, recvbuf, recvcount, recvtype, false);
+  return exchange_task(call, neighbours, send, receive);
+}
+
+MaybeTask Neighbor_alltoallv(Collective& call, const void* sendbuf, const Numbers& sendcounts,
+                             const Numbers& sdispls, MPI_Datatype sendtype, void* recvbuf,
+                             const Numbers& recvcounts, const Numbers& rdispls,
+                             MPI_Datatype recvtype) {
+  const Neighbourhood neighbours = neighbourhood_of(call, sendbuf, recvbuf);
+  const Blocks send =
+      call.blocks(neighbours.destinations.size(), sendbuf, sendcounts, sdispls, sendtype);
+  const Blocks receive =
+      call.blocks(neighbours.sources.size(), recvbuf, recvcounts, rdispls, recvtype);
+  return exchange_task(call, neighbours, send, receive);
+}
+
+MaybeTask Neighbor_alltoallw(Collective& call, const void* sendbuf, const Numbers& sendcounts,
+                             const Numbers& sdispls, const MPI_Datatype* sendtypes, void* recvbuf,
+                             const Numbers& recvcounts, const Numbers& rdispls,
                              const MPI_Datatype* recvtypes) {
   const Neighbourhood neighbours = neighbourhood_of(call, sendbuf, recvbuf);
-  const Blocks send = call.blocks(neighbours.destinations.size(), sendbuf, sendcounts, sdispls, sendtypes);
-  const Blocks receive = call.blocks(neighbours.sources.size(), recvbuf, recvcounts, rdispls, recvtypes);
+  const Blocks send =
+      call.blocks(neighbours.destinations.size(), sendbuf, sendcounts, sdispls, sendtypes);
+  const Blocks receive =
+      call.blocks(neighbours.sources.size(), recvbuf, recvcounts, rdispls, recvtypes);
   return exchange_task(call, neighbours, send, receive);
 }
 

@@ -81,7 +81,8 @@ void OutstandingCollectives::step_all(Job& job) {
   for (CollectiveQueue* queue : queues) queue->step(job);
 }
 
-int run_collective(Job& job, Communicator& communicator, const char* function, const Prepare& prepare) {
+int run_collective(Job& job, Communicator& communicator, const char* function,
+                   const Prepare& prepare) {
   const auto queued = std::make_shared<QueuedCollective>(job, communicator, function, false);
   auto task = prepare(queued->call);
   if (!queued->call.ok()) return queued->call.code();
@@ -103,22 +104,27 @@ class CollectiveRun : public CollectivePart {
   explicit CollectiveRun(CollectiveQueue& queue) : queue_(queue) {}
   /// Starts what `prepare` describes. Returns a code that has been raised.
   [[nodiscard]] int start(Job& job, Request& request, const Prepare& prepare);
-  /// Keeps `prepare` for restart(), and what it names, which the user may free before. Returns a code that has been raised.
+  /// Keeps `prepare` for restart(), and what it names, which the user may free before. Returns a
+  /// code that has been raised.
   [[nodiscard]] int keep(Job& job, const Request& request, Prepare prepare);
 
-  [[nodiscard]] int restart(Job& job, Request& request) override { return start(job, request, prepare_); }
+  [[nodiscard]] int restart(Job& job, Request& request) override {
+    return start(job, request, prepare_);
+  }
   bool test(Job& job, Request& request) override;
   [[nodiscard]] bool waits_in_vendor() override { return queue_.waits_in_vendor(); }
 
  private:
-  CollectiveQueue& queue_;                       ///< of the request's communicator
-  std::shared_ptr<QueuedCollective> queued_;     ///< the one started last
-  Prepare prepare_;                              ///< of a persistent one
-  std::shared_ptr<QueuedCollective> arguments_;  ///< of a persistent one: keeps what the user may have freed
+  CollectiveQueue& queue_;                    ///< of the request's communicator
+  std::shared_ptr<QueuedCollective> queued_;  ///< the one started last
+  Prepare prepare_;                           ///< of a persistent one
+  std::shared_ptr<QueuedCollective>
+      arguments_;  ///< of a persistent one: keeps what the user may have freed
 };
 
 int CollectiveRun::start(Job& job, Request& request, const Prepare& prepare) {
-  auto queued = std::make_shared<QueuedCollective>(job, *request.communicator, request.function, true);
+  auto queued =
+      std::make_shared<QueuedCollective>(job, *request.communicator, request.function, true);
   auto task = prepare(queued->call);
   if (!queued->call.ok()) return queued->call.code();
   queued->call.set_task(std::move(*task));
@@ -134,7 +140,8 @@ int CollectiveRun::start(Job& job, Request& request, const Prepare& prepare) {
 
 int CollectiveRun::keep(Job& job, const Request& request, Prepare prepare) {
   prepare_ = std::move(prepare);
-  arguments_ = std::make_shared<QueuedCollective>(job, *request.communicator, request.function, true);
+  arguments_ =
+      std::make_shared<QueuedCollective>(job, *request.communicator, request.function, true);
   static_cast<void>(prepare_(arguments_->call));
   return arguments_->call.code();
 }
@@ -145,7 +152,8 @@ bool CollectiveRun::test(Job& job, Request& request) {
   return true;
 }
 
-Request& make_request(Communicator& communicator, const char* function, const std::shared_ptr<CollectiveRun>& run) {
+Request& make_request(Communicator& communicator, const char* function,
+                      const std::shared_ptr<CollectiveRun>& run) {
   Request& request = RequestPool::instance().acquire(&communicator, function);
   request.kind = Request::Kind::kCollective;
   request.carrier = Carrier::kCollective;
@@ -155,7 +163,8 @@ Request& make_request(Communicator& communicator, const char* function, const st
 
 }  // namespace
 
-int start_collective(Job& job, Communicator& communicator, const char* function, MPI_Request* handle, const Prepare& prepare) {
+int start_collective(Job& job, Communicator& communicator, const char* function,
+                     MPI_Request* handle, const Prepare& prepare) {
   const auto run = std::make_shared<CollectiveRun>(*communicator.collectives);
   Request& request = make_request(communicator, function, run);
   const int code = run->start(job, request, prepare);
@@ -167,7 +176,8 @@ int start_collective(Job& job, Communicator& communicator, const char* function,
   return MPI_SUCCESS;
 }
 
-int init_collective(Job& job, Communicator& communicator, const char* function, MPI_Request* handle, Prepare prepare) {
+int init_collective(Job& job, Communicator& communicator, const char* function, MPI_Request* handle,
+                    Prepare prepare) {
   const auto run = std::make_shared<CollectiveRun>(*communicator.collectives);
   Request& request = make_request(communicator, function, run);
   request.persistent = true;

@@ -17,41 +17,49 @@ struct Operands {
 };
 
 /// Of operations whose result everybody gets: the contribution may lie in its place.
-Operands operands(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype) {
+Operands operands(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+                  MPI_Datatype datatype) {
   const bool in_place = sendbuf == MPI_IN_PLACE;
   call.check_not_in_place(recvbuf);
   if (in_place && call.inter() != nullptr) call.check_not_in_place(sendbuf);
   call.check_not_aliased(sendbuf, recvbuf, count);
-  return {call.data(in_place ? recvbuf : sendbuf, count, datatype), call.data(recvbuf, count, datatype)};
+  return {call.data(in_place ? recvbuf : sendbuf, count, datatype),
+          call.data(recvbuf, count, datatype)};
 }
 
-MaybeTask scatter_reduced(Collective& call, const void* sendbuf, void* recvbuf, std::span<const std::uint64_t> counts,
-                          MPI_Datatype datatype, MPI_Op op) {
+MaybeTask scatter_reduced(Collective& call, const void* sendbuf, void* recvbuf,
+                          std::span<const std::uint64_t> counts, MPI_Datatype datatype, MPI_Op op) {
   const bool in_place = sendbuf == MPI_IN_PLACE;
   call.check_not_in_place(recvbuf);
   if (in_place && call.inter() != nullptr) call.check_not_in_place(sendbuf);
-  const auto total = static_cast<MPI_Count>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+  const auto total =
+      static_cast<MPI_Count>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   call.check_not_aliased(sendbuf, recvbuf, total);
   if (!call.ok()) return std::nullopt;
   const Data contribution = call.data(in_place ? recvbuf : sendbuf, total, datatype);
   const Data result =
-      call.ok() ? call.data(recvbuf, static_cast<MPI_Count>(counts[static_cast<std::size_t>(call.rank())]), datatype) : Data{};
+      call.ok() ? call.data(recvbuf,
+                            static_cast<MPI_Count>(counts[static_cast<std::size_t>(call.rank())]),
+                            datatype)
+                : Data{};
   const Reduction* operation = call.reduction(op, datatype);
   if (!call.ok()) return std::nullopt;
   if (call.inter() != nullptr)
-    return collectives::inter::reduce_scatter(*call.inter(), contribution, result, counts, *operation);
+    return collectives::inter::reduce_scatter(*call.inter(), contribution, result, counts,
+                                              *operation);
   return collectives::reduce_scatter(call.team(), contribution, result, counts, *operation);
 }
 
 /// Members of the own group: those that the result of a Reduce_scatter is dealt out to.
 std::size_t own_group_size(const Collective& call) {
-  return static_cast<std::size_t>(call.inter() != nullptr ? call.inter()->local_size() : call.peers());
+  return static_cast<std::size_t>(call.inter() != nullptr ? call.inter()->local_size()
+                                                          : call.peers());
 }
 
 }  // namespace
 
-MaybeTask Reduce(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                 int root) {
+MaybeTask Reduce(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+                 MPI_Datatype datatype, MPI_Op op, int root) {
   call.check_root(root);
   const bool intra = call.inter() == nullptr;
   const bool at_root = intra ? call.rank() == root : root == MPI_ROOT;
@@ -63,35 +71,43 @@ MaybeTask Reduce(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count
   } else if (contributes) {
     call.check_not_in_place(sendbuf);
   }
-  const Data contribution = contributes ? call.data(in_place ? recvbuf : sendbuf, count, datatype) : Data{};
+  const Data contribution =
+      contributes ? call.data(in_place ? recvbuf : sendbuf, count, datatype) : Data{};
   const Data result = at_root ? call.data(recvbuf, count, datatype) : Data{};
   const Reduction* operation = call.reduction(op, datatype);
   if (!call.ok()) return std::nullopt;
-  if (!intra) return collectives::inter::reduce(*call.inter(), contribution, result, *operation, Collective::inter_root(root));
+  if (!intra)
+    return collectives::inter::reduce(*call.inter(), contribution, result, *operation,
+                                      Collective::inter_root(root));
   return collectives::reduce(call.team(), contribution, result, *operation, root);
 }
 
-MaybeTask Allreduce(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
+MaybeTask Allreduce(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+                    MPI_Datatype datatype, MPI_Op op) {
   const auto [contribution, result] = operands(call, sendbuf, recvbuf, count, datatype);
   const Reduction* operation = call.reduction(op, datatype);
   if (!call.ok()) return std::nullopt;
-  if (call.inter() != nullptr) return collectives::inter::allreduce(*call.inter(), contribution, result, *operation);
+  if (call.inter() != nullptr)
+    return collectives::inter::allreduce(*call.inter(), contribution, result, *operation);
   return collectives::allreduce(call.team(), contribution, result, *operation);
 }
 
-MaybeTask Reduce_scatter(Collective& call, const void* sendbuf, void* recvbuf, const Numbers& recvcounts, MPI_Datatype datatype,
-                         MPI_Op op) {
-  return scatter_reduced(call, sendbuf, recvbuf, call.numbers(own_group_size(call), recvcounts), datatype, op);
+MaybeTask Reduce_scatter(Collective& call, const void* sendbuf, void* recvbuf,
+                         const Numbers& recvcounts, MPI_Datatype datatype, MPI_Op op) {
+  return scatter_reduced(call, sendbuf, recvbuf, call.numbers(own_group_size(call), recvcounts),
+                         datatype, op);
 }
 
-MaybeTask Reduce_scatter_block(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype,
-                               MPI_Op op) {
+MaybeTask Reduce_scatter_block(Collective& call, const void* sendbuf, void* recvbuf,
+                               MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op) {
   if (recvcount < 0) call.fail(MPI_ERR_COUNT, "the count is negative");
-  const std::vector<std::uint64_t> counts(own_group_size(call), static_cast<std::uint64_t>(std::max<MPI_Count>(recvcount, 0)));
+  const std::vector<std::uint64_t> counts(
+      own_group_size(call), static_cast<std::uint64_t>(std::max<MPI_Count>(recvcount, 0)));
   return scatter_reduced(call, sendbuf, recvbuf, call.keep(counts), datatype, op);
 }
 
-MaybeTask Scan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
+MaybeTask Scan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+               MPI_Datatype datatype, MPI_Op op) {
   call.check_intra();
   const auto [contribution, result] = operands(call, sendbuf, recvbuf, count, datatype);
   const Reduction* operation = call.reduction(op, datatype);
@@ -99,12 +115,14 @@ MaybeTask Scan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count c
   return collectives::scan(call.team(), contribution, result, *operation);
 }
 
-MaybeTask Exscan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
+MaybeTask Exscan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count,
+                 MPI_Datatype datatype, MPI_Op op) {
   call.check_intra();
   // Rank 0 gets nothing, and may give no buffer for it.
   const bool first = call.rank() == 0 && sendbuf != MPI_IN_PLACE;
   const Data contribution = first ? call.data(sendbuf, count, datatype) : Data{};
-  const auto [other_contribution, result] = first ? Operands{} : operands(call, sendbuf, recvbuf, count, datatype);
+  const auto [other_contribution, result] =
+      first ? Operands{} : operands(call, sendbuf, recvbuf, count, datatype);
   const Reduction* operation = call.reduction(op, datatype);
   if (!call.ok()) return std::nullopt;
   if (!first) return collectives::exscan(call.team(), other_contribution, result, *operation);

@@ -6,7 +6,8 @@ using collectives::ConstData;
 using collectives::Data;
 using collectives::Pending;
 
-Pending& EngineLeaders::post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
+Pending& EngineLeaders::post_send(std::int32_t to, std::int32_t tag,
+                                  const wire::ConstBuffer& data) {
   if (const int local = local_rank(to); local >= 0) return local_.post_send(local, tag, data);
   Sent& sent = sent_.add(engine_);
   sent.operation.destination = communicator_.members[static_cast<std::size_t>(to)];
@@ -18,7 +19,8 @@ Pending& EngineLeaders::post_send(std::int32_t to, std::int32_t tag, const wire:
   return sent;
 }
 
-Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
+Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag,
+                                     const wire::MutableBuffer& room) {
   if (const int local = local_rank(from); local >= 0) return local_.post_receive(local, tag, room);
   Received& received = received_.add(engine_);
   received.operation.context = context_for(tag);
@@ -40,7 +42,8 @@ Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag, const 
 }
 
 bool EngineLeaders::Everything::done() {
-  return leaders_.received_.all_done() && leaders_.sent_.all_done() && leaders_.local_.all_posted().done();
+  return leaders_.received_.all_done() && leaders_.sent_.all_done() &&
+         leaders_.local_.all_posted().done();
 }
 
 Result<void> EngineLeaders::Everything::outcome() {

@@ -1,5 +1,6 @@
-/// The global phases of collectives: messages between members of a spanning communicator, on its collective context (IMPI 4.3:
-/// its id + 1) to other clients, on its companion communicator inside one's own.
+/// The global phases of collectives: messages between members of a spanning communicator, on its
+/// collective context (IMPI 4.3: its id + 1) to other clients, on its companion communicator inside
+/// one's own.
 #pragma once
 
 #include <mpi.h>
@@ -14,17 +15,27 @@ namespace impishim::shim {
 
 class EngineLeaders final : public collectives::LeaderGroup {
  public:
-  /// `as_lam`: messages of Reduce to other clients travel on the point-to-point context, as LAM/MPI sends and expects them.
+  /// `as_lam`: messages of Reduce to other clients travel on the point-to-point context, as LAM/MPI
+  /// sends and expects them.
   EngineLeaders(wire::Engine& engine, const Communicator& communicator, bool as_lam = false)
-      : engine_(engine), communicator_(communicator), as_lam_(as_lam), everything_(*this), local_(communicator.companion) {}
+      : engine_(engine),
+        communicator_(communicator),
+        as_lam_(as_lam),
+        everything_(*this),
+        local_(communicator.companion) {}
 
-  collectives::Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) override;
-  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) override;
-  collectives::Pending& post_send(std::int32_t to, std::int32_t tag, const collectives::ConstData& data) override;
-  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag, const collectives::Data& room) override;
+  collectives::Pending& post_send(std::int32_t to, std::int32_t tag,
+                                  const wire::ConstBuffer& data) override;
+  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag,
+                                     const wire::MutableBuffer& room) override;
+  collectives::Pending& post_send(std::int32_t to, std::int32_t tag,
+                                  const collectives::ConstData& data) override;
+  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag,
+                                     const collectives::Data& room) override;
   collectives::Pending& all_posted() override { return everything_; }
 
-  /// The first error code of the vendor's (its error handler has been called already), or MPI_SUCCESS.
+  /// The first error code of the vendor's (its error handler has been called already), or
+  /// MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return local_.first_code(); }
 
  private:
@@ -49,7 +60,8 @@ class EngineLeaders final : public collectives::LeaderGroup {
   }
 
   [[nodiscard]] wire::ContextId context_for(std::int32_t tag) const {
-    return as_lam_ && tag == collectives::kReduceTag ? communicator_.context : communicator_.context + 1;
+    return as_lam_ && tag == collectives::kReduceTag ? communicator_.context
+                                                     : communicator_.context + 1;
   }
 
   wire::Engine& engine_;
@@ -61,12 +73,13 @@ class EngineLeaders final : public collectives::LeaderGroup {
   LocalMessages local_;
 };
 
-/// A message through the engine. It is never done once the engine has failed: the job ends, and until then nobody in this
-/// system may take the phase for over.
+/// A message through the engine. It is never done once the engine has failed: the job ends, and
+/// until then nobody in this system may take the phase for over.
 template <class Operation>
 class EngineLeaders::Message final : public PostedMessage<Message<Operation>> {
  public:
-  Message(PostedMessages<Message>& list, const wire::Engine& engine) : PostedMessage<Message>(list), engine_(engine) {}
+  Message(PostedMessages<Message>& list, const wire::Engine& engine)
+      : PostedMessage<Message>(list), engine_(engine) {}
   bool done() override { return engine_.carried_out(operation); }
   Result<void> ended() override {
     if (operation.result.error) return *operation.result.error;

@@ -22,12 +22,16 @@ std::uint64_t plain_bytes(const wire::TypeLayout& layout, std::uint64_t count) {
 
 }  // namespace
 
-Pending& LocalMessages::post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
-  return send(to, tag, data.base + data.layout->first_offset(), plain_bytes(*data.layout, data.count), MPI_BYTE);
+Pending& LocalMessages::post_send(std::int32_t to, std::int32_t tag,
+                                  const wire::ConstBuffer& data) {
+  return send(to, tag, data.base + data.layout->first_offset(),
+              plain_bytes(*data.layout, data.count), MPI_BYTE);
 }
 
-Pending& LocalMessages::post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
-  return receive(from, tag, room.base + room.layout->first_offset(), plain_bytes(*room.layout, room.count), MPI_BYTE);
+Pending& LocalMessages::post_receive(std::int32_t from, std::int32_t tag,
+                                     const wire::MutableBuffer& room) {
+  return receive(from, tag, room.base + room.layout->first_offset(),
+                 plain_bytes(*room.layout, room.count), MPI_BYTE);
 }
 
 Pending& LocalMessages::post_send(std::int32_t to, std::int32_t tag, const ConstData& data) {
@@ -38,17 +42,21 @@ Pending& LocalMessages::post_receive(std::int32_t from, std::int32_t tag, const 
   return receive(from, tag, room.base, room.count, datatype_of(*room.type));
 }
 
-Pending& LocalMessages::send(int to, std::int32_t tag, const void* base, std::uint64_t count, MPI_Datatype type) {
+Pending& LocalMessages::send(int to, std::int32_t tag, const void* base, std::uint64_t count,
+                             MPI_Datatype type) {
   Message& message = messages_.add(first_code_);
   const VendorCount elements(count, type);
-  message.code = vendor::Isend(base, elements.count(), elements.type(), to, first_tag_ + tag, companion_, &message.request);
+  message.code = vendor::Isend(base, elements.count(), elements.type(), to, first_tag_ + tag,
+                               companion_, &message.request);
   return message;
 }
 
-Pending& LocalMessages::receive(int from, std::int32_t tag, void* base, std::uint64_t count, MPI_Datatype type) {
+Pending& LocalMessages::receive(int from, std::int32_t tag, void* base, std::uint64_t count,
+                                MPI_Datatype type) {
   Message& message = messages_.add(first_code_);
   const VendorCount elements(count, type);
-  message.code = vendor::Irecv(base, elements.count(), elements.type(), from, first_tag_ + tag, companion_, &message.request);
+  message.code = vendor::Irecv(base, elements.count(), elements.type(), from, first_tag_ + tag,
+                               companion_, &message.request);
   return message;
 }
 

@@ -1,4 +1,5 @@
-/// Messages of collectives between members in one system: the vendor's, on a communicator's companion.
+/// Messages of collectives between members in one system: the vendor's, on a communicator's
+/// companion.
 #pragma once
 
 #include <mpi.h>
@@ -15,10 +16,14 @@ class LocalMessages final : public collectives::LeaderGroup {
   explicit LocalMessages(MPI_Comm companion, std::int32_t first_tag = 0)
       : companion_(companion), first_tag_(first_tag), everything_(*this) {}
 
-  collectives::Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) override;
-  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) override;
-  collectives::Pending& post_send(std::int32_t to, std::int32_t tag, const collectives::ConstData& data) override;
-  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag, const collectives::Data& room) override;
+  collectives::Pending& post_send(std::int32_t to, std::int32_t tag,
+                                  const wire::ConstBuffer& data) override;
+  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag,
+                                     const wire::MutableBuffer& room) override;
+  collectives::Pending& post_send(std::int32_t to, std::int32_t tag,
+                                  const collectives::ConstData& data) override;
+  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag,
+                                     const collectives::Data& room) override;
   collectives::Pending& all_posted() override { return everything_; }
 
   /// Nothing is under way.
@@ -39,8 +44,10 @@ class LocalMessages final : public collectives::LeaderGroup {
     LocalMessages& messages_;
   };
 
-  collectives::Pending& send(int to, std::int32_t tag, const void* base, std::uint64_t count, MPI_Datatype type);
-  collectives::Pending& receive(int from, std::int32_t tag, void* base, std::uint64_t count, MPI_Datatype type);
+  collectives::Pending& send(int to, std::int32_t tag, const void* base, std::uint64_t count,
+                             MPI_Datatype type);
+  collectives::Pending& receive(int from, std::int32_t tag, void* base, std::uint64_t count,
+                                MPI_Datatype type);
 
   MPI_Comm companion_;
   std::int32_t first_tag_;
@@ -51,7 +58,8 @@ class LocalMessages final : public collectives::LeaderGroup {
 
 class LocalMessages::Message final : public PostedMessage<Message> {
  public:
-  Message(PostedMessages<Message>& list, int& first_code) : PostedMessage(list), first_code_(first_code) {}
+  Message(PostedMessages<Message>& list, int& first_code)
+      : PostedMessage(list), first_code_(first_code) {}
   bool done() override;
   Result<void> ended() override;
   [[nodiscard]] bool in_vendor() const override { return true; }

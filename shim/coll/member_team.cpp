@@ -22,7 +22,8 @@ std::vector<std::int32_t> only(int rank, int size) {
 MemberTeam::MemberTeam(MPI_Comm companion, int rank, int size, std::int32_t first_tag)
     : ranks_(ranks_below(size)),
       local_ranks_(only(rank, size)),
-      shape_{rank, ranks_, ranks_, local_ranks_, std::span(ranks_).subspan(static_cast<std::size_t>(rank), 1)},
+      shape_{rank, ranks_, ranks_, local_ranks_,
+             std::span(ranks_).subspan(static_cast<std::size_t>(rank), 1)},
       alone_(MPI_COMM_NULL, 0, 1),
       messages_(companion, first_tag),
       team_{shape_, limits_, alone_, messages_} {}

@@ -1,5 +1,5 @@
-/// The members of one system as the clients of a job of their own: so they run every algorithm of collectives/ among
-/// themselves.
+/// The members of one system as the clients of a job of their own: so they run every algorithm of
+/// collectives/ among themselves.
 #pragma once
 
 #include <mpi.h>
@@ -21,7 +21,8 @@ class MemberTeam {
   MemberTeam& operator=(const MemberTeam&) = delete;
 
   static constexpr std::int32_t kTags = 512;
-  static_assert(collectives::kStraightTag < kTags);  // the highest tag but for those of edges, which reductions do not have
+  static_assert(collectives::kStraightTag <
+                kTags);  // the highest tag but for those of edges, which reductions do not have
 
   [[nodiscard]] const collectives::Team& team() const { return team_; }
   /// The first error code of the vendor's, or MPI_SUCCESS.

@@ -25,7 +25,8 @@ using collectives::Team;
 
 namespace {
 
-constexpr int kPhaseTag = 1;  ///< of messages on the companion that stand for one collective; ordered, so one tag will do
+constexpr int kPhaseTag =
+    1;  ///< of messages on the companion that stand for one collective; ordered, so one tag will do
 
 MPI_Op op_of(const Reduction& operation) { return from_bits<MPI_Op>(operation.native_handle()); }
 
@@ -34,16 +35,19 @@ const void* or_in_place(const ConstData& contribution, const Data& result) {
   return contribution.base == result.base ? MPI_IN_PLACE : contribution.base;
 }
 
-constexpr std::uint64_t kMostElements = std::numeric_limits<int>::max();  ///< the vendor's collectives count in int
+constexpr std::uint64_t kMostElements =
+    std::numeric_limits<int>::max();  ///< the vendor's collectives count in int
 
 /// A count that is known to be at most kMostElements.
 int int_count(std::uint64_t count) { return static_cast<int>(count); }
 
-/// The vendor's reductions serve. They do not where they cannot count that far, nor with datatypes that are not predefined
-/// (those of user operations): Open MPI 4.1's MPI_Ireduce writes before its temporary memory if the first byte of the data lies
-/// before its origin. All members decide alike, since they all give the same count and datatype (MPI-3.1 5.9.1).
+/// The vendor's reductions serve. They do not where they cannot count that far, nor with datatypes
+/// that are not predefined (those of user operations): Open MPI 4.1's MPI_Ireduce writes before its
+/// temporary memory if the first byte of the data lies before its origin. All members decide alike,
+/// since they all give the same count and datatype (MPI-3.1 5.9.1).
 bool vendor_reduces(const ConstData& contribution) {
-  return contribution.count <= kMostElements && predefined_layout(datatype_of(*contribution.type)) != nullptr;
+  return contribution.count <= kMostElements &&
+         predefined_layout(datatype_of(*contribution.type)) != nullptr;
 }
 
 std::uint64_t sum(std::span<const std::uint64_t> sizes) {
@@ -74,8 +78,8 @@ Pending& NativeGroup::over() { return begin(); }
 
 namespace {
 
-/// Of phases by messages at one time. Their tags follow those that other messages on a companion have, up to what MPI_TAG_UB is
-/// at least (MPI-3.1 8.1.2).
+/// Of phases by messages at one time. Their tags follow those that other messages on a companion
+/// have, up to what MPI_TAG_UB is at least (MPI-3.1 8.1.2).
 constexpr std::int32_t kPhasesByMessages = 63;
 static_assert((1 + kPhasesByMessages) * MemberTeam::kTags - 1 <= 32767);
 static_assert(collectives::kPhasesUnderWay < kPhasesByMessages);
@@ -85,10 +89,12 @@ static_assert(collectives::kPhasesUnderWay < kPhasesByMessages);
 template <class MakeTask>
 Pending& NativeGroup::by_messages(const MakeTask& make_task) {
   Phase& phase = begin();
-  // All members start their phases in the same order, so they give each the same tags. A member's phase that had them before is
-  // over by then: messages with one tag are posted in one order at both ends.
+  // All members start their phases in the same order, so they give each the same tags. A member's
+  // phase that had them before is over by then: messages with one tag are posted in one order at
+  // both ends.
   const std::int32_t number = next_tags_++ % kPhasesByMessages;
-  phase.members = std::make_unique<MemberTeam>(companion_, rank_, size_, (1 + number) * MemberTeam::kTags);
+  phase.members =
+      std::make_unique<MemberTeam>(companion_, rank_, size_, (1 + number) * MemberTeam::kTags);
   phase.task.emplace(make_task(phase.members->team()));
   phase.task->step();
   return phase;
@@ -152,7 +158,8 @@ Pending& NativeGroup::broadcast(const Data& data, std::int32_t root) {
   if (is_short(ConstData(data).native_bytes())) return short_broadcast(data, root);
   Phase& phase = begin();
   const VendorCount count(data.count, datatype_of(*data.type));
-  phase.code = vendor::Ibcast(data.base, count.count(), count.type(), root, companion_, &phase.request);
+  phase.code =
+      vendor::Ibcast(data.base, count.count(), count.type(), root, companion_, &phase.request);
   return phase;
 }
 
@@ -161,86 +168,108 @@ Pending& NativeGroup::broadcast(std::span<std::byte> bytes, std::int32_t root) {
   if (is_short(bytes.size())) return short_broadcast(bytes, root);
   Phase& phase = begin();
   const VendorCount count(bytes.size(), MPI_BYTE);
-  phase.code = vendor::Ibcast(bytes.data(), count.count(), count.type(), root, companion_, &phase.request);
+  phase.code =
+      vendor::Ibcast(bytes.data(), count.count(), count.type(), root, companion_, &phase.request);
   return phase;
 }
 
-Pending& NativeGroup::reduce(const ConstData& contribution, const Data& result, const Reduction& operation, std::int32_t root) {
+Pending& NativeGroup::reduce(const ConstData& contribution, const Data& result,
+                             const Reduction& operation, std::int32_t root) {
   if (size_ == 1) {
     copy(contribution, result);
     return over();
   }
   if (short_operands(contribution)) return short_reduce(contribution, result, operation, root);
   if (!vendor_reduces(contribution)) {
-    return by_messages([&](const Team& team) { return collectives::reduce(team, contribution, result, operation, root); });
+    return by_messages([&](const Team& team) {
+      return collectives::reduce(team, contribution, result, operation, root);
+    });
   }
   Phase& phase = begin();
   const void* send = rank_ == root ? or_in_place(contribution, result) : contribution.base;
-  phase.code = vendor::Ireduce(send, result.base, int_count(contribution.count), datatype_of(*contribution.type),
-                               op_of(operation), root, companion_, &phase.request);
+  phase.code = vendor::Ireduce(send, result.base, int_count(contribution.count),
+                               datatype_of(*contribution.type), op_of(operation), root, companion_,
+                               &phase.request);
   return phase;
 }
 
-Pending& NativeGroup::allreduce(const ConstData& contribution, const Data& result, const Reduction& operation) {
+Pending& NativeGroup::allreduce(const ConstData& contribution, const Data& result,
+                                const Reduction& operation) {
   if (size_ == 1) {
     copy(contribution, result);
     return over();
   }
   if (!vendor_reduces(contribution)) {
-    return by_messages([&](const Team& team) { return collectives::allreduce(team, contribution, result, operation); });
+    return by_messages([&](const Team& team) {
+      return collectives::allreduce(team, contribution, result, operation);
+    });
   }
   Phase& phase = begin();
-  phase.code = vendor::Iallreduce(or_in_place(contribution, result), result.base, int_count(contribution.count),
-                                  datatype_of(*contribution.type), op_of(operation), companion_, &phase.request);
+  phase.code = vendor::Iallreduce(or_in_place(contribution, result), result.base,
+                                  int_count(contribution.count), datatype_of(*contribution.type),
+                                  op_of(operation), companion_, &phase.request);
   return phase;
 }
 
-Pending& NativeGroup::reduce_scatter(const ConstData& contribution, const Data& result, std::span<const std::uint64_t> counts,
+Pending& NativeGroup::reduce_scatter(const ConstData& contribution, const Data& result,
+                                     std::span<const std::uint64_t> counts,
                                      const Reduction& operation) {
   if (size_ == 1) {
     copy({contribution.base, counts[0], contribution.type}, result);
     return over();
   }
   if (!vendor_reduces(contribution)) {
-    return by_messages(
-        [&](const Team& team) { return collectives::reduce_scatter(team, contribution, result, counts, operation); });
+    return by_messages([&](const Team& team) {
+      return collectives::reduce_scatter(team, contribution, result, counts, operation);
+    });
   }
   Phase& phase = begin();
   std::ranges::transform(counts, std::back_inserter(phase.counts), int_count);
-  phase.code = vendor::Ireduce_scatter(contribution.base, result.base, phase.counts.data(), datatype_of(*contribution.type),
-                                       op_of(operation), companion_, &phase.request);
+  phase.code = vendor::Ireduce_scatter(contribution.base, result.base, phase.counts.data(),
+                                       datatype_of(*contribution.type), op_of(operation),
+                                       companion_, &phase.request);
   return phase;
 }
 
-Pending& NativeGroup::scan(const ConstData& contribution, const Data& result, const Reduction& operation) {
+Pending& NativeGroup::scan(const ConstData& contribution, const Data& result,
+                           const Reduction& operation) {
   if (size_ == 1) {
     copy(contribution, result);
     return over();
   }
   if (short_operands(contribution)) return short_scan(contribution, result, operation, true);
   if (!vendor_reduces(contribution)) {
-    return by_messages([&](const Team& team) { return collectives::scan(team, contribution, result, operation); });
+    return by_messages(
+        [&](const Team& team) { return collectives::scan(team, contribution, result, operation); });
   }
   Phase& phase = begin();
-  phase.code = vendor::Iscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
-                             datatype_of(*contribution.type), op_of(operation), companion_, &phase.request);
+  phase.code =
+      vendor::Iscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
+                    datatype_of(*contribution.type), op_of(operation), companion_, &phase.request);
   return phase;
 }
 
-Pending& NativeGroup::exscan(const ConstData& contribution, const Data& result, const Reduction& operation) {
+Pending& NativeGroup::exscan(const ConstData& contribution, const Data& result,
+                             const Reduction& operation) {
   if (size_ == 1) return over();
   if (short_operands(contribution)) return short_scan(contribution, result, operation, false);
   if (!vendor_reduces(contribution)) {
-    return by_messages([&](const Team& team) { return collectives::exscan(team, contribution, result, operation); });
+    return by_messages([&](const Team& team) {
+      return collectives::exscan(team, contribution, result, operation);
+    });
   }
   Phase& phase = begin();
-  phase.code = vendor::Iexscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
-                               datatype_of(*contribution.type), op_of(operation), companion_, &phase.request);
+  phase.code = vendor::Iexscan(or_in_place(contribution, result), result.base,
+                               int_count(contribution.count), datatype_of(*contribution.type),
+                               op_of(operation), companion_, &phase.request);
   return phase;
 }
 
-Pending& NativeGroup::gather(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root) {
-  const auto own = rank_ == root ? all.subspan(static_cast<std::size_t>(rank_) * block.size(), block.size()) : all.first(0);
+Pending& NativeGroup::gather(std::span<const std::byte> block, std::span<std::byte> all,
+                             std::int32_t root) {
+  const auto own = rank_ == root
+                       ? all.subspan(static_cast<std::size_t>(rank_) * block.size(), block.size())
+                       : all.first(0);
   if (size_ == 1) {
     copy_bytes(block, own);
     return over();
@@ -249,8 +278,9 @@ Pending& NativeGroup::gather(std::span<const std::byte> block, std::span<std::by
   Phase& phase = begin();
   const VendorCount count(block.size(), MPI_BYTE);
   const bool in_place = rank_ == root && block.data() == own.data();
-  phase.code = vendor::Igather(in_place ? MPI_IN_PLACE : block.data(), count.count(), count.type(), all.data(), count.count(),
-                               count.type(), root, companion_, &phase.request);
+  phase.code =
+      vendor::Igather(in_place ? MPI_IN_PLACE : block.data(), count.count(), count.type(),
+                      all.data(), count.count(), count.type(), root, companion_, &phase.request);
   return phase;
 }
 
@@ -266,11 +296,12 @@ void describe_blocks(Phase& phase, std::span<const std::uint64_t> sizes) {
 
 }  // namespace
 
-// Only the root of gatherv and scatterv knows the sizes, so all take the same way whatever they are: messages on the companion,
-// which is what the vendors' own v-forms are made of. allgatherv's sizes are known to all.
+// Only the root of gatherv and scatterv knows the sizes, so all take the same way whatever they
+// are: messages on the companion, which is what the vendors' own v-forms are made of. allgatherv's
+// sizes are known to all.
 
-Pending& NativeGroup::gatherv(std::span<const std::byte> block, std::span<std::byte> all, std::span<const std::uint64_t> sizes,
-                              std::int32_t root) {
+Pending& NativeGroup::gatherv(std::span<const std::byte> block, std::span<std::byte> all,
+                              std::span<const std::uint64_t> sizes, std::int32_t root) {
   Phase& phase = begin();
   if (rank_ != root) {
     if (!block.empty()) phase.send(block, root);
@@ -288,8 +319,8 @@ Pending& NativeGroup::gatherv(std::span<const std::byte> block, std::span<std::b
   return phase;
 }
 
-Pending& NativeGroup::scatterv(std::span<const std::byte> all, std::span<const std::uint64_t> sizes, std::span<std::byte> block,
-                               std::int32_t root) {
+Pending& NativeGroup::scatterv(std::span<const std::byte> all, std::span<const std::uint64_t> sizes,
+                               std::span<std::byte> block, std::int32_t root) {
   Phase& phase = begin();
   if (rank_ != root) {
     if (!block.empty()) phase.receive(block, root);
@@ -318,12 +349,14 @@ Pending& NativeGroup::allgatherv(std::span<const std::byte> block, std::span<std
   Phase& phase = begin();
   describe_blocks(phase, sizes);
   const bool in_place = block.data() == own.data();
-  phase.code = vendor::Iallgatherv(in_place ? MPI_IN_PLACE : block.data(), int_count(block.size()), MPI_BYTE, all.data(),
-                                   phase.counts.data(), phase.displacements.data(), MPI_BYTE, companion_, &phase.request);
+  phase.code = vendor::Iallgatherv(
+      in_place ? MPI_IN_PLACE : block.data(), int_count(block.size()), MPI_BYTE, all.data(),
+      phase.counts.data(), phase.displacements.data(), MPI_BYTE, companion_, &phase.request);
   return phase;
 }
 
-Pending& NativeGroup::allgatherv_by_messages(std::span<const std::byte> block, std::span<std::byte> all,
+Pending& NativeGroup::allgatherv_by_messages(std::span<const std::byte> block,
+                                             std::span<std::byte> all,
                                              std::span<const std::uint64_t> sizes) {
   Phase& phase = begin();
   copy_bytes(block, part(all, sizes, rank_));

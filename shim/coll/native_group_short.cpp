@@ -1,4 +1,5 @@
-// Local phases of short data and few members: a message for each pair that has something to tell, all posted at once.
+// Local phases of short data and few members: a message for each pair that has something to tell,
+// all posted at once.
 #include "collectives/core/data.hpp"
 #include "shim/coll/native_group.hpp"
 #include "shim/datatype/element_type.hpp"
@@ -12,8 +13,8 @@ using collectives::Reduction;
 
 namespace {
 
-/// As many members as one of them can speak to in turn, and bytes that it then sends or takes, before a tree or a pipeline of
-/// the vendor's would be faster.
+/// As many members as one of them can speak to in turn, and bytes that it then sends or takes,
+/// before a tree or a pipeline of the vendor's would be faster.
 constexpr int kFewMembers = 8;
 constexpr std::uint64_t kShortBytes = 262144;
 
@@ -23,9 +24,11 @@ Data operand(const collectives::TypedRoom& room, std::uint64_t count, int member
 }
 
 /// first op (... op last), in the room of `last`.
-Data combine_all(const collectives::TypedRoom& room, std::uint64_t count, int last, const Reduction& operation) {
+Data combine_all(const collectives::TypedRoom& room, std::uint64_t count, int last,
+                 const Reduction& operation) {
   const Data total = operand(room, count, last);
-  for (int member = last - 1; member >= 0; --member) operation.combine(operand(room, count, member).base, total.base, count);
+  for (int member = last - 1; member >= 0; --member)
+    operation.combine(operand(room, count, member).base, total.base, count);
   return total;
 }
 
@@ -59,8 +62,8 @@ Pending& NativeGroup::short_broadcast(std::span<std::byte> bytes, std::int32_t r
   return phase;
 }
 
-Pending& NativeGroup::short_reduce(const ConstData& contribution, const Data& result, const Reduction& operation,
-                                   std::int32_t root) {
+Pending& NativeGroup::short_reduce(const ConstData& contribution, const Data& result,
+                                   const Reduction& operation, std::int32_t root) {
   Phase& phase = begin();
   const std::uint64_t count = contribution.count;
   const MPI_Datatype type = datatype_of(*contribution.type);
@@ -68,7 +71,8 @@ Pending& NativeGroup::short_reduce(const ConstData& contribution, const Data& re
     phase.send(contribution.base, count, type, root);
     return phase;
   }
-  phase.room = collectives::TypedRoom(*contribution.type, count * static_cast<std::uint64_t>(size_));
+  phase.room =
+      collectives::TypedRoom(*contribution.type, count * static_cast<std::uint64_t>(size_));
   for (int member = 0; member < size_; ++member) {
     const Data room = operand(phase.room, count, member);
     if (member == rank_) {
@@ -83,13 +87,15 @@ Pending& NativeGroup::short_reduce(const ConstData& contribution, const Data& re
   return phase;
 }
 
-Pending& NativeGroup::short_scan(const ConstData& contribution, const Data& result, const Reduction& operation,
-                                 bool inclusive) {
+Pending& NativeGroup::short_scan(const ConstData& contribution, const Data& result,
+                                 const Reduction& operation, bool inclusive) {
   Phase& phase = begin();
   const std::uint64_t count = contribution.count;
   const MPI_Datatype type = datatype_of(*contribution.type);
-  phase.room = collectives::TypedRoom(*contribution.type, count * static_cast<std::uint64_t>(rank_ + 1));
-  for (int member = 0; member < rank_; ++member) phase.receive(operand(phase.room, count, member).base, count, type, member);
+  phase.room =
+      collectives::TypedRoom(*contribution.type, count * static_cast<std::uint64_t>(rank_ + 1));
+  for (int member = 0; member < rank_; ++member)
+    phase.receive(operand(phase.room, count, member).base, count, type, member);
   copy(contribution, operand(phase.room, count, rank_));
   for (int member = rank_ + 1; member < size_; ++member)
     phase.send(operand(phase.room, count, rank_).base, count, type, member);
@@ -101,7 +107,8 @@ Pending& NativeGroup::short_scan(const ConstData& contribution, const Data& resu
   return phase;
 }
 
-Pending& NativeGroup::gather_by_messages(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root) {
+Pending& NativeGroup::gather_by_messages(std::span<const std::byte> block, std::span<std::byte> all,
+                                         std::int32_t root) {
   const std::vector<std::uint64_t> sizes(static_cast<std::size_t>(size_), block.size());
   return gatherv(block, all, sizes, root);
 }

@@ -1,8 +1,9 @@
 // MPI_Pack, MPI_Unpack and MPI_Pack_size (MPI-3.1 4.2).
 //
-// On a spanning communicator data is packed as it travels between its systems: native where all of them represent data alike,
-// so that packed and typed ends of a message meet as they may within one system; otherwise in a form that all can read,
-// external32 without a header towards foreign implementations.
+// On a spanning communicator data is packed as it travels between its systems: native where all of
+// them represent data alike, so that packed and typed ends of a message meet as they may within one
+// system; otherwise in a form that all can read, external32 without a header towards foreign
+// implementations.
 #include <fmt/format.h>
 
 #include <limits>
@@ -22,7 +23,8 @@ namespace {
 
 wire::Format packed_format(const Job& job, const Communicator& communicator) {
   const bool inter = communicator.inter != nullptr;
-  return collectives::transit_format(limits_of(job, inter ? *communicator.inter->both : communicator));
+  return collectives::transit_format(
+      limits_of(job, inter ? *communicator.inter->both : communicator));
 }
 
 /// What is left of a packed buffer of `size` bytes at `position`.
@@ -38,22 +40,26 @@ struct Room {
   [[nodiscard]] int check(MPI_Comm comm, const char* function) const {
     if (position == nullptr) return raise(comm, MPI_ERR_ARG, function, "the position is null");
     if (*position < 0 || *position > size) {
-      return raise(comm, MPI_ERR_ARG, function, fmt::format("position {} is not within a buffer of {} bytes", *position, size));
+      return raise(comm, MPI_ERR_ARG, function,
+                   fmt::format("position {} is not within a buffer of {} bytes", *position, size));
     }
-    if (base == nullptr && size > 0) return raise(comm, MPI_ERR_BUFFER, function, "the address of the packed data is null");
+    if (base == nullptr && size > 0)
+      return raise(comm, MPI_ERR_BUFFER, function, "the address of the packed data is null");
     return MPI_SUCCESS;
   }
   [[nodiscard]] int check_fits(MPI_Comm comm, const char* function, std::uint64_t bytes) const {
     if (bytes <= rest().size()) return MPI_SUCCESS;
-    return raise(
-        comm, MPI_ERR_TRUNCATE, function,
-        fmt::format("{} bytes do not fit into the {} that are left from position {} on", bytes, rest().size(), *position));
+    return raise(comm, MPI_ERR_TRUNCATE, function,
+                 fmt::format("{} bytes do not fit into the {} that are left from position {} on",
+                             bytes, rest().size(), *position));
   }
 };
 
 int check_data(MPI_Comm comm, const char* function, MPI_Count count, MPI_Datatype datatype) {
-  if (count < 0) return raise(comm, MPI_ERR_COUNT, function, fmt::format("count {} is negative", count));
-  if (datatype == MPI_DATATYPE_NULL) return raise(comm, MPI_ERR_TYPE, function, "the datatype is MPI_DATATYPE_NULL");
+  if (count < 0)
+    return raise(comm, MPI_ERR_COUNT, function, fmt::format("count {} is negative", count));
+  if (datatype == MPI_DATATYPE_NULL)
+    return raise(comm, MPI_ERR_TYPE, function, "the datatype is MPI_DATATYPE_NULL");
   return MPI_SUCCESS;
 }
 
@@ -73,18 +79,22 @@ struct Unpacking {
   static auto move(Cursor& cursor, std::span<Byte> packed) { return cursor.unpack(packed); }
 };
 
-/// Moves all of the user's data into the packed buffer, or out of it. Returns a code that has been raised.
+/// Moves all of the user's data into the packed buffer, or out of it. Returns a code that has been
+/// raised.
 template <class Direction, class Count>
-int convert(wire::Format format, MPI_Comm comm, const char* function, typename Direction::Data data, Count count,
-            MPI_Datatype datatype, const Room<typename Direction::Byte, Count>& room) {
-  if (const int code = check_data(comm, function, count, datatype); code != MPI_SUCCESS) return code;
+int convert(wire::Format format, MPI_Comm comm, const char* function, typename Direction::Data data,
+            Count count, MPI_Datatype datatype, const Room<typename Direction::Byte, Count>& room) {
+  if (const int code = check_data(comm, function, count, datatype); code != MPI_SUCCESS)
+    return code;
   if (const int code = room.check(comm, function); code != MPI_SUCCESS) return code;
   typename Direction::Buffer buffer;
-  if (const int code = describe_buffer(function, data, count, datatype, buffer); code != MPI_SUCCESS) {
+  if (const int code = describe_buffer(function, data, count, datatype, buffer);
+      code != MPI_SUCCESS) {
     return raise_if_own(comm, code);
   }
   typename Direction::Cursor cursor(buffer, format);
-  if (const int code = room.check_fits(comm, function, cursor.total()); code != MPI_SUCCESS) return code;
+  if (const int code = room.check_fits(comm, function, cursor.total()); code != MPI_SUCCESS)
+    return code;
   const auto moved = Direction::move(cursor, room.rest().first(cursor.total()));
   if (!moved) return raise(comm, function, moved.error());
   *room.position += static_cast<Count>(cursor.total());
@@ -92,13 +102,17 @@ int convert(wire::Format format, MPI_Comm comm, const char* function, typename D
 }
 
 template <class Count>
-int pack_size(wire::Format format, MPI_Comm comm, const char* function, Count count, MPI_Datatype datatype, Count* size) {
-  if (const int code = check_data(comm, function, count, datatype); code != MPI_SUCCESS) return code;
+int pack_size(wire::Format format, MPI_Comm comm, const char* function, Count count,
+              MPI_Datatype datatype, Count* size) {
+  if (const int code = check_data(comm, function, count, datatype); code != MPI_SUCCESS)
+    return code;
   if (size == nullptr) return raise(comm, MPI_ERR_ARG, function, "the address of the size is null");
   const auto type = layout_of(datatype);
   if (!type) return raise(comm, MPI_ERR_TYPE, function, type.error().text);
   const std::uint64_t bytes = static_cast<std::uint64_t>(count) * type->layout->packed_size(format);
-  *size = bytes > static_cast<std::uint64_t>(std::numeric_limits<Count>::max()) ? MPI_UNDEFINED : static_cast<Count>(bytes);
+  *size = bytes > static_cast<std::uint64_t>(std::numeric_limits<Count>::max())
+              ? MPI_UNDEFINED
+              : static_cast<Count>(bytes);
   return MPI_SUCCESS;
 }
 
@@ -106,49 +120,57 @@ int pack_size(wire::Format format, MPI_Comm comm, const char* function, Count co
 
 namespace calls {
 
-int Pack(Job& job, const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position,
-         MPI_Comm comm) {
+int Pack(Job& job, const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize,
+         int* position, MPI_Comm comm) {
   const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Pack(inbuf, incount, datatype, outbuf, outsize, position, comm);
-  return convert<Packing>(packed_format(job, *communicator), comm, "MPI_Pack", inbuf, incount, datatype,
-                          {static_cast<std::byte*>(outbuf), outsize, position});
+  if (communicator == nullptr)
+    return vendor::Pack(inbuf, incount, datatype, outbuf, outsize, position, comm);
+  return convert<Packing>(packed_format(job, *communicator), comm, "MPI_Pack", inbuf, incount,
+                          datatype, {static_cast<std::byte*>(outbuf), outsize, position});
 }
 
-int Unpack(Job& job, const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype,
-           MPI_Comm comm) {
+int Unpack(Job& job, const void* inbuf, int insize, int* position, void* outbuf, int outcount,
+           MPI_Datatype datatype, MPI_Comm comm) {
   const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm);
-  return convert<Unpacking>(packed_format(job, *communicator), comm, "MPI_Unpack", outbuf, outcount, datatype,
-                            {static_cast<const std::byte*>(inbuf), insize, position});
+  if (communicator == nullptr)
+    return vendor::Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm);
+  return convert<Unpacking>(packed_format(job, *communicator), comm, "MPI_Unpack", outbuf, outcount,
+                            datatype, {static_cast<const std::byte*>(inbuf), insize, position});
 }
 
 int Pack_size(Job& job, int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Pack_size(incount, datatype, comm, size);
-  return pack_size(packed_format(job, *communicator), comm, "MPI_Pack_size", incount, datatype, size);
+  return pack_size(packed_format(job, *communicator), comm, "MPI_Pack_size", incount, datatype,
+                   size);
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Pack_c
-int Pack_c(Job& job, const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize,
-           MPI_Count* position, MPI_Comm comm) {
+int Pack_c(Job& job, const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
+           MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
   const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
-  return convert<Packing>(packed_format(job, *communicator), comm, "MPI_Pack_c", inbuf, incount, datatype,
-                          {static_cast<std::byte*>(outbuf), outsize, position});
+  if (communicator == nullptr)
+    return vendor::Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
+  return convert<Packing>(packed_format(job, *communicator), comm, "MPI_Pack_c", inbuf, incount,
+                          datatype, {static_cast<std::byte*>(outbuf), outsize, position});
 }
 
-int Unpack_c(Job& job, const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount,
-             MPI_Datatype datatype, MPI_Comm comm) {
+int Unpack_c(Job& job, const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf,
+             MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
   const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
-  return convert<Unpacking>(packed_format(job, *communicator), comm, "MPI_Unpack_c", outbuf, outcount, datatype,
+  if (communicator == nullptr)
+    return vendor::Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
+  return convert<Unpacking>(packed_format(job, *communicator), comm, "MPI_Unpack_c", outbuf,
+                            outcount, datatype,
                             {static_cast<const std::byte*>(inbuf), insize, position});
 }
 
-int Pack_size_c(Job& job, MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size) {
+int Pack_size_c(Job& job, MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
+                MPI_Count* size) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Pack_size_c(incount, datatype, comm, size);
-  return pack_size(packed_format(job, *communicator), comm, "MPI_Pack_size_c", incount, datatype, size);
+  return pack_size(packed_format(job, *communicator), comm, "MPI_Pack_size_c", incount, datatype,
+                   size);
 }
 #endif
 

@@ -9,7 +9,8 @@
 
 namespace impishim::shim {
 
-/// Those of one kind that a LeaderGroup has under way. `Message` is derived from PostedMessage<Message>.
+/// Those of one kind that a LeaderGroup has under way. `Message` is derived from
+/// PostedMessage<Message>.
 template <class Message>
 class PostedMessages {
  public:

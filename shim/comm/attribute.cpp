@@ -26,7 +26,8 @@ int delete_self_attributes(Job& job) {
 namespace {
 
 bool is_impi_key(int keyval) {
-  return keyval == IMPI_CLIENT_SIZE || keyval == IMPI_CLIENT_COLOR || keyval == IMPI_HOST_SIZE || keyval == IMPI_HOST_COLOR;
+  return keyval == IMPI_CLIENT_SIZE || keyval == IMPI_CLIENT_COLOR || keyval == IMPI_HOST_SIZE ||
+         keyval == IMPI_HOST_COLOR;
 }
 
 /// The four values of IMPI 2.5 for one communicator.
@@ -59,7 +60,8 @@ int whereabouts_of_native(Job& job, MPI_Comm comm, Whereabouts& out) {
   for (const int native : native_ranks) {
     // Processes that were started later (MPI_Comm_spawn) are on no host of the job.
     if (native != MPI_UNDEFINED)
-      hosts.insert(job.map.procs()[static_cast<std::size_t>(first) + static_cast<std::size_t>(native)].host);
+      hosts.insert(
+          job.map.procs()[static_cast<std::size_t>(first) + static_cast<std::size_t>(native)].host);
   }
   const std::int32_t my_host = job.map.procs()[static_cast<std::size_t>(job.here)].host;
   out.host_size = static_cast<int>(hosts.size());
@@ -68,7 +70,8 @@ int whereabouts_of_native(Job& job, MPI_Comm comm, Whereabouts& out) {
 }
 
 Whereabouts whereabouts_of(const Communicator& communicator) {
-  const Communicator& all = communicator.inter == nullptr ? communicator : *communicator.inter->both;
+  const Communicator& all =
+      communicator.inter == nullptr ? communicator : *communicator.inter->both;
   return {static_cast<int>(all.masters.size()), all.client_color, all.host_count, all.host_color};
 }
 
@@ -81,7 +84,8 @@ int value_of(const Whereabouts& whereabouts, int keyval) {
 
 /// What the joined job says about a predefined key instead of the vendor, or nothing.
 std::optional<int> joined_value(const Job& job, const Communicator* spanning, int keyval) {
-  // The number of the client is this process's in every communicator: coupled programs ask MPI_COMM_WORLD in both world modes.
+  // The number of the client is this process's in every communicator: coupled programs ask
+  // MPI_COMM_WORLD in both world modes.
   if (keyval == MPI_APPNUM) return job.client;
   if (spanning == nullptr) return std::nullopt;
   if (keyval == MPI_TAG_UB) return job.map.values().tag_ub;
@@ -114,14 +118,14 @@ int joined_attribute(Job& job, MPI_Comm comm, int keyval, std::optional<int>& va
 }
 
 int check_attribute_change(const Job& job, MPI_Comm comm, const char* function) {
-  // The vendor copies a spanning communicator's attributes for MPI_Comm_idup when all members have called it, with the values
-  // of that moment; MPI wants those of the call (MPI-3.1 6.4.2).
+  // The vendor copies a spanning communicator's attributes for MPI_Comm_idup when all members have
+  // called it, with the values of that moment; MPI wants those of the call (MPI-3.1 6.4.2).
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr || communicator->duplications.load() == 0) return MPI_SUCCESS;
-  return refuse(
-      comm, function,
-      "an MPI_Comm_idup of this communicator, which spans systems, is outstanding and has yet to copy its attributes: "
-      "complete it first (see README, limits)");
+  return refuse(comm, function,
+                "an MPI_Comm_idup of this communicator, which spans systems, is outstanding and "
+                "has yet to copy its attributes: "
+                "complete it first (see README, limits)");
 }
 
 void attribute_was_set(Job& job, MPI_Comm comm, int keyval) {
@@ -130,10 +134,13 @@ void attribute_was_set(Job& job, MPI_Comm comm, int keyval) {
 
 void reserve_impi_keys() {
 #ifndef IMPI_CLIENT_SIZE
-  // No macro: the vendor's enumerators. One after another is made; the first other number says that these are taken.
+  // No macro: the vendor's enumerators. One after another is made; the first other number says that
+  // these are taken.
   int keyval = MPI_KEYVAL_INVALID;
   do {
-    if (vendor::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, nullptr) != MPI_SUCCESS) return;
+    if (vendor::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval,
+                                   nullptr) != MPI_SUCCESS)
+      return;
   } while (is_impi_key(keyval));
   vendor::Comm_free_keyval(&keyval);
 #endif
@@ -145,7 +152,8 @@ int Comm_get_attr(Job& job, MPI_Comm comm, int comm_keyval, void* attribute_val,
   std::optional<int> value;
   int code = joined_attribute(job, comm, comm_keyval, value);
   // The vendor checks the arguments in any case, with a key that it knows.
-  if (code == MPI_SUCCESS) code = vendor::Comm_get_attr(comm, value ? MPI_TAG_UB : comm_keyval, attribute_val, flag);
+  if (code == MPI_SUCCESS)
+    code = vendor::Comm_get_attr(comm, value ? MPI_TAG_UB : comm_keyval, attribute_val, flag);
   if (code != MPI_SUCCESS || !value) return code;
   *static_cast<int**>(attribute_val) = job.attribute_values.of(*value);
   *flag = 1;

@@ -12,11 +12,14 @@ namespace impishim::shim {
 
 int greatest_among(Job& job, MPI_Comm among, std::uint64_t& value) {
   MPI_Request request = MPI_REQUEST_NULL;
-  const int code = vendor::Iallreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, MPI_MAX, among, &request);
+  const int code =
+      vendor::Iallreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, MPI_MAX, among, &request);
   return code == MPI_SUCCESS ? poll_native(job, request) : code;
 }
 
-BlockingCreation::BlockingCreation(Job& job, const GreatestOfLocal& greatest) : job_(job) { enter(greatest); }
+BlockingCreation::BlockingCreation(Job& job, const GreatestOfLocal& greatest) : job_(job) {
+  enter(greatest);
+}
 
 BlockingCreation::BlockingCreation(Job& job, const Communicator& parent) : job_(job) {
   const MPI_Comm among = parent.inter == nullptr ? parent.companion : parent.inter->both->handle;
@@ -27,21 +30,23 @@ BlockingCreation::~BlockingCreation() { job_.creation_order.release(); }
 
 namespace {
 
-/// So often a process of MPI_THREAD_MULTIPLE finds that new duplications have begun while it waited for others: then threads
-/// beside it begin and end them without it, and go on doing so.
+/// So often a process of MPI_THREAD_MULTIPLE finds that new duplications have begun while it waited
+/// for others: then threads beside it begin and end them without it, and go on doing so.
 constexpr int kMostRounds = 16;
 
 }  // namespace
 
-/// While a duplication of some process is waited for, all others must be free to begin theirs: it may be the same one. So they
-/// are held up only while the processes ask each other, and once the answer is that there is none.
+/// While a duplication of some process is waited for, all others must be free to begin theirs: it
+/// may be the same one. So they are held up only while the processes ask each other, and once the
+/// answer is that there is none.
 void BlockingCreation::enter(const GreatestOfLocal& greatest) {
   CreationOrder& order = job_.creation_order;
   for (int round = 1;; ++round) {
     const std::uint64_t latest = order.hold();
     std::uint64_t some = latest != 0 ? 1 : 0;
     code_ = greatest(some);
-    if (code_ != MPI_SUCCESS || some == 0 || (job_.polls_collectives && round == kMostRounds)) return;
+    if (code_ != MPI_SUCCESS || some == 0 || (job_.polls_collectives && round == kMostRounds))
+      return;
     order.release();
     drive_until(job_, true, [&] { return order.over(latest); });
     std::uint64_t nothing = 0;
@@ -55,7 +60,8 @@ void BlockingCreation::enter(const GreatestOfLocal& greatest) {
 int greatest_of_native(Job& job, MPI_Comm comm, std::uint64_t& value) {
   int inter = 0;
   int code = vendor::Comm_test_inter(comm, &inter);
-  if (code != MPI_SUCCESS || inter == 0) return code == MPI_SUCCESS ? greatest_among(job, comm, value) : code;
+  if (code != MPI_SUCCESS || inter == 0)
+    return code == MPI_SUCCESS ? greatest_among(job, comm, value) : code;
   // Each time a group learns the greatest of the other one.
   std::uint64_t known = value;
   for (int round = 0; round < 2; ++round) {
@@ -71,15 +77,18 @@ int greatest_of_native(Job& job, MPI_Comm comm, std::uint64_t& value) {
 }
 
 bool needs_agreement(Job& job, MPI_Comm parent) {
-  if (job.map.clients().size() == 1 || parent == MPI_COMM_NULL || parent == MPI_COMM_SELF) return false;
+  if (job.map.clients().size() == 1 || parent == MPI_COMM_NULL || parent == MPI_COMM_SELF)
+    return false;
   int inter = 0;
   RankList members;
   if (vendor::Comm_test_inter(parent, &inter) != MPI_SUCCESS) return false;
   if (members_of_native(job, parent, false, members) != MPI_SUCCESS) return false;
-  if (inter == 0) return members.size() > 1 && std::ranges::find(members, kNoMember) == members.end();
+  if (inter == 0)
+    return members.size() > 1 && std::ranges::find(members, kNoMember) == members.end();
   RankList remote;
   if (members_of_native(job, parent, true, remote) != MPI_SUCCESS) return false;
-  return std::ranges::find(members, kNoMember) == members.end() && std::ranges::find(remote, kNoMember) == remote.end();
+  return std::ranges::find(members, kNoMember) == members.end() &&
+         std::ranges::find(remote, kNoMember) == remote.end();
 }
 
 }  // namespace impishim::shim

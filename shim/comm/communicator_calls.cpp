@@ -8,7 +8,9 @@ namespace impishim::shim {
 namespace {
 
 int result_of(Likeness likeness) {
-  return likeness == Likeness::kIdentical ? MPI_CONGRUENT : likeness == Likeness::kSimilar ? MPI_SIMILAR : MPI_UNEQUAL;
+  return likeness == Likeness::kIdentical ? MPI_CONGRUENT
+         : likeness == Likeness::kSimilar ? MPI_SIMILAR
+                                          : MPI_UNEQUAL;
 }
 
 /// Of two different spanning communicators.
@@ -49,7 +51,8 @@ int Comm_test_inter(Job& job, MPI_Comm comm, int* flag) {
 int Comm_remote_size(Job& job, MPI_Comm comm, int* size) {
   const Communicator* found = spanning(&job, comm);
   if (found == nullptr) return vendor::Comm_remote_size(comm, size);
-  if (found->inter == nullptr) return raise(comm, MPI_ERR_COMM, "MPI_Comm_remote_size", "no intercommunicator");
+  if (found->inter == nullptr)
+    return raise(comm, MPI_ERR_COMM, "MPI_Comm_remote_size", "no intercommunicator");
   *size = found->size();
   return MPI_SUCCESS;
 }

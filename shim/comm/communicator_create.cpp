@@ -1,8 +1,8 @@
-// MPI_Comm_*: construction and destruction of intracommunicators (IMPI 4.4-4.9, MPI-3.1 6.4.2, 6.4.3). The forms for
-// intercommunicators are in intercommunicator_create.cpp.
+// MPI_Comm_*: construction and destruction of intracommunicators (IMPI 4.4-4.9,
+// MPI-3.1 6.4.2, 6.4.3). The forms for intercommunicators are in intercommunicator_create.cpp.
 //
-// Before a blocking function of the vendor's is entered an agreement of all members has been made: all are inside the call, so
-// that none can wait there for somebody who waits elsewhere for us.
+// Before a blocking function of the vendor's is entered an agreement of all members has been made:
+// all are inside the call, so that none can wait there for somebody who waits elsewhere for us.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,16 +37,19 @@ struct SplitEntry {
 
 RankList members_of_color(const Communicator& parent, std::vector<SplitEntry> entries, int color) {
   std::erase_if(entries, [&](const SplitEntry& entry) { return entry.color != color; });
-  std::ranges::sort(entries,
-                    [](const SplitEntry& a, const SplitEntry& b) { return a.key != b.key ? a.key < b.key : a.rank < b.rank; });
+  std::ranges::sort(entries, [](const SplitEntry& a, const SplitEntry& b) {
+    return a.key != b.key ? a.key < b.key : a.rank < b.rank;
+  });
   RankList members;
   members.reserve(entries.size());
-  for (const SplitEntry& entry : entries) members.push_back(parent.members[static_cast<std::size_t>(entry.rank)]);
+  for (const SplitEntry& entry : entries)
+    members.push_back(parent.members[static_cast<std::size_t>(entry.rank)]);
   return members;
 }
 
 template <class Duplicate>
-int duplicate(Job& job, Communicator& parent, MPI_Comm* newcomm, const char* function, Duplicate&& vendor_duplicate) {
+int duplicate(Job& job, Communicator& parent, MPI_Comm* newcomm, const char* function,
+              Duplicate&& vendor_duplicate) {
   wire::ContextId context = 0;
   int code = parent.inter == nullptr ? agree_on_context(job, parent, function, context)
                                      : agree_across(job, parent, function, kDuplicateTag, context);
@@ -59,33 +62,42 @@ int duplicate(Job& job, Communicator& parent, MPI_Comm* newcomm, const char* fun
 }
 
 bool has_foreign_members(const Job& job, const Communicator& communicator) {
-  const Communicator& all = communicator.inter == nullptr ? communicator : *communicator.inter->both;
+  const Communicator& all =
+      communicator.inter == nullptr ? communicator : *communicator.inter->both;
   return std::ranges::any_of(all.masters, [&](std::int32_t master) {
     const wire::WorldRank proc = all.members[static_cast<std::size_t>(master)];
-    return !job.map.clients()[static_cast<std::size_t>(job.map.procs()[static_cast<std::size_t>(proc)].client)].impishim;
+    return !job.map
+                .clients()[static_cast<std::size_t>(
+                    job.map.procs()[static_cast<std::size_t>(proc)].client)]
+                .impishim;
   });
 }
 
 int meet(Job& job, Communicator& communicator, const char* function) {
-  return communicator.inter == nullptr ? run_collective(job, communicator, function, collective_arguments::Barrier)
-                                       : meet_across(job, communicator, function);
+  return communicator.inter == nullptr
+             ? run_collective(job, communicator, function, collective_arguments::Barrier)
+             : meet_across(job, communicator, function);
 }
 
 /// Where other implementations take part IMPI demands that all meet (IMPI 4.9).
 enum class Meeting : std::uint8_t { kAlways, kWithForeign };
 
-int free_communicator(Job& job, MPI_Comm* comm, const char* function, Meeting meeting, int (*vendor_free)(MPI_Comm*)) {
+int free_communicator(Job& job, MPI_Comm* comm, const char* function, Meeting meeting,
+                      int (*vendor_free)(MPI_Comm*)) {
   Communicator* freed = comm == nullptr ? nullptr : spanning(&job, *comm);
   // The vendor has its own word on freeing MPI_COMM_WORLD.
   if (freed == nullptr || *comm == MPI_COMM_WORLD) return vendor_free(comm);
-  if (*comm == job.joined_world) return raise(*comm, MPI_ERR_COMM, function, "the joined world belongs to impishim");
+  if (*comm == job.joined_world)
+    return raise(*comm, MPI_ERR_COMM, function, "the joined world belongs to impishim");
   if (meeting == Meeting::kAlways || has_foreign_members(job, *freed)) {
     if (const int code = meet(job, *freed, function); code != MPI_SUCCESS) return code;
   }
   return end_communicator(job, *freed, comm, vendor_free);
 }
 
-bool is_part_of(const RankList& group, const Communicator& parent) { return difference_of(group, parent.members).empty(); }
+bool is_part_of(const RankList& group, const Communicator& parent) {
+  return difference_of(group, parent.members).empty();
+}
 
 int split(Job& job, Communicator& parent, int color, int key, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_split";
@@ -99,16 +111,19 @@ int split(Job& job, Communicator& parent, int color, int key, MPI_Comm* newcomm)
   if (code != MPI_SUCCESS) return code;
   const BlockingCreation creation(job, parent);
   code = creation.code();
-  // Local ranks ascend with spanning ranks, so that the vendor's order among equal keys is the right one.
+  // Local ranks ascend with spanning ranks, so that the vendor's order among equal keys is the
+  // right one.
   if (code == MPI_SUCCESS) code = vendor::Comm_split(parent.handle, color, key, newcomm);
   if (code != MPI_SUCCESS || color == MPI_UNDEFINED) return code;
-  return make_communicator(job, parent.handle, newcomm, context, members_of_color(parent, std::move(entries), color));
+  return make_communicator(job, parent.handle, newcomm, context,
+                           members_of_color(parent, std::move(entries), color));
 }
 
 int create(Job& job, Communicator& parent, const RankList& group, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_create";
   if (!is_part_of(group, parent)) {
-    return raise(parent.handle, MPI_ERR_GROUP, kFunction, "the group has processes that are not in the communicator");
+    return raise(parent.handle, MPI_ERR_GROUP, kFunction,
+                 "the group has processes that are not in the communicator");
   }
   wire::ContextId context = 0;
   int code = agree_on_context(job, parent, kFunction, context);
@@ -157,32 +172,43 @@ namespace calls {
 
 int Comm_dup(Job& job, MPI_Comm comm, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return create_native(job, comm, [&] { return native::Comm_dup(job, comm, newcomm); });
-  return duplicate(job, *parent, newcomm, "MPI_Comm_dup", [&] { return vendor::Comm_dup(comm, newcomm); });
+  if (parent == nullptr)
+    return create_native(job, comm, [&] { return native::Comm_dup(job, comm, newcomm); });
+  return duplicate(job, *parent, newcomm, "MPI_Comm_dup",
+                   [&] { return vendor::Comm_dup(comm, newcomm); });
 }
 
 int Comm_dup_with_info(Job& job, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return create_native(job, comm, [&] { return native::Comm_dup_with_info(job, comm, info, newcomm); });
+  if (parent == nullptr)
+    return create_native(job, comm,
+                         [&] { return native::Comm_dup_with_info(job, comm, info, newcomm); });
   return duplicate(job, *parent, newcomm, "MPI_Comm_dup_with_info",
                    [&] { return vendor::Comm_dup_with_info(comm, info, newcomm); });
 }
 
 int Comm_split(Job& job, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return create_native(job, comm, [&] { return native::Comm_split(job, comm, color, key, newcomm); });
-  if (color < 0 && color != MPI_UNDEFINED) return raise(comm, MPI_ERR_ARG, "MPI_Comm_split", "the colour is negative");
+  if (parent == nullptr)
+    return create_native(job, comm,
+                         [&] { return native::Comm_split(job, comm, color, key, newcomm); });
+  if (color < 0 && color != MPI_UNDEFINED)
+    return raise(comm, MPI_ERR_ARG, "MPI_Comm_split", "the colour is negative");
   return parent->inter == nullptr ? split(job, *parent, color, key, newcomm)
                                   : split_intercommunicator(job, *parent, color, key, newcomm);
 }
 
-int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
+int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info info,
+                    MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_split_type";
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr) {
-    return create_native(job, comm, [&] { return native::Comm_split_type(job, comm, split_type, key, info, newcomm); });
+    return create_native(job, comm, [&] {
+      return native::Comm_split_type(job, comm, split_type, key, info, newcomm);
+    });
   }
-  if (parent->inter != nullptr) return raise(comm, MPI_ERR_COMM, kFunction, "not for intercommunicators");
+  if (parent->inter != nullptr)
+    return raise(comm, MPI_ERR_COMM, kFunction, "not for intercommunicators");
   if (!stays_in_node(split_type)) return refuse(comm, kFunction);
   int code = run_collective(job, *parent, kFunction, collective_arguments::Barrier);
   if (code != MPI_SUCCESS) return code;
@@ -191,7 +217,8 @@ int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info i
   if (code != MPI_SUCCESS) return code;
   // Processes of one node are in one system: splitting the local members gives them all.
   const int split = vendor::Comm_split_type(comm, split_type, key, info, newcomm);
-  return split == MPI_SUCCESS && *newcomm != MPI_COMM_NULL ? inherit_error_handler(comm, *newcomm) : split;
+  return split == MPI_SUCCESS && *newcomm != MPI_COMM_NULL ? inherit_error_handler(comm, *newcomm)
+                                                           : split;
 }
 
 int Comm_create(Job& job, MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
@@ -200,7 +227,8 @@ int Comm_create(Job& job, MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
     return create_native(job, comm, [&] { return native::Comm_create(job, comm, group, newcomm); });
   }
   if (parent == nullptr) {
-    return raise(comm, MPI_ERR_GROUP, "MPI_Comm_create", "the group has processes that are not in the communicator");
+    return raise(comm, MPI_ERR_GROUP, "MPI_Comm_create",
+                 "the group has processes that are not in the communicator");
   }
   RankList members;
   const int code = members_of(job, group, "MPI_Comm_create", members);
@@ -212,14 +240,18 @@ int Comm_create(Job& job, MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
 int Comm_create_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_create_group";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr && !is_own_group(group)) return make_native_of_group(comm, group, tag, newcomm);
+  if (parent == nullptr && !is_own_group(group))
+    return make_native_of_group(comm, group, tag, newcomm);
   RankList members;
   if (const int code = members_of(job, group, kFunction, members); code != MPI_SUCCESS) return code;
   if (parent == nullptr || !is_part_of(members, *parent)) {
-    return raise(comm, MPI_ERR_GROUP, kFunction, "the group has processes that are not in the communicator");
+    return raise(comm, MPI_ERR_GROUP, kFunction,
+                 "the group has processes that are not in the communicator");
   }
-  if (parent->inter != nullptr) return raise(comm, MPI_ERR_COMM, kFunction, "not for intercommunicators");
-  if (tag < 0 || tag > job.map.values().tag_ub) return raise(comm, MPI_ERR_TAG, kFunction, fmt::format("tag {}", tag));
+  if (parent->inter != nullptr)
+    return raise(comm, MPI_ERR_COMM, kFunction, "not for intercommunicators");
+  if (tag < 0 || tag > job.map.values().tag_ub)
+    return raise(comm, MPI_ERR_TAG, kFunction, fmt::format("tag {}", tag));
   *newcomm = MPI_COMM_NULL;
   if (rank_of(members, job.here) == kNoMember) return MPI_SUCCESS;
   if (!is_own_group(group)) {
@@ -227,8 +259,11 @@ int Comm_create_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_Com
     return code == MPI_SUCCESS ? inherit_error_handler(comm, *newcomm) : code;
   }
   wire::ContextId context = 0;
-  if (const int code = meet_as_group(job, *parent, members, tag, newcomm, context); code != MPI_SUCCESS) return code;
-  const BlockingCreation creation(job, [&](std::uint64_t& value) { return greatest_among(job, *newcomm, value); });
+  if (const int code = meet_as_group(job, *parent, members, tag, newcomm, context);
+      code != MPI_SUCCESS)
+    return code;
+  const BlockingCreation creation(
+      job, [&](std::uint64_t& value) { return greatest_among(job, *newcomm, value); });
   if (creation.code() != MPI_SUCCESS) return creation.code();
   return make_communicator(job, comm, newcomm, context, std::move(members));
 }
@@ -238,7 +273,8 @@ int Comm_free(Job& job, MPI_Comm* comm) {
 }
 
 int Comm_disconnect(Job& job, MPI_Comm* comm) {
-  return free_communicator(job, comm, "MPI_Comm_disconnect", Meeting::kAlways, vendor::Comm_disconnect);
+  return free_communicator(job, comm, "MPI_Comm_disconnect", Meeting::kAlways,
+                           vendor::Comm_disconnect);
 }
 
 }  // namespace calls

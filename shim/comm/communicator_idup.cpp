@@ -1,13 +1,16 @@
 // MPI_Comm_idup, MPI_Comm_idup_with_info: MPI-3.1 6.4.2.
 //
-// Any number of them may be outstanding, on communicators that each member starts in an order of its own. IMPI's rule for
-// context ids, by which the greatest proposal wins, could then give one id to two of them; so one member gives out an id that
-// is its own. For the same reason nothing here may block in the vendor's MPI: two members could wait there in duplications of
-// different communicators for each other. The vendor's duplication begins when all members have made the call, so that it
-// waits for none that does not know of it; and not while a blocking function of the vendor's is entered (creation_order.hpp).
+// Any number of them may be outstanding, on communicators that each member starts in an order of
+// its own. IMPI's rule for context ids, by which the greatest proposal wins, could then give one id
+// to two of them; so one member gives out an id that is its own. For the same reason nothing here
+// may block in the vendor's MPI: two members could wait there in duplications of different
+// communicators for each other. The vendor's duplication begins when all members have made the
+// call, so that it waits for none that does not know of it; and not while a blocking function of
+// the vendor's is entered (creation_order.hpp).
 //
-// In MPICH 4.0.2 a nonblocking duplication of a process by itself fails while other threads make communicators: wrong context
-// ids, a crash, or no end. It waits for no other process, so the blocking one serves in its place.
+// In MPICH 4.0.2 a nonblocking duplication of a process by itself fails while other threads make
+// communicators: wrong context ids, a crash, or no end. It waits for no other process, so the
+// blocking one serves in its place.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,10 +48,13 @@ class VendorCall final : public collectives::Pending {
   int code_ = MPI_SUCCESS;
 };
 
-/// Until the attributes have been copied they must stay as they are: they are to be copied as they were at the call.
+/// Until the attributes have been copied they must stay as they are: they are to be copied as they
+/// were at the call.
 class AttributesHeld {
  public:
-  explicit AttributesHeld(Communicator& communicator) : communicator_(&communicator) { ++communicator.duplications; }
+  explicit AttributesHeld(Communicator& communicator) : communicator_(&communicator) {
+    ++communicator.duplications;
+  }
   ~AttributesHeld() { release(); }
   AttributesHeld(const AttributesHeld&) = delete;
   AttributesHeld& operator=(const AttributesHeld&) = delete;
@@ -84,7 +90,9 @@ class Turn final : public collectives::Pending {
 /// Keeps the parent's handle, should the user free it meanwhile.
 class HandleKept {
  public:
-  explicit HandleKept(Communicator& communicator) : communicator_(&communicator) { ++communicator.handle_uses; }
+  explicit HandleKept(Communicator& communicator) : communicator_(&communicator) {
+    ++communicator.handle_uses;
+  }
   ~HandleKept() { release(); }
   HandleKept(const HandleKept&) = delete;
   HandleKept& operator=(const HandleKept&) = delete;
@@ -98,7 +106,8 @@ class HandleKept {
 
 /// What a duplication needs until it is over.
 struct Duplication {
-  Duplication(Job& job_, Communicator& parent_, MPI_Comm* newcomm_, std::function<int(MPI_Request*)> duplicate_handle_)
+  Duplication(Job& job_, Communicator& parent_, MPI_Comm* newcomm_,
+              std::function<int(MPI_Request*)> duplicate_handle_)
       : job(job_),
         parent(parent_),
         newcomm(newcomm_),
@@ -128,22 +137,27 @@ collectives::Task duplicate_handles(Collective& call, Duplication& duplication) 
   co_await vendor_call;
   call.note_code(vendor_call.code());
   for (const auto& [from, to] : hidden_handles(duplication.parent)) {
-    vendor_call.start([&](MPI_Request* request) { return vendor::Comm_idup(from, &(duplication.hidden.*to), request); });
+    vendor_call.start([&](MPI_Request* request) {
+      return vendor::Comm_idup(from, &(duplication.hidden.*to), request);
+    });
     co_await vendor_call;
-    if (call.ok()) call.note_code(raise_hidden_error(duplication.parent.error_handle(), vendor_call.code()));
+    if (call.ok())
+      call.note_code(raise_hidden_error(duplication.parent.error_handle(), vendor_call.code()));
   }
 }
 
 /// The result of the reduction is known when all members have made the call.
-collectives::Task duplicate(Collective& call, const collectives::Team& team, collectives::Data proposal, collectives::Data id,
-                            const collectives::Reduction& greatest, std::shared_ptr<Duplication> duplication) {
+collectives::Task duplicate(Collective& call, const collectives::Team& team,
+                            collectives::Data proposal, collectives::Data id,
+                            const collectives::Reduction& greatest,
+                            std::shared_ptr<Duplication> duplication) {
   co_await collectives::allreduce(team, proposal, id, greatest);
   co_await duplication->turn;
   co_await duplicate_handles(call, *duplication);
   duplication->turn.end();
   if (call.ok()) {
-    call.note_code(describe_duplicate(duplication->job, duplication->parent, *duplication->newcomm, duplication->hidden,
-                                      duplication->context));
+    call.note_code(describe_duplicate(duplication->job, duplication->parent, *duplication->newcomm,
+                                      duplication->hidden, duplication->context));
   } else {
     duplication->hidden.free();
   }
@@ -160,40 +174,46 @@ bool has_one_member(MPI_Comm comm) {
   if (comm == MPI_COMM_SELF) return true;
   int size = 0;
   int inter = 0;
-  return comm != MPI_COMM_NULL && vendor::Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0 &&
-         vendor::Comm_size(comm, &size) == MPI_SUCCESS && size == 1;
+  return comm != MPI_COMM_NULL && vendor::Comm_test_inter(comm, &inter) == MPI_SUCCESS &&
+         inter == 0 && vendor::Comm_size(comm, &size) == MPI_SUCCESS && size == 1;
 }
 
 /// Of a communicator of the vendor's own.
 template <class VendorDup, class VendorIdup>
-int idup_native(const Job& job, MPI_Comm comm, MPI_Request* request, VendorDup&& vendor_dup, VendorIdup&& vendor_idup) {
-  const bool by_blocking = kIdupAloneFailsBesideThreads && job.thread_level == MPI_THREAD_MULTIPLE && has_one_member(comm);
+int idup_native(const Job& job, MPI_Comm comm, MPI_Request* request, VendorDup&& vendor_dup,
+                VendorIdup&& vendor_idup) {
+  const bool by_blocking = kIdupAloneFailsBesideThreads &&
+                           job.thread_level == MPI_THREAD_MULTIPLE && has_one_member(comm);
   if (!by_blocking) return vendor_idup(request);
   const int code = vendor_dup();
   // A request that is complete.
-  return code == MPI_SUCCESS ? vendor::Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request) : code;
+  return code == MPI_SUCCESS ? vendor::Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request)
+                             : code;
 }
 
 template <class VendorDup, class VendorIdup>
-int idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request, const char* function, VendorDup&& vendor_dup,
-         VendorIdup&& vendor_idup) {
+int idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request, const char* function,
+         VendorDup&& vendor_dup, VendorIdup&& vendor_idup) {
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr) return idup_native(job, comm, request, vendor_dup, vendor_idup);
-  return start_collective(job, *parent, function, request, [&](Collective& call) -> std::optional<collectives::Task> {
-    auto duplication = std::make_shared<Duplication>(job, *parent, newcomm, vendor_idup);
-    const collectives::Team& team = call.inter() != nullptr ? call.inter()->both : call.team();
-    if (team.shape.rank == 0) duplication->proposal = give_context(job);
-    const collectives::Data proposal = call.data(&duplication->proposal, 1, MPI_UINT64_T);
-    const collectives::Data id = call.data(&duplication->context, 1, MPI_UINT64_T);
-    const collectives::Reduction* greatest = call.reduction(MPI_MAX, MPI_UINT64_T);
-    return duplicate(call, team, proposal, id, *greatest, std::move(duplication));
-  });
+  return start_collective(
+      job, *parent, function, request, [&](Collective& call) -> std::optional<collectives::Task> {
+        auto duplication = std::make_shared<Duplication>(job, *parent, newcomm, vendor_idup);
+        const collectives::Team& team = call.inter() != nullptr ? call.inter()->both : call.team();
+        if (team.shape.rank == 0) duplication->proposal = give_context(job);
+        const collectives::Data proposal = call.data(&duplication->proposal, 1, MPI_UINT64_T);
+        const collectives::Data id = call.data(&duplication->context, 1, MPI_UINT64_T);
+        const collectives::Reduction* greatest = call.reduction(MPI_MAX, MPI_UINT64_T);
+        return duplicate(call, team, proposal, id, *greatest, std::move(duplication));
+      });
 }
 
-/// A copy of hints: the user may change and free his own as soon as the call has returned (MPI-3.1 9).
+/// A copy of hints: the user may change and free his own as soon as the call has returned (MPI-3.1
+/// 9).
 class InfoCopy {
  public:
-  explicit InfoCopy(MPI_Info info) : code_(info == MPI_INFO_NULL ? MPI_SUCCESS : vendor::Info_dup(info, &copy_)) {}
+  explicit InfoCopy(MPI_Info info)
+      : code_(info == MPI_INFO_NULL ? MPI_SUCCESS : vendor::Info_dup(info, &copy_)) {}
   ~InfoCopy() {
     if (copy_ != MPI_INFO_NULL) vendor::Info_free(&copy_);
   }
@@ -219,13 +239,16 @@ int Comm_idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) 
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Comm_idup_with_info
-int Comm_idup_with_info(Job& job, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+int Comm_idup_with_info(Job& job, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
+                        MPI_Request* request) {
   const auto hints = std::make_shared<const InfoCopy>(info);
   if (hints->code() != MPI_SUCCESS) return hints->code();
   return idup(
       job, comm, newcomm, request, "MPI_Comm_idup_with_info",
       [=] { return vendor::Comm_dup_with_info(comm, hints->handle(), newcomm); },
-      [=](MPI_Request* of_vendor) { return vendor::Comm_idup_with_info(comm, hints->handle(), newcomm, of_vendor); });
+      [=](MPI_Request* of_vendor) {
+        return vendor::Comm_idup_with_info(comm, hints->handle(), newcomm, of_vendor);
+      });
 }
 #endif
 

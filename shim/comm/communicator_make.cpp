@@ -19,7 +19,9 @@ int split_off(MPI_Comm from, MPI_Comm* made) {
   return vendor::Comm_split(from, 0, rank, made);
 }
 
-bool has_local(const Job& job, const RankList& members) { return first_local(job, members).has_value(); }
+bool has_local(const Job& job, const RankList& members) {
+  return first_local(job, members).has_value();
+}
 
 /// The vendor's communicators behind an intercommunicator.
 struct InterHandles {
@@ -40,13 +42,16 @@ int native_rank(const Job& job, wire::WorldRank rank) {
 }
 
 std::optional<int> first_local(const Job& job, const RankList& members) {
-  const auto first = std::ranges::find_if(
-      members, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
+  const auto first = std::ranges::find_if(members, [&](wire::WorldRank rank) {
+    return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client;
+  });
   if (first == members.end()) return std::nullopt;
   return native_rank(job, *first);
 }
 
-int handshake_tag(wire::ContextId context) { return 16384 + static_cast<int>((context >> 1U) % 16383); }
+int handshake_tag(wire::ContextId context) {
+  return 16384 + static_cast<int>((context >> 1U) % 16383);
+}
 
 int make_native_of_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
   // What is wrong with a null handle the vendor's function says under its own name.
@@ -61,12 +66,15 @@ int make_native_of_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newc
 namespace {
 
 /// The order of the groups in their union, which both sides must see alike.
-bool comes_first(const RankList& group, const RankList& other) { return group.front() < other.front(); }
+bool comes_first(const RankList& group, const RankList& other) {
+  return group.front() < other.front();
+}
 
 /// Intercommunicators with the local members of the other group.
 int meet_local_peers(Job& job, const InterParts& parts, InterHandles& handles) {
   const int leader = *first_local(job, parts.remote);
-  int code = vendor::Intercomm_create(handles.own, 0, job.private_comm, leader, handshake_tag(parts.context), &handles.user);
+  int code = vendor::Intercomm_create(handles.own, 0, job.private_comm, leader,
+                                      handshake_tag(parts.context), &handles.user);
   if (code == MPI_SUCCESS) code = vendor::Comm_dup(handles.user, &handles.companion);
   const int high = comes_first(parts.local, parts.remote) ? 0 : 1;
   return code == MPI_SUCCESS ? vendor::Intercomm_merge(handles.user, high, &handles.both) : code;
@@ -84,13 +92,15 @@ int make_inter_handles(Job& job, const InterParts& parts, InterHandles& handles)
   return inherit_error_handler(parts.parent, handles.user);
 }
 
-/// Errors on communicators that no user has are raised through the handler of his, when the operation is over.
+/// Errors on communicators that no user has are raised through the handler of his, when the
+/// operation is over.
 void return_errors(MPI_Comm hidden) {
   if (hidden != MPI_COMM_NULL) vendor::Comm_set_errhandler(hidden, MPI_ERRORS_RETURN);
 }
 
 /// Makes the user's handle spanning.
-void describe_intracommunicator(Job& job, MPI_Comm handle, MPI_Comm companion, wire::ContextId context, RankList members,
+void describe_intracommunicator(Job& job, MPI_Comm handle, MPI_Comm companion,
+                                wire::ContextId context, RankList members,
                                 std::shared_ptr<const Topology> topology) {
   return_errors(companion);
   auto made = Communicator::create(job.map, job.here, handle, context, std::move(members));
@@ -100,7 +110,8 @@ void describe_intracommunicator(Job& job, MPI_Comm handle, MPI_Comm companion, w
   job.communicators.insert(std::move(made));
 }
 
-std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle, wire::ContextId context, RankList members) {
+std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle,
+                                              wire::ContextId context, RankList members) {
   return_errors(handle);
   auto made = Communicator::create(job.map, job.here, handle, context, std::move(members));
   made->companion = handle;
@@ -108,8 +119,8 @@ std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle, w
 }
 
 /// Makes the user's handle spanning.
-void describe_intercommunicator(Job& job, const InterHandles& handles, wire::ContextId context, const RankList& local,
-                                const RankList& remote) {
+void describe_intercommunicator(Job& job, const InterHandles& handles, wire::ContextId context,
+                                const RankList& local, const RankList& remote) {
   const bool first = comes_first(local, remote);
   RankList all = first ? local : remote;
   const RankList& others = first ? remote : local;
@@ -137,8 +148,9 @@ void HiddenHandles::free() {
 }
 
 bool is_native(const Job& job, const RankList& members) {
-  return std::ranges::all_of(
-      members, [&](wire::WorldRank rank) { return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client; });
+  return std::ranges::all_of(members, [&](wire::WorldRank rank) {
+    return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client;
+  });
 }
 
 int inherit_error_handler(MPI_Comm parent, MPI_Comm made) {
@@ -150,8 +162,8 @@ int inherit_error_handler(MPI_Comm parent, MPI_Comm made) {
   return code;
 }
 
-int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::ContextId context, RankList members,
-                      std::shared_ptr<const Topology> topology) {
+int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::ContextId context,
+                      RankList members, std::shared_ptr<const Topology> topology) {
   int code = inherit_error_handler(parent, *handle);
   if (code == MPI_SUCCESS && is_native(job, members)) return code;
   MPI_Comm companion = MPI_COMM_NULL;
@@ -160,7 +172,8 @@ int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::Context
     vendor::Comm_free(handle);
     return code;
   }
-  describe_intracommunicator(job, *handle, companion, context, std::move(members), std::move(topology));
+  describe_intracommunicator(job, *handle, companion, context, std::move(members),
+                             std::move(topology));
   return MPI_SUCCESS;
 }
 
@@ -191,19 +204,21 @@ std::vector<HiddenHandle> hidden_handles(const Communicator& parent) {
   return all;
 }
 
-int describe_duplicate(Job& job, const Communicator& parent, MPI_Comm handle, const HiddenHandles& hidden,
-                       wire::ContextId context) {
+int describe_duplicate(Job& job, const Communicator& parent, MPI_Comm handle,
+                       const HiddenHandles& hidden, wire::ContextId context) {
   const int code = inherit_error_handler(parent.handle, handle);
   if (parent.inter != nullptr) {
     const InterHandles handles{handle, hidden.companion, hidden.own, hidden.both};
     describe_intercommunicator(job, handles, context, parent.inter->local->members, parent.members);
   } else {
-    describe_intracommunicator(job, handle, hidden.companion, context, parent.members, parent.topology);
+    describe_intracommunicator(job, handle, hidden.companion, context, parent.members,
+                               parent.topology);
   }
   return code;
 }
 
-int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle, wire::ContextId context) {
+int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle,
+                   wire::ContextId context) {
   HiddenHandles hidden;
   for (const auto& [from, to] : hidden_handles(parent)) {
     const int code = vendor::Comm_dup(from, &(hidden.*to));

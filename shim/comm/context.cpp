@@ -20,12 +20,14 @@ std::uint64_t propose_context(Job& job, bool gives) {
 
 Result<wire::ContextId> settle_context(Job& job, std::uint64_t greatest) {
   if (job.gives_contexts) return greatest;
-  if (greatest >= kMaxContext - 1) return Error{ErrorKind::kConfiguration, "all context ids are used up"};
+  if (greatest >= kMaxContext - 1)
+    return Error{ErrorKind::kConfiguration, "all context ids are used up"};
   job.max_context.store(greatest + 2);
   return greatest + 1;
 }
 
-int agree_on_context(Job& job, Communicator& parent, const char* function, wire::ContextId& context) {
+int agree_on_context(Job& job, Communicator& parent, const char* function,
+                     wire::ContextId& context) {
   const std::uint64_t mine = propose_context(job, parent.rank == 0);
   std::uint64_t greatest = 0;
   const int code = run_collective(job, parent, function, [&](Collective& call) {

@@ -44,16 +44,19 @@ int greatest_of_members(Job& job, const std::vector<int>& native, int tag, std::
   // The upper half of the tags that every MPI has is taken: see communicator_make.hpp.
   const int signal = tag % 16384;
   const bool first = native.front() == native_rank(job, job.here);
-  const std::vector<int> others = first ? std::vector<int>(native.begin() + 1, native.end()) : std::vector<int>{native.front()};
+  const std::vector<int> others =
+      first ? std::vector<int>(native.begin() + 1, native.end()) : std::vector<int>{native.front()};
   std::vector<std::uint64_t> values(others.size());
   std::vector<MPI_Request> requests;
   const auto receive_from_others = [&] {
     for (std::size_t i = 0; i < others.size(); ++i) {
-      vendor::Irecv(&values[i], 1, MPI_UINT64_T, others[i], signal, job.private_comm, &requests.emplace_back(MPI_REQUEST_NULL));
+      vendor::Irecv(&values[i], 1, MPI_UINT64_T, others[i], signal, job.private_comm,
+                    &requests.emplace_back(MPI_REQUEST_NULL));
     }
   };
   const auto send = [&](int to) {
-    vendor::Isend(&value, 1, MPI_UINT64_T, to, signal, job.private_comm, &requests.emplace_back(MPI_REQUEST_NULL));
+    vendor::Isend(&value, 1, MPI_UINT64_T, to, signal, job.private_comm,
+                  &requests.emplace_back(MPI_REQUEST_NULL));
   };
   if (!first) send(native.front());
   receive_from_others();
@@ -65,8 +68,8 @@ int greatest_of_members(Job& job, const std::vector<int>& native, int tag, std::
   return poll_all(job, requests);
 }
 
-/// The vendor's group of the local ones of `members`, by way of the group of the parent's handle. MPICH 4.0.2 makes that when
-/// it is first needed, and not safely if threads need it at once.
+/// The vendor's group of the local ones of `members`, by way of the group of the parent's handle.
+/// MPICH 4.0.2 makes that when it is first needed, and not safely if threads need it at once.
 int group_of_local(const Communicator& parent, const RankList& members, MPI_Group* group) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -83,8 +86,8 @@ int group_of_local(const Communicator& parent, const RankList& members, MPI_Grou
   return code;
 }
 
-/// Messages between masters of the group: on a context that only meetings of this parent use, by rank in the parent, with the
-/// user's tag.
+/// Messages between masters of the group: on a context that only meetings of this parent use, by
+/// rank in the parent, with the user's tag.
 class Masters {
  public:
   Masters(Job& job, const Communicator& parent, const RankList& members, int tag)
@@ -92,7 +95,8 @@ class Masters {
 
   void send(std::int32_t to, const std::uint64_t& value) {
     wire::SendOperation& operation = sends_.emplace_back();
-    static_cast<void>(describe_buffer(kFunction, &value, 1, MPI_UINT64_T, operation.buffer));  // a basic type has a layout
+    static_cast<void>(describe_buffer(kFunction, &value, 1, MPI_UINT64_T,
+                                      operation.buffer));  // a basic type has a layout
     operation.destination = members_[static_cast<std::size_t>(to)];
     operation.context = parent_.context | kGroupMeeting;
     operation.source_rank = parent_.rank;
@@ -109,7 +113,9 @@ class Masters {
   }
   Result<void> wait() {
     const auto over = [](const wire::Operation& operation) { return operation.complete(); };
-    drive_until(job_, false, [&] { return std::ranges::all_of(sends_, over) && std::ranges::all_of(receives_, over); });
+    drive_until(job_, false, [&] {
+      return std::ranges::all_of(sends_, over) && std::ranges::all_of(receives_, over);
+    });
     Result<void> outcome;
     for (const auto& each : sends_) {
       if (each.result.error) outcome = *each.result.error;
@@ -129,8 +135,10 @@ class Masters {
   std::deque<wire::ReceiveOperation> receives_;
 };
 
-/// The greatest value of all masters, for all of them: by way of the group's first member, which is one.
-Result<void> greatest_of_masters(Masters& leaders, const Communicator& group, std::uint64_t& value) {
+/// The greatest value of all masters, for all of them: by way of the group's first member, which is
+/// one.
+Result<void> greatest_of_masters(Masters& leaders, const Communicator& group,
+                                 std::uint64_t& value) {
   if (group.rank != 0) {
     leaders.send(0, value);
     std::uint64_t greatest = 0;
@@ -150,12 +158,14 @@ Result<void> greatest_of_masters(Masters& leaders, const Communicator& group, st
 
 }  // namespace
 
-int make_local_part(Job& job, const Communicator& parent, const RankList& members, int tag, MPI_Comm* handle) {
+int make_local_part(Job& job, const Communicator& parent, const RankList& members, int tag,
+                    MPI_Comm* handle) {
   MPI_Group group = MPI_GROUP_NULL;
   int code = group_of_local(parent, members, &group);
   if (code == MPI_SUCCESS) {
     const std::vector<int> native = local_members(job, members);
-    const BlockingCreation creation(job, [&](std::uint64_t& value) { return greatest_of_members(job, native, tag, value); });
+    const BlockingCreation creation(
+        job, [&](std::uint64_t& value) { return greatest_of_members(job, native, tag, value); });
     code = creation.code();
     if (code == MPI_SUCCESS) code = make_native_of_group(parent.handle, group, tag, handle);
   }
@@ -163,8 +173,8 @@ int make_local_part(Job& job, const Communicator& parent, const RankList& member
   return code;
 }
 
-int meet_as_group(Job& job, const Communicator& parent, const RankList& members, int tag, MPI_Comm* handle,
-                  wire::ContextId& context) {
+int meet_as_group(Job& job, const Communicator& parent, const RankList& members, int tag,
+                  MPI_Comm* handle, wire::ContextId& context) {
   int code = make_local_part(job, parent, members, tag, handle);
   if (code != MPI_SUCCESS) return code;
   const auto group = Communicator::create(job.map, job.here, *handle, 0, members);
@@ -173,13 +183,15 @@ int meet_as_group(Job& job, const Communicator& parent, const RankList& members,
   code = vendor::Iallreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, MPI_MAX, *handle, &request);
   if (code == MPI_SUCCESS) code = poll_native(job, request);
   if (code != MPI_SUCCESS) return code;
-  const std::int32_t master = group->masters[static_cast<std::size_t>(group->master_of[static_cast<std::size_t>(group->rank)])];
+  const std::int32_t master = group->masters[static_cast<std::size_t>(
+      group->master_of[static_cast<std::size_t>(group->rank)])];
   Result<void> outcome;
   if (group->rank == master) {
     Masters leaders(job, parent, members, tag);
     outcome = greatest_of_masters(leaders, *group, value);
   }
-  code = vendor::Ibcast(&value, 1, MPI_UINT64_T, 0, *handle, &request);  // the master is the first of the local members
+  code = vendor::Ibcast(&value, 1, MPI_UINT64_T, 0, *handle,
+                        &request);  // the master is the first of the local members
   if (code == MPI_SUCCESS) code = poll_native(job, request);
   if (code != MPI_SUCCESS) return code;
   if (!outcome) return raise(parent.handle, kFunction, outcome.error());

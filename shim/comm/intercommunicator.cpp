@@ -14,7 +14,8 @@
 namespace impishim::shim {
 namespace {
 
-/// What members tell each other: the proposed context id, and MPI_Intercomm_merge's flag. Sent are the first words of it.
+/// What members tell each other: the proposed context id, and MPI_Intercomm_merge's flag. Sent are
+/// the first words of it.
 using Words = std::array<std::uint64_t, 2>;
 
 wire::ConstBuffer to_send(const Words& words, std::size_t count) {
@@ -24,10 +25,12 @@ wire::MutableBuffer room_for(Words& words, std::size_t count) {
   return *mutable_buffer(words.data(), static_cast<std::int64_t>(count), MPI_UINT64_T);
 }
 
-/// As IMPI 0.0 has it: everybody tells the other group's first member; these two take the greatest id, tell each other, and
-/// answer the other group's members. `words` becomes the greatest id and the other group's flag.
-collectives::Task tell_across(collectives::LeaderGroup& leaders, std::int32_t rank, std::int32_t remote_size, std::int32_t tag,
-                              std::size_t count, Words& words) {
+/// As IMPI 0.0 has it: everybody tells the other group's first member; these two take the greatest
+/// id, tell each other, and answer the other group's members. `words` becomes the greatest id and
+/// the other group's flag.
+collectives::Task tell_across(collectives::LeaderGroup& leaders, std::int32_t rank,
+                              std::int32_t remote_size, std::int32_t tag, std::size_t count,
+                              Words& words) {
   Words theirs{};
   if (rank != 0) {
     leaders.post_send(0, tag, to_send(words, count));
@@ -46,21 +49,26 @@ collectives::Task tell_across(collectives::LeaderGroup& leaders, std::int32_t ra
   leaders.post_receive(0, tag, room_for(theirs, count));
   co_await leaders.all_posted();
   words[0] = std::max(words[0], theirs[0]);
-  for (std::int32_t other = 1; other < remote_size; ++other) leaders.post_send(other, tag, to_send(words, count));
+  for (std::int32_t other = 1; other < remote_size; ++other)
+    leaders.post_send(other, tag, to_send(words, count));
   co_await leaders.all_posted();
   words[1] = theirs[1];
 }
 
-int run_across(Job& job, Communicator& parent, const char* function, std::int32_t tag, std::size_t count, Words& words) {
+int run_across(Job& job, Communicator& parent, const char* function, std::int32_t tag,
+               std::size_t count, Words& words) {
   EngineLeaders leaders(*job.engine, parent);
   return run_collective(job, parent, function, [&](Collective&) {
     return std::optional(tell_across(leaders, parent.rank, parent.size(), tag, count, words));
   });
 }
 
-bool is_first_of_all(const Communicator& parent) { return parent.rank == 0 && parent.inter->first_local == 0; }
+bool is_first_of_all(const Communicator& parent) {
+  return parent.rank == 0 && parent.inter->first_local == 0;
+}
 
-int settle(Job& job, const Communicator& parent, const char* function, std::uint64_t greatest, wire::ContextId& context) {
+int settle(Job& job, const Communicator& parent, const char* function, std::uint64_t greatest,
+           wire::ContextId& context) {
   const auto settled = settle_context(job, greatest);
   if (!settled) return raise(parent.handle, function, settled.error());
   context = *settled;
@@ -69,13 +77,15 @@ int settle(Job& job, const Communicator& parent, const char* function, std::uint
 
 }  // namespace
 
-int agree_across(Job& job, Communicator& parent, const char* function, std::int32_t tag, wire::ContextId& context) {
+int agree_across(Job& job, Communicator& parent, const char* function, std::int32_t tag,
+                 wire::ContextId& context) {
   Words words{propose_context(job, is_first_of_all(parent)), 0};
   const int code = run_across(job, parent, function, tag, 1, words);
   return code == MPI_SUCCESS ? settle(job, parent, function, words[0], context) : code;
 }
 
-int agree_to_merge(Job& job, Communicator& parent, bool high, bool& other_high, wire::ContextId& context) {
+int agree_to_merge(Job& job, Communicator& parent, bool high, bool& other_high,
+                   wire::ContextId& context) {
   constexpr const char* kFunction = "MPI_Intercomm_merge";
   Words words{propose_context(job, is_first_of_all(parent)), high ? 1U : 0U};
   const int code = run_across(job, parent, kFunction, kMergeTag, words.size(), words);

@@ -1,5 +1,5 @@
-// MPI_Intercomm_create, MPI_Intercomm_merge, and the forms of MPI_Comm_split and MPI_Comm_create for intercommunicators
-// (IMPI 4.6, 4.8; MPI-3.1 6.4.2, 6.6.2).
+// MPI_Intercomm_create, MPI_Intercomm_merge, and the forms of MPI_Comm_split and MPI_Comm_create
+// for intercommunicators (IMPI 4.6, 4.8; MPI-3.1 6.4.2, 6.6.2).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* kCreate = "MPI_Intercomm_create";
 
-/// What a leader tells its group about the other one, as IMPI sends it: two Uint8. A size of 0: `greatest` says why there is
-/// none.
+/// What a leader tells its group about the other one, as IMPI sends it: two Uint8. A size of 0:
+/// `greatest` says why there is none.
 struct Announcement {
   std::uint64_t greatest;
   std::uint64_t remote_size;
@@ -37,8 +37,14 @@ constexpr std::uint64_t kOutsideTheJob = 1;
 /// One side of MPI_Intercomm_create.
 class Introduction {
  public:
-  Introduction(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag)
-      : job_(job), comm_(local_comm), leader_(local_leader), peer_(peer_comm), remote_leader_(remote_leader), tag_(tag) {}
+  Introduction(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
+               int remote_leader, int tag)
+      : job_(job),
+        comm_(local_comm),
+        leader_(local_leader),
+        peer_(peer_comm),
+        remote_leader_(remote_leader),
+        tag_(tag) {}
 
   int run(MPI_Comm* newcomm) {
     int code = check_group();
@@ -47,13 +53,15 @@ class Introduction {
     if (std::ranges::find(local_, kNoMember) != local_.end()) return by_vendor(newcomm);
     std::uint64_t mine = propose_context(job_, rank_ == leader_);
     Announcement announcement{0, 0};
-    code = calls::Reduce(job_, &mine, &announcement.greatest, 1, MPI_UINT64_T, MPI_MAX, leader_, comm_);
+    code = calls::Reduce(job_, &mine, &announcement.greatest, 1, MPI_UINT64_T, MPI_MAX, leader_,
+                         comm_);
     if (code != MPI_SUCCESS) return code;
     int leaders_code = MPI_SUCCESS;
     if (rank_ == leader_) leaders_code = meet_other_leader(announcement);
     code = calls::Bcast(job_, &announcement, 2, MPI_UINT64_T, leader_, comm_);
     if (code != MPI_SUCCESS) return code;
-    if (announcement.remote_size == 0) return without_remote_group(announcement.greatest, leaders_code, newcomm);
+    if (announcement.remote_size == 0)
+      return without_remote_group(announcement.greatest, leaders_code, newcomm);
     code = learn_remote_group(announcement.remote_size);
     return code == MPI_SUCCESS ? make(announcement.greatest, newcomm) : code;
   }
@@ -64,7 +72,8 @@ class Introduction {
     int inter = 0;
     int code = calls::Comm_test_inter(job_, comm_, &inter);
     if (code != MPI_SUCCESS) return code;
-    if (inter != 0) return raise(comm_, MPI_ERR_COMM, kCreate, "the local communicator is an intercommunicator");
+    if (inter != 0)
+      return raise(comm_, MPI_ERR_COMM, kCreate, "the local communicator is an intercommunicator");
     code = calls::Comm_rank(job_, comm_, &rank_);
     if (code != MPI_SUCCESS) return code;
     if (spanning_ != nullptr) {
@@ -72,11 +81,15 @@ class Introduction {
     } else {
       code = members_of_native(job_, comm_, false, local_);
     }
-    if (code != MPI_SUCCESS || (leader_ >= 0 && static_cast<std::size_t>(leader_) < local_.size())) return code;
-    return raise(comm_, MPI_ERR_RANK, kCreate, fmt::format("the local leader is {} of {}", leader_, local_.size()));
+    if (code != MPI_SUCCESS || (leader_ >= 0 && static_cast<std::size_t>(leader_) < local_.size()))
+      return code;
+    return raise(comm_, MPI_ERR_RANK, kCreate,
+                 fmt::format("the local leader is {} of {}", leader_, local_.size()));
   }
 
-  int by_vendor(MPI_Comm* newcomm) { return vendor::Intercomm_create(comm_, leader_, peer_, remote_leader_, tag_, newcomm); }
+  int by_vendor(MPI_Comm* newcomm) {
+    return vendor::Intercomm_create(comm_, leader_, peer_, remote_leader_, tag_, newcomm);
+  }
 
   /// World rank of the other leader; kNoMember: not in the job.
   int find_other_leader(wire::WorldRank& found) {
@@ -91,7 +104,8 @@ class Introduction {
     }
     if (code != MPI_SUCCESS) return code;
     if (remote_leader_ < 0 || static_cast<std::size_t>(remote_leader_) >= peers.size()) {
-      return raise(peer_, MPI_ERR_RANK, kCreate, fmt::format("the remote leader is {} of {}", remote_leader_, peers.size()));
+      return raise(peer_, MPI_ERR_RANK, kCreate,
+                   fmt::format("the remote leader is {} of {}", remote_leader_, peers.size()));
     }
     found = peers[static_cast<std::size_t>(remote_leader_)];
     return MPI_SUCCESS;
@@ -99,11 +113,13 @@ class Introduction {
 
   template <class Value>
   int swap(const std::vector<Value>& mine, std::vector<Value>& theirs, MPI_Datatype type) {
-    return calls::Sendrecv(job_, mine.data(), static_cast<int>(mine.size()), type, remote_leader_, tag_, theirs.data(),
-                           static_cast<int>(theirs.size()), type, remote_leader_, tag_, peer_, MPI_STATUS_IGNORE);
+    return calls::Sendrecv(job_, mine.data(), static_cast<int>(mine.size()), type, remote_leader_,
+                           tag_, theirs.data(), static_cast<int>(theirs.size()), type,
+                           remote_leader_, tag_, peer_, MPI_STATUS_IGNORE);
   }
 
-  /// The leaders tell each other the greatest id of their groups and their sizes, over the bridge with the user's tag.
+  /// The leaders tell each other the greatest id of their groups and their sizes, over the bridge
+  /// with the user's tag.
   int meet_other_leader(Announcement& announcement) {
     const std::uint64_t greatest = announcement.greatest;
     announcement = {kFailed, 0};
@@ -124,7 +140,9 @@ class Introduction {
     if (reason == kOutsideTheJob && spanning_ == nullptr) return by_vendor(newcomm);
     if (leaders_code != MPI_SUCCESS) return leaders_code;  // raised already
     if (reason == kOutsideTheJob) {
-      return refuse(comm_, kCreate, "the remote leader was started later: it cannot meet processes of several systems");
+      return refuse(
+          comm_, kCreate,
+          "the remote leader was started later: it cannot meet processes of several systems");
     }
     return raise(comm_, MPI_ERR_OTHER, kCreate, "the leader could not reach the other group");
   }
@@ -135,7 +153,8 @@ class Introduction {
       const int code = swap<int>({local_.begin(), local_.end()}, ranks, MPI_INT);
       if (code != MPI_SUCCESS) return code;
     }
-    const int code = calls::Bcast(job_, ranks.data(), static_cast<int>(size), MPI_INT, leader_, comm_);
+    const int code =
+        calls::Bcast(job_, ranks.data(), static_cast<int>(size), MPI_INT, leader_, comm_);
     if (code != MPI_SUCCESS) return code;
     remote_.assign(ranks.begin(), ranks.end());
     if (intersection_of(local_, remote_).empty()) return MPI_SUCCESS;
@@ -161,7 +180,8 @@ class Introduction {
   int swap_native(int other, int tag, const std::uint64_t& mine, std::uint64_t& theirs) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     int code = vendor::Irecv(&theirs, 1, MPI_UINT64_T, other, tag, job_.private_comm, &requests[0]);
-    if (code == MPI_SUCCESS) code = vendor::Isend(&mine, 1, MPI_UINT64_T, other, tag, job_.private_comm, &requests[1]);
+    if (code == MPI_SUCCESS)
+      code = vendor::Isend(&mine, 1, MPI_UINT64_T, other, tag, job_.private_comm, &requests[1]);
     if (code == MPI_SUCCESS) code = poll_native(job_, requests[0]);
     return code == MPI_SUCCESS ? poll_native(job_, requests[1]) : code;
   }
@@ -169,12 +189,16 @@ class Introduction {
   int make(std::uint64_t greatest, MPI_Comm* newcomm) {
     const auto context = settle_context(job_, greatest);
     if (!context) return raise(comm_, kCreate, context.error());
-    const BlockingCreation creation(job_, [&](std::uint64_t& value) { return greatest_of_both(*context, value); });
+    const BlockingCreation creation(
+        job_, [&](std::uint64_t& value) { return greatest_of_both(*context, value); });
     MPI_Comm own = MPI_COMM_NULL;
     int code = creation.code();
-    if (code == MPI_SUCCESS) code = vendor::Comm_split(comm_, 0, rank_, &own);  // of the local members, if it spans systems
+    if (code == MPI_SUCCESS)
+      code =
+          vendor::Comm_split(comm_, 0, rank_, &own);  // of the local members, if it spans systems
     if (code != MPI_SUCCESS) return code;
-    return make_intercommunicator(job_, {own, comm_, *context, std::move(local_), std::move(remote_)}, newcomm);
+    return make_intercommunicator(
+        job_, {own, comm_, *context, std::move(local_), std::move(remote_)}, newcomm);
   }
 
   Job& job_;
@@ -196,20 +220,26 @@ struct Wish {
 };
 
 /// The wishes of all members of both groups, in the order of their union.
-int gather_wishes(Job& job, Communicator& parent, const char* function, const Wish& mine, std::vector<Wish>& all) {
+int gather_wishes(Job& job, Communicator& parent, const char* function, const Wish& mine,
+                  std::vector<Wish>& all) {
   all.resize(static_cast<std::size_t>(parent.inter->both->size()));
-  return run_collective(job, parent, function, [&](Collective& call) -> std::optional<collectives::Task> {
-    const collectives::Data one = call.data(&mine, 2, MPI_INT);
-    const collectives::Data first = call.data(all.data(), 2, MPI_INT);
-    std::vector<collectives::Data> blocks;
-    for (std::size_t i = 0; i < all.size(); ++i) blocks.push_back(first.block(static_cast<std::int32_t>(i)));
-    return collectives::allgather(call.inter()->both, one, call.keep(std::move(blocks)));
-  });
+  return run_collective(
+      job, parent, function, [&](Collective& call) -> std::optional<collectives::Task> {
+        const collectives::Data one = call.data(&mine, 2, MPI_INT);
+        const collectives::Data first = call.data(all.data(), 2, MPI_INT);
+        std::vector<collectives::Data> blocks;
+        for (std::size_t i = 0; i < all.size(); ++i)
+          blocks.push_back(first.block(static_cast<std::int32_t>(i)));
+        return collectives::allgather(call.inter()->both, one, call.keep(std::move(blocks)));
+      });
 }
 
 /// Members of a group that wish for `color`, by key and rank. `first`: place of the group's wishes.
-RankList wished_by(const RankList& group, const std::vector<Wish>& wishes, std::int32_t first, int color) {
-  const auto wish = [&](std::size_t rank) -> const Wish& { return wishes[static_cast<std::size_t>(first) + rank]; };
+RankList wished_by(const RankList& group, const std::vector<Wish>& wishes, std::int32_t first,
+                   int color) {
+  const auto wish = [&](std::size_t rank) -> const Wish& {
+    return wishes[static_cast<std::size_t>(first) + rank];
+  };
   std::vector<std::size_t> ranks;
   for (std::size_t rank = 0; rank < group.size(); ++rank) {
     if (wish(rank).color == color) ranks.push_back(rank);
@@ -234,10 +264,12 @@ int regroup(Job& job, Communicator& parent, const char* function, Wish mine, MPI
   MPI_Comm own = MPI_COMM_NULL;
   code = creation.code();
   if (code == MPI_SUCCESS)
-    code = vendor::Comm_split(parent.inter->local->handle, none ? MPI_UNDEFINED : mine.color, mine.key, &own);
+    code = vendor::Comm_split(parent.inter->local->handle, none ? MPI_UNDEFINED : mine.color,
+                              mine.key, &own);
   *newcomm = MPI_COMM_NULL;
   if (code != MPI_SUCCESS || none) return raise_hidden_error(parent.handle, code);
-  return make_intercommunicator(job, {own, parent.handle, context, std::move(local), std::move(remote)}, newcomm);
+  return make_intercommunicator(
+      job, {own, parent.handle, context, std::move(local), std::move(remote)}, newcomm);
 }
 
 }  // namespace
@@ -246,10 +278,12 @@ int split_intercommunicator(Job& job, Communicator& parent, int color, int key, 
   return regroup(job, parent, "MPI_Comm_split", {color, key}, newcomm);
 }
 
-int create_intercommunicator(Job& job, Communicator& parent, const RankList& group, MPI_Comm* newcomm) {
+int create_intercommunicator(Job& job, Communicator& parent, const RankList& group,
+                             MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_create";
   if (!difference_of(group, parent.own_group()).empty()) {
-    return raise(parent.handle, MPI_ERR_GROUP, kFunction, "the group has processes that are not in the local group");
+    return raise(parent.handle, MPI_ERR_GROUP, kFunction,
+                 "the group has processes that are not in the local group");
   }
   const std::int32_t rank = rank_of(group, job.here);
   return regroup(job, parent, kFunction, {rank == kNoMember ? MPI_UNDEFINED : 0, rank}, newcomm);
@@ -257,22 +291,27 @@ int create_intercommunicator(Job& job, Communicator& parent, const RankList& gro
 
 namespace calls {
 
-int Intercomm_create(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
-                     MPI_Comm* newintercomm) {
+int Intercomm_create(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
+                     int remote_leader, int tag, MPI_Comm* newintercomm) {
   // With one system there is nobody to meet elsewhere.
   if (job.map.clients().size() == 1) {
-    return native::Intercomm_create(job, local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm);
+    return native::Intercomm_create(job, local_comm, local_leader, peer_comm, remote_leader, tag,
+                                    newintercomm);
   }
-  return Introduction(job, local_comm, local_leader, peer_comm, remote_leader, tag).run(newintercomm);
+  return Introduction(job, local_comm, local_leader, peer_comm, remote_leader, tag)
+      .run(newintercomm);
 }
 
 int Intercomm_merge(Job& job, MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   constexpr const char* kFunction = "MPI_Intercomm_merge";
   Communicator* parent = spanning(&job, intercomm);
   if (parent == nullptr) {
-    return create_native(job, intercomm, [&] { return native::Intercomm_merge(job, intercomm, high, newintracomm); });
+    return create_native(job, intercomm, [&] {
+      return native::Intercomm_merge(job, intercomm, high, newintracomm);
+    });
   }
-  if (parent->inter == nullptr) return raise(intercomm, MPI_ERR_COMM, kFunction, "no intercommunicator");
+  if (parent->inter == nullptr)
+    return raise(intercomm, MPI_ERR_COMM, kFunction, "no intercommunicator");
   bool other_high = false;
   wire::ContextId context = 0;
   int code = agree_to_merge(job, *parent, high != 0, other_high, context);
@@ -281,13 +320,16 @@ int Intercomm_merge(Job& job, MPI_Comm intercomm, int high, MPI_Comm* newintraco
   const RankList& remote = parent->members;
   const bool first = other_high != (high != 0) ? high == 0 : local.front() < remote.front();
   RankList members = first ? local : remote;
-  members.insert(members.end(), first ? remote.begin() : local.begin(), first ? remote.end() : local.end());
+  members.insert(members.end(), first ? remote.begin() : local.begin(),
+                 first ? remote.end() : local.end());
   const BlockingCreation creation(job, *parent);
   if (creation.code() != MPI_SUCCESS) return raise_hidden_error(intercomm, creation.code());
   // Without local peers the handle is that of the own group's local members.
   code = parent->has_local_peers ? vendor::Intercomm_merge(intercomm, first ? 0 : 1, newintracomm)
                                  : vendor::Comm_split(intercomm, 0, parent->rank, newintracomm);
-  return code == MPI_SUCCESS ? make_communicator(job, intercomm, newintracomm, context, std::move(members)) : code;
+  return code == MPI_SUCCESS
+             ? make_communicator(job, intercomm, newintracomm, context, std::move(members))
+             : code;
 }
 
 }  // namespace calls

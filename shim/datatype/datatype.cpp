@@ -16,7 +16,8 @@ namespace {
 using wire::Block;
 using wire::TypeLayout;
 
-/// What MPI_Type_get_envelope and MPI_Type_get_contents tell; frees the inner handles that they made.
+/// What MPI_Type_get_envelope and MPI_Type_get_contents tell; frees the inner handles that they
+/// made.
 struct Contents {
   int combiner = 0;
   std::vector<int> integers;
@@ -32,9 +33,12 @@ struct Contents {
       int addresses_of = 0;
       int types_of = 0;
       int combiner_of = 0;
-      if (vendor::Type_get_envelope(type, &integers_of, &addresses_of, &types_of, &combiner_of) != MPI_SUCCESS) continue;
-      const bool unnamed = combiner_of != MPI_COMBINER_NAMED && combiner_of != MPI_COMBINER_F90_REAL &&
-                           combiner_of != MPI_COMBINER_F90_COMPLEX && combiner_of != MPI_COMBINER_F90_INTEGER;
+      if (vendor::Type_get_envelope(type, &integers_of, &addresses_of, &types_of, &combiner_of) !=
+          MPI_SUCCESS)
+        continue;
+      const bool unnamed =
+          combiner_of != MPI_COMBINER_NAMED && combiner_of != MPI_COMBINER_F90_REAL &&
+          combiner_of != MPI_COMBINER_F90_COMPLEX && combiner_of != MPI_COMBINER_F90_INTEGER;
       if (unnamed) vendor::Type_free(&type);
     }
   }
@@ -43,14 +47,15 @@ struct Contents {
     int integer_count = 0;
     int address_count = 0;
     int type_count = 0;
-    if (vendor::Type_get_envelope(datatype, &integer_count, &address_count, &type_count, &combiner) != MPI_SUCCESS)
+    if (vendor::Type_get_envelope(datatype, &integer_count, &address_count, &type_count,
+                                  &combiner) != MPI_SUCCESS)
       return false;
     if (combiner == MPI_COMBINER_NAMED) return true;
     integers.resize(static_cast<std::size_t>(integer_count));
     addresses.resize(static_cast<std::size_t>(address_count));
     std::vector<MPI_Datatype> made(static_cast<std::size_t>(type_count), MPI_DATATYPE_NULL);
-    if (vendor::Type_get_contents(datatype, integer_count, address_count, type_count, integers.data(), addresses.data(),
-                                  made.data()) != MPI_SUCCESS) {
+    if (vendor::Type_get_contents(datatype, integer_count, address_count, type_count,
+                                  integers.data(), addresses.data(), made.data()) != MPI_SUCCESS) {
       return false;
     }
     types = std::move(made);
@@ -69,15 +74,18 @@ std::ptrdiff_t extent_of(MPI_Datatype datatype) {
 class Builder {
  public:
   /// `count` elements of `inner`, `stride` bytes apart, the first at `offset`.
-  void place(const TypeLayout& inner, std::uint64_t count, std::ptrdiff_t stride, std::ptrdiff_t offset) {
+  void place(const TypeLayout& inner, std::uint64_t count, std::ptrdiff_t stride,
+             std::ptrdiff_t offset) {
     if (count == 0) return;
     const bool one_block = inner.blocks().size() == 1;
     if (one_block) {
       const Block& block = inner.blocks().front();
-      const auto run = static_cast<std::ptrdiff_t>(block.count * wire::element_size(block.type, wire::Format::kNative));
+      const auto run = static_cast<std::ptrdiff_t>(
+          block.count * wire::element_size(block.type, wire::Format::kNative));
       if (block.repeat == 1 && (stride == run || count == 1))
         return add({offset + block.offset, block.type, block.count * count, 1, 0});
-      if (block.repeat == 1) return add({offset + block.offset, block.type, block.count, count, stride});
+      if (block.repeat == 1)
+        return add({offset + block.offset, block.type, block.count, count, stride});
     }
     for (std::uint64_t i = 0; i < count; ++i) {
       for (Block block : inner.blocks()) {
@@ -97,7 +105,8 @@ class Builder {
 Result<DatatypeLayout> build(MPI_Datatype datatype);
 
 /// Every `blocklength` elements of `inner`, `count` times, `stride` bytes apart.
-void place_vector(Builder& builder, const TypeLayout& inner, int count, int blocklength, std::ptrdiff_t stride) {
+void place_vector(Builder& builder, const TypeLayout& inner, int count, int blocklength,
+                  std::ptrdiff_t stride) {
   Builder one;
   one.place(inner, static_cast<std::uint64_t>(blocklength), inner.extent(), 0);
   const TypeLayout block(one.take(), stride);
@@ -126,7 +135,8 @@ void place_subarray(Builder& builder, const TypeLayout& inner, const Contents& c
 }
 
 /// Owned positions along one distributed dimension (MPI-3.1 4.1.4).
-std::vector<std::ptrdiff_t> darray_positions(int distribution, int argument, int size, int procs, int coordinate) {
+std::vector<std::ptrdiff_t> darray_positions(int distribution, int argument, int size, int procs,
+                                             int coordinate) {
   std::vector<std::ptrdiff_t> owned;
   if (distribution == MPI_DISTRIBUTE_NONE) {
     procs = 1;
@@ -135,9 +145,11 @@ std::vector<std::ptrdiff_t> darray_positions(int distribution, int argument, int
     argument = MPI_DISTRIBUTE_DFLT_DARG;
   }
   std::ptrdiff_t block = argument;
-  if (argument == MPI_DISTRIBUTE_DFLT_DARG) block = distribution == MPI_DISTRIBUTE_BLOCK ? (size + procs - 1) / procs : 1;
+  if (argument == MPI_DISTRIBUTE_DFLT_DARG)
+    block = distribution == MPI_DISTRIBUTE_BLOCK ? (size + procs - 1) / procs : 1;
   for (std::ptrdiff_t begin = coordinate * block; begin < size; begin += procs * block) {
-    for (std::ptrdiff_t i = begin; i < std::min<std::ptrdiff_t>(begin + block, size); ++i) owned.push_back(i);
+    for (std::ptrdiff_t i = begin; i < std::min<std::ptrdiff_t>(begin + block, size); ++i)
+      owned.push_back(i);
   }
   return owned;
 }
@@ -161,8 +173,8 @@ void place_darray(Builder& builder, const TypeLayout& inner, const Contents& con
   for (std::size_t step = 0; step < dims; ++step) {
     const std::size_t dim = c_order ? dims - 1 - step : step;
     Builder next;
-    for (const std::ptrdiff_t position :
-         darray_positions(distributions[dim], arguments[dim], sizes[dim], procs[dim], coordinates[dim])) {
+    for (const std::ptrdiff_t position : darray_positions(
+             distributions[dim], arguments[dim], sizes[dim], procs[dim], coordinates[dim])) {
       next.place(row, 1, stride, position * stride);
     }
     stride *= sizes[dim];
@@ -225,20 +237,24 @@ Result<DatatypeLayout> build_f90(MPI_Datatype datatype, int combiner) {
   wire::BasicType type = wire::BasicType::kByte;
   std::uint64_t count = static_cast<std::uint64_t>(size);
   if (combiner == MPI_COMBINER_F90_INTEGER && (part == 2 || part == 4 || part == 8)) {
-    type = part == 2 ? wire::BasicType::kInt16 : (part == 4 ? wire::BasicType::kInt32 : wire::BasicType::kInt64);
+    type = part == 2 ? wire::BasicType::kInt16
+                     : (part == 4 ? wire::BasicType::kInt32 : wire::BasicType::kInt64);
     count = 1;
   } else if (part == 4 || part == 8) {
     type = part == 4 ? wire::BasicType::kFloat : wire::BasicType::kDouble;
     count = complex ? 2 : 1;
   }
-  auto layout = std::make_shared<const TypeLayout>(std::vector<Block>{{0, type, count, 1, 0}}, size);
+  auto layout =
+      std::make_shared<const TypeLayout>(std::vector<Block>{{0, type, count, 1, 0}}, size);
   return DatatypeLayout{layout.get(), layout};
 }
 
 Result<DatatypeLayout> build(MPI_Datatype datatype) {
-  if (const TypeLayout* known = predefined_layout(datatype); known != nullptr) return DatatypeLayout{known, nullptr};
+  if (const TypeLayout* known = predefined_layout(datatype); known != nullptr)
+    return DatatypeLayout{known, nullptr};
   Contents contents;
-  if (!contents.read(datatype)) return Error{ErrorKind::kConfiguration, "the datatype is not valid"};
+  if (!contents.read(datatype))
+    return Error{ErrorKind::kConfiguration, "the datatype is not valid"};
   if (contents.combiner == MPI_COMBINER_F90_REAL || contents.combiner == MPI_COMBINER_F90_COMPLEX ||
       contents.combiner == MPI_COMBINER_F90_INTEGER) {
     return build_f90(datatype, contents.combiner);
@@ -252,18 +268,20 @@ Result<DatatypeLayout> build(MPI_Datatype datatype) {
   Builder builder;
   if (contents.combiner == MPI_COMBINER_STRUCT) {
     for (std::size_t i = 0; i < inner.size(); ++i) {
-      builder.place(*inner[i].layout, static_cast<std::uint64_t>(contents.integers[1 + i]), inner[i].layout->extent(),
-                    contents.addresses[i]);
+      builder.place(*inner[i].layout, static_cast<std::uint64_t>(contents.integers[1 + i]),
+                    inner[i].layout->extent(), contents.addresses[i]);
     }
   } else if (inner.size() != 1 || !place_single(builder, *inner[0].layout, contents)) {
-    return Error{ErrorKind::kConfiguration,
-                 fmt::format("a datatype of combiner {} has no layout on the wire", contents.combiner)};
+    return Error{
+        ErrorKind::kConfiguration,
+        fmt::format("a datatype of combiner {} has no layout on the wire", contents.combiner)};
   }
   auto layout = std::make_shared<const TypeLayout>(builder.take(), extent_of(datatype));
   return DatatypeLayout{layout.get(), layout};
 }
 
-/// The attribute's value: a layout that lives as long as the datatype, or an operation that uses it.
+/// The attribute's value: a layout that lives as long as the datatype, or an operation that uses
+/// it.
 using Cached = std::shared_ptr<const TypeLayout>;
 
 int delete_cached(MPI_Datatype /*type*/, int /*keyval*/, void* value, void* /*state*/) {
@@ -281,7 +299,8 @@ int cache_keyval() {
   known = keyval.load(std::memory_order_relaxed);
   if (known != MPI_KEYVAL_INVALID) return known;
   // A copy of the datatype builds its own layout.
-  if (vendor::Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_cached, &known, nullptr) != MPI_SUCCESS)
+  if (vendor::Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_cached, &known, nullptr) !=
+      MPI_SUCCESS)
     return MPI_KEYVAL_INVALID;
   keyval.store(known, std::memory_order_release);
   return known;
@@ -290,23 +309,27 @@ int cache_keyval() {
 }  // namespace
 
 Result<DatatypeLayout> layout_of(MPI_Datatype datatype) {
-  if (const TypeLayout* known = predefined_layout(datatype); known != nullptr) return DatatypeLayout{known, nullptr};
+  if (const TypeLayout* known = predefined_layout(datatype); known != nullptr)
+    return DatatypeLayout{known, nullptr};
   return derived_layout(datatype);
 }
 
 Result<DatatypeLayout> derived_layout(MPI_Datatype datatype) {
-  if (datatype == MPI_DATATYPE_NULL) return Error{ErrorKind::kConfiguration, "the datatype is MPI_DATATYPE_NULL"};
+  if (datatype == MPI_DATATYPE_NULL)
+    return Error{ErrorKind::kConfiguration, "the datatype is MPI_DATATYPE_NULL"};
   const int key = cache_keyval();
   void* value = nullptr;
   int found = 0;
-  if (vendor::Type_get_attr(datatype, key, static_cast<void*>(&value), &found) == MPI_SUCCESS && found != 0) {
+  if (vendor::Type_get_attr(datatype, key, static_cast<void*>(&value), &found) == MPI_SUCCESS &&
+      found != 0) {
     const Cached& cached = *static_cast<const Cached*>(value);
     return DatatypeLayout{cached.get(), cached};
   }
   auto built = build(datatype);
   if (!built) return built;
   auto cached = std::make_unique<Cached>(built->keep_alive);
-  if (vendor::Type_set_attr(datatype, key, cached.get()) == MPI_SUCCESS) static_cast<void>(cached.release());
+  if (vendor::Type_set_attr(datatype, key, cached.get()) == MPI_SUCCESS)
+    static_cast<void>(cached.release());
   return built;
 }
 
@@ -315,18 +338,21 @@ void release_datatype_cache() {
   if (known != MPI_KEYVAL_INVALID) vendor::Type_free_keyval(&known);
 }
 
-Result<wire::ConstBuffer> const_buffer(const void* address, std::int64_t count, MPI_Datatype datatype) {
+Result<wire::ConstBuffer> const_buffer(const void* address, std::int64_t count,
+                                       MPI_Datatype datatype) {
   auto layout = layout_of(datatype);
   if (!layout) return layout.error();
-  return wire::ConstBuffer{static_cast<const std::byte*>(address), static_cast<std::uint64_t>(count), layout->layout,
+  return wire::ConstBuffer{static_cast<const std::byte*>(address),
+                           static_cast<std::uint64_t>(count), layout->layout,
                            std::move(layout->keep_alive)};
 }
 
-Result<wire::MutableBuffer> mutable_buffer(void* address, std::int64_t count, MPI_Datatype datatype) {
+Result<wire::MutableBuffer> mutable_buffer(void* address, std::int64_t count,
+                                           MPI_Datatype datatype) {
   auto layout = layout_of(datatype);
   if (!layout) return layout.error();
-  return wire::MutableBuffer{static_cast<std::byte*>(address), static_cast<std::uint64_t>(count), layout->layout,
-                             std::move(layout->keep_alive)};
+  return wire::MutableBuffer{static_cast<std::byte*>(address), static_cast<std::uint64_t>(count),
+                             layout->layout, std::move(layout->keep_alive)};
 }
 
 }  // namespace impishim::shim

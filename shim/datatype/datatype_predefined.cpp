@@ -82,11 +82,14 @@ class PredefinedTable {
     if (static_cast<std::size_t>(size) == wire::element_size(type, Format::kNative))
       return insert(datatype, TypeLayout::basic(type));
     // Several elements (complex types), or bytes of an unusual size.
-    const auto elements = static_cast<std::uint64_t>(size) / wire::element_size(type, Format::kNative);
+    const auto elements =
+        static_cast<std::uint64_t>(size) / wire::element_size(type, Format::kNative);
     insert(datatype, keep({{0, type, elements, 1, 0}}, size));
   }
 
-  const TypeLayout& keep(const std::vector<Block>& blocks, std::ptrdiff_t extent) { return kept_.emplace_back(blocks, extent); }
+  const TypeLayout& keep(const std::vector<Block>& blocks, std::ptrdiff_t extent) {
+    return kept_.emplace_back(blocks, extent);
+  }
 
   void add_bytes(MPI_Datatype datatype) { add(datatype, BasicType::kByte); }
 
@@ -110,29 +113,34 @@ class PredefinedTable {
       First value;
       Second index;
     };
-    insert(datatype, keep({{0, first, 1, 1, 0}, {offsetof(Pair, index), second, 1, 1, 0}}, sizeof(Pair)));
+    insert(datatype,
+           keep({{0, first, 1, 1, 0}, {offsetof(Pair, index), second, 1, 1, 0}}, sizeof(Pair)));
   }
 
   void add_c_types() {
-    for (MPI_Datatype type :
-         {MPI_BYTE, MPI_PACKED, MPI_CHAR, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_INT8_T, MPI_UINT8_T, MPI_C_BOOL}) {
+    for (MPI_Datatype type : {MPI_BYTE, MPI_PACKED, MPI_CHAR, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR,
+                              MPI_INT8_T, MPI_UINT8_T, MPI_C_BOOL}) {
       add_bytes(type);
     }
 #ifdef MPI_CXX_BOOL
     add_bytes(MPI_CXX_BOOL);
 #endif
     for (MPI_Datatype type :
-         {MPI_SHORT, MPI_UNSIGNED_SHORT, MPI_INT, MPI_UNSIGNED, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG, MPI_INT16_T,
-          MPI_UINT16_T, MPI_INT32_T, MPI_UINT32_T, MPI_INT64_T, MPI_UINT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET}) {
+         {MPI_SHORT, MPI_UNSIGNED_SHORT, MPI_INT, MPI_UNSIGNED, MPI_LONG_LONG,
+          MPI_UNSIGNED_LONG_LONG, MPI_INT16_T, MPI_UINT16_T, MPI_INT32_T, MPI_UINT32_T, MPI_INT64_T,
+          MPI_UINT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET}) {
       add_integer(type);
     }
     add(MPI_LONG, BasicType::kSignedLong);
     add(MPI_UNSIGNED_LONG, BasicType::kUnsignedLong);
     add(MPI_WCHAR, BasicType::kWideChar);
     for (MPI_Datatype type : {MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE}) add_real(type, 1);
-    for (MPI_Datatype type : {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX}) add_real(type, 2);
+    for (MPI_Datatype type : {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX})
+      add_real(type, 2);
 #ifdef MPI_CXX_FLOAT_COMPLEX
-    for (MPI_Datatype type : {MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX}) add_real(type, 2);
+    for (MPI_Datatype type :
+         {MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX})
+      add_real(type, 2);
 #endif
   }
 
@@ -142,7 +150,8 @@ class PredefinedTable {
     for (MPI_Datatype type : {MPI_REAL, MPI_DOUBLE_PRECISION}) add_real(type, 1);
     for (MPI_Datatype type : {MPI_COMPLEX, MPI_DOUBLE_COMPLEX}) add_real(type, 2);
 #ifdef MPI_INTEGER1
-    for (MPI_Datatype type : {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8}) add_integer(type);
+    for (MPI_Datatype type : {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8})
+      add_integer(type);
 #endif
 #ifdef MPI_REAL4
     for (MPI_Datatype type : {MPI_REAL4, MPI_REAL8}) add_real(type, 1);

@@ -7,7 +7,8 @@
 
 namespace impishim::shim {
 
-/// The layout of a predefined datatype, or null for any other handle. A few nanoseconds; the table is built at the first call.
+/// The layout of a predefined datatype, or null for any other handle. A few nanoseconds; the table
+/// is built at the first call.
 [[nodiscard]] const wire::TypeLayout* predefined_layout(MPI_Datatype datatype);
 
 }  // namespace impishim::shim

@@ -7,7 +7,8 @@
 namespace impishim::shim::calls {
 
 int Type_free(Job& /*job*/, MPI_Datatype* datatype) {
-  if (datatype == nullptr || !HandleUses<MPI_Datatype>::instance().defer(*datatype)) return vendor::Type_free(datatype);
+  if (datatype == nullptr || !HandleUses<MPI_Datatype>::instance().defer(*datatype))
+    return vendor::Type_free(datatype);
   *datatype = MPI_DATATYPE_NULL;
   return MPI_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/// Datatypes and operations that collectives under way still need: the user may free them as soon as the call has returned
-/// (MPI-3.1 4.1.9, 5.9.5), and callbacks must see the very same handle.
+/// Datatypes and operations that collectives under way still need: the user may free them as soon
+/// as the call has returned (MPI-3.1 4.1.9, 5.9.5), and callbacks must see the very same handle.
 #pragma once
 
 #include <mpi.h>
@@ -64,7 +64,8 @@ class HandleUses {
     bool freed;
   };
   typename std::vector<Use>::iterator find(Handle handle) {
-    return std::find_if(uses_.begin(), uses_.end(), [&](const Use& use) { return use.handle == handle; });
+    return std::find_if(uses_.begin(), uses_.end(),
+                        [&](const Use& use) { return use.handle == handle; });
   }
 
   std::mutex mutex_;

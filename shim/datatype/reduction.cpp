@@ -28,19 +28,21 @@ Meaning meaning_of(MPI_Op op) {
 }
 
 bool is_floating(wire::BasicType type) {
-  return type == wire::BasicType::kFloat || type == wire::BasicType::kDouble || type == wire::BasicType::kLongDouble ||
-         type == wire::BasicType::kQuad;
+  return type == wire::BasicType::kFloat || type == wire::BasicType::kDouble ||
+         type == wire::BasicType::kLongDouble || type == wire::BasicType::kQuad;
 }
 
-/// Duplicates of predefined types, and those of MPI_Type_create_f90_*, which predefined operations may take.
+/// Duplicates of predefined types, and those of MPI_Type_create_f90_*, which predefined operations
+/// may take.
 bool may_stand_for_predefined(MPI_Datatype datatype) {
   int integers = 0;
   int addresses = 0;
   int types = 0;
   int combiner = MPI_COMBINER_NAMED;
   vendor::Type_get_envelope(datatype, &integers, &addresses, &types, &combiner);
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_DUP || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_DUP ||
+         combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+         combiner == MPI_COMBINER_F90_INTEGER;
 }
 
 }  // namespace
@@ -52,7 +54,8 @@ bool fits(MPI_Op op, MPI_Datatype datatype) {
   if (layout == nullptr) return may_stand_for_predefined(datatype);
   const auto floating = [](const wire::Block& block) { return is_floating(block.type); };
   const bool all_floating = std::ranges::all_of(layout->blocks(), floating);
-  if (meaning == Meaning::kLogical || meaning == Meaning::kBits) return layout->basic_count() == 1 && !all_floating;
+  if (meaning == Meaning::kLogical || meaning == Meaning::kBits)
+    return layout->basic_count() == 1 && !all_floating;
   if (meaning == Meaning::kLocation) return layout->basic_count() != 1;
   // Two values are a complex number, or a pair; of floating ones only the vendor can tell which.
   return layout->basic_count() == 1 || (meaning == Meaning::kArithmetic && all_floating);
@@ -62,7 +65,8 @@ OpReduction::OpReduction(MPI_Op op, MPI_Datatype datatype)
     : Reduction(is_commutative(op), to_bits(op)), op_(op), datatype_(datatype) {}
 
 void OpReduction::combine(const std::byte* in, std::byte* inout, std::uint64_t count) const {
-  constexpr std::uint64_t kMost = std::numeric_limits<int>::max();  // MPI_Reduce_local counts in int
+  constexpr std::uint64_t kMost =
+      std::numeric_limits<int>::max();  // MPI_Reduce_local counts in int
   for (; count > kMost; count -= kMost) {
     combine_some(in, inout, kMost);
     MPI_Aint lower_bound = 0;

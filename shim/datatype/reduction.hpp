@@ -7,8 +7,9 @@
 
 namespace impishim::shim {
 
-/// Returns false if a predefined operation has no meaning for this datatype (MPI-3.1 5.9.2) and both vendors say so. Each
-/// process asks before it communicates: otherwise only those that combine would notice. True of user operations, and in doubt.
+/// Returns false if a predefined operation has no meaning for this datatype (MPI-3.1 5.9.2) and
+/// both vendors say so. Each process asks before it communicates: otherwise only those that combine
+/// would notice. True of user operations, and in doubt.
 [[nodiscard]] bool fits(MPI_Op op, MPI_Datatype datatype);
 
 class OpReduction final : public collectives::Reduction {

@@ -18,12 +18,14 @@ Result<TypedCopy> TypedCopy::of(const void* address, std::int64_t count, MPI_Dat
   // The extent may be negative: the last element may lie below the first.
   const std::ptrdiff_t distance = count > 0 ? (count - 1) * from->layout->extent() : 0;
   const std::ptrdiff_t lowest = true_lower_bound + std::min<std::ptrdiff_t>(0, distance);
-  const std::ptrdiff_t highest = true_lower_bound + true_extent + std::max<std::ptrdiff_t>(0, distance);
+  const std::ptrdiff_t highest =
+      true_lower_bound + true_extent + std::max<std::ptrdiff_t>(0, distance);
   copy.bytes_.resize(count > 0 ? static_cast<std::size_t>(highest - lowest) : 0);
   copy.origin_ = -lowest;
   wire::PackCursor reader(*from, wire::Format::kNative);
-  wire::UnpackCursor writer({static_cast<std::byte*>(copy.address()), from->count, from->layout, from->keep_alive},
-                            wire::Format::kNative);
+  wire::UnpackCursor writer(
+      {static_cast<std::byte*>(copy.address()), from->count, from->layout, from->keep_alive},
+      wire::Format::kNative);
   std::vector<std::byte> piece(std::min<std::uint64_t>(reader.total(), 65536));
   while (reader.position() < reader.total()) {
     auto packed = reader.pack(piece);

@@ -13,7 +13,8 @@ namespace impishim::shim {
 class TypedCopy {
  public:
   /// Copies `count` elements of `datatype` at `address`; gaps of the datatype stay unset.
-  [[nodiscard]] static Result<TypedCopy> of(const void* address, std::int64_t count, MPI_Datatype datatype);
+  [[nodiscard]] static Result<TypedCopy> of(const void* address, std::int64_t count,
+                                            MPI_Datatype datatype);
   /// Where the copy's elements count from: what a call takes as buffer.
   [[nodiscard]] void* address() { return bytes_.data() + origin_; }
 

@@ -7,8 +7,9 @@
 
 namespace impishim::shim {
 
-/// `count` elements of a type as an int of a datatype: the type itself where the count fits, otherwise one element of a
-/// datatype made for it. The datatype lives as long as this object; operations under way keep what they need.
+/// `count` elements of a type as an int of a datatype: the type itself where the count fits,
+/// otherwise one element of a datatype made for it. The datatype lives as long as this object;
+/// operations under way keep what they need.
 class VendorCount {
  public:
   VendorCount(std::uint64_t count, MPI_Datatype type);

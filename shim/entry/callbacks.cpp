@@ -12,18 +12,21 @@
 namespace impishim::shim {
 namespace {
 
-/// An argument of a callback, passed on as it came. MPICH's Fortran layer creates keyvals and generalized requests through the
-/// C functions and has the user's function called in Fortran's way afterwards: addresses in place of values, and one more at
-/// the end for IERROR. In both ways extra_state stands in the same place, each argument takes one word, and a word too many
-/// does no harm (System V and AAPCS64 calling conventions), so trampolines that pass on words serve both.
+/// An argument of a callback, passed on as it came. MPICH's Fortran layer creates keyvals and
+/// generalized requests through the C functions and has the user's function called in Fortran's way
+/// afterwards: addresses in place of values, and one more at the end for IERROR. In both ways
+/// extra_state stands in the same place, each argument takes one word, and a word too many does no
+/// harm (System V and AAPCS64 calling conventions), so trampolines that pass on words serve both.
 using Word = void*;
-/// The same function under another type: that it is not the one it was written with is the point (see Word).
+/// The same function under another type: that it is not the one it was written with is the point
+/// (see Word).
 template <class To, class Result, class... Arguments>
 To as_function(Result (*function)(Arguments...)) {
   return reinterpret_cast<To>(reinterpret_cast<void (*)()>(function));
 }
 
-using CopyFunction = int (*)(Word object, Word keyval, Word extra_state, Word in, Word out, Word flag, Word ierror);
+using CopyFunction = int (*)(Word object, Word keyval, Word extra_state, Word in, Word out,
+                             Word flag, Word ierror);
 using DeleteFunction = int (*)(Word object, Word keyval, Word value, Word extra_state, Word ierror);
 
 struct AttributeState {
@@ -35,7 +38,8 @@ struct AttributeState {
   }
 };
 
-int copy_attribute(Word object, Word keyval, Word extra_state, Word in, Word out, Word flag, Word ierror) {
+int copy_attribute(Word object, Word keyval, Word extra_state, Word in, Word out, Word flag,
+                   Word ierror) {
   const auto* state = static_cast<const AttributeState*>(extra_state);
   const InsideUserCallback user;
   return state->copy(object, keyval, state->extra_state, in, out, flag, ierror);
@@ -48,23 +52,27 @@ int delete_attribute(Word object, Word keyval, Word value, Word extra_state, Wor
   return state->remove(object, keyval, value, state->extra_state, ierror);
 }
 
-/// The state for these functions, valid until the process ends: a freed keyval lives on as long as attributes of it do, which
-/// only the vendor knows. Equal functions share one.
+/// The state for these functions, valid until the process ends: a freed keyval lives on as long as
+/// attributes of it do, which only the vendor knows. Equal functions share one.
 void* keep(const AttributeState& state) {
   static std::mutex mutex;
-  static std::set<AttributeState>& kept = *std::make_unique<std::set<AttributeState>>().release();  // used by exit handlers too
+  static std::set<AttributeState>& kept =
+      *std::make_unique<std::set<AttributeState>>().release();  // used by exit handlers too
   const std::lock_guard lock(mutex);
-  return const_cast<AttributeState*>(&*kept.insert(state).first);  // the vendor passes it as void*; nobody writes to it
+  return const_cast<AttributeState*>(
+      &*kept.insert(state).first);  // the vendor passes it as void*; nobody writes to it
 }
 
-/// Calls `create`, one of the vendor's keyval constructors. Predefined functions (which do nothing or copy) stay as they are.
+/// Calls `create`, one of the vendor's keyval constructors. Predefined functions (which do nothing
+/// or copy) stay as they are.
 template <class Copy, class Delete, class Create>
-int create_keyval(Copy* copy, Copy* predefined_copy, Copy* predefined_dup, Delete* remove, Delete* predefined_delete,
-                  int* keyval, void* extra_state, Create&& create) {
+int create_keyval(Copy* copy, Copy* predefined_copy, Copy* predefined_dup, Delete* remove,
+                  Delete* predefined_delete, int* keyval, void* extra_state, Create&& create) {
   const bool own_copy = copy != nullptr && copy != predefined_copy && copy != predefined_dup;
   const bool own_delete = remove != nullptr && remove != predefined_delete;
   if (!own_copy && !own_delete) return create(copy, remove, keyval, extra_state);
-  void* state = keep(AttributeState{as_function<CopyFunction>(copy), as_function<DeleteFunction>(remove), extra_state});
+  void* state = keep(AttributeState{as_function<CopyFunction>(copy),
+                                    as_function<DeleteFunction>(remove), extra_state});
   return create(own_copy ? as_function<Copy*>(&copy_attribute) : copy,
                 own_delete ? as_function<Delete*>(&delete_attribute) : remove, keyval, state);
 }
@@ -103,48 +111,53 @@ int cancel_request(Word extra_state, Word complete, Word ierror) {
 
 namespace calls {
 
-int Comm_create_keyval(Job& /*job*/, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* remove, int* keyval,
-                       void* extra_state) {
-  return create_keyval(copy, MPI_COMM_NULL_COPY_FN, MPI_COMM_DUP_FN, remove, MPI_COMM_NULL_DELETE_FN, keyval, extra_state,
-                       vendor::Comm_create_keyval);
+int Comm_create_keyval(Job& /*job*/, MPI_Comm_copy_attr_function* copy,
+                       MPI_Comm_delete_attr_function* remove, int* keyval, void* extra_state) {
+  return create_keyval(copy, MPI_COMM_NULL_COPY_FN, MPI_COMM_DUP_FN, remove,
+                       MPI_COMM_NULL_DELETE_FN, keyval, extra_state, vendor::Comm_create_keyval);
 }
 
-int Type_create_keyval(Job& /*job*/, MPI_Type_copy_attr_function* copy, MPI_Type_delete_attr_function* remove, int* keyval,
-                       void* extra_state) {
-  return create_keyval(copy, MPI_TYPE_NULL_COPY_FN, MPI_TYPE_DUP_FN, remove, MPI_TYPE_NULL_DELETE_FN, keyval, extra_state,
-                       vendor::Type_create_keyval);
+int Type_create_keyval(Job& /*job*/, MPI_Type_copy_attr_function* copy,
+                       MPI_Type_delete_attr_function* remove, int* keyval, void* extra_state) {
+  return create_keyval(copy, MPI_TYPE_NULL_COPY_FN, MPI_TYPE_DUP_FN, remove,
+                       MPI_TYPE_NULL_DELETE_FN, keyval, extra_state, vendor::Type_create_keyval);
 }
 
-int Win_create_keyval(Job& /*job*/, MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* remove, int* keyval,
-                      void* extra_state) {
-  return create_keyval(copy, MPI_WIN_NULL_COPY_FN, MPI_WIN_DUP_FN, remove, MPI_WIN_NULL_DELETE_FN, keyval, extra_state,
-                       vendor::Win_create_keyval);
+int Win_create_keyval(Job& /*job*/, MPI_Win_copy_attr_function* copy,
+                      MPI_Win_delete_attr_function* remove, int* keyval, void* extra_state) {
+  return create_keyval(copy, MPI_WIN_NULL_COPY_FN, MPI_WIN_DUP_FN, remove, MPI_WIN_NULL_DELETE_FN,
+                       keyval, extra_state, vendor::Win_create_keyval);
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Keyval_create
-int Keyval_create(Job& /*job*/, MPI_Copy_function* copy, MPI_Delete_function* remove, int* keyval, void* extra_state) {
-  return create_keyval(copy, MPI_NULL_COPY_FN, MPI_DUP_FN, remove, MPI_NULL_DELETE_FN, keyval, extra_state,
-                       vendor::Keyval_create);
+int Keyval_create(Job& /*job*/, MPI_Copy_function* copy, MPI_Delete_function* remove, int* keyval,
+                  void* extra_state) {
+  return create_keyval(copy, MPI_NULL_COPY_FN, MPI_DUP_FN, remove, MPI_NULL_DELETE_FN, keyval,
+                       extra_state, vendor::Keyval_create);
 }
 #endif
 
-int Grequest_start(Job& /*job*/, MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
-                   MPI_Grequest_cancel_function* cancel, void* extra_state, MPI_Request* request) {
+int Grequest_start(Job& /*job*/, MPI_Grequest_query_function* query,
+                   MPI_Grequest_free_function* free, MPI_Grequest_cancel_function* cancel,
+                   void* extra_state, MPI_Request* request) {
   if (query == nullptr || free == nullptr || cancel == nullptr) {
     return vendor::Grequest_start(query, free, cancel, extra_state, request);
   }
-  auto state = std::make_unique<RequestState>(RequestState{as_function<QueryFunction>(query), as_function<FreeFunction>(free),
-                                                           as_function<CancelFunction>(cancel), extra_state});
-  const int code = vendor::Grequest_start(as_function<MPI_Grequest_query_function*>(&query_request),
-                                          as_function<MPI_Grequest_free_function*>(&free_request),
-                                          as_function<MPI_Grequest_cancel_function*>(&cancel_request), state.get(), request);
+  auto state = std::make_unique<RequestState>(
+      RequestState{as_function<QueryFunction>(query), as_function<FreeFunction>(free),
+                   as_function<CancelFunction>(cancel), extra_state});
+  const int code = vendor::Grequest_start(
+      as_function<MPI_Grequest_query_function*>(&query_request),
+      as_function<MPI_Grequest_free_function*>(&free_request),
+      as_function<MPI_Grequest_cancel_function*>(&cancel_request), state.get(), request);
   if (code == MPI_SUCCESS) static_cast<void>(state.release());  // free_request() takes it back
   return code;
 }
 
 using CommHandlers = TrampolinePool<MPI_Comm, MPI_Comm*, int*>;
 
-int Comm_create_errhandler(Job& /*job*/, MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
+int Comm_create_errhandler(Job& /*job*/, MPI_Comm_errhandler_function* function,
+                           MPI_Errhandler* errhandler) {
   return vendor::Comm_create_errhandler(CommHandlers::of_variadic(function), errhandler);
 }
 
@@ -154,27 +167,35 @@ int Errhandler_create(Job& /*job*/, MPI_Handler_function* function, MPI_Errhandl
 }
 #endif
 
-int Win_create_errhandler(Job& /*job*/, MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler) {
-  return vendor::Win_create_errhandler(TrampolinePool<MPI_Win, MPI_Win*, int*>::of_variadic(function), errhandler);
+int Win_create_errhandler(Job& /*job*/, MPI_Win_errhandler_function* function,
+                          MPI_Errhandler* errhandler) {
+  return vendor::Win_create_errhandler(
+      TrampolinePool<MPI_Win, MPI_Win*, int*>::of_variadic(function), errhandler);
 }
 
-int File_create_errhandler(Job& /*job*/, MPI_File_errhandler_function* function, MPI_Errhandler* errhandler) {
-  return vendor::File_create_errhandler(TrampolinePool<MPI_File, MPI_File*, int*>::of_variadic(function), errhandler);
+int File_create_errhandler(Job& /*job*/, MPI_File_errhandler_function* function,
+                           MPI_Errhandler* errhandler) {
+  return vendor::File_create_errhandler(
+      TrampolinePool<MPI_File, MPI_File*, int*>::of_variadic(function), errhandler);
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Session_create_errhandler
-int Session_create_errhandler(Job& /*job*/, MPI_Session_errhandler_function* function, MPI_Errhandler* errhandler) {
-  return vendor::Session_create_errhandler(TrampolinePool<MPI_Session, MPI_Session*, int*>::of_variadic(function), errhandler);
+int Session_create_errhandler(Job& /*job*/, MPI_Session_errhandler_function* function,
+                              MPI_Errhandler* errhandler) {
+  return vendor::Session_create_errhandler(
+      TrampolinePool<MPI_Session, MPI_Session*, int*>::of_variadic(function), errhandler);
 }
 #endif
 
 int Op_create(Job& /*job*/, MPI_User_function* function, int commute, MPI_Op* op) {
-  return vendor::Op_create(TrampolinePool<MPI_Op, void*, void*, int*, MPI_Datatype*>::of(function), commute, op);
+  return vendor::Op_create(TrampolinePool<MPI_Op, void*, void*, int*, MPI_Datatype*>::of(function),
+                           commute, op);
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Op_create_c
 int Op_create_c(Job& /*job*/, MPI_User_function_c* function, int commute, MPI_Op* op) {
-  return vendor::Op_create_c(TrampolinePool<MPI_Op, void*, void*, MPI_Count*, MPI_Datatype*>::of(function), commute, op);
+  return vendor::Op_create_c(
+      TrampolinePool<MPI_Op, void*, void*, MPI_Count*, MPI_Datatype*>::of(function), commute, op);
 }
 #endif
 

@@ -1,9 +1,10 @@
-/// Functions that the user gives to the vendor to call: MPI calls made in them are the user's again, though the vendor is
-/// on the stack (DESIGN.md 2). Each is replaced by a trampoline that resets the depth flag and calls the user's.
+/// Functions that the user gives to the vendor to call: MPI calls made in them are the user's
+/// again, though the vendor is on the stack (DESIGN.md 2). Each is replaced by a trampoline that
+/// resets the depth flag and calls the user's.
 ///
-/// Functions with an extra_state (attributes, generalized requests) get one trampoline, which finds the user's function in the
-/// state. Functions without (error handlers, reductions) get a trampoline each, from a fixed number of them; the same function
-/// always gets the same one.
+/// Functions with an extra_state (attributes, generalized requests) get one trampoline, which finds
+/// the user's function in the state. Functions without (error handlers, reductions) get a
+/// trampoline each, from a fixed number of them; the same function always gets the same one.
 #pragma once
 
 #include <array>
@@ -15,18 +16,20 @@
 
 namespace impishim::shim {
 
-/// Hands out trampolines for functions of type `Function*`, which returns nothing and takes no state. `Function` may be
-/// variadic: what follows its named arguments is the vendor's own (MPI-3.1 8.3.1) and is not passed on.
+/// Hands out trampolines for functions of type `Function*`, which returns nothing and takes no
+/// state. `Function` may be variadic: what follows its named arguments is the vendor's own
+/// (MPI-3.1 8.3.1) and is not passed on.
 template <class Tag, class... Arguments>
 class TrampolinePool {
  public:
   using Function = void (*)(Arguments...);
   using VariadicFunction = void (*)(Arguments..., ...);
 
-  /// The trampoline of `function`; `function` itself if it is null or all trampolines are taken: MPI calls in it then act on
-  /// the system's own part of the job. Any thread.
+  /// The trampoline of `function`; `function` itself if it is null or all trampolines are taken:
+  /// MPI calls in it then act on the system's own part of the job. Any thread.
   [[nodiscard]] static Function of(Function function) {
-    return find_or_take(function, [](std::size_t i) { return plain(std::make_index_sequence<kSize>{})[i]; });
+    return find_or_take(function,
+                        [](std::size_t i) { return plain(std::make_index_sequence<kSize>{})[i]; });
   }
   [[nodiscard]] static VariadicFunction of_variadic(VariadicFunction function) {
     const auto taken = find_or_take(reinterpret_cast<Function>(function), [](std::size_t i) {
@@ -53,7 +56,8 @@ class TrampolinePool {
     return {&call<kSlots>...};
   }
   template <std::size_t... kSlots>
-  static constexpr std::array<VariadicFunction, kSize> variadic(std::index_sequence<kSlots...> /*slots*/) {
+  static constexpr std::array<VariadicFunction, kSize> variadic(
+      std::index_sequence<kSlots...> /*slots*/) {
     return {&call_variadic<kSlots>...};
   }
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kFortranLayer = IMPISHIM_VENDOR_FORTRAN;
 
-/// Where its code lies, once it has been seen: a library stays at its place, but may come later, with a dlopen'ed part of the
-/// program.
+/// Where its code lies, once it has been seen: a library stays at its place, but may come later,
+/// with a dlopen'ed part of the program.
 std::atomic<std::uintptr_t> layer_begin{0};
 std::atomic<std::uintptr_t> layer_end{0};
 std::atomic<const char*> layer_path{nullptr};  ///< the loader's, which lives as long as the library
@@ -24,7 +24,8 @@ int find_layer(dl_phdr_info* object, std::size_t /*size*/, void* /*data*/) {
     const auto& segment = object->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
     layer_path.store(object->dlpi_name, std::memory_order_relaxed);
-    layer_end.store(object->dlpi_addr + segment.p_vaddr + segment.p_memsz, std::memory_order_relaxed);
+    layer_end.store(object->dlpi_addr + segment.p_vaddr + segment.p_memsz,
+                    std::memory_order_relaxed);
     layer_begin.store(object->dlpi_addr + segment.p_vaddr, std::memory_order_release);
     return 1;
   }
@@ -43,7 +44,9 @@ bool in_fortran_layer(const void* address) {
 
 const char* fortran_layer_path() {
   if (layer_begin.load(std::memory_order_acquire) == 0) dl_iterate_phdr(find_layer, nullptr);
-  return layer_begin.load(std::memory_order_acquire) == 0 ? nullptr : layer_path.load(std::memory_order_relaxed);
+  return layer_begin.load(std::memory_order_acquire) == 0
+             ? nullptr
+             : layer_path.load(std::memory_order_relaxed);
 }
 
 }  // namespace impishim::shim

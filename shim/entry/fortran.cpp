@@ -1,4 +1,5 @@
-// Handles in Fortran and C (MPI-3.1 17.2.4). Where both are ints the vendor has macros for it, and nothing is wrapped.
+// Handles in Fortran and C (MPI-3.1 17.2.4). Where both are ints the vendor has macros for it, and
+// nothing is wrapped.
 #include "shim/handle/own_handle.hpp"
 #include "shim/handled.hpp"
 #include "shim/vendor.hpp"
@@ -7,7 +8,8 @@ namespace impishim::shim::calls {
 
 #ifdef IMPISHIM_HAVE_MPI_Request_c2f
 MPI_Fint Request_c2f(Job& /*job*/, MPI_Request request) {
-  return is_own_request(request) ? own_requests().to_fortran(request) : vendor::Request_c2f(request);
+  return is_own_request(request) ? own_requests().to_fortran(request)
+                                 : vendor::Request_c2f(request);
 }
 
 MPI_Request Request_f2c(Job& /*job*/, MPI_Fint request) {
@@ -18,7 +20,8 @@ MPI_Request Request_f2c(Job& /*job*/, MPI_Fint request) {
 
 #ifdef IMPISHIM_HAVE_MPI_Message_c2f
 MPI_Fint Message_c2f(Job& /*job*/, MPI_Message message) {
-  return is_own_message(message) ? own_messages().to_fortran(message) : vendor::Message_c2f(message);
+  return is_own_message(message) ? own_messages().to_fortran(message)
+                                 : vendor::Message_c2f(message);
 }
 
 MPI_Message Message_f2c(Job& /*job*/, MPI_Fint message) {

@@ -3,9 +3,9 @@
 
 #include "shim/entry/resolve.hpp"
 
-/// Exports the function `ompi_<name>_f`, defined before, under all names that Open MPI's Fortran library has for it. `lower`,
-/// `upper` and `mixed` are the name with its prefix as Fortran compilers and the module mpi_f08 spell it, e.g. mpi_send,
-/// MPI_SEND, MPI_Send.
+/// Exports the function `ompi_<name>_f`, defined before, under all names that Open MPI's Fortran
+/// library has for it. `lower`, `upper` and `mixed` are the name with its prefix as Fortran
+/// compilers and the module mpi_f08 spell it, e.g. mpi_send, MPI_SEND, MPI_Send.
 #define IMPISHIM_FORTRAN_NAMES(function, lower, upper, mixed) \
   IMPISHIM_FORTRAN_NAME(function, lower)                      \
   IMPISHIM_FORTRAN_NAME(function, lower##_)                   \
@@ -29,7 +29,8 @@
 
 namespace impishim::shim {
 
-/// Returns the vendor's binding of this name, which is of this library's binding's type. Ends the process if there is none.
+/// Returns the vendor's binding of this name, which is of this library's binding's type. Ends the
+/// process if there is none.
 template <class Binding>
 [[nodiscard]] Binding* vendors_binding(const char* name) {
   return reinterpret_cast<Binding*>(resolve_fortran(name));

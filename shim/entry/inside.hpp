@@ -1,9 +1,11 @@
-/// The short ways of messages that stay inside this system: what the wrappers of the `direct` functions (functions.txt) hold.
+/// The short ways of messages that stay inside this system: what the wrappers of the `direct`
+/// functions (functions.txt) hold.
 ///
-/// A program's messages inside its system must cost what they cost without this library, and a short one takes no more than a
-/// few hundred instructions at the vendor's. So the question whether a message stays inside is asked in the wrapper itself, for
-/// MPI_COMM_WORLD without a look at any table, and the answer "yes" jumps to the vendor's function with the wrapper's own
-/// arguments. All else is for calls::X, which has the same signature.
+/// A program's messages inside its system must cost what they cost without this library, and a
+/// short one takes no more than a few hundred instructions at the vendor's. So the question whether
+/// a message stays inside is asked in the wrapper itself, for MPI_COMM_WORLD without a look at any
+/// table, and the answer "yes" jumps to the vendor's function with the wrapper's own arguments. All
+/// else is for calls::X, which has the same signature.
 #pragma once
 
 #include "shim/handle/own_handle.hpp"
@@ -16,24 +18,29 @@ namespace impishim::shim {
 
 /// How one kind of blocking send leaves: inside this system by the vendor's `blocking`.
 template <auto blocking, auto elsewhere>
-[[gnu::always_inline]] inline int send_inside(const Job& job, const void* buf, int count, MPI_Datatype datatype, int dest,
-                                              int tag, MPI_Comm comm) {
+[[gnu::always_inline]] inline int send_inside(const Job& job, const void* buf, int count,
+                                              MPI_Datatype datatype, int dest, int tag,
+                                              MPI_Comm comm) {
   if (!ranks_inside.has(comm, dest) || !job.may_block_in_vendor_at_once()) [[unlikely]]
     return elsewhere(buf, count, datatype, dest, tag, comm);
   return blocking(buf, count, datatype, ranks_inside.local_rank(dest), tag, comm);
 }
 
-/// Where a message goes that is not known to stay inside: without a job to the vendor, by `start`, as it is.
+/// Where a message goes that is not known to stay inside: without a job to the vendor, by `start`,
+/// as it is.
 template <auto start, auto elsewhere, class... Arguments>
 [[gnu::always_inline]] inline int start_elsewhere(Arguments... arguments) {
-  return the_job.load(std::memory_order_acquire) == nullptr ? start(arguments...) : elsewhere(arguments...);
+  return the_job.load(std::memory_order_acquire) == nullptr ? start(arguments...)
+                                                            : elsewhere(arguments...);
 }
 
-/// How one kind of nonblocking send leaves. What only starts a message is called without a mark that the thread is inside the
-/// vendor: it comes back at once, and calls nothing of MPI's but the user's error handlers.
+/// How one kind of nonblocking send leaves. What only starts a message is called without a mark
+/// that the thread is inside the vendor: it comes back at once, and calls nothing of MPI's but the
+/// user's error handlers.
 template <auto start, auto elsewhere>
-[[gnu::always_inline]] inline int isend_inside(const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-                                               MPI_Comm comm, MPI_Request* request) {
+[[gnu::always_inline]] inline int isend_inside(const void* buf, int count, MPI_Datatype datatype,
+                                               int dest, int tag, MPI_Comm comm,
+                                               MPI_Request* request) {
   if (!ranks_inside.has(comm, dest)) [[unlikely]]
     return start_elsewhere<start, elsewhere>(buf, count, datatype, dest, tag, comm, request);
   return start(buf, count, datatype, ranks_inside.local_rank(dest), tag, comm, request);
@@ -50,31 +57,37 @@ inline constexpr auto Issend = isend_inside<vendor::raw::Issend, calls::Issend>;
 inline constexpr auto Irsend = isend_inside<vendor::raw::Irsend, calls::Irsend>;
 inline constexpr auto Ibsend = isend_inside<vendor::raw::Ibsend, calls::Ibsend>;
 
-inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                MPI_Status* status) {
+inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag,
+                MPI_Comm comm, MPI_Status* status) {
   if (!ranks_inside.has(comm, source) || !job.may_block_in_vendor_at_once()) [[unlikely]]
     return calls::Recv(buf, count, datatype, source, tag, comm, status);
-  const int code = vendor::Recv(buf, count, datatype, ranks_inside.local_rank(source), tag, comm, status);
+  const int code =
+      vendor::Recv(buf, count, datatype, ranks_inside.local_rank(source), tag, comm, status);
   if (status != MPI_STATUS_IGNORE) status->MPI_SOURCE = source;
   return code;
 }
 
 /// Where the sources of receives need other names. Out of line, so that MPI_Irecv needs no frame.
-[[gnu::noinline]] inline int Irecv_renamed(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                                           MPI_Request* request) {
+[[gnu::noinline]] inline int Irecv_renamed(void* buf, int count, MPI_Datatype datatype, int source,
+                                           int tag, MPI_Comm comm, MPI_Request* request) {
   if (!ranks_inside.has_source(comm, source)) [[unlikely]]
-    return start_elsewhere<vendor::raw::Irecv, calls::Irecv>(buf, count, datatype, source, tag, comm, request);
-  const int code = vendor::raw::Irecv(buf, count, datatype, ranks_inside.local_rank(source), tag, comm, request);
+    return start_elsewhere<vendor::raw::Irecv, calls::Irecv>(buf, count, datatype, source, tag,
+                                                             comm, request);
+  const int code =
+      vendor::raw::Irecv(buf, count, datatype, ranks_inside.local_rank(source), tag, comm, request);
   if (code != MPI_SUCCESS) [[unlikely]]
     return code;
   running_job().receive_sources.put_of_world(*request);
   return MPI_SUCCESS;
 }
 
-inline int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  if (ranks_inside.renames_sources()) return Irecv_renamed(buf, count, datatype, source, tag, comm, request);
+inline int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                 MPI_Request* request) {
+  if (ranks_inside.renames_sources())
+    return Irecv_renamed(buf, count, datatype, source, tag, comm, request);
   if (!ranks_inside.has_source(comm, source)) [[unlikely]]
-    return start_elsewhere<vendor::raw::Irecv, calls::Irecv>(buf, count, datatype, source, tag, comm, request);
+    return start_elsewhere<vendor::raw::Irecv, calls::Irecv>(buf, count, datatype, source, tag,
+                                                             comm, request);
   return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, request);
 }
 

@@ -20,7 +20,8 @@
 namespace impishim::shim {
 namespace {
 
-/// Error codes made here, with their text: a vendor may not keep the text of codes added to a predefined class.
+/// Error codes made here, with their text: a vendor may not keep the text of codes added to a
+/// predefined class.
 class OwnErrors {
  public:
   static OwnErrors& instance() {
@@ -62,7 +63,8 @@ Handling handling_of(MPI_Comm comm) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   if (vendor::Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return Handling::kReturn;
   if (handler == MPI_ERRORS_RETURN) return Handling::kReturn;
-  // MPI_ERRORS_ABORT ends the processes of the communicator, and with them the job: it spans systems.
+  // MPI_ERRORS_ABORT ends the processes of the communicator, and with them the job: it spans
+  // systems.
   if (is_predefined(handler)) return Handling::kEnd;
   vendor::Errhandler_free(&handler);  // our reference
   return Handling::kCall;

@@ -28,12 +28,14 @@ int unread_bytes() {
   return ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 ? unread : 0;
 }
 
-/// One message for each host: its gateway or lowest process speaks, and most failures end the others before they would. What a
-/// process has found out by itself it tells if it is still there then: the one that speaks may be the one that has died.
+/// One message for each host: its gateway or lowest process speaks, and most failures end the
+/// others before they would. What a process has found out by itself it tells if it is still there
+/// then: the one that speaks may be the one that has died.
 void print_once(const Job& job, const Error& failure) {
   if (failure.text.empty() || !job.speaks_for_host) std::this_thread::sleep_for(kSilent);
   if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.speaks_for_host)) return;
-  say_last(failure.kind == ErrorKind::kAborted ? "the job was ended: " + failure.text : failure.text);
+  say_last(failure.kind == ErrorKind::kAborted ? "the job was ended: " + failure.text
+                                               : failure.text);
 }
 
 int exit_code(const Job& job) {
@@ -75,7 +77,8 @@ void announce_end(Job& job, int code, const std::string& text) {
   const auto deadline = Clock::now() + kBound;
   job.engine->announce_abort(code, text);
   if (job.map.clients().size() < 2) return;
-  // Whoever hears it passes it on to all that it knows, the sender among them: the echo says that it is under way.
+  // Whoever hears it passes it on to all that it knows, the sender among them: the echo says that
+  // it is under way.
   while (job.engine->failure() == nullptr && Clock::now() < deadline) {
     if (job.engine->poll(true) == 0) job.engine->wait_for_event(std::chrono::milliseconds(10));
   }

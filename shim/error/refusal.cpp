@@ -20,11 +20,14 @@ bool is_first_refusal(std::string_view function) {
   return refused.emplace(function).second;
 }
 
-int raise_refusal(MPI_Comm comm, int error_class, std::string_view function, std::string_view text) {
+int raise_refusal(MPI_Comm comm, int error_class, std::string_view function,
+                  std::string_view text) {
   // A handler that ends the job prints the same text.
   if (is_first_refusal(function) && !ends_job(comm)) {
-    log_line(LogLevel::kError,
-             fmt::format("{}: {}. The call has failed, and its error code says so; this line comes once", function, text));
+    log_line(
+        LogLevel::kError,
+        fmt::format("{}: {}. The call has failed, and its error code says so; this line comes once",
+                    function, text));
   }
   return raise(comm, error_class, function, text);
 }
@@ -33,7 +36,8 @@ int raise_refusal(MPI_Comm comm, int error_class, std::string_view function, std
 
 int refuse(MPI_Comm comm, std::string_view function) {
   return refuse(comm, function,
-                "not supported on a communicator that spans systems, only on one inside a system (see README, limits)");
+                "not supported on a communicator that spans systems, only on one inside a system "
+                "(see README, limits)");
 }
 
 int refuse(MPI_Comm comm, std::string_view function, std::string_view text) {
@@ -42,11 +46,13 @@ int refuse(MPI_Comm comm, std::string_view function, std::string_view text) {
 
 int refuse_group(std::string_view function) {
   return raise_refusal(MPI_COMM_WORLD, MPI_ERR_GROUP, function,
-                       "the group has processes of other systems, and must have those of one system (see README, limits)");
+                       "the group has processes of other systems, and must have those of one "
+                       "system (see README, limits)");
 }
 
 int refuse_joined(std::string_view function, std::string_view reason) {
-  return refuse(MPI_COMM_WORLD, function, fmt::format("not supported in a joined job: {} (see README, limits)", reason));
+  return refuse(MPI_COMM_WORLD, function,
+                fmt::format("not supported in a joined job: {} (see README, limits)", reason));
 }
 
 }  // namespace impishim::shim

@@ -11,9 +11,12 @@ namespace impishim::shim {
 namespace {
 
 /// World rank of this system's first process.
-wire::WorldRank first_here(const Job& job) { return job.map.clients()[static_cast<std::size_t>(job.client)].first_proc; }
+wire::WorldRank first_here(const Job& job) {
+  return job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
+}
 
-/// World ranks of the members of one of the vendor's groups; kNoMember for processes that are not in the job.
+/// World ranks of the members of one of the vendor's groups; kNoMember for processes that are not
+/// in the job.
 int members_of_vendors(const Job& job, MPI_Group group, RankList& members) {
   int size = 0;
   int code = vendor::Group_size(group, &size);
@@ -21,9 +24,12 @@ int members_of_vendors(const Job& job, MPI_Group group, RankList& members) {
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
   std::vector<int> native(ranks.size());
-  if (size > 0) code = vendor::Group_translate_ranks(group, size, ranks.data(), job.native_group, native.data());
+  if (size > 0)
+    code =
+        vendor::Group_translate_ranks(group, size, ranks.data(), job.native_group, native.data());
   members.clear();
-  for (const int rank : native) members.push_back(rank == MPI_UNDEFINED ? kNoMember : first_here(job) + rank);
+  for (const int rank : native)
+    members.push_back(rank == MPI_UNDEFINED ? kNoMember : first_here(job) + rank);
   return code;
 }
 
@@ -65,7 +71,8 @@ int make_group(Job& job, const RankList& members, MPI_Group* group) {
   const auto is_here = [&](wire::WorldRank rank) {
     return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client;
   };
-  // A group of none is made by the vendor, too: the caller frees it, and Open MPI counts references of MPI_GROUP_EMPTY.
+  // A group of none is made by the vendor, too: the caller frees it, and Open MPI counts references
+  // of MPI_GROUP_EMPTY.
   if (!std::ranges::all_of(members, is_here)) {
     *group = GroupPool::instance().keep(members);
     return MPI_SUCCESS;
@@ -73,20 +80,23 @@ int make_group(Job& job, const RankList& members, MPI_Group* group) {
   std::vector<int> native;
   native.reserve(members.size());
   for (const wire::WorldRank rank : members) native.push_back(rank - first_here(job));
-  return vendor::Group_incl(job.native_group, static_cast<int>(native.size()), native.data(), group);
+  return vendor::Group_incl(job.native_group, static_cast<int>(native.size()), native.data(),
+                            group);
 }
 
 int members_of(Job& job, MPI_Group group, std::string_view function, RankList& members) {
   if (is_own_group(group)) {
     const auto found = GroupPool::instance().find(group);
-    if (found == nullptr) return raise(MPI_COMM_WORLD, MPI_ERR_GROUP, function, "the group has been freed");
+    if (found == nullptr)
+      return raise(MPI_COMM_WORLD, MPI_ERR_GROUP, function, "the group has been freed");
     members = *found;
     return MPI_SUCCESS;
   }
   const int code = members_of_vendors(job, group, members);
   if (code != MPI_SUCCESS || std::ranges::find(members, kNoMember) == members.end()) return code;
   return raise(MPI_COMM_WORLD, MPI_ERR_GROUP, function,
-               "a group with processes that were started later cannot be combined with processes of other systems");
+               "a group with processes that were started later cannot be combined with processes "
+               "of other systems");
 }
 
 int members_of_native(Job& job, MPI_Comm comm, bool remote, RankList& members) {

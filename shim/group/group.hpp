@@ -1,7 +1,8 @@
-/// Groups: the vendor's where all members are in this system, objects of ours otherwise (DESIGN.md 3).
+/// Groups: the vendor's where all members are in this system, objects of ours otherwise (DESIGN.md
+/// 3).
 ///
-/// A handle of ours (own_handle.hpp) names a list of world ranks that never changes. Every function of MPI that takes a group
-/// is wrapped, so the vendor never sees one.
+/// A handle of ours (own_handle.hpp) names a list of world ranks that never changes. Every function
+/// of MPI that takes a group is wrapped, so the vendor never sees one.
 #pragma once
 
 #include <mpi.h>
@@ -32,16 +33,20 @@ class GroupPool {
   std::vector<std::uint32_t> free_;
 };
 
-/// Makes a group of these processes, in this order: the vendor's own if all are in this system (MPI_GROUP_EMPTY if there are
-/// none), one of ours otherwise. The caller owns it, and frees it once. Returns an MPI code that has been raised.
+/// Makes a group of these processes, in this order: the vendor's own if all are in this system
+/// (MPI_GROUP_EMPTY if there are none), one of ours otherwise. The caller owns it, and frees it
+/// once. Returns an MPI code that has been raised.
 [[nodiscard]] int make_group(Job& job, const RankList& members, MPI_Group* group);
 
-/// World ranks of a group's members, ours or the vendor's. Returns a code that has been raised: MPI_ERR_GROUP if the group is
-/// none, or has processes that are not in the joined job (MPI_Comm_spawn).
-[[nodiscard]] int members_of(Job& job, MPI_Group group, std::string_view function, RankList& members);
+/// World ranks of a group's members, ours or the vendor's. Returns a code that has been raised:
+/// MPI_ERR_GROUP if the group is none, or has processes that are not in the joined job
+/// (MPI_Comm_spawn).
+[[nodiscard]] int members_of(Job& job, MPI_Group group, std::string_view function,
+                             RankList& members);
 
-/// World ranks of a native communicator's members; of the remote group's of an intercommunicator if `remote`. kNoMember stands
-/// for processes that are not in the joined job. Returns a code of the vendor's, raised already.
+/// World ranks of a native communicator's members; of the remote group's of an intercommunicator if
+/// `remote`. kNoMember stands for processes that are not in the joined job. Returns a code of the
+/// vendor's, raised already.
 [[nodiscard]] int members_of_native(Job& job, MPI_Comm comm, bool remote, RankList& members);
 
 }  // namespace impishim::shim

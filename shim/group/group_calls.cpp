@@ -1,5 +1,6 @@
-// MPI_Group_*, MPI_Comm_group, MPI_Comm_remote_group (MPI-3.1 6.3): the vendor's for its own groups, ours as soon as one
-// argument is. Errors go to the handler of MPI_COMM_WORLD, as groups have none (MPI-3.1 8.3).
+// MPI_Group_*, MPI_Comm_group, MPI_Comm_remote_group (MPI-3.1 6.3): the vendor's for its own
+// groups, ours as soon as one argument is. Errors go to the handler of MPI_COMM_WORLD, as groups
+// have none (MPI-3.1 8.3).
 #include <fmt/format.h>
 
 #include "shim/error/errors.hpp"
@@ -26,7 +27,8 @@ int combine(Job& job, const char* function, MPI_Group group1, MPI_Group group2, 
 }
 
 /// The result of choosing ranks from a group of ours.
-int choose(Job& job, const char* function, MPI_Group group, int n, const int* ranks, MPI_Group* newgroup,
+int choose(Job& job, const char* function, MPI_Group group, int n, const int* ranks,
+           MPI_Group* newgroup,
            Result<RankList> (*operation)(const RankList&, std::span<const std::int32_t>)) {
   RankList members;
   const int code = members_of(job, group, function, members);
@@ -37,7 +39,8 @@ int choose(Job& job, const char* function, MPI_Group group, int n, const int* ra
   return make_group(job, *chosen, newgroup);
 }
 
-int choose_ranges(Job& job, const char* function, MPI_Group group, int n, const int (*ranges)[3], MPI_Group* newgroup,
+int choose_ranges(Job& job, const char* function, MPI_Group group, int n, const int (*ranges)[3],
+                  MPI_Group* newgroup,
                   Result<RankList> (*operation)(const RankList&, std::span<const std::int32_t>)) {
   RankList members;
   const int code = members_of(job, group, function, members);
@@ -47,7 +50,8 @@ int choose_ranges(Job& job, const char* function, MPI_Group group, int n, const 
   for (int i = 0; i < n; ++i) list.push_back({ranges[i][0], ranges[i][1], ranges[i][2]});
   const auto ranks = expanded(list, static_cast<std::int32_t>(members.size()));
   if (!ranks) return group_error(MPI_ERR_ARG, function, ranks.error().text);
-  return choose(job, function, group, static_cast<int>(ranks->size()), ranks->data(), newgroup, operation);
+  return choose(job, function, group, static_cast<int>(ranks->size()), ranks->data(), newgroup,
+                operation);
 }
 
 }  // namespace
@@ -63,7 +67,8 @@ int Comm_group(Job& job, MPI_Comm comm, MPI_Group* group) {
 int Comm_remote_group(Job& job, MPI_Comm comm, MPI_Group* group) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Comm_remote_group(comm, group);
-  if (communicator->inter == nullptr) return raise(comm, MPI_ERR_COMM, "MPI_Comm_remote_group", "no intercommunicator");
+  if (communicator->inter == nullptr)
+    return raise(comm, MPI_ERR_COMM, "MPI_Comm_remote_group", "no intercommunicator");
   return make_group(job, communicator->members, group);
 }
 
@@ -85,7 +90,8 @@ int Group_rank(Job& job, MPI_Group group, int* rank) {
   return MPI_SUCCESS;
 }
 
-int Group_translate_ranks(Job& job, MPI_Group group1, int n, const int* ranks1, MPI_Group group2, int* ranks2) {
+int Group_translate_ranks(Job& job, MPI_Group group1, int n, const int* ranks1, MPI_Group group2,
+                          int* ranks2) {
   constexpr const char* kFunction = "MPI_Group_translate_ranks";
   if (!is_own_group(group1) && !is_own_group(group2)) {
     return vendor::Group_translate_ranks(group1, n, ranks1, group2, ranks2);
@@ -100,38 +106,46 @@ int Group_translate_ranks(Job& job, MPI_Group group1, int n, const int* ranks1, 
   for (int i = 0; i < n; ++i) {
     const int rank = ranks1[i];
     if (rank != MPI_PROC_NULL && (rank < 0 || static_cast<std::size_t>(rank) >= from.size())) {
-      return group_error(MPI_ERR_RANK, kFunction, fmt::format("rank {} is not in a group of {}", rank, from.size()));
+      return group_error(MPI_ERR_RANK, kFunction,
+                         fmt::format("rank {} is not in a group of {}", rank, from.size()));
     }
-    const std::int32_t place = rank == MPI_PROC_NULL ? kNoMember : places[static_cast<std::size_t>(rank)];
+    const std::int32_t place =
+        rank == MPI_PROC_NULL ? kNoMember : places[static_cast<std::size_t>(rank)];
     ranks2[i] = rank == MPI_PROC_NULL ? MPI_PROC_NULL : place == kNoMember ? MPI_UNDEFINED : place;
   }
   return MPI_SUCCESS;
 }
 
 int Group_compare(Job& job, MPI_Group group1, MPI_Group group2, int* result) {
-  if (!is_own_group(group1) && !is_own_group(group2)) return vendor::Group_compare(group1, group2, result);
+  if (!is_own_group(group1) && !is_own_group(group2))
+    return vendor::Group_compare(group1, group2, result);
   RankList one;
   RankList two;
   int code = members_of(job, group1, "MPI_Group_compare", one);
   if (code == MPI_SUCCESS) code = members_of(job, group2, "MPI_Group_compare", two);
   if (code != MPI_SUCCESS) return code;
   const Likeness likeness = compare(one, two);
-  *result = likeness == Likeness::kIdentical ? MPI_IDENT : likeness == Likeness::kSimilar ? MPI_SIMILAR : MPI_UNEQUAL;
+  *result = likeness == Likeness::kIdentical ? MPI_IDENT
+            : likeness == Likeness::kSimilar ? MPI_SIMILAR
+                                             : MPI_UNEQUAL;
   return MPI_SUCCESS;
 }
 
 int Group_union(Job& job, MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  if (!is_own_group(group1) && !is_own_group(group2)) return vendor::Group_union(group1, group2, newgroup);
+  if (!is_own_group(group1) && !is_own_group(group2))
+    return vendor::Group_union(group1, group2, newgroup);
   return combine(job, "MPI_Group_union", group1, group2, newgroup, union_of);
 }
 
 int Group_intersection(Job& job, MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  if (!is_own_group(group1) && !is_own_group(group2)) return vendor::Group_intersection(group1, group2, newgroup);
+  if (!is_own_group(group1) && !is_own_group(group2))
+    return vendor::Group_intersection(group1, group2, newgroup);
   return combine(job, "MPI_Group_intersection", group1, group2, newgroup, intersection_of);
 }
 
 int Group_difference(Job& job, MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  if (!is_own_group(group1) && !is_own_group(group2)) return vendor::Group_difference(group1, group2, newgroup);
+  if (!is_own_group(group1) && !is_own_group(group2))
+    return vendor::Group_difference(group1, group2, newgroup);
   return combine(job, "MPI_Group_difference", group1, group2, newgroup, difference_of);
 }
 

@@ -9,8 +9,8 @@
 
 namespace impishim::shim {
 
-/// `size` values of T, in the object itself if they are few, else in the memory that this thread's last call left: calls that
-/// come again and again should not allocate.
+/// `size` values of T, in the object itself if they are few, else in the memory that this thread's
+/// last call left: calls that come again and again should not allocate.
 template <class T>
 class CallArray {
  public:

@@ -13,10 +13,11 @@ namespace impishim::shim {
 
 Result<void> HandleAddresses::reserve() {
   // Without access, so that it counts against no limit on memory.
-  void* range = mmap(nullptr, kMaxOwnHandles * kStride, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* range = mmap(nullptr, kMaxOwnHandles * kStride, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
-    return Error{ErrorKind::kSystem,
-                 fmt::format("no address space for handles of {} bytes: {}", kMaxOwnHandles * kStride, std::strerror(errno))};
+    return Error{ErrorKind::kSystem, fmt::format("no address space for handles of {} bytes: {}",
+                                                 kMaxOwnHandles * kStride, std::strerror(errno))};
   }
   base_ = reinterpret_cast<std::uintptr_t>(range);
   return {};
@@ -30,9 +31,11 @@ std::uintptr_t HandleAddresses::bits(std::uint32_t index) {
 void HandleAddresses::make_readable(std::uint32_t index) {
   constexpr std::uint32_t kAtOnce = 1024;
   const std::lock_guard lock(mutex_);
-  for (std::uint32_t first = readable_.load(std::memory_order_relaxed); first <= index; first += kAtOnce) {
+  for (std::uint32_t first = readable_.load(std::memory_order_relaxed); first <= index;
+       first += kAtOnce) {
     auto* memory = reinterpret_cast<std::byte*>(base_ + first * kStride);
-    if (first >= kMaxOwnHandles || mprotect(memory, kAtOnce * kStride, PROT_READ | PROT_WRITE) != 0) {
+    if (first >= kMaxOwnHandles ||
+        mprotect(memory, kAtOnce * kStride, PROT_READ | PROT_WRITE) != 0) {
       log(LogLevel::kError, "no memory for handle {} of {}", index, kMaxOwnHandles);
       std::abort();
     }

@@ -1,8 +1,10 @@
-/// Handles of our own where the vendor's are pointers: addresses in a range that belongs to this library.
+/// Handles of our own where the vendor's are pointers: addresses in a range that belongs to this
+/// library.
 ///
-/// Only this library is given them, with one exception. Open MPI's Fortran layer asks MPI_X_f2c for the handle, makes the C
-/// call, and then reads the object's Fortran number where the handle points to instead of asking MPI_X_c2f. So there is memory
-/// behind every handle, and each int in it is the handle's Fortran number, wherever a version of the vendor's looks for it.
+/// Only this library is given them, with one exception. Open MPI's Fortran layer asks MPI_X_f2c for
+/// the handle, makes the C call, and then reads the object's Fortran number where the handle points
+/// to instead of asking MPI_X_c2f. So there is memory behind every handle, and each int in it is
+/// the handle's Fortran number, wherever a version of the vendor's looks for it.
 #pragma once
 
 #include <atomic>
@@ -21,7 +23,8 @@ class HandleAddresses {
  public:
   explicit HandleAddresses(std::uintptr_t /*null*/) {}
 
-  /// Takes the range; before that there are no handles. Memory is taken as handles are made. kSystem.
+  /// Takes the range; before that there are no handles. Memory is taken as handles are made.
+  /// kSystem.
   Result<void> reserve();
   /// The handle of that index. Any thread.
   [[nodiscard]] std::uintptr_t bits(std::uint32_t index);

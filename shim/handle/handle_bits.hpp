@@ -1,4 +1,5 @@
-/// The one place that knows whether this vendor's handles are ints (MPICH and its ABI family) or pointers (Open MPI).
+/// The one place that knows whether this vendor's handles are ints (MPICH and its ABI family) or
+/// pointers (Open MPI).
 #pragma once
 
 #include <bit>
@@ -14,7 +15,8 @@ namespace impishim::shim {
 /// The vendor's handle as a plain number, for tables and for layers that know no MPI type.
 template <class Handle>
 [[nodiscard]] std::uintptr_t to_bits(Handle handle) {
-  using Number = std::conditional_t<sizeof(Handle) == sizeof(std::uint32_t), std::uint32_t, std::uintptr_t>;
+  using Number =
+      std::conditional_t<sizeof(Handle) == sizeof(std::uint32_t), std::uint32_t, std::uintptr_t>;
   return std::bit_cast<Number>(handle);
 }
 
@@ -32,17 +34,24 @@ template <class Handle>
   return static_cast<std::size_t>((to_bits(handle) * 0x9E3779B97F4A7C15ULL) >> 40U);
 }
 
-/// Handles of our own where handles are ints: counted from the null handle. Its kind bits say "invalid", and the library never
-/// makes another handle of that kind. Fortran's handles are the same ints.
+/// Handles of our own where handles are ints: counted from the null handle. Its kind bits say
+/// "invalid", and the library never makes another handle of that kind. Fortran's handles are the
+/// same ints.
 class HandleNumbers {
  public:
   explicit HandleNumbers(std::uintptr_t null) : null_(static_cast<std::uint32_t>(null)) {}
   Result<void> reserve() { return {}; }
-  [[nodiscard]] std::uintptr_t bits(std::uint32_t index) const { return std::uintptr_t{null_} + index + 1; }
+  [[nodiscard]] std::uintptr_t bits(std::uint32_t index) const {
+    return std::uintptr_t{null_} + index + 1;
+  }
   /// The index; kMaxOwnHandles or more: no handle of ours.
-  [[nodiscard]] std::uintptr_t index(std::uintptr_t bits) const { return static_cast<std::uint32_t>(bits) - null_ - 1U; }
+  [[nodiscard]] std::uintptr_t index(std::uintptr_t bits) const {
+    return static_cast<std::uint32_t>(bits) - null_ - 1U;
+  }
   [[nodiscard]] int fortran(std::uint32_t index) const { return static_cast<int>(bits(index)); }
-  [[nodiscard]] std::uintptr_t index_of_fortran(int number) const { return index(static_cast<std::uint32_t>(number)); }
+  [[nodiscard]] std::uintptr_t index_of_fortran(int number) const {
+    return index(static_cast<std::uint32_t>(number));
+  }
 
  private:
   std::uint32_t null_;

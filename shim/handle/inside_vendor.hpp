@@ -3,7 +3,8 @@
 
 namespace impishim::shim {
 
-/// How deep this thread is inside vendor calls: the vendor's own calls back into MPI_ and PMPI_ names pass straight through.
+/// How deep this thread is inside vendor calls: the vendor's own calls back into MPI_ and PMPI_
+/// names pass straight through.
 inline thread_local int vendor_depth __attribute__((tls_model("initial-exec"))) = 0;
 
 /// Marks a vendor call on this thread.

@@ -1,4 +1,5 @@
-/// Handles of our own, distinct from every handle that the vendor makes, in C and in Fortran (handle_bits.hpp).
+/// Handles of our own, distinct from every handle that the vendor makes, in C and in Fortran
+/// (handle_bits.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -20,8 +21,12 @@ class OwnHandle {
   Result<void> reserve() { return bits_.reserve(); }
   [[nodiscard]] Handle make(std::uint32_t index) { return from_bits<Handle>(bits_.bits(index)); }
   /// True for handles of make(), false for the null handle and all of the vendor's.
-  [[nodiscard]] bool is_own(Handle handle) const { return bits_.index(to_bits(handle)) < kMaxOwnHandles; }
-  [[nodiscard]] std::uint32_t index(Handle handle) const { return static_cast<std::uint32_t>(bits_.index(to_bits(handle))); }
+  [[nodiscard]] bool is_own(Handle handle) const {
+    return bits_.index(to_bits(handle)) < kMaxOwnHandles;
+  }
+  [[nodiscard]] std::uint32_t index(Handle handle) const {
+    return static_cast<std::uint32_t>(bits_.index(to_bits(handle)));
+  }
 
   /// Of a handle of ours: what Fortran programs know it by.
   [[nodiscard]] MPI_Fint to_fortran(Handle handle) const { return bits_.fortran(index(handle)); }
@@ -53,14 +58,18 @@ inline Result<void> reserve_own_handles() {
   return own_groups().reserve();
 }
 
-[[nodiscard]] inline bool is_own_request(MPI_Request request) { return own_requests().is_own(request); }
+[[nodiscard]] inline bool is_own_request(MPI_Request request) {
+  return own_requests().is_own(request);
+}
 /// Counts them: without a way out of the loop it becomes vector instructions, half as many.
 [[nodiscard]] inline bool any_own_request(int count, const MPI_Request* requests) {
   int own = 0;
   for (int i = 0; i < count; ++i) own += is_own_request(requests[i]) ? 1 : 0;
   return own != 0;
 }
-[[nodiscard]] inline bool is_own_message(MPI_Message message) { return own_messages().is_own(message); }
+[[nodiscard]] inline bool is_own_message(MPI_Message message) {
+  return own_messages().is_own(message);
+}
 [[nodiscard]] inline bool is_own_group(MPI_Group group) { return own_groups().is_own(group); }
 
 }  // namespace impishim::shim

@@ -8,8 +8,9 @@
 
 namespace impishim::shim {
 
-/// The user's attributes on MPI_COMM_SELF, in the order in which they were set. MPI_Finalize deletes them before anything else
-/// (MPI-3.1 8.7.1), which must happen while the joined world still works: the vendor would do it when that is gone.
+/// The user's attributes on MPI_COMM_SELF, in the order in which they were set. MPI_Finalize
+/// deletes them before anything else (MPI-3.1 8.7.1), which must happen while the joined world
+/// still works: the vendor would do it when that is gone.
 class SelfAttributes {
  public:
   void set(int keyval);
@@ -22,7 +23,8 @@ class SelfAttributes {
   std::vector<int> keyvals_;
 };
 
-/// Places for the values of predefined attributes, which a program reads through an int* at any later time.
+/// Places for the values of predefined attributes, which a program reads through an int* at any
+/// later time.
 class AttributeValues {
  public:
   /// An int that holds `value`; valid as long as this object.

@@ -6,24 +6,31 @@
 
 namespace impishim::shim {
 
-std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire::WorldRank here, MPI_Comm handle,
-                                                   wire::ContextId context, std::vector<wire::WorldRank> members) {
+std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire::WorldRank here,
+                                                   MPI_Comm handle, wire::ContextId context,
+                                                   std::vector<wire::WorldRank> members) {
   auto made = std::make_unique<Communicator>();
   made->handle = handle;
   made->context = context;
   made->members = std::move(members);
-  const auto client_of = [&](wire::WorldRank proc) { return job.procs()[static_cast<std::size_t>(proc)].client; };
-  const auto host_of = [&](wire::WorldRank proc) { return job.procs()[static_cast<std::size_t>(proc)].host; };
+  const auto client_of = [&](wire::WorldRank proc) {
+    return job.procs()[static_cast<std::size_t>(proc)].client;
+  };
+  const auto host_of = [&](wire::WorldRank proc) {
+    return job.procs()[static_cast<std::size_t>(proc)].host;
+  };
   std::map<std::int32_t, std::int32_t> master_index;  // client -> index in masters
   std::set<std::int32_t> hosts;
   for (std::int32_t rank = 0; rank < made->size(); ++rank) {
     const wire::WorldRank proc = made->members[static_cast<std::size_t>(rank)];
     if (proc == here) made->rank = rank;
     const bool local = client_of(proc) == client_of(here);
-    made->local_ranks.push_back(local ? static_cast<std::int32_t>(made->spanning_ranks.size()) : -1);
+    made->local_ranks.push_back(local ? static_cast<std::int32_t>(made->spanning_ranks.size())
+                                      : -1);
     if (local) made->spanning_ranks.push_back(rank);
     // Ranks ascend, so the first of a client is its lowest.
-    const auto [entry, first] = master_index.emplace(client_of(proc), static_cast<std::int32_t>(made->masters.size()));
+    const auto [entry, first] =
+        master_index.emplace(client_of(proc), static_cast<std::int32_t>(made->masters.size()));
     if (first) made->masters.push_back(rank);
     made->master_of.push_back(entry->second);
     hosts.insert(host_of(proc));
@@ -34,8 +41,10 @@ std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire
   }
   // Colours are ordered as host ranks are in MPI_COMM_WORLD (IMPI 2.5).
   made->host_count = static_cast<std::int32_t>(hosts.size());
-  made->host_color = static_cast<std::int32_t>(std::distance(hosts.begin(), hosts.find(host_of(here))));
-  made->client_color = static_cast<std::int32_t>(std::distance(master_index.begin(), master_index.find(client_of(here))));
+  made->host_color =
+      static_cast<std::int32_t>(std::distance(hosts.begin(), hosts.find(host_of(here))));
+  made->client_color = static_cast<std::int32_t>(
+      std::distance(master_index.begin(), master_index.find(client_of(here))));
   return made;
 }
 
@@ -51,13 +60,13 @@ Communicator* CommunicatorTable::insert(std::unique_ptr<Communicator> communicat
   owned_.push_back({std::move(communicator)});
   Communicator* made = owned_.back().communicator.get();
   Slots* slots = slots_.load(std::memory_order_relaxed);
-  const auto used = static_cast<std::size_t>(std::count_if(slots->slot.begin(), slots->slot.end(), [](const Slot& slot) {
-    return slot.key.load(std::memory_order_relaxed) != kEmpty;
-  }));
+  const auto used = static_cast<std::size_t>(std::count_if(
+      slots->slot.begin(), slots->slot.end(),
+      [](const Slot& slot) { return slot.key.load(std::memory_order_relaxed) != kEmpty; }));
   if (2 * (used + 1) > slots->slot.size()) {
     // Freed handles' slots are left behind with the old table, which readers may still hold.
-    generations_.push_back(
-        std::make_unique<Slots>(owned_.size() * 4 > slots->slot.size() ? slots->slot.size() * 2 : slots->slot.size()));
+    generations_.push_back(std::make_unique<Slots>(
+        owned_.size() * 4 > slots->slot.size() ? slots->slot.size() * 2 : slots->slot.size()));
     slots = generations_.back().get();
     for (const Owned& each : owned_) {
       if (each.visible) place(*slots, each.communicator.get());
@@ -69,8 +78,8 @@ Communicator* CommunicatorTable::insert(std::unique_ptr<Communicator> communicat
   return made;
 }
 
-/// A slot's key never changes once it is set; a freed handle leaves its key with no communicator, for the same handle to come
-/// back to.
+/// A slot's key never changes once it is set; a freed handle leaves its key with no communicator,
+/// for the same handle to come back to.
 void CommunicatorTable::place(Slots& slots, Communicator* communicator) {
   const std::uint64_t key = key_of(communicator->handle);
   for (std::size_t i = hash(communicator->handle) & slots.mask;; i = (i + 1) & slots.mask) {
@@ -83,8 +92,10 @@ void CommunicatorTable::place(Slots& slots, Communicator* communicator) {
   }
 }
 
-std::vector<CommunicatorTable::Owned>::iterator CommunicatorTable::owner_of(const Communicator& communicator) {
-  return std::ranges::find_if(owned_, [&](const Owned& each) { return each.communicator.get() == &communicator; });
+std::vector<CommunicatorTable::Owned>::iterator CommunicatorTable::owner_of(
+    const Communicator& communicator) {
+  return std::ranges::find_if(
+      owned_, [&](const Owned& each) { return each.communicator.get() == &communicator; });
 }
 
 void CommunicatorTable::hide(Communicator& communicator) {
@@ -113,7 +124,9 @@ void CommunicatorTable::retire(Communicator& communicator) {
 
 std::vector<Communicator*> CommunicatorTable::take_ended() {
   const std::lock_guard lock(mutex_);
-  const auto in_use = [](const Communicator* each) { return each->pending.load(std::memory_order_acquire) != 0; };
+  const auto in_use = [](const Communicator* each) {
+    return each->pending.load(std::memory_order_acquire) != 0;
+  };
   const auto first = std::partition(retired_.begin(), retired_.end(), in_use);
   const std::vector<Communicator*> ended(first, retired_.end());
   retired_.erase(first, retired_.end());

@@ -1,7 +1,8 @@
 /// Spanning communicators: the description behind a native handle, and the table that finds it.
 ///
-/// The user's handle of a spanning communicator is the native communicator of its local members (DESIGN.md 1). A handle that is
-/// not in the table is native and every call on it goes straight to the vendor.
+/// The user's handle of a spanning communicator is the native communicator of its local members
+/// (DESIGN.md 1). A handle that is not in the table is native and every call on it goes straight to
+/// the vendor.
 #pragma once
 
 #include <mpi.h>
@@ -25,33 +26,41 @@ struct Topology;
 /// The two groups of an intercommunicator, for its collectives. Hidden: no user has their handles.
 struct Intergroups {
   std::unique_ptr<Communicator> local;  ///< the own group, which may be all in one client
-  std::unique_ptr<Communicator> both;   ///< both groups, one after the other, in the same order on both sides
-  std::int32_t first_local = 0;         ///< rank in `both` of the own group's first
+  std::unique_ptr<Communicator>
+      both;  ///< both groups, one after the other, in the same order on both sides
+  std::int32_t first_local = 0;  ///< rank in `both` of the own group's first
   std::int32_t first_remote = 0;
 };
 
-/// A communicator whose members are in two or more clients. Immutable but for the fields that say otherwise.
+/// A communicator whose members are in two or more clients. Immutable but for the fields that say
+/// otherwise.
 ///
-/// Of an intercommunicator `members` and all that follows from them are the remote group, whom messages go to and come from;
-/// `rank` is the own rank in the local group.
+/// Of an intercommunicator `members` and all that follows from them are the remote group, whom
+/// messages go to and come from; `rank` is the own rank in the local group.
 struct Communicator {
-  MPI_Comm handle = MPI_COMM_NULL;           ///< the user's: the vendor's communicator of the local members
-  MPI_Comm companion = MPI_COMM_NULL;        ///< another of the same members, for what collectives do among them
-  wire::ContextId context = 0;               ///< point-to-point; collectives use context + 1 (IMPI 4.3)
-  std::vector<wire::WorldRank> members;      ///< spanning rank -> world rank
-  std::int32_t rank = 0;                     ///< this process's spanning rank
-  std::vector<std::int32_t> local_ranks;     ///< spanning rank -> rank in `handle`, or -1 for a process of another system
+  MPI_Comm handle = MPI_COMM_NULL;  ///< the user's: the vendor's communicator of the local members
+  MPI_Comm companion =
+      MPI_COMM_NULL;            ///< another of the same members, for what collectives do among them
+  wire::ContextId context = 0;  ///< point-to-point; collectives use context + 1 (IMPI 4.3)
+  std::vector<wire::WorldRank> members;  ///< spanning rank -> world rank
+  std::int32_t rank = 0;                 ///< this process's spanning rank
+  std::vector<std::int32_t>
+      local_ranks;  ///< spanning rank -> rank in `handle`, or -1 for a process of another system
   std::vector<std::int32_t> spanning_ranks;  ///< rank in `handle` -> spanning rank
-  bool local_ranks_are_spanning = false;     ///< spanning_ranks[i] == i for all i: statuses need no translation
+  bool local_ranks_are_spanning =
+      false;  ///< spanning_ranks[i] == i for all i: statuses need no translation
 
-  std::vector<std::int32_t> masters;    ///< lowest spanning rank of each client in it, ascending (IMPI 4.1)
+  std::vector<std::int32_t>
+      masters;  ///< lowest spanning rank of each client in it, ascending (IMPI 4.1)
   std::vector<std::int32_t> master_of;  ///< spanning rank -> index in `masters`
   std::int32_t host_count = 0;          ///< IMPI_HOST_SIZE ...
   std::int32_t host_color = 0;          ///< ... and IMPI_HOST_COLOR of this process
-  std::int32_t client_color = 0;        ///< IMPI_CLIENT_COLOR of this process; IMPI_CLIENT_SIZE is masters.size()
+  std::int32_t client_color =
+      0;  ///< IMPI_CLIENT_COLOR of this process; IMPI_CLIENT_SIZE is masters.size()
 
-  /// Of an intercommunicator: some of the other group are in this client, and `handle` is the vendor's intercommunicator with
-  /// them. Without any, `handle` is an intracommunicator of the own group's local members, and the vendor carries no message.
+  /// Of an intercommunicator: some of the other group are in this client, and `handle` is the
+  /// vendor's intercommunicator with them. Without any, `handle` is an intracommunicator of the own
+  /// group's local members, and the vendor carries no message.
   bool has_local_peers = true;
   std::shared_ptr<const Topology> topology;      ///< shim/values/topology.hpp; null: none
   std::unique_ptr<Intergroups> inter;            ///< of an intercommunicator
@@ -62,11 +71,14 @@ struct Communicator {
   /// MPI_Comm_idup calls that the vendor has not finished.
   std::atomic<std::int32_t> handle_uses{0};
 
-  /// Requests that still refer to this object; a freed communicator lives until they are over (MPI-3.1 6.4.3).
+  /// Requests that still refer to this object; a freed communicator lives until they are over
+  /// (MPI-3.1 6.4.3).
   std::atomic<std::int32_t> pending{0};
-  /// Of one that was freed while it had some: a hidden handle with the user's error handler, for their errors.
+  /// Of one that was freed while it had some: a hidden handle with the user's error handler, for
+  /// their errors.
   std::atomic<MPI_Comm> heir{MPI_COMM_NULL};
-  /// Of one that was freed during an MPI_Comm_idup, which copies from its handle: ends that handle afterwards.
+  /// Of one that was freed during an MPI_Comm_idup, which copies from its handle: ends that handle
+  /// afterwards.
   int (*free_later)(MPI_Comm*) = nullptr;
 
   /// The handle whose error handler hears of errors.
@@ -83,16 +95,21 @@ struct Communicator {
   [[nodiscard]] bool valid_rank(int rank_) const { return rank_ >= 0 && rank_ < size(); }
   /// Of a rank in this system: its rank in `handle`. Negative: another system's, or no rank at all.
   [[nodiscard]] std::int32_t local_rank(int rank_) const {
-    return static_cast<std::size_t>(rank_) < local_ranks.size() ? local_ranks[static_cast<std::size_t>(rank_)] : -1;
+    return static_cast<std::size_t>(rank_) < local_ranks.size()
+               ? local_ranks[static_cast<std::size_t>(rank_)]
+               : -1;
   }
 
   /// Fills in everything that follows from `handle`, `context`, `members` and the job map.
-  [[nodiscard]] static std::unique_ptr<Communicator> create(const wire::JobMap& job, wire::WorldRank here, MPI_Comm handle,
-                                                            wire::ContextId context, std::vector<wire::WorldRank> members);
+  [[nodiscard]] static std::unique_ptr<Communicator> create(const wire::JobMap& job,
+                                                            wire::WorldRank here, MPI_Comm handle,
+                                                            wire::ContextId context,
+                                                            std::vector<wire::WorldRank> members);
 };
 
-/// Native handle -> Communicator. Lookups take no lock and a few nanoseconds; changes are rare and locked.
-/// Slots are replaced as a whole when the table grows; old tables live until the job ends, since readers may still hold them.
+/// Native handle -> Communicator. Lookups take no lock and a few nanoseconds; changes are rare and
+/// locked. Slots are replaced as a whole when the table grows; old tables live until the job ends,
+/// since readers may still hold them.
 class CommunicatorTable {
  public:
   CommunicatorTable();
@@ -100,7 +117,8 @@ class CommunicatorTable {
   CommunicatorTable(const CommunicatorTable&) = delete;
   CommunicatorTable& operator=(const CommunicatorTable&) = delete;
 
-  /// The spanning communicator of `handle`, or null: it is native (or invalid: the vendor will say so).
+  /// The spanning communicator of `handle`, or null: it is native (or invalid: the vendor will say
+  /// so).
   [[nodiscard]] Communicator* find(MPI_Comm handle) const {
     const Slots* slots = slots_.load(std::memory_order_acquire);
     for (std::size_t i = hash(handle) & slots->mask;; i = (i + 1) & slots->mask) {
@@ -117,10 +135,13 @@ class CommunicatorTable {
   void hide(Communicator& communicator);
   /// Takes hide() back.
   void show(Communicator& communicator);
-  /// The user has freed this hidden communicator: take_ended() returns it when no request refers to it any more.
+  /// The user has freed this hidden communicator: take_ended() returns it when no request refers to
+  /// it any more.
   void retire(Communicator& communicator);
   /// Some are retired. Costs one load.
-  [[nodiscard]] bool has_retired() const { return retired_count_.load(std::memory_order_relaxed) != 0; }
+  [[nodiscard]] bool has_retired() const {
+    return retired_count_.load(std::memory_order_relaxed) != 0;
+  }
   /// Retired ones that no request refers to; each is returned once.
   [[nodiscard]] std::vector<Communicator*> take_ended();
   /// Destroys one that take_ended() has returned.

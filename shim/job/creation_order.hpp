@@ -8,13 +8,16 @@
 
 namespace impishim::shim {
 
-/// Duplications under way at the vendor (MPI_Comm_idup of spanning communicators), and what holds further ones up. Any thread.
+/// Duplications under way at the vendor (MPI_Comm_idup of spanning communicators), and what holds
+/// further ones up. Any thread.
 class CreationOrder {
  public:
-  /// Its number, for end_duplication(). Nothing: a blocking function is being entered; ask again later.
+  /// Its number, for end_duplication(). Nothing: a blocking function is being entered; ask again
+  /// later.
   [[nodiscard]] std::optional<std::uint64_t> begin_duplication();
   void end_duplication(std::uint64_t number);
-  /// Holds further ones up until release(). Returns the number of the latest that is under way, or 0.
+  /// Holds further ones up until release(). Returns the number of the latest that is under way, or
+  /// 0.
   [[nodiscard]] std::uint64_t hold();
   void release();
   /// All up to this number are over.

@@ -15,7 +15,8 @@
 namespace impishim::shim {
 namespace {
 
-/// Handlers that run now, on any thread: the job object must not go before they are through. It cannot be part of that object.
+/// Handlers that run now, on any thread: the job object must not go before they are through. It
+/// cannot be part of that object.
 std::atomic<int> handlers{0};
 
 void on_signal(int number, siginfo_t* info, void* context) {
@@ -33,21 +34,28 @@ void on_signal(int number, siginfo_t* info, void* context) {
 }
 
 std::string json_of(const char* name, const wire::HopTraffic& traffic) {
-  return fmt::format("  \"{}\": {{\"packets\": {}, \"bytes\": {}}},\n", name, traffic.packets, traffic.bytes);
+  return fmt::format("  \"{}\": {{\"packets\": {}, \"bytes\": {}}},\n", name, traffic.packets,
+                     traffic.bytes);
 }
 
 std::string statistics_of(const Job& job, const wire::EngineCounters& all) {
   std::string text = fmt::format("{{\n  \"rank\": {},\n  \"system\": {},\n", job.here, job.client);
-  text += json_of("sent_local_origin", all.local_origin) + json_of("sent_local_relay", all.local_relay) +
-          json_of("sent_remote_origin", all.remote_origin) + json_of("sent_remote_relay", all.remote_relay) +
-          json_of("received_local", all.local_received) + json_of("received_remote", all.remote_received);
+  text += json_of("sent_local_origin", all.local_origin) +
+          json_of("sent_local_relay", all.local_relay) +
+          json_of("sent_remote_origin", all.remote_origin) +
+          json_of("sent_remote_relay", all.remote_relay) +
+          json_of("received_local", all.local_received) +
+          json_of("received_remote", all.remote_received);
   text += fmt::format(
-      "  \"messages_sent\": {},\n  \"messages_received\": {},\n  \"unexpected_messages\": {},\n  \"unexpected_bytes_peak\": "
+      "  \"messages_sent\": {},\n  \"messages_received\": {},\n  \"unexpected_messages\": {},\n  "
+      "\"unexpected_bytes_peak\": "
       "{},\n"
-      "  \"packets_relayed\": {},\n  \"relay_bytes_peak\": {},\n  \"relay_stalls\": {},\n  \"flow_control_stalls\": {},\n"
+      "  \"packets_relayed\": {},\n  \"relay_bytes_peak\": {},\n  \"relay_stalls\": {},\n  "
+      "\"flow_control_stalls\": {},\n"
       "  \"remote_send_calls\": {},\n  \"remote_receive_calls\": {}\n}}\n",
-      all.messages_sent, all.messages_received, all.unexpected_messages, all.unexpected_bytes_peak, all.packets_relayed,
-      all.relay_bytes_peak, all.relay_stalls, all.flow_control_stalls, all.send_calls, all.receive_calls);
+      all.messages_sent, all.messages_received, all.unexpected_messages, all.unexpected_bytes_peak,
+      all.packets_relayed, all.relay_bytes_peak, all.relay_stalls, all.flow_control_stalls,
+      all.send_calls, all.receive_calls);
   return text;
 }
 
@@ -60,11 +68,13 @@ Result<Diagnostics> Diagnostics::from_environment() {
   if (!stand) return stand.error();
   auto stall = read_variable("IMPISHIM_STALL_DUMP", 0, kDay, diagnostics.stall_seconds);
   if (!stall) return stall.error();
-  if (const char* text = secure_getenv("IMPISHIM_STATS"); text != nullptr) diagnostics.stats_prefix = text;
+  if (const char* text = secure_getenv("IMPISHIM_STATS"); text != nullptr)
+    diagnostics.stats_prefix = text;
   if (const char* text = secure_getenv("IMPISHIM_DUMP_SIGNAL"); text != nullptr) {
     diagnostics.on_signal = std::strcmp(text, "usr1") == 0;
     if (!diagnostics.on_signal && std::strcmp(text, "none") != 0) {
-      return Error{ErrorKind::kConfiguration, fmt::format("IMPISHIM_DUMP_SIGNAL={}: use usr1 (default) or none", text)};
+      return Error{ErrorKind::kConfiguration,
+                   fmt::format("IMPISHIM_DUMP_SIGNAL={}: use usr1 (default) or none", text)};
     }
   }
   return diagnostics;
@@ -72,12 +82,14 @@ Result<Diagnostics> Diagnostics::from_environment() {
 
 bool signal_is_free() {
   struct sigaction now {};
-  return sigaction(SIGUSR1, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
+  return sigaction(SIGUSR1, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+         now.sa_handler == SIG_DFL;
 }
 
 void answer_signals(Job& job) {
   if (!job.diagnostics.on_signal) return;
-  sigaction(SIGUSR1, nullptr, &job.diagnostics.vendors);  // first, since a signal may come at any moment
+  sigaction(SIGUSR1, nullptr,
+            &job.diagnostics.vendors);  // first, since a signal may come at any moment
   struct sigaction ours {};
   ours.sa_sigaction = on_signal;
   ours.sa_flags = SA_RESTART | SA_SIGINFO;
@@ -87,7 +99,8 @@ void answer_signals(Job& job) {
 
 void restore_signal(const Diagnostics& diagnostics) {
   struct sigaction now {};
-  const bool ours = sigaction(SIGUSR1, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_signal;
+  const bool ours = sigaction(SIGUSR1, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+                    now.sa_sigaction == on_signal;
   if (ours) sigaction(SIGUSR1, &diagnostics.vendors, nullptr);
 }
 
@@ -103,8 +116,8 @@ void write_statistics(Job& job) {
   auto written = write_file(path, statistics_of(job, job.engine->counters()));
   // The user has asked for them: this is told at every log level.
   if (!written)
-    log_line(LogLevel::kWarn,
-             fmt::format("cannot write the statistics to {} (IMPISHIM_STATS): {}", path, written.error().text));
+    log_line(LogLevel::kWarn, fmt::format("cannot write the statistics to {} (IMPISHIM_STATS): {}",
+                                          path, written.error().text));
 }
 
 }  // namespace impishim::shim

@@ -17,7 +17,8 @@ class OutstandingCollectives {
   void add(CollectiveQueue& queue);
   void remove(CollectiveQueue& queue);
   [[nodiscard]] bool none() const { return count_.load(std::memory_order_relaxed) == 0; }
-  /// The function of one that its process's thread has to move on, as far as any other thread can tell; null: there is none.
+  /// The function of one that its process's thread has to move on, as far as any other thread can
+  /// tell; null: there is none.
   [[nodiscard]] const char* held_up();
   /// Moves all of them on.
   void step(Job& job) {

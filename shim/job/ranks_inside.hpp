@@ -10,8 +10,9 @@
 
 namespace impishim::shim {
 
-/// The ranks of MPI_COMM_WORLD whose processes are in this system, where they stand side by side as those of the vendor's do.
-/// Empty: before the world has been joined, where MPI_COMM_WORLD stays the vendor's, and should they stand otherwise.
+/// The ranks of MPI_COMM_WORLD whose processes are in this system, where they stand side by side as
+/// those of the vendor's do. Empty: before the world has been joined, where MPI_COMM_WORLD stays
+/// the vendor's, and should they stand otherwise.
 class RanksInside {
  public:
   constexpr RanksInside() = default;
@@ -24,9 +25,13 @@ class RanksInside {
   }
 
   /// `rank` of `comm` is known here to be inside.
-  [[nodiscard]] bool has(MPI_Comm comm, int rank) const { return index(rank) < count_ && comm == MPI_COMM_WORLD; }
+  [[nodiscard]] bool has(MPI_Comm comm, int rank) const {
+    return index(rank) < count_ && comm == MPI_COMM_WORLD;
+  }
   /// The same, and a nonblocking receive from it can be the vendor's request.
-  [[nodiscard]] bool has_source(MPI_Comm comm, int rank) const { return index(rank) < received_ && comm == MPI_COMM_WORLD; }
+  [[nodiscard]] bool has_source(MPI_Comm comm, int rank) const {
+    return index(rank) < received_ && comm == MPI_COMM_WORLD;
+  }
   /// The vendor's rank of a process that is.
   [[nodiscard]] int local_rank(int rank) const { return static_cast<int>(index(rank)); }
   /// How far the user's ranks of them are from the vendor's.
@@ -42,7 +47,9 @@ class RanksInside {
     }
     return !ranks.empty();
   }
-  [[nodiscard]] std::uint32_t index(int rank) const { return static_cast<std::uint32_t>(rank) - first_; }
+  [[nodiscard]] std::uint32_t index(int rank) const {
+    return static_cast<std::uint32_t>(rank) - first_;
+  }
 
   std::uint32_t first_ = 0;
   std::uint32_t count_ = 0;

@@ -20,18 +20,24 @@ bool stands(std::uint64_t changes) { return changes % 2 != 0; }
 /// What waits for the thread, and the cure; empty if nothing is known to wait.
 std::string text_of(Job& job, const VendorCallKind& call) {
   std::string waiting;
-  std::string cure = call.collective ? "set IMPISHIM_NATIVE_COLLECTIVES=polled, or use MPI_THREAD_MULTIPLE"
-                                     : "complete that operation before this call";
+  std::string cure = call.collective
+                         ? "set IMPISHIM_NATIVE_COLLECTIVES=polled, or use MPI_THREAD_MULTIPLE"
+                         : "complete that operation before this call";
   if (const auto message = job.engine->unanswered()) {
-    waiting = fmt::format("a message of {} bytes with tag {} from rank {} of the job waits for a receive from MPI_ANY_SOURCE",
-                          message->bytes, message->tag, message->source);
-    if (message->standard) cure += fmt::format(", or set IMPISHIM_EARLY_MESSAGE_LIMIT to at least {}", message->bytes);
+    waiting = fmt::format(
+        "a message of {} bytes with tag {} from rank {} of the job waits for a receive from "
+        "MPI_ANY_SOURCE",
+        message->bytes, message->tag, message->source);
+    if (message->standard)
+      cure += fmt::format(", or set IMPISHIM_EARLY_MESSAGE_LIMIT to at least {}", message->bytes);
   } else if (const char* collective = job.outstanding.held_up(); collective != nullptr) {
-    waiting = fmt::format("{}, outstanding on a communicator that spans systems, is not moved on", collective);
+    waiting = fmt::format("{}, outstanding on a communicator that spans systems, is not moved on",
+                          collective);
   }
   if (waiting.empty()) return waiting;
-  return fmt::format("{} inside this system has lasted {} s, and meanwhile {}; if the program hangs: {}", call.function,
-                     job.diagnostics.stand_seconds, waiting, cure);
+  return fmt::format(
+      "{} inside this system has lasted {} s, and meanwhile {}; if the program hangs: {}",
+      call.function, job.diagnostics.stand_seconds, waiting, cure);
 }
 
 }  // namespace
@@ -65,7 +71,8 @@ void StandWatch::watch(Job& job, std::uint64_t stand) {
     // If it has left meanwhile, it may have ended the relief before it began.
     if (changes_.load() != stand) return job.engine->end_relief();
   }
-  if (told_ || Clock::now() - seen_since_ < std::chrono::seconds(job.diagnostics.stand_seconds)) return;
+  if (told_ || Clock::now() - seen_since_ < std::chrono::seconds(job.diagnostics.stand_seconds))
+    return;
   const std::string text = text_of(job, *call_.load(std::memory_order_relaxed));
   if (text.empty() || changes_.load() != stand) return;
   told_ = true;

@@ -1,10 +1,13 @@
-/// Watches a process whose thread stands in a blocking call of the vendor's while something of ours needs that thread.
+/// Watches a process whose thread stands in a blocking call of the vendor's while something of ours
+/// needs that thread.
 ///
-/// Receives from MPI_ANY_SOURCE on spanning communicators are posted at the vendor, too, and nonblocking collectives have
-/// phases there: only the thread that calls the vendor can settle the former and move the latter on. Point-to-point calls are
-/// polled instead (Job::may_block_in_vendor()), a collective inside a system cannot be, since all members must take the same
-/// form. So a process in one may keep others waiting. The progress thread, which never calls the vendor, does for them what it
-/// can (wire::Engine::relieve()), and tells once what is left.
+/// Receives from MPI_ANY_SOURCE on spanning communicators are posted at the vendor, too, and
+/// nonblocking collectives have phases there: only the thread that calls the vendor can settle the
+/// former and move the latter on. Point-to-point calls are polled instead
+/// (Job::may_block_in_vendor()), a collective inside a system cannot be, since all members must
+/// take the same form. So a process in one may keep others waiting. The progress thread, which
+/// never calls the vendor, does for them what it can (wire::Engine::relieve()), and tells once what
+/// is left.
 #pragma once
 
 #include <atomic>

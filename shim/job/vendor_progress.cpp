@@ -17,7 +17,9 @@ int nothing_to_cancel(void* /*state*/, int /*complete*/) { return MPI_SUCCESS; }
 
 }  // namespace
 
-VendorProgress::VendorProgress() { vendor::Grequest_start(query, nothing_to_free, nothing_to_cancel, nullptr, &never_); }
+VendorProgress::VendorProgress() {
+  vendor::Grequest_start(query, nothing_to_free, nothing_to_cancel, nullptr, &never_);
+}
 
 VendorProgress::~VendorProgress() {
   vendor::Grequest_complete(never_);

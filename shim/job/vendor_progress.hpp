@@ -5,8 +5,9 @@
 
 namespace impishim::shim {
 
-/// A request that stays incomplete as long as this object lives: asking for its status moves the vendor's MPI on
-/// (MPI-3.1 3.7.4, 10.3) and costs the same however many messages wait there. A probe looks through all unexpected ones.
+/// A request that stays incomplete as long as this object lives: asking for its status moves the
+/// vendor's MPI on (MPI-3.1 3.7.4, 10.3) and costs the same however many messages wait there. A
+/// probe looks through all unexpected ones.
 class VendorProgress {
  public:
   VendorProgress();

@@ -9,7 +9,8 @@ MessagePool& MessagePool::instance() {
   return pool;
 }
 
-MPI_Message MessagePool::keep(Communicator& communicator, MPI_Message native, wire::MatchedMessagePointer remote) {
+MPI_Message MessagePool::keep(Communicator& communicator, MPI_Message native,
+                              wire::MatchedMessagePointer remote) {
   communicator.pending.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {

@@ -23,7 +23,8 @@ class MessagePool {
  public:
   static MessagePool& instance();
   /// A handle of our own for a message.
-  [[nodiscard]] MPI_Message keep(Communicator& communicator, MPI_Message native, wire::MatchedMessagePointer remote);
+  [[nodiscard]] MPI_Message keep(Communicator& communicator, MPI_Message native,
+                                 wire::MatchedMessagePointer remote);
   /// The message behind a handle of ours, which is invalid from then on.
   [[nodiscard]] KeptMessage take(MPI_Message handle);
 

@@ -12,9 +12,13 @@
 namespace impishim::shim {
 namespace {
 
-/// One look at the vendor's messages from a local rank or MPI_ANY_SOURCE, with the source translated.
-int look_native(const Communicator& communicator, int source, int tag, bool* found, MPI_Status* status) {
-  const int local = source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : communicator.local_ranks[static_cast<std::size_t>(source)];
+/// One look at the vendor's messages from a local rank or MPI_ANY_SOURCE, with the source
+/// translated.
+int look_native(const Communicator& communicator, int source, int tag, bool* found,
+                MPI_Status* status) {
+  const int local = source == MPI_ANY_SOURCE
+                        ? MPI_ANY_SOURCE
+                        : communicator.local_ranks[static_cast<std::size_t>(source)];
   int flag = 0;
   MPI_Status native{};
   const int code = vendor::Iprobe(local, tag, communicator.handle, &flag, &native);
@@ -25,9 +29,11 @@ int look_native(const Communicator& communicator, int source, int tag, bool* fou
   return code;
 }
 
-bool look_remote(Job& job, const Communicator& communicator, int source, int tag, MPI_Status* status) {
-  const auto envelope = job.engine->probe(communicator.context, source == MPI_ANY_SOURCE ? wire::kAnySource : source,
-                                          tag == MPI_ANY_TAG ? wire::kAnyTag : tag);
+bool look_remote(Job& job, const Communicator& communicator, int source, int tag,
+                 MPI_Status* status) {
+  const auto envelope =
+      job.engine->probe(communicator.context, source == MPI_ANY_SOURCE ? wire::kAnySource : source,
+                        tag == MPI_ANY_TAG ? wire::kAnyTag : tag);
   if (envelope) set_remote_status(status, *envelope);
   return envelope.has_value();
 }
@@ -42,21 +48,27 @@ bool may_be_remote(const Communicator& communicator, int source) {
 }
 
 /// Both sides in turn, beginning with another one each time.
-int look(Job& job, const Communicator& communicator, int source, int tag, bool* found, MPI_Status* status) {
+int look(Job& job, const Communicator& communicator, int source, int tag, bool* found,
+         MPI_Status* status) {
   static thread_local bool remote_first = false;
   remote_first = !remote_first;
   *found = false;
   int code = MPI_SUCCESS;
   for (const bool remote : {remote_first, !remote_first}) {
-    if (remote && may_be_remote(communicator, source)) *found = look_remote(job, communicator, source, tag, status);
-    if (!remote && may_be_native(communicator, source)) code = look_native(communicator, source, tag, found, status);
+    if (remote && may_be_remote(communicator, source))
+      *found = look_remote(job, communicator, source, tag, status);
+    if (!remote && may_be_native(communicator, source))
+      code = look_native(communicator, source, tag, found, status);
     if (*found || code != MPI_SUCCESS) return code;
   }
   return code;
 }
 
-int take_native(Communicator& communicator, int source, int tag, MPI_Message* message, MPI_Status* status) {
-  const int local = source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : communicator.local_ranks[static_cast<std::size_t>(source)];
+int take_native(Communicator& communicator, int source, int tag, MPI_Message* message,
+                MPI_Status* status) {
+  const int local = source == MPI_ANY_SOURCE
+                        ? MPI_ANY_SOURCE
+                        : communicator.local_ranks[static_cast<std::size_t>(source)];
   int flag = 0;
   MPI_Status native_status{};
   MPI_Message native = MPI_MESSAGE_NULL;
@@ -68,9 +80,11 @@ int take_native(Communicator& communicator, int source, int tag, MPI_Message* me
   return code;
 }
 
-bool take_remote(Job& job, Communicator& communicator, int source, int tag, MPI_Message* message, MPI_Status* status) {
+bool take_remote(Job& job, Communicator& communicator, int source, int tag, MPI_Message* message,
+                 MPI_Status* status) {
   wire::Envelope envelope;
-  auto taken = job.engine->match_probe(communicator.context, source == MPI_ANY_SOURCE ? wire::kAnySource : source,
+  auto taken = job.engine->match_probe(communicator.context,
+                                       source == MPI_ANY_SOURCE ? wire::kAnySource : source,
                                        tag == MPI_ANY_TAG ? wire::kAnyTag : tag, envelope);
   if (taken == nullptr) return false;
   set_remote_status(status, envelope);
@@ -78,13 +92,16 @@ bool take_remote(Job& job, Communicator& communicator, int source, int tag, MPI_
   return true;
 }
 
-int take(Job& job, Communicator& communicator, int source, int tag, MPI_Message* message, MPI_Status* status) {
+int take(Job& job, Communicator& communicator, int source, int tag, MPI_Message* message,
+         MPI_Status* status) {
   static thread_local bool remote_first = false;
   remote_first = !remote_first;
   int code = MPI_SUCCESS;
   for (const bool remote : {remote_first, !remote_first}) {
-    if (remote && may_be_remote(communicator, source)) take_remote(job, communicator, source, tag, message, status);
-    if (!remote && may_be_native(communicator, source)) code = take_native(communicator, source, tag, message, status);
+    if (remote && may_be_remote(communicator, source))
+      take_remote(job, communicator, source, tag, message, status);
+    if (!remote && may_be_native(communicator, source))
+      code = take_native(communicator, source, tag, message, status);
     if (*message != MPI_MESSAGE_NULL || code != MPI_SUCCESS) return code;
   }
   return code;
@@ -136,7 +153,8 @@ int Probe(Job& job, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   return code;
 }
 
-int Improbe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+int Improbe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+            MPI_Status* status) {
   Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Improbe(source, tag, comm, flag, message, status);
   int code = check_receive(job, *communicator, "MPI_Improbe", 0, MPI_BYTE, source, tag);
@@ -158,7 +176,8 @@ int Improbe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Message
 
 int Mprobe(Job& job, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr && job.may_block_in_vendor()) return vendor::Mprobe(source, tag, comm, message, status);
+  if (communicator == nullptr && job.may_block_in_vendor())
+    return vendor::Mprobe(source, tag, comm, message, status);
   int code = MPI_SUCCESS;
   if (communicator == nullptr) {
     drive_until(job, true, [&] {
@@ -183,7 +202,8 @@ int Mprobe(Job& job, int source, int tag, MPI_Comm comm, MPI_Message* message, M
   return code;
 }
 
-int Imrecv(Job& job, void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* handle) {
+int Imrecv(Job& job, void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+           MPI_Request* handle) {
   if (!is_own_message(*message)) return vendor::Imrecv(buf, count, datatype, message, handle);
   KeptMessage kept = MessagePool::instance().take(*message);
   RequestPool& pool = RequestPool::instance();
@@ -210,8 +230,10 @@ int Imrecv(Job& job, void* buf, int count, MPI_Datatype datatype, MPI_Message* m
   return MPI_SUCCESS;
 }
 
-int Mrecv(Job& job, void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
-  if (!is_own_message(*message) && job.may_block_in_vendor()) return vendor::Mrecv(buf, count, datatype, message, status);
+int Mrecv(Job& job, void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+          MPI_Status* status) {
+  if (!is_own_message(*message) && job.may_block_in_vendor())
+    return vendor::Mrecv(buf, count, datatype, message, status);
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = Imrecv(job, buf, count, datatype, message, &request);
   return code == MPI_SUCCESS ? Wait(&request, status) : code;

@@ -11,8 +11,8 @@
 namespace impishim::shim {
 namespace {
 
-/// One kind of send: the vendor's two functions for it, and our name for it. What only starts a message is called without a
-/// mark that the thread is inside the vendor: inside.hpp.
+/// One kind of send: the vendor's two functions for it, and our name for it. What only starts a
+/// message is called without a mark that the thread is inside the vendor: inside.hpp.
 struct SendForms {
   SendKind kind;
   const char* function;
@@ -21,43 +21,52 @@ struct SendForms {
   int (*nonblocking)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 };
 
-constexpr SendForms kStandard = {SendKind::kStandard, "MPI_Send", "MPI_Isend", vendor::Send, vendor::raw::Isend};
-constexpr SendForms kSynchronous = {SendKind::kSynchronous, "MPI_Ssend", "MPI_Issend", vendor::Ssend, vendor::raw::Issend};
-constexpr SendForms kReady = {SendKind::kReady, "MPI_Rsend", "MPI_Irsend", vendor::Rsend, vendor::raw::Irsend};
-constexpr SendForms kBuffered = {SendKind::kBuffered, "MPI_Bsend", "MPI_Ibsend", vendor::Bsend, vendor::raw::Ibsend};
+constexpr SendForms kStandard = {SendKind::kStandard, "MPI_Send", "MPI_Isend", vendor::Send,
+                                 vendor::raw::Isend};
+constexpr SendForms kSynchronous = {SendKind::kSynchronous, "MPI_Ssend", "MPI_Issend",
+                                    vendor::Ssend, vendor::raw::Issend};
+constexpr SendForms kReady = {SendKind::kReady, "MPI_Rsend", "MPI_Irsend", vendor::Rsend,
+                              vendor::raw::Irsend};
+constexpr SendForms kBuffered = {SendKind::kBuffered, "MPI_Bsend", "MPI_Ibsend", vendor::Bsend,
+                                 vendor::raw::Ibsend};
 
-/// A blocking send inside this system while the vendor may not block at once: only if nothing of ours needs this thread (DESIGN
-/// 4b).
+/// A blocking send inside this system while the vendor may not block at once: only if nothing of
+/// ours needs this thread (DESIGN 4b).
 template <const SendForms& forms>
-[[gnu::noinline]] int send_local(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
-                                 MPI_Comm comm) {
+[[gnu::noinline]] int send_local(Job& job, const void* buf, int count, MPI_Datatype datatype,
+                                 int dest, int tag, MPI_Comm comm) {
   if (job.may_block_in_vendor()) return forms.blocking(buf, count, datatype, dest, tag, comm);
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = forms.nonblocking(buf, count, datatype, dest, tag, comm, &request);
   return code == MPI_SUCCESS ? poll_native(job, request) : code;
 }
 
-/// Most messages are short and lie in one piece: these need no operation. False: it is not one of them, or has to wait.
-bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayout& layout, const void* buf, int count,
-                int dest, int tag) {
+/// Most messages are short and lie in one piece: these need no operation. False: it is not one of
+/// them, or has to wait.
+bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayout& layout,
+                const void* buf, int count, int dest, int tag) {
   const auto elements = static_cast<std::uint64_t>(count);
   const std::uint64_t size = elements * layout.packed_size(wire::Format::kNative);
   if (size > wire::Engine::kLongestShort || !layout.contiguous(elements)) return false;
-  const std::byte* const first = size == 0 ? nullptr : static_cast<const std::byte*>(buf) + layout.first_offset();
-  return job.engine->send_short({communicator.members[static_cast<std::size_t>(dest)], communicator.context, communicator.rank,
-                                 tag, std::span(first, size)});
+  const std::byte* const first =
+      size == 0 ? nullptr : static_cast<const std::byte*>(buf) + layout.first_offset();
+  return job.engine->send_short({communicator.members[static_cast<std::size_t>(dest)],
+                                 communicator.context, communicator.rank, tag,
+                                 std::span(first, size)});
 }
 
 /// `buffer` is taken.
-[[gnu::noinline]] int send_by_operation(Job& job, const Communicator& communicator, const SendForms& forms,
-                                        wire::ConstBuffer& buffer, int dest, int tag) {
+[[gnu::noinline]] int send_by_operation(Job& job, const Communicator& communicator,
+                                        const SendForms& forms, wire::ConstBuffer& buffer, int dest,
+                                        int tag) {
   wire::SendOperation operation;
   operation.buffer = std::move(buffer);
   operation.destination = communicator.members[static_cast<std::size_t>(dest)];
   operation.context = communicator.context;
   operation.source_rank = communicator.rank;
   operation.tag = tag;
-  operation.mode = forms.kind == SendKind::kSynchronous ? wire::SendMode::kSynchronous : wire::SendMode::kStandard;
+  operation.mode = forms.kind == SendKind::kSynchronous ? wire::SendMode::kSynchronous
+                                                        : wire::SendMode::kStandard;
   job.engine->start(operation);
   if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
   if (operation.result.error) {
@@ -67,22 +76,25 @@ bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayo
   return MPI_SUCCESS;
 }
 
-int send_remote(Job& job, const Communicator& communicator, const SendForms& forms, const void* buf, int count,
-                MPI_Datatype datatype, int dest, int tag) {
+int send_remote(Job& job, const Communicator& communicator, const SendForms& forms, const void* buf,
+                int count, MPI_Datatype datatype, int dest, int tag) {
   const bool may_be_short = forms.kind != SendKind::kSynchronous;
   // Predefined types need no description.
-  const wire::TypeLayout* const known = !may_be_short || (buf == nullptr && count != 0) ? nullptr : predefined_layout(datatype);
-  if (known != nullptr && send_short(job, communicator, *known, buf, count, dest, tag)) return MPI_SUCCESS;
+  const wire::TypeLayout* const known =
+      !may_be_short || (buf == nullptr && count != 0) ? nullptr : predefined_layout(datatype);
+  if (known != nullptr && send_short(job, communicator, *known, buf, count, dest, tag))
+    return MPI_SUCCESS;
   wire::ConstBuffer buffer;
   const int described = describe_buffer(forms.function, buf, count, datatype, buffer);
   if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
-  if (may_be_short && known == nullptr && send_short(job, communicator, *buffer.layout, buf, count, dest, tag))
+  if (may_be_short && known == nullptr &&
+      send_short(job, communicator, *buffer.layout, buf, count, dest, tag))
     return MPI_SUCCESS;
   return send_by_operation(job, communicator, forms, buffer, dest, tag);
 }
 
-int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
-                         MPI_Datatype datatype, int dest, int tag) {
+int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& forms,
+                         const void* buf, int count, MPI_Datatype datatype, int dest, int tag) {
   wire::ConstBuffer buffer;
   const int described = describe_buffer(forms.function, buf, count, datatype, buffer);
   if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
@@ -95,21 +107,25 @@ int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& 
 }
 
 /// A send that is not to a process of this system.
-[[gnu::noinline]] int send_elsewhere(Job& job, Communicator& communicator, const SendForms& forms, const void* buf, int count,
-                                     MPI_Datatype datatype, int dest, int tag) {
+[[gnu::noinline]] int send_elsewhere(Job& job, Communicator& communicator, const SendForms& forms,
+                                     const void* buf, int count, MPI_Datatype datatype, int dest,
+                                     int tag) {
   const int code = check_send(job, communicator, forms.function, count, datatype, dest, tag);
   if (code != MPI_SUCCESS || dest == MPI_PROC_NULL) return code;
-  if (forms.kind == SendKind::kBuffered) return send_buffered_remote(job, communicator, forms, buf, count, datatype, dest, tag);
+  if (forms.kind == SendKind::kBuffered)
+    return send_buffered_remote(job, communicator, forms, buf, count, datatype, dest, tag);
   return send_remote(job, communicator, forms, buf, count, datatype, dest, tag);
 }
 
-/// With the signature of MPI_Isend, so that it takes the caller's place and its arguments lie where they are.
+/// With the signature of MPI_Isend, so that it takes the caller's place and its arguments lie where
+/// they are.
 template <const SendForms& forms>
-[[gnu::noinline]] int isend_elsewhere(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                                      MPI_Request* handle) {
+[[gnu::noinline]] int isend_elsewhere(const void* buf, int count, MPI_Datatype datatype, int dest,
+                                      int tag, MPI_Comm comm, MPI_Request* handle) {
   Job& job = running_job();
   Communicator& communicator = *spanning(&job, comm);
-  const int checked = check_send(job, communicator, forms.nonblocking_function, count, datatype, dest, tag);
+  const int checked =
+      check_send(job, communicator, forms.nonblocking_function, count, datatype, dest, tag);
   if (checked != MPI_SUCCESS) return checked;
   RequestPool& pool = RequestPool::instance();
   Request& request = pool.acquire(&communicator, forms.nonblocking_function);
@@ -124,25 +140,29 @@ template <const SendForms& forms>
   return MPI_SUCCESS;
 }
 
-// The way to a process of this system is every message's inside a cluster: the vendor's functions are known where it is
-// compiled, and all else is elsewhere, so that nothing has to be saved around it.
+// The way to a process of this system is every message's inside a cluster: the vendor's functions
+// are known where it is compiled, and all else is elsewhere, so that nothing has to be saved around
+// it.
 
 template <const SendForms& forms>
 int send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   Job& job = running_job();
   Communicator* communicator = spanning(&job, comm);
   const int local = communicator == nullptr ? dest : communicator->local_rank(dest);
-  if (communicator != nullptr && local < 0) return send_elsewhere(job, *communicator, forms, buf, count, datatype, dest, tag);
+  if (communicator != nullptr && local < 0)
+    return send_elsewhere(job, *communicator, forms, buf, count, datatype, dest, tag);
   if (!job.may_block_in_vendor_at_once()) [[unlikely]]
     return send_local<forms>(job, buf, count, datatype, local, tag, comm);
   return forms.blocking(buf, count, datatype, local, tag, comm);
 }
 
 template <const SendForms& forms>
-int isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* handle) {
+int isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+          MPI_Request* handle) {
   const Communicator* communicator = spanning(&running_job(), comm);
   const int local = communicator == nullptr ? dest : communicator->local_rank(dest);
-  if (communicator != nullptr && local < 0) return isend_elsewhere<forms>(buf, count, datatype, dest, tag, comm, handle);
+  if (communicator != nullptr && local < 0)
+    return isend_elsewhere<forms>(buf, count, datatype, dest, tag, comm, handle);
   return forms.nonblocking(buf, count, datatype, local, tag, comm, handle);
 }
 
@@ -162,16 +182,20 @@ int Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, 
 int Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   return send<kBuffered>(buf, count, datatype, dest, tag, comm);
 }
-int Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+          MPI_Request* request) {
   return isend<kStandard>(buf, count, datatype, dest, tag, comm, request);
 }
-int Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+           MPI_Request* request) {
   return isend<kSynchronous>(buf, count, datatype, dest, tag, comm, request);
 }
-int Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+           MPI_Request* request) {
   return isend<kReady>(buf, count, datatype, dest, tag, comm, request);
 }
-int Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+int Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+           MPI_Request* request) {
   return isend<kBuffered>(buf, count, datatype, dest, tag, comm, request);
 }
 

@@ -1,5 +1,5 @@
-// MPI_Sendrecv and its kin: a receive that is posted first, and a send, so that two processes doing the same cannot block each
-// other.
+// MPI_Sendrecv and its kin: a receive that is posted first, and a send, so that two processes doing
+// the same cannot block each other.
 #include "shim/datatype/typed_copy.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
@@ -19,11 +19,12 @@ void withdraw(Job& job, MPI_Request* request) {
 
 namespace calls {
 
-int Sendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-             int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+int Sendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+             int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source,
+             int recvtag, MPI_Comm comm, MPI_Status* status) {
   if (spanning(&job, comm) == nullptr && job.may_block_in_vendor()) {
-    return vendor::Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                            status);
+    return vendor::Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                            recvtype, source, recvtag, comm, status);
   }
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   int code = Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &requests[0]);
@@ -38,23 +39,26 @@ int Sendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtype
   return code != MPI_SUCCESS ? code : sent;
 }
 
-int Sendrecv_replace(Job& job, void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                     MPI_Comm comm, MPI_Status* status) {
+int Sendrecv_replace(Job& job, void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
+                     int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   if (spanning(&job, comm) == nullptr && job.may_block_in_vendor()) {
-    return vendor::Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+    return vendor::Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm,
+                                    status);
   }
   auto copy = TypedCopy::of(buf, count, datatype);
   if (!copy) return raise(comm, MPI_ERR_TYPE, "MPI_Sendrecv_replace", copy.error().text);
-  return Sendrecv(job, copy->address(), count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, comm, status);
+  return Sendrecv(job, copy->address(), count, datatype, dest, sendtag, buf, count, datatype,
+                  source, recvtag, comm, status);
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Isendrecv
-int Isendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-              int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* handle) {
+int Isendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
+              int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source,
+              int recvtag, MPI_Comm comm, MPI_Request* handle) {
   Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) {
-    return vendor::Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                             handle);
+    return vendor::Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                             recvtype, source, recvtag, comm, handle);
   }
   std::array<MPI_Request, 2> pair{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   int code = Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &pair[0]);
@@ -74,16 +78,17 @@ int Isendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtyp
   return MPI_SUCCESS;
 }
 
-int Isendrecv_replace(Job& job, void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                      MPI_Comm comm, MPI_Request* handle) {
+int Isendrecv_replace(Job& job, void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* handle) {
   if (spanning(&job, comm) == nullptr) {
-    return vendor::Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, handle);
+    return vendor::Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm,
+                                     handle);
   }
   auto copied = TypedCopy::of(buf, count, datatype);
   if (!copied) return raise(comm, MPI_ERR_TYPE, "MPI_Isendrecv_replace", copied.error().text);
   auto copy = std::make_shared<TypedCopy>(std::move(copied).value());
-  const int code =
-      Isendrecv(job, copy->address(), count, datatype, dest, sendtag, buf, count, datatype, source, recvtag, comm, handle);
+  const int code = Isendrecv(job, copy->address(), count, datatype, dest, sendtag, buf, count,
+                             datatype, source, recvtag, comm, handle);
   if (code == MPI_SUCCESS) RequestPool::instance().at(*handle).keep_alive = copy;
   return code;
 }

@@ -19,7 +19,10 @@ const Request* own_request(MPI_Request handle) {
 }  // namespace
 
 AllOf::AllOf(Job& job, int count, MPI_Request* requests)
-    : job_(job), requests_(requests), memory_(static_cast<std::size_t>(std::max(count, 0))), parts_(memory_.all()) {}
+    : job_(job),
+      requests_(requests),
+      memory_(static_cast<std::size_t>(std::max(count, 0))),
+      parts_(memory_.all()) {}
 
 bool AllOf::step() {
   bool vendor_pending = false;
@@ -28,8 +31,8 @@ bool AllOf::step() {
   bool all = true;
   for (std::size_t i = first_; i < parts_.size(); ++i) {
     if (parts_[i].done) continue;
-    // A look at one native request moves all of them on, and looks at the engine's move nothing: those behind one that is
-    // pending wait for their turn.
+    // A look at one native request moves all of them on, and looks at the engine's move nothing:
+    // those behind one that is pending wait for their turn.
     const Request* own = own_request(requests_[i]);
     const bool engines = own != nullptr && own->moves_by_itself();
     if ((own == nullptr && vendor_pending) || (engines && engine_pending)) continue;
@@ -62,7 +65,8 @@ int AllOf::finish(MPI_Status* statuses, const char* function) {
     }
   }
   if (!failed_) return MPI_SUCCESS;
-  const auto first = std::find_if(parts_.begin(), parts_.end(), [](const Part& part) { return part.code != MPI_SUCCESS; });
+  const auto first = std::find_if(parts_.begin(), parts_.end(),
+                                  [](const Part& part) { return part.code != MPI_SUCCESS; });
   const auto text = own_error_text(first->code);
   return raise_code(comm_, MPI_ERR_IN_STATUS, text ? *text : function);
 }
@@ -84,7 +88,8 @@ bool AllOf::finish_if_done(std::size_t i, const Request& request) {
 void AllOf::over(std::size_t i, int code, MPI_Comm comm) {
   parts_[i].done = true;
   if (code == MPI_SUCCESS) return;
-  // One handler is called for all errors of the call: that of the communicator that the last one belongs to.
+  // One handler is called for all errors of the call: that of the communicator that the last one
+  // belongs to.
   parts_[i].code = code;
   comm_ = comm;
   failed_ = true;

@@ -1,4 +1,5 @@
-/// Completion of an array of requests as a whole (MPI_Waitall and its kin), native and own ones mixed.
+/// Completion of an array of requests as a whole (MPI_Waitall and its kin), native and own ones
+/// mixed.
 #pragma once
 
 #include <mpi.h>
@@ -41,7 +42,8 @@ class AllOf {
   Job& job_;
   MPI_Request* requests_;
   std::size_t first_ = 0;                       ///< all before it are done
-  std::optional<bool> all_move_by_themselves_;  ///< behind one that is pending nothing needs a look; empty: not asked yet
+  std::optional<bool> all_move_by_themselves_;  ///< behind one that is pending nothing needs a
+                                                ///< look; empty: not asked yet
   CallArray<Part> memory_;
   std::span<Part> parts_;
   MPI_Comm comm_ = MPI_COMM_WORLD;

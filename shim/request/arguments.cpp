@@ -13,13 +13,17 @@ namespace {
 
 // What is refused stands apart from what is looked at in every call.
 [[gnu::cold]] int refuse_data(const Communicator& communicator, const char* function, int count) {
-  if (count < 0) return raise(communicator.handle, MPI_ERR_COUNT, function, fmt::format("count {} is negative", count));
+  if (count < 0)
+    return raise(communicator.handle, MPI_ERR_COUNT, function,
+                 fmt::format("count {} is negative", count));
   return raise(communicator.handle, MPI_ERR_TYPE, function, "the datatype is MPI_DATATYPE_NULL");
 }
 
-[[gnu::cold]] int refuse_tag(const Job& job, const Communicator& communicator, const char* function, int tag) {
-  return raise(communicator.handle, MPI_ERR_TAG, function,
-               fmt::format("tag {} is not within 0 ... {} (MPI_TAG_UB)", tag, job.map.values().tag_ub));
+[[gnu::cold]] int refuse_tag(const Job& job, const Communicator& communicator, const char* function,
+                             int tag) {
+  return raise(
+      communicator.handle, MPI_ERR_TAG, function,
+      fmt::format("tag {} is not within 0 ... {} (MPI_TAG_UB)", tag, job.map.values().tag_ub));
 }
 
 [[gnu::cold]] int refuse_rank(const Communicator& communicator, const char* function, int rank) {
@@ -27,35 +31,42 @@ namespace {
                fmt::format("rank {} is not within 0 ... {}", rank, communicator.size() - 1));
 }
 
-bool is_data(int count, MPI_Datatype datatype) { return count >= 0 && datatype != MPI_DATATYPE_NULL; }
+bool is_data(int count, MPI_Datatype datatype) {
+  return count >= 0 && datatype != MPI_DATATYPE_NULL;
+}
 bool is_tag(const Job& job, int tag) { return tag >= 0 && tag <= job.map.values().tag_ub; }
-bool is_rank(const Communicator& communicator, int rank) { return communicator.valid_rank(rank) || rank == MPI_PROC_NULL; }
+bool is_rank(const Communicator& communicator, int rank) {
+  return communicator.valid_rank(rank) || rank == MPI_PROC_NULL;
+}
 
 }  // namespace
 
-int check_send(const Job& job, const Communicator& communicator, const char* function, int count, MPI_Datatype datatype,
-               int dest, int tag) {
+int check_send(const Job& job, const Communicator& communicator, const char* function, int count,
+               MPI_Datatype datatype, int dest, int tag) {
   if (!is_data(count, datatype)) return refuse_data(communicator, function, count);
   if (!is_tag(job, tag)) return refuse_tag(job, communicator, function, tag);
   if (!is_rank(communicator, dest)) return refuse_rank(communicator, function, dest);
   return MPI_SUCCESS;
 }
 
-int check_receive(const Job& job, const Communicator& communicator, const char* function, int count, MPI_Datatype datatype,
-                  int source, int tag) {
+int check_receive(const Job& job, const Communicator& communicator, const char* function, int count,
+                  MPI_Datatype datatype, int source, int tag) {
   if (!is_data(count, datatype)) return refuse_data(communicator, function, count);
   if (tag != MPI_ANY_TAG && !is_tag(job, tag)) return refuse_tag(job, communicator, function, tag);
-  if (source != MPI_ANY_SOURCE && !is_rank(communicator, source)) return refuse_rank(communicator, function, source);
+  if (source != MPI_ANY_SOURCE && !is_rank(communicator, source))
+    return refuse_rank(communicator, function, source);
   return MPI_SUCCESS;
 }
 
 namespace {
 
 template <class Address, class Buffer>
-int describe(const char* function, Address address, std::int64_t count, MPI_Datatype datatype, Buffer& buffer) {
+int describe(const char* function, Address address, std::int64_t count, MPI_Datatype datatype,
+             Buffer& buffer) {
   buffer.layout = predefined_layout(datatype);
   if (buffer.layout != nullptr) [[likely]] {
-    if (address == nullptr && count != 0) return error_code(MPI_ERR_BUFFER, function, "the address of the data is null");
+    if (address == nullptr && count != 0)
+      return error_code(MPI_ERR_BUFFER, function, "the address of the data is null");
     buffer.keep_alive.reset();
   } else {
     auto derived = derived_layout(datatype);
@@ -70,8 +81,8 @@ int describe(const char* function, Address address, std::int64_t count, MPI_Data
 
 }  // namespace
 
-int describe_buffer(const char* function, const void* address, std::int64_t count, MPI_Datatype datatype,
-                    wire::ConstBuffer& buffer) {
+int describe_buffer(const char* function, const void* address, std::int64_t count,
+                    MPI_Datatype datatype, wire::ConstBuffer& buffer) {
   return describe(function, address, count, datatype, buffer);
 }
 

@@ -37,15 +37,17 @@ int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buf
   const std::uint64_t size = buffer.packed_size(wire::Format::kNative);
   const auto cost = static_cast<std::int64_t>(size) + MPI_BSEND_OVERHEAD;
   if (!take_space(job, cost)) {
-    return error_code(MPI_ERR_BUFFER, request.function,
-                      fmt::format("{} bytes do not fit in the attached buffer: {} bytes of it are in use", cost,
-                                  BufferedSpace::instance().used()));
+    return error_code(
+        MPI_ERR_BUFFER, request.function,
+        fmt::format("{} bytes do not fit in the attached buffer: {} bytes of it are in use", cost,
+                    BufferedSpace::instance().used()));
   }
   auto copy = std::make_shared<std::vector<std::byte>>(size);
   wire::PackCursor cursor(buffer, wire::Format::kNative);
   auto packed = cursor.pack(*copy);
   if (!packed) return error_code(MPI_ERR_INTERN, request.function, packed.error().text);
-  // The message goes on by itself: its own request is an orphan from the start, and the user's is done.
+  // The message goes on by itself: its own request is an orphan from the start, and the user's is
+  // done.
   Request& carrier = RequestPool::instance().acquire(request.communicator, request.function);
   carrier.kind = Request::Kind::kSend;
   carrier.carrier = Carrier::kEngine;
@@ -74,7 +76,8 @@ int attach(int code, std::int64_t size) {
   return code;
 }
 
-/// Blocks until all messages in the attached buffer have been transmitted (MPI-3.1 3.6), and forgets the buffer.
+/// Blocks until all messages in the attached buffer have been transmitted (MPI-3.1 3.6), and
+/// forgets the buffer.
 void empty_space(Job& job) {
   drive_until(job, false, [&] {
     RequestPool::instance().reap_orphans(job);
@@ -87,7 +90,9 @@ void empty_space(Job& job) {
 
 namespace calls {
 
-int Buffer_attach(Job& /*job*/, void* buffer, int size) { return attach(vendor::Buffer_attach(buffer, size), size); }
+int Buffer_attach(Job& /*job*/, void* buffer, int size) {
+  return attach(vendor::Buffer_attach(buffer, size), size);
+}
 
 int Buffer_detach(Job& job, void* buffer_addr, int* size) {
   empty_space(job);
@@ -95,7 +100,9 @@ int Buffer_detach(Job& job, void* buffer_addr, int* size) {
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Buffer_attach_c
-int Buffer_attach_c(Job& /*job*/, void* buffer, MPI_Count size) { return attach(vendor::Buffer_attach_c(buffer, size), size); }
+int Buffer_attach_c(Job& /*job*/, void* buffer, MPI_Count size) {
+  return attach(vendor::Buffer_attach_c(buffer, size), size);
+}
 
 int Buffer_detach_c(Job& job, void* buffer_addr, MPI_Count* size) {
   empty_space(job);

@@ -1,4 +1,5 @@
-/// MPI_Bsend to other systems: packed copies of our own, accounted against the buffer that the user attached (MPI-3.1 3.6).
+/// MPI_Bsend to other systems: packed copies of our own, accounted against the buffer that the user
+/// attached (MPI-3.1 3.6).
 #pragma once
 
 #include <atomic>
@@ -9,7 +10,8 @@
 
 namespace impishim::shim {
 
-/// The room that the attached buffer stands for. The vendor uses the buffer itself for its own messages.
+/// The room that the attached buffer stands for. The vendor uses the buffer itself for its own
+/// messages.
 class BufferedSpace {
  public:
   static BufferedSpace& instance();
@@ -24,8 +26,8 @@ class BufferedSpace {
   std::atomic<std::int64_t> used_{0};
 };
 
-/// Copies the data and starts a send that goes on by itself; the request is done at once. Returns an MPI code that was not
-/// raised.
+/// Copies the data and starts a send that goes on by itself; the request is done at once. Returns
+/// an MPI code that was not raised.
 [[nodiscard]] int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buffer);
 
 }  // namespace impishim::shim

@@ -8,7 +8,8 @@
 namespace impishim::shim {
 namespace {
 
-/// The communicator that the vendor frees for this thread, unless it is inside one of its delete callbacks.
+/// The communicator that the vendor frees for this thread, unless it is inside one of its delete
+/// callbacks.
 thread_local Communicator* dying __attribute__((tls_model("initial-exec"))) = nullptr;
 
 int free_by_vendor(Communicator& communicator, MPI_Comm* handle, int (*vendor_free)(MPI_Comm*)) {
@@ -28,7 +29,8 @@ void forget_contexts(Job& job, const Communicator& communicator) {
 
 /// Errors of requests that are still under way go to the error handler that the user has set.
 void keep_error_handler(Communicator& communicator) {
-  const MPI_Comm heir = communicator.inter == nullptr ? communicator.companion : communicator.inter->both->handle;
+  const MPI_Comm heir =
+      communicator.inter == nullptr ? communicator.companion : communicator.inter->both->handle;
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   if (vendor::Comm_get_errhandler(communicator.handle, &handler) != MPI_SUCCESS) return;
   vendor::Comm_set_errhandler(heir, handler);
@@ -42,7 +44,8 @@ void free_if_any(MPI_Comm* comm) {
   if (*comm != MPI_COMM_NULL) vendor::Comm_free(comm);
 }
 
-int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle, int (*vendor_free)(MPI_Comm*)) {
+int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle,
+                     int (*vendor_free)(MPI_Comm*)) {
   // Another thread may be given the handle again as soon as the vendor has freed it.
   job.communicators.hide(communicator);
   if (communicator.handle_uses.load() > 0) {

@@ -1,4 +1,5 @@
-// MPI_Wait, MPI_Test and their kin on arrays that mix native, own, inactive and null requests (MPI-3.1 3.7).
+// MPI_Wait, MPI_Test and their kin on arrays that mix native, own, inactive and null requests
+// (MPI-3.1 3.7).
 #include "shim/request/completion.hpp"
 
 #include <algorithm>
@@ -14,9 +15,11 @@
 namespace impishim::shim {
 namespace {
 
-/// Null, or an inactive persistent request of ours. Whether one of the vendor's is inactive tells only its MPI_Testany.
+/// Null, or an inactive persistent request of ours. Whether one of the vendor's is inactive tells
+/// only its MPI_Testany.
 bool is_inactive(MPI_Request request) {
-  return request == MPI_REQUEST_NULL || (is_own_request(request) && !RequestPool::instance().at(request).active);
+  return request == MPI_REQUEST_NULL ||
+         (is_own_request(request) && !RequestPool::instance().at(request).active);
 }
 
 }  // namespace
@@ -53,7 +56,8 @@ struct ActiveResult {
 ActiveResult test_active(Job& job, MPI_Request* handle, MPI_Status* status) {
   if (is_inactive(*handle)) return {};
   if (is_own_request(*handle)) return {true, test_handle(job, handle, status)};
-  // The status of a completed send tells nothing: only MPI_Testany tells an inactive persistent request from a completed one.
+  // The status of a completed send tells nothing: only MPI_Testany tells an inactive persistent
+  // request from a completed one.
   int index = MPI_UNDEFINED;
   int flag = 0;
   const CompletingSources sources(job.receive_sources, 1, handle);
@@ -75,7 +79,8 @@ bool vendor_may_complete(int count, const MPI_Request* requests) {
   });
 }
 
-/// True if all can complete now: MPI_Testall changes nothing otherwise. Native requests are looked at without being completed.
+/// True if all can complete now: MPI_Testall changes nothing otherwise. Native requests are looked
+/// at without being completed.
 bool all_ready(Job& job, int count, MPI_Request* requests) {
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
@@ -85,7 +90,9 @@ bool all_ready(Job& job, int count, MPI_Request* requests) {
       continue;
     }
     int flag = 0;
-    if (vendor::Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0) return false;
+    if (vendor::Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+        flag == 0)
+      return false;
   }
   return true;
 }
@@ -98,13 +105,15 @@ struct AnyResult {
   MPI_Comm comm = MPI_COMM_WORLD;
 };
 
-/// Completes one request, beginning the search at a different place each time, so that none is starved.
+/// Completes one request, beginning the search at a different place each time, so that none is
+/// starved.
 AnyResult test_any(Job& job, int count, MPI_Request* requests, MPI_Status* status) {
   static thread_local unsigned turn = 0;
   ++turn;
   AnyResult result;
   for (int step = 0; step < count; ++step) {
-    const int i = static_cast<int>((turn + static_cast<unsigned>(step)) % static_cast<unsigned>(count));
+    const int i =
+        static_cast<int>((turn + static_cast<unsigned>(step)) % static_cast<unsigned>(count));
     MPI_Status found{};
     const MPI_Comm comm = comm_of(requests[i]);
     const auto [active, test] = test_active(job, &requests[i], &found);
@@ -120,9 +129,10 @@ AnyResult test_any(Job& job, int count, MPI_Request* requests, MPI_Status* statu
   return result;
 }
 
-/// All that are complete now. Returns the number of active ones; `outcount` and the arrays as MPI_Testsome has them.
-int test_some(Job& job, int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses, int* first_error,
-              MPI_Comm* comm) {
+/// All that are complete now. Returns the number of active ones; `outcount` and the arrays as
+/// MPI_Testsome has them.
+int test_some(Job& job, int count, MPI_Request* requests, int* outcount, int* indices,
+              MPI_Status* statuses, int* first_error, MPI_Comm* comm) {
   int active_count = 0;
   *outcount = 0;
   for (int i = 0; i < count; ++i) {
@@ -161,7 +171,8 @@ int finish_some(int first_error, MPI_Comm comm, const char* function) {
 
 namespace calls {
 
-// Of MPI_Wait, MPI_Test and MPI_Waitall what the vendor can complete at once has left already: inside.hpp.
+// Of MPI_Wait, MPI_Test and MPI_Waitall what the vendor can complete at once has left already:
+// inside.hpp.
 
 int Wait(MPI_Request* handle, MPI_Status* status) {
   Job& job = running_job();
@@ -265,7 +276,8 @@ int Testany(Job& job, int count, MPI_Request* requests, int* index, int* flag, M
   if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
     CompletingSources sources(job.receive_sources, count, requests);
     const int code = vendor::Testany(count, requests, index, flag, status);
-    if (code == MPI_SUCCESS && *flag != 0 && *index == MPI_UNDEFINED) set_empty_status(status, MPI_ANY_SOURCE);
+    if (code == MPI_SUCCESS && *flag != 0 && *index == MPI_UNDEFINED)
+      set_empty_status(status, MPI_ANY_SOURCE);
     sources.name_any(index, status);
     return code;
   }
@@ -281,7 +293,8 @@ int Testany(Job& job, int count, MPI_Request* requests, int* index, int* flag, M
   return raise_if_own(result.comm, result.code);
 }
 
-int Waitsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+int Waitsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* indices,
+             MPI_Status* statuses) {
   if (job.may_block_in_vendor() && !any_own_request(incount, requests)) {
     const CompletingSources sources(job.receive_sources, incount, requests);
     const int code = vendor::Waitsome(incount, requests, outcount, indices, statuses);
@@ -294,14 +307,16 @@ int Waitsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* i
   drive_until(
       job, [&] { return vendor_may_complete(incount, requests); },
       [&] {
-        active = test_some(job, incount, requests, outcount, indices, statuses, &first_error, &comm);
+        active =
+            test_some(job, incount, requests, outcount, indices, statuses, &first_error, &comm);
         return active == 0 || *outcount > 0;
       });
   if (active == 0) *outcount = MPI_UNDEFINED;
   return finish_some(first_error, comm, "MPI_Waitsome");
 }
 
-int Testsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+int Testsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* indices,
+             MPI_Status* statuses) {
   if (job.may_block_in_vendor() && !any_own_request(incount, requests)) {
     const CompletingSources sources(job.receive_sources, incount, requests);
     const int code = vendor::Testsome(incount, requests, outcount, indices, statuses);
@@ -328,7 +343,8 @@ int Request_free(Job& job, MPI_Request* handle) {
   RequestPool& pool = RequestPool::instance();
   Request& request = pool.at(*handle);
   *handle = MPI_REQUEST_NULL;
-  if (request.persistent && request.native != MPI_REQUEST_NULL && !request.active) vendor::Request_free(&request.native);
+  if (request.persistent && request.native != MPI_REQUEST_NULL && !request.active)
+    vendor::Request_free(&request.native);
   request.persistent = false;
   if (request.active && !test_request(job, request)) {
     pool.orphan(request);
@@ -341,7 +357,8 @@ int Request_free(Job& job, MPI_Request* handle) {
 int Request_get_status(Job& job, MPI_Request handle, int* flag, MPI_Status* status) {
   if (!is_own_request(handle)) {
     const int code = vendor::Request_get_status(handle, flag, status);
-    if (*flag != 0 && status != MPI_STATUS_IGNORE) name_source(job.receive_sources.find(handle), *status);
+    if (*flag != 0 && status != MPI_STATUS_IGNORE)
+      name_source(job.receive_sources.find(handle), *status);
     return code;
   }
   Request& request = RequestPool::instance().at(handle);
@@ -357,9 +374,11 @@ int Request_get_status(Job& job, MPI_Request handle, int* flag, MPI_Status* stat
 int Cancel(Job& job, MPI_Request* handle) {
   if (!is_own_request(*handle)) return vendor::Cancel(handle);
   Request& request = RequestPool::instance().at(*handle);
-  if (!request.active) return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Cancel", "the request is not active");
+  if (!request.active)
+    return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Cancel", "the request is not active");
   if (request.carrier == Carrier::kCollective) {
-    return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Cancel", "a collective operation cannot be cancelled");
+    return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Cancel",
+                 "a collective operation cannot be cancelled");
   }
   switch (request.carrier) {
     case Carrier::kNothing:

@@ -12,11 +12,12 @@ struct TestResult {
   int code = MPI_SUCCESS;  ///< not raised yet if it was made here
 };
 
-/// MPI_Test without progress on our side: completes `*handle` if it is done, as MPI_Wait would. Null and inactive handles are
-/// done.
+/// MPI_Test without progress on our side: completes `*handle` if it is done, as MPI_Wait would.
+/// Null and inactive handles are done.
 [[nodiscard]] TestResult test_handle(Job& job, MPI_Request* handle, MPI_Status* status);
 
-/// The communicator whose handler an error of this request goes to; it must be asked before the request ends.
+/// The communicator whose handler an error of this request goes to; it must be asked before the
+/// request ends.
 [[nodiscard]] MPI_Comm comm_of(MPI_Request request);
 
 }  // namespace impishim::shim

@@ -8,9 +8,12 @@ namespace impishim::shim {
 NativeStand::NativeStand(Job& job, const VendorCallKind& call)
     : job_(job), stands_(job.needs_caller.load(std::memory_order_relaxed) != 0 && enter(call)) {}
 
-/// With several threads in MPI at once another one can do what needs a thread. At the end of the job nothing is outstanding.
+/// With several threads in MPI at once another one can do what needs a thread. At the end of the
+/// job nothing is outstanding.
 bool NativeStand::enter(const VendorCallKind& call) {
-  if (job_.thread_level == MPI_THREAD_MULTIPLE || job_.progress == nullptr || !job_.stand_watch.enter(call)) return false;
+  if (job_.thread_level == MPI_THREAD_MULTIPLE || job_.progress == nullptr ||
+      !job_.stand_watch.enter(call))
+    return false;
   job_.engine->send_batches();
   if (!job_.outstanding.none()) job_.engine->poll(false);
   settle_contested(job_);

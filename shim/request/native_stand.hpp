@@ -5,8 +5,9 @@
 
 namespace impishim::shim {
 
-/// Marks a blocking call of the vendor's on a communicator, window or file inside this system. Costs a test of a counter,
-/// unless something is outstanding that needs the thread: then that goes as far as it can before the call.
+/// Marks a blocking call of the vendor's on a communicator, window or file inside this system.
+/// Costs a test of a counter, unless something is outstanding that needs the thread: then that goes
+/// as far as it can before the call.
 class NativeStand {
  public:
   NativeStand(Job& job, const VendorCallKind& call);

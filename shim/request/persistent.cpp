@@ -11,13 +11,15 @@ namespace {
 
 using VendorInit = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 
-int send_init(Job& job, SendKind kind, const char* function, VendorInit vendor_init, const void* buf, int count,
-              MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* handle) {
+int send_init(Job& job, SendKind kind, const char* function, VendorInit vendor_init,
+              const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              MPI_Request* handle) {
   Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor_init(buf, count, datatype, dest, tag, comm, handle);
   const int checked = check_send(job, *communicator, function, count, datatype, dest, tag);
   if (checked != MPI_SUCCESS) return checked;
-  const int local = dest == MPI_PROC_NULL ? -1 : communicator->local_ranks[static_cast<std::size_t>(dest)];
+  const int local =
+      dest == MPI_PROC_NULL ? -1 : communicator->local_ranks[static_cast<std::size_t>(dest)];
   if (local >= 0) return vendor_init(buf, count, datatype, local, tag, comm, handle);
   Request& request = RequestPool::instance().acquire(communicator, function);
   request.carrier = dest == MPI_PROC_NULL ? Carrier::kNothing : Carrier::kEngine;
@@ -27,42 +29,48 @@ int send_init(Job& job, SendKind kind, const char* function, VendorInit vendor_i
   return MPI_SUCCESS;
 }
 
-/// The vendor's persistent receive for a receive of ours: it can be started when the communicator has been freed, too.
+/// The vendor's persistent receive for a receive of ours: it can be started when the communicator
+/// has been freed, too.
 int init_native_part(Request& request, int local) {
   if (request.carrier != Carrier::kVendor && request.carrier != Carrier::kBoth) return MPI_SUCCESS;
-  return vendor::Recv_init(request.receive_buffer, static_cast<int>(request.count), request.datatype,
-                           request.carrier == Carrier::kVendor ? local : MPI_ANY_SOURCE, request.tag,
-                           request.communicator->handle, &request.native_persistent);
+  return vendor::Recv_init(request.receive_buffer, static_cast<int>(request.count),
+                           request.datatype,
+                           request.carrier == Carrier::kVendor ? local : MPI_ANY_SOURCE,
+                           request.tag, request.communicator->handle, &request.native_persistent);
 }
 
 }  // namespace
 
 namespace calls {
 
-int Send_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-              MPI_Request* request) {
-  return send_init(job, SendKind::kStandard, "MPI_Send_init", vendor::Send_init, buf, count, datatype, dest, tag, comm,
-                   request);
+int Send_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+              MPI_Comm comm, MPI_Request* request) {
+  return send_init(job, SendKind::kStandard, "MPI_Send_init", vendor::Send_init, buf, count,
+                   datatype, dest, tag, comm, request);
 }
-int Ssend_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-               MPI_Request* request) {
-  return send_init(job, SendKind::kSynchronous, "MPI_Ssend_init", vendor::Ssend_init, buf, count, datatype, dest, tag, comm,
-                   request);
+int Ssend_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm, MPI_Request* request) {
+  return send_init(job, SendKind::kSynchronous, "MPI_Ssend_init", vendor::Ssend_init, buf, count,
+                   datatype, dest, tag, comm, request);
 }
-int Rsend_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-               MPI_Request* request) {
-  return send_init(job, SendKind::kReady, "MPI_Rsend_init", vendor::Rsend_init, buf, count, datatype, dest, tag, comm, request);
+int Rsend_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm, MPI_Request* request) {
+  return send_init(job, SendKind::kReady, "MPI_Rsend_init", vendor::Rsend_init, buf, count,
+                   datatype, dest, tag, comm, request);
 }
-int Bsend_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-               MPI_Request* request) {
-  return send_init(job, SendKind::kBuffered, "MPI_Bsend_init", vendor::Bsend_init, buf, count, datatype, dest, tag, comm,
-                   request);
+int Bsend_init(Job& job, const void* buf, int count, MPI_Datatype datatype, int dest, int tag,
+               MPI_Comm comm, MPI_Request* request) {
+  return send_init(job, SendKind::kBuffered, "MPI_Bsend_init", vendor::Bsend_init, buf, count,
+                   datatype, dest, tag, comm, request);
 }
 
-int Recv_init(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
+int Recv_init(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag,
+              MPI_Comm comm, MPI_Request* handle) {
   Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Recv_init(buf, count, datatype, source, tag, comm, handle);
-  const int checked = check_receive(job, *communicator, "MPI_Recv_init", count, datatype, source, tag);
+  if (communicator == nullptr)
+    return vendor::Recv_init(buf, count, datatype, source, tag, comm, handle);
+  const int checked =
+      check_receive(job, *communicator, "MPI_Recv_init", count, datatype, source, tag);
   if (checked != MPI_SUCCESS) return checked;
   const int local = communicator->local_rank(source);
   if (local >= 0 && vendor_request_serves(job, *communicator)) {
@@ -86,10 +94,12 @@ int Start(Job& job, MPI_Request* handle) {
   if (!is_own_request(*handle)) return vendor::Start(handle);
   Request& request = RequestPool::instance().at(*handle);
   if (!request.persistent || request.active) {
-    return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Start", "the request is not an inactive persistent one");
+    return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Start",
+                 "the request is not an inactive persistent one");
   }
   if (request.carrier == Carrier::kCollective) return request.collective->restart(job, request);
-  const int code = request.kind == Request::Kind::kSend ? start_send(job, request) : start_receive(job, request);
+  const int code =
+      request.kind == Request::Kind::kSend ? start_send(job, request) : start_receive(job, request);
   if (code == MPI_SUCCESS) return code;
   request.active = false;
   request.done.store(true);

@@ -12,24 +12,28 @@ namespace impishim::shim {
 
 Carrier receive_carrier(const Communicator& communicator, int source) {
   if (source == MPI_PROC_NULL) return Carrier::kNothing;
-  if (source == MPI_ANY_SOURCE) return communicator.has_local_peers ? Carrier::kBoth : Carrier::kEngine;
-  return communicator.local_ranks[static_cast<std::size_t>(source)] >= 0 ? Carrier::kVendor : Carrier::kEngine;
+  if (source == MPI_ANY_SOURCE)
+    return communicator.has_local_peers ? Carrier::kBoth : Carrier::kEngine;
+  return communicator.local_ranks[static_cast<std::size_t>(source)] >= 0 ? Carrier::kVendor
+                                                                         : Carrier::kEngine;
 }
 
 namespace {
 
-Request& make_receive(Communicator& communicator, const char* function, void* buf, int count, MPI_Datatype datatype, int source,
-                      int tag) {
+Request& make_receive(Communicator& communicator, const char* function, void* buf, int count,
+                      MPI_Datatype datatype, int source, int tag) {
   Request& request = RequestPool::instance().acquire(&communicator, function);
   request.carrier = receive_carrier(communicator, source);
   request.set_receive(buf, count, datatype, source, tag);
   return request;
 }
 
-/// A blocking receive inside this system: blocking at the vendor only if nothing of ours needs this thread (DESIGN 4b).
-[[gnu::noinline]] int receive_local(Job& job, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                                    MPI_Status* status) {
-  if (job.may_block_in_vendor()) return vendor::Recv(buf, count, datatype, source, tag, comm, status);
+/// A blocking receive inside this system: blocking at the vendor only if nothing of ours needs this
+/// thread (DESIGN 4b).
+[[gnu::noinline]] int receive_local(Job& job, void* buf, int count, MPI_Datatype datatype,
+                                    int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  if (job.may_block_in_vendor())
+    return vendor::Recv(buf, count, datatype, source, tag, comm, status);
   MPI_Request request = MPI_REQUEST_NULL;
   int code = vendor::Irecv(buf, count, datatype, source, tag, comm, &request);
   if (code != MPI_SUCCESS) return code;
@@ -41,8 +45,8 @@ Request& make_receive(Communicator& communicator, const char* function, void* bu
   return code;
 }
 
-int receive_remote(Job& job, const Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int source, int tag,
-                   MPI_Status* status) {
+int receive_remote(Job& job, const Communicator& communicator, void* buf, int count,
+                   MPI_Datatype datatype, int source, int tag, MPI_Status* status) {
   wire::ReceiveOperation operation;
   const int described = describe_buffer("MPI_Recv", buf, count, datatype, operation.buffer);
   if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
@@ -59,10 +63,11 @@ int receive_remote(Job& job, const Communicator& communicator, void* buf, int co
   return MPI_SUCCESS;
 }
 
-int receive_any(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int tag,
-                MPI_Status* status) {
+int receive_any(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype,
+                int tag, MPI_Status* status) {
   RequestPool& pool = RequestPool::instance();
-  Request& request = make_receive(communicator, "MPI_Recv", buf, count, datatype, MPI_ANY_SOURCE, tag);
+  Request& request =
+      make_receive(communicator, "MPI_Recv", buf, count, datatype, MPI_ANY_SOURCE, tag);
   MPI_Request handle = pool.handle_of(request);
   int code = start_receive(job, request);
   if (code == MPI_SUCCESS) {
@@ -76,13 +81,15 @@ int receive_any(Job& job, Communicator& communicator, void* buf, int count, MPI_
 
 }  // namespace
 
-int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype, int source, int tag,
-            MPI_Status* status) {
+int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype,
+            int source, int tag, MPI_Status* status) {
   if (communicator.valid_rank(source)) [[likely]] {
     const int local = communicator.local_ranks[static_cast<std::size_t>(source)];
     if (local >= 0) {
-      const int code = receive_local(job, buf, count, datatype, local, tag, communicator.handle, status);
-      if (!communicator.local_ranks_are_spanning && status != MPI_STATUS_IGNORE) translate_source(communicator, *status);
+      const int code =
+          receive_local(job, buf, count, datatype, local, tag, communicator.handle, status);
+      if (!communicator.local_ranks_are_spanning && status != MPI_STATUS_IGNORE)
+        translate_source(communicator, *status);
       return code;
     }
   }
@@ -100,23 +107,28 @@ int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Data
 
 namespace calls {
 
-int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+         MPI_Status* status) {
   Job& job = running_job();
   Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr && job.may_block_in_vendor_at_once())
     return vendor::Recv(buf, count, datatype, source, tag, comm, status);
-  if (communicator == nullptr) return receive_local(job, buf, count, datatype, source, tag, comm, status);
+  if (communicator == nullptr)
+    return receive_local(job, buf, count, datatype, source, tag, comm, status);
   const int local = communicator->local_rank(source);
   // No status of this one needs translation.
-  if (local >= 0 && communicator->local_ranks_are_spanning && job.may_block_in_vendor_at_once()) [[likely]]
+  if (local >= 0 && communicator->local_ranks_are_spanning && job.may_block_in_vendor_at_once())
+      [[likely]]
     return vendor::Recv(buf, count, datatype, local, tag, comm, status);
   return receive(job, *communicator, buf, count, datatype, source, tag, status);
 }
 
 namespace {
 
-/// A receive that needs a request of ours. With the signature of MPI_Irecv, so that it takes the caller's place.
-[[gnu::noinline]] int receive_by_own_request(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+/// A receive that needs a request of ours. With the signature of MPI_Irecv, so that it takes the
+/// caller's place.
+[[gnu::noinline]] int receive_by_own_request(void* buf, int count, MPI_Datatype datatype,
+                                             int source, int tag, MPI_Comm comm,
                                              MPI_Request* handle) {
   Job& job = running_job();
   Communicator& communicator = *spanning(&job, comm);
@@ -133,9 +145,10 @@ namespace {
   return MPI_SUCCESS;
 }
 
-/// A receive that the vendor carries, from a process of this system that has another rank there, `local`.
-int receive_renamed(void* buf, int count, MPI_Datatype datatype, int local, int source, int tag, MPI_Comm comm,
-                    MPI_Request* handle) {
+/// A receive that the vendor carries, from a process of this system that has another rank there,
+/// `local`.
+int receive_renamed(void* buf, int count, MPI_Datatype datatype, int local, int source, int tag,
+                    MPI_Comm comm, MPI_Request* handle) {
   const int code = vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
   if (code != MPI_SUCCESS) return code;
   running_job().receive_sources.put(*handle, source - local);
@@ -144,11 +157,13 @@ int receive_renamed(void* buf, int count, MPI_Datatype datatype, int local, int 
 
 }  // namespace
 
-int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
+int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+          MPI_Request* handle) {
   Job& job = running_job();
   const Communicator* communicator = spanning(&job, comm);
   // Without a mark that the thread is inside the vendor: inside.hpp.
-  if (communicator == nullptr) return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
+  if (communicator == nullptr)
+    return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
   const int local = communicator->local_rank(source);
   if (local >= 0 && communicator->local_ranks_are_spanning)
     return vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);

@@ -13,7 +13,8 @@
 
 namespace impishim::shim {
 
-void Request::set_send(SendKind mode, const void* buffer, int elements, MPI_Datatype type, int dest, int message_tag) {
+void Request::set_send(SendKind mode, const void* buffer, int elements, MPI_Datatype type, int dest,
+                       int message_tag) {
   kind = Kind::kSend;
   send_kind = mode;
   send_buffer = buffer;
@@ -23,7 +24,8 @@ void Request::set_send(SendKind mode, const void* buffer, int elements, MPI_Data
   tag = message_tag;
 }
 
-void Request::set_receive(void* buffer, int elements, MPI_Datatype type, int source, int message_tag) {
+void Request::set_receive(void* buffer, int elements, MPI_Datatype type, int source,
+                          int message_tag) {
   kind = Kind::kReceive;
   receive_buffer = buffer;
   count = elements;
@@ -44,8 +46,8 @@ namespace {
 
 /// Starts the engine's part of a receive. Returns an MPI code.
 int start_engine_receive(Job& job, Request& request, bool has_twin) {
-  const int described =
-      describe_buffer(request.function, request.receive_buffer, request.count, request.datatype, request.receive.buffer);
+  const int described = describe_buffer(request.function, request.receive_buffer, request.count,
+                                        request.datatype, request.receive.buffer);
   if (described != MPI_SUCCESS) return described;
   request.receive.context = request.communicator->context;
   request.receive.source = request.peer == MPI_ANY_SOURCE ? wire::kAnySource : request.peer;
@@ -67,19 +69,21 @@ int vendor_receive(Request& request, int source) {
     request.native = request.native_persistent;
     return vendor::Start(&request.native);
   }
-  return vendor::Irecv(request.receive_buffer, static_cast<int>(request.count), request.datatype, source, request.tag,
-                       request.communicator->handle, &request.native);
+  return vendor::Irecv(request.receive_buffer, static_cast<int>(request.count), request.datatype,
+                       source, request.tag, request.communicator->handle, &request.native);
 }
 
 }  // namespace
 
-/// Why the order of matching stays MPI's with a twin at the vendor: messages of this system's processes are matched by the
-/// vendor alone, against native receives posted in the user's order; messages of other systems by the engine alone, against
-/// receives posted there in the same order. A receive from MPI_ANY_SOURCE stands in both lists at its place. Only one of the
-/// two may fill it: a remote message that reaches it contests it, the twin is cancelled, and a cancel has exactly two outcomes.
-/// Cancelled: no native message had matched it, and the engine's first match stands. Not cancelled: a native message had
-/// matched it; to the remote messages it is as if the receive had been taken before they came, so they go on to the next one,
-/// in order (MatchQueue holds them back meanwhile).
+/// Why the order of matching stays MPI's with a twin at the vendor: messages of this system's
+/// processes are matched by the vendor alone, against native receives posted in the user's order;
+/// messages of other systems by the engine alone, against receives posted there in the same order.
+/// A receive from MPI_ANY_SOURCE stands in both lists at its place. Only one of the two may fill
+/// it: a remote message that reaches it contests it, the twin is cancelled, and a cancel has
+/// exactly two outcomes. Cancelled: no native message had matched it, and the engine's first match
+/// stands. Not cancelled: a native message had matched it; to the remote messages it is as if the
+/// receive had been taken before they came, so they go on to the next one, in order (MatchQueue
+/// holds them back meanwhile).
 int start_receive(Job& job, Request& request) {
   request.active = true;
   request.done.store(false, std::memory_order_relaxed);
@@ -91,7 +95,8 @@ int start_receive(Job& job, Request& request) {
     case Carrier::kNothing:
       return MPI_SUCCESS;
     case Carrier::kVendor:
-      return vendor_receive(request, request.communicator->local_ranks[static_cast<std::size_t>(request.peer)]);
+      return vendor_receive(
+          request, request.communicator->local_ranks[static_cast<std::size_t>(request.peer)]);
     case Carrier::kEngine:
       return start_engine_receive(job, request, false);
     case Carrier::kPair:
@@ -124,11 +129,11 @@ int start_send(Job& job, Request& request) {
                        : request.send_kind == SendKind::kSynchronous ? vendor::Issend
                        : request.send_kind == SendKind::kReady       ? vendor::Irsend
                                                                      : vendor::Ibsend;
-    return start(request.send_buffer, static_cast<int>(request.count), request.datatype, local, request.tag,
-                 request.communicator->handle, &request.native);
+    return start(request.send_buffer, static_cast<int>(request.count), request.datatype, local,
+                 request.tag, request.communicator->handle, &request.native);
   }
-  const int described =
-      describe_buffer(request.function, request.send_buffer, request.count, request.datatype, request.send.buffer);
+  const int described = describe_buffer(request.function, request.send_buffer, request.count,
+                                        request.datatype, request.send.buffer);
   if (described != MPI_SUCCESS) return described;
   if (request.send_kind == SendKind::kBuffered) {
     request.send.result = wire::Envelope{};
@@ -138,7 +143,8 @@ int start_send(Job& job, Request& request) {
   request.send.context = request.communicator->context;
   request.send.source_rank = request.communicator->rank;
   request.send.tag = request.tag;
-  request.send.mode = request.send_kind == SendKind::kSynchronous ? wire::SendMode::kSynchronous : wire::SendMode::kStandard;
+  request.send.mode = request.send_kind == SendKind::kSynchronous ? wire::SendMode::kSynchronous
+                                                                  : wire::SendMode::kStandard;
   job.engine->start(request.send);
   return MPI_SUCCESS;
 }
@@ -148,7 +154,8 @@ namespace {
 /// The native part of a request is over: its status is the result.
 void native_finished(Request& request, int code) {
   request.native = MPI_REQUEST_NULL;
-  if (request.kind == Request::Kind::kReceive) translate_source(*request.communicator, request.native_status);
+  if (request.kind == Request::Kind::kReceive)
+    translate_source(*request.communicator, request.native_status);
   request.native_won = true;
   request.error = code;
 }
@@ -178,7 +185,8 @@ bool step_both(Job& job, Request& request) {
     // A message that contests the receive has come before the user's cancel.
     if (request.user_cancelled) job.engine->cancel(request.receive);
     if (!request.receive.complete()) job.engine->settle(request.receive, false);
-    if (!request.receive.complete()) return false;  // matched: the rest of a long message is on its way
+    if (!request.receive.complete())
+      return false;  // matched: the rest of a long message is on its way
     end_both(job, request);
     return true;
   }
@@ -195,7 +203,8 @@ bool test_pair(Job& job, Request& request) {
   bool both = true;
   for (std::size_t i = 0; i < request.pair.size(); ++i) {
     if (request.pair[i] == MPI_REQUEST_NULL) continue;
-    const TestResult part = test_handle(job, &request.pair[i], i == 0 ? &request.native_status : MPI_STATUS_IGNORE);
+    const TestResult part =
+        test_handle(job, &request.pair[i], i == 0 ? &request.native_status : MPI_STATUS_IGNORE);
     both = both && part.done;
     if (part.code != MPI_SUCCESS) request.error = part.code;
   }
@@ -228,7 +237,8 @@ bool test_request(Job& job, Request& request) {
     case Carrier::kCollective: {
       const std::unique_lock lock(request.mutex, std::try_to_lock);
       if (!lock.owns_lock()) return false;
-      finished = request.done.load(std::memory_order_relaxed) || request.collective->test(job, request);
+      finished =
+          request.done.load(std::memory_order_relaxed) || request.collective->test(job, request);
       break;
     }
     case Carrier::kBoth: {
@@ -247,7 +257,8 @@ bool RequestPool::poll_unsettled(Job& job) {
   const auto settled = [&](Request* request) {
     const std::unique_lock request_lock(request->mutex, std::try_to_lock);
     if (!request_lock.owns_lock()) return false;
-    if (!request->done.load(std::memory_order_relaxed) && request->cancelling_twin) step_both(job, *request);
+    if (!request->done.load(std::memory_order_relaxed) && request->cancelling_twin)
+      step_both(job, *request);
     return !request->cancelling_twin || request->done.load(std::memory_order_relaxed);
   };
   const std::size_t before = unsettled_.size();
@@ -265,15 +276,18 @@ bool settle_contested(Job& job) {
     // The operation is a member of its request.
     Request& request = *static_cast<Request*>(operation->owner);
     const std::lock_guard lock(request.mutex);
-    // Another thread may have brought it to its end, and started it anew, since it was said to be contested.
-    if (request.done.load(std::memory_order_relaxed) || !job.engine->is_contested(request.receive)) continue;
+    // Another thread may have brought it to its end, and started it anew, since it was said to be
+    // contested.
+    if (request.done.load(std::memory_order_relaxed) || !job.engine->is_contested(request.receive))
+      continue;
     if (request.native == MPI_REQUEST_NULL) {
       job.engine->settle(request.receive, false);
     } else if (!request.cancelling_twin) {
       request.cancelling_twin = true;
       vendor::Cancel(&request.native);
     }
-    if (!step_both(job, request) && request.cancelling_twin) RequestPool::instance().remember_unsettled(request);
+    if (!step_both(job, request) && request.cancelling_twin)
+      RequestPool::instance().remember_unsettled(request);
   }
   return moved;
 }
@@ -282,7 +296,8 @@ namespace {
 
 /// The error of a request whose engine part is complete, as a code that was not raised.
 int engine_error(Job& job, const Request& request) {
-  const auto& error = request.kind == Request::Kind::kSend ? request.send.result.error : request.receive.result.error;
+  const auto& error = request.kind == Request::Kind::kSend ? request.send.result.error
+                                                           : request.receive.result.error;
   if (!error) return MPI_SUCCESS;
   heed_failure(job);
   return error_code(error_class_of(error->kind), request.function, error->text);
@@ -316,7 +331,8 @@ int read_status(Job& job, Request& request, MPI_Status* status) {
   }
   if (request.kind == Request::Kind::kSend) {
     set_empty_status(status, MPI_ANY_SOURCE);
-    if (request.send.result.cancelled && status != MPI_STATUS_IGNORE) vendor::Status_set_cancelled(status, 1);
+    if (request.send.result.cancelled && status != MPI_STATUS_IGNORE)
+      vendor::Status_set_cancelled(status, 1);
   } else {
     set_remote_status(status, request.receive.result);
   }

@@ -1,4 +1,5 @@
-// The requests of this process: where free ones wait, and those that the user has freed while they were active.
+// The requests of this process: where free ones wait, and those that the user has freed while they
+// were active.
 #include <algorithm>
 #include <array>
 
@@ -18,7 +19,8 @@ void RequestPool::add_block() {
   ++block_count_;
 }
 
-/// Requests that this thread takes and gives back without the lock: a program that keeps many under way does so in windows.
+/// Requests that this thread takes and gives back without the lock: a program that keeps many under
+/// way does so in windows.
 class RequestPool::ThreadShare {
  public:
   static ThreadShare& instance() {
@@ -42,7 +44,8 @@ class RequestPool::ThreadShare {
   void give_back(std::size_t count) {
     const auto first = indices_.begin() + static_cast<std::ptrdiff_t>(count_ - count);
     const std::lock_guard lock(free_->mutex);
-    free_->indices.insert(free_->indices.end(), first, indices_.begin() + static_cast<std::ptrdiff_t>(count_));
+    free_->indices.insert(free_->indices.end(), first,
+                          indices_.begin() + static_cast<std::ptrdiff_t>(count_));
     count_ -= count;
   }
   static constexpr std::size_t kMoved = 64;  ///< at once, to and from the pool
@@ -80,7 +83,8 @@ Request& RequestPool::acquire(Communicator* communicator, const char* function) 
 }
 
 void RequestPool::release(Request& request) {
-  if (request.native_persistent != MPI_REQUEST_NULL) vendor::Request_free(&request.native_persistent);
+  if (request.native_persistent != MPI_REQUEST_NULL)
+    vendor::Request_free(&request.native_persistent);
   if (request.owns_datatype) vendor::Type_free(&request.datatype);
   request.owns_datatype = false;
   request.send.buffer.keep_alive.reset();
@@ -88,7 +92,8 @@ void RequestPool::release(Request& request) {
   request.buffered.reset();
   request.keep_alive.reset();
   request.collective.reset();
-  if (request.communicator != nullptr) request.communicator->pending.fetch_sub(1, std::memory_order_release);
+  if (request.communicator != nullptr)
+    request.communicator->pending.fetch_sub(1, std::memory_order_release);
   request.communicator = nullptr;
   if (unsettled_count_.load(std::memory_order_relaxed) != 0) forget_unsettled(request);
   ThreadShare::instance().put(request.index);

@@ -18,7 +18,8 @@ const MPI_Status& empty_status() {
   return empty;
 }
 
-/// The empty status with a number of bytes received. Messages in a row are often of one size: the vendor is asked once.
+/// The empty status with a number of bytes received. Messages in a row are often of one size: the
+/// vendor is asked once.
 const MPI_Status& status_of(std::uint64_t bytes) {
   static thread_local std::uint64_t latest_bytes = 0;
   static thread_local MPI_Status latest = empty_status();

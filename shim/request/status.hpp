@@ -1,4 +1,5 @@
-/// Statuses of operations that the vendor did not complete. Nothing of MPI_Status but its three public fields is assumed.
+/// Statuses of operations that the vendor did not complete. Nothing of MPI_Status but its three
+/// public fields is assumed.
 #pragma once
 
 #include <mpi.h>
@@ -8,8 +9,8 @@
 
 namespace impishim::shim {
 
-/// MPI-3.1 3.7.3: the empty status, and that of MPI_PROC_NULL (source MPI_PROC_NULL). `status` may be MPI_STATUS_IGNORE in all
-/// of these.
+/// MPI-3.1 3.7.3: the empty status, and that of MPI_PROC_NULL (source MPI_PROC_NULL). `status` may
+/// be MPI_STATUS_IGNORE in all of these.
 void set_empty_status(MPI_Status* status, int source);
 /// From a message of another system.
 void set_remote_status(MPI_Status* status, const wire::Envelope& envelope);

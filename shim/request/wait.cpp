@@ -15,7 +15,8 @@
 namespace impishim::shim {
 namespace {
 
-/// Looks at the engine between two at the vendor's progress, which costs about as much as one of them.
+/// Looks at the engine between two at the vendor's progress, which costs about as much as one of
+/// them.
 constexpr std::uint32_t kLooksPerVendorLook = 4;
 /// The same where a round ends with a yield, and whoever shares the processor waits for that.
 constexpr std::uint32_t kCrowdedLooksPerVendorLook = 16;
@@ -25,21 +26,24 @@ constexpr std::uint32_t kBusyLooksPerVendorLook = 32;
 constexpr WaitPolicy::Pace kAmplePace{4, 200, 4000};
 /// Elsewhere whoever is waited for may want this processor.
 constexpr WaitPolicy::Pace kCrowdedPace{1, 1, 2000};
-constexpr std::chrono::microseconds kLongestSleep{1000};  ///< the vendor's progress must not wait longer
-constexpr std::chrono::microseconds kShortestSleep{50};   ///< about what the kernel makes of anything shorter
+constexpr std::chrono::microseconds kLongestSleep{
+    1000};  ///< the vendor's progress must not wait longer
+constexpr std::chrono::microseconds kShortestSleep{
+    50};  ///< about what the kernel makes of anything shorter
 /// Of the time that a wait for the vendor has slept already: what sleeping adds to it at most.
 constexpr int kSleepFraction = 32;
 /// Yields between two looks at how long a wait has lasted.
 constexpr std::uint32_t kYieldsPerStallLook = 64;
 
-/// Processors that the processes of this machine share. A launcher binds each of its children to a processor of its own, but
-/// not itself: what it may use tells more than this process's own share.
+/// Processors that the processes of this machine share. A launcher binds each of its children to a
+/// processor of its own, but not itself: what it may use tells more than this process's own share.
 int shared_processors() {
   int most = 0;
   for (const pid_t process : {pid_t{0}, getppid()}) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
-    if (sched_getaffinity(process, sizeof(allowed), &allowed) == 0) most = std::max(most, CPU_COUNT(&allowed));
+    if (sched_getaffinity(process, sizeof(allowed), &allowed) == 0)
+      most = std::max(most, CPU_COUNT(&allowed));
   }
   return most;
 }
@@ -50,7 +54,8 @@ bool crowded(const Job& job) {
     std::int32_t procs = 0;
     // Hosts that share an address share the machine: forced hosts, or systems on one machine.
     const auto& hosts = job.map.hosts();
-    const auto& mine = hosts[static_cast<std::size_t>(job.map.procs()[static_cast<std::size_t>(job.here)].host)];
+    const auto& mine =
+        hosts[static_cast<std::size_t>(job.map.procs()[static_cast<std::size_t>(job.here)].host)];
     for (const auto& host : hosts) procs += host.address == mine.address ? host.proc_count : 0;
     return procs > shared_processors();
   }();
@@ -91,7 +96,8 @@ bool WaitPolicy::rested_enough(Job& job, bool moved, std::uint32_t looks) {
   slept_ = std::chrono::microseconds(0);
   sched_yield();
   // On a loaded machine all yields before the first sleep take seconds.
-  if (job.diagnostics.stall_seconds > 0 && yields_++ % kYieldsPerStallLook == 0) tell_if_stalled(job);
+  if (job.diagnostics.stall_seconds > 0 && yields_++ % kYieldsPerStallLook == 0)
+    tell_if_stalled(job);
   return false;
 }
 
@@ -112,8 +118,8 @@ void WaitPolicy::tell_if_stalled(Job& job) {
   if (resting_since_ == std::chrono::steady_clock::time_point()) resting_since_ = now;
   if (told_ || now - resting_since_ < std::chrono::seconds(job.diagnostics.stall_seconds)) return;
   told_ = true;
-  log_line(LogLevel::kWarn,
-           fmt::format("an MPI call has waited for {} s; {}", job.diagnostics.stall_seconds, job.engine->report()));
+  log_line(LogLevel::kWarn, fmt::format("an MPI call has waited for {} s; {}",
+                                        job.diagnostics.stall_seconds, job.engine->report()));
 }
 
 int poll_native(Job& job, MPI_Request request) {

@@ -23,8 +23,9 @@
 namespace impishim::shim {
 namespace {
 
-/// A child of fork() has no progress thread and no right to the sockets: it is no process of the job. It closes them, or the
-/// peers of a parent that dies would not notice while the child lives; and SIGUSR1 is its own again.
+/// A child of fork() has no progress thread and no right to the sockets: it is no process of the
+/// job. It closes them, or the peers of a parent that dies would not notice while the child lives;
+/// and SIGUSR1 is its own again.
 void forget_job_in_child() {
   ranks_inside = {};
   Job* job = the_job.exchange(nullptr, std::memory_order_acq_rel);
@@ -34,8 +35,9 @@ void forget_job_in_child() {
   restore_signal(job->diagnostics);
 }
 
-/// Ends this system. As a rule every rank has the same error, and rank 0 says it and ends them all; the others speak up if they
-/// are still there after a while: the environment may differ between ranks, so nothing here may wait for all of them.
+/// Ends this system. As a rule every rank has the same error, and rank 0 says it and ends them all;
+/// the others speak up if they are still there after a while: the environment may differ between
+/// ranks, so nothing here may wait for all of them.
 [[noreturn]] void give_up(const Error& error) {
   int rank = 0;
   vendor::Comm_rank(MPI_COMM_WORLD, &rank);
@@ -48,14 +50,17 @@ void forget_job_in_child() {
   _exit(1);
 }
 
-/// Ends a process that is to join with the library of another MPI than its own, in which every handle would be a wild pointer.
-/// impirun checks programs, but not what a script or an interpreter starts.
+/// Ends a process that is to join with the library of another MPI than its own, in which every
+/// handle would be a wild pointer. impirun checks programs, but not what a script or an interpreter
+/// starts.
 void refuse_another_mpi() {
   if (secure_getenv("IMPISHIM_SERVER") == nullptr) return;
   const std::string used = unfit_vendor();
   if (used.empty()) return;
-  say_last(fmt::format("the program uses {}, and this libimpishim.so is built for {}: use the other build (impirun -mpi {})",
-                       used, IMPISHIM_VENDOR_SONAME, used.starts_with("libmpi.so.40") ? "openmpi" : "mpich"));
+  say_last(fmt::format(
+      "the program uses {}, and this libimpishim.so is built for {}: use the other build (impirun "
+      "-mpi {})",
+      used, IMPISHIM_VENDOR_SONAME, used.starts_with("libmpi.so.40") ? "openmpi" : "mpich"));
   _exit(1);
 }
 
@@ -81,11 +86,14 @@ void join_if_asked(bool answer) {
   if (answer) answer_signals(joined_job);
 }
 
-/// A shuffle's threads use the engine, and its messages may be anywhere in the job: only the program can end it.
+/// A shuffle's threads use the engine, and its messages may be anywhere in the job: only the
+/// program can end it.
 int refuse_to_leave_shuffles(const Job& job, int shuffles) {
-  return raise(job.joined_world, MPI_ERR_OTHER, "MPI_Finalize",
-               fmt::format("{} not shut down: call impishim_shuffle_shutdown() in all processes before MPI_Finalize",
-                           shuffles == 1 ? "a shuffle was" : fmt::format("{} shuffles were", shuffles)));
+  return raise(
+      job.joined_world, MPI_ERR_OTHER, "MPI_Finalize",
+      fmt::format(
+          "{} not shut down: call impishim_shuffle_shutdown() in all processes before MPI_Finalize",
+          shuffles == 1 ? "a shuffle was" : fmt::format("{} shuffles were", shuffles)));
 }
 
 }  // namespace
@@ -110,8 +118,8 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
   return code;
 }
 
-/// MPI-3.1 8.7: attributes of MPI_COMM_SELF go first, while everything still works. Then IMPI 2.4: a barrier over the whole
-/// job, the hosts' FINI, the server's FINI.
+/// MPI-3.1 8.7: attributes of MPI_COMM_SELF go first, while everything still works. Then IMPI 2.4:
+/// a barrier over the whole job, the hosts' FINI, the server's FINI.
 int Finalize(Job& job) {
   delete_self_attributes(job);
   if (const int left = job.shuffles.load(); left > 0) return refuse_to_leave_shuffles(job, left);
@@ -131,7 +139,8 @@ int Finalize(Job& job) {
 }
 
 int Abort(Job& job, MPI_Comm comm, int errorcode) {
-  announce_end(job, errorcode, fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
+  announce_end(job, errorcode,
+               fmt::format("MPI_Abort({}) was called by rank {}", errorcode, job.here));
   let_launcher_read();
   return vendor::Abort(comm, errorcode);
 }

@@ -19,7 +19,8 @@ void meet_politely(MPI_Comm comm) {
   }
 }
 
-std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root, std::span<const std::byte> mine) {
+std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root,
+                                                 std::span<const std::byte> mine) {
   int rank = 0;
   int size = 0;
   vendor::Comm_rank(comm, &rank);
@@ -29,8 +30,10 @@ std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root, std::s
   vendor::Gather(&my_size, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, comm);
   std::vector<int> offsets(sizes.size());
   std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), 0);
-  std::vector<std::byte> all(rank == root ? static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), 0)) : 0);
-  vendor::Gatherv(mine.data(), my_size, MPI_BYTE, all.data(), sizes.data(), offsets.data(), MPI_BYTE, root, comm);
+  std::vector<std::byte> all(
+      rank == root ? static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), 0)) : 0);
+  vendor::Gatherv(mine.data(), my_size, MPI_BYTE, all.data(), sizes.data(), offsets.data(),
+                  MPI_BYTE, root, comm);
   std::vector<std::vector<std::byte>> parts;
   if (rank != root) return parts;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -77,12 +80,14 @@ Result<void> same_as_first(MPI_Comm comm, const char* name, const std::string& v
   const auto bytes = broadcast_bytes(comm, 0, {mine.begin(), mine.end()});
   const std::string first(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (first == value) return {};
-  const auto told = [](const std::string& text) { return text.empty() ? std::string("not set") : text; };
-  return Error{
-      ErrorKind::kConfiguration,
-      fmt::format("{} is {} on rank 0 of this system and {} on its rank {}: give it the same value on all processes of a "
-                  "system",
-                  name, told(first), told(value), rank)};
+  const auto told = [](const std::string& text) {
+    return text.empty() ? std::string("not set") : text;
+  };
+  return Error{ErrorKind::kConfiguration,
+               fmt::format("{} is {} on rank 0 of this system and {} on its rank {}: give it the "
+                           "same value on all processes of a "
+                           "system",
+                           name, told(first), told(value), rank)};
 }
 
 }  // namespace impishim::shim

@@ -27,7 +27,8 @@ Card Card::decode(std::span<const std::byte> bytes) {
   std::copy(address_bytes.begin(), address_bytes.end(), card.address.begin());
   card.port = *in.get<std::uint16_t>();
   card.pid = *in.get<std::int64_t>();
-  for (const std::byte each : *in.get_bytes(*in.get<std::uint16_t>())) card.node += std::to_integer<char>(each);
+  for (const std::byte each : *in.get_bytes(*in.get<std::uint16_t>()))
+    card.node += std::to_integer<char>(each);
   while (const auto size = in.get<std::uint16_t>()) {
     std::string& name = card.fabrics.emplace_back();
     for (const std::byte each : *in.get_bytes(*size)) name += std::to_integer<char>(each);

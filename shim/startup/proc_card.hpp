@@ -1,4 +1,5 @@
-/// What the process that speaks with the rendezvous server has to know of each process of its system.
+/// What the process that speaks with the rendezvous server has to know of each process of its
+/// system.
 #pragma once
 
 #include <cstddef>

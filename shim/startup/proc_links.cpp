@@ -42,7 +42,8 @@ using Links = std::vector<wire::LocalChannel>;
 /// Names the procs of this host in messages.
 wire::ProcessNamer namer_of(const ProcLinks& links, const wire::Host& host) {
   return [&job = links.job, first = host.first_proc, gateway = host.gateway](std::int32_t index) {
-    return wire::process_name(job, first + index) + (index == gateway ? ", the gateway of its host" : "");
+    return wire::process_name(job, first + index) +
+           (index == gateway ? ", the gateway of its host" : "");
   };
 }
 
@@ -50,12 +51,14 @@ Result<void> link_near(const ProcLinks& links, const wire::Host& host, wire::Loc
                        const std::vector<std::int32_t>& near, Links& linked) {
   auto channels = hop.connect(near, links.timeout_ms, links.form, namer_of(links, host));
   if (!channels) return channels.error();
-  for (std::size_t i = 0; i < near.size(); ++i) linked.push_back({host.first_proc + near[i], std::move((*channels)[i])});
+  for (std::size_t i = 0; i < near.size(); ++i)
+    linked.push_back({host.first_proc + near[i], std::move((*channels)[i])});
   return {};
 }
 
 /// Connections to the procs with these indices become channels.
-Result<void> add_channels(const ProcLinks& links, const wire::Host& host, const std::vector<std::int32_t>& indices,
+Result<void> add_channels(const ProcLinks& links, const wire::Host& host,
+                          const std::vector<std::int32_t>& indices,
                           std::vector<wire::FabricLink> connections, Links& linked) {
   const auto& system = links.job.clients()[static_cast<std::size_t>(host.client)];
   auto channels = wire::make_inner_channels(system, std::move(connections), links.timeout_ms);
@@ -75,22 +78,26 @@ std::optional<Error> given_up(MPI_Comm host_comm) {
   int size = 0;
   vendor::Get_count(&status, MPI_CHAR, &size);
   std::string text(static_cast<std::size_t>(size), '\0');
-  vendor::Recv(text.data(), size, MPI_CHAR, status.MPI_SOURCE, kGivenUpTag, host_comm, MPI_STATUS_IGNORE);
+  vendor::Recv(text.data(), size, MPI_CHAR, status.MPI_SOURCE, kGivenUpTag, host_comm,
+               MPI_STATUS_IGNORE);
   return Error{ErrorKind::kConnection, text};
 }
 
-/// On a proc that cannot reach the gateway. That may have given up as well, and take the message no more.
+/// On a proc that cannot reach the gateway. That may have given up as well, and take the message no
+/// more.
 void give_up(MPI_Comm host_comm, std::int32_t gateway, const std::string& reason) {
   static std::string text;  // what is under way to the end of the process
   text = reason;
   MPI_Request request = MPI_REQUEST_NULL;
-  vendor::Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, gateway, kGivenUpTag, host_comm, &request);
+  vendor::Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, gateway, kGivenUpTag,
+                host_comm, &request);
   vendor::Request_free(&request);
 }
 
 /// On the gateway.
-Result<void> accept_far(const ProcLinks& links, const wire::Host& host, wire::InnerListener listener,
-                        const std::vector<std::int32_t>& far, Links& linked) {
+Result<void> accept_far(const ProcLinks& links, const wire::Host& host,
+                        wire::InnerListener listener, const std::vector<std::int32_t>& far,
+                        Links& linked) {
   const wire::ProcessNamer name = namer_of(links, host);
   auto sockets = listener.accept(
       far, links.timeout_ms, [&] { return given_up(links.host_comm); }, name);
@@ -103,11 +110,13 @@ Result<void> accept_far(const ProcLinks& links, const wire::Host& host, wire::In
 }
 
 /// On a proc that has its gateway elsewhere. It gives up first, since it can tell more.
-Result<void> connect_far(const ProcLinks& links, const wire::Host& host, const std::vector<std::byte>& offered, Links& linked) {
+Result<void> connect_far(const ProcLinks& links, const wire::Host& host,
+                         const std::vector<std::byte>& offered, Links& linked) {
   if (offered.empty()) return {};  // the gateway tells why
   auto offer = wire::GatewayOffer::decode(offered);
   if (!offer) return offer.error();
-  auto socket = wire::connect_to_gateway(*offer, links.here - host.first_proc, links.timeout_ms / 2);
+  auto socket =
+      wire::connect_to_gateway(*offer, links.here - host.first_proc, links.timeout_ms / 2);
   if (!socket) {
     give_up(links.host_comm, host.gateway, socket.error().text);
     return socket.error();
@@ -125,7 +134,8 @@ std::vector<std::string> tokens_of_all(MPI_Comm comm, const std::string& mine) {
   std::string all(static_cast<std::size_t>(size) * wire::kTokenSize, '\0');
   vendor::Allgather(mine.data(), kSize, MPI_CHAR, all.data(), kSize, MPI_CHAR, comm);
   std::vector<std::string> tokens;
-  for (std::size_t at = 0; at < all.size(); at += wire::kTokenSize) tokens.push_back(all.substr(at, wire::kTokenSize));
+  for (std::size_t at = 0; at < all.size(); at += wire::kTokenSize)
+    tokens.push_back(all.substr(at, wire::kTokenSize));
   return tokens;
 }
 
@@ -146,16 +156,20 @@ std::vector<std::int32_t> gather_places(MPI_Comm comm, int node_procs) {
   std::vector<std::int32_t> places;
   places.reserve(all.size());
   for (const Place& each : all) {
-    places.push_back(numbers.emplace(each, static_cast<std::int32_t>(numbers.size())).first->second);
+    places.push_back(
+        numbers.emplace(each, static_cast<std::int32_t>(numbers.size())).first->second);
   }
   return places;
 }
 
 Result<std::vector<wire::LocalChannel>> link_procs(const ProcLinks& links) {
-  const auto host_number = static_cast<std::size_t>(links.job.procs()[static_cast<std::size_t>(links.here)].host);
+  const auto host_number =
+      static_cast<std::size_t>(links.job.procs()[static_cast<std::size_t>(links.here)].host);
   const wire::Host& host = links.job.hosts()[host_number];
   const std::int32_t my_index = links.here - host.first_proc;
-  const auto place_of = [&](std::int32_t index) { return links.places[static_cast<std::size_t>(index)]; };
+  const auto place_of = [&](std::int32_t index) {
+    return links.places[static_cast<std::size_t>(index)];
+  };
   Partners partners;
   for (const wire::WorldRank each : wire::local_partners(links.job, links.here)) {
     const std::int32_t index = each - host.first_proc;
@@ -171,7 +185,8 @@ Result<std::vector<wire::LocalChannel>> link_procs(const ProcLinks& links) {
   }
   meet_politely(links.host_comm);  // all listen before any connects
   // A name is told when it is taken: another user who sees one cannot take the next.
-  auto tokens = tokens_of_all(links.host_comm, token ? *token : std::string(wire::kTokenSize, '\0'));
+  auto tokens =
+      tokens_of_all(links.host_comm, token ? *token : std::string(wire::kTokenSize, '\0'));
   if (host.gateway >= 0) offer = broadcast_bytes(links.host_comm, host.gateway, std::move(offer));
   if (!hop) return hop.error();
   hop->set_tokens(std::move(tokens));
@@ -180,8 +195,8 @@ Result<std::vector<wire::LocalChannel>> link_procs(const ProcLinks& links) {
   auto near = link_near(links, host, std::move(*hop), partners.near, linked);
   if (!near) return near.error();
   if (partners.far.empty()) return linked;
-  auto far =
-      listener ? accept_far(links, host, std::move(**listener), partners.far, linked) : connect_far(links, host, offer, linked);
+  auto far = listener ? accept_far(links, host, std::move(**listener), partners.far, linked)
+                      : connect_far(links, host, offer, linked);
   if (!far) return far.error();
   return linked;
 }

@@ -19,7 +19,8 @@ IMPISHIM_PUBLIC int impishim_get_counters(impishim_counters* counters) {
   const impishim::shim::Job* job = impishim::shim::joined();
   if (job == nullptr) return MPI_SUCCESS;
   const impishim::wire::EngineCounters all = job->engine->counters();
-  *counters = {all.messages_sent, all.payload_bytes_sent, all.messages_received, all.payload_bytes_received};
+  *counters = {all.messages_sent, all.payload_bytes_sent, all.messages_received,
+               all.payload_bytes_received};
   return MPI_SUCCESS;
 }
 
@@ -29,7 +30,9 @@ IMPISHIM_PUBLIC int impishim_get_hops(impishim_hops* hops) {
   const impishim::shim::Job* job = impishim::shim::joined();
   if (job == nullptr) return MPI_SUCCESS;
   const impishim::wire::EngineCounters all = job->engine->counters();
-  const auto hop = [](const impishim::wire::HopTraffic& traffic) { return impishim_hop{traffic.packets, traffic.bytes}; };
+  const auto hop = [](const impishim::wire::HopTraffic& traffic) {
+    return impishim_hop{traffic.packets, traffic.bytes};
+  };
   *hops = {hop(all.local_origin), hop(all.local_relay),    hop(all.remote_origin),
            hop(all.remote_relay), hop(all.local_received), hop(all.remote_received)};
   return MPI_SUCCESS;

@@ -38,14 +38,16 @@ constexpr int kConnectTimeoutMs = 60000;
 constexpr int kLeastTagUb = 32767;
 
 Result<wire::HostId> own_address(const JoinRequest& request) {
-  return request.address.empty() ? wire::address_towards(request.server)
-                                 : wire::parse_own_address("IMPISHIM_HOST_ADDRESS", request.address);
+  return request.address.empty()
+             ? wire::address_towards(request.server)
+             : wire::parse_own_address("IMPISHIM_HOST_ADDRESS", request.address);
 }
 
 /// The joining process of one system's native job.
 class Joining {
  public:
-  Joining(const JoinRequest& request, int thread_level) : request_(request), job_(std::make_unique<Job>()) {
+  Joining(const JoinRequest& request, int thread_level)
+      : request_(request), job_(std::make_unique<Job>()) {
     job_->thread_level = thread_level;
     job_->client = request.client;
     vendor::Comm_dup(MPI_COMM_WORLD, &job_->private_comm);
@@ -59,8 +61,8 @@ class Joining {
   }
 
   Result<std::unique_ptr<Job>> run() {
-    for (auto step : {&Joining::agree_on_settings, &Joining::form_hosts, &Joining::prepare_host, &Joining::meet_clients,
-                      &Joining::connect_procs, &Joining::connect_hosts}) {
+    for (auto step : {&Joining::agree_on_settings, &Joining::form_hosts, &Joining::prepare_host,
+                      &Joining::meet_clients, &Joining::connect_procs, &Joining::connect_hosts}) {
       std::optional<Error> mine;
       auto done = (this->*step)();
       if (!done) mine = done.error();
@@ -72,19 +74,25 @@ class Joining {
   }
 
  private:
-  [[nodiscard]] std::int32_t my_host() const { return job_->map.procs()[static_cast<std::size_t>(job_->here)].host; }
+  [[nodiscard]] std::int32_t my_host() const {
+    return job_->map.procs()[static_cast<std::size_t>(job_->here)].host;
+  }
 
-  /// Index, in this process's host, of the proc that makes the host's connections: the gateway, or else the lowest.
+  /// Index, in this process's host, of the proc that makes the host's connections: the gateway, or
+  /// else the lowest.
   [[nodiscard]] int connector() const { return std::max(planned_host_.gateway, 0); }
   [[nodiscard]] bool connects() const { return host_rank_ == connector(); }
 
-  /// Processes of a system that plan its hosts differently would wait for each other in different groups; those that treat
-  /// foreign implementations differently, in different forms of a collective.
+  /// Processes of a system that plan its hosts differently would wait for each other in different
+  /// groups; those that treat foreign implementations differently, in different forms of a
+  /// collective.
   Result<void> agree_on_settings() {
     auto same = same_as_first(job_->private_comm, "IMPISHIM_GATEWAY", request_.gateways);
-    const auto host_procs = request_.host_procs == 0 ? std::string() : std::to_string(request_.host_procs);
+    const auto host_procs =
+        request_.host_procs == 0 ? std::string() : std::to_string(request_.host_procs);
     auto same_procs = same_as_first(job_->private_comm, "IMPISHIM_HOST_PROCS", host_procs);
-    auto same_foreign = same_as_first(job_->private_comm, "IMPISHIM_FOREIGN", request_.as_lam ? "lam" : "");
+    auto same_foreign =
+        same_as_first(job_->private_comm, "IMPISHIM_FOREIGN", request_.as_lam ? "lam" : "");
     if (!same) return same;
     if (!same_foreign) return same_foreign;
     if (!same_procs || request_.gateways.empty()) return same_procs;
@@ -100,8 +108,9 @@ class Joining {
   Result<void> form_hosts() {
     places_ = gather_places(job_->private_comm, request_.test_node_procs);
     hosts_ = wire::plan_hosts(places_, request_.host_procs, gateways_);
-    const auto after = std::upper_bound(hosts_.begin(), hosts_.end(), rank_,
-                                        [](int rank, const wire::PlannedHost& host) { return rank < host.first; });
+    const auto after =
+        std::upper_bound(hosts_.begin(), hosts_.end(), rank_,
+                         [](int rank, const wire::PlannedHost& host) { return rank < host.first; });
     planned_host_ = *std::prev(after);
     vendor::Comm_split(job_->private_comm, planned_host_.first, rank_, &job_->host_comm);
     vendor::Comm_rank(job_->host_comm, &host_rank_);
@@ -168,7 +177,8 @@ class Joining {
     std::vector<std::byte> bytes;
     if (secret_) bytes.assign(secret_->bytes().begin(), secret_->bytes().end());
     bytes = broadcast_bytes(job_->private_comm, speaker_, std::move(bytes));
-    if (bytes.size() == JobSecret::kSize) secret_.emplace(std::span(bytes).first<JobSecret::kSize>());
+    if (bytes.size() == JobSecret::kSize)
+      secret_.emplace(std::span(bytes).first<JobSecret::kSize>());
     wipe(bytes);
   }
 
@@ -181,17 +191,20 @@ class Joining {
   }
 
   /// Those that every host of this system has.
-  [[nodiscard]] Result<std::vector<std::string>> fabrics_of_all(const std::vector<std::vector<std::byte>>& cards) const {
+  [[nodiscard]] Result<std::vector<std::string>> fabrics_of_all(
+      const std::vector<std::vector<std::byte>>& cards) const {
     std::vector<std::string> common = card_.fabrics;
     for (const auto& each : cards) {
       const Card card = Card::decode(each);
       if (card.port == 0) continue;
-      std::erase_if(common, [&](const std::string& name) { return std::ranges::count(card.fabrics, name) == 0; });
+      std::erase_if(common, [&](const std::string& name) {
+        return std::ranges::count(card.fabrics, name) == 0;
+      });
     }
     if (request_.fabric.automatic || !common.empty() || card_.fabrics.empty()) return common;
-    return Error{
-        ErrorKind::kConfiguration,
-        "IMPISHIM_FABRIC: the hosts of this system have no provider in common: use the same libfabric on all, or none"};
+    return Error{ErrorKind::kConfiguration,
+                 "IMPISHIM_FABRIC: the hosts of this system have no provider in common: use the "
+                 "same libfabric on all, or none"};
   }
 
   Result<wire::Agreement> negotiate(const std::vector<std::vector<std::byte>>& cards) {
@@ -211,8 +224,10 @@ class Joining {
     if (!fabrics) return fabrics.error();
     options.fabrics = std::move(*fabrics);
     options.fabric_required = !request_.fabric.automatic;
-    for (const wire::PlannedHost& planned : hosts_) options.hosts.push_back(announced(planned, cards));
-    auto server = wire::ServerConnection::connect(request_.server, request_.client, *methods, kConnectTimeoutMs);
+    for (const wire::PlannedHost& planned : hosts_)
+      options.hosts.push_back(announced(planned, cards));
+    auto server = wire::ServerConnection::connect(request_.server, request_.client, *methods,
+                                                  kConnectTimeoutMs);
     if (!server) return server.error();
     auto agreed = server->exchange(options);
     if (!agreed) return agreed.error();
@@ -220,7 +235,8 @@ class Joining {
     return agreed;
   }
 
-  static wire::LocalHost announced(const wire::PlannedHost& planned, const std::vector<std::vector<std::byte>>& cards) {
+  static wire::LocalHost announced(const wire::PlannedHost& planned,
+                                   const std::vector<std::vector<std::byte>>& cards) {
     wire::LocalHost host;
     host.gateway = planned.gateway;
     for (int each = planned.first; each < planned.first + planned.count; ++each) {
@@ -231,7 +247,8 @@ class Joining {
         host.node = card.node;
       }
       // The procs of a gateway may stand on several nodes, where pids repeat.
-      const std::int64_t node_bits = planned.gateway < 0 ? 0 : (static_cast<std::int64_t>(each) + 1) << 32;
+      const std::int64_t node_bits =
+          planned.gateway < 0 ? 0 : (static_cast<std::int64_t>(each) + 1) << 32;
       host.procs.push_back({card.address, card.pid + node_bits});
     }
     return host;
@@ -249,7 +266,8 @@ class Joining {
     auto connected = connects() ? give_connections(watch) : take_connections();
     if (!connected) return connected.error();
     // The others may still be connecting, for as long as they may.
-    auto channels = wire::make_host_channels(job_->map, my_host(), std::move(host_connections_), 2 * kConnectTimeoutMs);
+    auto channels = wire::make_host_channels(job_->map, my_host(), std::move(host_connections_),
+                                             2 * kConnectTimeoutMs);
     if (!channels) return channels.error();
     host_channels_ = std::move(*channels);
     return request_.test_delay_ms > 0 ? delay_host_channels() : Result<void>{};
@@ -263,8 +281,9 @@ class Joining {
       host_connections_.emplace_back(host, std::move(socket));
       return {};
     };
-    auto danced = wire::dance(job_->map, my_host(), std::move(*listener_),
-                              {secret_, kConnectTimeoutMs, watch.descriptor(), [&] { return watch.given_up(); }}, give);
+    auto danced = wire::dance(
+        job_->map, my_host(), std::move(*listener_),
+        {secret_, kConnectTimeoutMs, watch.descriptor(), [&] { return watch.given_up(); }}, give);
     giver_.reset();  // whoever still waits hears that nothing will come
     return danced;
   }
@@ -275,7 +294,8 @@ class Joining {
     auto taker = wire::HandoverTaker::connect(host_token_, host_rank_, kConnectTimeoutMs);
     if (!taker) return taker.error();
     while (host_connections_.size() < mine) {
-      auto taken = taker->take(2 * kConnectTimeoutMs);  // the giver's own bound comes first, and it can tell more
+      auto taken = taker->take(
+          2 * kConnectTimeoutMs);  // the giver's own bound comes first, and it can tell more
       if (!taken) return taken.error();
       host_connections_.push_back(std::move(*taken));
     }
@@ -284,7 +304,8 @@ class Joining {
 
   Result<void> delay_host_channels() {
     for (wire::HostChannel& each : host_channels_) {
-      auto delayed = wire::DelayedChannel::make(std::move(each.channel), std::chrono::milliseconds(request_.test_delay_ms));
+      auto delayed = wire::DelayedChannel::make(std::move(each.channel),
+                                                std::chrono::milliseconds(request_.test_delay_ms));
       if (!delayed) return delayed.error();
       each.channel = std::move(*delayed);
     }
@@ -307,15 +328,17 @@ class Joining {
     const bool gives = connects() && planned_host_.gateway < 0;
     host_token_.resize(wire::kTokenSize);
     auto opened = gives ? open_giver() : Result<void>();
-    vendor::Bcast(host_token_.data(), static_cast<int>(host_token_.size()), MPI_CHAR, connector(), job_->host_comm);
+    vendor::Bcast(host_token_.data(), static_cast<int>(host_token_.size()), MPI_CHAR, connector(),
+                  job_->host_comm);
     const auto first_place = places_.begin() + planned_host_.first;
-    auto channels = link_procs({job_->map,
-                                job_->here,
-                                job_->host_comm,
-                                {first_place, first_place + planned_host_.count},
-                                gateway_address_,
-                                request_.fabric.local() ? wire::LocalForm::kFabric : wire::LocalForm::kRings,
-                                kConnectTimeoutMs});
+    auto channels =
+        link_procs({job_->map,
+                    job_->here,
+                    job_->host_comm,
+                    {first_place, first_place + planned_host_.count},
+                    gateway_address_,
+                    request_.fabric.local() ? wire::LocalForm::kFabric : wire::LocalForm::kRings,
+                    kConnectTimeoutMs});
     if (!channels) return channels.error();
     if (!opened) return opened.error();
     local_channels_ = std::move(*channels);
@@ -324,8 +347,10 @@ class Joining {
 
   [[nodiscard]] wire::Format format_for(const wire::Client& client) const {
     if (request_.wire_format != "auto") return *wire::format_from_name(request_.wire_format);
-    if (!client.impishim) return request_.as_lam ? wire::Format::kNative : wire::Format::kExternal32;
-    return client.representation == wire::representation_fingerprint() ? wire::Format::kNative : wire::Format::kWide;
+    if (!client.impishim)
+      return request_.as_lam ? wire::Format::kNative : wire::Format::kExternal32;
+    return client.representation == wire::representation_fingerprint() ? wire::Format::kNative
+                                                                       : wire::Format::kWide;
   }
 
   void start_engine() {
@@ -334,7 +359,8 @@ class Joining {
     options.job = job_->map;
     options.here = job_->here;
     options.relay = request_.relay;
-    for (const wire::Client& client : job_->map.clients()) options.format_of_client.push_back(format_for(client));
+    for (const wire::Client& client : job_->map.clients())
+      options.format_of_client.push_back(format_for(client));
     job_->speaks_for_host = connects();
     job_->diagnostics = request_.diagnostics;
     options.host_channels = std::move(host_channels_);
@@ -342,8 +368,8 @@ class Joining {
     job_->engine = std::make_unique<wire::Engine>(std::move(options));
     Job* job = job_.get();
     const auto& clients = job_->map.clients();
-    job_->gives_contexts =
-        std::ranges::all_of(clients, &wire::Client::impishim) && std::ranges::any_of(clients, &wire::Client::concurrent);
+    job_->gives_contexts = std::ranges::all_of(clients, &wire::Client::impishim) &&
+                           std::ranges::any_of(clients, &wire::Client::concurrent);
     job_->limits.max_linear = job_->map.values().coll_maxlinear;
     job_->limits.xsize = job_->map.values().coll_xsize;
     job_->limits.overrides = request_.collectives;
@@ -351,12 +377,13 @@ class Joining {
     // Data in the form that a foreign implementation would get: so the algorithms.
     job_->limits.impi_only = request_.wire_format == "external32";
     // What is asked for counts for packed data as well.
-    job_->limits.same_representation = request_.wire_format == "auto" || request_.wire_format == "native";
+    job_->limits.same_representation =
+        request_.wire_format == "auto" || request_.wire_format == "native";
     job_->progress = std::make_unique<wire::ProgressThread>(
         *job_->engine, [job](const Error& failure) { exit_after_failure(*job, failure); },
         [job] { return job->stand_watch.tick(*job); });
-    log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job->map.size(), job->map.clients().size(),
-        job->map.hosts().size());
+    log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job->map.size(),
+        job->map.clients().size(), job->map.hosts().size());
   }
 
   const JoinRequest& request_;
@@ -392,8 +419,10 @@ Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level) 
   if (joined_job.map.clients().size() > 1) {
     std::vector<wire::WorldRank> everybody(static_cast<std::size_t>(joined_job.map.size()));
     std::iota(everybody.begin(), everybody.end(), 0);
-    if (make_communicator(joined_job, MPI_COMM_WORLD, &joined_job.joined_world, 0, std::move(everybody)) != MPI_SUCCESS) {
-      return Error{ErrorKind::kSystem, "the MPI library could not make the communicators of the joined world"};
+    if (make_communicator(joined_job, MPI_COMM_WORLD, &joined_job.joined_world, 0,
+                          std::move(everybody)) != MPI_SUCCESS) {
+      return Error{ErrorKind::kSystem,
+                   "the MPI library could not make the communicators of the joined world"};
     }
     if (!request.split_world) {
       joined_job.world = joined_job.communicators.find(MPI_COMM_WORLD);

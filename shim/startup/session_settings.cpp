@@ -18,7 +18,8 @@ std::optional<int> whole_number(const char* text, int low, int high) {
   int value = 0;
   const char* end = text + std::strlen(text);
   const auto parsed = std::from_chars(text, end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || value < low || value > high) return std::nullopt;
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < low || value > high)
+    return std::nullopt;
   return value;
 }
 
@@ -30,14 +31,17 @@ Error bad(const char* variable, const char* text, const char* allowed) {
 Result<void> read_gateways(JoinRequest& request) {
   if (const char* text = secure_getenv("IMPISHIM_GATEWAY"); text != nullptr) {
     request.gateways = text;
-    if (request.gateways.empty()) return bad("IMPISHIM_GATEWAY", text, "native ranks are needed, as in 0 or 0,8,16 or 0-3");
+    if (request.gateways.empty())
+      return bad("IMPISHIM_GATEWAY", text, "native ranks are needed, as in 0 or 0,8,16 or 0-3");
     if (request.host_procs != 0) {
       return bad("IMPISHIM_GATEWAY", text,
-                 "each gateway has a host of its own, so that IMPISHIM_HOST_PROCS has no meaning; unset one of the two");
+                 "each gateway has a host of its own, so that IMPISHIM_HOST_PROCS has no meaning; "
+                 "unset one of the two");
     }
   }
   if (const char* text = secure_getenv("IMPISHIM_GATEWAY_ADDRESS"); text != nullptr) {
-    if (request.gateways.empty()) return bad("IMPISHIM_GATEWAY_ADDRESS", text, "it needs IMPISHIM_GATEWAY, which is not set");
+    if (request.gateways.empty())
+      return bad("IMPISHIM_GATEWAY_ADDRESS", text, "it needs IMPISHIM_GATEWAY, which is not set");
     request.gateway_address = text;
   }
   return {};
@@ -51,9 +55,10 @@ Result<JoinRequest> JoinRequest::from_environment() {
   const char* client = secure_getenv("IMPISHIM_CLIENT");
   if (server == nullptr && client == nullptr) return request;
   if (server == nullptr || client == nullptr) {
-    return Error{ErrorKind::kConfiguration, fmt::format("{} is set but {} is not: a joined job needs both (impirun sets them)",
-                                                        server != nullptr ? "IMPISHIM_SERVER" : "IMPISHIM_CLIENT",
-                                                        server != nullptr ? "IMPISHIM_CLIENT" : "IMPISHIM_SERVER")};
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("{} is set but {} is not: a joined job needs both (impirun sets them)",
+                             server != nullptr ? "IMPISHIM_SERVER" : "IMPISHIM_CLIENT",
+                             server != nullptr ? "IMPISHIM_CLIENT" : "IMPISHIM_SERVER")};
   }
   request.wanted = true;
   request.server = server;
@@ -62,12 +67,15 @@ Result<JoinRequest> JoinRequest::from_environment() {
   request.client = *index;
   if (const char* text = secure_getenv("IMPISHIM_HOST_PROCS"); text != nullptr) {
     const auto procs = whole_number(text, 1, 1 << 20);
-    if (!procs) return bad("IMPISHIM_HOST_PROCS", text, "a number of processes per host of at least 1 is needed");
+    if (!procs)
+      return bad("IMPISHIM_HOST_PROCS", text,
+                 "a number of processes per host of at least 1 is needed");
     request.host_procs = *procs;
   }
   auto gateways = read_gateways(request);
   if (!gateways) return gateways.error();
-  if (const char* text = secure_getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr) request.address = text;
+  if (const char* text = secure_getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr)
+    request.address = text;
   if (const char* text = secure_getenv("IMPISHIM_WORLD"); text != nullptr) {
     request.split_world = std::strcmp(text, "split") == 0;
     if (!request.split_world && std::strcmp(text, "joined") != 0)
@@ -92,7 +100,8 @@ Result<JoinRequest> JoinRequest::from_environment() {
   }
   if (const char* text = secure_getenv("IMPISHIM_TEST_DELAY_MS"); text != nullptr) {
     const auto delay = whole_number(text, 0, 60000);
-    if (!delay) return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");
+    if (!delay)
+      return bad("IMPISHIM_TEST_DELAY_MS", text, "milliseconds from 0 to 60000 are needed");
     request.test_delay_ms = *delay;
   }
   auto nodes = read_variable("IMPISHIM_TEST_NODE_PROCS", 1, 1 << 20, request.test_node_procs);

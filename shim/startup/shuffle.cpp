@@ -40,11 +40,13 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 31U;
 
 int fail(std::string_view function, int error_class, std::string_view text) {
   const Job* job = joined();
-  return shim::raise(job != nullptr ? job->joined_world : MPI_COMM_WORLD, error_class, function, text);
+  return shim::raise(job != nullptr ? job->joined_world : MPI_COMM_WORLD, error_class, function,
+                     text);
 }
 
 int outcome(std::string_view function, const Result<void>& result) {
-  return result ? MPI_SUCCESS : fail(function, shim::error_class_of(result.error().kind), result.error().text);
+  return result ? MPI_SUCCESS
+                : fail(function, shim::error_class_of(result.error().kind), result.error().text);
 }
 
 ShuffleOptions from_public(const impishim_shuffle_options& given) {
@@ -60,9 +62,11 @@ ShuffleOptions from_public(const impishim_shuffle_options& given) {
 }
 
 bool usable(const ShuffleOptions& options) {
-  return std::min({options.local_origin.maxrpc, options.local_origin.buftarget, options.local_relay.maxrpc,
-                   options.local_relay.buftarget, options.remote.maxrpc, options.remote.buftarget, options.local_sender_limit,
-                   options.remote_sender_limit, options.deliverq_max, options.deliverq_threshold}) > 0 &&
+  return std::min({options.local_origin.maxrpc, options.local_origin.buftarget,
+                   options.local_relay.maxrpc, options.local_relay.buftarget, options.remote.maxrpc,
+                   options.remote.buftarget, options.local_sender_limit,
+                   options.remote_sender_limit, options.deliverq_max, options.deliverq_threshold}) >
+             0 &&
          options.deliverq_threshold <= options.deliverq_max;
 }
 
@@ -72,7 +76,8 @@ int flush(impishim_shuffle* shuffle, ShuffleQueueKind kind, std::string_view fun
 }
 
 /// Everything that this process's queues of `kind` hold, then everybody's.
-int flush_everywhere(Job& job, impishim_shuffle* shuffle, ShuffleQueueKind kind, std::string_view function) {
+int flush_everywhere(Job& job, impishim_shuffle* shuffle, ShuffleQueueKind kind,
+                     std::string_view function) {
   const int code = flush(shuffle, kind, function);
   return code != MPI_SUCCESS ? code : calls::Barrier(job, job.joined_world);
 }
@@ -86,13 +91,15 @@ IMPISHIM_PUBLIC int impishim_shuffle_options_init(impishim_shuffle_options* opti
     log_line(LogLevel::kError, read.error().text);
     return MPI_ERR_ARG;
   }
-  *options = {read->local_origin.maxrpc, read->local_origin.buftarget, read->local_relay.maxrpc, read->local_relay.buftarget,
-              read->remote.maxrpc,       read->remote.buftarget,       read->local_sender_limit, read->remote_sender_limit,
-              read->deliverq_max,        read->deliverq_threshold};
+  *options = {read->local_origin.maxrpc,   read->local_origin.buftarget, read->local_relay.maxrpc,
+              read->local_relay.buftarget, read->remote.maxrpc,          read->remote.buftarget,
+              read->local_sender_limit,    read->remote_sender_limit,    read->deliverq_max,
+              read->deliverq_threshold};
   return MPI_SUCCESS;
 }
 
-IMPISHIM_PUBLIC int impishim_shuffle_init(impishim_shuffle** shuffle, const impishim_shuffle_options* options,
+IMPISHIM_PUBLIC int impishim_shuffle_init(impishim_shuffle** shuffle,
+                                          const impishim_shuffle_options* options,
                                           impishim_shuffle_deliver deliver, void* context) {
   constexpr std::string_view kName = "impishim_shuffle_init";
   if (shuffle == nullptr || deliver == nullptr) return fail(kName, MPI_ERR_ARG, "a null pointer");
@@ -100,37 +107,48 @@ IMPISHIM_PUBLIC int impishim_shuffle_init(impishim_shuffle** shuffle, const impi
   Job* job = joined();
   if (job == nullptr || job->map.clients().size() < 2 ||
       !std::ranges::all_of(job->map.clients(), &impishim::wire::Client::impishim)) {
-    return fail(kName, MPI_ERR_UNSUPPORTED_OPERATION, "it needs a job of several systems, all of them with this library");
+    return fail(kName, MPI_ERR_UNSUPPORTED_OPERATION,
+                "it needs a job of several systems, all of them with this library");
   }
   impishim_shuffle_options defaults;
   if (options == nullptr) {
-    if (impishim_shuffle_options_init(&defaults) != MPI_SUCCESS) return fail(kName, MPI_ERR_ARG, "a variable is wrong");
+    if (impishim_shuffle_options_init(&defaults) != MPI_SUCCESS)
+      return fail(kName, MPI_ERR_ARG, "a variable is wrong");
     options = &defaults;
   }
   const ShuffleOptions chosen = from_public(*options);
-  if (!usable(chosen)) return fail(kName, MPI_ERR_ARG, "options must be 1 at least, and the threshold at most deliverq_max");
+  if (!usable(chosen))
+    return fail(kName, MPI_ERR_ARG,
+                "options must be 1 at least, and the threshold at most deliverq_max");
   auto made = std::make_unique<impishim_shuffle>();
   // Not a duplicate, which would have the program's attributes.
-  if (const int code = calls::Comm_split(*job, job->joined_world, 0, job->here, &made->comm); code != MPI_SUCCESS) return code;
-  made->core = std::make_unique<impishim::wire::Shuffle>(*job->engine, job->here, job->communicators.find(made->comm)->context,
-                                                         chosen, [deliver, context](const ShuffleMessage& message) {
-                                                           deliver(message.source, message.destination, message.type,
-                                                                   message.data.data(), message.data.size(), context);
-                                                         });
+  if (const int code = calls::Comm_split(*job, job->joined_world, 0, job->here, &made->comm);
+      code != MPI_SUCCESS)
+    return code;
+  made->core = std::make_unique<impishim::wire::Shuffle>(
+      *job->engine, job->here, job->communicators.find(made->comm)->context, chosen,
+      [deliver, context](const ShuffleMessage& message) {
+        deliver(message.source, message.destination, message.type, message.data.data(),
+                message.data.size(), context);
+      });
   job->shuffles.fetch_add(1);
   *shuffle = made.release();  // the program's until impishim_shuffle_shutdown()
   return MPI_SUCCESS;
 }
 
-IMPISHIM_PUBLIC int impishim_shuffle_enqueue(impishim_shuffle* shuffle, int destination, unsigned type, const void* data,
-                                             size_t bytes) {
+IMPISHIM_PUBLIC int impishim_shuffle_enqueue(impishim_shuffle* shuffle, int destination,
+                                             unsigned type, const void* data, size_t bytes) {
   constexpr std::string_view kName = "impishim_shuffle_enqueue";
   const Job* job = joined();
-  if (job == nullptr || shuffle == nullptr || (data == nullptr && bytes > 0)) return fail(kName, MPI_ERR_ARG, "a null pointer");
-  if (destination < 0 || destination >= job->map.size()) return fail(kName, MPI_ERR_RANK, "no such process in the job");
-  if (bytes >= kMostBytes) return fail(kName, MPI_ERR_COUNT, "messages of 2^31 bytes and more do not fit a batch");
+  if (job == nullptr || shuffle == nullptr || (data == nullptr && bytes > 0))
+    return fail(kName, MPI_ERR_ARG, "a null pointer");
+  if (destination < 0 || destination >= job->map.size())
+    return fail(kName, MPI_ERR_RANK, "no such process in the job");
+  if (bytes >= kMostBytes)
+    return fail(kName, MPI_ERR_COUNT, "messages of 2^31 bytes and more do not fit a batch");
   const auto* first = static_cast<const std::byte*>(data);
-  return outcome(kName, shuffle->core->enqueue({job->here, destination, type, {first, first + bytes}}));
+  return outcome(kName,
+                 shuffle->core->enqueue({job->here, destination, type, {first, first + bytes}}));
 }
 
 IMPISHIM_PUBLIC int impishim_shuffle_flush_origin(impishim_shuffle* shuffle) {
@@ -151,12 +169,14 @@ IMPISHIM_PUBLIC int impishim_shuffle_flush_delivery(impishim_shuffle* shuffle) {
   return outcome(kName, shuffle->core->flush_delivery());
 }
 
-IMPISHIM_PUBLIC int impishim_shuffle_get_statistics(impishim_shuffle* shuffle, impishim_shuffle_statistics* statistics) {
+IMPISHIM_PUBLIC int impishim_shuffle_get_statistics(impishim_shuffle* shuffle,
+                                                    impishim_shuffle_statistics* statistics) {
   if (shuffle == nullptr || statistics == nullptr)
     return fail("impishim_shuffle_get_statistics", MPI_ERR_ARG, "a null pointer");
   const auto all = shuffle->core->counters();
-  *statistics = {all.sent[0],        all.sent[1],         all.sent[2],   all.batches[0], all.batches[1],     all.batches[2],
-                 all.received_local, all.received_remote, all.delivered, all.held_bytes, all.held_bytes_peak};
+  *statistics = {all.sent[0],    all.sent[1],    all.sent[2],        all.batches[0],
+                 all.batches[1], all.batches[2], all.received_local, all.received_remote,
+                 all.delivered,  all.held_bytes, all.held_bytes_peak};
   return MPI_SUCCESS;
 }
 
@@ -166,13 +186,17 @@ IMPISHIM_PUBLIC int impishim_shuffle_dump_state(impishim_shuffle* shuffle) {
   return MPI_SUCCESS;
 }
 
-/// Hop by hop: what everybody has flushed is in queues of the next kind when the barrier is over, or in delivery queues.
+/// Hop by hop: what everybody has flushed is in queues of the next kind when the barrier is over,
+/// or in delivery queues.
 IMPISHIM_PUBLIC int impishim_shuffle_shutdown(impishim_shuffle** shuffle) {
   constexpr std::string_view kName = "impishim_shuffle_shutdown";
   Job* job = joined();
-  if (job == nullptr || shuffle == nullptr || *shuffle == nullptr) return fail(kName, MPI_ERR_ARG, "no shuffle");
-  for (const auto kind : {ShuffleQueueKind::kLocalOrigin, ShuffleQueueKind::kRemote, ShuffleQueueKind::kLocalRelay}) {
-    if (const int code = flush_everywhere(*job, *shuffle, kind, kName); code != MPI_SUCCESS) return code;
+  if (job == nullptr || shuffle == nullptr || *shuffle == nullptr)
+    return fail(kName, MPI_ERR_ARG, "no shuffle");
+  for (const auto kind :
+       {ShuffleQueueKind::kLocalOrigin, ShuffleQueueKind::kRemote, ShuffleQueueKind::kLocalRelay}) {
+    if (const int code = flush_everywhere(*job, *shuffle, kind, kName); code != MPI_SUCCESS)
+      return code;
   }
   if (const int code = impishim_shuffle_flush_delivery(*shuffle); code != MPI_SUCCESS) return code;
   if (const int code = calls::Barrier(*job, job->joined_world); code != MPI_SUCCESS) return code;

@@ -1,5 +1,5 @@
-/// While the hosts of a system are being connected, one of its processes speaks with the rendezvous server: what that one
-/// hears, all processes must hear.
+/// While the hosts of a system are being connected, one of its processes speaks with the rendezvous
+/// server: what that one hears, all processes must hear.
 #pragma once
 
 #include <mpi.h>
@@ -11,8 +11,9 @@
 
 namespace impishim::shim {
 
-/// Carries the news that the server has given the job up (it has lost a client) from the speaker to the other processes of the
-/// system, none of which blocks for it. Made and concluded by all processes of `comm`; in between each polls given_up().
+/// Carries the news that the server has given the job up (it has lost a client) from the speaker to
+/// the other processes of the system, none of which blocks for it. Made and concluded by all
+/// processes of `comm`; in between each polls given_up().
 class StartupWatch {
  public:
   /// `server`: the connection, on the speaker; null elsewhere.
@@ -25,8 +26,8 @@ class StartupWatch {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// Returns why the job is given up, if it is. kAborted on processes that only follow the speaker.
   [[nodiscard]] std::optional<Error> given_up();
-  /// Blocks until all processes have called it; the speaker listens to the server meanwhile. The error of given_up(), if the
-  /// job is given up by then.
+  /// Blocks until all processes have called it; the speaker listens to the server meanwhile. The
+  /// error of given_up(), if the job is given up by then.
   [[nodiscard]] Result<void> conclude();
 
  private:

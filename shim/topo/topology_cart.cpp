@@ -16,16 +16,21 @@
 namespace impishim::shim {
 namespace {
 
-/// Processes of a grid that has its place among those of `parent`. Returns a code that has been raised.
-int check_grid(const Communicator& parent, const char* function, int ndims, const int* dims, std::int32_t& nodes) {
+/// Processes of a grid that has its place among those of `parent`. Returns a code that has been
+/// raised.
+int check_grid(const Communicator& parent, const char* function, int ndims, const int* dims,
+               std::int32_t& nodes) {
   if (const int code = check_intra(parent, function); code != MPI_SUCCESS) return code;
-  if (ndims < 0) return raise(parent.handle, MPI_ERR_ARG, function, fmt::format("{} dimensions", ndims));
+  if (ndims < 0)
+    return raise(parent.handle, MPI_ERR_ARG, function, fmt::format("{} dimensions", ndims));
   std::int64_t product = 1;
   for (const int dim : std::span(dims, static_cast<std::size_t>(ndims))) {
-    if (dim < 1) return raise(parent.handle, MPI_ERR_DIMS, function, fmt::format("a dimension of {}", dim));
+    if (dim < 1)
+      return raise(parent.handle, MPI_ERR_DIMS, function, fmt::format("a dimension of {}", dim));
     product *= dim;
     if (product <= parent.size()) continue;
-    return raise(parent.handle, MPI_ERR_ARG, function, fmt::format("the grid has more than {} processes", parent.size()));
+    return raise(parent.handle, MPI_ERR_ARG, function,
+                 fmt::format("the grid has more than {} processes", parent.size()));
   }
   nodes = static_cast<std::int32_t>(product);
   return MPI_SUCCESS;
@@ -44,13 +49,15 @@ CartesianTopology grid_of(int ndims, const int* dims, const int* periods) {
 int native_grid(const CartesianTopology& grid, MPI_Comm from, MPI_Comm* newcomm) {
   const std::vector<int> dims(grid.dims.begin(), grid.dims.end());
   const std::vector<int> periods(grid.periods.begin(), grid.periods.end());
-  return vendor::Cart_create(from, static_cast<int>(dims.size()), dims.data(), periods.data(), 0, newcomm);
+  return vendor::Cart_create(from, static_cast<int>(dims.size()), dims.data(), periods.data(), 0,
+                             newcomm);
 }
 
-int make_grid(Job& job, Communicator& parent, const char* function, int color, int key, RankList members,
-              const CartesianTopology& grid, MPI_Comm* newcomm) {
+int make_grid(Job& job, Communicator& parent, const char* function, int color, int key,
+              RankList members, const CartesianTopology& grid, MPI_Comm* newcomm) {
   const auto native = [&](MPI_Comm from, MPI_Comm* made) { return native_grid(grid, from, made); };
-  return make_topology(job, parent, function, {color, key, std::move(members), grid}, native, newcomm);
+  return make_topology(job, parent, function, {color, key, std::move(members), grid}, native,
+                       newcomm);
 }
 
 }  // namespace
@@ -61,7 +68,8 @@ int Topo_test(Job& job, MPI_Comm comm, int* status) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Topo_test(comm, status);
   constexpr int kKinds[] = {MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH};  // as in Topology::graph
-  *status = communicator->topology == nullptr ? MPI_UNDEFINED : kKinds[communicator->topology->graph.index()];
+  *status = communicator->topology == nullptr ? MPI_UNDEFINED
+                                              : kKinds[communicator->topology->graph.index()];
   return MPI_SUCCESS;
 }
 
@@ -69,28 +77,36 @@ int Dims_create(Job& job, int nnodes, int ndims, int* dims) {
   // The MPI libraries of different systems choose differently.
   if (job.map.clients().size() == 1) return vendor::Dims_create(nnodes, ndims, dims);
   constexpr const char* kFunction = "MPI_Dims_create";
-  if (ndims < 0) return raise(MPI_COMM_WORLD, MPI_ERR_DIMS, kFunction, fmt::format("{} dimensions", ndims));
+  if (ndims < 0)
+    return raise(MPI_COMM_WORLD, MPI_ERR_DIMS, kFunction, fmt::format("{} dimensions", ndims));
   const auto chosen = choose_dims(nnodes, {dims, static_cast<std::size_t>(ndims)});
   return chosen ? MPI_SUCCESS : raise(MPI_COMM_WORLD, MPI_ERR_DIMS, kFunction, chosen.error().text);
 }
 
-int Cart_create(Job& job, MPI_Comm comm, int ndims, const int* dims, const int* periods, int reorder, MPI_Comm* newcomm) {
+int Cart_create(Job& job, MPI_Comm comm, int ndims, const int* dims, const int* periods,
+                int reorder, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Cart_create";
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr) {
-    return create_native(job, comm, [&] { return native::Cart_create(job, comm, ndims, dims, periods, reorder, newcomm); });
+    return create_native(job, comm, [&] {
+      return native::Cart_create(job, comm, ndims, dims, periods, reorder, newcomm);
+    });
   }
   std::int32_t nodes = 0;
-  if (const int code = check_grid(*parent, kFunction, ndims, dims, nodes); code != MPI_SUCCESS) return code;
+  if (const int code = check_grid(*parent, kFunction, ndims, dims, nodes); code != MPI_SUCCESS)
+    return code;
   RankList members(parent->members.begin(), parent->members.begin() + nodes);
   const int color = parent->rank < nodes ? 0 : MPI_UNDEFINED;
-  return make_grid(job, *parent, kFunction, color, parent->rank, std::move(members), grid_of(ndims, dims, periods), newcomm);
+  return make_grid(job, *parent, kFunction, color, parent->rank, std::move(members),
+                   grid_of(ndims, dims, periods), newcomm);
 }
 
 int Cart_sub(Job& job, MPI_Comm comm, const int* remain_dims, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Cart_sub";
   Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) return create_native(job, comm, [&] { return native::Cart_sub(job, comm, remain_dims, newcomm); });
+  if (parent == nullptr)
+    return create_native(job, comm,
+                         [&] { return native::Cart_sub(job, comm, remain_dims, newcomm); });
   int code = MPI_SUCCESS;
   const auto* grid = topology_of<CartesianTopology>(*parent, kFunction, code);
   if (grid == nullptr) return code;
@@ -100,17 +116,21 @@ int Cart_sub(Job& job, MPI_Comm comm, const int* remain_dims, MPI_Comm* newcomm)
   RankList members;
   // Ranks of a part ascend with those of the whole grid.
   for (std::int32_t rank = 0; rank < parent->size(); ++rank) {
-    if (grid->part_of(rank, dropped).number == mine.number) members.push_back(parent->members[static_cast<std::size_t>(rank)]);
+    if (grid->part_of(rank, dropped).number == mine.number)
+      members.push_back(parent->members[static_cast<std::size_t>(rank)]);
   }
-  return make_grid(job, *parent, kFunction, mine.number, mine.rank, std::move(members), grid->without(dropped), newcomm);
+  return make_grid(job, *parent, kFunction, mine.number, mine.rank, std::move(members),
+                   grid->without(dropped), newcomm);
 }
 
-int Cart_map(Job& job, MPI_Comm comm, int ndims, const int* dims, const int* periods, int* newrank) {
+int Cart_map(Job& job, MPI_Comm comm, int ndims, const int* dims, const int* periods,
+             int* newrank) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Cart_map(comm, ndims, dims, periods, newrank);
   std::int32_t nodes = 0;
   const int code = check_grid(*communicator, "MPI_Cart_map", ndims, dims, nodes);
-  if (code == MPI_SUCCESS) *newrank = communicator->rank < nodes ? communicator->rank : MPI_UNDEFINED;
+  if (code == MPI_SUCCESS)
+    *newrank = communicator->rank < nodes ? communicator->rank : MPI_UNDEFINED;
   return code;
 }
 
@@ -146,7 +166,9 @@ int Cart_rank(Job& job, MPI_Comm comm, const int* coords, int* rank) {
   const auto* grid = topology_of<CartesianTopology>(*communicator, kFunction, code);
   if (grid == nullptr) return code;
   const std::int32_t found = grid->rank_at({coords, grid->dimensions()});
-  if (found == kNoNeighbour) return raise(comm, MPI_ERR_ARG, kFunction, "coordinates beyond a dimension that is not periodic");
+  if (found == kNoNeighbour)
+    return raise(comm, MPI_ERR_ARG, kFunction,
+                 "coordinates beyond a dimension that is not periodic");
   *rank = found;
   return MPI_SUCCESS;
 }
@@ -158,24 +180,30 @@ int Cart_coords(Job& job, MPI_Comm comm, int rank, int maxdims, int* coords) {
   int code = MPI_SUCCESS;
   const auto* grid = topology_of<CartesianTopology>(*communicator, kFunction, code);
   if (grid == nullptr) return code;
-  if (!communicator->valid_rank(rank)) return raise(comm, MPI_ERR_RANK, kFunction, fmt::format("rank {}", rank));
+  if (!communicator->valid_rank(rank))
+    return raise(comm, MPI_ERR_RANK, kFunction, fmt::format("rank {}", rank));
   const auto there = grid->coordinates(rank);
-  std::copy_n(there.begin(), std::min<std::size_t>(there.size(), static_cast<std::size_t>(std::max(maxdims, 0))), coords);
+  std::copy_n(there.begin(),
+              std::min<std::size_t>(there.size(), static_cast<std::size_t>(std::max(maxdims, 0))),
+              coords);
   return MPI_SUCCESS;
 }
 
 int Cart_shift(Job& job, MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
   constexpr const char* kFunction = "MPI_Cart_shift";
   const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Cart_shift(comm, direction, disp, rank_source, rank_dest);
+  if (communicator == nullptr)
+    return vendor::Cart_shift(comm, direction, disp, rank_source, rank_dest);
   int code = MPI_SUCCESS;
   const auto* grid = topology_of<CartesianTopology>(*communicator, kFunction, code);
   if (grid == nullptr) return code;
   if (direction < 0 || static_cast<std::size_t>(direction) >= grid->dimensions()) {
-    return raise(comm, MPI_ERR_ARG, kFunction, fmt::format("direction {} of {} dimensions", direction, grid->dimensions()));
+    return raise(comm, MPI_ERR_ARG, kFunction,
+                 fmt::format("direction {} of {} dimensions", direction, grid->dimensions()));
   }
   const auto shifted = [&](std::int64_t displacement) {
-    const std::int32_t found = grid->shifted(communicator->rank, static_cast<std::size_t>(direction), displacement);
+    const std::int32_t found =
+        grid->shifted(communicator->rank, static_cast<std::size_t>(direction), displacement);
     return found == kNoNeighbour ? MPI_PROC_NULL : found;
   };
   *rank_source = shifted(-static_cast<std::int64_t>(disp));

@@ -23,15 +23,18 @@ constexpr const char* kCreateAdjacent = "MPI_Dist_graph_create_adjacent";
 
 int check_ranks(const Communicator& parent, const char* function, std::span<const int> ranks) {
   for (const int rank : ranks) {
-    if (!parent.valid_rank(rank)) return raise(parent.handle, MPI_ERR_RANK, function, fmt::format("an edge to rank {}", rank));
+    if (!parent.valid_rank(rank))
+      return raise(parent.handle, MPI_ERR_RANK, function, fmt::format("an edge to rank {}", rank));
   }
   return MPI_SUCCESS;
 }
 
-int make(Job& job, Communicator& parent, const char* function, DistributedGraphTopology graph, MPI_Comm* newcomm) {
+int make(Job& job, Communicator& parent, const char* function, DistributedGraphTopology graph,
+         MPI_Comm* newcomm) {
   // All of a spanning communicator's processes are in it, so it spans systems, too.
   const auto never = [](MPI_Comm, MPI_Comm*) { return MPI_ERR_INTERN; };
-  return make_topology(job, parent, function, {0, parent.rank, parent.members, std::move(graph)}, never, newcomm);
+  return make_topology(job, parent, function, {0, parent.rank, parent.members, std::move(graph)},
+                       never, newcomm);
 }
 
 /// What a process is told about an edge that it is an end of.
@@ -42,8 +45,10 @@ struct EdgeNotice {
 };
 constexpr int kNoticeInts = 3;
 
-/// Sends each process its notices, and returns those for this one: by sender, and in the order in which each sent them.
-int deliver(Job& job, Communicator& parent, const std::vector<std::vector<EdgeNotice>>& to, std::vector<EdgeNotice>& received) {
+/// Sends each process its notices, and returns those for this one: by sender, and in the order in
+/// which each sent them.
+int deliver(Job& job, Communicator& parent, const std::vector<std::vector<EdgeNotice>>& to,
+            std::vector<EdgeNotice>& received) {
   const auto size = static_cast<std::size_t>(parent.size());
   std::vector<int> send_counts;
   std::vector<int> receive_counts(size);
@@ -53,7 +58,8 @@ int deliver(Job& job, Communicator& parent, const std::vector<std::vector<EdgeNo
     sent.insert(sent.end(), notices.begin(), notices.end());
   }
   int code = run_collective(job, parent, kCreate, [&](Collective& call) {
-    return collective_arguments::Alltoall(call, send_counts.data(), 1, MPI_INT, receive_counts.data(), 1, MPI_INT);
+    return collective_arguments::Alltoall(call, send_counts.data(), 1, MPI_INT,
+                                          receive_counts.data(), 1, MPI_INT);
   });
   if (code != MPI_SUCCESS) return code;
   const auto places = [](const std::vector<int>& counts) {
@@ -68,7 +74,8 @@ int deliver(Job& job, Communicator& parent, const std::vector<std::vector<EdgeNo
   received.resize(static_cast<std::size_t>(total / kNoticeInts) + 1);
   sent.emplace_back();
   code = run_collective(job, parent, kCreate, [&](Collective& call) {
-    return collective_arguments::Alltoallv(call, sent.data(), send_counts.data(), send_places.data(), MPI_INT, received.data(),
+    return collective_arguments::Alltoallv(call, sent.data(), send_counts.data(),
+                                           send_places.data(), MPI_INT, received.data(),
                                            receive_counts.data(), receive_places.data(), MPI_INT);
   });
   received.pop_back();
@@ -76,14 +83,16 @@ int deliver(Job& job, Communicator& parent, const std::vector<std::vector<EdgeNo
 }
 
 /// The user's edges, as notices for both of their ends.
-int read_edges(const Communicator& parent, int n, const int* sources, const int* degrees, const int* destinations,
-               const int* weights, std::vector<std::vector<EdgeNotice>>& notices) {
+int read_edges(const Communicator& parent, int n, const int* sources, const int* degrees,
+               const int* destinations, const int* weights,
+               std::vector<std::vector<EdgeNotice>>& notices) {
   if (n < 0) return raise(parent.handle, MPI_ERR_ARG, kCreate, fmt::format("{} sources", n));
   notices.resize(static_cast<std::size_t>(parent.size()));
   const bool weighted = weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY;
   std::size_t edge = 0;
   for (int i = 0; i < n; ++i) {
-    if (degrees[i] < 0) return raise(parent.handle, MPI_ERR_ARG, kCreate, fmt::format("a degree of {}", degrees[i]));
+    if (degrees[i] < 0)
+      return raise(parent.handle, MPI_ERR_ARG, kCreate, fmt::format("a degree of {}", degrees[i]));
     const std::span<const int> ends(destinations + edge, static_cast<std::size_t>(degrees[i]));
     int code = check_ranks(parent, kCreate, {&sources[i], 1});
     if (code == MPI_SUCCESS) code = check_ranks(parent, kCreate, ends);
@@ -91,7 +100,8 @@ int read_edges(const Communicator& parent, int n, const int* sources, const int*
     for (const int end : ends) {
       const int weight = weighted ? weights[edge] : 1;
       ++edge;
-      if (weight < 0) return raise(parent.handle, MPI_ERR_ARG, kCreate, fmt::format("a weight of {}", weight));
+      if (weight < 0)
+        return raise(parent.handle, MPI_ERR_ARG, kCreate, fmt::format("a weight of {}", weight));
       notices[static_cast<std::size_t>(sources[i])].push_back({1, end, weight});
       notices[static_cast<std::size_t>(end)].push_back({0, sources[i], weight});
     }
@@ -100,40 +110,50 @@ int read_edges(const Communicator& parent, int n, const int* sources, const int*
 }
 
 /// One side of a process's edges as the user gives it.
-int read_side(const Communicator& parent, int degree, const int* ranks, const int* weights, bool weighted,
-              std::vector<std::int32_t>& peers, std::vector<std::int32_t>& kept_weights) {
-  if (degree < 0) return raise(parent.handle, MPI_ERR_ARG, kCreateAdjacent, fmt::format("a degree of {}", degree));
+int read_side(const Communicator& parent, int degree, const int* ranks, const int* weights,
+              bool weighted, std::vector<std::int32_t>& peers,
+              std::vector<std::int32_t>& kept_weights) {
+  if (degree < 0)
+    return raise(parent.handle, MPI_ERR_ARG, kCreateAdjacent,
+                 fmt::format("a degree of {}", degree));
   const auto count = static_cast<std::size_t>(degree);
-  if (const int code = check_ranks(parent, kCreateAdjacent, {ranks, count}); code != MPI_SUCCESS) return code;
+  if (const int code = check_ranks(parent, kCreateAdjacent, {ranks, count}); code != MPI_SUCCESS)
+    return code;
   peers.assign(ranks, ranks + count);
   if (weighted && count > 0) kept_weights.assign(weights, weights + count);
-  const auto negative = std::ranges::find_if(kept_weights, [](std::int32_t weight) { return weight < 0; });
+  const auto negative =
+      std::ranges::find_if(kept_weights, [](std::int32_t weight) { return weight < 0; });
   if (negative == kept_weights.end()) return MPI_SUCCESS;
-  return raise(parent.handle, MPI_ERR_ARG, kCreateAdjacent, fmt::format("a weight of {}", *negative));
+  return raise(parent.handle, MPI_ERR_ARG, kCreateAdjacent,
+               fmt::format("a weight of {}", *negative));
 }
 
-void copy_side(int room, const std::vector<std::int32_t>& peers, const std::vector<std::int32_t>& weights, int* to_peers,
-               int* to_weights) {
+void copy_side(int room, const std::vector<std::int32_t>& peers,
+               const std::vector<std::int32_t>& weights, int* to_peers, int* to_weights) {
   const auto count = std::min(peers.size(), static_cast<std::size_t>(std::max(room, 0)));
   std::copy_n(peers.begin(), count, to_peers);
-  if (to_weights != MPI_UNWEIGHTED && !weights.empty()) std::copy_n(weights.begin(), count, to_weights);
+  if (to_weights != MPI_UNWEIGHTED && !weights.empty())
+    std::copy_n(weights.begin(), count, to_weights);
 }
 
 }  // namespace
 
 namespace calls {
 
-int Dist_graph_create(Job& job, MPI_Comm comm, int n, const int* sources, const int* degrees, const int* destinations,
-                      const int* weights, MPI_Info info, int reorder, MPI_Comm* newcomm) {
+int Dist_graph_create(Job& job, MPI_Comm comm, int n, const int* sources, const int* degrees,
+                      const int* destinations, const int* weights, MPI_Info info, int reorder,
+                      MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr) {
     return create_native(job, comm, [&] {
-      return native::Dist_graph_create(job, comm, n, sources, degrees, destinations, weights, info, reorder, newcomm);
+      return native::Dist_graph_create(job, comm, n, sources, degrees, destinations, weights, info,
+                                       reorder, newcomm);
     });
   }
   int code = check_intra(*parent, kCreate);
   std::vector<std::vector<EdgeNotice>> notices;
-  if (code == MPI_SUCCESS) code = read_edges(*parent, n, sources, degrees, destinations, weights, notices);
+  if (code == MPI_SUCCESS)
+    code = read_edges(*parent, n, sources, degrees, destinations, weights, notices);
   std::vector<EdgeNotice> mine;
   if (code == MPI_SUCCESS) code = deliver(job, *parent, notices, mine);
   if (code != MPI_SUCCESS) return code;
@@ -141,42 +161,52 @@ int Dist_graph_create(Job& job, MPI_Comm comm, int n, const int* sources, const 
   graph.weighted = weights != MPI_UNWEIGHTED;
   for (const EdgeNotice& edge : mine) {
     (edge.outgoing != 0 ? graph.destinations : graph.sources).push_back(edge.peer);
-    if (graph.weighted) (edge.outgoing != 0 ? graph.destination_weights : graph.source_weights).push_back(edge.weight);
+    if (graph.weighted)
+      (edge.outgoing != 0 ? graph.destination_weights : graph.source_weights)
+          .push_back(edge.weight);
   }
   return make(job, *parent, kCreate, std::move(graph), newcomm);
 }
 
-int Dist_graph_create_adjacent(Job& job, MPI_Comm comm, int indegree, const int* sources, const int* sourceweights,
-                               int outdegree, const int* destinations, const int* destweights, MPI_Info info, int reorder,
+int Dist_graph_create_adjacent(Job& job, MPI_Comm comm, int indegree, const int* sources,
+                               const int* sourceweights, int outdegree, const int* destinations,
+                               const int* destweights, MPI_Info info, int reorder,
                                MPI_Comm* newcomm) {
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr) {
     return create_native(job, comm, [&] {
-      return native::Dist_graph_create_adjacent(job, comm, indegree, sources, sourceweights, outdegree, destinations,
-                                                destweights, info, reorder, newcomm);
+      return native::Dist_graph_create_adjacent(job, comm, indegree, sources, sourceweights,
+                                                outdegree, destinations, destweights, info, reorder,
+                                                newcomm);
     });
   }
   int code = check_intra(*parent, kCreateAdjacent);
   DistributedGraphTopology graph;
   graph.weighted = sourceweights != MPI_UNWEIGHTED;
   if (code == MPI_SUCCESS && graph.weighted != (destweights != MPI_UNWEIGHTED)) {
-    code = raise(comm, MPI_ERR_ARG, kCreateAdjacent, "one side of the edges has weights, the other has not");
+    code = raise(comm, MPI_ERR_ARG, kCreateAdjacent,
+                 "one side of the edges has weights, the other has not");
   }
   if (code == MPI_SUCCESS) {
-    code = read_side(*parent, indegree, sources, sourceweights, graph.weighted, graph.sources, graph.source_weights);
+    code = read_side(*parent, indegree, sources, sourceweights, graph.weighted, graph.sources,
+                     graph.source_weights);
   }
   if (code == MPI_SUCCESS) {
-    code =
-        read_side(*parent, outdegree, destinations, destweights, graph.weighted, graph.destinations, graph.destination_weights);
+    code = read_side(*parent, outdegree, destinations, destweights, graph.weighted,
+                     graph.destinations, graph.destination_weights);
   }
-  return code == MPI_SUCCESS ? make(job, *parent, kCreateAdjacent, std::move(graph), newcomm) : code;
+  return code == MPI_SUCCESS ? make(job, *parent, kCreateAdjacent, std::move(graph), newcomm)
+                             : code;
 }
 
-int Dist_graph_neighbors_count(Job& job, MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
+int Dist_graph_neighbors_count(Job& job, MPI_Comm comm, int* indegree, int* outdegree,
+                               int* weighted) {
   const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Dist_graph_neighbors_count(comm, indegree, outdegree, weighted);
+  if (communicator == nullptr)
+    return vendor::Dist_graph_neighbors_count(comm, indegree, outdegree, weighted);
   int code = MPI_SUCCESS;
-  const auto* graph = topology_of<DistributedGraphTopology>(*communicator, "MPI_Dist_graph_neighbors_count", code);
+  const auto* graph =
+      topology_of<DistributedGraphTopology>(*communicator, "MPI_Dist_graph_neighbors_count", code);
   if (graph == nullptr) return code;
   *indegree = static_cast<int>(graph->sources.size());
   *outdegree = static_cast<int>(graph->destinations.size());
@@ -184,17 +214,20 @@ int Dist_graph_neighbors_count(Job& job, MPI_Comm comm, int* indegree, int* outd
   return MPI_SUCCESS;
 }
 
-int Dist_graph_neighbors(Job& job, MPI_Comm comm, int maxindegree, int* sources, int* sourceweights, int maxoutdegree,
-                         int* destinations, int* destweights) {
+int Dist_graph_neighbors(Job& job, MPI_Comm comm, int maxindegree, int* sources, int* sourceweights,
+                         int maxoutdegree, int* destinations, int* destweights) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) {
-    return vendor::Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights);
+    return vendor::Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree,
+                                        destinations, destweights);
   }
   int code = MPI_SUCCESS;
-  const auto* graph = topology_of<DistributedGraphTopology>(*communicator, "MPI_Dist_graph_neighbors", code);
+  const auto* graph =
+      topology_of<DistributedGraphTopology>(*communicator, "MPI_Dist_graph_neighbors", code);
   if (graph == nullptr) return code;
   copy_side(maxindegree, graph->sources, graph->source_weights, sources, sourceweights);
-  copy_side(maxoutdegree, graph->destinations, graph->destination_weights, destinations, destweights);
+  copy_side(maxoutdegree, graph->destinations, graph->destination_weights, destinations,
+            destweights);
   return MPI_SUCCESS;
 }
 

@@ -14,18 +14,23 @@
 namespace impishim::shim {
 namespace {
 
-/// The graph of the user's arrays. Returns MPI_ERR_ARG, raised, if they describe none of the parent's processes.
-int read_graph(const Communicator& parent, const char* function, int nnodes, const int* index, const int* edges,
-               GraphTopology& graph) {
+/// The graph of the user's arrays. Returns MPI_ERR_ARG, raised, if they describe none of the
+/// parent's processes.
+int read_graph(const Communicator& parent, const char* function, int nnodes, const int* index,
+               const int* edges, GraphTopology& graph) {
   if (const int code = check_intra(parent, function); code != MPI_SUCCESS) return code;
-  const auto fail = [&](const std::string& text) { return raise(parent.handle, MPI_ERR_ARG, function, text); };
+  const auto fail = [&](const std::string& text) {
+    return raise(parent.handle, MPI_ERR_ARG, function, text);
+  };
   if (nnodes < 0 || nnodes > parent.size()) return fail(fmt::format("a graph of {} nodes", nnodes));
   for (int node = 0; node < nnodes; ++node) {
     const int before = node == 0 ? 0 : index[node - 1];
-    if (index[node] < before) return fail(fmt::format("the index of node {} is less than that of the one before", node));
+    if (index[node] < before)
+      return fail(fmt::format("the index of node {} is less than that of the one before", node));
     graph.index.push_back(index[node]);
     for (int edge = before; edge < index[node]; ++edge) {
-      if (edges[edge] < 0 || edges[edge] >= nnodes) return fail(fmt::format("an edge to {} of {} nodes", edges[edge], nnodes));
+      if (edges[edge] < 0 || edges[edge] >= nnodes)
+        return fail(fmt::format("an edge to {} of {} nodes", edges[edge], nnodes));
       graph.edges.push_back(edges[edge]);
     }
   }
@@ -36,26 +41,37 @@ int read_graph(const Communicator& parent, const char* function, int nnodes, con
 
 namespace calls {
 
-int Graph_create(Job& job, MPI_Comm comm, int nnodes, const int* index, const int* edges, int reorder, MPI_Comm* newcomm) {
+int Graph_create(Job& job, MPI_Comm comm, int nnodes, const int* index, const int* edges,
+                 int reorder, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Graph_create";
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr) {
-    return create_native(job, comm, [&] { return native::Graph_create(job, comm, nnodes, index, edges, reorder, newcomm); });
+    return create_native(job, comm, [&] {
+      return native::Graph_create(job, comm, nnodes, index, edges, reorder, newcomm);
+    });
   }
   GraphTopology graph;
-  if (const int code = read_graph(*parent, kFunction, nnodes, index, edges, graph); code != MPI_SUCCESS) return code;
-  const auto native = [&](MPI_Comm from, MPI_Comm* made) { return vendor::Graph_create(from, nnodes, index, edges, 0, made); };
+  if (const int code = read_graph(*parent, kFunction, nnodes, index, edges, graph);
+      code != MPI_SUCCESS)
+    return code;
+  const auto native = [&](MPI_Comm from, MPI_Comm* made) {
+    return vendor::Graph_create(from, nnodes, index, edges, 0, made);
+  };
   RankList members(parent->members.begin(), parent->members.begin() + nnodes);
   const int color = parent->rank < nnodes ? 0 : MPI_UNDEFINED;
-  return make_topology(job, *parent, kFunction, {color, parent->rank, std::move(members), std::move(graph)}, native, newcomm);
+  return make_topology(job, *parent, kFunction,
+                       {color, parent->rank, std::move(members), std::move(graph)}, native,
+                       newcomm);
 }
 
-int Graph_map(Job& job, MPI_Comm comm, int nnodes, const int* index, const int* edges, int* newrank) {
+int Graph_map(Job& job, MPI_Comm comm, int nnodes, const int* index, const int* edges,
+              int* newrank) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Graph_map(comm, nnodes, index, edges, newrank);
   GraphTopology graph;
   const int code = read_graph(*communicator, "MPI_Graph_map", nnodes, index, edges, graph);
-  if (code == MPI_SUCCESS) *newrank = communicator->rank < nnodes ? communicator->rank : MPI_UNDEFINED;
+  if (code == MPI_SUCCESS)
+    *newrank = communicator->rank < nnodes ? communicator->rank : MPI_UNDEFINED;
   return code;
 }
 
@@ -89,7 +105,8 @@ int Graph_neighbors_count(Job& job, MPI_Comm comm, int rank, int* nneighbors) {
   int code = MPI_SUCCESS;
   const auto* graph = topology_of<GraphTopology>(*communicator, kFunction, code);
   if (graph == nullptr) return code;
-  if (!communicator->valid_rank(rank)) return raise(comm, MPI_ERR_RANK, kFunction, fmt::format("rank {}", rank));
+  if (!communicator->valid_rank(rank))
+    return raise(comm, MPI_ERR_RANK, kFunction, fmt::format("rank {}", rank));
   *nneighbors = static_cast<int>(graph->neighbours(rank).size());
   return MPI_SUCCESS;
 }
@@ -101,9 +118,12 @@ int Graph_neighbors(Job& job, MPI_Comm comm, int rank, int maxneighbors, int* ne
   int code = MPI_SUCCESS;
   const auto* graph = topology_of<GraphTopology>(*communicator, kFunction, code);
   if (graph == nullptr) return code;
-  if (!communicator->valid_rank(rank)) return raise(comm, MPI_ERR_RANK, kFunction, fmt::format("rank {}", rank));
+  if (!communicator->valid_rank(rank))
+    return raise(comm, MPI_ERR_RANK, kFunction, fmt::format("rank {}", rank));
   const auto found = graph->neighbours(rank);
-  std::copy_n(found.begin(), std::min(found.size(), static_cast<std::size_t>(std::max(maxneighbors, 0))), neighbors);
+  std::copy_n(found.begin(),
+              std::min(found.size(), static_cast<std::size_t>(std::max(maxneighbors, 0))),
+              neighbors);
   return MPI_SUCCESS;
 }
 

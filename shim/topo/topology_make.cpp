@@ -29,16 +29,20 @@ int make_topology(Job& job, Communicator& parent, const char* function, Topology
   }
   const std::int32_t rank = rank_of(part.members, job.here);
   auto topology = std::make_shared<const Topology>(Topology{rank, std::move(part.graph)});
-  code = make_communicator(job, parent.handle, &made, context, std::move(part.members), std::move(topology));
+  code = make_communicator(job, parent.handle, &made, context, std::move(part.members),
+                           std::move(topology));
   if (code == MPI_SUCCESS) *newcomm = made;
   return code;
 }
 
 template <class Kind>
 const Kind* topology_of(const Communicator& communicator, const char* function, int& code) {
-  const Kind* found = communicator.topology == nullptr ? nullptr : std::get_if<Kind>(&communicator.topology->graph);
+  const Kind* found =
+      communicator.topology == nullptr ? nullptr : std::get_if<Kind>(&communicator.topology->graph);
   code = MPI_SUCCESS;
-  if (found == nullptr) code = raise(communicator.handle, MPI_ERR_TOPOLOGY, function, "the communicator has no such topology");
+  if (found == nullptr)
+    code = raise(communicator.handle, MPI_ERR_TOPOLOGY, function,
+                 "the communicator has no such topology");
   return found;
 }
 template const CartesianTopology* topology_of(const Communicator&, const char*, int&);

@@ -20,15 +20,19 @@ struct TopologyPart {
   std::variant<CartesianTopology, GraphTopology, DistributedGraphTopology> graph;
 };
 
-/// Splits `parent`, and gives the parts their topologies. A part whose members are all in this system becomes the vendor's:
-/// `native` makes it from the vendor's communicator of these members. Collective over `parent`. Returns a code that has been
-/// raised.
-[[nodiscard]] int make_topology(Job& job, Communicator& parent, const char* function, TopologyPart part,
-                                const std::function<int(MPI_Comm, MPI_Comm*)>& native, MPI_Comm* newcomm);
+/// Splits `parent`, and gives the parts their topologies. A part whose members are all in this
+/// system becomes the vendor's: `native` makes it from the vendor's communicator of these members.
+/// Collective over `parent`. Returns a code that has been raised.
+[[nodiscard]] int make_topology(Job& job, Communicator& parent, const char* function,
+                                TopologyPart part,
+                                const std::function<int(MPI_Comm, MPI_Comm*)>& native,
+                                MPI_Comm* newcomm);
 
-/// The topology of a spanning communicator, if it is of this kind; otherwise null, and `code` is MPI_ERR_TOPOLOGY, raised.
+/// The topology of a spanning communicator, if it is of this kind; otherwise null, and `code` is
+/// MPI_ERR_TOPOLOGY, raised.
 template <class Kind>
-[[nodiscard]] const Kind* topology_of(const Communicator& communicator, const char* function, int& code);
+[[nodiscard]] const Kind* topology_of(const Communicator& communicator, const char* function,
+                                      int& code);
 extern template const CartesianTopology* topology_of(const Communicator&, const char*, int&);
 extern template const GraphTopology* topology_of(const Communicator&, const char*, int&);
 extern template const DistributedGraphTopology* topology_of(const Communicator&, const char*, int&);

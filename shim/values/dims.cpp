@@ -19,22 +19,29 @@ std::vector<std::int64_t> divisors_of(std::int64_t number) {
   return divisors;
 }
 
-/// Divides a number into factors that do not increase, the first as small as possible, then the second, and so on.
+/// Divides a number into factors that do not increase, the first as small as possible, then the
+/// second, and so on.
 class Factoring {
  public:
   explicit Factoring(std::int64_t number) : divisors_(divisors_of(number)) {
     for (const std::int64_t divisor : divisors_) {
-      const bool prime = divisor > 1 && std::ranges::none_of(primes_, [&](std::int64_t p) { return divisor % p == 0; });
+      const bool prime = divisor > 1 && std::ranges::none_of(primes_, [&](std::int64_t p) {
+                           return divisor % p == 0;
+                         });
       if (prime) primes_.push_back(divisor);
     }
   }
 
-  /// `count` factors of `number`, none above `limit`, appended to `factors`. False: there are none, and nothing is appended.
-  bool divide(std::int64_t number, std::size_t count, std::int64_t limit, std::vector<std::int64_t>& factors) const {
+  /// `count` factors of `number`, none above `limit`, appended to `factors`. False: there are none,
+  /// and nothing is appended.
+  bool divide(std::int64_t number, std::size_t count, std::int64_t limit,
+              std::vector<std::int64_t>& factors) const {
     if (count == 0) return number == 1;
     for (const std::int64_t first : divisors_) {
       if (first > limit) return false;
-      if (number % first != 0 || !reaches(first, count, number) || largest_prime(number / first) > first) continue;
+      if (number % first != 0 || !reaches(first, count, number) ||
+          largest_prime(number / first) > first)
+        continue;
       factors.push_back(first);
       if (divide(number / first, count - 1, first, factors)) return true;
       factors.pop_back();
@@ -53,7 +60,8 @@ class Factoring {
     return product >= number;
   }
   [[nodiscard]] std::int64_t largest_prime(std::int64_t number) const {
-    const auto found = std::find_if(primes_.rbegin(), primes_.rend(), [&](std::int64_t prime) { return number % prime == 0; });
+    const auto found = std::find_if(primes_.rbegin(), primes_.rend(),
+                                    [&](std::int64_t prime) { return number % prime == 0; });
     return found == primes_.rend() ? 1 : *found;
   }
 
@@ -74,7 +82,9 @@ Result<void> choose_dims(std::int32_t nodes, std::span<std::int32_t> dims) {
     if (given > nodes) break;
   }
   const bool fits = given <= nodes && nodes % given == 0 && (open > 0 || given == nodes);
-  if (!fits) return Error{ErrorKind::kConfiguration, fmt::format("{} nodes cannot be laid out in the given dimensions", nodes)};
+  if (!fits)
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("{} nodes cannot be laid out in the given dimensions", nodes)};
   if (open == 0) return {};
   const std::int64_t rest = nodes / given;
   std::vector<std::int64_t> factors;

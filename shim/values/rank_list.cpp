@@ -31,7 +31,8 @@ Result<std::vector<bool>> marked(const RankList& group, std::span<const std::int
   std::vector<bool> named(group.size(), false);
   for (const std::int32_t rank : ranks) {
     if (rank < 0 || static_cast<std::size_t>(rank) >= group.size()) {
-      return Error{ErrorKind::kConfiguration, fmt::format("rank {} is not in a group of {}", rank, group.size())};
+      return Error{ErrorKind::kConfiguration,
+                   fmt::format("rank {} is not in a group of {}", rank, group.size())};
     }
     if (named[static_cast<std::size_t>(rank)]) {
       return Error{ErrorKind::kConfiguration, fmt::format("rank {} is named twice", rank)};
@@ -48,9 +49,11 @@ std::int32_t rank_of(const RankList& group, wire::WorldRank process) {
   return found == group.end() ? kNoMember : static_cast<std::int32_t>(found - group.begin());
 }
 
-std::vector<std::int32_t> ranks_of(const RankList& group, std::span<const wire::WorldRank> processes) {
+std::vector<std::int32_t> ranks_of(const RankList& group,
+                                   std::span<const wire::WorldRank> processes) {
   std::unordered_map<wire::WorldRank, std::int32_t> rank;
-  for (std::size_t i = 0; i < group.size(); ++i) rank.emplace(group[i], static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < group.size(); ++i)
+    rank.emplace(group[i], static_cast<std::int32_t>(i));
   std::vector<std::int32_t> ranks;
   ranks.reserve(processes.size());
   for (const wire::WorldRank process : processes) {
@@ -64,7 +67,8 @@ Likeness compare(const RankList& one, const RankList& two) {
   if (one == two) return Likeness::kIdentical;
   if (one.size() != two.size()) return Likeness::kUnequal;
   const Members second(two);
-  const bool same = std::ranges::all_of(one, [&](wire::WorldRank process) { return second.contain(process); });
+  const bool same =
+      std::ranges::all_of(one, [&](wire::WorldRank process) { return second.contain(process); });
   return same ? Likeness::kSimilar : Likeness::kUnequal;
 }
 
@@ -108,10 +112,12 @@ Result<std::vector<std::int32_t>> expanded(std::span<const RankRange> ranges, st
   for (const auto& [first, last, stride] : ranges) {
     for (const std::int32_t end : {first, last}) {
       if (end >= 0 && end < size) continue;
-      return Error{ErrorKind::kConfiguration, fmt::format("rank {} of a range is not in a group of {}", end, size)};
+      return Error{ErrorKind::kConfiguration,
+                   fmt::format("rank {} of a range is not in a group of {}", end, size)};
     }
     if (stride == 0 || (stride > 0 ? first > last : first < last)) {
-      return Error{ErrorKind::kConfiguration, fmt::format("a range from {} to {} in steps of {}", first, last, stride)};
+      return Error{ErrorKind::kConfiguration,
+                   fmt::format("a range from {} to {} in steps of {}", first, last, stride)};
     }
     for (std::int64_t rank = first; stride > 0 ? rank <= last : rank >= last; rank += stride) {
       ranks.push_back(static_cast<std::int32_t>(rank));

@@ -28,7 +28,8 @@ enum class Likeness { kIdentical, kSimilar, kUnequal };
 /// Rank of a process in a group, or kNoMember.
 [[nodiscard]] std::int32_t rank_of(const RankList& group, wire::WorldRank process);
 /// Ranks of all processes of `processes` in `group`, or kNoMember.
-[[nodiscard]] std::vector<std::int32_t> ranks_of(const RankList& group, std::span<const wire::WorldRank> processes);
+[[nodiscard]] std::vector<std::int32_t> ranks_of(const RankList& group,
+                                                 std::span<const wire::WorldRank> processes);
 
 /// The same members in the same order; the same in another order; others.
 [[nodiscard]] Likeness compare(const RankList& one, const RankList& two);
@@ -38,13 +39,14 @@ enum class Likeness { kIdentical, kSimilar, kUnequal };
 [[nodiscard]] RankList intersection_of(const RankList& one, const RankList& two);
 [[nodiscard]] RankList difference_of(const RankList& one, const RankList& two);
 
-/// The members with these ranks, in the order of `ranks`; those without them, in the order of the group.
-/// kConfiguration: a rank is out of range, or is there twice.
+/// The members with these ranks, in the order of `ranks`; those without them, in the order of the
+/// group. kConfiguration: a rank is out of range, or is there twice.
 [[nodiscard]] Result<RankList> included(const RankList& group, std::span<const std::int32_t> ranks);
 [[nodiscard]] Result<RankList> excluded(const RankList& group, std::span<const std::int32_t> ranks);
 
-/// The ranks of all ranges, one after the other. kConfiguration: a range does not lead from its first to its last rank, or
-/// one of the two is not in a group of `size`.
-[[nodiscard]] Result<std::vector<std::int32_t>> expanded(std::span<const RankRange> ranges, std::int32_t size);
+/// The ranks of all ranges, one after the other. kConfiguration: a range does not lead from its
+/// first to its last rank, or one of the two is not in a group of `size`.
+[[nodiscard]] Result<std::vector<std::int32_t>> expanded(std::span<const RankRange> ranges,
+                                                         std::int32_t size);
 
 }  // namespace impishim::shim

@@ -63,14 +63,19 @@ std::int32_t ReceiveSources::take_out_of_turn(MPI_Request request) {
 bool ReceiveSources::take_in_turn(int count, const MPI_Request* requests) {
   const auto wanted = static_cast<std::size_t>(count);  // less than none is more than any
   if (wanted == 0 || wanted > row_end_ - row_begin_) return false;
-  if (!std::equal(requests, requests + wanted, row_.begin() + static_cast<std::ptrdiff_t>(row_begin_))) return false;
+  if (!std::equal(requests, requests + wanted,
+                  row_.begin() + static_cast<std::ptrdiff_t>(row_begin_)))
+    return false;
   row_begin_ += wanted;
   forget_empty_row();
   return true;
 }
 
-CompletingSources::CompletingSources(ReceiveSources& sources, int count, const MPI_Request* requests)
-    : sources_(sources), requests_(requests), taken_(sources.empty() ? 0 : static_cast<std::size_t>(std::max(count, 0))) {
+CompletingSources::CompletingSources(ReceiveSources& sources, int count,
+                                     const MPI_Request* requests)
+    : sources_(sources),
+      requests_(requests),
+      taken_(sources.empty() ? 0 : static_cast<std::size_t>(std::max(count, 0))) {
   for (std::int32_t& offset : taken_.all()) offset = sources_.take(*requests++);
 }
 
@@ -101,13 +106,17 @@ void CompletingSources::name_any(const int* index, MPI_Status* status) const {
   if (!taken_.all().empty() && index != nullptr) name(*index, status);
 }
 
-void CompletingSources::name_some(const int* outcount, const int* indices, MPI_Status* statuses) const {
-  if (taken_.all().empty() || outcount == nullptr || indices == nullptr || statuses == MPI_STATUSES_IGNORE) return;
+void CompletingSources::name_some(const int* outcount, const int* indices,
+                                  MPI_Status* statuses) const {
+  if (taken_.all().empty() || outcount == nullptr || indices == nullptr ||
+      statuses == MPI_STATUSES_IGNORE)
+    return;
   const int count = std::min(*outcount, static_cast<int>(taken_.all().size()));
   for (int i = 0; i < count; ++i) name(indices[i], &statuses[i]);
 }
 
-void finish_in_turn(int code, ReceiveSources& sources, int count, const MPI_Request* requests, MPI_Status* statuses) {
+void finish_in_turn(int code, ReceiveSources& sources, int count, const MPI_Request* requests,
+                    MPI_Status* statuses) {
   const auto size = static_cast<std::size_t>(count);
   const std::int32_t offset = sources.world_offset();
   if (code != MPI_SUCCESS) [[unlikely]] {

@@ -1,9 +1,10 @@
 /// Receives that the vendor carries for a communicator whose ranks it counts otherwise.
 ///
-/// Such a receive stays a request of the vendor's, since one of ours around it would halve the rate of messages inside a
-/// system; only the source in its status has another name. How far that is from the vendor's rank is known when the user has
-/// named the source in MPI_Irecv (one from MPI_ANY_SOURCE is a request of ours), and is kept beside the handle as long as the
-/// request lives.
+/// Such a receive stays a request of the vendor's, since one of ours around it would halve the rate
+/// of messages inside a system; only the source in its status has another name. How far that is
+/// from the vendor's rank is known when the user has named the source in MPI_Irecv (one from
+/// MPI_ANY_SOURCE is a request of ours), and is kept beside the handle as long as the request
+/// lives.
 #pragma once
 
 #include <mpi.h>
@@ -20,13 +21,15 @@
 
 namespace impishim::shim {
 
-/// Vendor's request -> the source's rank as the user knows it, less its rank at the vendor. For one thread at a time.
+/// Vendor's request -> the source's rank as the user knows it, less its rank at the vendor. For one
+/// thread at a time.
 ///
-/// Stands in the way of every such receive. Most are from a rank of MPI_COMM_WORLD or a copy of it, which have one offset in
-/// common, are gone when they are over, and are completed in the order in which they were started: the latest of these stand in
-/// a row, whose first is looked at first. All others, and the whole row once one of its requests is asked for out of turn, have
-/// places by their handles' bits, one for each since vendors hand out neighbouring handles; those whose place is taken stand
-/// elsewhere.
+/// Stands in the way of every such receive. Most are from a rank of MPI_COMM_WORLD or a copy of it,
+/// which have one offset in common, are gone when they are over, and are completed in the order in
+/// which they were started: the latest of these stand in a row, whose first is looked at first. All
+/// others, and the whole row once one of its requests is asked for out of turn, have places by
+/// their handles' bits, one for each since vendors hand out neighbouring handles; those whose place
+/// is taken stand elsewhere.
 class ReceiveSources {
  public:
   /// Of a request that is not in here: its source needs no other name.
@@ -61,8 +64,8 @@ class ReceiveSources {
     forget_empty_row();
     return row_offset_;
   }
-  /// Takes `count` requests if they are the first in the row, in its order, as those of most windows are. Else false, and
-  /// nothing has been taken.
+  /// Takes `count` requests if they are the first in the row, in its order, as those of most
+  /// windows are. Else false, and nothing has been taken.
   bool take_in_turn(int count, const MPI_Request* requests);
   /// What `take_in_turn` has taken.
   [[nodiscard]] std::int32_t world_offset() const { return row_offset_; }
@@ -101,13 +104,15 @@ class ReceiveSources {
   std::size_t placed_ = 0;  ///< what is not in the row
 };
 
-/// Gives the source of a completed receive its name. One of a persistent request that is inactive has none.
+/// Gives the source of a completed receive its name. One of a persistent request that is inactive
+/// has none.
 inline void name_source(std::int32_t offset, MPI_Status& status) {
   if (status.MPI_SOURCE >= 0) status.MPI_SOURCE += offset;
 }
 
-/// What a call that may complete `requests` does with their sources: takes them before the vendor is called, since another
-/// request may get a completed one's handle at once, and gives back those of requests that live on.
+/// What a call that may complete `requests` does with their sources: takes them before the vendor
+/// is called, since another request may get a completed one's handle at once, and gives back those
+/// of requests that live on.
 class CompletingSources {
  public:
   CompletingSources(ReceiveSources& sources, int count, const MPI_Request* requests);
@@ -115,11 +120,13 @@ class CompletingSources {
   CompletingSources& operator=(const CompletingSources&) = delete;
   ~CompletingSources();
 
-  /// Names the source in the status of the request at `index`, which has completed. `status` may be MPI_STATUS_IGNORE.
+  /// Names the source in the status of the request at `index`, which has completed. `status` may be
+  /// MPI_STATUS_IGNORE.
   void name(int index, MPI_Status* status) const;
   /// In the statuses of all, once all have completed. `statuses` may be MPI_STATUSES_IGNORE.
   void name_all(MPI_Status* statuses);
-  /// In what MPI_Waitany and MPI_Waitsome, or their tests, have given, which after an error may be anything.
+  /// In what MPI_Waitany and MPI_Waitsome, or their tests, have given, which after an error may be
+  /// anything.
   void name_any(const int* index, MPI_Status* status) const;
   void name_some(const int* outcount, const int* indices, MPI_Status* statuses) const;
 
@@ -132,8 +139,9 @@ class CompletingSources {
   bool given_back_ = false;
 };
 
-/// The same for requests that `sources.take_in_turn()` has taken, after the vendor has completed all of them or, by its `code`,
-/// failed to.
-void finish_in_turn(int code, ReceiveSources& sources, int count, const MPI_Request* requests, MPI_Status* statuses);
+/// The same for requests that `sources.take_in_turn()` has taken, after the vendor has completed
+/// all of them or, by its `code`, failed to.
+void finish_in_turn(int code, ReceiveSources& sources, int count, const MPI_Request* requests,
+                    MPI_Status* statuses);
 
 }  // namespace impishim::shim

@@ -26,7 +26,8 @@ std::int32_t CartesianTopology::rank_at(std::span<const std::int32_t> coordinate
   return rank;
 }
 
-std::int32_t CartesianTopology::shifted(std::int32_t rank, std::size_t dimension, std::int64_t displacement) const {
+std::int32_t CartesianTopology::shifted(std::int32_t rank, std::size_t dimension,
+                                        std::int64_t displacement) const {
   auto there = coordinates(rank);
   // The sum may leave the range of an int, whatever the grid is like.
   std::int64_t place = there[dimension] + displacement;
@@ -50,7 +51,8 @@ CartesianTopology CartesianTopology::without(const std::vector<bool>& dropped) c
   return rest;
 }
 
-CartesianTopology::Part CartesianTopology::part_of(std::int32_t rank, const std::vector<bool>& dropped) const {
+CartesianTopology::Part CartesianTopology::part_of(std::int32_t rank,
+                                                   const std::vector<bool>& dropped) const {
   const auto here = coordinates(rank);
   Part part;
   for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -75,9 +77,10 @@ std::vector<NeighbourEdge> without_labels(std::span<const std::int32_t> ranks) {
   return edges;
 }
 
-/// Both neighbours of each dimension, the negative one first. A label is 2 * dimension + (1 if the data travels in the positive
-/// direction); what comes from the negative neighbour does.
-std::vector<NeighbourEdge> grid_edges(const CartesianTopology& grid, std::int32_t rank, bool incoming) {
+/// Both neighbours of each dimension, the negative one first. A label is 2 * dimension + (1 if the
+/// data travels in the positive direction); what comes from the negative neighbour does.
+std::vector<NeighbourEdge> grid_edges(const CartesianTopology& grid, std::int32_t rank,
+                                      bool incoming) {
   std::vector<NeighbourEdge> edges;
   edges.reserve(2 * grid.dimensions());
   for (std::size_t d = 0; d < grid.dimensions(); ++d) {
@@ -91,14 +94,18 @@ std::vector<NeighbourEdge> grid_edges(const CartesianTopology& grid, std::int32_
 }  // namespace
 
 std::vector<NeighbourEdge> Topology::sources() const {
-  if (const auto* grid = std::get_if<CartesianTopology>(&graph)) return grid_edges(*grid, rank, true);
-  if (const auto* whole = std::get_if<GraphTopology>(&graph)) return without_labels(whole->neighbours(rank));
+  if (const auto* grid = std::get_if<CartesianTopology>(&graph))
+    return grid_edges(*grid, rank, true);
+  if (const auto* whole = std::get_if<GraphTopology>(&graph))
+    return without_labels(whole->neighbours(rank));
   return without_labels(std::get<DistributedGraphTopology>(graph).sources);
 }
 
 std::vector<NeighbourEdge> Topology::destinations() const {
-  if (const auto* grid = std::get_if<CartesianTopology>(&graph)) return grid_edges(*grid, rank, false);
-  if (const auto* whole = std::get_if<GraphTopology>(&graph)) return without_labels(whole->neighbours(rank));
+  if (const auto* grid = std::get_if<CartesianTopology>(&graph))
+    return grid_edges(*grid, rank, false);
+  if (const auto* whole = std::get_if<GraphTopology>(&graph))
+    return without_labels(whole->neighbours(rank));
   return without_labels(std::get<DistributedGraphTopology>(graph).destinations);
 }
 

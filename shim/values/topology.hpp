@@ -1,5 +1,6 @@
-/// Topologies of communicators, as arithmetic on ranks: cartesian grids, graphs and distributed graphs (MPI-3.1 7). No MPI type
-/// or function: the calls are in topology_cart.cpp, topology_graph.cpp and topology_dist_graph.cpp.
+/// Topologies of communicators, as arithmetic on ranks: cartesian grids, graphs and distributed
+/// graphs (MPI-3.1 7). No MPI type or function: the calls are in topology_cart.cpp,
+/// topology_graph.cpp and topology_dist_graph.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,13 @@ namespace impishim::shim {
 /// What stands for MPI_PROC_NULL: the neighbour beyond the edge of a grid.
 inline constexpr std::int32_t kNoNeighbour = -1;
 
-/// One block of a neighbourhood collective goes to `rank`, or comes from it. An outgoing edge of one process and an incoming
-/// one of the other are the same if both have the same label; edges that are alike in that, too, are matched in their order.
+/// One block of a neighbourhood collective goes to `rank`, or comes from it. An outgoing edge of
+/// one process and an incoming one of the other are the same if both have the same label; edges
+/// that are alike in that, too, are matched in their order.
 ///
-/// In a grid that is one or two wide and periodic, a process is a neighbour twice: what goes in the negative direction must
-/// arrive as what comes from the positive neighbour (MPI-4.1 8.6), so the label tells dimension and direction of travel.
+/// In a grid that is one or two wide and periodic, a process is a neighbour twice: what goes in the
+/// negative direction must arrive as what comes from the positive neighbour (MPI-4.1 8.6), so the
+/// label tells dimension and direction of travel.
 struct NeighbourEdge {
   std::int32_t rank = kNoNeighbour;  ///< or kNoNeighbour: nothing is sent or received
   std::int32_t label = 0;            ///< 0 ... 2 * dimensions - 1
@@ -30,13 +33,16 @@ struct CartesianTopology {
   [[nodiscard]] std::size_t dimensions() const { return dims.size(); }
   /// Coordinates of a rank of the grid.
   [[nodiscard]] std::vector<std::int32_t> coordinates(std::int32_t rank) const;
-  /// The rank at `coordinates`, which wrap around in periodic dimensions; kNoNeighbour if one is beyond a dimension's edge.
+  /// The rank at `coordinates`, which wrap around in periodic dimensions; kNoNeighbour if one is
+  /// beyond a dimension's edge.
   [[nodiscard]] std::int32_t rank_at(std::span<const std::int32_t> coordinates) const;
   /// The rank `displacement` steps away from `rank` in a dimension, or kNoNeighbour.
-  [[nodiscard]] std::int32_t shifted(std::int32_t rank, std::size_t dimension, std::int64_t displacement) const;
+  [[nodiscard]] std::int32_t shifted(std::int32_t rank, std::size_t dimension,
+                                     std::int64_t displacement) const;
   /// The grid of the dimensions that remain (MPI_Cart_sub).
   [[nodiscard]] CartesianTopology without(const std::vector<bool>& dropped) const;
-  /// The number of the sub-grid that `rank` is in when only the dimensions remain that are not dropped, and its rank there.
+  /// The number of the sub-grid that `rank` is in when only the dimensions remain that are not
+  /// dropped, and its rank there.
   struct Part {
     std::int32_t number = 0;
     std::int32_t rank = 0;
@@ -44,7 +50,8 @@ struct CartesianTopology {
   [[nodiscard]] Part part_of(std::int32_t rank, const std::vector<bool>& dropped) const;
 };
 
-/// A graph that every process knows as a whole: neighbours of rank i are edges[index[i - 1]] ... edges[index[i] - 1].
+/// A graph that every process knows as a whole: neighbours of rank i are edges[index[i - 1]] ...
+/// edges[index[i] - 1].
 struct GraphTopology {
   std::vector<std::int32_t> index;
   std::vector<std::int32_t> edges;

@@ -1,4 +1,5 @@
-// Dimension dictionaries as JSON: what is valid means something, comes back unchanged, and maps indices there and back.
+// Dimension dictionaries as JSON: what is valid means something, comes back unchanged, and maps
+// indices there and back.
 #include <algorithm>
 
 #include "darray/base/error.hpp"
@@ -15,11 +16,13 @@ using impishim::darray::Index;
 std::vector<Index> wanted_shape(const std::vector<DimData>& dimensions) {
   std::vector<Index> shape;
   for (const DimData& dimension : dimensions) {
-    const bool is_cyclic =
-        dimension.dist_type == DistType::kCyclic && dimension.size && dimension.proc_grid_size && dimension.proc_grid_rank;
-    const bool fits = is_cyclic && *dimension.size >= 0 && *dimension.size < 1000000 && *dimension.proc_grid_size > 0 &&
-                      *dimension.proc_grid_size < 1000000 && *dimension.proc_grid_rank >= 0 &&
-                      *dimension.proc_grid_rank < *dimension.proc_grid_size && dimension.block_size.value_or(1) > 0;
+    const bool is_cyclic = dimension.dist_type == DistType::kCyclic && dimension.size &&
+                           dimension.proc_grid_size && dimension.proc_grid_rank;
+    const bool fits = is_cyclic && *dimension.size >= 0 && *dimension.size < 1000000 &&
+                      *dimension.proc_grid_size > 0 && *dimension.proc_grid_size < 1000000 &&
+                      *dimension.proc_grid_rank >= 0 &&
+                      *dimension.proc_grid_rank < *dimension.proc_grid_size &&
+                      dimension.block_size.value_or(1) > 0;
     Index extent = fits ? buffer_extent(dimension) : 0;
     if (dimension.start >= 0 && dimension.stop >= 0) extent = *dimension.stop - *dimension.start;
     if (dimension.indices) extent = static_cast<Index>(dimension.indices->size());
@@ -28,7 +31,8 @@ std::vector<Index> wanted_shape(const std::vector<DimData>& dimensions) {
   return shape;
 }
 
-void check_valid(const std::vector<DimData>& dimensions, const std::vector<Index>& shape, Level level) {
+void check_valid(const std::vector<DimData>& dimensions, const std::vector<Index>& shape,
+                 Level level) {
   const auto again = read(dictionaries_from_json(to_json(dimensions)), level);
   FUZZ_REQUIRE(again.violations.empty() && again.dimensions == dimensions);
   const ProcessPiece piece{dimensions, shape};
@@ -37,7 +41,8 @@ void check_valid(const std::vector<DimData>& dimensions, const std::vector<Index
   for (std::size_t axis = 0; axis < dimensions.size(); ++axis) {
     const DimData dimension = resolved(dimensions[axis], shape[axis]);
     const auto owned = owned_part(dimension);
-    FUZZ_REQUIRE(owned.count >= 0 && owned.count <= *dimension.size && owned.start + owned.count <= shape[axis]);
+    FUZZ_REQUIRE(owned.count >= 0 && owned.count <= *dimension.size &&
+                 owned.start + owned.count <= shape[axis]);
     // Labels that occur twice are found where they are first.
     if (dimension.dist_type == DistType::kUnstructured && level == Level::kLenient) continue;
     for (const Index k : {Index{0}, owned.count / 2, owned.count - 1}) {

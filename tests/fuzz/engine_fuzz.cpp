@@ -1,6 +1,6 @@
-// An engine among malicious neighbours, while its program starts, cancels, completes and frees operations. Input: 1 byte (the
-// job), then steps: 1 byte (what happens) and what that step reads (see Session). Honest steps keep the job going: most packets
-// that IMPI forbids end it.
+// An engine among malicious neighbours, while its program starts, cancels, completes and frees
+// operations. Input: 1 byte (the job), then steps: 1 byte (what happens) and what that step reads
+// (see Session). Honest steps keep the job going: most packets that IMPI forbids end it.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -38,8 +38,9 @@ namespace {
 
 constexpr std::uint32_t kDatalen = 1500;  // above what is copied for sending
 constexpr std::array<std::size_t, 8> kSizes = {0, 1, 100, 1024, 1025, 1500, 1501, 5000};
-constexpr auto kSent = std::byte{0x5A};          ///< what sends carry
-constexpr auto kWrittenLater = std::byte{0xDD};  ///< what the program writes to a buffer that is its own again
+constexpr auto kSent = std::byte{0x5A};  ///< what sends carry
+constexpr auto kWrittenLater =
+    std::byte{0xDD};  ///< what the program writes to a buffer that is its own again
 constexpr std::size_t kSlots = 8;
 
 /// The engine is rank 1, on host 1 with rank 2. Rank 0 is on host 0, rank 3 on host 2.
@@ -77,23 +78,28 @@ struct Neighbour {
   FlowMarks marks;
   SendCredit ahead_of_engine;
   ReceiveCredit from_engine;
-  std::deque<PacketHeader> to_answer;                ///< DATASYNC and CANCEL of the engine's
-  std::set<std::uint64_t> answered;                  ///< request ids of the engine's messages that have matched
-  std::deque<PacketHeader> rests;                    ///< of its long messages, after their SYNCACK: what is left is in `len`
-  std::deque<std::uint64_t> messages;                ///< request ids of its latest messages, to be cancelled
-  std::map<std::uint64_t, std::uint64_t> unmatched;  ///< lengths of its long messages without a SYNCACK, by request id
+  std::deque<PacketHeader> to_answer;  ///< DATASYNC and CANCEL of the engine's
+  std::set<std::uint64_t> answered;    ///< request ids of the engine's messages that have matched
+  std::deque<PacketHeader>
+      rests;  ///< of its long messages, after their SYNCACK: what is left is in `len`
+  std::deque<std::uint64_t> messages;  ///< request ids of its latest messages, to be cancelled
+  std::map<std::uint64_t, std::uint64_t>
+      unmatched;  ///< lengths of its long messages without a SYNCACK, by request id
 };
 
 class Session {
  public:
   Session(unsigned setting, std::uint32_t seed)
-      : near_(shape(setting), 1, (setting & 0x40U) != 0 ? 300 : 1U << 20U, (setting & 0x80U) != 0 ? seed | 1U : 0) {
+      : near_(shape(setting), 1, (setting & 0x40U) != 0 ? 300 : 1U << 20U,
+              (setting & 0x80U) != 0 ? seed | 1U : 0) {
     for (const int rank : {0, 2, 3}) {
-      const auto client = static_cast<std::size_t>(near_.job().procs()[static_cast<std::size_t>(rank)].client);
+      const auto client =
+          static_cast<std::size_t>(near_.job().procs()[static_cast<std::size_t>(rank)].client);
       const auto& values = near_.job().values();
-      neighbours_.emplace_back(rank, near_.job().clients()[client].impishim
-                                         ? FlowMarks::by_size(values.ackmark, values.hiwater, kDatalen)
-                                         : FlowMarks::of_packets(values.ackmark, values.hiwater));
+      neighbours_.emplace_back(rank,
+                               near_.job().clients()[client].impishim
+                                   ? FlowMarks::by_size(values.ackmark, values.hiwater, kDatalen)
+                                   : FlowMarks::of_packets(values.ackmark, values.hiwater));
     }
   }
 
@@ -102,10 +108,12 @@ class Session {
 
   void step(unsigned what, Input& input) {
     static constexpr std::array<void (Session::*)(Input&), 16> kSteps = {
-        &Session::start_send,  &Session::start_receive, &Session::cancel,    &Session::free_complete,
-        &Session::probe,       &Session::poll,          &Session::listen,    &Session::listen,
-        &Session::answer,      &Session::say_message,   &Session::say_rest,  &Session::say_cancel,
-        &Session::say_doubled, &Session::forge_control, &Session::forge_any, &Session::end_something,
+        &Session::start_send,    &Session::start_receive, &Session::cancel,
+        &Session::free_complete, &Session::probe,         &Session::poll,
+        &Session::listen,        &Session::listen,        &Session::answer,
+        &Session::say_message,   &Session::say_rest,      &Session::say_cancel,
+        &Session::say_doubled,   &Session::forge_control, &Session::forge_any,
+        &Session::end_something,
     };
     (this->*kSteps.at(what % kSteps.size()))(input);
     check();
@@ -153,7 +161,8 @@ class Session {
     slot = std::make_unique<Owned<ReceiveOperation>>(kSizes[how / kSlots % kSizes.size()]);
     slot->operation.source = how >= 128 ? kAnySource : any(input).rank;
     slot->operation.tag = kAnyTag;
-    if (matched_ != nullptr) return near_.engine->start_matched(slot->operation, std::move(matched_));
+    if (matched_ != nullptr)
+      return near_.engine->start_matched(slot->operation, std::move(matched_));
     near_.engine->start(slot->operation);
   }
 
@@ -179,7 +188,8 @@ class Session {
     if (how % 4 == 3) return near_.engine->forget_context(0);
     static_cast<void>(near_.engine->probe(0, kAnySource, kAnyTag));
     Envelope envelope;
-    if (how % 4 == 0 && matched_ == nullptr) matched_ = near_.engine->match_probe(0, kAnySource, kAnyTag, envelope);
+    if (how % 4 == 0 && matched_ == nullptr)
+      matched_ = near_.engine->match_probe(0, kAnySource, kAnyTag, envelope);
   }
 
   void poll(Input& input) { near_.poll(input.byte() % 2 == 0); }
@@ -219,7 +229,8 @@ class Session {
       default:
         due = to.from_engine.control_received(to.marks);
     }
-    if (header.type == PacketType::kDataSync || header.type == PacketType::kCancel) to.to_answer.push_back(header);
+    if (header.type == PacketType::kDataSync || header.type == PacketType::kCancel)
+      to.to_answer.push_back(header);
     if (header.type == PacketType::kSyncAck) matched(to, header);
     if (due) say(to, near_.header(to.rank, PacketType::kProtoAck, 0));
   }
@@ -241,7 +252,8 @@ class Session {
     near_.say(link_of(from), header);
   }
 
-  /// What has waited longest, or, by choice, the first CANCEL, before the message that it asks about has matched.
+  /// What has waited longest, or, by choice, the first CANCEL, before the message that it asks
+  /// about has matched.
   void answer(Input& input) {
     Neighbour& from = any(input);
     const unsigned how = input.byte();
@@ -262,7 +274,8 @@ class Session {
   }
 
   /// A short message that asks for no answer may have matched or not.
-  static PacketType answer_to_cancel(Neighbour& from, std::uint64_t request, bool short_one_is_there) {
+  static PacketType answer_to_cancel(Neighbour& from, std::uint64_t request,
+                                     bool short_one_is_there) {
     const auto unmatched = std::ranges::find(from.to_answer, request, &PacketHeader::srqid);
     if (unmatched != from.to_answer.end()) {
       from.to_answer.erase(unmatched);
@@ -318,9 +331,9 @@ class Session {
 
   /// An acknowledgement of a request that is known, or guessed.
   void forge_control(Input& input) {
-    static constexpr std::array<PacketType, 8> kTypes = {PacketType::kSyncAck,   PacketType::kCancelYes, PacketType::kCancelNo,
-                                                         PacketType::kCancel,    PacketType::kProtoAck,  PacketType::kSyncAck,
-                                                         PacketType::kCancelYes, PacketType::kData};
+    static constexpr std::array<PacketType, 8> kTypes = {
+        PacketType::kSyncAck,  PacketType::kCancelYes, PacketType::kCancelNo,  PacketType::kCancel,
+        PacketType::kProtoAck, PacketType::kSyncAck,   PacketType::kCancelYes, PacketType::kData};
     forged_ = true;
     Neighbour& from = any(input);
     const PacketType type = kTypes[input.byte() % kTypes.size()];
@@ -331,8 +344,10 @@ class Session {
 
   /// A header of which everything may be wrong.
   void forge_any(Input& input) {
-    static constexpr std::array<std::uint64_t, 8> kLengths = {0, 1, 100, 1025, kDatalen, kDatalen + 1, 5000, ~std::uint64_t{0}};
-    static constexpr std::array<std::uint32_t, 11> kTypes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0x49530001, 0x49530002};
+    static constexpr std::array<std::uint64_t, 8> kLengths = {
+        0, 1, 100, 1025, kDatalen, kDatalen + 1, 5000, ~std::uint64_t{0}};
+    static constexpr std::array<std::uint32_t, 11> kTypes = {0, 1, 2, 3,          4,         5,
+                                                             6, 7, 8, 0x49530001, 0x49530002};
     forged_ = true;
     Neighbour& over = any(input);
     const int from = input.byte() % 4;
@@ -344,11 +359,14 @@ class Session {
     header.msglen = kLengths[input.byte() % kLengths.size()];
     header.tag = static_cast<std::int32_t>(input.byte()) - 1;
     header.cid = input.byte() % 3;
-    std::vector<std::byte> bytes(kPacketHeaderSize + std::min<std::size_t>(header.payload_size(), 8192));
+    std::vector<std::byte> bytes(kPacketHeaderSize +
+                                 std::min<std::size_t>(header.payload_size(), 8192));
     encode_packet_header(header, std::span(bytes).first<kPacketHeaderSize>());
     // Cut short now and then, so that another packet's bytes are taken for its payload.
     const std::size_t cut = input.byte();
-    near_.say_bytes(link_of(over), std::span(bytes).first(bytes.size() - (cut < 32 ? std::min(cut, bytes.size()) : 0)));
+    near_.say_bytes(
+        link_of(over),
+        std::span(bytes).first(bytes.size() - (cut < 32 ? std::min(cut, bytes.size()) : 0)));
   }
 
   void end_something(Input& input) {

@@ -1,6 +1,7 @@
-// What the other end of a host channel may say before it is known: both ends of the handshake, fed with raw bytes, and a
-// genuine exchange of which every byte can be changed on its way. Input: 1 byte (what is fed), 1 byte (size of the pieces in
-// which bytes arrive), then the bytes, or what genuine bytes are xored with.
+// What the other end of a host channel may say before it is known: both ends of the handshake, fed
+// with raw bytes, and a genuine exchange of which every byte can be changed on its way. Input: 1
+// byte (what is fed), 1 byte (size of the pieces in which bytes arrive), then the bytes, or what
+// genuine bytes are xored with.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -35,7 +36,8 @@ LinkJudge judge() {
           [](const LinkNonce&) { return true; }};
 }
 
-/// Fills the room of `handshake` with at most `piece` bytes of `input`. False: it has ended, or wants none.
+/// Fills the room of `handshake` with at most `piece` bytes of `input`. False: it has ended, or
+/// wants none.
 bool feed(LinkHandshake& handshake, Input& input, std::size_t piece) {
   const auto room = handshake.room();
   FUZZ_REQUIRE(room.size() <= LinkHandshake::kHelloSize);

@@ -1,6 +1,8 @@
-// Drives a fuzz target without libFuzzer: every file of the corpus as it is, then seeded mutations of them.
+// Drives a fuzz target without libFuzzer: every file of the corpus as it is, then seeded mutations
+// of them.
 //   <target> [--runs N] [--seed S] FOLDER_OR_FILE...
-// An input that breaks the target is written to crash-<seed>-<run> in the current folder; give that file to run it again.
+// An input that breaks the target is written to crash-<seed>-<run> in the current folder; give that
+// file to run it again.
 #include <signal.h>
 #include <unistd.h>
 
@@ -67,7 +69,9 @@ class Mutator {
  private:
   std::size_t below(std::size_t bound) { return bound == 0 ? 0 : random_() % bound; }
   const Bytes& any() { return corpus_[below(corpus_.size())]; }
-  static Bytes::iterator at(Bytes& input, std::size_t index) { return input.begin() + static_cast<std::ptrdiff_t>(index); }
+  static Bytes::iterator at(Bytes& input, std::size_t index) {
+    return input.begin() + static_cast<std::ptrdiff_t>(index);
+  }
 
   void mutate(Bytes& input) {
     const std::size_t where = below(input.size());
@@ -98,7 +102,8 @@ class Mutator {
   /// A big-endian number from the borders of what numbers can be.
   void store_number(Bytes& input, std::size_t where) {
     static constexpr std::array<std::uint32_t, 16> kNumbers = {
-        0, 1, 2, 3, 4, 31, 32, 33, 0x7FFF, 0x8000, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF, 0x1000001};
+        0,      1,      2,       3,          4,          31,         32,         33,
+        0x7FFF, 0x8000, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF, 0x1000001};
     const std::uint32_t number = kNumbers.at(below(kNumbers.size()));
     for (std::size_t i = 0; i < 4 && where + i < input.size(); ++i) {
       input[where + i] = static_cast<std::uint8_t>(number >> (24 - 8 * i));
@@ -114,7 +119,8 @@ class Mutator {
   void splice(Bytes& input, std::size_t where) {
     const Bytes& other = any();
     input.resize(where);
-    input.insert(input.end(), other.begin() + static_cast<std::ptrdiff_t>(below(other.size())), other.end());
+    input.insert(input.end(), other.begin() + static_cast<std::ptrdiff_t>(below(other.size())),
+                 other.end());
   }
 
   std::mt19937_64 random_;
@@ -149,11 +155,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "no corpus\n");
     return 2;
   }
-  for (std::size_t i = 0; i < corpus.size(); ++i) run(corpus[i], "crash-corpus-" + std::to_string(i));
+  for (std::size_t i = 0; i < corpus.size(); ++i)
+    run(corpus[i], "crash-corpus-" + std::to_string(i));
   Mutator mutator(seed, corpus);
   for (unsigned long i = 0; i < runs; ++i) {
     run(mutator.next(), "crash-" + std::to_string(seed) + "-" + std::to_string(i));
   }
-  std::printf("%zu inputs and %lu mutations of them, seed %llu\n", corpus.size(), runs, static_cast<unsigned long long>(seed));
+  std::printf("%zu inputs and %lu mutations of them, seed %llu\n", corpus.size(), runs,
+              static_cast<unsigned long long>(seed));
   return 0;
 }

@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   const auto high = static_cast<std::uint32_t>(input.byte());
   const std::uint32_t agreed = high << 8U | input.byte();
-  for (auto wire = input.bytes(kPacketHeaderSize); wire.size() == kPacketHeaderSize; wire = input.bytes(kPacketHeaderSize)) {
+  for (auto wire = input.bytes(kPacketHeaderSize); wire.size() == kPacketHeaderSize;
+       wire = input.bytes(kPacketHeaderSize)) {
     impishim::wire::PacketHeader header;
     const auto decoded = decode_packet_header(wire.first<kPacketHeaderSize>(), agreed, header);
     if (!decoded) {

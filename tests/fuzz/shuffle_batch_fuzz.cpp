@@ -1,4 +1,5 @@
-// A batch of the shuffle, as a neighbour sends it. Input: 2 bytes (processes of the job), then the batch.
+// A batch of the shuffle, as a neighbour sends it. Input: 2 bytes (processes of the job), then the
+// batch.
 #include <algorithm>
 #include <vector>
 

@@ -1,5 +1,6 @@
-// What a server may answer a client: frames, COLL answers, what is negotiated from them, notices and text for the user. Input:
-// 2 bytes (clients, size of the pieces in which bytes arrive), then the stream after the client's DONE.
+// What a server may answer a client: frames, COLL answers, what is negotiated from them, notices
+// and text for the user. Input: 2 bytes (clients, size of the pieces in which bytes arrive), then
+// the stream after the client's DONE.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -32,8 +33,10 @@ void check(const JobMap& map, std::int32_t clients) {
 
 /// What is printed of a server's words.
 void check_text(std::span<const std::byte> bytes) {
-  const std::string text = impishim::printable({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  for (const char each : text) FUZZ_REQUIRE(static_cast<unsigned char>(each) >= 0x20 && each != 0x7f);
+  const std::string text =
+      impishim::printable({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  for (const char each : text)
+    FUZZ_REQUIRE(static_cast<unsigned char>(each) >= 0x20 && each != 0x7f);
   FUZZ_REQUIRE(impishim::printable(text, text.size()) == text);
 }
 
@@ -50,7 +53,8 @@ void check_secret(const JobMap& map, const std::map<std::uint32_t, LabelData>& l
   auto secret = combine_secret(found == labels.end() ? nullptr : &found->second, map.clients());
   if (!secret) return;
   const auto ours = std::ranges::count_if(map.clients(), &Client::impishim);
-  FUZZ_REQUIRE(found != labels.end() && found->second.data.size() == static_cast<std::size_t>(ours) * 32);
+  FUZZ_REQUIRE(found != labels.end() &&
+               found->second.data.size() == static_cast<std::size_t>(ours) * 32);
 }
 
 }  // namespace
@@ -69,9 +73,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       if (!message->has_value()) break;
       check_text((*message)->payload);
       check_notice((*message)->payload);
-      FUZZ_REQUIRE(parse_ended_answer((*message)->payload).has_value() == ((*message)->payload.size() >= 4));
+      FUZZ_REQUIRE(parse_ended_answer((*message)->payload).has_value() ==
+                   ((*message)->payload.size() >= 4));
       auto answer = parse_coll_answer((*message)->payload);
-      if (answer) labels[answer->label] = {answer->client_mask, {answer->data.begin(), answer->data.end()}};
+      if (answer)
+        labels[answer->label] = {answer->client_mask, {answer->data.begin(), answer->data.end()}};
     }
   }
   auto map = negotiate(clients, labels);

@@ -1,5 +1,6 @@
-// The rendezvous server among strangers and clients. Input: 1 byte (clients, methods), then steps: 1 byte (connection, what
-// happens to it) and, where bytes arrive, 1 byte for how many and the bytes, or where time passes, 1 byte for the seconds.
+// The rendezvous server among strangers and clients. Input: 1 byte (clients, methods), then steps:
+// 1 byte (connection, what happens to it) and, where bytes arrive, 1 byte for how many and the
+// bytes, or where time passes, 1 byte for the seconds.
 #include <chrono>
 #include <map>
 #include <set>
@@ -20,7 +21,8 @@ namespace {
 class Watched {
  public:
   Watched(std::int32_t clients, bool none, bool key)
-      : clients_(clients), server_(clients, {.none = none, .key = key, .key_value = 0x0102030405060708}, {1, 0}) {
+      : clients_(clients),
+        server_(clients, {.none = none, .key = key, .key_value = 0x0102030405060708}, {1, 0}) {
     server_.at(now_);
   }
 
@@ -67,7 +69,8 @@ class Watched {
     }
     // Only who has been admitted and has announced itself may say that processes have ended.
     if (command == static_cast<std::uint32_t>(StartupCommand::kEnded)) {
-      FUZZ_REQUIRE(announced_.count(action.connection) != 0 && said_[action.connection].find("ISED") != std::string::npos);
+      FUZZ_REQUIRE(announced_.count(action.connection) != 0 &&
+                   said_[action.connection].find("ISED") != std::string::npos);
       const auto answer = impishim::wire::parse_ended_answer(std::span(action.bytes).subspan(8));
       FUZZ_REQUIRE(answer.has_value());
       ended_ = ended_ || *answer;
@@ -75,13 +78,15 @@ class Watched {
     const bool own = command == static_cast<std::uint32_t>(StartupCommand::kWaiting) ||
                      command == static_cast<std::uint32_t>(StartupCommand::kNote);
     FUZZ_REQUIRE(!own || announced_.count(action.connection) != 0);
-    last_words_ = command == static_cast<std::uint32_t>(StartupCommand::kSaid) ? action.connection : -1;
+    last_words_ =
+        command == static_cast<std::uint32_t>(StartupCommand::kSaid) ? action.connection : -1;
   }
 
   void check() {
     for (const ServerAction& action : server_.take_actions()) {
       if (action.kind == ServerAction::Kind::kTell) continue;
-      if (last_words_ >= 0) FUZZ_REQUIRE(action.kind == ServerAction::Kind::kClose && action.connection == last_words_);
+      if (last_words_ >= 0)
+        FUZZ_REQUIRE(action.kind == ServerAction::Kind::kClose && action.connection == last_words_);
       last_words_ = -1;
       FUZZ_REQUIRE(action.connection >= 0 && action.connection < next_);
       FUZZ_REQUIRE(closed_.count(action.connection) == 0);  // nothing follows the closing
@@ -114,7 +119,8 @@ class Watched {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   const unsigned setting = input.byte();
-  Watched server(static_cast<std::int32_t>(1 + setting % 4), (setting & 0x10U) != 0, (setting & 0x20U) != 0);
+  Watched server(static_cast<std::int32_t>(1 + setting % 4), (setting & 0x10U) != 0,
+                 (setting & 0x20U) != 0);
   while (!input.empty() && !server.over()) {
     const unsigned step = input.byte();
     server.step(step % 8, step / 8 % 8, input);

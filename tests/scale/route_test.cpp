@@ -59,11 +59,13 @@ TEST(Routes, EverybodyReachesEverybodyAlongLinks) {
             at = hop.proc;
           } else {
             ASSERT_EQ(hop.kind, NextHop::Kind::kRemote);
-            EXPECT_THAT(hosts_represented_by(job, at), testing::Contains(hop.host)) << at << " to " << to;
+            EXPECT_THAT(hosts_represented_by(job, at), testing::Contains(hop.host))
+                << at << " to " << to;
             at = representative(job, hop.host, my_host);
           }
         }
-        // What crosses hosts needs no other links than next_hop() does: the engine and the shuffle share them.
+        // What crosses hosts needs no other links than next_hop() does: the engine and the shuffle
+        // share them.
         if (&host_of(job, from) != &host_of(job, to)) {
           EXPECT_EQ(next_hop(job, from, to).proc, next_linked_hop(job, from, to).proc);
         }
@@ -77,7 +79,8 @@ TEST(Routes, PartnersNameEachOther) {
     const JobMap job = job_of(shape);
     for (WorldRank proc = 0; proc < job.size(); ++proc) {
       for (const WorldRank other : local_partners(job, proc)) {
-        EXPECT_THAT(local_partners(job, other), testing::Contains(proc)) << proc << " and " << other;
+        EXPECT_THAT(local_partners(job, other), testing::Contains(proc))
+            << proc << " and " << other;
       }
     }
   }

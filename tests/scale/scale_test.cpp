@@ -17,7 +17,8 @@ TEST_P(Scale, AProcessKeepsFewQueues) {
   EXPECT_EQ(figures.procs, 320'000);
   EXPECT_EQ(figures.local_queues, 31U);
   EXPECT_EQ(figures.remote_queues, 313U);
-  EXPECT_EQ(figures.fewest_remote_queues, 312U) << "the procs of a host share its connections evenly";
+  EXPECT_EQ(figures.fewest_remote_queues, 312U)
+      << "the procs of a host share its connections evenly";
   EXPECT_EQ(figures.connections_of_a_host, 9999U);
   EXPECT_EQ(figures.routes[0], 0U);
   EXPECT_EQ(figures.routes[1] + figures.routes[2] + figures.routes[3], kRoutes);
@@ -37,7 +38,8 @@ TEST(ScaleOfSmallJobs, OneConnectionIsTheLowestProcs) {
 }
 
 TEST(ScaleOfSmallJobs, OtherShapes) {
-  for (const ScaleShape& shape : {ScaleShape{3, 3, 1}, ScaleShape{3, 7, 2}, ScaleShape{5, 11, 3}, ScaleShape{2, 40, 48}}) {
+  for (const ScaleShape& shape :
+       {ScaleShape{3, 3, 1}, ScaleShape{3, 7, 2}, ScaleShape{5, 11, 3}, ScaleShape{2, 40, 48}}) {
     const ScaleFigures figures = simulate(shape, 5000);
     const auto hosts = static_cast<std::size_t>(shape.hosts);
     const auto procs = static_cast<std::size_t>(shape.procs_of_a_host);

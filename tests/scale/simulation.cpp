@@ -20,7 +20,9 @@ std::size_t heap_in_use() {
   return heap.uordblks + heap.hblkhd;
 }
 
-std::int32_t host_of(const JobMap& job, WorldRank proc) { return job.procs()[static_cast<std::size_t>(proc)].host; }
+std::int32_t host_of(const JobMap& job, WorldRank proc) {
+  return job.procs()[static_cast<std::size_t>(proc)].host;
+}
 
 void count_queues(const JobMap& job, ScaleFigures& figures) {
   std::vector<std::size_t> connections(job.hosts().size());
@@ -32,9 +34,12 @@ void count_queues(const JobMap& job, ScaleFigures& figures) {
     std::size_t carrying = 0;  // inside a system the vendor's MPI carries
     for (const std::int32_t host : represented) {
       if (representative(job, host_of(job, proc), host) != proc) {
-        throw std::logic_error(fmt::format("rank {} takes itself for the owner of a channel to host {}", proc, host));
+        throw std::logic_error(
+            fmt::format("rank {} takes itself for the owner of a channel to host {}", proc, host));
       }
-      if (job.hosts()[static_cast<std::size_t>(host)].client != job.procs()[static_cast<std::size_t>(proc)].client) ++carrying;
+      if (job.hosts()[static_cast<std::size_t>(host)].client !=
+          job.procs()[static_cast<std::size_t>(proc)].client)
+        ++carrying;
     }
     to_other_systems += carrying;
     most_to_other_systems = std::max(most_to_other_systems, carrying);
@@ -43,19 +48,23 @@ void count_queues(const JobMap& job, ScaleFigures& figures) {
     figures.fewest_remote_queues = std::min(figures.fewest_remote_queues, represented.size());
     figures.local_queues = std::max(figures.local_queues, local_partners(job, proc).size());
   }
-  figures.balance = static_cast<double>(most_to_other_systems) * job.size() / static_cast<double>(to_other_systems);
+  figures.balance = static_cast<double>(most_to_other_systems) * job.size() /
+                    static_cast<double>(to_other_systems);
   figures.connections_of_a_host = *std::max_element(connections.begin(), connections.end());
 }
 
 /// Whom a packet that leaves `here` for `hop` reaches.
 WorldRank reached(const JobMap& job, WorldRank here, const NextHop& hop) {
-  return hop.kind == NextHop::Kind::kLocal ? hop.proc : representative(job, hop.host, host_of(job, here));
+  return hop.kind == NextHop::Kind::kLocal ? hop.proc
+                                           : representative(job, hop.host, host_of(job, here));
 }
 
 void follow_routes(const JobMap& job, std::size_t routes, ScaleFigures& figures) {
   std::mt19937 random(1);
   std::uniform_int_distribution<WorldRank> any(0, job.size() - 1);
-  const auto client_of = [&](WorldRank proc) { return job.procs()[static_cast<std::size_t>(proc)].client; };
+  const auto client_of = [&](WorldRank proc) {
+    return job.procs()[static_cast<std::size_t>(proc)].client;
+  };
   for (std::size_t drawn = 0; drawn < routes;) {
     const WorldRank from = any(random);
     const WorldRank to = any(random);
@@ -63,7 +72,8 @@ void follow_routes(const JobMap& job, std::size_t routes, ScaleFigures& figures)
     ++drawn;
     std::size_t hops = 0;
     for (WorldRank at = from; at != to; ++hops) {
-      if (hops == figures.routes.size() - 1) throw std::logic_error(fmt::format("no end of a route from {} to {}", from, to));
+      if (hops == figures.routes.size() - 1)
+        throw std::logic_error(fmt::format("no end of a route from {} to {}", from, to));
       at = reached(job, at, next_hop(job, at, to));
     }
     ++figures.routes[hops];
@@ -86,7 +96,8 @@ JobMap make_large_job(const ScaleShape& shape) {
       store_big_endian(host.address.data() + host.address.size() - sizeof(std::uint32_t),
                        static_cast<std::uint32_t>(hosts.size()));
       host.proc_count = shape.procs_of_a_host;
-      for (std::int32_t p = 0; p < shape.procs_of_a_host; ++p) procs.push_back({host.address, 1000 + p});
+      for (std::int32_t p = 0; p < shape.procs_of_a_host; ++p)
+        procs.push_back({host.address, 1000 + p});
       hosts.push_back(host);
     }
     clients.push_back(client);
@@ -100,7 +111,8 @@ ScaleFigures simulate(const ScaleShape& shape, std::size_t routes) {
   ScaleFigures figures;
   const std::size_t heap_before = heap_in_use();
   const auto job = std::make_unique<JobMap>(make_large_job(shape));
-  const std::vector<std::unique_ptr<int>> peers(static_cast<std::size_t>(job->size()));  // as the engine's: made when needed
+  const std::vector<std::unique_ptr<int>> peers(
+      static_cast<std::size_t>(job->size()));  // as the engine's: made when needed
   figures.routing_bytes = heap_in_use() - heap_before;
   figures.procs = job->size();
   count_queues(*job, figures);

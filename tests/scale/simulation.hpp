@@ -22,15 +22,18 @@ struct ScaleFigures {
   std::size_t remote_queues = 0;         ///< most channels to other hosts that a process owns
   std::size_t fewest_remote_queues = 0;  ///< what the least loaded process owns
   std::size_t connections_of_a_host = 0;
-  std::size_t routing_bytes = 0;        ///< heap of a process for the map of the job and its table of peers
+  std::size_t routing_bytes =
+      0;  ///< heap of a process for the map of the job and its table of peers
   std::array<std::size_t, 4> routes{};  ///< of those drawn, by their number of hops
-  double balance = 0;                   ///< channels to other systems: those of the process with most of them over the mean
+  double balance =
+      0;  ///< channels to other systems: those of the process with most of them over the mean
 };
 
 [[nodiscard]] JobMap make_large_job(const ScaleShape& shape);
 
-/// Draws `routes` pairs of processes in different systems, the same ones each time, and follows each from hop to hop. Throws
-/// std::logic_error if a route does not arrive, or two ends of a channel disagree about who owns it.
+/// Draws `routes` pairs of processes in different systems, the same ones each time, and follows
+/// each from hop to hop. Throws std::logic_error if a route does not arrive, or two ends of a
+/// channel disagree about who owns it.
 [[nodiscard]] ScaleFigures simulate(const ScaleShape& shape, std::size_t routes);
 
 }  // namespace impishim::wire::test

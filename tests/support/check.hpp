@@ -1,4 +1,5 @@
-/// Checks for the MPI programs among the tests. A check that fails says where, and ends the whole job with code 99.
+/// Checks for the MPI programs among the tests. A check that fails says where, and ends the whole
+/// job with code 99.
 #pragma once
 
 #include <mpi.h>

@@ -40,8 +40,8 @@ inline std::vector<std::size_t> shuffled(std::size_t count, Random& random) {
 
 /// The byte at `position` of the content that `seed` names: shifted, cut or mixed contents differ.
 inline unsigned char content_byte(std::uint64_t seed, std::size_t position) {
-  return static_cast<unsigned char>((seed * 0x9E3779B97F4A7C15U >> 32) + position * 131 + (position >> 8) * 7 +
-                                    (position >> 16) * 3);
+  return static_cast<unsigned char>((seed * 0x9E3779B97F4A7C15U >> 32) + position * 131 +
+                                    (position >> 8) * 7 + (position >> 16) * 3);
 }
 
 inline void fill(unsigned char* bytes, std::size_t size, std::uint64_t seed) {

@@ -1,5 +1,5 @@
-/// How many queues the processes of a job keep, for programs that check what they hold: the README's words on hosts and
-/// representatives as numbers.
+/// How many queues the processes of a job keep, for programs that check what they hold: the
+/// README's words on hosts and representatives as numbers.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,8 @@ struct Queues {
   std::size_t remote;  ///< to other hosts
 };
 
-/// Of any process, at most, where every host has IMPISHIM_HOST_PROCS processes, which take turns in representing it.
+/// Of any process, at most, where every host has IMPISHIM_HOST_PROCS processes, which take turns in
+/// representing it.
 inline Queues most_queues() {
   const std::size_t procs = variable("IMPISHIM_HOST_PROCS");
   int* hosts = nullptr;

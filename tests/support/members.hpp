@@ -53,7 +53,8 @@ inline MPI_Comm world_by(int key) {
   return comm;
 }
 inline MPI_Comm world_backwards() { return world_by(-rank_in(MPI_COMM_WORLD)); }
-/// Dealt from both ends: the first process, the last one, the second, and so on, so that systems alternate.
+/// Dealt from both ends: the first process, the last one, the second, and so on, so that systems
+/// alternate.
 inline MPI_Comm world_dealt() {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int size = size_of(MPI_COMM_WORLD);
@@ -78,8 +79,8 @@ inline void check_members(MPI_Comm comm, const std::vector<int>& members) {
   for (const int step : {1, size - 1}) {
     int from = -1;
     MPI_Status status;
-    MPI_Sendrecv(&world_rank, 1, MPI_INT, (rank + step) % size, 5, &from, 1, MPI_INT, (rank + size - step) % size, 5, comm,
-                 &status);
+    MPI_Sendrecv(&world_rank, 1, MPI_INT, (rank + step) % size, 5, &from, 1, MPI_INT,
+                 (rank + size - step) % size, 5, comm, &status);
     REQUIRE_EQUAL(from, members[static_cast<std::size_t>((rank + size - step) % size)]);
     REQUIRE_EQUAL(status.MPI_SOURCE, (rank + size - step) % size);
   }

@@ -1,4 +1,5 @@
-// Packets as recorded between two hosts: what they say, and that our encoder writes the same 128 bytes for each.
+// Packets as recorded between two hosts: what they say, and that our encoder writes the same 128
+// bytes for each.
 #include <gmock/gmock.h>
 
 #include "tests/vectors/vectors.hpp"
@@ -13,8 +14,12 @@ constexpr auto kData = PacketType::kData;
 constexpr auto kDataSync = PacketType::kDataSync;
 constexpr auto kFini = PacketType::kFini;
 
-std::vector<test::RecordedPacket> from_host0() { return test::packets_of(test::vector_file("host0-to-host1.bin"), 0); }
-std::vector<test::RecordedPacket> from_host1() { return test::packets_of(test::vector_file("host1-to-host0.bin"), 4); }
+std::vector<test::RecordedPacket> from_host0() {
+  return test::packets_of(test::vector_file("host0-to-host1.bin"), 0);
+}
+std::vector<test::RecordedPacket> from_host1() {
+  return test::packets_of(test::vector_file("host1-to-host0.bin"), 4);
+}
 
 ProcId proc(std::uint8_t host, std::int64_t pid) {
   ProcId id;
@@ -53,9 +58,10 @@ TEST(HostVectors, EncoderWritesTheRecordedBytes) {
 
 TEST(HostVectors, ShortMessages) {
   const auto packets = from_host0();
-  EXPECT_THAT(each(packets, &PacketHeader::type),
-              ElementsAre(kData, kData, kData, kDataSync, kData, kData, kData, kData, kData, kFini));
-  for (const auto& [index, tag, size] : {std::tuple(0U, 5, 4U), std::tuple(1U, 6, 8U), std::tuple(2U, 7, 8U)}) {
+  EXPECT_THAT(each(packets, &PacketHeader::type), ElementsAre(kData, kData, kData, kDataSync, kData,
+                                                              kData, kData, kData, kData, kFini));
+  for (const auto& [index, tag, size] :
+       {std::tuple(0U, 5, 4U), std::tuple(1U, 6, 8U), std::tuple(2U, 7, 8U)}) {
     const auto& packet = packets[index];
     EXPECT_EQ(packet.header.src, proc(1, 991));
     EXPECT_EQ(packet.header.dest, proc(2, 992));
@@ -80,7 +86,8 @@ TEST(HostVectors, LongMessage) {
   }
   EXPECT_EQ(packets[3].payload.size(), 65536U);
   ASSERT_EQ(message.size(), 200000U);
-  for (std::size_t i = 0; i < message.size(); ++i) ASSERT_EQ(message[i], static_cast<std::byte>(i % 251)) << i;
+  for (std::size_t i = 0; i < message.size(); ++i)
+    ASSERT_EQ(message[i], static_cast<std::byte>(i % 251)) << i;
 
   const PacketHeader ack = from_host1()[0].header;
   EXPECT_EQ(ack.type, PacketType::kSyncAck);

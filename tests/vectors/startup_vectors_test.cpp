@@ -1,4 +1,5 @@
-// Startup as recorded: our decoders read it, and our client and our server would have sent the same bytes.
+// Startup as recorded: our decoders read it, and our client and our server would have sent the same
+// bytes.
 #include <gmock/gmock.h>
 
 #include "tests/unit/wire/startup/support.hpp"
@@ -25,12 +26,17 @@ JoinOptions recorded_client(std::int32_t number, std::uint16_t port, std::int64_
   return options;
 }
 
-std::vector<JoinOptions> recorded_clients() { return {recorded_client(0, 0xbf4f, 991), recorded_client(1, 0xa4d3, 992)}; }
+std::vector<JoinOptions> recorded_clients() {
+  return {recorded_client(0, 0xbf4f, 991), recorded_client(1, 0xa4d3, 992)};
+}
 
-/// All that a client sends after its connection is made by NONE; `ours`: with our own label, which the recorded client lacks.
+/// All that a client sends after its connection is made by NONE; `ours`: with our own label, which
+/// the recorded client lacks.
 Bytes client_stream(const JoinOptions& options, bool ours) {
   Bytes stream;
-  const auto add = [&](const Bytes& bytes) { stream.insert(stream.end(), bytes.begin(), bytes.end()); };
+  const auto add = [&](const Bytes& bytes) {
+    stream.insert(stream.end(), bytes.begin(), bytes.end());
+  };
   add(encode_startup(StartupCommand::kAuth, bytes_of(1U << kAuthNone)));
   add(encode_startup(StartupCommand::kImpi, bytes_of(options.client)));
   for (const auto& [label, data] : contributions(options)) {
@@ -42,7 +48,8 @@ Bytes client_stream(const JoinOptions& options, bool ours) {
 }
 
 TEST(StartupVectors, OurClientWouldSendTheSame) {
-  EXPECT_EQ(client_stream(recorded_clients()[1], false), test::vector_file("client1-to-server.bin"));
+  EXPECT_EQ(client_stream(recorded_clients()[1], false),
+            test::vector_file("client1-to-server.bin"));
 }
 
 TEST(StartupVectors, ClientStreamParsesWhole) {
@@ -58,8 +65,8 @@ TEST(StartupVectors, ClientStreamParsesWhole) {
   }
   EXPECT_EQ(decoder.buffered(), 0U);
   EXPECT_EQ(commands.size(), 18U);
-  EXPECT_THAT(labels, testing::ElementsAre(0x1000, 0x1100, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600, 0x2000, 0x2100, 0x2200,
-                                           0x2300, 0x2400, 0x3000, 0x3100));
+  EXPECT_THAT(labels, testing::ElementsAre(0x1000, 0x1100, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600,
+                                           0x2000, 0x2100, 0x2200, 0x2300, 0x2400, 0x3000, 0x3100));
 }
 
 /// The recorded client 1 and a client 0 like it, whose bytes come in pieces of `piece`.
@@ -125,8 +132,9 @@ TEST(StartupVectors, OurClientLearnsTheJobFromTheRecordedAnswers) {
 TEST(StartupVectors, OurLabelComesLastAndDisturbsNobody) {
   const Bytes plain = client_stream(recorded_clients()[1], false);
   const Bytes ours = client_stream(recorded_clients()[1], true);
-  // "COLL", its length and the label come between the last mandated label and DONE: IMPISHIM, version, representation (8
-  // bytes), fingerprint of the chosen algorithms (8 bytes), whether threads call concurrently.
+  // "COLL", its length and the label come between the last mandated label and DONE: IMPISHIM,
+  // version, representation (8 bytes), fingerprint of the chosen algorithms (8 bytes), whether
+  // threads call concurrently.
   constexpr std::size_t kAdded = 8 + 4 + 8 + 4 + 8 + 8 + 4;
   ASSERT_EQ(ours.size(), plain.size() + kAdded);
   EXPECT_TRUE(std::equal(plain.begin(), plain.end() - 16, ours.begin()));

@@ -19,6 +19,7 @@ struct RecordedPacket {
 };
 
 /// The packets of a host's stream from byte `begin` on; ends a test if they are none.
-[[nodiscard]] std::vector<RecordedPacket> packets_of(const std::vector<std::byte>& stream, std::size_t begin);
+[[nodiscard]] std::vector<RecordedPacket> packets_of(const std::vector<std::byte>& stream,
+                                                     std::size_t begin);
 
 }  // namespace impishim::wire::test

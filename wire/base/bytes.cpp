@@ -2,6 +2,8 @@
 
 namespace impishim {
 
-void ByteWriter::put_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+void ByteWriter::put_bytes(std::span<const std::byte> bytes) {
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+}
 
 }  // namespace impishim

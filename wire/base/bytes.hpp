@@ -1,4 +1,5 @@
-/// Big-endian integers in byte buffers (IMPI 1.2.1: all integral values are two's complement, big-endian).
+/// Big-endian integers in byte buffers (IMPI 1.2.1: all integral values are two's complement,
+/// big-endian).
 #pragma once
 
 #include <array>
@@ -20,9 +21,12 @@ template <class Integer>
 [[nodiscard]] Integer to_or_from_big_endian(Integer value) {
   static_assert(std::is_integral_v<Integer>);
   if constexpr (std::endian::native == std::endian::little) {
-    if constexpr (sizeof(Integer) == 2) return static_cast<Integer>(__builtin_bswap16(static_cast<std::uint16_t>(value)));
-    if constexpr (sizeof(Integer) == 4) return static_cast<Integer>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
-    if constexpr (sizeof(Integer) == 8) return static_cast<Integer>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
+    if constexpr (sizeof(Integer) == 2)
+      return static_cast<Integer>(__builtin_bswap16(static_cast<std::uint16_t>(value)));
+    if constexpr (sizeof(Integer) == 4)
+      return static_cast<Integer>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
+    if constexpr (sizeof(Integer) == 8)
+      return static_cast<Integer>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
   }
   return value;
 }

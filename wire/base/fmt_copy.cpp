@@ -1,5 +1,6 @@
-// The one copy of fmt inside this library: what fmt's own format.cc compiles. The library is loaded into other people's
-// programs, whose fmt may be another version, and must not ask for a shared library that they do not have.
+// The one copy of fmt inside this library: what fmt's own format.cc compiles. The library is loaded
+// into other people's programs, whose fmt may be another version, and must not ask for a shared
+// library that they do not have.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
@@ -17,7 +18,8 @@ template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<wch
 template FMT_API auto decimal_point_impl(locale_ref) -> wchar_t;
 
 template FMT_API void buffer<char>::append(const char*, const char*);
-template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<FMT_BUFFER_CONTEXT(char)>, locale_ref);
+template FMT_API void vformat_to(buffer<char>&, string_view,
+                                 basic_format_args<FMT_BUFFER_CONTEXT(char)>, locale_ref);
 
 }  // namespace detail
 FMT_END_NAMESPACE

@@ -22,7 +22,8 @@ LogLevel read_level() {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] == text) return static_cast<LogLevel>(i);
   }
-  write_line(fmt::format("impishim: IMPISHIM_LOG={} is unknown: use error, warn, info or debug\n", text));
+  write_line(
+      fmt::format("impishim: IMPISHIM_LOG={} is unknown: use error, warn, info or debug\n", text));
   return LogLevel::kError;
 }
 
@@ -41,7 +42,8 @@ LogLevel log_level() {
 void set_log_name(std::string_view name) { prefix() = name; }
 
 void log_line(LogLevel level, std::string_view text) {
-  const std::string_view severity = level == LogLevel::kError ? "" : kNames[static_cast<std::size_t>(level)];
+  const std::string_view severity =
+      level == LogLevel::kError ? "" : kNames[static_cast<std::size_t>(level)];
   std::string line = prefix() + ": ";
   if (!severity.empty()) line += fmt::format("{}: ", severity);
   line += text;

@@ -22,7 +22,8 @@ enum class LogLevel : std::uint8_t {
 /// The level in force, read once from IMPISHIM_LOG. An unknown name means kError, and is reported.
 [[nodiscard]] LogLevel log_level();
 
-/// What every later line begins with, e.g. "impishim: rank 3". Not thread-safe: call before threads exist.
+/// What every later line begins with, e.g. "impishim: rank 3". Not thread-safe: call before threads
+/// exist.
 void set_log_name(std::string_view name);
 
 /// Writes one line to standard error, after the log's name.

@@ -24,7 +24,8 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   struct stat status {};
   if (fstat(file.get(), &status) != 0) return failed(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return failed("it is not a regular file");
-  if (status.st_uid != geteuid() || status.st_nlink != 1) return failed("it belongs to another user, or has other names");
+  if (status.st_uid != geteuid() || status.st_nlink != 1)
+    return failed("it belongs to another user, or has other names");
   if (ftruncate(file.get(), 0) != 0) return failed(std::strerror(errno));
   while (!text.empty()) {
     const ssize_t written = write(file.get(), text.data(), text.size());

@@ -16,7 +16,9 @@ struct Character {
 
 /// The character at the beginning of `text`, which is not empty (RFC 3629).
 Character first_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
+  };
   const std::uint32_t lead = byte(0);
   if (lead < 0x80) return {1, lead};
   const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
@@ -32,8 +34,8 @@ Character first_character(std::string_view text) {
   return {size, code};
 }
 
-/// Controls of terminals, ends of lines, and marks that reverse or hide text (Unicode: Cc, Zl, Zp, and the format characters of
-/// directions and of no width).
+/// Controls of terminals, ends of lines, and marks that reverse or hide text (Unicode: Cc, Zl, Zp,
+/// and the format characters of directions and of no width).
 bool is_control(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x2069) || code == 0xfeff;
@@ -67,7 +69,8 @@ std::string printable(std::string_view text, std::size_t limit) {
   while (!rest.empty()) {
     const Character next = first_character(rest);
     if (next.size == 0) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(rest.front()));
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}",
+                     static_cast<unsigned char>(rest.front()));
     } else if (is_control(next.code)) {
       append_escaped(out, next.code);
     } else {

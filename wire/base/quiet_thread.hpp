@@ -9,8 +9,9 @@
 
 namespace impishim {
 
-/// Starts a thread that `function` runs on, called `name` (at most 15 characters) in debuggers and top. It takes no signals:
-/// the program's handlers run on the program's threads. Throws std::system_error where no thread can be made.
+/// Starts a thread that `function` runs on, called `name` (at most 15 characters) in debuggers and
+/// top. It takes no signals: the program's handlers run on the program's threads. Throws
+/// std::system_error where no thread can be made.
 template <class Function>
 [[nodiscard]] std::thread quiet_thread(const char* name, Function&& function) {
   /// A new thread inherits the mask of the one that makes it.

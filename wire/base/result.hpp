@@ -26,8 +26,9 @@ enum class ErrorKind : std::uint8_t {
 
 /// A failure: its kind and one sentence that names the cause and, where there is one, the cure.
 ///
-/// What happens to one is compiled away from the paths of messages: every function that can fail would hold it otherwise,
-/// several times over, and the ways that are taken would not fit the processor's cache.
+/// What happens to one is compiled away from the paths of messages: every function that can fail
+/// would hold it otherwise, several times over, and the ways that are taken would not fit the
+/// processor's cache.
 struct Error {
   [[gnu::cold]] Error(ErrorKind kind_, std::string text_);
   [[gnu::cold]] Error(const Error& other);

@@ -14,19 +14,20 @@
 namespace impishim {
 namespace {
 
-/// The functions of libcrypto that are used. Linking the library instead would cost every process 0.7 ms and 0.4 MB.
+/// The functions of libcrypto that are used. Linking the library instead would cost every process
+/// 0.7 ms and 0.4 MB.
 struct CryptoLibrary {
   decltype(&EVP_Q_digest) digest = nullptr;
   decltype(&EVP_Q_mac) mac = nullptr;
-  /// A context of our own: the program's settings of its OpenSSL (providers, openssl.cnf) do not reach it, nor ours the
-  /// program.
+  /// A context of our own: the program's settings of its OpenSSL (providers, openssl.cnf) do not
+  /// reach it, nor ours the program.
   OSSL_LIB_CTX* context = nullptr;
 
   [[nodiscard]] static const Result<CryptoLibrary>& load();
 };
 
-/// Programs may carry another OpenSSL inside, whose functions must not be taken for those of this one.
-/// Sanitizers do not allow that flag.
+/// Programs may carry another OpenSSL inside, whose functions must not be taken for those of this
+/// one. Sanitizers do not allow that flag.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
 #else
@@ -44,16 +45,19 @@ Result<CryptoLibrary> open_library() {
   void* library = dlopen(name.c_str(), kOpenFlags);
   if (library == nullptr) {
     return Error{ErrorKind::kConfiguration,
-                 fmt::format("OpenSSL's {} cannot be loaded ({}): install it (Debian: libssl3)", name, dlerror())};
+                 fmt::format("OpenSSL's {} cannot be loaded ({}): install it (Debian: libssl3)",
+                             name, dlerror())};
   }
   CryptoLibrary it;
   decltype(&OSSL_LIB_CTX_new) new_context = nullptr;
   if (!find(library, "EVP_Q_digest", it.digest) || !find(library, "EVP_Q_mac", it.mac) ||
       !find(library, "OSSL_LIB_CTX_new", new_context)) {
-    return Error{ErrorKind::kConfiguration, fmt::format("{} lacks functions that it should have", name)};
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("{} lacks functions that it should have", name)};
   }
   it.context = new_context();
-  if (it.context == nullptr) return Error{ErrorKind::kSystem, fmt::format("{} cannot be initialized: out of memory?", name)};
+  if (it.context == nullptr)
+    return Error{ErrorKind::kSystem, fmt::format("{} cannot be initialized: out of memory?", name)};
   return it;
 }
 
@@ -63,7 +67,9 @@ const Result<CryptoLibrary>& CryptoLibrary::load() {
 }
 
 unsigned char* raw(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
-const unsigned char* raw(const std::byte* bytes) { return reinterpret_cast<const unsigned char*>(bytes); }
+const unsigned char* raw(const std::byte* bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes);
+}
 
 }  // namespace
 
@@ -86,7 +92,8 @@ Result<void> fill_with_random(std::span<std::byte> bytes) {
     if (size > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(size));
     } else if (size == 0 || errno != EINTR) {
-      return Error{ErrorKind::kSystem, fmt::format("the kernel gives no random bytes: {}", strerror(errno))};
+      return Error{ErrorKind::kSystem,
+                   fmt::format("the kernel gives no random bytes: {}", strerror(errno))};
     }
   }
   return {};
@@ -97,8 +104,8 @@ Result<Digest> sha256(std::span<const std::byte> message) {
   if (!library) return library.error();
   Digest digest{};
   std::size_t size = 0;
-  if ((*library).digest((*library).context, "SHA256", nullptr, message.data(), message.size(), raw(digest.data()), &size) !=
-          1 ||
+  if ((*library).digest((*library).context, "SHA256", nullptr, message.data(), message.size(),
+                        raw(digest.data()), &size) != 1 ||
       size != digest.size()) {
     return Error{ErrorKind::kSystem, "OpenSSL cannot compute SHA-256"};
   }
@@ -110,8 +117,9 @@ Result<Digest> hmac_sha256(std::span<const std::byte> key, std::span<const std::
   if (!library) return library.error();
   Digest digest{};
   std::size_t size = 0;
-  if ((*library).mac((*library).context, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(), raw(message.data()),
-                     message.size(), raw(digest.data()), digest.size(), &size) == nullptr ||
+  if ((*library).mac((*library).context, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(),
+                     raw(message.data()), message.size(), raw(digest.data()), digest.size(),
+                     &size) == nullptr ||
       size != digest.size()) {
     return Error{ErrorKind::kSystem, "OpenSSL cannot compute HMAC-SHA-256"};
   }
@@ -123,7 +131,8 @@ bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::b
   // Volatile: the compiler may not stop at the first difference.
   volatile unsigned char difference = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    difference = static_cast<unsigned char>(difference | std::to_integer<unsigned char>(a[i] ^ b[i]));
+    difference =
+        static_cast<unsigned char>(difference | std::to_integer<unsigned char>(a[i] ^ b[i]));
   }
   return difference == 0;
 }

@@ -8,8 +8,9 @@
 
 namespace impishim {
 
-/// Collects what is to be said about strangers. The first one is reported at once; those of the following minute are counted
-/// and reported together. Not thread-safe; the caller passes the time and prints.
+/// Collects what is to be said about strangers. The first one is reported at once; those of the
+/// following minute are counted and reported together. Not thread-safe; the caller passes the time
+/// and prints.
 class StrangerReport {
  public:
   using Clock = std::chrono::steady_clock;

@@ -23,15 +23,17 @@ template <class Integer>
   return value;
 }
 
-/// Reads the variable `name` into `value`, which stays as it is if the variable is not set. kConfiguration: not a decimal
-/// number from `low` to `high`.
+/// Reads the variable `name` into `value`, which stays as it is if the variable is not set.
+/// kConfiguration: not a decimal number from `low` to `high`.
 template <class Integer>
-[[nodiscard]] Result<void> read_variable(const char* name, std::int64_t low, std::int64_t high, Integer& value) {
+[[nodiscard]] Result<void> read_variable(const char* name, std::int64_t low, std::int64_t high,
+                                         Integer& value) {
   const char* text = secure_getenv(name);
   if (text == nullptr) return {};
   const auto number = parse_number<std::int64_t>(text);
   if (!number || *number < low || *number > high) {
-    return Error{ErrorKind::kConfiguration, fmt::format("{}={} must be a number from {} to {}", name, text, low, high)};
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("{}={} must be a number from {} to {}", name, text, low, high)};
   }
   value = static_cast<Integer>(*number);
   return {};

@@ -20,16 +20,18 @@ namespace impishim::wire {
 namespace {
 
 constexpr std::size_t kIpv4At = 12;
-constexpr std::array<std::byte, kIpv4At> kMapped = {std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
-                                                    std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
-                                                    std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}};
+constexpr std::array<std::byte, kIpv4At> kMapped = {
+    std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},    std::byte{0},
+    std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0xff}, std::byte{0xff}};
 
 bool all_zero(const std::byte* begin, std::size_t size) {
   return std::all_of(begin, begin + size, [](std::byte b) { return b == std::byte{0}; });
 }
 
 /// ::1 has twelve zero bytes, too; 0.0.0.1 is nobody's address.
-bool is_ipv6_loopback(const HostId& address) { return all_zero(address.data(), 15) && address[15] == std::byte{1}; }
+bool is_ipv6_loopback(const HostId& address) {
+  return all_zero(address.data(), 15) && address[15] == std::byte{1};
+}
 
 HostId ipv4_part(const HostId& address) {
   HostId plain{};
@@ -41,7 +43,8 @@ HostId ipv4_part(const HostId& address) {
 
 bool is_ipv4(const HostId& address) {
   if (std::equal(kMapped.begin(), kMapped.end(), address.begin())) return true;
-  return all_zero(address.data(), kIpv4At) && !is_ipv6_loopback(address) && !all_zero(address.data(), address.size());
+  return all_zero(address.data(), kIpv4At) && !is_ipv6_loopback(address) &&
+         !all_zero(address.data(), address.size());
 }
 
 bool same_address(const HostId& a, const HostId& b) {
@@ -63,7 +66,8 @@ HostId SocketAddress::host() const {
 }
 
 std::uint16_t SocketAddress::port() const {
-  if (storage.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
+  if (storage.ss_family == AF_INET)
+    return ntohs(reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
   return ntohs(reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_port);
 }
 
@@ -106,8 +110,9 @@ Result<HostId> parse_address(const std::string& text) {
   addrinfo* found = nullptr;
   const int code = getaddrinfo(text.c_str(), nullptr, &hints, &found);
   if (code != 0) {
-    return Error{ErrorKind::kConfiguration,
-                 fmt::format("\"{}\" is no address and no known host name: {}", text, gai_strerror(code))};
+    return Error{
+        ErrorKind::kConfiguration,
+        fmt::format("\"{}\" is no address and no known host name: {}", text, gai_strerror(code))};
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
   SocketAddress address;
@@ -121,7 +126,8 @@ namespace {
 Result<bool> is_broadcast_of_interface(const HostId& address) {
   ifaddrs* interfaces = nullptr;
   if (getifaddrs(&interfaces) != 0) {
-    return Error{ErrorKind::kSystem, fmt::format("cannot list this machine's addresses: {}", std::strerror(errno))};
+    return Error{ErrorKind::kSystem,
+                 fmt::format("cannot list this machine's addresses: {}", std::strerror(errno))};
   }
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(interfaces, freeifaddrs);
   bool its_own = false;
@@ -142,11 +148,13 @@ Result<bool> is_broadcast_of_interface(const HostId& address) {
 /// What an address is that names no single machine; empty: it may name one.
 Result<std::string> kind_of_many(const HostId& address) {
   if (all_zero(address.data(), address.size())) return std::string("the wildcard address");
-  if (!is_ipv4(address)) return std::string(address[0] == std::byte{0xff} ? "a multicast address" : "");
+  if (!is_ipv4(address))
+    return std::string(address[0] == std::byte{0xff} ? "a multicast address" : "");
   if (all_zero(address.data() + kIpv4At, 4)) return std::string("the wildcard address");
   const auto first = std::to_integer<unsigned>(address[kIpv4At]);
   if (first >= 224 && first < 240) return std::string("a multicast address");
-  if (std::all_of(address.begin() + kIpv4At, address.end(), [](std::byte b) { return b == std::byte{0xff}; })) {
+  if (std::all_of(address.begin() + kIpv4At, address.end(),
+                  [](std::byte b) { return b == std::byte{0xff}; })) {
     return std::string("the broadcast address");
   }
   auto broadcast = is_broadcast_of_interface(address);
@@ -158,18 +166,22 @@ Result<std::string> kind_of_many(const HostId& address) {
 
 Result<HostId> parse_own_address(const std::string& variable, const std::string& text) {
   auto address = parse_address(text);
-  if (!address) return Error{address.error().kind, fmt::format("{}: {}", variable, address.error().text)};
+  if (!address)
+    return Error{address.error().kind, fmt::format("{}: {}", variable, address.error().text)};
   auto many = kind_of_many(*address);
   if (!many) return many.error();
   if (many->empty()) return *address;
-  return Error{ErrorKind::kConfiguration, fmt::format("{}={}: that is {}, which names no single machine: set it to the address "
-                                                      "at which others reach this one",
-                                                      variable, text, *many)};
+  return Error{
+      ErrorKind::kConfiguration,
+      fmt::format("{}={}: that is {}, which names no single machine: set it to the address "
+                  "at which others reach this one",
+                  variable, text, *many)};
 }
 
 Result<std::pair<std::string, std::uint16_t>> split_address_and_port(const std::string& text) {
-  const Error bad{ErrorKind::kConfiguration,
-                  fmt::format("\"{}\" is not of the form address:port (IPv6: [address]:port)", text)};
+  const Error bad{
+      ErrorKind::kConfiguration,
+      fmt::format("\"{}\" is not of the form address:port (IPv6: [address]:port)", text)};
   const auto colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) return bad;
   std::string host = text.substr(0, colon);
@@ -181,7 +193,8 @@ Result<std::pair<std::string, std::uint16_t>> split_address_and_port(const std::
   unsigned port = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data() + colon + 1, end, port);
-  if (parsed.ec != std::errc() || parsed.ptr != end || port == 0 || port > 65535 || host.empty()) return bad;
+  if (parsed.ec != std::errc() || parsed.ptr != end || port == 0 || port > 65535 || host.empty())
+    return bad;
   return std::make_pair(host, static_cast<std::uint16_t>(port));
 }
 
@@ -196,9 +209,11 @@ Result<HostId> address_towards(const std::string& server) {
   SocketAddress here;
   if (!probe.valid() || connect(probe.get(), there.get(), there.size) != 0 ||
       getsockname(probe.get(), here.get(), &here.size) != 0) {
-    return Error{ErrorKind::kSystem,
-                 fmt::format("there is no route to {}: {}; set IMPISHIM_HOST_ADDRESS to this machine's address", server,
-                             std::strerror(errno))};
+    return Error{
+        ErrorKind::kSystem,
+        fmt::format(
+            "there is no route to {}: {}; set IMPISHIM_HOST_ADDRESS to this machine's address",
+            server, std::strerror(errno))};
   }
   return here.host();
 }
@@ -207,7 +222,8 @@ namespace {
 
 /// An IPv6 address of the link says nothing without the name of the link.
 bool is_of_link(const HostId& host, int family) {
-  return family == AF_INET6 && host[0] == std::byte{0xfe} && (host[1] & std::byte{0xc0}) == std::byte{0x80};
+  return family == AF_INET6 && host[0] == std::byte{0xfe} &&
+         (host[1] & std::byte{0xc0}) == std::byte{0x80};
 }
 
 }  // namespace
@@ -215,7 +231,8 @@ bool is_of_link(const HostId& host, int family) {
 Result<std::vector<HostId>> addresses_of_interfaces() {
   ifaddrs* interfaces = nullptr;
   if (getifaddrs(&interfaces) != 0) {
-    return Error{ErrorKind::kSystem, fmt::format("cannot list this machine's addresses: {}", std::strerror(errno))};
+    return Error{ErrorKind::kSystem,
+                 fmt::format("cannot list this machine's addresses: {}", std::strerror(errno))};
   }
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(interfaces, freeifaddrs);
   std::vector<HostId> found;
@@ -224,7 +241,8 @@ Result<std::vector<HostId>> addresses_of_interfaces() {
       if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != family) continue;
       if ((each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
       SocketAddress address;
-      std::memcpy(&address.storage, each->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+      std::memcpy(&address.storage, each->ifa_addr,
+                  family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
       if (!is_of_link(address.host(), family)) found.push_back(address.host());
     }
   }

@@ -15,11 +15,15 @@ constexpr std::size_t kReadSize = 65536;
 /// What a network with this delay may hold; beyond it the sender waits.
 constexpr std::size_t kMostHeld = 64U << 20U;
 
-Error no_descriptor() { return {ErrorKind::kSystem, std::string("cannot make a delayed channel: ") + std::strerror(errno)}; }
+Error no_descriptor() {
+  return {ErrorKind::kSystem,
+          std::string("cannot make a delayed channel: ") + std::strerror(errno)};
+}
 
 }  // namespace
 
-Result<std::unique_ptr<Channel>> DelayedChannel::make(std::unique_ptr<Channel> channel, Clock::duration delay) {
+Result<std::unique_ptr<Channel>> DelayedChannel::make(std::unique_ptr<Channel> channel,
+                                                      Clock::duration delay) {
   Descriptor events(epoll_create1(EPOLL_CLOEXEC));
   Descriptor timer(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!events.valid() || !timer.valid()) return no_descriptor();
@@ -29,12 +33,16 @@ Result<std::unique_ptr<Channel>> DelayedChannel::make(std::unique_ptr<Channel> c
       epoll_ctl(events.get(), EPOLL_CTL_ADD, timer.get(), &of_timer) != 0) {
     return no_descriptor();
   }
-  return std::unique_ptr<Channel>(
-      std::make_unique<DelayedChannel>(std::move(channel), delay, std::move(events), std::move(timer)));
+  return std::unique_ptr<Channel>(std::make_unique<DelayedChannel>(
+      std::move(channel), delay, std::move(events), std::move(timer)));
 }
 
-DelayedChannel::DelayedChannel(std::unique_ptr<Channel> channel, Clock::duration delay, Descriptor events, Descriptor timer)
-    : channel_(std::move(channel)), delay_(delay), events_(std::move(events)), timer_(std::move(timer)) {}
+DelayedChannel::DelayedChannel(std::unique_ptr<Channel> channel, Clock::duration delay,
+                               Descriptor events, Descriptor timer)
+    : channel_(std::move(channel)),
+      delay_(delay),
+      events_(std::move(events)),
+      timer_(std::move(timer)) {}
 
 void DelayedChannel::take_in() {
   while (!end_ && held_ < kMostHeld) {
@@ -65,7 +73,8 @@ Result<std::size_t> DelayedChannel::try_receive(std::span<const iovec> pieces) {
   std::size_t total = 0;
   for (const iovec& piece : pieces) {
     auto* to = static_cast<std::byte*>(piece.iov_base);
-    for (std::size_t room = piece.iov_len; room > 0 && !arrivals_.empty() && arrivals_.front().due <= Clock::now();) {
+    for (std::size_t room = piece.iov_len;
+         room > 0 && !arrivals_.empty() && arrivals_.front().due <= Clock::now();) {
       Arrival& first = arrivals_.front();
       const std::size_t size = std::min(room, first.bytes.size() - first.taken);
       std::memcpy(to, first.bytes.data() + first.taken, size);
@@ -95,7 +104,8 @@ void DelayedChannel::set_timer() const {
   itimerspec when{};
   if (!arrivals_.empty() || end_) {
     const auto due = arrivals_.empty() ? end_due_ : arrivals_.front().due;
-    const auto rest = std::max<std::chrono::nanoseconds>(due - Clock::now(), std::chrono::nanoseconds(1));
+    const auto rest =
+        std::max<std::chrono::nanoseconds>(due - Clock::now(), std::chrono::nanoseconds(1));
     when.it_value.tv_sec = rest.count() / 1'000'000'000;
     when.it_value.tv_nsec = rest.count() % 1'000'000'000;
   }

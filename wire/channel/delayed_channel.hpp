@@ -1,4 +1,5 @@
-/// A channel whose input arrives later than it does: a distant network on one machine, for tests and benchmarks.
+/// A channel whose input arrives later than it does: a distant network on one machine, for tests
+/// and benchmarks.
 #pragma once
 
 #include <chrono>
@@ -13,19 +14,24 @@
 
 namespace impishim::wire {
 
-/// Everything that the other channel receives, its end included, is handed on `delay` after it came, in order. Output is not
-/// touched: with one at each end, both directions are delayed. Sleepers are woken when something is due, by a timer.
+/// Everything that the other channel receives, its end included, is handed on `delay` after it
+/// came, in order. Output is not touched: with one at each end, both directions are delayed.
+/// Sleepers are woken when something is due, by a timer.
 class DelayedChannel final : public Channel {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// kSystem: no descriptors are left.
-  [[nodiscard]] static Result<std::unique_ptr<Channel>> make(std::unique_ptr<Channel> channel, Clock::duration delay);
+  [[nodiscard]] static Result<std::unique_ptr<Channel>> make(std::unique_ptr<Channel> channel,
+                                                             Clock::duration delay);
 
   /// For make(): `events` watches the channel and the timer.
-  DelayedChannel(std::unique_ptr<Channel> channel, Clock::duration delay, Descriptor events, Descriptor timer);
+  DelayedChannel(std::unique_ptr<Channel> channel, Clock::duration delay, Descriptor events,
+                 Descriptor timer);
 
-  [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override { return channel_->try_send(pieces); }
+  [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override {
+    return channel_->try_send(pieces);
+  }
   [[nodiscard]] Result<std::size_t> try_receive(std::span<const iovec> pieces) override;
   [[nodiscard]] int descriptor() const override { return events_.get(); }
   [[nodiscard]] std::uint32_t epoll_events() const override;

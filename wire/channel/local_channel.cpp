@@ -22,9 +22,11 @@ constexpr std::size_t kBytesAt = 4096;
 constexpr std::size_t kMappingSize = kBytesAt + kRingCapacity;
 constexpr std::uint64_t kMask = kRingCapacity - 1;
 static_assert((kRingCapacity & kMask) == 0 && sizeof(RingState) <= kBytesAt);
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<std::uint32_t>::is_always_lock_free);
 
-/// A wait finds out about a dead peer by its sleep; one that only polls looks at the socket once in so many empty reads.
+/// A wait finds out about a dead peer by its sleep; one that only polls looks at the socket once in
+/// so many empty reads.
 constexpr std::uint32_t kEmptyReadsPerLook = 4096;
 
 /// A long copy is published in parts of this size, so that the other side copies at the same time.
@@ -60,7 +62,9 @@ Ring::~Ring() {
 
 Result<Ring> Ring::map(int descriptor) {
   void* memory = mmap(nullptr, kMappingSize, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (memory == MAP_FAILED) return Error{ErrorKind::kSystem, fmt::format("cannot map shared memory: {}", std::strerror(errno))};
+  if (memory == MAP_FAILED)
+    return Error{ErrorKind::kSystem,
+                 fmt::format("cannot map shared memory: {}", std::strerror(errno))};
   Ring ring;
   ring.state_ = static_cast<RingState*>(memory);
   ring.bytes_ = static_cast<std::byte*>(memory) + kBytesAt;
@@ -71,8 +75,8 @@ Result<Ring> Ring::create(Descriptor& descriptor) {
   descriptor = Descriptor(memfd_create("impishim-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!descriptor.valid() || ftruncate(descriptor.get(), kMappingSize) != 0 ||
       fcntl(descriptor.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
-    return Error{ErrorKind::kSystem,
-                 fmt::format("cannot make {} bytes of shared memory: {}", kMappingSize, std::strerror(errno))};
+    return Error{ErrorKind::kSystem, fmt::format("cannot make {} bytes of shared memory: {}",
+                                                 kMappingSize, std::strerror(errno))};
   }
   auto ring = map(descriptor.get());
   if (ring) new (ring->state_) RingState{};
@@ -82,9 +86,11 @@ Result<Ring> Ring::create(Descriptor& descriptor) {
 Result<Ring> Ring::attach(const Descriptor& descriptor) {
   struct stat status {};
   const int seals = fcntl(descriptor.get(), F_GET_SEALS);
-  if (fstat(descriptor.get(), &status) != 0 || static_cast<std::size_t>(status.st_size) != kMappingSize || seals < 0 ||
+  if (fstat(descriptor.get(), &status) != 0 ||
+      static_cast<std::size_t>(status.st_size) != kMappingSize || seals < 0 ||
       (seals & F_SEAL_SHRINK) == 0) {
-    return Error{ErrorKind::kProtocol, "a local peer offered shared memory of the wrong size or without seals"};
+    return Error{ErrorKind::kProtocol,
+                 "a local peer offered shared memory of the wrong size or without seals"};
   }
   return map(descriptor.get());
 }
@@ -129,7 +135,8 @@ std::size_t Ring::push(std::span<const iovec> pieces) {
 }
 
 std::size_t Ring::pop(std::span<const iovec> pieces) {
-  std::size_t left = std::min<std::uint64_t>(state_->tail.load(std::memory_order_acquire) - head_, kRingCapacity);
+  std::size_t left =
+      std::min<std::uint64_t>(state_->tail.load(std::memory_order_acquire) - head_, kRingCapacity);
   if (left == 0) return 0;
   const std::uint64_t before = head_;
   for (const iovec& piece : pieces) {
@@ -150,10 +157,16 @@ std::size_t Ring::pop(std::span<const iovec> pieces) {
 
 bool Ring::empty() const { return state_->tail.load(std::memory_order_seq_cst) == head_; }
 
-bool Ring::has_room() const { return tail_ - state_->head.load(std::memory_order_seq_cst) < kRingCapacity; }
+bool Ring::has_room() const {
+  return tail_ - state_->head.load(std::memory_order_seq_cst) < kRingCapacity;
+}
 
-SharedMemoryChannel::SharedMemoryChannel(Ring in, Ring out, Descriptor socket, std::string peer_name)
-    : in_(std::move(in)), out_(std::move(out)), socket_(std::move(socket)), peer_name_(std::move(peer_name)) {}
+SharedMemoryChannel::SharedMemoryChannel(Ring in, Ring out, Descriptor socket,
+                                         std::string peer_name)
+    : in_(std::move(in)),
+      out_(std::move(out)),
+      socket_(std::move(socket)),
+      peer_name_(std::move(peer_name)) {}
 
 void SharedMemoryChannel::ring_bell() {
   const char token = 1;
@@ -199,7 +212,9 @@ Result<std::size_t> SharedMemoryChannel::try_send(std::span<const iovec> pieces)
     sent = out_.push(pieces);
     if (sent == 0) return sent;
   }
-  if (state.consumer_sleeps.load(std::memory_order_seq_cst) != 0 && state.consumer_sleeps.exchange(0) != 0) ring_bell();
+  if (state.consumer_sleeps.load(std::memory_order_seq_cst) != 0 &&
+      state.consumer_sleeps.exchange(0) != 0)
+    ring_bell();
   return sent;
 }
 
@@ -207,15 +222,17 @@ Result<std::size_t> SharedMemoryChannel::try_receive(std::span<const iovec> piec
   const std::size_t received = in_.pop(pieces);
   if (received > 0) {
     RingState& state = in_.state();
-    if (state.producer_waits.load(std::memory_order_seq_cst) != 0 && state.producer_waits.exchange(0) != 0) ring_bell();
+    if (state.producer_waits.load(std::memory_order_seq_cst) != 0 &&
+        state.producer_waits.exchange(0) != 0)
+      ring_bell();
     return received;
   }
   // The news of the end came before the look at the ring, so nothing can be left there.
   if (peer_gone_) return Error{ErrorKind::kConnection, "the process has ended"};
   if (input_ended_) return Error{ErrorKind::kConnection, "end of stream"};
   if (++empty_reads_ % kEmptyReadsPerLook == 0 && drain_bell()) {
-    // The token may have been another thread's, which sleeps on and for whom nobody would ring again: arm, then look, as
-    // before a sleep. Where nobody sleeps it costs a token.
+    // The token may have been another thread's, which sleeps on and for whom nobody would ring
+    // again: arm, then look, as before a sleep. Where nobody sleeps it costs a token.
     if (!prepare_to_sleep()) return try_receive(pieces);
   }
   return std::size_t{0};

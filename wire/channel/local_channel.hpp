@@ -1,5 +1,5 @@
-/// A channel between two procs of one host: a ring of shared memory per direction, and a Unix socket that carries wake-ups and,
-/// by its end, the news that the peer has died.
+/// A channel between two procs of one host: a ring of shared memory per direction, and a Unix
+/// socket that carries wake-ups and, by its end, the news that the peer has died.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,8 @@ namespace impishim::wire {
 /// Bytes that a ring holds. A power of two.
 inline constexpr std::size_t kRingCapacity = 256U << 10U;
 
-/// What the two procs share of one direction. The consumer writes `head`, the producer `tail`; both only grow.
+/// What the two procs share of one direction. The consumer writes `head`, the producer `tail`; both
+/// only grow.
 struct RingState {
   alignas(64) std::atomic<std::uint64_t> head;
   alignas(64) std::atomic<std::uint64_t> tail;
@@ -23,12 +24,13 @@ struct RingState {
   std::atomic<std::uint32_t> producer_waits;               ///< ring the bell after taking bytes
 };
 
-/// A mapped ring. Single producer, single consumer: push() and has_room() belong to the one, pop() and empty() to the other.
-/// Each keeps its own index, so that what a peer writes into the shared state can only cost it its own data.
+/// A mapped ring. Single producer, single consumer: push() and has_room() belong to the one, pop()
+/// and empty() to the other. Each keeps its own index, so that what a peer writes into the shared
+/// state can only cost it its own data.
 ///
-/// Sleep protocol: one side raises its flag and then looks at the other's index; the other side moves its index and then looks
-/// at the flag. All four accesses are sequentially consistent, so at least one of them sees the other: no wake-up is lost, and
-/// none is sent to a side that is awake.
+/// Sleep protocol: one side raises its flag and then looks at the other's index; the other side
+/// moves its index and then looks at the flag. All four accesses are sequentially consistent, so at
+/// least one of them sees the other: no wake-up is lost, and none is sent to a side that is awake.
 class Ring {
  public:
   Ring() = default;
@@ -38,7 +40,8 @@ class Ring {
   Ring& operator=(const Ring&) = delete;
   ~Ring();
 
-  /// New shared memory of the right size, sealed against shrinking, and its descriptor for the peer.
+  /// New shared memory of the right size, sealed against shrinking, and its descriptor for the
+  /// peer.
   [[nodiscard]] static Result<Ring> create(Descriptor& descriptor);
   /// Maps a peer's ring; refuses one of another size, or one that could shrink under us.
   [[nodiscard]] static Result<Ring> attach(const Descriptor& descriptor);
@@ -57,15 +60,17 @@ class Ring {
   void copy_out(std::uint64_t at, std::byte* to, std::size_t size) const;
   RingState* state_ = nullptr;  // a view of the mapping, which this object unmaps
   std::byte* bytes_ = nullptr;
-  // On lines of their own, since producer and consumer may be threads of one process that share this object.
+  // On lines of their own, since producer and consumer may be threads of one process that share
+  // this object.
   alignas(64) std::uint64_t tail_ = 0;  // the producer's
-  std::uint64_t head_seen_ = 0;         // the producer's: read anew only when it leaves too little room
+  std::uint64_t head_seen_ = 0;  // the producer's: read anew only when it leaves too little room
   alignas(64) std::uint64_t head_ = 0;  // the consumer's
 };
 
 class SharedMemoryChannel final : public Channel {
  public:
-  /// `in` is the ring that this side reads, `out` the one it writes; `socket` is connected to the peer.
+  /// `in` is the ring that this side reads, `out` the one it writes; `socket` is connected to the
+  /// peer.
   SharedMemoryChannel(Ring in, Ring out, Descriptor socket, std::string peer_name);
 
   [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;

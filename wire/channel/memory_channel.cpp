@@ -8,13 +8,16 @@
 namespace impishim::wire {
 
 MemoryChannel::MemoryChannel(MemoryChannelOptions options, int end)
-    : options_(options), random_(options.seed + static_cast<unsigned>(end)), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    : options_(options),
+      random_(options.seed + static_cast<unsigned>(end)),
+      event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 MemoryChannel::~MemoryChannel() {
   if (out_ != nullptr) out_->ended = in_->ended = true;
 }
 
-std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> MemoryChannel::make_pair(const MemoryChannelOptions& options) {
+std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> MemoryChannel::make_pair(
+    const MemoryChannelOptions& options) {
   auto left = std::make_unique<MemoryChannel>(options, 1);
   auto right = std::make_unique<MemoryChannel>(options, 2);
   left->in_ = right->out_ = std::make_shared<Stream>();
@@ -31,8 +34,10 @@ Result<std::size_t> MemoryChannel::try_send(std::span<const iovec> pieces) {
   if (out_->ended) return Error{ErrorKind::kConnection, "the peer has closed"};
   std::size_t offered = 0;
   for (const iovec& piece : pieces) offered += piece.iov_len;
-  std::size_t room = shortened(std::min(offered, options_.capacity - std::min(options_.capacity, out_->bytes.size())));
-  if (options_.cut_after != 0) room = std::min<std::uint64_t>(room, options_.cut_after - out_->carried);
+  std::size_t room = shortened(
+      std::min(offered, options_.capacity - std::min(options_.capacity, out_->bytes.size())));
+  if (options_.cut_after != 0)
+    room = std::min<std::uint64_t>(room, options_.cut_after - out_->carried);
   std::size_t taken = 0;
   for (const iovec& piece : pieces) {
     const std::size_t size = std::min(piece.iov_len, room - taken);

@@ -1,4 +1,5 @@
-/// Two ends of a stream in one process, with seeded short reads and writes and a cut on demand: for tests of upper layers.
+/// Two ends of a stream in one process, with seeded short reads and writes and a cut on demand: for
+/// tests of upper layers.
 #pragma once
 
 #include <cstdint>

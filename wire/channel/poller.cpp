@@ -10,14 +10,16 @@
 
 namespace impishim::wire {
 
-Poller::Poller() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Poller::Poller()
+    : epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = kWakeToken;
   if (epoll_.valid() && wake_.valid()) epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
 }
 
-Result<void> Poller::control(int operation, int descriptor, std::uint32_t events, std::uint64_t token) {
+Result<void> Poller::control(int operation, int descriptor, std::uint32_t events,
+                             std::uint64_t token) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = token;
@@ -37,7 +39,8 @@ Result<void> Poller::remove(int descriptor) { return control(EPOLL_CTL_DEL, desc
 
 namespace {
 
-/// epoll_wait() counts in milliseconds; the rest of a shorter time is waited for on the epoll descriptor itself.
+/// epoll_wait() counts in milliseconds; the rest of a shorter time is waited for on the epoll
+/// descriptor itself.
 int wait_on(int epoll, std::chrono::microseconds timeout, std::span<epoll_event> events) {
   const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
   if (const auto rest = timeout - whole; rest.count() > 0) {
@@ -56,8 +59,9 @@ Result<std::size_t> without_wake(int count, std::span<epoll_event> events, bool&
     if (errno == EINTR) return std::size_t{0};
     return Error{ErrorKind::kSystem, fmt::format("epoll_wait failed: {}", std::strerror(errno))};
   }
-  auto* const end = std::remove_if(events.data(), events.data() + count,
-                                   [](const epoll_event& event) { return event.data.u64 == Poller::kWakeToken; });
+  auto* const end =
+      std::remove_if(events.data(), events.data() + count,
+                     [](const epoll_event& event) { return event.data.u64 == Poller::kWakeToken; });
   woken = end != events.data() + count;
   return static_cast<std::size_t>(end - events.data());
 }
@@ -77,7 +81,8 @@ Result<std::size_t> Poller::wait(std::chrono::microseconds timeout, std::span<ep
 
 Result<std::size_t> Poller::ready(std::span<epoll_event> events) {
   bool woken = false;
-  return without_wake(epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0), events, woken);
+  return without_wake(epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0),
+                      events, woken);
 }
 
 void Poller::wake() {

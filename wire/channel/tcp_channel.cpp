@@ -19,8 +19,8 @@ void set_option(int socket, int level, int name, int value) {
   setsockopt(socket, level, name, &value, sizeof(value));
 }
 
-/// Keepalive probes start after this many idle seconds; they bound the silence of a machine that is gone to kDeadPeerTime. The
-/// kernel sends none while data is under way: see peer_is_silent().
+/// Keepalive probes start after this many idle seconds; they bound the silence of a machine that is
+/// gone to kDeadPeerTime. The kernel sends none while data is under way: see peer_is_silent().
 constexpr int kKeepIdleSeconds = 15;
 constexpr int kKeepIntervalSeconds = 5;
 constexpr int kKeepProbes = 3;
@@ -43,14 +43,23 @@ TcpChannel::TcpChannel(Descriptor socket, std::string peer_name)
 
 namespace {
 
-// The C library's calls are points where a thread can be cancelled: each begins and ends with an atomic exchange once there are
-// threads, a tenth of a round of polling, and a thread that is cancelled in one would keep the engine's lock. So the kernel is
-// called directly, except where a sanitizer has to see the call.
+// The C library's calls are points where a thread can be cancelled: each begins and ends with an
+// atomic exchange once there are threads, a tenth of a round of polling, and a thread that is
+// cancelled in one would keep the engine's lock. So the kernel is called directly, except where a
+// sanitizer has to see the call.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-ssize_t send_now(int socket, const void* bytes, std::size_t size, int flags) { return send(socket, bytes, size, flags); }
-ssize_t receive_now(int socket, void* bytes, std::size_t size, int flags) { return recv(socket, bytes, size, flags); }
-ssize_t send_message_now(int socket, const msghdr& message, int flags) { return sendmsg(socket, &message, flags); }
-ssize_t receive_message_now(int socket, msghdr& message, int flags) { return recvmsg(socket, &message, flags); }
+ssize_t send_now(int socket, const void* bytes, std::size_t size, int flags) {
+  return send(socket, bytes, size, flags);
+}
+ssize_t receive_now(int socket, void* bytes, std::size_t size, int flags) {
+  return recv(socket, bytes, size, flags);
+}
+ssize_t send_message_now(int socket, const msghdr& message, int flags) {
+  return sendmsg(socket, &message, flags);
+}
+ssize_t receive_message_now(int socket, msghdr& message, int flags) {
+  return recvmsg(socket, &message, flags);
+}
 #else
 ssize_t send_now(int socket, const void* bytes, std::size_t size, int flags) {
   return syscall(SYS_sendto, socket, bytes, size, flags, nullptr, 0);
@@ -58,24 +67,32 @@ ssize_t send_now(int socket, const void* bytes, std::size_t size, int flags) {
 ssize_t receive_now(int socket, void* bytes, std::size_t size, int flags) {
   return syscall(SYS_recvfrom, socket, bytes, size, flags, nullptr, nullptr);
 }
-ssize_t send_message_now(int socket, const msghdr& message, int flags) { return syscall(SYS_sendmsg, socket, &message, flags); }
-ssize_t receive_message_now(int socket, msghdr& message, int flags) { return syscall(SYS_recvmsg, socket, &message, flags); }
+ssize_t send_message_now(int socket, const msghdr& message, int flags) {
+  return syscall(SYS_sendmsg, socket, &message, flags);
+}
+ssize_t receive_message_now(int socket, msghdr& message, int flags) {
+  return syscall(SYS_recvmsg, socket, &message, flags);
+}
 #endif
 
-// One piece needs no message header: the plain calls are measurably cheaper, and short messages live by them.
+// One piece needs no message header: the plain calls are measurably cheaper, and short messages
+// live by them.
 ssize_t send_pieces(int socket, std::span<const iovec> pieces) {
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   if (pieces.size() == 1) return send_now(socket, pieces[0].iov_base, pieces[0].iov_len, kFlags);
   msghdr message{};
-  message.msg_iov = const_cast<iovec*>(pieces.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): sendmsg only reads
+  message.msg_iov = const_cast<iovec*>(
+      pieces.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): sendmsg only reads
   message.msg_iovlen = pieces.size();
   return send_message_now(socket, message, kFlags);
 }
 
 ssize_t receive_pieces(int socket, std::span<const iovec> pieces) {
-  if (pieces.size() == 1) return receive_now(socket, pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT);
+  if (pieces.size() == 1)
+    return receive_now(socket, pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT);
   msghdr message{};
-  message.msg_iov = const_cast<iovec*>(pieces.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): readv-like interface
+  message.msg_iov = const_cast<iovec*>(
+      pieces.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): readv-like interface
   message.msg_iovlen = pieces.size();
   return receive_message_now(socket, message, MSG_DONTWAIT);
 }

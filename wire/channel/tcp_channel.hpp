@@ -10,8 +10,8 @@
 
 namespace impishim::wire {
 
-/// Makes a connected stream socket non-blocking, and one of TCP without delay and with keepalive, which ends an idle connection
-/// to a machine that is gone within kDeadPeerTime (silence.hpp).
+/// Makes a connected stream socket non-blocking, and one of TCP without delay and with keepalive,
+/// which ends an idle connection to a machine that is gone within kDeadPeerTime (silence.hpp).
 void set_stream_options(int socket);
 
 class TcpChannel final : public Channel {
@@ -25,7 +25,9 @@ class TcpChannel final : public Channel {
   [[nodiscard]] std::uint32_t epoll_events() const override;
   [[nodiscard]] bool announces_input() const override { return true; }
   bool set_want_output(bool want) override;
-  [[nodiscard]] bool prepare_to_sleep() override { return true; }  // the kernel announces input by itself
+  [[nodiscard]] bool prepare_to_sleep() override {
+    return true;
+  }  // the kernel announces input by itself
   void end_sleep() override {}
   void shutdown_output() override;
   [[nodiscard]] bool peer_is_silent() override;

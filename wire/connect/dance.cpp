@@ -52,7 +52,8 @@ class Dance {
     auto checked = check_secret();
     if (!checked) return checked;
     const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
-    for (std::int32_t host = 0; host < my_host_; ++host) outgoing_[host].terms = terms_towards(host);
+    for (std::int32_t host = 0; host < my_host_; ++host)
+      outgoing_[host].terms = terms_towards(host);
     while (connected_.size() + 1 < job_.hosts().size()) {
       for (auto& [host, connection] : outgoing_) {
         auto started = start_connecting(host, connection);
@@ -67,15 +68,17 @@ class Dance {
   }
 
  private:
-  [[nodiscard]] const Host& host(std::int32_t number) const { return job_.hosts()[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] const Host& host(std::int32_t number) const {
+    return job_.hosts()[static_cast<std::size_t>(number)];
+  }
   [[nodiscard]] const Client& client_of(std::int32_t number) const {
     return job_.clients()[static_cast<std::size_t>(host(number).client)];
   }
 
   /// That host and this one have a secret in common.
   [[nodiscard]] bool proves(std::int32_t number) const {
-    return options_.secret &&
-           (host(number).client == host(my_host_).client || (client_of(number).impishim && client_of(my_host_).impishim));
+    return options_.secret && (host(number).client == host(my_host_).client ||
+                               (client_of(number).impishim && client_of(my_host_).impishim));
   }
 
   [[nodiscard]] std::optional<LinkTerms> terms_towards(std::int32_t number) const {
@@ -85,41 +88,54 @@ class Dance {
 
   [[nodiscard]] LinkAcceptor::Options acceptor_options() {
     LinkAcceptor::Options options;
-    if (options_.secret) options.terms = LinkTerms{*options_.secret, LinkPurpose::kHosts, -1, my_host_};
-    options.judge = [this](std::int32_t number, const SocketAddress& from) { return judge(number, from); };
-    options.take = [this](std::int32_t number, Descriptor socket) { hand_on(number, std::move(socket)); };
+    if (options_.secret)
+      options.terms = LinkTerms{*options_.secret, LinkPurpose::kHosts, -1, my_host_};
+    options.judge = [this](std::int32_t number, const SocketAddress& from) {
+      return judge(number, from);
+    };
+    options.take = [this](std::int32_t number, Descriptor socket) {
+      hand_on(number, std::move(socket));
+    };
     return options;
   }
 
-  /// Refuses to connect systems of this library without a secret, and warns once that foreign systems prove nothing.
+  /// Refuses to connect systems of this library without a secret, and warns once that foreign
+  /// systems prove nothing.
   [[nodiscard]] Result<void> check_secret() const {
     std::set<std::int32_t> foreign;
     for (std::int32_t each = 0; each < static_cast<std::int32_t>(job_.hosts().size()); ++each) {
       if (proves(each)) continue;
       if (client_of(each).impishim && client_of(my_host_).impishim && each != my_host_) {
         return Error{ErrorKind::kConfiguration,
-                     fmt::format("{} cannot be connected safely: the systems have not agreed on a secret of the job; use the "
+                     fmt::format("{} cannot be connected safely: the systems have not agreed on a "
+                                 "secret of the job; use the "
                                  "same impishim in every system and for impirun -server",
                                  host_name(job_, each))};
       }
       if (host(each).client != host(my_host_).client) foreign.insert(host(each).client);
     }
     if (foreign.empty() || client_of(my_host_).first_host != my_host_) return {};
-    log_line(LogLevel::kWarn, fmt::format("connections with system {}, of another IMPI implementation, are believed by their "
-                                          "source address and not authenticated: use trusted networks",
-                                          fmt::join(foreign, ", ")));
+    log_line(
+        LogLevel::kWarn,
+        fmt::format(
+            "connections with system {}, of another IMPI implementation, are believed by their "
+            "source address and not authenticated: use trusted networks",
+            fmt::join(foreign, ", ")));
     return {};
   }
 
   [[nodiscard]] LinkJudgement judge(std::int32_t number, const SocketAddress& from) const {
     using Kind = LinkJudgement::Kind;
     if (number <= my_host_ || number >= static_cast<std::int32_t>(job_.hosts().size())) {
-      return {Kind::kTurnAway, {}, fmt::format("it claims to be host {}, which does not connect here", number)};
+      return {Kind::kTurnAway,
+              {},
+              fmt::format("it claims to be host {}, which does not connect here", number)};
     }
     const bool proven = proves(number);
     const Kind otherwise = proven ? Kind::kRefuse : Kind::kTurnAway;
     if (!same_address(from.host(), host(number).address)) {
-      return {otherwise, Refusal::kWrongAddress, fmt::format("it claims to be {}", host_name(job_, number))};
+      return {otherwise, Refusal::kWrongAddress,
+              fmt::format("it claims to be {}", host_name(job_, number))};
     }
     if (connected_.count(number) != 0) {
       return {otherwise, Refusal::kTaken, fmt::format("host {} is connected already", number)};
@@ -130,8 +146,9 @@ class Dance {
   [[nodiscard]] Result<void> start_connecting(std::int32_t number, Outgoing& connection) {
     if (connection.connector || Clock::now() < connection.retry_at) return {};
     const Host& there = host(number);
-    auto started = LinkConnector::start(
-        {there.address, there.port, host(my_host_).address, my_host_, connection.terms ? &*connection.terms : nullptr});
+    auto started =
+        LinkConnector::start({there.address, there.port, host(my_host_).address, my_host_,
+                              connection.terms ? &*connection.terms : nullptr});
     if (started) {
       connection.connector.emplace(std::move(*started));
       return {};
@@ -149,12 +166,15 @@ class Dance {
       connection.was_there = connection.terms.has_value();
       reason += " before it had answered: other connections may keep it busy";
     }
-    if (reason != connection.last_error) log(LogLevel::kDebug, "{}: {}", host_name(job_, number), reason);
+    if (reason != connection.last_error)
+      log(LogLevel::kDebug, "{}: {}", host_name(job_, number), reason);
     connection.last_error = std::move(reason);
     connection.connector.reset();
-    connection.retry_at = Clock::now() + (refused ? Clock::duration(kRefusedPause) : Clock::duration(kRetryPause));
+    connection.retry_at =
+        Clock::now() + (refused ? Clock::duration(kRefusedPause) : Clock::duration(kRetryPause));
     if (!refused || std::exchange(connection.told, true)) return;
-    log(LogLevel::kError, "cannot connect to {}: {}; trying again", host_name(job_, number), error.text);
+    log(LogLevel::kError, "cannot connect to {}: {}; trying again", host_name(job_, number),
+        error.text);
   }
 
   [[nodiscard]] Result<void> wait_for_event() {
@@ -185,8 +205,9 @@ class Dance {
     auto done = connection.connector->advance();
     if (!done && connection.was_there && connection.connector->port_is_closed()) {
       // A host of this library listens from before it is announced until all are connected.
-      error_ =
-          Error{ErrorKind::kConnection, fmt::format("{} has ended before all hosts were connected", host_name(job_, number))};
+      error_ = Error{
+          ErrorKind::kConnection,
+          fmt::format("{} has ended before all hosts were connected", host_name(job_, number))};
       return;
     }
     if (!done) return retry(number, connection, done.error());
@@ -210,13 +231,15 @@ class Dance {
       if (each == my_host_ || connected_.count(each) != 0) continue;
       names += (names.empty() ? "" : ", ") + host_name(job_, each);
       const auto tried = outgoing_.find(each);
-      const std::string why = tried != outgoing_.end() ? tried->second.last_error : acceptor_.turned_away(each);
+      const std::string why =
+          tried != outgoing_.end() ? tried->second.last_error : acceptor_.turned_away(each);
       if (!why.empty()) names += ": " + why;
     }
-    const std::string trouble = acceptor_.trouble().empty() ? "" : fmt::format("; {}", acceptor_.trouble());
-    return Error{
-        ErrorKind::kTimeout,
-        fmt::format("no connection with {} in time: is its address reachable from here, and its port open?{}", names, trouble)};
+    const std::string trouble =
+        acceptor_.trouble().empty() ? "" : fmt::format("; {}", acceptor_.trouble());
+    return Error{ErrorKind::kTimeout, fmt::format("no connection with {} in time: is its address "
+                                                  "reachable from here, and its port open?{}",
+                                                  names, trouble)};
   }
 
   const JobMap& job_;
@@ -235,26 +258,32 @@ class Dance {
 Result<HostListener> HostListener::open(const HostId& address) {
   HostListener listener;
   SocketAddress here = SocketAddress::of(address, 0);
-  listener.socket_ = Descriptor(::socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  listener.socket_ =
+      Descriptor(::socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.socket_.valid() || bind(listener.socket_.get(), here.get(), here.size) != 0 ||
-      listen(listener.socket_.get(), 1024) != 0 || getsockname(listener.socket_.get(), here.get(), &here.size) != 0) {
-    return Error{ErrorKind::kConfiguration,
-                 fmt::format("cannot listen on {}: {}; set IMPISHIM_HOST_ADDRESS to an address of this machine",
-                             address_text(address), std::strerror(errno))};
+      listen(listener.socket_.get(), 1024) != 0 ||
+      getsockname(listener.socket_.get(), here.get(), &here.size) != 0) {
+    return Error{
+        ErrorKind::kConfiguration,
+        fmt::format(
+            "cannot listen on {}: {}; set IMPISHIM_HOST_ADDRESS to an address of this machine",
+            address_text(address), std::strerror(errno))};
   }
   listener.port_ = here.port();
   return listener;
 }
 
-Result<void> dance(const JobMap& job, std::int32_t my_host, HostListener listener, const DanceOptions& options,
-                   const ConnectionTaker& take) {
+Result<void> dance(const JobMap& job, std::int32_t my_host, HostListener listener,
+                   const DanceOptions& options, const ConnectionTaker& take) {
   return Dance(job, my_host, std::move(listener), options, take).run();
 }
 
 std::string host_name(const JobMap& job, std::int32_t host) {
   const Host& it = job.hosts()[static_cast<std::size_t>(host)];
-  const std::string gateway = it.gateway < 0 ? "" : fmt::format(", gateway rank {}", it.first_proc + it.gateway);
-  return fmt::format("host {} (system {}, {} port {}{})", host, it.client, address_text(it.address), it.port, gateway);
+  const std::string gateway =
+      it.gateway < 0 ? "" : fmt::format(", gateway rank {}", it.first_proc + it.gateway);
+  return fmt::format("host {} (system {}, {} port {}{})", host, it.client, address_text(it.address),
+                     it.port, gateway);
 }
 
 }  // namespace impishim::wire

@@ -21,11 +21,13 @@ struct Group {
   std::vector<std::size_t> places;
 };
 
-/// The other host, and the process there that owns the connection to this one. A foreign host has its own ways.
+/// The other host, and the process there that owns the connection to this one. A foreign host has
+/// its own ways.
 std::string peer_name(const JobMap& job, std::int32_t my_host, std::int32_t host) {
   const std::int32_t client = job.hosts()[static_cast<std::size_t>(host)].client;
   if (!job.clients()[static_cast<std::size_t>(client)].impishim) return host_name(job, host);
-  return fmt::format("{}, {}", host_name(job, host), process_name(job, representative(job, host, my_host)));
+  return fmt::format("{}, {}", host_name(job, host),
+                     process_name(job, representative(job, host, my_host)));
 }
 
 }  // namespace
@@ -35,10 +37,12 @@ std::unique_ptr<Channel> over_socket(FabricLink link) {
 }
 
 Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int32_t my_host,
-                                                    std::vector<HostConnection> connections, int timeout_ms) {
+                                                    std::vector<HostConnection> connections,
+                                                    int timeout_ms) {
   const std::int32_t client = job.hosts()[static_cast<std::size_t>(my_host)].client;
   std::vector<HostChannel> channels(connections.size());
-  std::map<std::pair<std::string, bool>, Group> groups;  // by provider, and whether a socket will do instead
+  std::map<std::pair<std::string, bool>, Group>
+      groups;  // by provider, and whether a socket will do instead
   for (std::size_t i = 0; i < connections.size(); ++i) {
     auto& [host, socket] = connections[i];
     channels[i].host = host;
@@ -60,7 +64,8 @@ Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int3
     auto made = make_fabric_channels(provider, std::move(group.links), timeout_ms,
                                      required ? SocketFallback() : SocketFallback(over_socket));
     if (!made) return made.error();
-    for (std::size_t i = 0; i < made->size(); ++i) channels[group.places[i]].channel = std::move((*made)[i]);
+    for (std::size_t i = 0; i < made->size(); ++i)
+      channels[group.places[i]].channel = std::move((*made)[i]);
   }
   return channels;
 }

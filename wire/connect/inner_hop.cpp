@@ -27,11 +27,13 @@ constexpr std::size_t kMaxAddresses = 16;
 constexpr auto kAskingPause = std::chrono::milliseconds(100);
 
 Error system_error(const std::string& what) {
-  return {ErrorKind::kSystem, fmt::format("links to the gateway: {}: {}", what, std::strerror(errno))};
+  return {ErrorKind::kSystem,
+          fmt::format("links to the gateway: {}: {}", what, std::strerror(errno))};
 }
 
 int ms_until(Clock::time_point deadline) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
@@ -44,16 +46,19 @@ Result<void> wait_for_events(std::vector<pollfd>& polled, Clock::time_point dead
 }
 
 /// The gateway needs no number of its own in the proofs: the secret is this gateway's.
-LinkTerms terms_of(const GatewayOffer& offer, std::int32_t index) { return {offer.secret, LinkPurpose::kGateway, index, 0}; }
+LinkTerms terms_of(const GatewayOffer& offer, std::int32_t index) {
+  return {offer.secret, LinkPurpose::kGateway, index, 0};
+}
 
 /// The gateway waiting for its procs.
 class Reception {
  public:
-  Reception(const Descriptor& listener, const GatewayOffer& offer, const std::vector<std::int32_t>& indices,
-            const ProcessNamer& process)
+  Reception(const Descriptor& listener, const GatewayOffer& offer,
+            const std::vector<std::int32_t>& indices, const ProcessNamer& process)
       : indices_(indices), process_(process), acceptor_(listener, acceptor_options(offer)) {}
 
-  Result<std::vector<Descriptor>> run(Clock::time_point deadline, const std::function<std::optional<Error>()>& given_up) {
+  Result<std::vector<Descriptor>> run(Clock::time_point deadline,
+                                      const std::function<std::optional<Error>()>& given_up) {
     while (arrived_.size() < indices_.size()) {
       if (auto error = given_up()) return *error;
       if (Clock::now() >= deadline) return missing();
@@ -75,8 +80,11 @@ class Reception {
     options.log_prefix = "links to the gateway: ";
     options.terms = terms_of(offer, -1);
     options.judge = [this](std::int32_t index, const SocketAddress&) { return judge(index); };
-    options.take = [this](std::int32_t index, Descriptor socket) { arrived_.emplace(index, std::move(socket)); };
-    // A proc that has been answered at one address of this machine closes its attempts at the others.
+    options.take = [this](std::int32_t index, Descriptor socket) {
+      arrived_.emplace(index, std::move(socket));
+    };
+    // A proc that has been answered at one address of this machine closes its attempts at the
+    // others.
     options.may_end_early = true;
     return options;
   }
@@ -84,9 +92,12 @@ class Reception {
   [[nodiscard]] LinkJudgement judge(std::int32_t index) const {
     using Kind = LinkJudgement::Kind;
     if (std::find(indices_.begin(), indices_.end(), index) == indices_.end()) {
-      return {Kind::kTurnAway, {}, fmt::format("it claims to be process {}, which is not awaited", index)};
+      return {Kind::kTurnAway,
+              {},
+              fmt::format("it claims to be process {}, which is not awaited", index)};
     }
-    if (arrived_.count(index) != 0) return {Kind::kRefuse, Refusal::kTaken, "its process is connected already"};
+    if (arrived_.count(index) != 0)
+      return {Kind::kRefuse, Refusal::kTaken, "its process is connected already"};
     return {Kind::kProve, {}, {}};
   }
 
@@ -97,13 +108,16 @@ class Reception {
     for (const std::int32_t index : indices_) {
       if (arrived_.count(index) != 0) continue;
       names += fmt::format("{}{}", names.empty() ? "" : ", ", process_(index));
-      if (const std::string why = acceptor_.turned_away(index); !why.empty()) reasons += fmt::format("; {}", why);
+      if (const std::string why = acceptor_.turned_away(index); !why.empty())
+        reasons += fmt::format("; {}", why);
     }
     if (!acceptor_.trouble().empty()) reasons += fmt::format("; {}", acceptor_.trouble());
-    return Error{ErrorKind::kTimeout,
-                 fmt::format("no connection in time from {} to its gateway, this process: can it reach "
-                             "this machine? IMPISHIM_GATEWAY_ADDRESS names the address on the system's own network{}",
-                             names, reasons)};
+    return Error{
+        ErrorKind::kTimeout,
+        fmt::format("no connection in time from {} to its gateway, this process: can it reach "
+                    "this machine? IMPISHIM_GATEWAY_ADDRESS names the address on the system's own "
+                    "network{}",
+                    names, reasons)};
   }
 
   const std::vector<std::int32_t>& indices_;
@@ -115,22 +129,26 @@ class Reception {
 /// A proc trying the addresses of its gateway.
 class Attempts {
  public:
-  Attempts(const GatewayOffer& offer, std::int32_t my_index) : offer_(offer), terms_(terms_of(offer, my_index)) {
+  Attempts(const GatewayOffer& offer, std::int32_t my_index)
+      : offer_(offer), terms_(terms_of(offer, my_index)) {
     for (const HostId& address : offer.addresses) start(address);
   }
 
   Result<Descriptor> run(Clock::time_point deadline) {
-    while (std::ranges::any_of(attempts_, [](const Attempt& each) { return each.connector.has_value(); })) {
+    while (std::ranges::any_of(attempts_,
+                               [](const Attempt& each) { return each.connector.has_value(); })) {
       if (Clock::now() >= deadline) {
         for (Attempt& each : attempts_) give_up(each, "no answer in time");
         break;
       }
       std::vector<pollfd> polled;
-      for (const Attempt& each : attempts_) polled.push_back(each.connector ? each.connector->polled() : pollfd{-1, 0, 0});
+      for (const Attempt& each : attempts_)
+        polled.push_back(each.connector ? each.connector->polled() : pollfd{-1, 0, 0});
       auto waited = wait_for_events(polled, deadline);
       if (!waited) return waited.error();
       for (std::size_t i = 0; i < attempts_.size(); ++i) {
-        if (polled[i].revents != 0 && is_connected(attempts_[i])) return attempts_[i].connector->take();
+        if (polled[i].revents != 0 && is_connected(attempts_[i]))
+          return attempts_[i].connector->take();
       }
     }
     return none();
@@ -152,7 +170,8 @@ class Attempts {
   void start(const HostId& address) {
     Attempt& attempt = attempts_.emplace_back();
     attempt.address = address;
-    auto started = LinkConnector::start({address, offer_.port, std::nullopt, terms_.connector, &terms_});
+    auto started =
+        LinkConnector::start({address, offer_.port, std::nullopt, terms_.connector, &terms_});
     if (started)
       attempt.connector.emplace(std::move(*started));
     else
@@ -163,7 +182,8 @@ class Attempts {
     auto done = attempt.connector->advance();
     if (done) return *done;
     // What closed without a proof of its own may be the gateway that has given up.
-    turned_away_ = turned_away_ || (attempt.connector->connected() && done.error().kind != ErrorKind::kAuthentication);
+    turned_away_ = turned_away_ || (attempt.connector->connected() &&
+                                    done.error().kind != ErrorKind::kAuthentication);
     give_up(attempt, done.error().text);
     return false;
   }
@@ -171,13 +191,14 @@ class Attempts {
   [[nodiscard]] Error none() const {
     std::string tried;
     for (const Attempt& each : attempts_) {
-      tried += fmt::format("{}{} ({})", tried.empty() ? "" : ", ", address_text(each.address, offer_.port), each.failure);
+      tried += fmt::format("{}{} ({})", tried.empty() ? "" : ", ",
+                           address_text(each.address, offer_.port), each.failure);
     }
-    return Error{
-        turned_away_ ? ErrorKind::kAborted : ErrorKind::kConnection,
-        fmt::format("the gateway of this host cannot be reached at {}: set IMPISHIM_GATEWAY_ADDRESS on the gateway to its "
-                    "address on the system's own network",
-                    tried)};
+    return Error{turned_away_ ? ErrorKind::kAborted : ErrorKind::kConnection,
+                 fmt::format("the gateway of this host cannot be reached at {}: set "
+                             "IMPISHIM_GATEWAY_ADDRESS on the gateway to its "
+                             "address on the system's own network",
+                             tried)};
   }
 
   const GatewayOffer& offer_;
@@ -186,7 +207,8 @@ class Attempts {
   bool turned_away_ = false;  ///< the gateway was reached, and has given up
 };
 
-/// Bound to `address`, or to every one of the machine if there is none; IPv6 takes IPv4 along where the machine has it.
+/// Bound to `address`, or to every one of the machine if there is none; IPv6 takes IPv4 along where
+/// the machine has it.
 Result<Descriptor> listening_socket(const std::optional<HostId>& address, std::uint16_t& port) {
   std::vector<SocketAddress> candidates;
   if (address) {
@@ -204,7 +226,8 @@ Result<Descriptor> listening_socket(const std::optional<HostId>& address, std::u
     Descriptor listener(socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!listener.valid()) continue;
     const int both = 0;
-    if (here.family() == AF_INET6 && !address) setsockopt(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof(both));
+    if (here.family() == AF_INET6 && !address)
+      setsockopt(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof(both));
     if (bind(listener.get(), here.get(), here.size) != 0 || listen(listener.get(), 1024) != 0 ||
         getsockname(listener.get(), here.get(), &here.size) != 0) {
       continue;
@@ -213,7 +236,8 @@ Result<Descriptor> listening_socket(const std::optional<HostId>& address, std::u
     return listener;
   }
   return Error{ErrorKind::kConfiguration,
-               fmt::format("a gateway cannot listen on {}: {}; set IMPISHIM_GATEWAY_ADDRESS to an address of this machine",
+               fmt::format("a gateway cannot listen on {}: {}; set IMPISHIM_GATEWAY_ADDRESS to an "
+                           "address of this machine",
                            address ? address_text(*address) : "any address", std::strerror(errno))};
 }
 
@@ -255,7 +279,8 @@ Result<InnerListener> InnerListener::open(const std::optional<HostId>& address) 
   }
   if (offer.addresses.empty()) {
     return Error{ErrorKind::kConfiguration,
-                 "the gateway's machine has no network interface but the loopback, so that processes on other nodes cannot "
+                 "the gateway's machine has no network interface but the loopback, so that "
+                 "processes on other nodes cannot "
                  "reach it; IMPISHIM_GATEWAY_ADDRESS names an address that they can"};
   }
   offer.addresses.resize(std::min(offer.addresses.size(), kMaxAddresses));
@@ -264,18 +289,21 @@ Result<InnerListener> InnerListener::open(const std::optional<HostId>& address) 
   return InnerListener(std::move(*socket), std::move(offer));
 }
 
-Result<std::vector<Descriptor>> InnerListener::accept(const std::vector<std::int32_t>& indices, int timeout_ms,
-                                                      const std::function<std::optional<Error>()>& given_up,
-                                                      const ProcessNamer& name) {
+Result<std::vector<Descriptor>> InnerListener::accept(
+    const std::vector<std::int32_t>& indices, int timeout_ms,
+    const std::function<std::optional<Error>()>& given_up, const ProcessNamer& name) {
   const Descriptor listener = std::move(socket_);
-  return Reception(listener, offer_, indices, name).run(Clock::now() + std::chrono::milliseconds(timeout_ms), given_up);
+  return Reception(listener, offer_, indices, name)
+      .run(Clock::now() + std::chrono::milliseconds(timeout_ms), given_up);
 }
 
-Result<Descriptor> connect_to_gateway(const GatewayOffer& offer, std::int32_t my_index, int timeout_ms) {
+Result<Descriptor> connect_to_gateway(const GatewayOffer& offer, std::int32_t my_index,
+                                      int timeout_ms) {
   return Attempts(offer, my_index).run(Clock::now() + std::chrono::milliseconds(timeout_ms));
 }
 
-Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(const Client& system, std::vector<FabricLink> links,
+Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(const Client& system,
+                                                                  std::vector<FabricLink> links,
                                                                   int timeout_ms) {
   for (FabricLink& link : links) {
     SocketAddress there;
@@ -284,8 +312,9 @@ Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(const Client& 
     }
   }
   if (const std::string provider = common_fabric(system, system); !provider.empty()) {
-    return make_fabric_channels(provider, std::move(links), timeout_ms,
-                                system.fabric_required ? SocketFallback() : SocketFallback(over_socket));
+    return make_fabric_channels(
+        provider, std::move(links), timeout_ms,
+        system.fabric_required ? SocketFallback() : SocketFallback(over_socket));
   }
   std::vector<std::unique_ptr<Channel>> channels;
   channels.reserve(links.size());

@@ -24,7 +24,9 @@ std::size_t most_strangers() {
   return std::clamp<std::size_t>(limit.rlim_cur / 8, 1, LinkAcceptor::kMostStrangers);
 }
 
-bool is_out_of_something(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+bool is_out_of_something(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
 
 std::string name_of(const SocketAddress& from) {
   return fmt::format("a connection from {} port {}", address_text(from.host()), from.port());
@@ -77,14 +79,18 @@ bool LinkAcceptor::accept_one() {
   const int error = errno;
   if (error == EAGAIN || error == EWOULDBLOCK) return false;
   // Others are errors of one connection that has ended before it was accepted (accept(2)).
-  if (!is_out_of_something(error) && error != EBADF && error != EINVAL && error != ENOTSOCK) return true;
-  if (is_out_of_something(error) && drop_oldest_stranger("this process has no more descriptors")) return true;
+  if (!is_out_of_something(error) && error != EBADF && error != EINVAL && error != ENOTSOCK)
+    return true;
+  if (is_out_of_something(error) && drop_oldest_stranger("this process has no more descriptors"))
+    return true;
   rest(error);
   return false;
 }
 
 void LinkAcceptor::rest(int error) {
-  if (trouble_.empty()) log(LogLevel::kWarn, "{}cannot accept connections now: {}", options_.log_prefix, std::strerror(error));
+  if (trouble_.empty())
+    log(LogLevel::kWarn, "{}cannot accept connections now: {}", options_.log_prefix,
+        std::strerror(error));
   trouble_ = fmt::format("connections cannot be accepted: {}; see ulimit -n", std::strerror(error));
   accept_at_ = Clock::now() + kRest;
 }
@@ -94,12 +100,16 @@ void LinkAcceptor::begin(Descriptor socket, const SocketAddress& from) {
   pending.socket = std::move(socket);
   pending.from = from;
   pending.deadline = Clock::now() + kIntroductionTime;
-  pending.judge.claim = [this, &pending](std::int32_t number) { return options_.judge(number, pending.from); };
+  pending.judge.claim = [this, &pending](std::int32_t number) {
+    return options_.judge(number, pending.from);
+  };
   pending.judge.is_new = [this](const LinkNonce& nonce) { return seen_.insert(nonce).second; };
   pending.handshake.emplace(options_.terms ? &*options_.terms : nullptr, pending.judge);
-  // Its first bytes are here as a rule: one of this job is known before it can be the oldest stranger.
+  // Its first bytes are here as a rule: one of this job is known before it can be the oldest
+  // stranger.
   drive(std::prev(strangers_.end()));
-  if (strangers_.size() > most_strangers_) drop_oldest_stranger("there were too many that had not said which process they are");
+  if (strangers_.size() > most_strangers_)
+    drop_oldest_stranger("there were too many that had not said which process they are");
 }
 
 bool LinkAcceptor::drop_oldest_stranger(const std::string& reason) {
@@ -127,13 +137,15 @@ void LinkAcceptor::turn_away(List::iterator place, const Error& reason) {
   const AcceptorHandshake& handshake = *place->handshake;
   const std::string who = name_of(place->from);
   // Numbers that are not awaited are as many as a stranger likes.
-  if (handshake.has_claimed() && place->judge.claim(handshake.number()).kind != LinkJudgement::Kind::kTurnAway) {
+  if (handshake.has_claimed() &&
+      place->judge.claim(handshake.number()).kind != LinkJudgement::Kind::kTurnAway) {
     reasons_[handshake.number()] = fmt::format("{} was turned away: {}", who, reason.text);
   }
   std::string line = fmt::format("{}turned away {}: {}", options_.log_prefix, who, reason.text);
   log(LogLevel::kDebug, "{}", line);
   if (!options_.may_end_early || (!place->greeted && reason.kind != ErrorKind::kConnection)) {
-    if (const auto due = report_.add(std::move(line), Clock::now())) log(LogLevel::kError, "{}", *due);
+    if (const auto due = report_.add(std::move(line), Clock::now()))
+      log(LogLevel::kError, "{}", *due);
   }
   (place->greeted ? greeted_ : strangers_).erase(place);
 }

@@ -1,10 +1,12 @@
-/// The accepting end of connections within a job: takes in the right ones by their handshake, and bounds what strangers can
-/// take of this process in number, bytes and time.
+/// The accepting end of connections within a job: takes in the right ones by their handshake, and
+/// bounds what strangers can take of this process in number, bytes and time.
 ///
-/// A stranger is a connection whose hello has not shown that it knows the job's secret. There are at most kMostStrangers at a
-/// time, and never more than an eighth of the descriptors that this process may have. The oldest goes when there is one more,
-/// and none stays longer than kIntroductionTime. Connections with a right hello are not counted: only processes of the job make
-/// them. Without descriptors strangers are closed first, and then the listener rests for a while; the job goes on.
+/// A stranger is a connection whose hello has not shown that it knows the job's secret. There are
+/// at most kMostStrangers at a time, and never more than an eighth of the descriptors that this
+/// process may have. The oldest goes when there is one more, and none stays longer than
+/// kIntroductionTime. Connections with a right hello are not counted: only processes of the job
+/// make them. Without descriptors strangers are closed first, and then the listener rests for a
+/// while; the job goes on.
 #pragma once
 
 #include <poll.h>

@@ -17,8 +17,8 @@ constexpr std::uint32_t kGoOn = 0;
 enum class Step : std::uint32_t { kHello = 1, kChallenge = 2, kAnswer = 3 };
 
 /// The proof that belongs to `step` of the connection of `connector`, which chose `nonce_c`.
-Result<Digest> proof_of(Step step, const LinkTerms& terms, std::int32_t connector, const LinkNonce& nonce_c,
-                        const LinkNonce& nonce_a) {
+Result<Digest> proof_of(Step step, const LinkTerms& terms, std::int32_t connector,
+                        const LinkNonce& nonce_c, const LinkNonce& nonce_a) {
   ByteWriter text;
   text.put_bytes(std::as_bytes(std::span(kVersion)));
   text.put(static_cast<std::uint32_t>(terms.purpose));
@@ -30,7 +30,9 @@ Result<Digest> proof_of(Step step, const LinkTerms& terms, std::int32_t connecto
   return hmac_sha256(terms.secret.bytes(), text.bytes());
 }
 
-void copy_nonce(std::span<const std::byte> from, LinkNonce& nonce) { std::copy_n(from.begin(), nonce.size(), nonce.begin()); }
+void copy_nonce(std::span<const std::byte> from, LinkNonce& nonce) {
+  std::copy_n(from.begin(), nonce.size(), nonce.begin());
+}
 
 Error stranger(const std::string& reason) { return {ErrorKind::kAuthentication, reason}; }
 
@@ -41,14 +43,17 @@ std::string refusal_text(Refusal refusal) {
     case Refusal::kNotAwaited:
       return "it does not await this process";
     case Refusal::kWrongAddress:
-      return "it sees this process at another address than the advertised one: is there address translation between them? "
+      return "it sees this process at another address than the advertised one: is there address "
+             "translation between them? "
              "Set IMPISHIM_HOST_ADDRESS";
     case Refusal::kTaken:
       return "another connection has taken this process's place";
     case Refusal::kNoProof:
-      return "it does not take this process for one of its job: another job's process listens there";
+      return "it does not take this process for one of its job: another job's process listens "
+             "there";
     case Refusal::kRepeated:
-      return "it has seen this connection's first message before: a recorded connection is being replayed";
+      return "it has seen this connection's first message before: a recorded connection is being "
+             "replayed";
   }
   return fmt::format("it refuses this process (reason {})", static_cast<std::uint32_t>(refusal));
 }
@@ -58,7 +63,9 @@ Result<void> LinkHandshake::filled(std::size_t count) {
   return received_ == wanted_ ? step() : Result<void>();
 }
 
-void LinkHandshake::say(std::span<const std::byte> bytes) { std::ranges::copy(bytes, std::back_inserter(output_)); }
+void LinkHandshake::say(std::span<const std::byte> bytes) {
+  std::ranges::copy(bytes, std::back_inserter(output_));
+}
 
 ConnectorHandshake::ConnectorHandshake(std::int32_t number) {
   std::array<std::byte, kNumberSize> bytes;
@@ -67,7 +74,9 @@ ConnectorHandshake::ConnectorHandshake(std::int32_t number) {
   finish();
 }
 
-ConnectorHandshake::ConnectorHandshake(const LinkTerms& terms) : terms_(terms) { want(kVerdictSize); }
+ConnectorHandshake::ConnectorHandshake(const LinkTerms& terms) : terms_(terms) {
+  want(kVerdictSize);
+}
 
 Result<ConnectorHandshake> ConnectorHandshake::prove(const LinkTerms& terms) {
   ConnectorHandshake made(terms);
@@ -86,7 +95,8 @@ Result<ConnectorHandshake> ConnectorHandshake::prove(const LinkTerms& terms) {
 
 Result<void> ConnectorHandshake::step() {
   const auto verdict = load_big_endian<std::uint32_t>(input().data());
-  if (verdict != kGoOn) return Error{ErrorKind::kAborted, refusal_text(static_cast<Refusal>(verdict))};
+  if (verdict != kGoOn)
+    return Error{ErrorKind::kAborted, refusal_text(static_cast<Refusal>(verdict))};
   if (input().size() == kChallengeSize) return check_challenge();
   if (answered_)
     finish();
@@ -150,11 +160,15 @@ Result<void> AcceptorHandshake::take_hello() {
   auto expected = proof_of(Step::kHello, *terms_, number_, connector_nonce_, LinkNonce{});
   if (!expected) return expected.error();
   if (!equal_in_constant_time(*expected, input().last(kProofSize))) {
-    return refuse(Refusal::kNoProof, fmt::format("it claims to be number {} and does not know this job's secret", number_));
+    return refuse(
+        Refusal::kNoProof,
+        fmt::format("it claims to be number {} and does not know this job's secret", number_));
   }
-  if (judgement_.kind == LinkJudgement::Kind::kRefuse) return refuse(judgement_.refusal, judgement_.reason);
+  if (judgement_.kind == LinkJudgement::Kind::kRefuse)
+    return refuse(judgement_.refusal, judgement_.reason);
   if (!judge_->is_new(connector_nonce_)) {
-    return refuse(Refusal::kRepeated, fmt::format("it repeats a recorded message of number {}", number_));
+    return refuse(Refusal::kRepeated,
+                  fmt::format("it repeats a recorded message of number {}", number_));
   }
   auto filled = fill_with_random(nonce_);
   if (!filled) return filled.error();
@@ -174,7 +188,9 @@ Result<void> AcceptorHandshake::take_answer() {
   auto expected = proof_of(Step::kAnswer, *terms_, number_, connector_nonce_, nonce_);
   if (!expected) return expected.error();
   if (!equal_in_constant_time(*expected, input())) {
-    return refuse(Refusal::kNoProof, fmt::format("it claims to be number {} and does not know this job's secret", number_));
+    return refuse(
+        Refusal::kNoProof,
+        fmt::format("it claims to be number {} and does not know this job's secret", number_));
   }
   const LinkJudgement again = judge_->claim(number_);
   if (again.kind == LinkJudgement::Kind::kRefuse) return refuse(again.refusal, again.reason);

@@ -52,8 +52,8 @@ Result<bool> advance(int socket, LinkHandshake& handshake) {
 }
 
 Result<LinkConnector> LinkConnector::start(const Target& target) {
-  auto handshake =
-      target.terms != nullptr ? ConnectorHandshake::prove(*target.terms) : Result(ConnectorHandshake(target.number));
+  auto handshake = target.terms != nullptr ? ConnectorHandshake::prove(*target.terms)
+                                           : Result(ConnectorHandshake(target.number));
   if (!handshake) return handshake.error();
   LinkConnector made(std::move(*handshake));
   const SocketAddress to = SocketAddress::of(target.address, target.port);
@@ -62,13 +62,18 @@ Result<LinkConnector> LinkConnector::start(const Target& target) {
   if (target.from) {
     const SocketAddress from = SocketAddress::of(*target.from, 0);
     if (from.family() == to.family() && bind(made.socket_.get(), from.get(), from.size) != 0) {
-      const ErrorKind kind = errno == EADDRNOTAVAIL ? ErrorKind::kConfiguration : ErrorKind::kConnection;
-      return Error{kind, fmt::format("cannot connect from {}, the advertised address: {}; set IMPISHIM_HOST_ADDRESS to an "
-                                     "address of this machine",
-                                     address_text(*target.from), std::strerror(errno))};
+      const ErrorKind kind =
+          errno == EADDRNOTAVAIL ? ErrorKind::kConfiguration : ErrorKind::kConnection;
+      return Error{
+          kind,
+          fmt::format(
+              "cannot connect from {}, the advertised address: {}; set IMPISHIM_HOST_ADDRESS to an "
+              "address of this machine",
+              address_text(*target.from), std::strerror(errno))};
     }
   }
-  if (::connect(made.socket_.get(), to.get(), to.size) != 0 && errno != EINPROGRESS) made.connect_error_ = errno;
+  if (::connect(made.socket_.get(), to.get(), to.size) != 0 && errno != EINPROGRESS)
+    made.connect_error_ = errno;
   return made;
 }
 
@@ -81,7 +86,8 @@ pollfd LinkConnector::polled() const {
 Result<bool> LinkConnector::advance() {
   if (!connected_) {
     socklen_t size = sizeof(connect_error_);
-    if (connect_error_ == 0) getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &connect_error_, &size);
+    if (connect_error_ == 0)
+      getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &connect_error_, &size);
     if (connect_error_ != 0) return connection_error(connect_error_);
     connected_ = true;
   }

@@ -24,7 +24,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kMagic = 0x494d5053;  // both ends run the same library on the same machine: host order will do
+constexpr std::uint32_t kMagic =
+    0x494d5053;  // both ends run the same library on the same machine: host order will do
 
 struct Hello {
   std::uint32_t magic;
@@ -35,7 +36,8 @@ Error system_error(const std::string& what) {
   return Error{ErrorKind::kSystem, fmt::format("local hop: {}: {}", what, std::strerror(errno))};
 }
 
-/// The peer's index and the ring that it reads, if `with_ring`. The socket is readable: a greeting comes whole or is none.
+/// The peer's index and the ring that it reads, if `with_ring`. The socket is readable: a greeting
+/// comes whole or is none.
 Result<std::pair<std::int32_t, Descriptor>> receive_hello(int socket, bool with_ring) {
   Hello hello{};
   auto received = receive_with_descriptor(socket, std::as_writable_bytes(std::span(&hello, 1)));
@@ -48,7 +50,8 @@ Result<std::pair<std::int32_t, Descriptor>> receive_hello(int socket, bool with_
   return std::make_pair(hello.index, std::move(ring));
 }
 
-/// A connection, with our own ring offered, and that of the peer once it has greeted; or without rings.
+/// A connection, with our own ring offered, and that of the peer once it has greeted; or without
+/// rings.
 struct Connection {
   Descriptor socket;
   Ring in;
@@ -65,8 +68,10 @@ Result<Connection> offer(Descriptor socket, std::int32_t my_index, bool with_rin
     if (!ring) return ring.error();
     connection.in = std::move(*ring);
     auto sent = send_with_descriptor(socket.get(), bytes, ring_descriptor);
-    if (!sent) return Error{sent.error().kind, "local hop: cannot greet a peer: " + sent.error().text};
-  } else if (send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size())) {
+    if (!sent)
+      return Error{sent.error().kind, "local hop: cannot greet a peer: " + sent.error().text};
+  } else if (send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) !=
+             static_cast<ssize_t>(bytes.size())) {
     return system_error("cannot greet a peer");
   }
   connection.socket = std::move(socket);
@@ -76,8 +81,8 @@ Result<Connection> offer(Descriptor socket, std::int32_t my_index, bool with_rin
 /// The name of the socket of the proc with this index.
 using NameOf = std::function<std::string(std::int32_t index)>;
 
-/// The procs of a host finding each other: those with a higher index connect, as in the dance among hosts. One loop awaits all
-/// of them, so that nobody who stays silent delays the others.
+/// The procs of a host finding each other: those with a higher index connect, as in the dance among
+/// hosts. One loop awaits all of them, so that nobody who stays silent delays the others.
 class Meeting {
  public:
   Meeting(NameOf name_of, const ProcessNamer& process, std::int32_t my_index, Descriptor listener,
@@ -110,25 +115,30 @@ class Meeting {
 
  private:
   [[nodiscard]] int ms_left() const {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
     return static_cast<int>(std::max<std::int64_t>(left, 0));
   }
 
   [[nodiscard]] Result<Connection> connect_to(std::int32_t peer) const {
     auto connection = connect_unix(name_of_(peer), SOCK_STREAM, std::max(ms_left(), 1));
     if (!connection) {
-      return Error{connection.error().kind, fmt::format("local hop: {}: {}", process_(peer), connection.error().text)};
+      return Error{connection.error().kind,
+                   fmt::format("local hop: {}: {}", process_(peer), connection.error().text)};
     }
     if (!same_user(connection->get())) {
-      return Error{ErrorKind::kSystem, fmt::format("local hop: {} belongs to another user", process_(peer))};
+      return Error{ErrorKind::kSystem,
+                   fmt::format("local hop: {} belongs to another user", process_(peer))};
     }
     return offer(std::move(*connection), my_index_, with_rings_);
   }
 
   Result<void> wait_for_event() {
     std::vector<pollfd> descriptors = {{listener_.get(), POLLIN, 0}};
-    for (const auto& [peer, connection] : offered_) descriptors.push_back({connection.socket.get(), POLLIN, 0});
-    for (const Descriptor& stranger : strangers_) descriptors.push_back({stranger.get(), POLLIN, 0});
+    for (const auto& [peer, connection] : offered_)
+      descriptors.push_back({connection.socket.get(), POLLIN, 0});
+    for (const Descriptor& stranger : strangers_)
+      descriptors.push_back({stranger.get(), POLLIN, 0});
     const int ready = poll(descriptors.data(), descriptors.size(), ms_left());
     if (ready < 0 && errno != EINTR) return system_error("poll failed");
     if (ready <= 0) return ms_left() == 0 ? missing() : Result<void>();
@@ -156,8 +166,11 @@ class Meeting {
 
   Result<void> take_answer(std::int32_t peer, Connection connection) {
     auto hello = receive_hello(connection.socket.get(), with_rings_);
-    if (!hello) return Error{hello.error().kind, fmt::format("local hop: process {}: {}", peer, hello.error().text)};
-    if (hello->first != peer) return Error{ErrorKind::kProtocol, "local hop: a peer answered under another index"};
+    if (!hello)
+      return Error{hello.error().kind,
+                   fmt::format("local hop: process {}: {}", peer, hello.error().text)};
+    if (hello->first != peer)
+      return Error{ErrorKind::kProtocol, "local hop: a peer answered under another index"};
     return complete(peer, std::move(connection), hello->second);
   }
 
@@ -165,8 +178,10 @@ class Meeting {
     auto hello = receive_hello(socket.get(), with_rings_);
     if (!hello) return hello.error();
     const std::int32_t peer = hello->first;
-    if (peer <= my_index_ || std::find(peers_.begin(), peers_.end(), peer) == peers_.end() || complete_.count(peer) > 0) {
-      return Error{ErrorKind::kProtocol, fmt::format("it claims to be process {}, which is not awaited", peer)};
+    if (peer <= my_index_ || std::find(peers_.begin(), peers_.end(), peer) == peers_.end() ||
+        complete_.count(peer) > 0) {
+      return Error{ErrorKind::kProtocol,
+                   fmt::format("it claims to be process {}, which is not awaited", peer)};
     }
     auto connection = offer(std::move(socket), my_index_, with_rings_);
     if (!connection) return connection.error();
@@ -205,9 +220,11 @@ class Meeting {
   [[nodiscard]] Error missing() const {
     std::string names;
     for (const std::int32_t peer : peers_) {
-      if (complete_.count(peer) == 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", process_(peer));
+      if (complete_.count(peer) == 0)
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", process_(peer));
     }
-    return Error{ErrorKind::kTimeout, fmt::format("local hop: no connection in time with {}: has it died?", names)};
+    return Error{ErrorKind::kTimeout,
+                 fmt::format("local hop: no connection in time with {}: has it died?", names)};
   }
 
   NameOf name_of_;
@@ -226,7 +243,8 @@ class Meeting {
 }  // namespace
 
 std::string LocalHop::name_of(std::int32_t index) const {
-  return fmt::format("impishim-{}-{}", tokens_.empty() ? token_ : tokens_[static_cast<std::size_t>(index)], index);
+  return fmt::format("impishim-{}-{}",
+                     tokens_.empty() ? token_ : tokens_[static_cast<std::size_t>(index)], index);
 }
 
 Result<LocalHop> LocalHop::open(const std::string& token, std::int32_t my_index) {
@@ -239,12 +257,14 @@ Result<LocalHop> LocalHop::open(const std::string& token, std::int32_t my_index)
   return hop;
 }
 
-Result<std::vector<std::unique_ptr<Channel>>> LocalHop::connect(const std::vector<std::int32_t>& peers, int timeout_ms,
-                                                                LocalForm form, const ProcessNamer& process) {
+Result<std::vector<std::unique_ptr<Channel>>> LocalHop::connect(
+    const std::vector<std::int32_t>& peers, int timeout_ms, LocalForm form,
+    const ProcessNamer& process) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   const bool with_rings = form == LocalForm::kRings;
   const auto name = [this](std::int32_t index) { return name_of(index); };
-  auto connections = Meeting(name, process, my_index_, std::move(socket_), peers, with_rings, deadline).run();
+  auto connections =
+      Meeting(name, process, my_index_, std::move(socket_), peers, with_rings, deadline).run();
   if (!connections) return connections.error();
   std::vector<std::unique_ptr<Channel>> channels;
   std::vector<FabricLink> links;
@@ -252,13 +272,14 @@ Result<std::vector<std::unique_ptr<Channel>>> LocalHop::connect(const std::vecto
     Connection& each = (*connections)[i];
     std::string name = process(peers[i]);
     if (with_rings) {
-      channels.push_back(std::make_unique<SharedMemoryChannel>(std::move(each.in), std::move(each.out), std::move(each.socket),
-                                                               std::move(name)));
+      channels.push_back(std::make_unique<SharedMemoryChannel>(
+          std::move(each.in), std::move(each.out), std::move(each.socket), std::move(name)));
     } else {
       links.push_back({std::move(each.socket), std::move(name)});
     }
   }
-  return with_rings ? Result(std::move(channels)) : make_fabric_channels(kLocalProvider, std::move(links), timeout_ms);
+  return with_rings ? Result(std::move(channels))
+                    : make_fabric_channels(kLocalProvider, std::move(links), timeout_ms);
 }
 
 }  // namespace impishim::wire

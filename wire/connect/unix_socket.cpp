@@ -32,7 +32,9 @@ UnixAddress address_of(const std::string& name) {
   return made;
 }
 
-Error system_error(const std::string& what) { return {ErrorKind::kSystem, fmt::format("{}: {}", what, std::strerror(errno))}; }
+Error system_error(const std::string& what) {
+  return {ErrorKind::kSystem, fmt::format("{}: {}", what, std::strerror(errno))};
+}
 
 }  // namespace
 
@@ -47,14 +49,16 @@ Result<std::string> random_token() {
   auto filled = fill_with_random(bytes);
   if (!filled) return filled.error();
   std::string token;
-  for (const std::byte each : bytes) token += fmt::format("{:02x}", std::to_integer<unsigned>(each));
+  for (const std::byte each : bytes)
+    token += fmt::format("{:02x}", std::to_integer<unsigned>(each));
   return token;
 }
 
 Result<Descriptor> listen_unix(const std::string& name, int type) {
   Descriptor listener(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
   const UnixAddress address = address_of(name);
-  if (!listener.valid() || bind(listener.get(), address.get(), address.size) != 0 || listen(listener.get(), 1024) != 0) {
+  if (!listener.valid() || bind(listener.get(), address.get(), address.size) != 0 ||
+      listen(listener.get(), 1024) != 0) {
     return system_error("cannot listen");
   }
   return listener;
@@ -64,7 +68,8 @@ Result<Descriptor> connect_unix(const std::string& name, int type, int timeout_m
   Descriptor connection(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
   const UnixAddress address = address_of(name);
   const timeval timeout{timeout_ms / 1000, (timeout_ms % 1000) * 1000L};
-  if (!connection.valid() || setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) != 0 ||
+  if (!connection.valid() ||
+      setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) != 0 ||
       ::connect(connection.get(), address.get(), address.size) != 0) {
     return system_error("cannot connect");
   }
@@ -77,9 +82,11 @@ bool same_user(int socket) {
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-Result<void> send_with_descriptor(int socket, std::span<const std::byte> bytes, const Descriptor& descriptor) {
+Result<void> send_with_descriptor(int socket, std::span<const std::byte> bytes,
+                                  const Descriptor& descriptor) {
   // iovec serves reading and writing alike, so it has no const form.
-  iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  iovec piece{const_cast<std::byte*>(bytes.data()),
+              bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &piece;
@@ -92,18 +99,21 @@ Result<void> send_with_descriptor(int socket, std::span<const std::byte> bytes, 
   header->cmsg_len = CMSG_LEN(sizeof(int));
   const int fd = descriptor.get();
   std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-  if (sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size())) return system_error("cannot send");
+  if (sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size()))
+    return system_error("cannot send");
   return {};
 }
 
-Result<std::pair<std::size_t, Descriptor>> receive_with_descriptor(int socket, std::span<std::byte> bytes) {
+Result<std::pair<std::size_t, Descriptor>> receive_with_descriptor(int socket,
+                                                                   std::span<std::byte> bytes) {
   iovec piece{bytes.data(), bytes.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
   message.msg_control = control.data();
-  // Room for one descriptor and no more: padding would let a second one in, which nobody would close.
+  // Room for one descriptor and no more: padding would let a second one in, which nobody would
+  // close.
   message.msg_controllen = CMSG_LEN(sizeof(int));
   const ssize_t size = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   Descriptor descriptor;

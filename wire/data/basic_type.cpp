@@ -67,6 +67,8 @@ std::optional<Format> format_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view format_name(Format format) { return kFormatNames[static_cast<std::size_t>(format)]; }
+std::string_view format_name(Format format) {
+  return kFormatNames[static_cast<std::size_t>(format)];
+}
 
 }  // namespace impishim::wire

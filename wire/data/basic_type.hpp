@@ -10,7 +10,8 @@
 
 namespace impishim::wire {
 
-/// How the elements of a message's payload are represented. Elements are packed without gaps in all of them.
+/// How the elements of a message's payload are represented. Elements are packed without gaps in all
+/// of them.
 enum class Format : std::uint8_t {
   kNative,      ///< the sender's own representation, unconverted
   kExternal32,  ///< MPI's external32: big-endian IEEE; LONG 4 bytes, WCHAR 2
@@ -36,11 +37,13 @@ enum class BasicType : std::uint8_t {
 /// Bytes of one element of `type` in `format` (kNative: on this machine).
 [[nodiscard]] std::size_t element_size(BasicType type, Format format);
 
-/// A description of this machine's representation: byte order, sizes and floating formats of every BasicType.
-/// Two systems with equal fingerprints exchange data in Format::kNative. Stable over releases.
+/// A description of this machine's representation: byte order, sizes and floating formats of every
+/// BasicType. Two systems with equal fingerprints exchange data in Format::kNative. Stable over
+/// releases.
 [[nodiscard]] std::uint64_t representation_fingerprint();
 
-/// "auto" is not a format: returns nothing for it and for unknown names. Known: native, external32, wide.
+/// "auto" is not a format: returns nothing for it and for unknown names. Known: native, external32,
+/// wide.
 [[nodiscard]] std::optional<Format> format_from_name(std::string_view name);
 [[nodiscard]] std::string_view format_name(Format format);
 

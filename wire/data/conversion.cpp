@@ -10,18 +10,19 @@
 namespace impishim::wire {
 namespace {
 
-/// `runs` pieces of kSize bytes (0: `size`), from places `from_step` bytes apart to places `to_step` apart.
+/// `runs` pieces of kSize bytes (0: `size`), from places `from_step` bytes apart to places
+/// `to_step` apart.
 template <std::size_t kSize>
-void copy_runs(const std::byte* from, std::ptrdiff_t from_step, std::byte* to, std::ptrdiff_t to_step, std::size_t size,
-               std::uint64_t runs) {
+void copy_runs(const std::byte* from, std::ptrdiff_t from_step, std::byte* to,
+               std::ptrdiff_t to_step, std::size_t size, std::uint64_t runs) {
   for (std::uint64_t run = 0; run < runs; ++run, from += from_step, to += to_step) {
     std::memcpy(to, from, kSize == 0 ? size : kSize);
   }
 }
 
 /// Small runs are what strided data is made of: their size known, a copy is a load and a store.
-void copy_runs(const std::byte* from, std::ptrdiff_t from_step, std::byte* to, std::ptrdiff_t to_step, std::size_t size,
-               std::uint64_t runs) {
+void copy_runs(const std::byte* from, std::ptrdiff_t from_step, std::byte* to,
+               std::ptrdiff_t to_step, std::size_t size, std::uint64_t runs) {
   switch (size) {
     case 4:
       return copy_runs<4>(from, from_step, to, to_step, size, runs);
@@ -35,11 +36,13 @@ void copy_runs(const std::byte* from, std::ptrdiff_t from_step, std::byte* to, s
 }
 
 Error overflow(BasicType type, Format format, bool to_wire) {
-  const char* name =
-      type == BasicType::kWideChar ? "MPI_WCHAR" : (type == BasicType::kSignedLong ? "MPI_LONG" : "MPI_UNSIGNED_LONG");
+  const char* name = type == BasicType::kWideChar
+                         ? "MPI_WCHAR"
+                         : (type == BasicType::kSignedLong ? "MPI_LONG" : "MPI_UNSIGNED_LONG");
   return Error{
       ErrorKind::kConversion,
-      fmt::format("a value of {} does not fit {} ({} bytes{}); between impishim systems leave IMPISHIM_WIRE_FORMAT=auto, "
+      fmt::format("a value of {} does not fit {} ({} bytes{}); between impishim systems leave "
+                  "IMPISHIM_WIRE_FORMAT=auto, "
                   "which loses nothing",
                   name, to_wire ? format_name(format) : std::string_view("this system's type"),
                   element_size(type, to_wire ? format : Format::kNative), to_wire ? "" : " here")};
@@ -100,7 +103,8 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
     }
     const Block& block = place_->block();
     const std::size_t size = element_size(block.type, format_);
-    const std::uint64_t runs = std::min<std::uint64_t>((wanted - done) / (block.count * size), place_->runs_left());
+    const std::uint64_t runs =
+        std::min<std::uint64_t>((wanted - done) / (block.count * size), place_->runs_left());
     if (runs > 0) {
       const std::size_t packed = runs * block.count * size;
       if (!pack_runs(out.data() + done, runs)) return overflow(block.type, format_, true);
@@ -108,7 +112,8 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
       done += packed;
       continue;
     }
-    const std::uint64_t whole = std::min<std::uint64_t>((wanted - done) / size, place_->elements_left());
+    const std::uint64_t whole =
+        std::min<std::uint64_t>((wanted - done) / size, place_->elements_left());
     const std::byte* from = base_ + place_->offset();
     if (whole == 0) {
       // The piece ends inside this element.
@@ -147,7 +152,8 @@ UnpackCursor::UnpackCursor(const MutableBuffer& buffer, Format format)
 
 std::span<std::byte> UnpackCursor::next(std::size_t limit) const {
   if (!straight_) return {};
-  return {base_ + position_, static_cast<std::size_t>(std::min<std::uint64_t>(limit, total_ - position_))};
+  return {base_ + position_,
+          static_cast<std::size_t>(std::min<std::uint64_t>(limit, total_ - position_))};
 }
 
 std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {
@@ -184,7 +190,8 @@ Result<void> UnpackCursor::unpack(std::span<const std::byte> in) {
     const std::size_t size = element_size(block.type, format_);
     const std::size_t native = element_size(block.type, Format::kNative);
     const std::byte* from = in.data() + done;
-    const std::uint64_t runs = std::min<std::uint64_t>((fits - done) / (block.count * size), place_->runs_left());
+    const std::uint64_t runs =
+        std::min<std::uint64_t>((fits - done) / (block.count * size), place_->runs_left());
     if (runs > 0 && partial_size_ == 0) {
       const std::uint64_t elements = runs * block.count;
       if (!unpack_runs(from, runs)) return overflow(block.type, format_, false);
@@ -221,7 +228,8 @@ Result<void> UnpackCursor::unpack(std::span<const std::byte> in) {
     position_ += consumed;
   }
   if (truncated)
-    return Error{ErrorKind::kTruncation, fmt::format("{} bytes more than the receive buffer holds", in.size() - fits)};
+    return Error{ErrorKind::kTruncation,
+                 fmt::format("{} bytes more than the receive buffer holds", in.size() - fits)};
   return {};
 }
 

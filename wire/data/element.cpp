@@ -28,7 +28,8 @@ void copy_big_endian(const std::byte* from, std::byte* to, std::uint64_t count) 
 
 /// Integers whose size differs between the machine and the wire; a value must survive.
 template <class From, class To, class Load, class Store>
-std::uint64_t convert_integers(const std::byte* from, std::byte* to, std::uint64_t count, Load&& load, Store&& store) {
+std::uint64_t convert_integers(const std::byte* from, std::byte* to, std::uint64_t count,
+                               Load&& load, Store&& store) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const From value = load(from + i * sizeof(From));
     const auto narrowed = static_cast<To>(value);
@@ -61,8 +62,9 @@ constexpr bool kX87 = std::numeric_limits<long double>::digits == 64 && sizeof(l
 constexpr bool kQuad = std::numeric_limits<long double>::digits == 113;
 static_assert(kX87 || kQuad, "long double of this machine has no conversion to IEEE binary128 yet");
 
-/// x87: sign and exponent in 16 bits, then a 64-bit significand with an explicit leading one. binary128 has the same exponent
-/// range, an implicit leading one and 112 bits of fraction, so every normal number converts exactly.
+/// x87: sign and exponent in 16 bits, then a 64-bit significand with an explicit leading one.
+/// binary128 has the same exponent range, an implicit leading one and 112 bits of fraction, so
+/// every normal number converts exactly.
 void x87_to_quad(const std::byte* from, std::byte* to) {
   std::uint64_t significand = 0;
   std::uint16_t sign_exponent = 0;
@@ -71,10 +73,12 @@ void x87_to_quad(const std::byte* from, std::byte* to) {
   std::uint64_t exponent = sign_exponent & 0x7fffU;
   const std::uint64_t sign = static_cast<std::uint64_t>(sign_exponent >> 15U) << 63U;
   if (exponent == 0 && significand != 0) {
-    // x87's smallest exponent is 1 in disguise; denormals stay denormals of binary128, whose leading bit is implicit.
+    // x87's smallest exponent is 1 in disguise; denormals stay denormals of binary128, whose
+    // leading bit is implicit.
     if ((significand >> 63U) != 0) exponent = 1;
   }
-  const std::uint64_t fraction = significand & 0x7fffffffffffffffULL;  // 63 bits, to stand at the top of 112
+  const std::uint64_t fraction =
+      significand & 0x7fffffffffffffffULL;  // 63 bits, to stand at the top of 112
   store_big_endian(to, sign | (exponent << 48U) | (fraction >> 15U));
   store_big_endian(to + 8, fraction << 49U);
 }
@@ -89,7 +93,8 @@ void quad_to_x87(const std::byte* from, std::byte* to) {
   const std::uint64_t rest = low & ((1ULL << 49U) - 1);
   const std::uint64_t half = 1ULL << 48U;
   const bool special = exponent == 0x7fffU;
-  if (special && rest != 0 && fraction == 0) fraction = 1ULL << 62U;  // a NaN must not become an infinity
+  if (special && rest != 0 && fraction == 0)
+    fraction = 1ULL << 62U;  // a NaN must not become an infinity
   if (!special && (rest > half || (rest == half && (fraction & 1U) != 0))) ++fraction;
   if ((fraction >> 63U) != 0) {
     fraction = 0;
@@ -131,8 +136,11 @@ void long_doubles(const std::byte* from, std::byte* to, std::uint64_t count, boo
 }
 
 /// Types of one size on both sides. False: not one of them.
-bool convert_equal(BasicType type, Format format, const std::byte* from, std::byte* to, std::uint64_t count) {
-  if (type == BasicType::kLongDouble || element_size(type, Format::kNative) != element_size(type, format)) return false;
+bool convert_equal(BasicType type, Format format, const std::byte* from, std::byte* to,
+                   std::uint64_t count) {
+  if (type == BasicType::kLongDouble ||
+      element_size(type, Format::kNative) != element_size(type, format))
+    return false;
   switch (element_size(type, format)) {
     case 1:
       std::memcpy(to, from, count);
@@ -156,7 +164,8 @@ using WideCharNative = std::conditional_t<sizeof(wchar_t) == 4, std::uint32_t, s
 
 }  // namespace
 
-std::uint64_t elements_to_wire(BasicType type, Format format, const std::byte* from, std::byte* to, std::uint64_t count) {
+std::uint64_t elements_to_wire(BasicType type, Format format, const std::byte* from, std::byte* to,
+                               std::uint64_t count) {
   if (convert_equal(type, format, from, to, count)) return count;
   const bool narrow = format == Format::kExternal32;
   switch (type) {
@@ -179,7 +188,8 @@ std::uint64_t elements_to_wire(BasicType type, Format format, const std::byte* f
   return count;
 }
 
-std::uint64_t elements_from_wire(BasicType type, Format format, const std::byte* from, std::byte* to, std::uint64_t count) {
+std::uint64_t elements_from_wire(BasicType type, Format format, const std::byte* from,
+                                 std::byte* to, std::uint64_t count) {
   if (convert_equal(type, format, from, to, count)) return count;
   const bool narrow = format == Format::kExternal32;
   switch (type) {

@@ -1,4 +1,5 @@
-/// Conversion of single basic elements between this machine's representation and the wire's big-endian forms.
+/// Conversion of single basic elements between this machine's representation and the wire's
+/// big-endian forms.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +9,15 @@
 
 namespace impishim::wire {
 
-/// Converts `count` consecutive native elements at `from` to `format` at `to`. Returns the number converted: less than
-/// `count` if the next value does not fit its wire form. `format` is not kNative.
-[[nodiscard]] std::uint64_t elements_to_wire(BasicType type, Format format, const std::byte* from, std::byte* to,
-                                             std::uint64_t count);
+/// Converts `count` consecutive native elements at `from` to `format` at `to`. Returns the number
+/// converted: less than `count` if the next value does not fit its wire form. `format` is not
+/// kNative.
+[[nodiscard]] std::uint64_t elements_to_wire(BasicType type, Format format, const std::byte* from,
+                                             std::byte* to, std::uint64_t count);
 
-/// The way back. Returns the number converted: less than `count` if the next value does not fit this machine's type.
-[[nodiscard]] std::uint64_t elements_from_wire(BasicType type, Format format, const std::byte* from, std::byte* to,
-                                               std::uint64_t count);
+/// The way back. Returns the number converted: less than `count` if the next value does not fit
+/// this machine's type.
+[[nodiscard]] std::uint64_t elements_from_wire(BasicType type, Format format, const std::byte* from,
+                                               std::byte* to, std::uint64_t count);
 
 }  // namespace impishim::wire

@@ -35,7 +35,8 @@ void append(std::vector<Block>& blocks, Block next) {
       last.repeat = 2;
       return;
     }
-    if (same_run && next.offset == last.offset + static_cast<std::ptrdiff_t>(last.repeat) * last.stride) {
+    if (same_run &&
+        next.offset == last.offset + static_cast<std::ptrdiff_t>(last.repeat) * last.stride) {
       ++last.repeat;
       return;
     }

@@ -13,7 +13,8 @@ TypeMapCursor::TypeMapCursor(const TypeLayout& layout, std::uint64_t items) : la
   } else {
     return;
   }
-  if (block.stride == static_cast<std::ptrdiff_t>(block.count * element_size(block.type, Format::kNative))) {
+  if (block.stride ==
+      static_cast<std::ptrdiff_t>(block.count * element_size(block.type, Format::kNative))) {
     block.count *= block.repeat;
     block.repeat = 1;
   }

@@ -8,22 +8,26 @@
 
 namespace impishim::wire {
 
-/// Where packing or unpacking stands: element of the datatype, block, run of the block, basic element of the run. Elements of a
-/// datatype that continue each other's runs count as one, so that a long array of a small datatype is one run, or one row of
-/// runs.
+/// Where packing or unpacking stands: element of the datatype, block, run of the block, basic
+/// element of the run. Elements of a datatype that continue each other's runs count as one, so that
+/// a long array of a small datatype is one run, or one row of runs.
 class TypeMapCursor {
  public:
   TypeMapCursor() = default;
   /// `items` elements of `layout`, which must outlive the cursor.
   TypeMapCursor(const TypeLayout& layout, std::uint64_t items);
 
-  [[nodiscard]] const Block& block() const { return merged_ ? merged_block_ : layout_->blocks()[block_]; }
+  [[nodiscard]] const Block& block() const {
+    return merged_ ? merged_block_ : layout_->blocks()[block_];
+  }
   /// Bytes from the origin of the data to the next basic element.
   [[nodiscard]] std::ptrdiff_t offset() const;
   /// Basic elements until the end of the run.
   [[nodiscard]] std::uint64_t elements_left() const { return block().count - element_; }
   /// Runs until the end of the block, if the cursor stands at the beginning of one; otherwise 0.
-  [[nodiscard]] std::uint64_t runs_left() const { return element_ == 0 ? block().repeat - run_ : 0; }
+  [[nodiscard]] std::uint64_t runs_left() const {
+    return element_ == 0 ? block().repeat - run_ : 0;
+  }
 
   /// Moves on by `count` basic elements, at most elements_left().
   void advance(std::uint64_t count);

@@ -6,25 +6,29 @@
 
 namespace impishim::wire {
 
-/// Traffic seldom comes alone, and falling asleep and being woken costs each of two relays as much again as all hops of a short
-/// message: so a thread looks on for a while, and yields between two looks. But a thread that computes on the same processor
-/// keeps it for milliseconds when this one yields, and whatever comes meanwhile waits for that; a sleeping thread is woken at
-/// once. Yields that take long, several of them within a short time, tell of such a thread, or of a machine that gives its
-/// processors to others: then it sleeps for a while instead, and for longer if that happens again soon. Not thread-safe.
+/// Traffic seldom comes alone, and falling asleep and being woken costs each of two relays as much
+/// again as all hops of a short message: so a thread looks on for a while, and yields between two
+/// looks. But a thread that computes on the same processor keeps it for milliseconds when this one
+/// yields, and whatever comes meanwhile waits for that; a sleeping thread is woken at once. Yields
+/// that take long, several of them within a short time, tell of such a thread, or of a machine that
+/// gives its processors to others: then it sleeps for a while instead, and for longer if that
+/// happens again soon. Not thread-safe.
 class Attention {
  public:
   using Clock = std::chrono::steady_clock;
 
-  static constexpr std::chrono::microseconds kAttention{50};   ///< paid after each find
-  static constexpr std::chrono::microseconds kLongYield{500};  ///< longer than what threads that yield, too, take
+  static constexpr std::chrono::microseconds kAttention{50};  ///< paid after each find
+  static constexpr std::chrono::microseconds kLongYield{
+      500};  ///< longer than what threads that yield, too, take
   static constexpr std::chrono::milliseconds kTellingTime{50};
-  static constexpr int kTellingYields = 4;  ///< that many long ones within kTellingTime are not chance
+  static constexpr int kTellingYields =
+      4;  ///< that many long ones within kTellingTime are not chance
   static constexpr std::chrono::milliseconds kShortestInattention{100};
   static constexpr std::chrono::milliseconds kLongestInattention{10000};
   static constexpr int kLonger = 4;  ///< as long as last time
 
-  /// After a look that ended at `now` and has found something or not. True: yield, then look again. False: there is no need to
-  /// look again before something has come.
+  /// After a look that ended at `now` and has found something or not. True: yield, then look again.
+  /// False: there is no need to look again before something has come.
   [[nodiscard]] bool pays(Clock::time_point now, bool found) {
     if (yielded_ && now - last_look_ > kLongYield) count_long_yield(now);
     last_look_ = now;
@@ -44,7 +48,8 @@ class Attention {
     }
     if (++long_yields_ < kTellingYields) return;
     const bool soon = now - inattentive_until_ < inattention_;
-    inattention_ = soon ? std::min(kLonger * inattention_, kLongestInattention) : kShortestInattention;
+    inattention_ =
+        soon ? std::min(kLonger * inattention_, kLongestInattention) : kShortestInattention;
     inattentive_until_ = now + inattention_;
     long_yields_ = 0;
   }

@@ -1,4 +1,5 @@
-/// Buffers for payloads that have no place in the user's memory yet: unexpected, relayed, or packed for sending.
+/// Buffers for payloads that have no place in the user's memory yet: unexpected, relayed, or packed
+/// for sending.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ class Buffer {
   std::size_t capacity_ = 0;
 };
 
-/// Keeps a bounded number of buffers of two sizes for reuse, so that steady traffic allocates nothing.
+/// Keeps a bounded number of buffers of two sizes for reuse, so that steady traffic allocates
+/// nothing.
 class BufferPool {
  public:
   explicit BufferPool(std::size_t large_size) : large_size_(large_size) {}

@@ -19,8 +19,9 @@ void Engine::Impl::cancel_send_locked(SendOperation& operation) {
   }
   const bool may_be_unmatched =
       operation.phase_ == Phase::kQueued || operation.phase_ == Phase::kAwaitingSyncAck ||
-      (operation.phase_ == Phase::kDone && operation.mode == SendMode::kStandard && operation.cursor_.total() <= datalen &&
-       !operation.result.error && !operation.result.cancelled);
+      (operation.phase_ == Phase::kDone && operation.mode == SendMode::kStandard &&
+       operation.cursor_.total() <= datalen && !operation.result.error &&
+       !operation.result.cancelled);
   if (!may_be_unmatched) return;
   if (operation.phase_ == Phase::kDone) {
     // Its buffer was free to reuse, but the message may still lie unmatched at the receiver.
@@ -72,17 +73,21 @@ void Engine::Impl::answer_cancel_locked(const PacketHeader& header, WorldRank so
   send_control_locked(source, answer);
 }
 
-/// Believed only of whom the question has been sent to, and once. It travels behind the message, which thus has left.
+/// Believed only of whom the question has been sent to, and once. It travels behind the message,
+/// which thus has left.
 Result<void> Engine::Impl::cancel_answered_locked(const PacketHeader& header, WorldRank source) {
   const bool cancelled = header.type == PacketType::kCancelYes;
   const auto complaint = [&](const char* what) {
     return Error{ErrorKind::kProtocol,
-                 fmt::format("a {} about request {}, {}", cancelled ? "CANCELYES" : "CANCELNO", header.srqid, what)};
+                 fmt::format("a {} about request {}, {}", cancelled ? "CANCELYES" : "CANCELNO",
+                             header.srqid, what)};
   };
   const auto asked = questions.find(header.srqid);
-  if (asked == questions.end() || asked->second != source) return complaint("of which it has not been asked");
+  if (asked == questions.end() || asked->second != source)
+    return complaint("of which it has not been asked");
   const auto found = sends.find(header.srqid);
-  if (found != sends.end() && found->second->packets_queued_ > 0) return complaint("whose message has not left");
+  if (found != sends.end() && found->second->packets_queued_ > 0)
+    return complaint("whose message has not left");
   questions.erase(asked);
   if (found == sends.end()) {
     // It matched before the question arrived.

@@ -18,13 +18,13 @@ constexpr std::size_t kMaxAbortText = 512;
 Error lost_connection(const Link& link, const Error& error) {
   const std::string peer_name = link.channel().peer_name();
   if (link.peer_finished) {
-    return {error.kind,
-            fmt::format("the connection to {} ended ({}) after its FINI, but before it had taken all that was sent to it",
-                        peer_name, error.text)};
+    return {error.kind, fmt::format("the connection to {} ended ({}) after its FINI, but before it "
+                                    "had taken all that was sent to it",
+                                    peer_name, error.text)};
   }
-  return {error.kind,
-          fmt::format("the connection to {} ended without FINI ({}): a process there has died, or the network is cut",
-                      peer_name, error.text)};
+  return {error.kind, fmt::format("the connection to {} ended without FINI ({}): a process there "
+                                  "has died, or the network is cut",
+                                  peer_name, error.text)};
 }
 
 }  // namespace
@@ -34,8 +34,8 @@ void Engine::Impl::close_locked() {
   advance_closing_locked();
 }
 
-/// FINI on local links says "my own traffic is over", FINI on a host link "that of all my host's procs". Each is queued behind
-/// everything that was sent before it.
+/// FINI on local links says "my own traffic is over", FINI on a host link "that of all my host's
+/// procs". Each is queued behind everything that was sent before it.
 void Engine::Impl::advance_closing_locked() {
   if (failed.load(std::memory_order_relaxed) || pending_sends > 0) return;
   const auto send_fini = [&](Link& link) {
@@ -63,24 +63,28 @@ void Engine::Impl::advance_closing_locked() {
   }
 }
 
-/// Host links are read to their end: closing one with unread bytes would reset the connection under the peer's last reads.
+/// Host links are read to their end: closing one with unread bytes would reset the connection under
+/// the peer's last reads.
 bool Engine::Impl::closed_locked() const {
   if (!closing || pending_sends > 0) return false;
   const bool hosts = std::all_of(host_links.begin(), host_links.end(), [](const auto& entry) {
     return entry.second->state == LinkState::kClosed && entry.second->input_ended;
   });
   const bool locals = std::all_of(local_links.begin(), local_links.end(), [](const auto& entry) {
-    return entry.second->state != LinkState::kOpen && entry.second->peer_finished && entry.second->output_empty();
+    return entry.second->state != LinkState::kOpen && entry.second->peer_finished &&
+           entry.second->output_empty();
   });
   return hosts && locals;
 }
 
 void Engine::Impl::announce_abort_locked(std::int32_t exit_code, const std::string& text) {
-  const std::size_t size = std::min({text.size(), kMaxAbortText, static_cast<std::size_t>(datalen)});
+  const std::size_t size =
+      std::min({text.size(), kMaxAbortText, static_cast<std::size_t>(datalen)});
   for (auto& link : links) {
     if (link->input_ended || link->state == LinkState::kClosed) continue;
     if (link->remote_host >= 0) {
-      const auto client = static_cast<std::size_t>(job.hosts()[static_cast<std::size_t>(link->remote_host)].client);
+      const auto client =
+          static_cast<std::size_t>(job.hosts()[static_cast<std::size_t>(link->remote_host)].client);
       if (!job.clients()[client].impishim) continue;
     }
     PacketHeader header;
@@ -95,7 +99,9 @@ void Engine::Impl::announce_abort_locked(std::int32_t exit_code, const std::stri
     packet.payload = packet.owned.first(size);
     auto sent = link->send(std::move(packet));
     // The job is ending: a peer that cannot be told will see the connection end.
-    if (!sent) log(LogLevel::kDebug, "cannot announce the abort to {}: {}", link->channel().peer_name(), sent.error().text);
+    if (!sent)
+      log(LogLevel::kDebug, "cannot announce the abort to {}: {}", link->channel().peer_name(),
+          sent.error().text);
   }
 }
 
@@ -127,11 +133,15 @@ void Engine::Impl::abort_arrived_locked(Link& link) {
 /// Whether a send needs the other end of `link` still. Asked at its end only.
 bool Engine::Impl::awaited_locked(const Link& link) {
   if (pending_sends == 0) return false;
-  if (!link.output_empty() || link.holds() || !link.streams.empty() || !link.awaiting_credit.empty()) return true;
-  const bool answer =
-      std::any_of(sends.begin(), sends.end(), [&](const auto& each) { return peer(each.second->destination).link == &link; });
+  if (!link.output_empty() || link.holds() || !link.streams.empty() ||
+      !link.awaiting_credit.empty())
+    return true;
+  const bool answer = std::any_of(sends.begin(), sends.end(), [&](const auto& each) {
+    return peer(each.second->destination).link == &link;
+  });
   const bool credit = std::any_of(peers.begin(), peers.end(), [&](const auto& each) {
-    return each != nullptr && each->link == &link && (!each->held.empty() || !each->stalled.empty());
+    return each != nullptr && each->link == &link &&
+           (!each->held.empty() || !each->stalled.empty());
   });
   return answer || credit;
 }
@@ -149,7 +159,8 @@ void Engine::Impl::link_ended_locked(Link& link, const Error& error) {
     return;
   }
   const Error failure_error =
-      broken ? Error{error.kind, fmt::format("{} broke the IMPI protocol: {}", offender_of(link), error.text)}
+      broken ? Error{error.kind,
+                     fmt::format("{} broke the IMPI protocol: {}", offender_of(link), error.text)}
              : lost_connection(link, error);
   announce_abort_locked(1, failure_error.text);
   fail_locked(failure_error);
@@ -164,7 +175,9 @@ void Engine::check_peers_answer() {
   for (auto& link : impl_->links) {
     if (link->input_ended || !link->channel().peer_is_silent()) continue;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kDeadPeerTime).count();
-    impl_->link_ended_locked(*link, {ErrorKind::kConnection, fmt::format("its machine has not answered for {} s", seconds)});
+    impl_->link_ended_locked(
+        *link,
+        {ErrorKind::kConnection, fmt::format("its machine has not answered for {} s", seconds)});
   }
 }
 

@@ -1,5 +1,5 @@
-// Packets that carry no message (IMPI 3.6): acknowledgements are believed only of the process that they can come from, and only
-// about what it has been asked; and who may send what over which link.
+// Packets that carry no message (IMPI 3.6): acknowledgements are believed only of the process that
+// they can come from, and only about what it has been asked; and who may send what over which link.
 #include <fmt/format.h>
 
 #include <cassert>
@@ -22,7 +22,8 @@ Result<void> Engine::Impl::link_packet_begins(Link& link) {
     if (link.peer_finished) return broken("a second FINI");
     return {};
   }
-  if (!link.gives_credit) return broken("a packet of a type that only systems of this library send to each other");
+  if (!link.gives_credit)
+    return broken("a packet of a type that only systems of this library send to each other");
   if (incoming.header.type == PacketType::kAbort) {
     incoming.owned = buffers.take(incoming.header.len);
     incoming.area = incoming.owned.first(incoming.header.len);
@@ -30,29 +31,33 @@ Result<void> Engine::Impl::link_packet_begins(Link& link) {
   return {};
 }
 
-/// Whether packets of `source` come over `link`: a host speaks for its own processes; a process of this host for itself, and
-/// for those of the hosts that it represents this one to.
+/// Whether packets of `source` come over `link`: a host speaks for its own processes; a process of
+/// this host for itself, and for those of the hosts that it represents this one to.
 bool Engine::Impl::speaks_for(const Link& link, WorldRank source) const {
   const std::int32_t host = job.procs()[static_cast<std::size_t>(source)].host;
   if (link.remote_host >= 0) return host == link.remote_host;
   const std::int32_t my_host = job.procs()[static_cast<std::size_t>(here)].host;
-  return source == link.local_proc || (host != my_host && representative(job, my_host, host) == link.local_proc);
+  return source == link.local_proc ||
+         (host != my_host && representative(job, my_host, host) == link.local_proc);
 }
 
-/// Whether this process passes on what comes over `link` for another one: from a host to processes of this host, and from a
-/// process of this host its own.
+/// Whether this process passes on what comes over `link` for another one: from a host to processes
+/// of this host, and from a process of this host its own.
 bool Engine::Impl::relays_from(const Link& link, const Link::Route& route) const {
   if (link.remote_host < 0) return route.source == link.local_proc;
-  const auto host_of = [&](WorldRank rank) { return job.procs()[static_cast<std::size_t>(rank)].host; };
+  const auto host_of = [&](WorldRank rank) {
+    return job.procs()[static_cast<std::size_t>(rank)].host;
+  };
   return host_of(route.destination) == host_of(here);
 }
 
-/// After the FINI of those for whom it speaks only acknowledgements may come over a link (IMPI 3.8). A process of this host
-/// goes on relaying for others after its own.
+/// After the FINI of those for whom it speaks only acknowledgements may come over a link
+/// (IMPI 3.8). A process of this host goes on relaying for others after its own.
 bool Engine::Impl::comes_too_late(Link& link) {
   const Link::Incoming& incoming = link.incoming();
   const bool of_peer = link.remote_host >= 0 || incoming.source == link.local_proc;
-  return of_peer && (carries_message(incoming.header.type) || incoming.header.type == PacketType::kCancel);
+  return of_peer &&
+         (carries_message(incoming.header.type) || incoming.header.type == PacketType::kCancel);
 }
 
 Result<void> Engine::Impl::control_ends(Link& link) {
@@ -62,7 +67,8 @@ Result<void> Engine::Impl::control_ends(Link& link) {
   Peer& from = peer(source);
   if (header.type == PacketType::kProtoAck) return protocol_acknowledged_locked(from);
   // An answer comes beyond hiwater, too.
-  if (header.type == PacketType::kCancel && !from.receive_credit.question_may_arrive(from.marks)) return sent_too_many();
+  if (header.type == PacketType::kCancel && !from.receive_credit.question_may_arrive(from.marks))
+    return sent_too_many();
   if (from.receive_credit.control_received(from.marks)) send_protocol_ack_locked(source);
   switch (header.type) {
     case PacketType::kSyncAck:
@@ -91,21 +97,26 @@ Result<void> Engine::Impl::link_packet_ends(Link& link) {
 }
 
 Result<void> Engine::Impl::protocol_acknowledged_locked(Peer& from) {
-  if (!from.send_credit.acknowledged(from.marks)) return broken("a PROTOACK of packets that were never sent");
+  if (!from.send_credit.acknowledged(from.marks))
+    return broken("a PROTOACK of packets that were never sent");
   acknowledged_locked(from);
   return {};
 }
 
-/// The first packet of a message has matched. It may still be leaving: a receiver need not wait for all of it.
+/// The first packet of a message has matched. It may still be leaving: a receiver need not wait for
+/// all of it.
 Result<void> Engine::Impl::sync_acknowledged_locked(const PacketHeader& header, WorldRank source) {
   const auto found = sends.find(header.srqid);
-  if (found == sends.end()) return broken(fmt::format("a SYNCACK of request {}, which awaits none", header.srqid));
+  if (found == sends.end())
+    return broken(fmt::format("a SYNCACK of request {}, which awaits none", header.srqid));
   SendOperation& operation = *found->second;
   if (operation.destination != source) {
-    return broken(fmt::format("a SYNCACK of request {}, a message to rank {}", header.srqid, operation.destination));
+    return broken(fmt::format("a SYNCACK of request {}, a message to rank {}", header.srqid,
+                              operation.destination));
   }
   if (operation.phase_ != SendOperation::Phase::kAwaitingSyncAck) {
-    return broken(fmt::format("a SYNCACK of request {}, which has not asked for one", header.srqid));
+    return broken(
+        fmt::format("a SYNCACK of request {}, which has not asked for one", header.srqid));
   }
   Link& link = *peer(source).link;
   if (operation.packets_queued_ > 0 && !link.has_begun(operation)) {
@@ -130,14 +141,18 @@ Result<void> Engine::Impl::sync_acknowledged_locked(const PacketHeader& header, 
   return {};
 }
 
-/// Who has sent the packet that is being handled, as the job knows it; who has passed it on, if it does not say, or lies.
+/// Who has sent the packet that is being handled, as the job knows it; who has passed it on, if it
+/// does not say, or lies.
 std::string Engine::Impl::offender_of(Link& link) const {
   const WorldRank rank = link.incoming().source >= 0 ? link.incoming().source : link.local_proc;
-  const std::int32_t number = rank >= 0 ? job.procs()[static_cast<std::size_t>(rank)].host : link.remote_host;
+  const std::int32_t number =
+      rank >= 0 ? job.procs()[static_cast<std::size_t>(rank)].host : link.remote_host;
   const Host& host = job.hosts()[static_cast<std::size_t>(number)];
-  const std::string place = fmt::format("host {} of system {}, {}", number, host.client, address_text(host.address));
+  const std::string place =
+      fmt::format("host {} of system {}, {}", number, host.client, address_text(host.address));
   if (rank < 0) return place;
-  return fmt::format("rank {} ({}, process {})", rank, place, job.procs()[static_cast<std::size_t>(rank)].id.pid);
+  return fmt::format("rank {} ({}, process {})", rank, place,
+                     job.procs()[static_cast<std::size_t>(rank)].id.pid);
 }
 
 }  // namespace impishim::wire

@@ -45,7 +45,8 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
   }
   if (!carries_message(header.type)) return {};
   Peer& from = peer(incoming.source);
-  // The rest of a long message is DATA; its first packet always is DATASYNC, and a short message fits one packet.
+  // The rest of a long message is DATA; its first packet always is DATASYNC, and a short message
+  // fits one packet.
   const bool rest = header.type == PacketType::kData && header.msglen > datalen;
   incoming.counts_as = rest ? FlowMarks::kRestPayload : header.len;
   if (!from.receive_credit.packet_arrived(from.marks, incoming.counts_as)) {
@@ -56,7 +57,9 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
 }
 
 Error Engine::Impl::sent_too_many() const {
-  return {ErrorKind::kProtocol, fmt::format("more than {} packets without waiting for acknowledgements", job.values().hiwater)};
+  return {ErrorKind::kProtocol,
+          fmt::format("more than {} packets without waiting for acknowledgements",
+                      job.values().hiwater)};
 }
 
 /// Whom a packet names, and where it goes; refuses what cannot come by this link.
@@ -70,14 +73,17 @@ Result<void> Engine::Impl::find_route_locked(Link& link, const PacketHeader& hea
     return Error{ErrorKind::kProtocol, "a packet from or to a process that is not in this job"};
   }
   if (!speaks_for(link, route.source)) {
-    return Error{ErrorKind::kProtocol,
-                 fmt::format("a packet that claims to come from rank {}, whose packets come another way", route.source)};
+    return Error{
+        ErrorKind::kProtocol,
+        fmt::format("a packet that claims to come from rank {}, whose packets come another way",
+                    route.source)};
   }
   if (route.destination != here) {
     route.relay_to = relays_from(link, route) ? link_towards(route.destination) : nullptr;
     if (route.relay_to == nullptr || route.relay_to == &link) {
-      return Error{ErrorKind::kProtocol,
-                   fmt::format("a packet for rank {}, which is not to be reached here", route.destination)};
+      return Error{
+          ErrorKind::kProtocol,
+          fmt::format("a packet for rank {}, which is not to be reached here", route.destination)};
     }
     route.to_be_relayed = relayed_beyond(*route.relay_to, route.destination);
   }
@@ -90,12 +96,14 @@ Result<void> Engine::Impl::message_begins(Link& link) {
   const PacketHeader& header = incoming.header;
   if (header.tag < 0 || header.lsrank < 0) {
     return Error{ErrorKind::kProtocol,
-                 fmt::format("a message with tag {} from rank {} of its communicator", header.tag, header.lsrank)};
+                 fmt::format("a message with tag {} from rank {} of its communicator", header.tag,
+                             header.lsrank)};
   }
   const std::uint64_t first = std::min<std::uint64_t>(header.msglen, datalen);
   if (header.len != first) {
     return Error{ErrorKind::kProtocol,
-                 fmt::format("a first packet with {} of {} bytes; {} belong there", header.len, header.msglen, first)};
+                 fmt::format("a first packet with {} of {} bytes; {} belong there", header.len,
+                             header.msglen, first)};
   }
   incoming.receive = queue.match_arrival(header.cid, header.lsrank, header.tag);
   if (incoming.receive == nullptr) {
@@ -104,7 +112,8 @@ Result<void> Engine::Impl::message_begins(Link& link) {
     return {};
   }
   if (receive_whole_locked(link)) return {};
-  accept_message_locked(*incoming.receive, incoming.source, {header.lsrank, header.tag, header.msglen});
+  accept_message_locked(*incoming.receive, incoming.source,
+                        {header.lsrank, header.tag, header.msglen});
   prepare_area(link, *incoming.receive, header.len);
   if (header.msglen <= datalen) return {};
   // Its sender waits for the answer, and can have it while the first packet is still arriving.
@@ -113,19 +122,22 @@ Result<void> Engine::Impl::message_begins(Link& link) {
   return {};
 }
 
-/// A short message that has arrived whole for memory that takes it as it stands, as most are, is copied there at once. False:
-/// it is not one of these.
+/// A short message that has arrived whole for memory that takes it as it stands, as most are, is
+/// copied there at once. False: it is not one of these.
 bool Engine::Impl::receive_whole_locked(Link& link) {
   Link::Incoming& incoming = link.incoming();
   const PacketHeader& header = incoming.header;
   ReceiveOperation& operation = *incoming.receive;
   const MutableBuffer& buffer = operation.buffer;
   const std::span<const std::byte> packet = link.whole_packet();
-  if (packet.empty() || header.type != PacketType::kData || peer(incoming.source).format != Format::kNative ||
-      !buffer.layout->contiguous(buffer.count) || header.len > buffer.packed_size(Format::kNative)) {
+  if (packet.empty() || header.type != PacketType::kData ||
+      peer(incoming.source).format != Format::kNative || !buffer.layout->contiguous(buffer.count) ||
+      header.len > buffer.packed_size(Format::kNative)) {
     return false;
   }
-  if (header.len > 0) std::memcpy(buffer.base + buffer.layout->first_offset(), &packet[kPacketHeaderSize], header.len);
+  if (header.len > 0)
+    std::memcpy(buffer.base + buffer.layout->first_offset(), &packet[kPacketHeaderSize],
+                header.len);
   count_copy(header.len);
   operation.result.source = header.lsrank;
   operation.result.tag = header.tag;
@@ -142,28 +154,36 @@ Result<void> Engine::Impl::rest_begins(Link& link) {
   const PacketHeader& header = incoming.header;
   const auto found = receives.find(header.drqid);
   if (found == receives.end() || found->second->sender_ != incoming.source) {
-    return Error{ErrorKind::kProtocol, fmt::format("data for receive {}, which is not waiting for any", header.drqid)};
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("data for receive {}, which is not waiting for any", header.drqid)};
   }
   ReceiveOperation& operation = *found->second;
   if (header.msglen != operation.result.wire_bytes) {
-    return Error{ErrorKind::kProtocol, fmt::format("the rest of a message of {} bytes that announced {}", header.msglen,
-                                                   operation.result.wire_bytes)};
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("the rest of a message of {} bytes that announced {}", header.msglen,
+                             operation.result.wire_bytes)};
   }
   if (header.len > operation.result.wire_bytes - operation.arrived_) {
     return Error{ErrorKind::kProtocol,
-                 fmt::format("more data than the {} bytes that a message announced", operation.result.wire_bytes)};
+                 fmt::format("more data than the {} bytes that a message announced",
+                             operation.result.wire_bytes)};
   }
   incoming.receive = &operation;
   prepare_area(link, operation, header.len);
-  // Packets of one message come in rows: the next one is probably of this message too, unless this is the first of a row.
+  // Packets of one message come in rows: the next one is probably of this message too, unless this
+  // is the first of a row.
   const bool in_row = std::exchange(link.latest_rest, header.drqid) == header.drqid;
-  if (in_row && header.len == datalen && !incoming.unpack_at_end) incoming.ahead = next_area(operation, header.len);
+  if (in_row && header.len == datalen && !incoming.unpack_at_end)
+    incoming.ahead = next_area(operation, header.len);
   return {};
 }
 
-/// Where the payload goes that follows the one of `size` bytes that is arriving. Empty: there is none, or it has no such place.
-std::span<std::byte> Engine::Impl::next_area(const ReceiveOperation& operation, std::size_t size) const {
-  const std::size_t next = std::min<std::uint64_t>(datalen, operation.result.wire_bytes - operation.arrived_ - size);
+/// Where the payload goes that follows the one of `size` bytes that is arriving. Empty: there is
+/// none, or it has no such place.
+std::span<std::byte> Engine::Impl::next_area(const ReceiveOperation& operation,
+                                             std::size_t size) const {
+  const std::size_t next =
+      std::min<std::uint64_t>(datalen, operation.result.wire_bytes - operation.arrived_ - size);
   const std::span<std::byte> area = operation.cursor_.next(next);
   return area.size() == next ? area : std::span<std::byte>{};
 }
@@ -179,19 +199,23 @@ Message Engine::Impl::message_of(const Link::Incoming& incoming) const {
   message.message_bytes = header.msglen;
   message.native_bytes = native_estimate(header, incoming.source);
   message.synchronous = header.type == PacketType::kDataSync;
-  message.may_be_early = header.msglen > datalen && header.reserved == kMayComeEarly && is_ours(incoming.source);
+  message.may_be_early =
+      header.msglen > datalen && header.reserved == kMayComeEarly && is_ours(incoming.source);
   message.payload_bytes = header.len;
   return message;
 }
 
-/// For probes: our own systems send their native size in pk_count, which a foreign one may fill with anything.
+/// For probes: our own systems send their native size in pk_count, which a foreign one may fill
+/// with anything.
 std::uint64_t Engine::Impl::native_estimate(const PacketHeader& header, WorldRank source) const {
-  const auto client = static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(source)].client);
+  const auto client =
+      static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(source)].client);
   const bool converted = format_of_client[client] != Format::kNative;
   return converted && job.clients()[client].impishim ? header.count : header.msglen;
 }
 
-void Engine::Impl::accept_message_locked(ReceiveOperation& operation, WorldRank sender, const Accepted& message) {
+void Engine::Impl::accept_message_locked(ReceiveOperation& operation, WorldRank sender,
+                                         const Accepted& message) {
   operation.phase_ = ReceiveOperation::Phase::kReceiving;
   operation.sender_ = sender;
   operation.arrived_ = 0;
@@ -200,8 +224,9 @@ void Engine::Impl::accept_message_locked(ReceiveOperation& operation, WorldRank 
   operation.result.wire_bytes = message.bytes;
   operation.cursor_ = UnpackCursor(operation.buffer, peer(sender).format);
   if (message.bytes > operation.cursor_.total()) {
-    operation.result.error = Error{ErrorKind::kTruncation, fmt::format("a message of {} bytes for a buffer of {}",
-                                                                       message.bytes, operation.cursor_.total())};
+    operation.result.error =
+        Error{ErrorKind::kTruncation, fmt::format("a message of {} bytes for a buffer of {}",
+                                                  message.bytes, operation.cursor_.total())};
   }
 }
 
@@ -246,11 +271,13 @@ Result<void> Engine::Impl::packet_ends(Link& link) {
     }
     return {};
   }
-  if (incoming.header.msglen <= datalen) answer_match_locked(operation, incoming.source, incoming.header.srqid);
+  if (incoming.header.msglen <= datalen)
+    answer_match_locked(operation, incoming.source, incoming.header.srqid);
   return {};
 }
 
-void Engine::Impl::finish_payload_locked(Link& link, ReceiveOperation& operation, std::size_t size) {
+void Engine::Impl::finish_payload_locked(Link& link, ReceiveOperation& operation,
+                                         std::size_t size) {
   Link::Incoming& incoming = link.incoming();
   operation.arrived_ += size;
   if (!incoming.unpack_at_end) return;
@@ -260,8 +287,10 @@ void Engine::Impl::finish_payload_locked(Link& link, ReceiveOperation& operation
   buffers.put(std::move(incoming.owned));
 }
 
-/// SYNCACK to the sender of a DATASYNC packet that has matched; the receive is complete if the packet was all.
-void Engine::Impl::answer_match_locked(ReceiveOperation& operation, WorldRank source, std::uint64_t sender_request) {
+/// SYNCACK to the sender of a DATASYNC packet that has matched; the receive is complete if the
+/// packet was all.
+void Engine::Impl::answer_match_locked(ReceiveOperation& operation, WorldRank source,
+                                       std::uint64_t sender_request) {
   // Acknowledging the packet may have ended the engine, which then knew nothing of this match.
   if (failed.load(std::memory_order_relaxed)) {
     operation.result.error = failure;
@@ -280,7 +309,8 @@ void Engine::Impl::answer_match_locked(ReceiveOperation& operation, WorldRank so
   send_control_locked(source, answer);
 }
 
-void Engine::Impl::complete_receive_locked(ReceiveOperation& operation, std::uint64_t native_bytes) {
+void Engine::Impl::complete_receive_locked(ReceiveOperation& operation,
+                                           std::uint64_t native_bytes) {
   operation.result.native_bytes = native_bytes;
   operation.phase_ = ReceiveOperation::Phase::kDone;
   ++counters.messages_received;
@@ -297,7 +327,8 @@ void Engine::Impl::store_message_locked(Link& link) {
     arrived.notify_all();
   }
   auto match = queue.store(std::move(message));
-  counters.unexpected_bytes_peak = std::max(counters.unexpected_bytes_peak, queue.unexpected_bytes());
+  counters.unexpected_bytes_peak =
+      std::max(counters.unexpected_bytes_peak, queue.unexpected_bytes());
   contested.store(queue.contested(), std::memory_order_release);
   if (relieving.load(std::memory_order_relaxed)) accept_early_locked();
   if (match) deliver_locked(*match->receive, std::move(match->message));
@@ -306,7 +337,8 @@ void Engine::Impl::store_message_locked(Link& link) {
 /// Hands a whole stored message (its first packet) to a receive.
 void Engine::Impl::deliver_locked(ReceiveOperation& operation, std::list<Message>&& one) {
   Message& message = one.front();
-  accept_message_locked(operation, message.source, {message.source_rank, message.tag, message.message_bytes});
+  accept_message_locked(operation, message.source,
+                        {message.source_rank, message.tag, message.message_bytes});
   if (message.early != nullptr) {
     if (!message.counted) count_received_locked(message.source, message.payload_bytes);
     match_early_locked(*message.early, operation);

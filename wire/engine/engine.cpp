@@ -11,8 +11,8 @@
 namespace impishim::wire {
 namespace {
 
-/// Above this many unexpected bytes a starving wait acknowledges them only once per kStarvedPause: memory then grows slowly
-/// where it must grow, and not at all where the wait ends by itself.
+/// Above this many unexpected bytes a starving wait acknowledges them only once per kStarvedPause:
+/// memory then grows slowly where it must grow, and not at all where the wait ends by itself.
 constexpr std::uint64_t kUnexpectedComfort = 64ULL << 20U;
 constexpr std::uint64_t kStarvedPauseNs = 10'000'000;
 
@@ -20,13 +20,16 @@ constexpr std::uint64_t kStarvedPauseNs = 10'000'000;
 constexpr std::uint64_t kAbortSendNs = 100'000'000;
 
 std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
 }
 
 }  // namespace
 
-void MatchedMessageDeleter::operator()(MatchedMessage* message) const { std::default_delete<MatchedMessage>()(message); }
+void MatchedMessageDeleter::operator()(MatchedMessage* message) const {
+  std::default_delete<MatchedMessage>()(message);
+}
 
 Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     : batches_wait(batches_wait_),
@@ -44,8 +47,8 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     links.back()->token = links.size() - 1;
     return *links.back();
   };
-  // In the order in which they are polled: looking into shared memory costs less than asking the kernel, and what one relay
-  // passes on to another should not wait for that.
+  // In the order in which they are polled: looking into shared memory costs less than asking the
+  // kernel, and what one relay passes on to another should not wait for that.
   for (LocalChannel& each : options.local_channels) {
     Link& link = add(std::move(each.channel));
     link.local_proc = each.proc;
@@ -56,12 +59,14 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
   for (HostChannel& each : options.host_channels) {
     Link& link = add(std::move(each.channel));
     link.remote_host = each.host;
-    const auto client = static_cast<std::size_t>(job.hosts()[static_cast<std::size_t>(each.host)].client);
+    const auto client =
+        static_cast<std::size_t>(job.hosts()[static_cast<std::size_t>(each.host)].client);
     link.gives_credit = job.clients()[client].impishim;
     if (link.gives_credit) link.credit = RelayCredit(relay.remote_sender_limit);
     host_links.emplace(each.host, &link);
   }
-  const auto announcing = std::count_if(links.begin(), links.end(), [](const auto& link) { return link->announces_input(); });
+  const auto announcing = std::count_if(links.begin(), links.end(),
+                                        [](const auto& link) { return link->announces_input(); });
   asks_together = announcing > kAskedOneByOne;
 }
 
@@ -93,7 +98,8 @@ Link* Engine::Impl::link_towards(WorldRank destination) {
     return found == host_links.end() ? nullptr : found->second;
   }
   const auto found = local_links.find(hop.proc);
-  return hop.kind == NextHop::Kind::kArrived || found == local_links.end() ? nullptr : found->second;
+  return hop.kind == NextHop::Kind::kArrived || found == local_links.end() ? nullptr
+                                                                           : found->second;
 }
 
 std::size_t Engine::Impl::poll_link_locked(Link& link) {
@@ -125,8 +131,8 @@ std::size_t Engine::Impl::poll_link_locked(Link& link) {
   return events;
 }
 
-/// Counts the messages that nobody has asked for as received, since a wait that nothing else ends may need what is held back
-/// behind them.
+/// Counts the messages that nobody has asked for as received, since a wait that nothing else ends
+/// may need what is held back behind them.
 void Engine::Impl::take_unexpected_locked() {
   if (queue.unexpected_bytes() > kUnexpectedComfort) {
     const std::uint64_t now = now_ns();
@@ -134,7 +140,8 @@ void Engine::Impl::take_unexpected_locked() {
     starved_at_ns = now;
   }
   std::vector<std::pair<WorldRank, std::uint32_t>> packets;
-  queue.count_all([&](const Message& message) { packets.emplace_back(message.source, message.payload_bytes); });
+  queue.count_all(
+      [&](const Message& message) { packets.emplace_back(message.source, message.payload_bytes); });
   for (const auto& [source, payload] : packets) count_received_locked(source, payload);
 }
 
@@ -162,13 +169,15 @@ std::size_t Engine::Impl::poll_locked(bool application_waits) {
   if (failed.load(std::memory_order_relaxed)) return events + 1;
   if (!owing.empty()) return_credits_locked();
   if (closing) advance_closing_locked();
-  if (events == 0 && queue.uncounted() > 0 && (application_waits || relieving.load(std::memory_order_relaxed))) {
+  if (events == 0 && queue.uncounted() > 0 &&
+      (application_waits || relieving.load(std::memory_order_relaxed))) {
     take_unexpected_locked();
   }
   return events;
 }
 
-Engine::Engine(EngineOptions options) : impl_(std::make_unique<Impl>(std::move(options), batches_wait_)) {}
+Engine::Engine(EngineOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options), batches_wait_)) {}
 Engine::~Engine() = default;
 
 void Engine::start(SendOperation& operation) {
@@ -201,7 +210,9 @@ void Engine::watch(ContextId context) {
 
 std::uint64_t Engine::await_arrival(std::uint64_t seen) {
   std::unique_lock lock(impl_->mutex);
-  impl_->arrived.wait(lock, [&] { return impl_->arrivals != seen || impl_->failed.load(std::memory_order_relaxed); });
+  impl_->arrived.wait(lock, [&] {
+    return impl_->arrivals != seen || impl_->failed.load(std::memory_order_relaxed);
+  });
   return impl_->arrivals;
 }
 
@@ -244,7 +255,8 @@ std::optional<Envelope> Engine::probe(ContextId context, std::int32_t source, st
   return envelope_of(*message);
 }
 
-MatchedMessagePointer Engine::match_probe(ContextId context, std::int32_t source, std::int32_t tag, Envelope& envelope) {
+MatchedMessagePointer Engine::match_probe(ContextId context, std::int32_t source, std::int32_t tag,
+                                          Envelope& envelope) {
   const std::lock_guard lock(impl_->mutex);
   auto message = impl_->queue.take(context, source, tag);
   if (message.empty()) return nullptr;
@@ -257,7 +269,9 @@ MatchedMessagePointer Engine::match_probe(ContextId context, std::int32_t source
   return MatchedMessagePointer(std::make_unique<MatchedMessage>(std::move(message)).release());
 }
 
-std::size_t Engine::contested_count() const { return impl_->contested.load(std::memory_order_acquire); }
+std::size_t Engine::contested_count() const {
+  return impl_->contested.load(std::memory_order_acquire);
+}
 
 ReceiveOperation* Engine::contested() {
   const std::lock_guard lock(impl_->mutex);
@@ -302,8 +316,9 @@ void Engine::drain_output() {
     {
       const std::lock_guard lock(impl_->mutex);
       static_cast<void>(impl_->poll_locked(false));
-      const bool all_out = std::all_of(impl_->links.begin(), impl_->links.end(),
-                                       [](const auto& link) { return link->output_empty() || link->input_ended; });
+      const bool all_out =
+          std::all_of(impl_->links.begin(), impl_->links.end(),
+                      [](const auto& link) { return link->output_empty() || link->input_ended; });
       if (all_out) return;
     }
     if (now_ns() >= deadline) return;
@@ -311,12 +326,15 @@ void Engine::drain_output() {
   }
 }
 
-std::uint64_t Engine::application_polls() const { return impl_->application_polls.load(std::memory_order_relaxed); }
+std::uint64_t Engine::application_polls() const {
+  return impl_->application_polls.load(std::memory_order_relaxed);
+}
 
 bool Engine::idle() {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->pending_sends == 0 && std::all_of(impl_->links.begin(), impl_->links.end(),
-                                                  [](const auto& link) { return link->output_empty() && !link->holds(); });
+  return impl_->pending_sends == 0 &&
+         std::all_of(impl_->links.begin(), impl_->links.end(),
+                     [](const auto& link) { return link->output_empty() && !link->holds(); });
 }
 
 void Engine::close() {
@@ -338,7 +356,9 @@ void Engine::announce_abort(std::int32_t exit_code, const std::string& text) {
   drain_output();
 }
 
-const Error* Engine::failure() const { return impl_->failed.load(std::memory_order_acquire) ? &*impl_->failure : nullptr; }
+const Error* Engine::failure() const {
+  return impl_->failed.load(std::memory_order_acquire) ? &*impl_->failure : nullptr;
+}
 
 std::optional<std::int32_t> Engine::abort_code() const {
   return impl_->failed.load(std::memory_order_acquire) ? impl_->abort_code : std::nullopt;

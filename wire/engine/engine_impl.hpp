@@ -1,9 +1,10 @@
 /// The inside of the Engine: one lock, the links, the peers' flow control, the match queue.
 ///
-/// Split by direction: engine.cpp (the public face, polling, sleeping), sending.cpp (operations -> packets), delivery.cpp
-/// (packets -> operations), control_packets.cpp (acknowledgements, and who may send what over which link), cancelling.cpp,
-/// relaying.cpp (packets -> packets), closing.cpp (FINI, abort, failure). Everything but the atomics is protected by `mutex`;
-/// functions whose name ends in _locked, and all functions of LinkOwner, run with it held.
+/// Split by direction: engine.cpp (the public face, polling, sleeping), sending.cpp (operations ->
+/// packets), delivery.cpp (packets -> operations), control_packets.cpp (acknowledgements, and who
+/// may send what over which link), cancelling.cpp, relaying.cpp (packets -> packets), closing.cpp
+/// (FINI, abort, failure). Everything but the atomics is protected by `mutex`; functions whose name
+/// ends in _locked, and all functions of LinkOwner, run with it held.
 #pragma once
 
 #include <atomic>
@@ -51,7 +52,8 @@ struct Peer {
   RawHeader header;  ///< of packets to it, as far as they are all the same
   SendCredit send_credit;
   ReceiveCredit receive_credit;
-  PacketQueue<SendOperation*> held;    ///< messages whose first packet, or CANCEL, waits for credit, in order
+  PacketQueue<SendOperation*>
+      held;  ///< messages whose first packet, or CANCEL, waits for credit, in order
   std::deque<SendOperation*> stalled;  ///< long messages whose next packet waits for credit
 };
 
@@ -111,7 +113,8 @@ class Engine::Impl final : public LinkOwner {
   std::size_t poll_link_locked(Link& link);
   /// Without the cost of an atomic increment, in every round of every wait.
   void count_application_poll_locked() {
-    application_polls.store(application_polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    application_polls.store(application_polls.load(std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
   }
   void watch_output_locked(Link& link);
   void watch_links_locked();
@@ -120,8 +123,8 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] bool may_have_input(const Link& link) const {
     return !asks_together || link.announced || !link.announces_input();
   }
-  /// Where processes of this host have sent something it goes on its way first: to ask the kernel for what has come from others
-  /// takes longer than all of that, and waits until the next look.
+  /// Where processes of this host have sent something it goes on its way first: to ask the kernel
+  /// for what has come from others takes longer than all of that, and waits until the next look.
   [[nodiscard]] bool may_wait(const Link& link) const {
     return link.remote_host >= 0 && !asks_together && link.output_empty() && link.streams.empty();
   }
@@ -135,7 +138,9 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] Link* link_towards(WorldRank destination);
   /// The process runs this library, too.
   [[nodiscard]] bool is_ours(WorldRank rank) const {
-    return job.clients()[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client)].impishim;
+    return job
+        .clients()[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client)]
+        .impishim;
   }
 
   // relaying.cpp
@@ -158,10 +163,11 @@ class Engine::Impl final : public LinkOwner {
   RelayOptions relay;
   BufferPool buffers;
   std::vector<std::unique_ptr<Link>> links;
-  /// So many sockets at most are read to see whether something has come: for more, one question to the kernel costs less than
-  /// one for each.
+  /// So many sockets at most are read to see whether something has come: for more, one question to
+  /// the kernel costs less than one for each.
   static constexpr std::ptrdiff_t kAskedOneByOne = 2;
-  bool asks_together = false;  ///< the links are always watched, and their descriptors tell which are to be read
+  bool asks_together =
+      false;  ///< the links are always watched, and their descriptors tell which are to be read
   std::unordered_map<std::int32_t, Link*> host_links;  ///< by remote host
   std::unordered_map<WorldRank, Link*> local_links;    ///< by world rank
   std::vector<std::unique_ptr<Peer>> peers;            ///< by world rank, made when needed
@@ -170,21 +176,26 @@ class Engine::Impl final : public LinkOwner {
   bool hosts_have_waited = false;  ///< until the next look: not twice in a row
   bool polling = false;            ///< poll_locked() is under way, and does what is due at its end
   std::vector<Link*> batching;     ///< links with packets that a flush has to follow
-  /// Messages since the last poll that do not wait for company: those of a step of most halo exchanges.
+  /// Messages since the last poll that do not wait for company: those of a step of most halo
+  /// exchanges.
   static constexpr std::uint32_t kSentAtOnce = 4;
-  std::uint32_t burst = 0;              ///< messages that this process has begun since the last poll
+  std::uint32_t burst = 0;  ///< messages that this process has begun since the last poll
   std::uint32_t at_once = kSentAtOnce;  ///< of a burst, those that do not wait for the others
   std::set<ContextId> watched;
   std::uint64_t arrivals = 0;  ///< of unmatched messages in watched contexts
   std::condition_variable arrived;
   Poller poller;
   int sleepers = 0;
-  std::atomic<bool> watching = false;  ///< the links' descriptors are in `poller`; changed under `mutex`
+  std::atomic<bool> watching =
+      false;  ///< the links' descriptors are in `poller`; changed under `mutex`
 
   std::uint64_t next_request_id = 1;
-  std::unordered_map<std::uint64_t, SendOperation*> sends;        ///< awaiting SYNCACK, or an answer to CANCEL
-  std::unordered_map<std::uint64_t, ReceiveOperation*> receives;  ///< awaiting the rest of a long message
-  /// Whom a CANCEL has been sent that is not answered yet, by the message's request id; the operation may be over.
+  std::unordered_map<std::uint64_t, SendOperation*>
+      sends;  ///< awaiting SYNCACK, or an answer to CANCEL
+  std::unordered_map<std::uint64_t, ReceiveOperation*>
+      receives;  ///< awaiting the rest of a long message
+  /// Whom a CANCEL has been sent that is not answered yet, by the message's request id; the
+  /// operation may be over.
   std::unordered_map<std::uint64_t, WorldRank> questions;
   std::size_t pending_sends = 0;  ///< started and not complete
 
@@ -207,12 +218,15 @@ class Engine::Impl final : public LinkOwner {
 
  private:
   // sending.cpp
-  [[nodiscard]] static MessageFields fields_of(const SendOperation& operation, PacketType type, std::size_t payload);
+  [[nodiscard]] static MessageFields fields_of(const SendOperation& operation, PacketType type,
+                                               std::size_t payload);
   void send_first_packet_locked(Peer& peer, SendOperation& operation);
-  [[nodiscard]] bool make_first_packet_locked(Peer& peer, SendOperation& operation, OutgoingPacket& packet);
+  [[nodiscard]] bool make_first_packet_locked(Peer& peer, SendOperation& operation,
+                                              OutgoingPacket& packet);
   [[nodiscard]] bool leaves_in_one_piece(const Peer& peer, std::uint64_t size) const;
   [[nodiscard]] bool send_in_one_piece_locked(Peer& peer, SendOperation& operation);
-  void send_one_piece_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes);
+  void send_one_piece_locked(Peer& peer, const MessageFields& fields,
+                             std::span<const std::byte> bytes);
   void send_alone_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes);
   void count_first_packet_locked(Peer& peer, std::size_t payload);
   [[nodiscard]] bool waits_for_company(std::size_t payload);
@@ -221,7 +235,8 @@ class Engine::Impl final : public LinkOwner {
   void count_copy(std::size_t bytes);
   void complete_send_locked(SendOperation& operation);
   void complete_send_locked(SendOperation& operation, const Error& error);
-  [[nodiscard]] Result<void> next_payload(SendOperation& operation, std::size_t size, OutgoingPacket& packet);
+  [[nodiscard]] Result<void> next_payload(SendOperation& operation, std::size_t size,
+                                          OutgoingPacket& packet);
   void acknowledged_locked(Peer& peer);
 
   // control_packets.cpp
@@ -246,7 +261,8 @@ class Engine::Impl final : public LinkOwner {
   // delivery.cpp
   [[nodiscard]] Result<void> message_begins(Link& link);
   [[nodiscard]] Result<void> rest_begins(Link& link);
-  [[nodiscard]] std::span<std::byte> next_area(const ReceiveOperation& operation, std::size_t size) const;
+  [[nodiscard]] std::span<std::byte> next_area(const ReceiveOperation& operation,
+                                               std::size_t size) const;
   /// What a receive learns of the message that it takes.
   struct Accepted {
     std::int32_t source_rank;
@@ -254,11 +270,13 @@ class Engine::Impl final : public LinkOwner {
     std::uint64_t bytes;
   };
   [[nodiscard]] Result<void> find_route_locked(Link& link, const PacketHeader& header);
-  void accept_message_locked(ReceiveOperation& operation, WorldRank sender, const Accepted& message);
+  void accept_message_locked(ReceiveOperation& operation, WorldRank sender,
+                             const Accepted& message);
   [[nodiscard]] bool receive_whole_locked(Link& link);
   void prepare_area(Link& link, ReceiveOperation& operation, std::size_t size);
   void finish_payload_locked(Link& link, ReceiveOperation& operation, std::size_t size);
-  void answer_match_locked(ReceiveOperation& operation, WorldRank source, std::uint64_t sender_request);
+  void answer_match_locked(ReceiveOperation& operation, WorldRank source,
+                           std::uint64_t sender_request);
   void complete_receive_locked(ReceiveOperation& operation, std::uint64_t native_bytes);
   void store_message_locked(Link& link);
   [[nodiscard]] bool relay_whole_locked(Link& link);              // relaying.cpp

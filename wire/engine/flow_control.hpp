@@ -1,4 +1,5 @@
-/// Flow control between one source process and one destination process (IMPI 3.7, protocol ACKs). Pure counters.
+/// Flow control between one source process and one destination process (IMPI 3.7, protocol ACKs).
+/// Pure counters.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +8,25 @@ namespace impishim::wire {
 
 /// The two ends' marks, and what a packet counts towards them.
 ///
-/// IMPI counts packets, whatever their size: all but PROTOACK and FINI. Answers (SYNCACK, CANCELYES, CANCELNO) count, but are
-/// never held back, since the other end may wait for them before it acknowledges anything. Between processes of this library a
-/// packet counts by its size, so that as many bytes are on their way at most, but more short ones: a pair that exchanges
-/// nothing but short packets stops a sixteenth as often. Control packets fill nothing and count nothing there.
+/// IMPI counts packets, whatever their size: all but PROTOACK and FINI. Answers (SYNCACK,
+/// CANCELYES, CANCELNO) count, but are never held back, since the other end may wait for them
+/// before it acknowledges anything. Between processes of this library a packet counts by its size,
+/// so that as many bytes are on their way at most, but more short ones: a pair that exchanges
+/// nothing but short packets stops a sixteenth as often. Control packets fill nothing and count
+/// nothing there.
 class FlowMarks {
  public:
-  /// The rest of a long message, once a receive has matched, counts as if its packets were empty: it goes to its place as it
-  /// comes and fills nothing here, so what it needs is to be seen, not to be waited for.
+  /// The rest of a long message, once a receive has matched, counts as if its packets were empty:
+  /// it goes to its place as it comes and fills nothing here, so what it needs is to be seen, not
+  /// to be waited for.
   static constexpr std::uint32_t kRestPayload = 0;
   /// What a full packet counts where packets count by their size; the shortest counts 1.
   static constexpr std::uint32_t kFullPacket = 16;
 
   /// IMPI's: `ackmark` packets between two acknowledgements, at most `hiwater` ahead of them.
-  static FlowMarks of_packets(std::uint32_t ackmark, std::uint32_t hiwater) { return {ackmark, hiwater, 0}; }
+  static FlowMarks of_packets(std::uint32_t ackmark, std::uint32_t hiwater) {
+    return {ackmark, hiwater, 0};
+  }
   /// The same of packets of `datalen` bytes, or of as many shorter ones as weigh as much.
   static FlowMarks by_size(std::uint32_t ackmark, std::uint32_t hiwater, std::uint32_t datalen) {
     return {kFullPacket * ackmark, kFullPacket * hiwater, datalen};
@@ -51,10 +57,15 @@ class FlowMarks {
 /// Source side: what is on its way without a PROTOACK.
 class SendCredit {
  public:
-  [[nodiscard]] bool may_send(const FlowMarks& marks) const { return outstanding_ < marks.hiwater(); }
+  [[nodiscard]] bool may_send(const FlowMarks& marks) const {
+    return outstanding_ < marks.hiwater();
+  }
   /// A packet of a message goes on its way.
-  void packet_sent(const FlowMarks& marks, std::uint32_t payload) { outstanding_ += marks.cost(payload); }
-  /// A packet of another type than DATA, DATASYNC, PROTOACK and FINI goes on its way. An answer may do so beyond hiwater.
+  void packet_sent(const FlowMarks& marks, std::uint32_t payload) {
+    outstanding_ += marks.cost(payload);
+  }
+  /// A packet of another type than DATA, DATASYNC, PROTOACK and FINI goes on its way. An answer may
+  /// do so beyond hiwater.
   void control_sent(const FlowMarks& marks) { outstanding_ += marks.counts_control() ? 1 : 0; }
   /// A PROTOACK has come. False: the peer acknowledged packets that were never sent.
   [[nodiscard]] bool acknowledged(const FlowMarks& marks) {
@@ -68,7 +79,8 @@ class SendCredit {
   std::uint32_t outstanding_ = 0;
 };
 
-/// Destination side: what has arrived, and what of it the process has received since its last PROTOACK.
+/// Destination side: what has arrived, and what of it the process has received since its last
+/// PROTOACK.
 class ReceiveCredit {
  public:
   /// Whether a control packet that is no answer may come now.
@@ -85,8 +97,8 @@ class ReceiveCredit {
   [[nodiscard]] bool packet_received(const FlowMarks& marks, std::uint32_t payload) {
     return received_more(marks, marks.cost(payload));
   }
-  /// A packet of another type than DATA, DATASYNC, PROTOACK and FINI has come, and is received at once. True: a PROTOACK is due
-  /// now.
+  /// A packet of another type than DATA, DATASYNC, PROTOACK and FINI has come, and is received at
+  /// once. True: a PROTOACK is due now.
   [[nodiscard]] bool control_received(const FlowMarks& marks) {
     if (!marks.counts_control()) return false;
     ++unacknowledged_;

@@ -12,12 +12,14 @@ namespace {
 
 iovec piece_of(std::span<const std::byte> bytes) {
   // iovec serves reading and writing alike, so it has no const form.
-  return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  return {const_cast<std::byte*>(bytes.data()),
+          bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
 }  // namespace
 
-Link::Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffers, std::uint32_t max_payload)
+Link::Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffers,
+           std::uint32_t max_payload)
     : owner_(owner),
       channel_(std::move(channel)),
       announces_input_(channel_->announces_input()),
@@ -46,7 +48,8 @@ void Link::enqueue(OutgoingPacket&& packet) {
 void Link::queue_up(OutgoingPacket&& packet) {
   if (packet.payload.size() <= kJoinedSize) return add_to_batch(std::move(packet));
   seal_batch();
-  // What has just been packed leaves before the processor's caches forget it, and few buffers hold it.
+  // What has just been packed leaves before the processor's caches forget it, and few buffers hold
+  // it.
   if (packet.owned) at_once_ = kFewestAtOnce;
   queue_.push_back(std::move(packet));
 }
@@ -70,7 +73,8 @@ std::byte* Link::extend_batch(std::size_t size, Link* relayed_from) {
 
 void Link::add_to_batch(OutgoingPacket&& packet) {
   const std::size_t payload = packet.payload.size();
-  write_packet(packet.header, packet.payload, extend_batch(kPacketHeaderSize + payload, packet.relayed_from));
+  write_packet(packet.header, packet.payload,
+               extend_batch(kPacketHeaderSize + payload, packet.relayed_from));
   count_copy(payload);
   if (packet.owned) buffers_.put(std::move(packet.owned));
   (packet.passes_through ? passed_on : sent).count(kPacketHeaderSize + payload);
@@ -257,15 +261,17 @@ std::vector<SendOperation*> Link::drop_output_but_aborts() {
   PacketQueue<OutgoingPacket> kept;
   for (OutgoingPacket& packet : queue_) {
     const bool begun = kept.empty() && sent_of_first_ > 0 && &packet == &queue_.front();
-    const bool abort =
-        !packet.batch && load_big_endian<std::uint32_t>(packet.header.data()) == static_cast<std::uint32_t>(PacketType::kAbort);
+    const bool abort = !packet.batch && load_big_endian<std::uint32_t>(packet.header.data()) ==
+                                            static_cast<std::uint32_t>(PacketType::kAbort);
     if (!begun && !abort) continue;
     OutgoingPacket keep;
     keep.header = packet.header;
     keep.batch = packet.batch;
     keep.owned = buffers_.take(packet.payload.size());
-    // The payload may lie in the user's memory, which is the user's again as soon as the operation has been told.
-    if (!packet.payload.empty()) std::memcpy(keep.owned.data(), packet.payload.data(), packet.payload.size());
+    // The payload may lie in the user's memory, which is the user's again as soon as the operation
+    // has been told.
+    if (!packet.payload.empty())
+      std::memcpy(keep.owned.data(), packet.payload.data(), packet.payload.size());
     keep.payload = keep.owned.first(packet.payload.size());
     kept.push_back(std::move(keep));
   }
@@ -300,8 +306,8 @@ Result<std::size_t> Link::flush() {
   }
 }
 
-/// Enough packets of long messages to fill the channel with one call, of one message as long as it has any: then the next one's
-/// turn comes.
+/// Enough packets of long messages to fill the channel with one call, of one message as long as it
+/// has any: then the next one's turn comes.
 void Link::refill() {
   if (streams.empty()) return;
   bool filled = false;

@@ -11,8 +11,8 @@ namespace {
 
 /// Two packets of the rest of one message.
 bool continues(const PacketHeader& latest, const PacketHeader& header) {
-  return header.type == PacketType::kData && header.drqid == latest.drqid && header.msglen == latest.msglen &&
-         header.src == latest.src && header.dest == latest.dest;
+  return header.type == PacketType::kData && header.drqid == latest.drqid &&
+         header.msglen == latest.msglen && header.src == latest.src && header.dest == latest.dest;
 }
 
 }  // namespace
@@ -33,9 +33,9 @@ Result<std::size_t> Link::receive() {
   return events;
 }
 
-/// Reads payload bytes straight to their place while a payload is arriving, and whatever follows to the staging area. Behind a
-/// payload only one header is staged, so that the next payload can go straight to its place, too; where that is known already,
-/// by the same call.
+/// Reads payload bytes straight to their place while a payload is arriving, and whatever follows to
+/// the staging area. Behind a payload only one header is staged, so that the next payload can go
+/// straight to its place, too; where that is known already, by the same call.
 Result<std::size_t> Link::read_some() {
   assert(staged_begin_ == staged_end_ || !in_payload_);
   if (staged_begin_ == staged_end_) clear_staging();
@@ -134,14 +134,16 @@ Result<void> Link::begin_packet() {
   return owner_.packet_begins(*this);
 }
 
-/// The same for a packet whose payload, or the beginning of it, is at its place already, if it is the one that was expected.
-/// Otherwise what was taken for it goes back behind the header, where it came.
+/// The same for a packet whose payload, or the beginning of it, is at its place already, if it is
+/// the one that was expected. Otherwise what was taken for it goes back behind the header, where it
+/// came.
 Result<void> Link::begin_packet_ahead() {
   assert(staged_begin_ == 0);
   const std::span<std::byte> ahead = std::exchange(ahead_, {});
   const std::size_t expected = incoming_.ahead.size();
   PacketHeader header;
-  auto decoded = decode_packet_header(std::span(staging_).first<kPacketHeaderSize>(), max_payload_, header);
+  auto decoded =
+      decode_packet_header(std::span(staging_).first<kPacketHeaderSize>(), max_payload_, header);
   if (!decoded) return decoded;
   if (!continues(incoming_.header, header) || header.len != expected) {
     staging_.insert(staging_.begin() + kPacketHeaderSize, ahead.begin(), ahead.end());

@@ -7,13 +7,16 @@
 namespace impishim::wire {
 namespace {
 
-bool accepts(std::int32_t wanted_source, std::int32_t wanted_tag, std::int32_t source, std::int32_t tag) {
-  return (wanted_source == kAnySource || wanted_source == source) && (wanted_tag == kAnyTag || wanted_tag == tag);
+bool accepts(std::int32_t wanted_source, std::int32_t wanted_tag, std::int32_t source,
+             std::int32_t tag) {
+  return (wanted_source == kAnySource || wanted_source == source) &&
+         (wanted_tag == kAnyTag || wanted_tag == tag);
 }
 
 auto first_accepting(std::list<ReceiveOperation*>& posted, std::int32_t source, std::int32_t tag) {
-  return std::find_if(posted.begin(), posted.end(),
-                      [&](const ReceiveOperation* receive) { return accepts(receive->source, receive->tag, source, tag); });
+  return std::find_if(posted.begin(), posted.end(), [&](const ReceiveOperation* receive) {
+    return accepts(receive->source, receive->tag, source, tag);
+  });
 }
 
 }  // namespace
@@ -38,20 +41,25 @@ ReceiveOperation* MatchQueue::match_arrival(ContextId id, std::int32_t source, s
   return receive;
 }
 
-/// The receive that takes a message which arrives during a contest, if it is the same one however the contest ends; else null.
+/// The receive that takes a message which arrives during a contest, if it is the same one however
+/// the contest ends; else null.
 ///
-/// The contested receive is taken in either case: by the message that contests it, or by a native one. So the new message goes
-/// to the first other posted receive that accepts it, unless that one has a twin, which the vendor may have matched, or a
-/// message that waits already accepts it, which would come first. Without both, neither outcome leads anything else to this
-/// receive, and its removal changes nothing for the messages that wait.
-ReceiveOperation* MatchQueue::match_beside_contest(Context& context, std::int32_t source, std::int32_t tag) {
-  const auto found = std::find_if(context.posted.begin(), context.posted.end(), [&](const ReceiveOperation* receive) {
-    return receive != context.contest && accepts(receive->source, receive->tag, source, tag);
-  });
+/// The contested receive is taken in either case: by the message that contests it, or by a native
+/// one. So the new message goes to the first other posted receive that accepts it, unless that one
+/// has a twin, which the vendor may have matched, or a message that waits already accepts it, which
+/// would come first. Without both, neither outcome leads anything else to this receive, and its
+/// removal changes nothing for the messages that wait.
+ReceiveOperation* MatchQueue::match_beside_contest(Context& context, std::int32_t source,
+                                                   std::int32_t tag) {
+  const auto found = std::find_if(
+      context.posted.begin(), context.posted.end(), [&](const ReceiveOperation* receive) {
+        return receive != context.contest && accepts(receive->source, receive->tag, source, tag);
+      });
   if (found == context.posted.end() || (*found)->has_native_twin) return nullptr;
   ReceiveOperation* receive = *found;
   // All that has been stored since the contest began waits, and stands at the end.
-  for (auto message = context.unexpected.rbegin(); message != context.unexpected.rend() && message->awaits_contest; ++message) {
+  for (auto message = context.unexpected.rbegin();
+       message != context.unexpected.rend() && message->awaits_contest; ++message) {
     if (accepts(receive->source, receive->tag, message->source_rank, message->tag)) return nullptr;
   }
   unpost(context, found);
@@ -78,7 +86,8 @@ std::optional<Match> MatchQueue::store(Message&& message) {
 }
 
 /// Compares one message with the posted receives; a contest leaves it in place, marked.
-std::optional<Match> MatchQueue::compare_first(Context& context, std::list<Message>::iterator message) {
+std::optional<Match> MatchQueue::compare_first(Context& context,
+                                               std::list<Message>::iterator message) {
   message->awaits_contest = false;
   const auto found = first_accepting(context.posted, message->source_rank, message->tag);
   if (found == context.posted.end()) return std::nullopt;
@@ -96,7 +105,8 @@ std::optional<Match> MatchQueue::compare_first(Context& context, std::list<Messa
 
 /// Goes on comparing waiting messages in order of arrival until one contests a receive.
 void MatchQueue::compare_waiting(Context& context, std::vector<Match>& matches) {
-  for (auto message = context.unexpected.begin(); message != context.unexpected.end() && context.contest == nullptr;) {
+  for (auto message = context.unexpected.begin();
+       message != context.unexpected.end() && context.contest == nullptr;) {
     const auto current = message++;
     if (!current->awaits_contest) continue;
     if (auto match = compare_first(context, current)) matches.push_back(std::move(*match));
@@ -105,9 +115,10 @@ void MatchQueue::compare_waiting(Context& context, std::vector<Match>& matches) 
 
 std::list<Message> MatchQueue::post(ReceiveOperation& receive) {
   Context& context = context_of(receive.context);
-  const auto found = std::find_if(context.unexpected.begin(), context.unexpected.end(), [&](const Message& message) {
-    return accepts(receive.source, receive.tag, message.source_rank, message.tag);
-  });
+  const auto found = std::find_if(
+      context.unexpected.begin(), context.unexpected.end(), [&](const Message& message) {
+        return accepts(receive.source, receive.tag, message.source_rank, message.tag);
+      });
   if (found != context.unexpected.end() && !found->awaits_contest) {
     receive.has_native_twin = false;
     return extract(context, found);
@@ -143,18 +154,20 @@ std::list<Message> MatchQueue::take(ContextId id, std::int32_t source, std::int3
   const Message* wanted = find(id, source, tag);
   if (wanted == nullptr) return {};
   Context& context = context_of(id);
-  const auto found =
-      std::find_if(context.unexpected.begin(), context.unexpected.end(), [&](const Message& m) { return &m == wanted; });
+  const auto found = std::find_if(context.unexpected.begin(), context.unexpected.end(),
+                                  [&](const Message& m) { return &m == wanted; });
   return extract(context, found);
 }
 
 std::list<Message> MatchQueue::take_cancelled(WorldRank source, std::uint64_t request_id) {
   for (auto& [id, context] : contexts_) {
-    const auto found = std::find_if(context.unexpected.rbegin(), context.unexpected.rend(), [&](const Message& message) {
-      return message.source == source && message.request_id == request_id;
-    });
+    const auto found = std::find_if(
+        context.unexpected.rbegin(), context.unexpected.rend(), [&](const Message& message) {
+          return message.source == source && message.request_id == request_id;
+        });
     if (found == context.unexpected.rend()) continue;
-    // While a contest is open the message may be a receive's already; and one that has been accepted is on its way.
+    // While a contest is open the message may be a receive's already; and one that has been
+    // accepted is on its way.
     if (found->awaits_contest || found->early != nullptr) return {};
     return extract(context, std::prev(found.base()));
   }
@@ -186,9 +199,11 @@ std::vector<Match> MatchQueue::settle(ReceiveOperation& receive, bool native_won
   context.settling = false;
   --contested_;
   if (!native_won) {
-    const auto contester = std::find_if(context.unexpected.begin(), context.unexpected.end(), [&](const Message& message) {
-      return message.awaits_contest && accepts(receive.source, receive.tag, message.source_rank, message.tag);
-    });
+    const auto contester = std::find_if(
+        context.unexpected.begin(), context.unexpected.end(), [&](const Message& message) {
+          return message.awaits_contest &&
+                 accepts(receive.source, receive.tag, message.source_rank, message.tag);
+        });
     assert(contester != context.unexpected.end());
     receive.has_native_twin = false;
     matches.push_back(Match{&receive, extract(context, contester)});

@@ -1,9 +1,11 @@
-/// Posted receives and unexpected messages of one process, and MPI's matching order between them (MPI-3.1 3.5).
+/// Posted receives and unexpected messages of one process, and MPI's matching order between them
+/// (MPI-3.1 3.5).
 ///
-/// A receive with a native twin (MPI_ANY_SOURCE on a spanning communicator) cannot be matched here alone, since the vendor may
-/// have matched its twin already. The first message that would match it *contests* it: from then on the messages of that
-/// context wait, in order, until the contest is settled, so that none overtakes. Only a message whose receive is the same
-/// however the contest ends goes on at once. Single-threaded: the engine's lock protects it.
+/// A receive with a native twin (MPI_ANY_SOURCE on a spanning communicator) cannot be matched here
+/// alone, since the vendor may have matched its twin already. The first message that would match it
+/// *contests* it: from then on the messages of that context wait, in order, until the contest is
+/// settled, so that none overtakes. Only a message whose receive is the same however the contest
+/// ends goes on at once. Single-threaded: the engine's lock protects it.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +33,9 @@ struct Message {
   bool synchronous = false;         ///< DATASYNC: owes the sender a SYNCACK
   bool counted = false;             ///< flow control has counted it as received
   bool awaits_contest = false;      ///< not compared with the posted receives yet
-  bool may_be_early = false;        ///< long, and its sender need not wait for the match: early_message.hpp
-  EarlyMessage* early = nullptr;    ///< it has been accepted, and lies or comes there
+  bool may_be_early =
+      false;  ///< long, and its sender need not wait for the match: early_message.hpp
+  EarlyMessage* early = nullptr;  ///< it has been accepted, and lies or comes there
   Buffer payload;
   std::uint32_t payload_bytes = 0;
 };
@@ -45,21 +48,24 @@ struct Match {
 
 class MatchQueue {
  public:
-  /// The posted receive that takes a message with this envelope at once, which is then no longer posted; null: store() it.
-  [[nodiscard]] ReceiveOperation* match_arrival(ContextId context, std::int32_t source, std::int32_t tag);
+  /// The posted receive that takes a message with this envelope at once, which is then no longer
+  /// posted; null: store() it.
+  [[nodiscard]] ReceiveOperation* match_arrival(ContextId context, std::int32_t source,
+                                                std::int32_t tag);
 
-  /// Keeps an arrived message that match_arrival() had no receive for. It may contest a receive, or (if one was posted
-  /// meanwhile) match: then it is returned.
+  /// Keeps an arrived message that match_arrival() had no receive for. It may contest a receive, or
+  /// (if one was posted meanwhile) match: then it is returned.
   [[nodiscard]] std::optional<Match> store(Message&& message);
 
-  /// Posts a receive, or returns the unexpected message that it takes. One with a native twin that takes a message at once has
-  /// its has_native_twin cleared: there is nothing left to share.
+  /// Posts a receive, or returns the unexpected message that it takes. One with a native twin that
+  /// takes a message at once has its has_native_twin cleared: there is nothing left to share.
   [[nodiscard]] std::list<Message> post(ReceiveOperation& receive);
 
   /// Takes a posted receive out; false if it is not posted (matched, or contested).
   bool remove(ReceiveOperation& receive);
 
-  /// Visits each message that waits for the end of a contest and that a posted receive would take, in order of arrival.
+  /// Visits each message that waits for the end of a contest and that a posted receive would take,
+  /// in order of arrival.
   template <class Visit>
   void each_wanted(Visit&& visit) {
     if (contested_ == 0) return;
@@ -76,14 +82,15 @@ class MatchQueue {
   /// The same, taken out.
   [[nodiscard]] std::list<Message> take(ContextId context, std::int32_t source, std::int32_t tag);
 
-  /// Newest unmatched message of `source` with this request id, taken out if it may still be cancelled (IMPI 3.7.4).
+  /// Newest unmatched message of `source` with this request id, taken out if it may still be
+  /// cancelled (IMPI 3.7.4).
   [[nodiscard]] std::list<Message> take_cancelled(WorldRank source, std::uint64_t request_id);
 
   /// A contested receive that nobody settles yet; it counts as being settled from now on.
   [[nodiscard]] ReceiveOperation* next_contested();
   [[nodiscard]] bool is_contested(const ReceiveOperation& receive) const;
-  /// Ends a contest, or withdraws a receive whose twin has completed. Not `native_won`: the contesting message is the
-  /// receive's. Returns the matches that follow, in order.
+  /// Ends a contest, or withdraws a receive whose twin has completed. Not `native_won`: the
+  /// contesting message is the receive's. Returns the matches that follow, in order.
   [[nodiscard]] std::vector<Match> settle(ReceiveOperation& receive, bool native_won);
 
   /// Messages not counted by flow control yet; visits each once and marks it counted.
@@ -107,7 +114,8 @@ class MatchQueue {
   [[nodiscard]] std::size_t unexpected() const;
   [[nodiscard]] std::size_t posted() const;
 
-  /// Drops the unmatched messages of a context that nothing is posted in; returns them so that the engine can count them.
+  /// Drops the unmatched messages of a context that nothing is posted in; returns them so that the
+  /// engine can count them.
   [[nodiscard]] std::list<Message> forget(ContextId context);
 
   /// All posted receives, which are then no longer posted (the engine has failed).
@@ -120,7 +128,8 @@ class MatchQueue {
   struct Context {
     std::list<ReceiveOperation*> posted;
     std::list<Message> unexpected;
-    ReceiveOperation* contest = nullptr;  ///< the contested receive; the first message with awaits_contest contests it
+    ReceiveOperation* contest =
+        nullptr;  ///< the contested receive; the first message with awaits_contest contests it
     bool settling = false;
   };
 
@@ -129,14 +138,17 @@ class MatchQueue {
   }
   [[nodiscard]] Context& look_up(ContextId id);
   [[nodiscard]] static bool is_wanted(Context& context, const Message& message);
-  [[nodiscard]] ReceiveOperation* match_beside_contest(Context& context, std::int32_t source, std::int32_t tag);
-  [[nodiscard]] std::optional<Match> compare_first(Context& context, std::list<Message>::iterator message);
+  [[nodiscard]] ReceiveOperation* match_beside_contest(Context& context, std::int32_t source,
+                                                       std::int32_t tag);
+  [[nodiscard]] std::optional<Match> compare_first(Context& context,
+                                                   std::list<Message>::iterator message);
   void compare_waiting(Context& context, std::vector<Match>& matches);
   [[nodiscard]] std::list<Message> extract(Context& context, std::list<Message>::iterator message);
   void unpost(Context& context, std::list<ReceiveOperation*>::iterator receive);
 
   std::unordered_map<ContextId, Context> contexts_;
-  std::pair<const ContextId, Context>* latest_ = nullptr;  ///< of contexts_: most calls ask for the one that the last asked for
+  std::pair<const ContextId, Context>* latest_ =
+      nullptr;  ///< of contexts_: most calls ask for the one that the last asked for
   std::list<Message> free_messages_;
   std::list<ReceiveOperation*> free_posted_;
   std::size_t uncounted_ = 0;

@@ -1,5 +1,6 @@
-/// Sends and receives as the engine sees them. The caller owns an operation, fills in its public fields, starts it on the
-/// Engine, and keeps it, its buffer and its layout in place until complete() is true.
+/// Sends and receives as the engine sees them. The caller owns an operation, fills in its public
+/// fields, starts it on the Engine, and keeps it, its buffer and its layout in place until
+/// complete() is true.
 #pragma once
 
 #include <atomic>
@@ -24,10 +25,12 @@ inline constexpr std::int32_t kAnyTag = -1;     ///< a receive's or probe's tag:
 struct Envelope {
   std::int32_t source = kAnySource;  ///< rank in the communicator (pk_lsrank)
   std::int32_t tag = kAnyTag;
-  std::uint64_t wire_bytes = 0;    ///< bytes of the whole message as packed on the wire
-  std::uint64_t native_bytes = 0;  ///< bytes received, in this machine's representation; for a probe: best knowledge
+  std::uint64_t wire_bytes = 0;  ///< bytes of the whole message as packed on the wire
+  std::uint64_t native_bytes =
+      0;  ///< bytes received, in this machine's representation; for a probe: best knowledge
   bool cancelled = false;
-  std::optional<Error> error;  ///< kTruncation, kConversion, kConnection ...; the rest of the fields is still set
+  std::optional<Error>
+      error;  ///< kTruncation, kConversion, kConnection ...; the rest of the fields is still set
 };
 
 class Engine;
@@ -39,7 +42,8 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// True once the engine is done with the operation; `result` may then be read, and the operation reused or destroyed.
+  /// True once the engine is done with the operation; `result` may then be read, and the operation
+  /// reused or destroyed.
   [[nodiscard]] bool complete() const { return complete_.load(std::memory_order_acquire); }
 
   Envelope result;
@@ -72,7 +76,14 @@ class SendOperation : public Operation {
 
  private:
   friend class Engine;
-  enum class Phase : std::uint8_t { kIdle, kHeldByFlowControl, kQueued, kAwaitingSyncAck, kStreaming, kDone };
+  enum class Phase : std::uint8_t {
+    kIdle,
+    kHeldByFlowControl,
+    kQueued,
+    kAwaitingSyncAck,
+    kStreaming,
+    kDone
+  };
   Phase phase_ = Phase::kIdle;
   bool cancelling_ = false;
   bool question_held_ = false;  ///< its CANCEL waits for credit
@@ -98,10 +109,10 @@ class ReceiveOperation : public Operation {
   std::int32_t source = kAnySource;  ///< rank in the communicator, or kAnySource
   std::int32_t tag = kAnyTag;
   MutableBuffer buffer;
-  /// The same receive is posted at the vendor's MPI too (MPI_ANY_SOURCE): a message that would match makes the operation
-  /// *contested* instead of matching it; see Engine::contested() and Engine::settle().
-  /// Set it before start(), and post the twin after start() only if it is still set: a message that is there already matches at
-  /// once and clears it.
+  /// The same receive is posted at the vendor's MPI too (MPI_ANY_SOURCE): a message that would
+  /// match makes the operation *contested* instead of matching it; see Engine::contested() and
+  /// Engine::settle(). Set it before start(), and post the twin after start() only if it is still
+  /// set: a message that is there already matches at once and clears it.
   bool has_native_twin = false;
 
  private:

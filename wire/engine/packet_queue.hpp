@@ -19,7 +19,8 @@ class PacketQueue {
   [[nodiscard]] auto end() const { return items_.end(); }
 
   void push_back(Item item) {
-    // Room at the front is taken again before more is allocated. Each move of an item is paid for by one that has left.
+    // Room at the front is taken again before more is allocated. Each move of an item is paid for
+    // by one that has left.
     if (items_.size() == items_.capacity() && first_ > items_.size() / 2) {
       items_.erase(items_.begin(), begin());
       first_ = 0;

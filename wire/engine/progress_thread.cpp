@@ -15,12 +15,14 @@ namespace {
 /// How long the thread stays away from channels that an application thread is polling.
 constexpr int kStayAwayMs = 1;
 constexpr int kGraceMs = 1000;
-/// An application that has driven the channels for so long may go on to do so: until then watching them anew would cost more.
+/// An application that has driven the channels for so long may go on to do so: until then watching
+/// them anew would cost more.
 constexpr int kDrivesOnMs = 10;
 
 }  // namespace
 
-ProgressThread::ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure, std::function<bool()> on_tick)
+ProgressThread::ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure,
+                               std::function<bool()> on_tick)
     : engine_(engine),
       on_failure_(std::move(on_failure)),
       on_tick_(std::move(on_tick)),
@@ -38,7 +40,8 @@ ProgressThread::~ProgressThread() {
 
 bool ProgressThread::stopped_within(int ms) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return stop_.load(std::memory_order_relaxed); });
+  return changed_.wait_for(lock, std::chrono::milliseconds(ms),
+                           [this] { return stop_.load(std::memory_order_relaxed); });
 }
 
 void ProgressThread::run() {
@@ -92,7 +95,8 @@ void ProgressThread::drive() {
     if (attention.pays(Attention::Clock::now(), moved)) {
       sched_yield();
     } else if (!moved) {
-      engine_.wait_for_event(ticks ? std::chrono::microseconds(kTick) : std::chrono::microseconds(kSilenceCheckInterval));
+      engine_.wait_for_event(ticks ? std::chrono::microseconds(kTick)
+                                   : std::chrono::microseconds(kSilenceCheckInterval));
     }
   }
 }

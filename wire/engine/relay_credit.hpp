@@ -1,10 +1,13 @@
-/// How much a process may have at the next process of a route that is to be passed on from there. Pure counters.
+/// How much a process may have at the next process of a route that is to be passed on from there.
+/// Pure counters.
 ///
-/// IMPI's own flow control is between a message's two ends: it bounds what waits at the receiver, for each sender, but not what
-/// the procs between them hold. Between processes of this library each link therefore bounds that as well: a sender stops at
-/// its limit, and the relaying process returns what has left it. Packets that end at the next process, and acknowledgements,
-/// always pass, so that nothing that relaying waits for waits for relaying: a packet enters the limit at most twice, on the way
-/// to its sender's representative and to the receiver's, always in this order, and the last hop has no limit but IMPI's.
+/// IMPI's own flow control is between a message's two ends: it bounds what waits at the receiver,
+/// for each sender, but not what the procs between them hold. Between processes of this library
+/// each link therefore bounds that as well: a sender stops at its limit, and the relaying process
+/// returns what has left it. Packets that end at the next process, and acknowledgements, always
+/// pass, so that nothing that relaying waits for waits for relaying: a packet enters the limit at
+/// most twice, on the way to its sender's representative and to the receiver's, always in this
+/// order, and the last hop has no limit but IMPI's.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +39,8 @@ class RelayCredit {
 /// The relaying process's side.
 class RelayDebt {
  public:
-  /// Returned at once from here on. Limits are at least twice as much, so that a sender which has stopped is always told: what
-  /// it has sent cannot stay away in shares smaller than this.
+  /// Returned at once from here on. Limits are at least twice as much, so that a sender which has
+  /// stopped is always told: what it has sent cannot stay away in shares smaller than this.
   static constexpr std::uint64_t kShare = 16384;
   static constexpr std::uint64_t kLeastLimit = 2 * kShare;
 

@@ -1,4 +1,5 @@
-// Packets on their way through this process: batches, and what may wait here for each neighbour (relay_credit.hpp).
+// Packets on their way through this process: batches, and what may wait here for each neighbour
+// (relay_credit.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +14,8 @@ bool takes_credit(PacketType type) { return carries_message(type) || type == Pac
 
 }  // namespace
 
-/// Whether the process at the other end of `link` passes on what is for `destination`. Nothing is asked of other
-/// implementations.
+/// Whether the process at the other end of `link` passes on what is for `destination`. Nothing is
+/// asked of other implementations.
 bool Engine::Impl::relayed_beyond(const Link& link, WorldRank destination) const {
   if (link.local_proc >= 0) return destination != link.local_proc;
   const std::int32_t my_host = job.procs()[static_cast<std::size_t>(here)].host;
@@ -54,7 +55,8 @@ void Engine::Impl::return_credits_locked() {
   owing.clear();
 }
 
-/// What was relayed while packets arrived leaves together, and what this process began between two polls.
+/// What was relayed while packets arrived leaves together, and what this process began between two
+/// polls.
 void Engine::Impl::flush_batches_locked() {
   batches_wait.store(false, std::memory_order_relaxed);
   for (std::size_t i = 0; i < batching.size(); ++i) {
@@ -76,8 +78,8 @@ void Engine::Impl::count_relayed_locked(std::size_t bytes) {
   counters.relay_bytes_peak = std::max(counters.relay_bytes_peak, counters.relay_bytes);
 }
 
-/// A short packet that has arrived whole goes from the staging area to the next link's batch at once. False: it has to wait, or
-/// is a rare one; relay_locked() will see to it.
+/// A short packet that has arrived whole goes from the staging area to the next link's batch at
+/// once. False: it has to wait, or is a rare one; relay_locked() will see to it.
 bool Engine::Impl::relay_whole_locked(Link& link) {
   Link::Incoming& incoming = link.incoming();
   const std::span<const std::byte> packet = link.whole_packet();

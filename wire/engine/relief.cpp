@@ -1,4 +1,5 @@
-// What a process does for those who send to it while its program's thread stands in a call of the vendor's.
+// What a process does for those who send to it while its program's thread stands in a call of the
+// vendor's.
 #include <new>
 #include <utility>
 
@@ -6,18 +7,22 @@
 
 namespace impishim::wire {
 
-/// What the messages hold back that have not been asked for may be what the program's thread waits for in the end.
+/// What the messages hold back that have not been asked for may be what the program's thread waits
+/// for in the end.
 void Engine::Impl::relieve_locked() {
   if (failed.load(std::memory_order_relaxed)) return;
-  relieving.store(true);  // sequentially consistent, as the store of end_relief(): callers on two threads rely on it
+  relieving.store(true);  // sequentially consistent, as the store of end_relief(): callers on two
+                          // threads rely on it
   if (queue.uncounted() > 0) take_unexpected_locked();
   accept_early_locked();
 }
 
-/// Accepts all messages that wait for the end of a contest, may come before their match, and are wanted by a posted receive.
+/// Accepts all messages that wait for the end of a contest, may come before their match, and are
+/// wanted by a posted receive.
 void Engine::Impl::accept_early_locked() {
   queue.each_wanted([this](Message& message) {
-    if (message.may_be_early && message.early == nullptr && message.message_bytes <= early_limit - early_bytes) {
+    if (message.may_be_early && message.early == nullptr &&
+        message.message_bytes <= early_limit - early_bytes) {
       begin_early_locked(message);
     }
   });
@@ -102,7 +107,8 @@ std::optional<UnansweredMessage> Engine::unanswered() {
   std::optional<UnansweredMessage> first;
   impl_->queue.each_wanted([&](const Message& message) {
     if (message.synchronous && !first)
-      first = UnansweredMessage{message.source, message.tag, message.message_bytes, message.may_be_early};
+      first = UnansweredMessage{message.source, message.tag, message.message_bytes,
+                                message.may_be_early};
   });
   return first;
 }

@@ -13,7 +13,8 @@ namespace {
 /// Types whose values may not fit external32; all others always do.
 bool may_overflow(const TypeLayout& layout) {
   return std::any_of(layout.blocks().begin(), layout.blocks().end(), [](const Block& block) {
-    return block.type == BasicType::kSignedLong || block.type == BasicType::kUnsignedLong || block.type == BasicType::kWideChar;
+    return block.type == BasicType::kSignedLong || block.type == BasicType::kUnsignedLong ||
+           block.type == BasicType::kWideChar;
   });
 }
 
@@ -42,7 +43,8 @@ void Engine::Impl::start_send_locked(SendOperation& operation) {
   Peer& to = peer(operation.destination);
   operation.cursor_ = PackCursor(operation.buffer, to.format);
   operation.request_id_ = next_request_id++;
-  if (to.format == Format::kExternal32 && operation.cursor_.total() > datalen && may_overflow(*operation.buffer.layout)) {
+  if (to.format == Format::kExternal32 && operation.cursor_.total() > datalen &&
+      may_overflow(*operation.buffer.layout)) {
     auto checked = check_values(operation.buffer, to.format);
     if (!checked) return complete_send_locked(operation, checked.error());
   }
@@ -55,7 +57,8 @@ void Engine::Impl::start_send_locked(SendOperation& operation) {
   send_first_packet_locked(to, operation);
 }
 
-MessageFields Engine::Impl::fields_of(const SendOperation& operation, PacketType type, std::size_t payload) {
+MessageFields Engine::Impl::fields_of(const SendOperation& operation, PacketType type,
+                                      std::size_t payload) {
   MessageFields fields;
   fields.type = type;
   fields.len = static_cast<std::uint32_t>(payload);
@@ -69,8 +72,10 @@ MessageFields Engine::Impl::fields_of(const SendOperation& operation, PacketType
   return fields;
 }
 
-/// The next `size` bytes: from the user's memory if they can be sent as they stand, packed otherwise.
-Result<void> Engine::Impl::next_payload(SendOperation& operation, std::size_t size, OutgoingPacket& packet) {
+/// The next `size` bytes: from the user's memory if they can be sent as they stand, packed
+/// otherwise.
+Result<void> Engine::Impl::next_payload(SendOperation& operation, std::size_t size,
+                                        OutgoingPacket& packet) {
   packet.operation = &operation;
   if (size == 0) return {};
   packet.payload = operation.cursor_.borrow(size);
@@ -91,7 +96,8 @@ void Engine::Impl::count_copy(std::size_t bytes) {
 }
 
 /// False: the values cannot be packed, and the operation is complete with that error.
-bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation, OutgoingPacket& packet) {
+bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation,
+                                            OutgoingPacket& packet) {
   const std::uint64_t total = operation.cursor_.total();
   const std::size_t size = std::min<std::uint64_t>(total, datalen);
   const bool needs_answer = total > datalen || operation.mode == SendMode::kSynchronous;
@@ -103,10 +109,14 @@ bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation, 
   packet.to_be_relayed = to.relayed;
   if (to.relayed && to.link->credit_exhausted()) ++counters.relay_stalls;
   packet.header = to.header;
-  encode_message_fields(fields_of(operation, needs_answer ? PacketType::kDataSync : PacketType::kData, packet.payload.size()),
-                        packet.header);
-  if (total > datalen && operation.mode == SendMode::kStandard && is_ours(to.rank)) allow_early(packet.header);
-  operation.phase_ = needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
+  encode_message_fields(
+      fields_of(operation, needs_answer ? PacketType::kDataSync : PacketType::kData,
+                packet.payload.size()),
+      packet.header);
+  if (total > datalen && operation.mode == SendMode::kStandard && is_ours(to.rank))
+    allow_early(packet.header);
+  operation.phase_ =
+      needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
   if (needs_answer) sends.emplace(operation.request_id_, &operation);
   ++operation.packets_queued_;
   count_first_packet_locked(to, packet.payload.size());
@@ -131,15 +141,20 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
 
 /// Short, and nothing keeps it from leaving.
 bool Engine::Impl::leaves_in_one_piece(const Peer& to, std::uint64_t size) const {
-  return size <= std::min<std::uint64_t>(Link::kJoinedSize, datalen) && !(to.relayed && to.link->credit_exhausted());
+  return size <= std::min<std::uint64_t>(Link::kJoinedSize, datalen) &&
+         !(to.relayed && to.link->credit_exhausted());
 }
 
-/// A short message in one piece, which most are, is written where its batch lies, alone or behind others, and is complete: its
-/// buffer is free. False: not one of these, or it has to wait for credit.
+/// A short message in one piece, which most are, is written where its batch lies, alone or behind
+/// others, and is complete: its buffer is free. False: not one of these, or it has to wait for
+/// credit.
 bool Engine::Impl::send_in_one_piece_locked(Peer& to, SendOperation& operation) {
   const std::uint64_t size = operation.cursor_.total();
-  if (!leaves_in_one_piece(to, size) || operation.mode == SendMode::kSynchronous || !operation.cursor_.straight()) return false;
-  send_one_piece_locked(to, fields_of(operation, PacketType::kData, size), operation.cursor_.borrow(size));
+  if (!leaves_in_one_piece(to, size) || operation.mode == SendMode::kSynchronous ||
+      !operation.cursor_.straight())
+    return false;
+  send_one_piece_locked(to, fields_of(operation, PacketType::kData, size),
+                        operation.cursor_.borrow(size));
   complete_send_locked(operation);
   return true;
 }
@@ -150,7 +165,8 @@ bool Engine::Impl::send_short_locked(const ShortMessage& message) {
   if (failed.load(std::memory_order_relaxed)) return false;
   Peer& to = peer(message.destination);
   const std::size_t size = message.bytes.size();
-  if (!leaves_in_one_piece(to, size) || to.format != Format::kNative || !to.held.empty() || !to.send_credit.may_send(to.marks))
+  if (!leaves_in_one_piece(to, size) || to.format != Format::kNative || !to.held.empty() ||
+      !to.send_credit.may_send(to.marks))
     return false;
   MessageFields fields;
   fields.type = PacketType::kData;
@@ -168,7 +184,8 @@ bool Engine::Impl::send_short_locked(const ShortMessage& message) {
 namespace {
 
 /// `place` has room for the header and `bytes`.
-void write_message(const Peer& to, const MessageFields& fields, std::span<const std::byte> bytes, std::byte* place) {
+void write_message(const Peer& to, const MessageFields& fields, std::span<const std::byte> bytes,
+                   std::byte* place) {
   write_packet(to.header, bytes, place);
   encode_message_fields(fields, std::span<std::byte, kPacketHeaderSize>(place, kPacketHeaderSize));
 }
@@ -176,10 +193,12 @@ void write_message(const Peer& to, const MessageFields& fields, std::span<const 
 }  // namespace
 
 /// Alone, or in a batch behind others.
-void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes) {
+void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields,
+                                         std::span<const std::byte> bytes) {
   Link& link = *to.link;
   const bool company = waits_for_company(bytes.size());
-  if (!company && link.output_empty() && link.streams.empty()) return send_alone_locked(to, fields, bytes);
+  if (!company && link.output_empty() && link.streams.empty())
+    return send_alone_locked(to, fields, bytes);
   write_message(to, fields, bytes, link.append(bytes.size(), to.relayed));
   count_first_packet_locked(to, bytes.size());
   if (company) return begin_batch_locked(link);
@@ -189,12 +208,15 @@ void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields, 
   watch_output_locked(link);
 }
 
-/// The same for a message that leaves at once, as one that somebody waits for does: without a place in a batch.
-void Engine::Impl::send_alone_locked(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes) {
+/// The same for a message that leaves at once, as one that somebody waits for does: without a place
+/// in a batch.
+void Engine::Impl::send_alone_locked(Peer& to, const MessageFields& fields,
+                                     std::span<const std::byte> bytes) {
   std::array<std::byte, kPacketHeaderSize + Link::kJoinedSize> packet;
   write_message(to, fields, bytes, packet.data());
   count_first_packet_locked(to, bytes.size());
-  auto sent = to.link->send_alone(std::span(packet).first(kPacketHeaderSize + bytes.size()), to.relayed);
+  auto sent =
+      to.link->send_alone(std::span(packet).first(kPacketHeaderSize + bytes.size()), to.relayed);
   if (!sent) return link_ended_locked(*to.link, sent.error());
   watch_output_locked(*to.link);
 }
@@ -206,13 +228,14 @@ void Engine::Impl::count_first_packet_locked(Peer& to, std::size_t payload) {
   counters.payload_bytes_sent += payload;
 }
 
-/// A process that begins many messages between two looks at what has arrived is not waiting for an answer to any one of them:
-/// the first few leave at once, the others together.
+/// A process that begins many messages between two looks at what has arrived is not waiting for an
+/// answer to any one of them: the first few leave at once, the others together.
 bool Engine::Impl::waits_for_company(std::size_t payload) {
   return payload <= Link::kJoinedSize && relay.origin_batch_target > 0 && ++burst > at_once;
 }
 
-/// The batch leaves when it is large enough, at the next poll or call that waits, or when the progress thread finds it.
+/// The batch leaves when it is large enough, at the next poll or call that waits, or when the
+/// progress thread finds it.
 void Engine::Impl::begin_batch_locked(Link& link) {
   flush_if_full_locked(link, relay.origin_batch_target);
   if (batching.empty() || batches_wait.load(std::memory_order_relaxed)) return;
@@ -227,8 +250,8 @@ void Engine::Impl::packet_left(SendOperation& operation) {
   --operation.packets_queued_;
   if (operation.packets_queued_ > 0 || operation.cancelling_) return;
   const bool short_standard = operation.phase_ == SendOperation::Phase::kQueued;
-  const bool long_and_over =
-      operation.phase_ == SendOperation::Phase::kStreaming && operation.cursor_.position() == operation.cursor_.total();
+  const bool long_and_over = operation.phase_ == SendOperation::Phase::kStreaming &&
+                             operation.cursor_.position() == operation.cursor_.total();
   if (short_standard || long_and_over) complete_send_locked(operation);
 }
 
@@ -258,7 +281,8 @@ bool Engine::Impl::refill(Link& link) {
     }
     packet.to_be_relayed = to.relayed;
     packet.header = to.header;
-    encode_message_fields(fields_of(operation, PacketType::kData, packet.payload.size()), packet.header);
+    encode_message_fields(fields_of(operation, PacketType::kData, packet.payload.size()),
+                          packet.header);
     to.send_credit.packet_sent(to.marks, FlowMarks::kRestPayload);
     ++operation.packets_queued_;
     ++counters.packets_sent;
@@ -305,8 +329,8 @@ void Engine::Impl::send_control_locked(WorldRank destination, const MessageField
   watch_output_locked(link);
 }
 
-/// PROTOACK: one held message first, so that a long one cannot keep it back for ever; then long ones; then the rest. They have
-/// waited together and leave together.
+/// PROTOACK: one held message first, so that a long one cannot keep it back for ever; then long
+/// ones; then the rest. They have waited together and leave together.
 void Engine::Impl::acknowledged_locked(Peer& from) {
   Link& link = *from.link;
   const auto release_held = [&] {

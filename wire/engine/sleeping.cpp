@@ -1,4 +1,5 @@
-// Sleeping until a channel has something: which descriptors are watched, and by what a sleeper is woken.
+// Sleeping until a channel has something: which descriptors are watched, and by what a sleeper is
+// woken.
 #include <array>
 
 #include "wire/base/log.hpp"
@@ -6,14 +7,16 @@
 
 namespace impishim::wire {
 
-/// Every packet that arrives on a watched descriptor costs the kernel a notification, whether anybody sleeps or not: few links
-/// are not watched before the first sleep, nor after stop_watching().
+/// Every packet that arrives on a watched descriptor costs the kernel a notification, whether
+/// anybody sleeps or not: few links are not watched before the first sleep, nor after
+/// stop_watching().
 void Engine::Impl::watch_links_locked() {
   if (watching) return;
   watching = true;
   for (auto& link : links) {
     if (link->input_ended) continue;
-    auto added = poller.add(link->channel().descriptor(), link->channel().epoll_events(), link->token);
+    auto added =
+        poller.add(link->channel().descriptor(), link->channel().epoll_events(), link->token);
     if (!added) fail_locked(added.error());
   }
 }
@@ -25,7 +28,8 @@ void Engine::Impl::find_announced_locked() {
   std::array<epoll_event, 64> events{};
   auto count = poller.ready(events);
   if (!count) return fail_locked(count.error());
-  for (const epoll_event& event : std::span(events).first(*count)) links[event.data.u64]->announced = true;
+  for (const epoll_event& event : std::span(events).first(*count))
+    links[event.data.u64]->announced = true;
 }
 
 void Engine::Impl::stop_watching_locked(Link& link) {
@@ -50,12 +54,14 @@ void Engine::Impl::watch_output_locked(Link& link) {
   if (wanted == link.wants_output) return;
   link.wants_output = wanted;
   if (!link.channel().set_want_output(wanted)) {
-    // Room that came before the channel knew of the wish is announced to nobody: a sleeper looks once more before it sleeps.
+    // Room that came before the channel knew of the wish is announced to nobody: a sleeper looks
+    // once more before it sleeps.
     if (wanted && sleepers > 0) poller.wake();
     return;
   }
   if (!watching) return;
-  auto changed = poller.modify(link.channel().descriptor(), link.channel().epoll_events(), link.token);
+  auto changed =
+      poller.modify(link.channel().descriptor(), link.channel().epoll_events(), link.token);
   if (!changed) fail_locked(changed.error());
 }
 
@@ -66,15 +72,18 @@ void Engine::wait_for_event(std::chrono::microseconds timeout) {
     const std::lock_guard lock(impl.mutex);
     impl.watch_links_locked();
     // Watching may be what failed, and then nothing wakes this sleeper.
-    if (impl.failed.load(std::memory_order_relaxed) && (timeout == kForever || timeout > 1ms)) timeout = 1ms;
+    if (impl.failed.load(std::memory_order_relaxed) && (timeout == kForever || timeout > 1ms))
+      timeout = 1ms;
     ++impl.sleepers;
     bool quiet = true;
     for (auto& link : impl.links)
-      quiet = (link->input_ended || link->channel().prepare_to_sleep()) && !link->awaits_company() && quiet;
+      quiet = (link->input_ended || link->channel().prepare_to_sleep()) &&
+              !link->awaits_company() && quiet;
     if (!quiet || !impl.owing.empty() || !impl.batching.empty()) timeout = 0us;
   }
   std::array<epoll_event, 16> events{};
-  auto woken = timeout == 0us ? Result<std::size_t>(std::size_t{0}) : impl.poller.wait(timeout, events);
+  auto woken =
+      timeout == 0us ? Result<std::size_t>(std::size_t{0}) : impl.poller.wait(timeout, events);
   const std::lock_guard lock(impl.mutex);
   if (!woken) impl.fail_locked(woken.error());
   --impl.sleepers;

@@ -28,17 +28,21 @@ const char* name_of(LinkState state) {
 
 std::string line_of(Link& link) {
   return fmt::format(
-      "\n  to {}: {}; {} packets queued, {} waiting for credit; {} long messages under way, {} waiting for credit; {} bytes "
+      "\n  to {}: {}; {} packets queued, {} waiting for credit; {} long messages under way, {} "
+      "waiting for credit; {} bytes "
       "there to "
       "be passed on; sent {} packets, passed on {}, received {}",
-      link.channel().peer_name(), link.input_ended ? "ended" : name_of(link.state), link.queued(), link.held(),
-      link.streams.size(), link.awaiting_credit.size(), link.credit.outstanding(), link.sent.packets, link.passed_on.packets,
-      link.received.packets);
+      link.channel().peer_name(), link.input_ended ? "ended" : name_of(link.state), link.queued(),
+      link.held(), link.streams.size(), link.awaiting_credit.size(), link.credit.outstanding(),
+      link.sent.packets, link.passed_on.packets, link.received.packets);
 }
 
 std::string line_of(const Peer& peer) {
-  return fmt::format("\n  rank {}: {} messages and {} long ones wait for its acknowledgement; {} of {} sent ahead of it",
-                     peer.rank, peer.held.size(), peer.stalled.size(), peer.send_credit.outstanding(), peer.marks.hiwater());
+  return fmt::format(
+      "\n  rank {}: {} messages and {} long ones wait for its acknowledgement; {} of {} sent ahead "
+      "of it",
+      peer.rank, peer.held.size(), peer.stalled.size(), peer.send_credit.outstanding(),
+      peer.marks.hiwater());
 }
 
 }  // namespace
@@ -62,11 +66,14 @@ void Engine::Impl::add_traffic_locked(EngineCounters& sums) const {
 
 std::string Engine::Impl::report_locked() {
   std::string text = fmt::format(
-      "state: {} sends pending, {} awaiting a match, {} long receives under way, {} receives posted, {} unexpected messages of "
+      "state: {} sends pending, {} awaiting a match, {} long receives under way, {} receives "
+      "posted, {} unexpected messages of "
       "{} "
-      "bytes; {} bytes held to be passed on (at most {} so far); stalls: {} for acknowledgements, {} for credit",
-      pending_sends, sends.size(), receives.size(), queue.posted(), queue.unexpected(), queue.unexpected_bytes(),
-      counters.relay_bytes, counters.relay_bytes_peak, counters.flow_control_stalls, counters.relay_stalls);
+      "bytes; {} bytes held to be passed on (at most {} so far); stalls: {} for acknowledgements, "
+      "{} for credit",
+      pending_sends, sends.size(), receives.size(), queue.posted(), queue.unexpected(),
+      queue.unexpected_bytes(), counters.relay_bytes, counters.relay_bytes_peak,
+      counters.flow_control_stalls, counters.relay_stalls);
   if (failed.load(std::memory_order_relaxed)) text += fmt::format("; failed: {}", failure->text);
   for (const auto& link : links) text += line_of(*link);
   for (const auto& each : peers) {

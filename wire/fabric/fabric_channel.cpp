@@ -16,20 +16,22 @@
 namespace impishim::wire {
 namespace {
 
-/// How long the last bytes of a peer that has gone may still be on their way: its socket and the fabric are different ways.
+/// How long the last bytes of a peer that has gone may still be on their way: its socket and the
+/// fabric are different ways.
 constexpr std::uint64_t kLateBytesNs = 200'000'000;
 /// How long a channel that is destroyed may take to get rid of its last bytes.
 constexpr std::uint64_t kLingerNs = 2'000'000'000;
-/// A wait finds out about a dead peer by its sleep; one that only polls looks at the socket once in so many empty reads. Where
-/// the peer's words come by it, more often.
+/// A wait finds out about a dead peer by its sleep; one that only polls looks at the socket once in
+/// so many empty reads. Where the peer's words come by it, more often.
 constexpr std::uint32_t kEmptyReadsPerLook = 4096;
 constexpr std::uint32_t kEmptyReadsPerWord = 64;
 /// Largest message that is put together on the stack, where the provider takes it at once.
 constexpr std::size_t kLargestInjected = 1024;
 
 std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
 }
 
 /// `size` bytes of `pieces`, from the one numbered `skip` on.
@@ -52,14 +54,17 @@ void gather(std::span<const iovec> pieces, std::size_t skip, std::size_t size, s
 
 bool GuardSocket::say(const GuardWord& word) {
   const auto bytes = word.encode();
-  return send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+  return send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(bytes.size());
 }
 
 Result<std::optional<GuardWord>> GuardSocket::hear() {
-  const ssize_t size = recv(socket_.get(), bytes_.data() + received_, bytes_.size() - received_, MSG_DONTWAIT);
+  const ssize_t size =
+      recv(socket_.get(), bytes_.data() + received_, bytes_.size() - received_, MSG_DONTWAIT);
   if (size == 0) return Error{ErrorKind::kConnection, "the process has ended"};
   if (size < 0) {
-    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return std::optional<GuardWord>();
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)
+      return std::optional<GuardWord>();
     return Error{ErrorKind::kConnection, std::strerror(errno)};
   }
   received_ += static_cast<std::size_t>(size);
@@ -70,9 +75,12 @@ Result<std::optional<GuardWord>> GuardSocket::hear() {
   return std::optional<GuardWord>(*word);
 }
 
-FabricChannel::FabricChannel(std::shared_ptr<FabricEndpoint> endpoint, std::uint32_t index, std::uint32_t secret,
-                             std::string peer_name)
-    : endpoint_(std::move(endpoint)), index_(index), secret_(secret), peer_name_(std::move(peer_name)) {
+FabricChannel::FabricChannel(std::shared_ptr<FabricEndpoint> endpoint, std::uint32_t index,
+                             std::uint32_t secret, std::string peer_name)
+    : endpoint_(std::move(endpoint)),
+      index_(index),
+      secret_(secret),
+      peer_name_(std::move(peer_name)) {
   endpoint_->attach(index_, this);
 }
 
@@ -82,8 +90,8 @@ FabricChannel::~FabricChannel() {
     shutdown_output();
   }
   const std::uint64_t deadline = now_ns() + kLingerNs;
-  while (guard_.descriptor() >= 0 && gone_at_ == 0 && !failure_ && ((end_wanted_ && !end_sent_) || under_way_ > 0) &&
-         now_ns() < deadline) {
+  while (guard_.descriptor() >= 0 && gone_at_ == 0 && !failure_ &&
+         ((end_wanted_ && !end_sent_) || under_way_ > 0) && now_ns() < deadline) {
     if (endpoint_->drive() == 0) std::this_thread::yield();
     if (!end_sent_) send_end();
     look_at_guard();
@@ -124,11 +132,13 @@ Result<void> FabricChannel::guard(GuardSocket socket) {
   epoll_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = EPOLLIN;
-  const bool watched = epoll_.valid() && epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, guard_.descriptor(), &event) == 0 &&
-                       (wakes_by_words() || epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, endpoint_->descriptor(), &event) == 0);
+  const bool watched =
+      epoll_.valid() && epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, guard_.descriptor(), &event) == 0 &&
+      (wakes_by_words() ||
+       epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, endpoint_->descriptor(), &event) == 0);
   if (watched) return {};
-  return Error{ErrorKind::kSystem,
-               fmt::format("libfabric's channel to {} cannot be watched: {}", peer_name_, std::strerror(errno))};
+  return Error{ErrorKind::kSystem, fmt::format("libfabric's channel to {} cannot be watched: {}",
+                                               peer_name_, std::strerror(errno))};
 }
 
 void FabricChannel::fail(Error error) {
@@ -145,8 +155,9 @@ void FabricChannel::arrived(FabricBuffer& buffer) {
   }
   if (header.sequence != received_ || header.kind > FabricHeader::Kind::kEnd) {
     endpoint_->post(buffer);
-    fail({ErrorKind::kProtocol, fmt::format("libfabric, provider {}: message {} arrived where {} was next",
-                                            endpoint_->provider(), header.sequence, received_)});
+    fail({ErrorKind::kProtocol,
+          fmt::format("libfabric, provider {}: message {} arrived where {} was next",
+                      endpoint_->provider(), header.sequence, received_)});
     return;
   }
   ++received_;
@@ -170,12 +181,14 @@ void FabricChannel::left(int error) {
   --under_way_;
   provider_busy_ = false;
   if (error < 0)
-    fail({ErrorKind::kConnection, fmt::format("libfabric, provider {}: a message was lost", endpoint_->provider())});
+    fail({ErrorKind::kConnection,
+          fmt::format("libfabric, provider {}: a message was lost", endpoint_->provider())});
 }
 
-Result<bool> FabricChannel::send_message(FabricHeader::Kind kind, std::span<const iovec> pieces, std::size_t skip,
-                                         std::size_t size) {
-  const FabricHeader header{peer_channel_, peer_secret_, sent_, static_cast<std::uint16_t>(owed_), kind};
+Result<bool> FabricChannel::send_message(FabricHeader::Kind kind, std::span<const iovec> pieces,
+                                         std::size_t skip, std::size_t size) {
+  const FabricHeader header{peer_channel_, peer_secret_, sent_, static_cast<std::uint16_t>(owed_),
+                            kind};
   const std::size_t whole = FabricHeader::kSize + size;
   // The end, and the greeting, are waited for: they have completions.
   const bool waited_for = kind == FabricHeader::Kind::kEnd || kind == FabricHeader::Kind::kHello;
@@ -268,10 +281,13 @@ void FabricChannel::finish_reading(FabricBuffer& buffer) {
   ++owed_;
 }
 
-/// They travel with data; alone only when half of all have come together, so that at most two such messages are under way.
+/// They travel with data; alone only when half of all have come together, so that at most two such
+/// messages are under way.
 void FabricChannel::return_credits() {
-  if (std::size_t{2} * owed_ < endpoint_->credits() || failure_ || end_came_ || gone_at_ != 0) return;
-  static_cast<void>(send_message(FabricHeader::Kind::kCredits, {}, 0, 0));  // what goes wrong is kept in failure_
+  if (std::size_t{2} * owed_ < endpoint_->credits() || failure_ || end_came_ || gone_at_ != 0)
+    return;
+  static_cast<void>(
+      send_message(FabricHeader::Kind::kCredits, {}, 0, 0));  // what goes wrong is kept in failure_
 }
 
 bool FabricChannel::input_over() const {
@@ -291,7 +307,8 @@ Result<std::size_t> FabricChannel::try_receive(std::span<const iovec> pieces) {
   if (++empty_reads_ % (wakes_by_words() ? kEmptyReadsPerWord : kEmptyReadsPerLook) == 0) {
     const bool told = asleep_told_;
     look_at_guard();
-    // The word may have been to wake another thread, which sleeps on: arm, then look, as before a sleep.
+    // The word may have been to wake another thread, which sleeps on: arm, then look, as before a
+    // sleep.
     if (told && !asleep_told_ && !prepare_to_sleep()) return try_receive(pieces);
   }
   return size;

@@ -1,10 +1,12 @@
-/// A channel over libfabric: a stream of bytes as messages in order (FI_EP_RDM with FI_ORDER_SAS), through buffers of its own,
-/// with credits, so that the receiver always has a buffer for what arrives.
+/// A channel over libfabric: a stream of bytes as messages in order (FI_EP_RDM with FI_ORDER_SAS),
+/// through buffers of its own, with credits, so that the receiver always has a buffer for what
+/// arrives.
 ///
-/// Sleep: where the provider's completion queue has a descriptor, libfabric wakes the owner by it. Where it has none (shm, and
-/// efa in some releases), the guarding socket carries words: "asleep, I have n of your messages" as one side goes to sleep; the
-/// other one answers "wake" at once if it has sent more than n, or else with its next message. The one who sleeps looks once
-/// more after its word, and the other looks for words after each message, so no wake-up is lost.
+/// Sleep: where the provider's completion queue has a descriptor, libfabric wakes the owner by it.
+/// Where it has none (shm, and efa in some releases), the guarding socket carries words: "asleep, I
+/// have n of your messages" as one side goes to sleep; the other one answers "wake" at once if it
+/// has sent more than n, or else with its next message. The one who sleeps looks once more after
+/// its word, and the other looks for words after each message, so no wake-up is lost.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,8 @@ class GuardSocket {
 class FabricChannel final : public Channel, private FabricPeer {
  public:
   /// `index`, `secret`: what the peer's messages are known by.
-  FabricChannel(std::shared_ptr<FabricEndpoint> endpoint, std::uint32_t index, std::uint32_t secret, std::string peer_name);
+  FabricChannel(std::shared_ptr<FabricEndpoint> endpoint, std::uint32_t index, std::uint32_t secret,
+                std::string peer_name);
   /// Waits, not for long, until the last bytes need this process no more.
   ~FabricChannel() override;
 
@@ -63,7 +66,8 @@ class FabricChannel final : public Channel, private FabricPeer {
   [[nodiscard]] bool prepare_to_sleep() override;
   void end_sleep() override;
   void shutdown_output() override;
-  /// The provider's own descriptors stay open in the child: only its own library may touch them. The peer watches the guard.
+  /// The provider's own descriptors stay open in the child: only its own library may touch them.
+  /// The peer watches the guard.
   void close_in_forked_child() override {
     guard_.release().reset();
     epoll_.reset();
@@ -75,8 +79,8 @@ class FabricChannel final : public Channel, private FabricPeer {
   void left(int error) override;
 
   /// One message; false: the provider is busy.
-  [[nodiscard]] Result<bool> send_message(FabricHeader::Kind kind, std::span<const iovec> pieces, std::size_t skip,
-                                          std::size_t size);
+  [[nodiscard]] Result<bool> send_message(FabricHeader::Kind kind, std::span<const iovec> pieces,
+                                          std::size_t skip, std::size_t size);
   [[nodiscard]] Result<std::size_t> send_pieces(std::span<const iovec> pieces);
   std::size_t read_pieces(std::span<const iovec> pieces);
   void finish_reading(FabricBuffer& buffer);

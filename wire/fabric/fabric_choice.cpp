@@ -36,10 +36,12 @@ std::string full_name(const FabricInfo& info) { return info->fabric_attr->prov_n
 Error not_there(const FabricLibrary& library, const std::string& name) {
   std::set<std::string> names;
   if (auto all = find_fabric(library, "", ""); all) {
-    for (const fi_info* each = all->get(); each != nullptr; each = each->next) names.insert(each->fabric_attr->prov_name);
+    for (const fi_info* each = all->get(); each != nullptr; each = each->next)
+      names.insert(each->fabric_attr->prov_name);
   }
   return Error{ErrorKind::kConfiguration,
-               fmt::format("IMPISHIM_FABRIC: libfabric has no provider {} on this machine; it has {}; or use auto or none",
+               fmt::format("IMPISHIM_FABRIC: libfabric has no provider {} on this machine; it has "
+                           "{}; or use auto or none",
                            name, fmt::join(names, ", "))};
 }
 
@@ -49,7 +51,8 @@ Result<std::vector<std::string>> hardware_providers() {
     if (!has_entries(candidate.devices)) continue;
     auto library = FabricLibrary::load();
     if (!library) return names;  // nobody has asked for it
-    if (auto info = find_fabric(**library, candidate.provider, ""); info) names.push_back(full_name(*info));
+    if (auto info = find_fabric(**library, candidate.provider, ""); info)
+      names.push_back(full_name(*info));
   }
   return names;
 }

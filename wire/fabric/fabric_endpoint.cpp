@@ -32,14 +32,17 @@ int make(FabricObject<Object>& object, const Open& open) {
 }  // namespace
 
 Error FabricEndpoint::error(const char* what, int status) const {
-  return {ErrorKind::kSystem, fmt::format("libfabric, provider {}: {}: {}", provider(), what, library_->strerror(-status))};
+  return {ErrorKind::kSystem, fmt::format("libfabric, provider {}: {}: {}", provider(), what,
+                                          library_->strerror(-status))};
 }
 
-Result<std::shared_ptr<FabricEndpoint>> FabricEndpoint::open(const std::string& provider, const std::string& address,
+Result<std::shared_ptr<FabricEndpoint>> FabricEndpoint::open(const std::string& provider,
+                                                             const std::string& address,
                                                              std::size_t peers) {
   auto library = FabricLibrary::load();
   if (!library) return library.error();
-  auto info = find_fabric(**library, provider, address, std::bit_ceil(peers * (kCredits + kFreeMessages)));
+  auto info =
+      find_fabric(**library, provider, address, std::bit_ceil(peers * (kCredits + kFreeMessages)));
   if (!info) return info.error();
   auto endpoint = std::make_shared<FabricEndpoint>();
   endpoint->library_ = *library;
@@ -52,21 +55,26 @@ Result<std::shared_ptr<FabricEndpoint>> FabricEndpoint::open(const std::string& 
 Result<void> FabricEndpoint::open_objects(std::size_t peers) {
   const std::size_t room = info_->rx_attr->size / std::max<std::size_t>(peers, 1);
   if (room <= kFreeMessages + 1) {
-    return Error{ErrorKind::kConfiguration,
-                 fmt::format("libfabric, provider {}: {} messages can arrive at once, too few for {} "
-                             "peers: use more processes per host, or IMPISHIM_FABRIC=none",
-                             provider(), info_->rx_attr->size, peers)};
+    return Error{
+        ErrorKind::kConfiguration,
+        fmt::format("libfabric, provider {}: {} messages can arrive at once, too few for {} "
+                    "peers: use more processes per host, or IMPISHIM_FABRIC=none",
+                    provider(), info_->rx_attr->size, peers)};
   }
   credits_ = std::min(kCredits, room - kFreeMessages);
   fi_info& info = *info_;
-  int status = make(fabric_, [&](fid_fabric** made) { return library_->fabric(info.fabric_attr, made, nullptr); });
+  int status = make(fabric_, [&](fid_fabric** made) {
+    return library_->fabric(info.fabric_attr, made, nullptr);
+  });
   if (status != 0) return error("fi_fabric failed", status);
-  status = make(domain_, [&](fid_domain** made) { return fi_domain(fabric_.get(), &info, made, nullptr); });
+  status = make(domain_,
+                [&](fid_domain** made) { return fi_domain(fabric_.get(), &info, made, nullptr); });
   if (status != 0) return error("fi_domain failed", status);
   fi_av_attr av{};
   av.type = info.domain_attr->av_type;
   av.count = peers;
-  status = make(addresses_, [&](fid_av** made) { return fi_av_open(domain_.get(), &av, made, nullptr); });
+  status = make(addresses_,
+                [&](fid_av** made) { return fi_av_open(domain_.get(), &av, made, nullptr); });
   if (status != 0) return error("fi_av_open failed", status);
   fi_cq_attr cq{};
   cq.format = FI_CQ_FORMAT_MSG;
@@ -82,7 +90,8 @@ Result<void> FabricEndpoint::open_objects(std::size_t peers) {
   if (status != 0) return error("fi_cq_open failed", status);
   if (announces) status = fi_control(&completions_->fid, FI_GETWAIT, &descriptor_);
   if (status != 0) return error("the completion queue has no descriptor", status);
-  status = make(endpoint_, [&](fid_ep** made) { return fi_endpoint(domain_.get(), &info, made, nullptr); });
+  status = make(endpoint_,
+                [&](fid_ep** made) { return fi_endpoint(domain_.get(), &info, made, nullptr); });
   if (status != 0) return error("fi_endpoint failed", status);
   status = fi_ep_bind(endpoint_.get(), &addresses_->fid, 0);
   if (status == 0) status = fi_ep_bind(endpoint_.get(), &completions_->fid, FI_TRANSMIT | FI_RECV);
@@ -108,7 +117,8 @@ Result<void> FabricEndpoint::add_buffers(std::size_t count, std::vector<FabricBu
   slab.buffers = std::make_unique<FabricBuffer[]>(count);  // NOLINT(modernize-avoid-c-arrays)
   if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0) {
     const int status = make(slab.registration, [&](fid_mr** made) {
-      return fi_mr_reg(domain_.get(), slab.memory.data(), slab.memory.size(), FI_SEND | FI_RECV, 0, 0, 0, made, nullptr);
+      return fi_mr_reg(domain_.get(), slab.memory.data(), slab.memory.size(), FI_SEND | FI_RECV, 0,
+                       0, 0, made, nullptr);
     });
     if (status != 0) return error("memory cannot be registered (see ulimit -l)", status);
   }
@@ -144,7 +154,8 @@ Result<fi_addr_t> FabricEndpoint::insert(std::span<const std::byte> address) {
   }
   fi_addr_t number = FI_ADDR_UNSPEC;
   const int inserted = fi_av_insert(addresses_.get(), address.data(), 1, &number, 0, nullptr);
-  if (inserted != 1) return error("the peer's address is refused", inserted < 0 ? inserted : -FI_EINVAL);
+  if (inserted != 1)
+    return error("the peer's address is refused", inserted < 0 ? inserted : -FI_EINVAL);
   return number;
 }
 
@@ -153,10 +164,12 @@ void FabricEndpoint::unlink_shared_memory() const {
   constexpr std::string_view kPrefix = "fi_shm://";
   const std::string_view address(reinterpret_cast<const char*>(address_.data()), address_.size());
   if (!address.starts_with(kPrefix)) return;
-  const std::string name(address.substr(kPrefix.size(), address.find('\0', kPrefix.size()) - kPrefix.size()));
+  const std::string name(
+      address.substr(kPrefix.size(), address.find('\0', kPrefix.size()) - kPrefix.size()));
   if (name.empty() || name.find('/') != std::string::npos) return;
   if (shm_unlink(("/" + name).c_str()) != 0) {
-    log(LogLevel::kDebug, "libfabric's shared memory {} cannot be unlinked: {}", name, std::strerror(errno));
+    log(LogLevel::kDebug, "libfabric's shared memory {} cannot be unlinked: {}", name,
+        std::strerror(errno));
   }
 }
 
@@ -172,7 +185,8 @@ Result<FabricBuffer*> FabricEndpoint::take_buffer() {
 
 void FabricEndpoint::give_back(FabricBuffer& buffer) { free_.push_back(&buffer); }
 
-Result<bool> FabricEndpoint::send(fi_addr_t to, FabricBuffer& buffer, std::size_t size, bool delivered) {
+Result<bool> FabricEndpoint::send(fi_addr_t to, FabricBuffer& buffer, std::size_t size,
+                                  bool delivered) {
   ssize_t status = 0;
   if (delivered) {
     const iovec piece{buffer.bytes, size};
@@ -199,8 +213,8 @@ Result<bool> FabricEndpoint::inject(fi_addr_t to, std::span<const std::byte> byt
 }
 
 void FabricEndpoint::post(FabricBuffer& buffer) {
-  const ssize_t status =
-      fi_recv(endpoint_.get(), buffer.bytes, kMessageSize, buffer.descriptor, FI_ADDR_UNSPEC, &buffer.context);
+  const ssize_t status = fi_recv(endpoint_.get(), buffer.bytes, kMessageSize, buffer.descriptor,
+                                 FI_ADDR_UNSPEC, &buffer.context);
   if (status != 0) unposted_.push_back(&buffer);
 }
 
@@ -227,7 +241,8 @@ std::size_t FabricEndpoint::drive() {
 }
 
 void FabricEndpoint::deliver(FabricBuffer& buffer, std::size_t size) {
-  const auto channel = size < FabricHeader::kSize ? peers_.size() : FabricHeader::decode(buffer.bytes).channel;
+  const auto channel =
+      size < FabricHeader::kSize ? peers_.size() : FabricHeader::decode(buffer.bytes).channel;
   if (channel >= peers_.size() || peers_[channel] == nullptr) {
     log(LogLevel::kDebug, "libfabric: a message of {} bytes for no channel", size);
     post(buffer);

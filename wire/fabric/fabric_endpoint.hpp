@@ -1,4 +1,5 @@
-/// This process's endpoint of a libfabric provider: buffers, messages out and in. What messages mean, FabricChannel knows.
+/// This process's endpoint of a libfabric provider: buffers, messages out and in. What messages
+/// mean, FabricChannel knows.
 ///
 /// Threads: all calls are made under the owner's lock, so libfabric may count on FI_THREAD_DOMAIN.
 #pragma once
@@ -22,7 +23,8 @@ namespace impishim::wire {
 
 class FabricPeer;
 
-/// Memory that messages leave from and arrive in. libfabric has it from post() or send() until the completion.
+/// Memory that messages leave from and arrive in. libfabric has it from post() or send() until the
+/// completion.
 struct FabricBuffer {
   fi_context2 context{};  ///< for the provider, and what completions are known by: the first member
   std::byte* bytes = nullptr;
@@ -67,13 +69,15 @@ class FabricEndpoint {
  public:
   /// Largest message, with its header.
   static constexpr std::size_t kMessageSize = 16384;
-  /// Messages of data that may be under way to one peer, and arrivals of other kinds that need no credit: greeting, end, and
-  /// two returns of credits (each returns at least half of them).
+  /// Messages of data that may be under way to one peer, and arrivals of other kinds that need no
+  /// credit: greeting, end, and two returns of credits (each returns at least half of them).
   static constexpr std::size_t kCredits = 16;
   static constexpr std::size_t kFreeMessages = 4;
 
-  /// Ready to receive from `peers` peers. `address`: numeric, of this machine, where the provider uses such; or empty.
-  [[nodiscard]] static Result<std::shared_ptr<FabricEndpoint>> open(const std::string& provider, const std::string& address,
+  /// Ready to receive from `peers` peers. `address`: numeric, of this machine, where the provider
+  /// uses such; or empty.
+  [[nodiscard]] static Result<std::shared_ptr<FabricEndpoint>> open(const std::string& provider,
+                                                                    const std::string& address,
                                                                     std::size_t peers);
 
   [[nodiscard]] std::string provider() const { return info_->fabric_attr->prov_name; }
@@ -81,7 +85,8 @@ class FabricEndpoint {
   [[nodiscard]] const std::vector<std::byte>& address() const { return address_; }
   /// For each peer.
   [[nodiscard]] std::size_t credits() const { return credits_; }
-  /// Readable when there may be completions, once may_sleep() has said so; -1: the provider has none.
+  /// Readable when there may be completions, once may_sleep() has said so; -1: the provider has
+  /// none.
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] std::size_t inject_size() const { return info_->tx_attr->inject_size; }
 
@@ -92,16 +97,19 @@ class FabricEndpoint {
   /// The number for libfabric's calls of a peer with this address (fi_av_insert).
   [[nodiscard]] Result<fi_addr_t> insert(std::span<const std::byte> address);
 
-  /// Removes the name of the shared memory that the provider `shm` keeps for this endpoint, so that nothing is left of a
-  /// process that is killed. To be called when all peers have mapped it: each has sent a message.
+  /// Removes the name of the shared memory that the provider `shm` keeps for this endpoint, so that
+  /// nothing is left of a process that is killed. To be called when all peers have mapped it: each
+  /// has sent a message.
   void unlink_shared_memory() const;
 
   /// A free buffer for sending.
   [[nodiscard]] Result<FabricBuffer*> take_buffer();
   void give_back(FabricBuffer& buffer);
-  /// Sends the buffer's first `size` bytes; false: the provider is busy, and the buffer still the caller's. Then left()
-  /// follows. `delivered`: only when they need this process no more (FI_TRANSMIT_COMPLETE).
-  [[nodiscard]] Result<bool> send(fi_addr_t to, FabricBuffer& buffer, std::size_t size, bool delivered);
+  /// Sends the buffer's first `size` bytes; false: the provider is busy, and the buffer still the
+  /// caller's. Then left() follows. `delivered`: only when they need this process no more
+  /// (FI_TRANSMIT_COMPLETE).
+  [[nodiscard]] Result<bool> send(fi_addr_t to, FabricBuffer& buffer, std::size_t size,
+                                  bool delivered);
   /// The same for at most inject_size() bytes, which are copied; nothing follows.
   [[nodiscard]] Result<bool> inject(fi_addr_t to, std::span<const std::byte> bytes);
   /// An arrival has been read.
@@ -128,7 +136,8 @@ class FabricEndpoint {
   struct Slab {
     std::size_t count = 0;
     std::vector<std::byte> memory;
-    std::unique_ptr<FabricBuffer[]> buffers;  // NOLINT(modernize-avoid-c-arrays): libfabric keeps their addresses
+    std::unique_ptr<FabricBuffer[]>
+        buffers;  // NOLINT(modernize-avoid-c-arrays): libfabric keeps their addresses
     FabricObject<fid_mr> registration;
   };
   std::vector<Slab> slabs_;

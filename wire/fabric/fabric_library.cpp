@@ -20,7 +20,8 @@ Result<FabricLibrary> open_library() {
   void* library = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return Error{ErrorKind::kConfiguration,
-                 fmt::format("libfabric cannot be loaded ({}): install it (Debian: libfabric1), or set IMPISHIM_FABRIC=none",
+                 fmt::format("libfabric cannot be loaded ({}): install it (Debian: libfabric1), or "
+                             "set IMPISHIM_FABRIC=none",
                              dlerror())};
   }
   FabricLibrary it;
@@ -52,8 +53,8 @@ Result<const FabricLibrary*> FabricLibrary::load() {
   return &*library;
 }
 
-Result<FabricInfo> find_fabric(const FabricLibrary& library, const std::string& provider, const std::string& address,
-                               std::size_t messages) {
+Result<FabricInfo> find_fabric(const FabricLibrary& library, const std::string& provider,
+                               const std::string& address, std::size_t messages) {
   const FabricInfo hints(library.dupinfo(nullptr));
   hints->caps = FI_MSG;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
@@ -62,22 +63,26 @@ Result<FabricInfo> find_fabric(const FabricLibrary& library, const std::string& 
   hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
-  if (!provider.empty()) hints->fabric_attr->prov_name = strdup(provider.c_str());  // freed with the hints
+  if (!provider.empty())
+    hints->fabric_attr->prov_name = strdup(provider.c_str());  // freed with the hints
   hints->tx_attr->size = messages;
   hints->rx_attr->size = messages;
   const auto version = FI_VERSION(1, 10);
   fi_info* found = nullptr;
   int status = -FI_ENODATA;
   if (!address.empty()) {
-    status = library.getinfo(version, address.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST, hints.get(), &found);
+    status = library.getinfo(version, address.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST,
+                             hints.get(), &found);
   }
   // Not every provider's addresses are those of IP.
   if (status != 0) status = library.getinfo(version, nullptr, nullptr, 0, hints.get(), &found);
-  if (status != 0 && messages > 0) return find_fabric(library, provider, address);  // so many are too many: its own number
+  if (status != 0 && messages > 0)
+    return find_fabric(library, provider, address);  // so many are too many: its own number
   if (status != 0) {
-    return Error{ErrorKind::kConfiguration, fmt::format("libfabric has no provider {}with ordered messages between reliable "
-                                                        "endpoints: {}",
-                                                        provider.empty() ? "" : provider + " ", library.strerror(-status))};
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("libfabric has no provider {}with ordered messages between reliable "
+                             "endpoints: {}",
+                             provider.empty() ? "" : provider + " ", library.strerror(-status))};
   }
   return FabricInfo(found);
 }

@@ -29,8 +29,10 @@ constexpr int kPauseMs = 1;
 /// The address that the links leave from, if they are of IP.
 std::string own_address(const std::vector<FabricLink>& links) {
   SocketAddress here;
-  if (links.empty() || getsockname(links.front().socket.get(), here.get(), &here.size) != 0) return {};
-  return here.family() == AF_INET || here.family() == AF_INET6 ? address_text(here.host()) : std::string();
+  if (links.empty() || getsockname(links.front().socket.get(), here.get(), &here.size) != 0)
+    return {};
+  return here.family() == AF_INET || here.family() == AF_INET6 ? address_text(here.host())
+                                                               : std::string();
 }
 
 Result<std::uint32_t> random_number() {
@@ -59,7 +61,8 @@ struct Passage {
 
 class Crossing {
  public:
-  Crossing(const std::string& provider, std::vector<FabricLink> links, int timeout_ms, bool may_fail)
+  Crossing(const std::string& provider, std::vector<FabricLink> links, int timeout_ms,
+           bool may_fail)
       : deadline_(Clock::now() + std::chrono::milliseconds(timeout_ms)), may_fail_(may_fail) {
     auto endpoint = FabricEndpoint::open(provider, own_address(links), links.size());
     if (endpoint)
@@ -93,7 +96,8 @@ class Crossing {
       auto waited = pause();
       if (!waited) return waited.error();
     }
-    const bool all_mapped = std::ranges::none_of(passages_, [](const Passage& each) { return each.unreached.has_value(); });
+    const bool all_mapped = std::ranges::none_of(
+        passages_, [](const Passage& each) { return each.unreached.has_value(); });
     if (endpoint_ && all_mapped) endpoint_->unlink_shared_memory();
     return {};
   }
@@ -115,7 +119,8 @@ class Crossing {
       mine.message_size = FabricEndpoint::kMessageSize;
       mine.credits = static_cast<std::uint32_t>(endpoint_->credits());
       mine.address = endpoint_->address();
-      passage.channel = std::make_unique<FabricChannel>(endpoint_, mine.channel, mine.secret, passage.peer_name);
+      passage.channel =
+          std::make_unique<FabricChannel>(endpoint_, mine.channel, mine.secret, passage.peer_name);
     } else {
       mine.reason = refusal_->text;
       passage.unreached = refusal_;
@@ -127,7 +132,8 @@ class Crossing {
   void exchange(Passage& passage) {
     const int socket = passage.socket.descriptor();
     if (!passage.unsent.empty()) {
-      const ssize_t sent = send(socket, passage.unsent.data(), passage.unsent.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      const ssize_t sent =
+          send(socket, passage.unsent.data(), passage.unsent.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       if (sent > 0) passage.unsent.erase(passage.unsent.begin(), passage.unsent.begin() + sent);
       if (sent < 0 && errno != EAGAIN && errno != EINTR) return lose(passage, std::strerror(errno));
     }
@@ -159,15 +165,18 @@ class Crossing {
     const FabricOffer& theirs = *passage.offer;
     const fi_info& info = endpoint_->info();
     if (theirs.provider.empty())
-      return give_up(passage, {ErrorKind::kConfiguration, "it refuses: " + printable(theirs.reason)});
+      return give_up(passage,
+                     {ErrorKind::kConfiguration, "it refuses: " + printable(theirs.reason)});
     if (theirs.provider != endpoint_->provider() || theirs.protocol != info.ep_attr->protocol ||
         theirs.protocol_version != info.ep_attr->protocol_version) {
-      return give_up(
-          passage, {ErrorKind::kConfiguration,
-                    fmt::format("it uses the provider {} (protocol {}.{}), this process {} ({}.{}): set IMPISHIM_FABRIC alike "
-                                "and use the same libfabric",
-                                printable(theirs.provider), theirs.protocol, theirs.protocol_version, endpoint_->provider(),
-                                info.ep_attr->protocol, info.ep_attr->protocol_version)});
+      return give_up(passage,
+                     {ErrorKind::kConfiguration,
+                      fmt::format("it uses the provider {} (protocol {}.{}), this process {} "
+                                  "({}.{}): set IMPISHIM_FABRIC alike "
+                                  "and use the same libfabric",
+                                  printable(theirs.provider), theirs.protocol,
+                                  theirs.protocol_version, endpoint_->provider(),
+                                  info.ep_attr->protocol, info.ep_attr->protocol_version)});
     }
     auto led = passage.channel->lead_to(theirs);
     if (!led) give_up(passage, led.error());
@@ -185,7 +194,8 @@ class Crossing {
       else if (*reached && !passage.told)
         tell(passage, GuardWord::Kind::kReached);
       else if (Clock::now() >= reach_by_ && !passage.told)
-        give_up(passage, {ErrorKind::kTimeout, "its messages do not come: is its network the same as this one's?"});
+        give_up(passage, {ErrorKind::kTimeout,
+                          "its messages do not come: is its network the same as this one's?"});
     }
     if (passage.unreached && !passage.told) tell(passage, GuardWord::Kind::kNotReached);
     if (passage.peer_is_reached) return;
@@ -215,7 +225,9 @@ class Crossing {
     passage.cut = true;
   }
 
-  static void lose(Passage& passage, const std::string& why) { cut(passage, {ErrorKind::kConnection, why}); }
+  static void lose(Passage& passage, const std::string& why) {
+    cut(passage, {ErrorKind::kConnection, why});
+  }
 
   [[nodiscard]] Result<void> pause() {
     std::vector<pollfd> sockets;
@@ -225,11 +237,12 @@ class Crossing {
       sockets.push_back({each.socket.descriptor(), POLLIN, 0});
       silent += (silent.empty() ? "" : ", ") + each.peer_name;
     }
-    // With libfabric's own work to do nobody may sleep long; its messages are awaited only at startup.
+    // With libfabric's own work to do nobody may sleep long; its messages are awaited only at
+    // startup.
     poll(sockets.data(), sockets.size(), kPauseMs);
     if (Clock::now() < deadline_ + std::chrono::seconds(1)) return {};
-    return Error{ErrorKind::kTimeout,
-                 fmt::format("libfabric: no answer in time from {}", silent.empty() ? "the other ends" : silent)};
+    return Error{ErrorKind::kTimeout, fmt::format("libfabric: no answer in time from {}",
+                                                  silent.empty() ? "the other ends" : silent)};
   }
 
   std::shared_ptr<FabricEndpoint> endpoint_;
@@ -247,7 +260,8 @@ Result<std::unique_ptr<Channel>> arrive(Passage& passage, const SocketFallback& 
     if (!guarded) return guarded.error();
     return std::unique_ptr<Channel>(std::move(passage.channel));
   }
-  const std::string why = fmt::format("libfabric: {}: {}", passage.peer_name, passage.unreached->text);
+  const std::string why =
+      fmt::format("libfabric: {}: {}", passage.peer_name, passage.unreached->text);
   if (!fallback || passage.cut) return Error{passage.unreached->kind, why};
   log(LogLevel::kWarn, "{}; the connection stays on its socket", why);
   return fallback({passage.socket.release(), passage.peer_name});
@@ -255,8 +269,10 @@ Result<std::unique_ptr<Channel>> arrive(Passage& passage, const SocketFallback& 
 
 }  // namespace
 
-Result<std::vector<std::unique_ptr<Channel>>> make_fabric_channels(const std::string& provider, std::vector<FabricLink> links,
-                                                                   int timeout_ms, const SocketFallback& fallback) {
+Result<std::vector<std::unique_ptr<Channel>>> make_fabric_channels(const std::string& provider,
+                                                                   std::vector<FabricLink> links,
+                                                                   int timeout_ms,
+                                                                   const SocketFallback& fallback) {
   std::vector<std::unique_ptr<Channel>> channels;
   if (links.empty()) return channels;
   const SignalsKept kept;

@@ -5,10 +5,10 @@ namespace impishim::wire {
 namespace {
 
 Error not_built() {
-  return {
-      ErrorKind::kConfiguration,
-      "IMPISHIM_FABRIC: this library was built without libfabric: install its headers (Debian: libfabric-dev) and build again, "
-      "or use auto or none"};
+  return {ErrorKind::kConfiguration,
+          "IMPISHIM_FABRIC: this library was built without libfabric: install its headers (Debian: "
+          "libfabric-dev) and build again, "
+          "or use auto or none"};
 }
 
 }  // namespace
@@ -18,10 +18,11 @@ Result<std::vector<std::string>> usable_providers(const FabricChoice& choice) {
   return std::vector<std::string>();
 }
 
-// NOLINTBEGIN(performance-unnecessary-value-param): the links are given away, as to the function that keeps them
-Result<std::vector<std::unique_ptr<Channel>>> make_fabric_channels(const std::string& /*provider*/,
-                                                                   std::vector<FabricLink> /*links*/, int /*timeout_ms*/,
-                                                                   const SocketFallback& /*fallback*/) {
+// NOLINTBEGIN(performance-unnecessary-value-param): the links are given away, as to the function
+// that keeps them
+Result<std::vector<std::unique_ptr<Channel>>> make_fabric_channels(
+    const std::string& /*provider*/, std::vector<FabricLink> /*links*/, int /*timeout_ms*/,
+    const SocketFallback& /*fallback*/) {
   return not_built();
 }
 // NOLINTEND(performance-unnecessary-value-param)

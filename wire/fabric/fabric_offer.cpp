@@ -40,8 +40,11 @@ std::vector<std::byte> FabricOffer::encode() const {
   ByteWriter rest;
   rest.put(kVersion);
   put_block(rest, std::as_bytes(std::span(provider)));
-  put_block(rest, std::as_bytes(std::span(reason).first(std::min<std::size_t>(reason.size(), kMaxSize / 2))));
-  for (const std::uint32_t each : {protocol, protocol_version, channel, secret, message_size, credits}) rest.put(each);
+  put_block(rest, std::as_bytes(
+                      std::span(reason).first(std::min<std::size_t>(reason.size(), kMaxSize / 2))));
+  for (const std::uint32_t each :
+       {protocol, protocol_version, channel, secret, message_size, credits})
+    rest.put(each);
   put_block(rest, address);
   ByteWriter whole;
   whole.put(kMagic);
@@ -51,7 +54,8 @@ std::vector<std::byte> FabricOffer::encode() const {
 }
 
 Result<std::size_t> FabricOffer::length_after(std::span<const std::byte, kHeadSize> head) {
-  if (load_big_endian<std::uint32_t>(head.data()) != kMagic) return garbled("it begins with something else");
+  if (load_big_endian<std::uint32_t>(head.data()) != kMagic)
+    return garbled("it begins with something else");
   const auto length = load_big_endian<std::uint32_t>(head.data() + 4);
   if (length > kMaxSize) return garbled("it is too long");
   return std::size_t{length};
@@ -61,10 +65,11 @@ Result<FabricOffer> FabricOffer::decode(std::span<const std::byte> rest) {
   ByteReader in(rest);
   const auto version = in.get<std::uint32_t>();
   if (version && *version != kVersion) {
-    return Error{ErrorKind::kConfiguration,
-                 fmt::format("it runs version {} of impishim's messages over libfabric, this library {}: "
-                             "use the same impishim in every system",
-                             *version, kVersion)};
+    return Error{
+        ErrorKind::kConfiguration,
+        fmt::format("it runs version {} of impishim's messages over libfabric, this library {}: "
+                    "use the same impishim in every system",
+                    *version, kVersion)};
   }
   FabricOffer offer;
   const auto provider = get_block(in);
@@ -72,8 +77,8 @@ Result<FabricOffer> FabricOffer::decode(std::span<const std::byte> rest) {
   if (!provider || !reason) return garbled("it is cut");
   offer.provider = text_of(*provider);
   offer.reason = text_of(*reason);
-  for (std::uint32_t* each :
-       {&offer.protocol, &offer.protocol_version, &offer.channel, &offer.secret, &offer.message_size, &offer.credits}) {
+  for (std::uint32_t* each : {&offer.protocol, &offer.protocol_version, &offer.channel,
+                              &offer.secret, &offer.message_size, &offer.credits}) {
     const auto value = in.get<std::uint32_t>();
     if (!value) return garbled("it is cut");
     *each = *value;
@@ -82,7 +87,8 @@ Result<FabricOffer> FabricOffer::decode(std::span<const std::byte> rest) {
   if (!address || in.remaining() != 0) return garbled("its length is wrong");
   offer.address.assign(address->begin(), address->end());
   if (offer.provider.empty()) return offer;
-  if (offer.message_size <= FabricHeader::kSize || offer.credits == 0 || offer.credits > 0xFFFF || offer.address.empty()) {
+  if (offer.message_size <= FabricHeader::kSize || offer.credits == 0 || offer.credits > 0xFFFF ||
+      offer.address.empty()) {
     return garbled("values that cannot be");
   }
   return offer;
@@ -97,8 +103,11 @@ std::array<std::byte, GuardWord::kSize> GuardWord::encode() const {
 
 Result<GuardWord> GuardWord::decode(std::span<const std::byte, kSize> bytes) {
   const auto kind = load_big_endian<std::uint32_t>(bytes.data());
-  if (kind < static_cast<std::uint32_t>(Kind::kReached) || kind > static_cast<std::uint32_t>(Kind::kWake)) {
-    return Error{ErrorKind::kProtocol, fmt::format("the socket that guards a libfabric channel brought garbage ({:#x})", kind)};
+  if (kind < static_cast<std::uint32_t>(Kind::kReached) ||
+      kind > static_cast<std::uint32_t>(Kind::kWake)) {
+    return Error{
+        ErrorKind::kProtocol,
+        fmt::format("the socket that guards a libfabric channel brought garbage ({:#x})", kind)};
   }
   return GuardWord{static_cast<Kind>(kind), load_big_endian<std::uint32_t>(bytes.data() + 4)};
 }

@@ -1,4 +1,5 @@
-/// What the two ends of a connected socket tell each other before they go over to libfabric, and while they sleep. No sockets.
+/// What the two ends of a connected socket tell each other before they go over to libfabric, and
+/// while they sleep. No sockets.
 #pragma once
 
 #include <array>
@@ -12,14 +13,16 @@
 
 namespace impishim::wire {
 
-/// How to reach a process by libfabric. On the socket: magic:Uint4, length:Uint4, then length bytes.
+/// How to reach a process by libfabric. On the socket: magic:Uint4, length:Uint4, then length
+/// bytes.
 struct FabricOffer {
   static constexpr std::size_t kHeadSize = 8;
   static constexpr std::size_t kMaxSize = 4096;
 
-  std::string provider;                ///< empty: no, and `reason` says why
-  std::string reason;                  ///< of a refusal
-  std::uint32_t protocol = 0;          ///< of the provider (fi_endpoint(3)), which must be the same at both ends
+  std::string provider;  ///< empty: no, and `reason` says why
+  std::string reason;    ///< of a refusal
+  std::uint32_t protocol =
+      0;  ///< of the provider (fi_endpoint(3)), which must be the same at both ends
   std::uint32_t protocol_version = 0;  ///< likewise
   std::uint32_t channel = 0;           ///< the peer puts both into each message
   std::uint32_t secret = 0;

@@ -15,13 +15,15 @@ Result<FabricChoice> FabricChoice::parse(const std::string& text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
-    const bool is_name = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char letter) {
-      return std::isalnum(letter) != 0 || letter == '_' || letter == ';' || letter == '-';
-    });
+    const bool is_name =
+        !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char letter) {
+          return std::isalnum(letter) != 0 || letter == '_' || letter == ';' || letter == '-';
+        });
     if (!is_name || name == "auto" || name == "none") {
-      return Error{
-          ErrorKind::kConfiguration,
-          fmt::format("IMPISHIM_FABRIC={}: use auto (default), none, or libfabric's names of providers between commas", text)};
+      return Error{ErrorKind::kConfiguration,
+                   fmt::format("IMPISHIM_FABRIC={}: use auto (default), none, or libfabric's names "
+                               "of providers between commas",
+                               text)};
     }
     choice.wanted.push_back(name);
     begin = end + 1;
@@ -29,6 +31,8 @@ Result<FabricChoice> FabricChoice::parse(const std::string& text) {
   return choice;
 }
 
-bool FabricChoice::local() const { return std::find(wanted.begin(), wanted.end(), kLocalProvider) != wanted.end(); }
+bool FabricChoice::local() const {
+  return std::find(wanted.begin(), wanted.end(), kLocalProvider) != wanted.end();
+}
 
 }  // namespace impishim::wire

@@ -13,14 +13,16 @@ namespace {
 
 /// Options and the number of words that each takes.
 const std::map<std::string, int>& option_words() {
-  static const std::map<std::string, int> words = {{"server", 1}, {"port", 1},       {"auth", 1},    {"timeout", 1},
-                                                   {"client", 2}, {"np", 1},         {"n", 1},       {"systems", 1},
-                                                   {"mpi", 1},    {"host-procs", 1}, {"gateway", 1}, {"new-key", 0},
-                                                   {"v", 0},      {"help", 0},       {"version", 0}, {"h", 0}};
+  static const std::map<std::string, int> words = {
+      {"server", 1}, {"port", 1},       {"auth", 1},    {"timeout", 1},
+      {"client", 2}, {"np", 1},         {"n", 1},       {"systems", 1},
+      {"mpi", 1},    {"host-procs", 1}, {"gateway", 1}, {"new-key", 0},
+      {"v", 0},      {"help", 0},       {"version", 0}, {"h", 0}};
   return words;
 }
 
-/// The option that a word is, without its dashes; IMPI's command line has one dash (IMPI 2.2), others use two.
+/// The option that a word is, without its dashes; IMPI's command line has one dash (IMPI 2.2),
+/// others use two.
 std::optional<std::string> option_name(const std::string& word) {
   if (word.size() < 2 || word[0] != '-' || word == "--") return std::nullopt;
   return word.substr(word[1] == '-' ? 2 : 1);
@@ -35,12 +37,14 @@ Result<std::size_t> collect_options(const std::vector<std::string>& words, std::
     if (!name) return at;
     const auto known = option_words().find(*name);
     if (known == option_words().end()) {
-      return Error{ErrorKind::kConfiguration, fmt::format("unknown option {}; see impirun -help", words[at])};
+      return Error{ErrorKind::kConfiguration,
+                   fmt::format("unknown option {}; see impirun -help", words[at])};
     }
     options.push_back(name->size() == 1 ? "-" + *name : "--" + *name);
     for (int i = 0; i < known->second; ++i) {
       if (++at >= words.size())
-        return Error{ErrorKind::kConfiguration, fmt::format("-{} needs {} argument(s)", *name, known->second)};
+        return Error{ErrorKind::kConfiguration,
+                     fmt::format("-{} needs {} argument(s)", *name, known->second)};
       options.push_back(words[at]);
     }
     ++at;
@@ -72,14 +76,17 @@ CLI::Validator number(int low, int high) {
             int value = 0;
             const char* end = text.data() + text.size();
             const auto parsed = std::from_chars(text.data(), end, value);
-            if (parsed.ec == std::errc() && parsed.ptr == end && value >= low && value <= high) return {};
+            if (parsed.ec == std::errc() && parsed.ptr == end && value >= low && value <= high)
+              return {};
             return fmt::format("\"{}\" is not a number from {} to {}", text, low, high);
           },
           fmt::format("{}..{}", low, high)};
 }
 
 std::string known_mpi(const std::string& text) {
-  return text == "mpich" || text == "openmpi" ? "" : fmt::format("\"{}\" is neither mpich nor openmpi", text);
+  return text == "mpich" || text == "openmpi"
+             ? ""
+             : fmt::format("\"{}\" is neither mpich nor openmpi", text);
 }
 
 Result<Options> parse_options(std::vector<std::string> words) {
@@ -90,27 +97,40 @@ Result<Options> parse_options(std::vector<std::string> words) {
       "  impirun -client I address:port -np N program args...\n"
       "  impirun -client I address:port -- launcher args... program args...\n"
       "  impirun -np 2 ./a : -np 2 ./b          (all on this machine, a system each)\n"
-      "  impirun -systems K -n N program args...  (N processes, split over K systems on this machine)\n"
+      "  impirun -systems K -n N program args...  (N processes, split over K systems on this "
+      "machine)\n"
       "  impirun -new-key                         (prints a random authentication key)\n\n"
-      "Authentication: IMPI_AUTH_KEY=<decimal number>, IMPI_AUTH_KEY_FILE=<file that holds it>, or IMPI_AUTH_NONE in the\n"
+      "Authentication: IMPI_AUTH_KEY=<decimal number>, IMPI_AUTH_KEY_FILE=<file that holds it>, or "
+      "IMPI_AUTH_NONE in the\n"
       "environment of server and clients.",
       "impirun"};
-  app.add_option("--server", options.server, "be the rendezvous server of N clients")->check(number(1, 32));
+  app.add_option("--server", options.server, "be the rendezvous server of N clients")
+      ->check(number(1, 32));
   app.add_option("--port", options.port, "server: listen on this port")->check(number(1, 65535));
-  app.add_option("--auth", options.auth, "server: authentication methods in order of preference, e.g. 1,0 or 3,1-0");
-  app.add_option("--timeout", options.timeout, "server: give up if the clients have not joined after S seconds")
+  app.add_option("--auth", options.auth,
+                 "server: authentication methods in order of preference, e.g. 1,0 or 3,1-0");
+  app.add_option("--timeout", options.timeout,
+                 "server: give up if the clients have not joined after S seconds")
       ->check(number(1, 1 << 20));
-  app.add_option("--client", options.client, "join as client I (0 ... N-1) the server at address:port")->expected(2);
+  app.add_option("--client", options.client,
+                 "join as client I (0 ... N-1) the server at address:port")
+      ->expected(2);
   app.add_option("--np,-n,--n", options.procs, "number of processes")->check(number(1, 1 << 20));
-  app.add_option("--systems", options.systems, "split the processes over K systems on this machine")->check(number(1, 32));
-  app.add_option("--mpi", options.mpi, "MPI library of the program: mpich or openmpi (for scripts and interpreters)")
+  app.add_option("--systems", options.systems, "split the processes over K systems on this machine")
+      ->check(number(1, 32));
+  app.add_option("--mpi", options.mpi,
+                 "MPI library of the program: mpich or openmpi (for scripts and interpreters)")
       ->check(known_mpi);
-  app.add_option("--host-procs", options.host_procs, "processes per IMPI host (IMPISHIM_HOST_PROCS)")
+  app.add_option("--host-procs", options.host_procs,
+                 "processes per IMPI host (IMPISHIM_HOST_PROCS)")
       ->check(number(1, 1 << 20));
   app.add_option("--gateway", options.gateways,
-                 "ranks of this system that alone hold connections to others, e.g. 0 or 0,8,16 (IMPISHIM_GATEWAY)")
-      ->check([](const std::string& text) { return text.empty() ? "a list of ranks is needed" : ""; });
-  app.add_flag("-v", options.verbose, "tell at once who has joined (otherwise only if joining takes more than 2 s)");
+                 "ranks of this system that alone hold connections to others, e.g. 0 or 0,8,16 "
+                 "(IMPISHIM_GATEWAY)")
+      ->check(
+          [](const std::string& text) { return text.empty() ? "a list of ranks is needed" : ""; });
+  app.add_flag("-v", options.verbose,
+               "tell at once who has joined (otherwise only if joining takes more than 2 s)");
   app.add_flag("--new-key", options.new_key, "print a random 64-bit key for IMPI_AUTH_KEY");
   app.add_flag("--version", options.version, "print the version");
   std::reverse(words.begin(), words.end());
@@ -120,13 +140,16 @@ Result<Options> parse_options(std::vector<std::string> words) {
     options.help = app.help();
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
-    if (text.rfind("--", 0) == 0) text.erase(0, 1);  // options have one dash in all that is said of them
+    if (text.rfind("--", 0) == 0)
+      text.erase(0, 1);  // options have one dash in all that is said of them
     return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", text)};
   }
   return options;
 }
 
-Error usage(const char* what) { return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", what)}; }
+Error usage(const char* what) {
+  return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", what)};
+}
 
 /// An option that would have no effect is a misunderstanding.
 Result<void> check_form(const Options& options) {
@@ -136,56 +159,70 @@ Result<void> check_form(const Options& options) {
   if (!server && (options.port != 0 || options.auth || options.timeout != 0)) {
     return usage("-port, -auth and -timeout belong to -server");
   }
-  if (server && (options.procs != 0 || !options.mpi.empty() || options.host_procs != 0 || !options.gateways.empty())) {
+  if (server && (options.procs != 0 || !options.mpi.empty() || options.host_procs != 0 ||
+                 !options.gateways.empty())) {
     return usage("-np, -mpi, -host-procs and -gateway do not belong to -server");
   }
   if (options.host_procs != 0 && !options.gateways.empty()) {
     return usage("-host-procs and -gateway exclude each other: each gateway has a host of its own");
   }
-  if (client && options.verbose) return usage("-v belongs to -server and to the forms that start all systems");
-  if ((server || client) && options.systems != 0) return usage("-systems belongs to neither -server nor -client");
+  if (client && options.verbose)
+    return usage("-v belongs to -server and to the forms that start all systems");
+  if ((server || client) && options.systems != 0)
+    return usage("-systems belongs to neither -server nor -client");
   return {};
 }
 
 /// N processes over K systems; earlier systems get the remainder.
-Result<std::vector<Section>> split_over_systems(const Options& options, const std::vector<std::string>& command) {
+Result<std::vector<Section>> split_over_systems(const Options& options,
+                                                const std::vector<std::string>& command) {
   if (options.procs < options.systems) {
-    return Error{ErrorKind::kConfiguration, fmt::format("{} processes cannot be split over {} systems: give -n a larger number",
-                                                        options.procs, options.systems)};
+    return Error{
+        ErrorKind::kConfiguration,
+        fmt::format("{} processes cannot be split over {} systems: give -n a larger number",
+                    options.procs, options.systems)};
   }
   std::vector<Section> sections;
   for (int system = 0; system < options.systems; ++system) {
-    const int procs = options.procs / options.systems + (system < options.procs % options.systems ? 1 : 0);
+    const int procs =
+        options.procs / options.systems + (system < options.procs % options.systems ? 1 : 0);
     sections.push_back({procs, command, options.gateways});
   }
   return sections;
 }
 
-Result<void> fill_client(CommandLine& line, const Options& options, const std::vector<std::string>& words,
-                         std::size_t program) {
+Result<void> fill_client(CommandLine& line, const Options& options,
+                         const std::vector<std::string>& words, std::size_t program) {
   line.mode = CommandLine::Mode::kClient;
   int client = -1;
   const auto& text = options.client[0];
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), client);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || client < 0 || client > 31) {
-    return Error{ErrorKind::kConfiguration, fmt::format("-client {}: a client's number from 0 to 31 is needed", text)};
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || client < 0 ||
+      client > 31) {
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("-client {}: a client's number from 0 to 31 is needed", text)};
   }
   line.client = client;
   line.server = options.client[1];
   line.own_launcher = program < words.size() && words[program] == "--";
   const std::size_t first = program + (line.own_launcher ? 1 : 0);
   if (first >= words.size()) return usage("-client needs a program to run");
-  if (!line.own_launcher && options.procs == 0) return usage("-client needs -np N, or -- and a launcher's command");
-  line.sections.push_back({options.procs, {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()}, options.gateways});
+  if (!line.own_launcher && options.procs == 0)
+    return usage("-client needs -np N, or -- and a launcher's command");
+  line.sections.push_back({options.procs,
+                           {words.begin() + static_cast<std::ptrdiff_t>(first), words.end()},
+                           options.gateways});
   return {};
 }
 
-/// Refuses a section's colon that sticks to the option behind it: the program would get all that follows as arguments.
+/// Refuses a section's colon that sticks to the option behind it: the program would get all that
+/// follows as arguments.
 Result<void> check_colons(const std::vector<std::string>& command) {
   for (const std::string& word : command) {
     const auto option = word.rfind(":-", 0) == 0 ? option_name(word.substr(1)) : std::nullopt;
     if (!option || option_words().count(*option) == 0) continue;
-    return Error{ErrorKind::kConfiguration, fmt::format("\"{}\": a space is needed between : and {}", word, word.substr(1))};
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("\"{}\": a space is needed between : and {}", word, word.substr(1))};
   }
   return {};
 }
@@ -206,7 +243,8 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
       line.host_procs = options->host_procs;
       line.verbose = options->verbose;
     }
-    if (words.empty()) return usage("nothing to do: neither -server, nor -client, nor -np N program");
+    if (words.empty())
+      return usage("nothing to do: neither -server, nor -client, nor -np N program");
     if (!options->help.empty()) {
       line.mode = CommandLine::Mode::kHelp;
       line.help = options->help;
@@ -238,20 +276,23 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
       return line;
     }
     if (options->procs == 0) return usage("-np N is missing");
-    const auto end = std::find(words.begin() + static_cast<std::ptrdiff_t>(*program), words.end(), ":");
+    const auto end =
+        std::find(words.begin() + static_cast<std::ptrdiff_t>(*program), words.end(), ":");
     std::vector<std::string> command(words.begin() + static_cast<std::ptrdiff_t>(*program), end);
     if (command.empty()) return usage("a program is missing");
     auto colons = check_colons(command);
     if (!colons) return colons.error();
     if (options->systems != 0) {
-      if (end != words.end() || !first) return usage("-systems and sections with : exclude each other");
+      if (end != words.end() || !first)
+        return usage("-systems and sections with : exclude each other");
       auto sections = split_over_systems(*options, command);
       if (!sections) return sections.error();
       line.sections = std::move(*sections);
       return line;
     }
     line.sections.push_back({options->procs, std::move(command), options->gateways});
-    if (line.sections.size() > 32) return usage("more than 32 systems cannot be joined (IMPI's client mask has 32 bits)");
+    if (line.sections.size() > 32)
+      return usage("more than 32 systems cannot be joined (IMPI's client mask has 32 bits)");
     if (end == words.end()) return line;
     begin = static_cast<std::size_t>(end - words.begin()) + 1;
   }

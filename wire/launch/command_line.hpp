@@ -37,12 +37,12 @@ struct CommandLine {
   bool verbose = false;           ///< -v
 };
 
-/// What impirun's launchers run in front of a program: `impirun -rank-output SOCKET command...` (see hand_over_output()). No
-/// option for users.
+/// What impirun's launchers run in front of a program: `impirun -rank-output SOCKET command...`
+/// (see hand_over_output()). No option for users.
 constexpr const char* kRankOutputOption = "-rank-output";
 
-/// Understands -option and --option alike. Options end at the program's name. kConfiguration says what is wrong and how it is
-/// right.
+/// Understands -option and --option alike. Options end at the program's name. kConfiguration says
+/// what is wrong and how it is right.
 [[nodiscard]] Result<CommandLine> parse_command_line(const std::vector<std::string>& words);
 
 }  // namespace impishim::launch

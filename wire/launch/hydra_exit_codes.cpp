@@ -12,10 +12,11 @@ namespace {
 constexpr std::string_view kBegin = "[mpiexec@";
 constexpr std::string_view kCodes = "] Exit codes: ";
 
-/// Ranks what the end of a process tells about the cause: a signal of its own, a status of its own, the status of a process
-/// that has lost others, the signals by which Hydra ends the rest.
+/// Ranks what the end of a process tells about the cause: a signal of its own, a status of its own,
+/// the status of a process that has lost others, the signals by which Hydra ends the rest.
 int weight(int wait_status) {
-  if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status) == 0 ? 0 : WEXITSTATUS(wait_status) == 1 ? 2 : 3;
+  if (WIFEXITED(wait_status))
+    return WEXITSTATUS(wait_status) == 0 ? 0 : WEXITSTATUS(wait_status) == 1 ? 2 : 3;
   const int signal = WTERMSIG(wait_status);
   return signal == SIGKILL || signal == SIGTERM ? 1 : 4;
 }

@@ -24,9 +24,12 @@ Result<std::filesystem::path> KeyFile::path() {
   std::string name = folder_ / ".impirun-key-XXXXXX";
   const Descriptor file(mkostemp(name.data(), O_CLOEXEC));
   const std::string text = fmt::format("{}\n", key_);
-  if (!file.valid() || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    Error failed{ErrorKind::kSystem, fmt::format("cannot write the key to a file in {}: {} (IMPI_AUTH_KEY_FILE names another)",
-                                                 folder_.string(), std::strerror(errno))};
+  if (!file.valid() ||
+      write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    Error failed{
+        ErrorKind::kSystem,
+        fmt::format("cannot write the key to a file in {}: {} (IMPI_AUTH_KEY_FILE names another)",
+                    folder_.string(), std::strerror(errno))};
     if (file.valid()) unlink(name.c_str());
     return failed;
   }
@@ -40,7 +43,8 @@ KeyFile::~KeyFile() {
 }
 
 std::filesystem::path KeyFile::shared_folder() {
-  if (const char* home = secure_getenv("HOME"); home != nullptr && access(home, W_OK | X_OK) == 0) return home;
+  if (const char* home = secure_getenv("HOME"); home != nullptr && access(home, W_OK | X_OK) == 0)
+    return home;
   std::error_code error;
   return std::filesystem::temp_directory_path(error);
 }

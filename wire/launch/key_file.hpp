@@ -8,12 +8,14 @@
 
 namespace impishim::launch {
 
-/// A file that only its owner can read (mode 0600), made when it is first asked for and removed when the object ends. Where the
-/// user has named a file in IMPI_AUTH_KEY_FILE that one is used, and stays.
+/// A file that only its owner can read (mode 0600), made when it is first asked for and removed
+/// when the object ends. Where the user has named a file in IMPI_AUTH_KEY_FILE that one is used,
+/// and stays.
 class KeyFile {
  public:
   /// `folder`: where the file is made; every node that reads it must see that folder.
-  KeyFile(std::uint64_t key, std::filesystem::path folder) : key_(key), folder_(std::move(folder)) {}
+  KeyFile(std::uint64_t key, std::filesystem::path folder)
+      : key_(key), folder_(std::move(folder)) {}
   KeyFile(const KeyFile&) = delete;
   KeyFile& operator=(const KeyFile&) = delete;
   ~KeyFile();
@@ -21,7 +23,8 @@ class KeyFile {
   /// Returns its absolute path. kSystem: it cannot be made.
   [[nodiscard]] Result<std::filesystem::path> path();
 
-  /// Returns the folder of choice where nodes share one: the user's home, or else the one for temporary files.
+  /// Returns the folder of choice where nodes share one: the user's home, or else the one for
+  /// temporary files.
   [[nodiscard]] static std::filesystem::path shared_folder();
 
  private:

@@ -19,17 +19,20 @@ namespace {
 Error configuration(std::string text) { return Error{ErrorKind::kConfiguration, std::move(text)}; }
 
 /// env(1) and the variables that make a program join.
-Result<std::vector<std::string>> environment_words(const LaunchRequest& request, const std::string& mpi,
-                                                   LauncherKind launcher) {
+Result<std::vector<std::string>> environment_words(const LaunchRequest& request,
+                                                   const std::string& mpi, LauncherKind launcher) {
   auto library = shim_library(mpi);
   if (!library) return library.error();
   const char* before = secure_getenv("LD_PRELOAD");
   std::string preload = "LD_PRELOAD=" + *library;
-  if (before != nullptr && *before != '\0') preload = fmt::format("LD_PRELOAD={}:{}", before, *library);
+  if (before != nullptr && *before != '\0')
+    preload = fmt::format("LD_PRELOAD={}:{}", before, *library);
   std::vector<std::string> words = {"env", preload, "IMPISHIM_SERVER=" + request.server,
                                     fmt::format("IMPISHIM_CLIENT={}", request.client)};
-  if (request.line.host_procs > 0) words.push_back(fmt::format("IMPISHIM_HOST_PROCS={}", request.line.host_procs));
-  if (!request.section.gateways.empty()) words.push_back("IMPISHIM_GATEWAY=" + request.section.gateways);
+  if (request.line.host_procs > 0)
+    words.push_back(fmt::format("IMPISHIM_HOST_PROCS={}", request.line.host_procs));
+  if (!request.section.gateways.empty())
+    words.push_back("IMPISHIM_GATEWAY=" + request.section.gateways);
   // Some launchers do not pass the whole environment on.
   if (secure_getenv("IMPI_AUTH_NONE") != nullptr) words.emplace_back("IMPI_AUTH_NONE=1");
   auto key = key_words(launcher, request.key_file);
@@ -39,10 +42,12 @@ Result<std::vector<std::string>> environment_words(const LaunchRequest& request,
 }
 
 /// A library for another MPI than the program's would crash in it.
-Result<void> check_forced_mpi(const std::string& forced, const std::string& mpi, const std::string& program) {
+Result<void> check_forced_mpi(const std::string& forced, const std::string& mpi,
+                              const std::string& program) {
   if (forced.empty() || forced == mpi) return {};
   return configuration(
-      fmt::format("-mpi {} does not fit {}, which needs {}'s library: leave -mpi out, or name another build of the program",
+      fmt::format("-mpi {} does not fit {}, which needs {}'s library: leave -mpi out, or name "
+                  "another build of the program",
                   forced, program, mpi));
 }
 
@@ -55,10 +60,12 @@ Result<std::string> choose_mpi(const std::string& forced, const std::string& pro
     return **mpi;
   }
   if (!forced.empty()) return forced;
-  return configuration(fmt::format(
-      "{} is not an MPI program: it needs neither libmpich nor libmpi. Instead of a script, name the program that the "
-      "script starts; for an interpreter that loads MPI later, say which: -mpi mpich or -mpi openmpi",
-      program));
+  return configuration(
+      fmt::format("{} is not an MPI program: it needs neither libmpich nor libmpi. Instead of a "
+                  "script, name the program that the "
+                  "script starts; for an interpreter that loads MPI later, say which: -mpi mpich "
+                  "or -mpi openmpi",
+                  program));
 }
 
 /// A word of the user's own launcher that is an MPI program.
@@ -93,43 +100,52 @@ Result<LaunchPlan> plan_own_launcher(const LaunchRequest& request) {
   } else if (!forced.empty() && command.size() == 1) {
     program = FoundProgram{0, forced};
   } else {
-    return configuration(fmt::format(
-        "no word of \"{} ...\" is an MPI program: name the program that a script among them starts, by its path, or put "
-        "`env LD_PRELOAD=<libimpishim.so> IMPISHIM_SERVER={} IMPISHIM_CLIENT={}` in front of the program yourself",
-        command.front(), request.server, request.client));
+    return configuration(
+        fmt::format("no word of \"{} ...\" is an MPI program: name the program that a script among "
+                    "them starts, by its path, or put "
+                    "`env LD_PRELOAD=<libimpishim.so> IMPISHIM_SERVER={} IMPISHIM_CLIENT={}` in "
+                    "front of the program yourself",
+                    command.front(), request.server, request.client));
   }
-  const LauncherKind launcher = program->position == 0 ? LauncherKind::kOther : launcher_kind(*first);
+  const LauncherKind launcher =
+      program->position == 0 ? LauncherKind::kOther : launcher_kind(*first);
   auto environment = environment_words(request, program->mpi, launcher);
   if (!environment) return environment.error();
   LaunchPlan plan;
   plan.words = command;
-  plan.words.insert(plan.words.begin() + static_cast<std::ptrdiff_t>(program->position), environment->begin(),
-                    environment->end());
+  plan.words.insert(plan.words.begin() + static_cast<std::ptrdiff_t>(program->position),
+                    environment->begin(), environment->end());
   const auto options = extra_options(launcher);
-  if (program->position > 0) plan.words.insert(plan.words.begin() + 1, options.begin(), options.end());
+  if (program->position > 0)
+    plan.words.insert(plan.words.begin() + 1, options.begin(), options.end());
   plan.tells_exit_codes = launcher == LauncherKind::kHydra;
   plan.prints_itself = !plan.tells_exit_codes;
   return plan;
 }
 
-/// Open MPI's launcher gives its ranks a terminal each and passes on what comes at once, not line by line.
+/// Open MPI's launcher gives its ranks a terminal each and passes on what comes at once, not line
+/// by line.
 bool mixes_lines(LauncherKind launcher) {
-  constexpr std::array kUsers = {"OMPI_MCA_orte_tag_output", "OMPI_MCA_orte_timestamp_output", "OMPI_MCA_orte_output_filename",
-                                 "OMPI_MCA_orte_xml_output"};
+  constexpr std::array kUsers = {"OMPI_MCA_orte_tag_output", "OMPI_MCA_orte_timestamp_output",
+                                 "OMPI_MCA_orte_output_filename", "OMPI_MCA_orte_xml_output"};
   // Who wants its forms of output gets them.
   return launcher == LauncherKind::kOpenMpi &&
-         std::none_of(kUsers.begin(), kUsers.end(), [](const char* name) { return secure_getenv(name) != nullptr; });
+         std::none_of(kUsers.begin(), kUsers.end(),
+                      [](const char* name) { return secure_getenv(name) != nullptr; });
 }
 
 /// This program itself, which ranks run to hand over their outputs.
-Result<std::vector<std::string>> hand_over_words(const LaunchRequest& request, LauncherKind launcher) {
+Result<std::vector<std::string>> hand_over_words(const LaunchRequest& request,
+                                                 LauncherKind launcher) {
   std::vector<std::string> words;
   if (!request.rank_output || !mixes_lines(launcher)) return words;
   const auto socket = request.rank_output();
   if (socket.empty()) return words;
   std::error_code error;
   const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return Error{ErrorKind::kSystem, fmt::format("cannot read /proc/self/exe: {}", error.message())};
+  if (error)
+    return Error{ErrorKind::kSystem,
+                 fmt::format("cannot read /proc/self/exe: {}", error.message())};
   words = {own, kRankOutputOption, socket};
   return words;
 }
@@ -139,11 +155,14 @@ Result<std::vector<std::string>> open_mpi_words(const LaunchRequest& request) {
   std::vector<std::string> words;
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
   words.emplace_back("--oversubscribe");
-  // All launchers of a user share one folder, and whichever ends last removes it: another that starts just then fails.
-  if (request.line.mode == CommandLine::Mode::kLocal && secure_getenv("OMPI_MCA_orte_tmpdir_base") == nullptr) {
+  // All launchers of a user share one folder, and whichever ends last removes it: another that
+  // starts just then fails.
+  if (request.line.mode == CommandLine::Mode::kLocal &&
+      secure_getenv("OMPI_MCA_orte_tmpdir_base") == nullptr) {
     auto folder = request.scratch.path();
     if (!folder) return folder.error();
-    words.insert(words.end(), {"--mca", "orte_tmpdir_base", *folder / std::to_string(request.client)});
+    words.insert(words.end(),
+                 {"--mca", "orte_tmpdir_base", *folder / std::to_string(request.client)});
   }
   return words;
 }
@@ -154,7 +173,8 @@ void share_processors(int procs) {
   constexpr int kKeepTheUsers = 0;
   setenv("OMPI_MCA_hwloc_base_binding_policy", "none", kKeepTheUsers);
   const auto processors = std::thread::hardware_concurrency();
-  if (processors != 0 && static_cast<unsigned>(procs) > processors) setenv("OMPI_MCA_mpi_yield_when_idle", "1", kKeepTheUsers);
+  if (processors != 0 && static_cast<unsigned>(procs) > processors)
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", kKeepTheUsers);
 }
 
 Result<LaunchPlan> plan_launch(const LaunchRequest& request) {

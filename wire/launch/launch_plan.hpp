@@ -31,17 +31,20 @@ struct LaunchRequest {
 struct LaunchPlan {
   std::vector<std::string> words;
   bool tells_exit_codes = false;  ///< see HydraExitCodes
-  bool prints_itself = false;     ///< the user's own launcher, which keeps impirun's standard output and error
+  bool prints_itself =
+      false;  ///< the user's own launcher, which keeps impirun's standard output and error
 };
 
-/// Returns what makes the processes of a section join the server. LD_PRELOAD reaches the program alone, never the launcher: it
-/// is set by env(1) in front of the program. The key is not among the words: launchers take it from impirun's environment
-/// (IMPI_AUTH_KEY), or it stands in a file. kConfiguration: everything that can be known to be wrong before starting.
+/// Returns what makes the processes of a section join the server. LD_PRELOAD reaches the program
+/// alone, never the launcher: it is set by env(1) in front of the program. The key is not among the
+/// words: launchers take it from impirun's environment (IMPI_AUTH_KEY), or it stands in a file.
+/// kConfiguration: everything that can be known to be wrong before starting.
 [[nodiscard]] Result<LaunchPlan> plan_launch(const LaunchRequest& request);
 
-/// Sets what launchers need to know when several systems share this machine's processors, `procs` processes in all; variables
-/// that the user has set stay. Open MPI binds the ranks of each job to processors from the first on, so those of all systems
-/// would share a few, and its waiting ranks let others in only if it sees by itself that there are more ranks than processors.
+/// Sets what launchers need to know when several systems share this machine's processors, `procs`
+/// processes in all; variables that the user has set stay. Open MPI binds the ranks of each job to
+/// processors from the first on, so those of all systems would share a few, and its waiting ranks
+/// let others in only if it sees by itself that there are more ranks than processors.
 void share_processors(int procs);
 
 }  // namespace impishim::launch

@@ -17,7 +17,8 @@ LauncherKind launcher_kind(const std::string& path) {
 
 std::vector<std::string> extra_options(LauncherKind kind) {
   if (kind == LauncherKind::kHydra) return {"-print-all-exitcodes"};
-  if (kind == LauncherKind::kOpenMpi && secure_getenv("IMPI_AUTH_KEY") != nullptr) return {"-x", "IMPI_AUTH_KEY"};
+  if (kind == LauncherKind::kOpenMpi && secure_getenv("IMPI_AUTH_KEY") != nullptr)
+    return {"-x", "IMPI_AUTH_KEY"};
   return {};
 }
 

@@ -39,7 +39,9 @@ int complain(const Error& error, int status) {
 /// Prints to standard output, which may be a full disk.
 int print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
-  return complain({ErrorKind::kSystem, fmt::format("cannot write standard output: {}", std::strerror(errno))}, kFailureStatus);
+  return complain(
+      {ErrorKind::kSystem, fmt::format("cannot write standard output: {}", std::strerror(errno))},
+      kFailureStatus);
 }
 
 int run_server(const CommandLine& line) {
@@ -51,17 +53,19 @@ int run_server(const CommandLine& line) {
   auto methods = wire::AuthenticationMethods::from_environment();
   if (!methods) return complain(methods.error(), kUsageStatus);
   options.methods = *methods;
-  if (const char* address = secure_getenv("IMPISHIM_HOST_ADDRESS"); address != nullptr) options.address = address;
+  if (const char* address = secure_getenv("IMPISHIM_HOST_ADDRESS"); address != nullptr)
+    options.address = address;
   if (line.preference) {
     auto preference = wire::parse_preference(*line.preference);
     if (!preference) return complain(preference.error(), kUsageStatus);
     options.preference = *preference;
-    if (std::none_of(preference->begin(), preference->end(), [&](auto method) { return methods->enables(method); })) {
+    if (std::none_of(preference->begin(), preference->end(),
+                     [&](auto method) { return methods->enables(method); })) {
       return complain(
-          {ErrorKind::kAuthentication,
-           fmt::format("no authentication method available: -auth {} names none that is enabled (0: IMPI_AUTH_NONE, "
-                       "1: IMPI_AUTH_KEY or IMPI_AUTH_KEY_FILE)",
-                       *line.preference)},
+          {ErrorKind::kAuthentication, fmt::format("no authentication method available: -auth {} "
+                                                   "names none that is enabled (0: IMPI_AUTH_NONE, "
+                                                   "1: IMPI_AUTH_KEY or IMPI_AUTH_KEY_FILE)",
+                                                   *line.preference)},
           kUsageStatus);
     }
   }
@@ -72,8 +76,8 @@ int run_server(const CommandLine& line) {
   return served ? 0 : complain(served.error(), kFailureStatus);
 }
 
-/// Reads the address alone: a connection that says nothing would count as a client at a plain IMPI server. That the server
-/// cannot be reached, MPI_Init tells.
+/// Reads the address alone: a connection that says nothing would count as a client at a plain IMPI
+/// server. That the server cannot be reached, MPI_Init tells.
 Result<void> check_server(const std::string& server) {
   auto parts = wire::split_address_and_port(server);
   if (!parts) return parts.error();
@@ -82,28 +86,34 @@ Result<void> check_server(const std::string& server) {
   return {};
 }
 
-/// Puts the key where the launchers that this process starts find it, wherever it has come from. Nothing else than a process's
-/// own environment and files keeps it from other users: never a command line.
+/// Puts the key where the launchers that this process starts find it, wherever it has come from.
+/// Nothing else than a process's own environment and files keeps it from other users: never a
+/// command line.
 void export_methods(const wire::AuthenticationMethods& methods) {
   if (methods.key) setenv("IMPI_AUTH_KEY", std::to_string(methods.key_value).c_str(), 1);
   if (!methods.none) unsetenv("IMPI_AUTH_NONE");
 }
 
-/// Returns the status of a client whose processes have ended with `status`. Those that never joined are told of here and at the
-/// server, where others may wait for them.
+/// Returns the status of a client whose processes have ended with `status`. Those that never joined
+/// are told of here and at the server, where others may wait for them.
 int end_client(const CommandLine& line, const wire::AuthenticationMethods& methods,
                std::chrono::steady_clock::time_point started, int status) {
   constexpr auto kTimeout = std::chrono::seconds(2);
-  const auto age = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started);
-  auto never_joined =
-      wire::report_ended(line.server, {line.client, static_cast<std::uint64_t>(age.count())}, methods, kTimeout);
+  const auto age =
+      std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started);
+  auto never_joined = wire::report_ended(
+      line.server, {line.client, static_cast<std::uint64_t>(age.count())}, methods, kTimeout);
   if (!never_joined)
-    log(LogLevel::kDebug, "whether client {} had joined is not known: {}", line.client, never_joined.error().text);
+    log(LogLevel::kDebug, "whether client {} had joined is not known: {}", line.client,
+        never_joined.error().text);
   if (!never_joined || !*never_joined) return status;
   log(LogLevel::kError,
-      "client {} ended before it had joined, and the server has been told. If no message above says why: it is no MPI "
-      "program or ended without MPI_Init; libimpishim.so is that of another MPI library (-mpi); LD_PRELOAD and the IMPISHIM_ "
-      "variables did not reach the ranks through the launcher (a static binary, a script that clears them); or the launcher "
+      "client {} ended before it had joined, and the server has been told. If no message above "
+      "says why: it is no MPI "
+      "program or ended without MPI_Init; libimpishim.so is that of another MPI library (-mpi); "
+      "LD_PRELOAD and the IMPISHIM_ "
+      "variables did not reach the ranks through the launcher (a static binary, a script that "
+      "clears them); or the launcher "
       "ended before its processes",
       line.client);
   return status == 0 ? kFailureStatus : status;
@@ -118,9 +128,12 @@ int run_client(const CommandLine& line) {
   Supervisor supervisor;
   // Another library's place says nothing of where impirun is on the nodes.
   const bool everywhere = secure_getenv("IMPISHIM_LIBRARY") == nullptr;
-  auto plan = plan_launch({line, line.sections.front(), line.server, line.client, key_file, scratch,
-                           everywhere ? RankOutputPlace([&] { return supervisor.rank_output(scratch); }) : nullptr});
-  if (!plan) return complain(plan.error(), plan.error().kind == ErrorKind::kSystem ? kFailureStatus : kUsageStatus);
+  auto plan = plan_launch(
+      {line, line.sections.front(), line.server, line.client, key_file, scratch,
+       everywhere ? RankOutputPlace([&] { return supervisor.rank_output(scratch); }) : nullptr});
+  if (!plan)
+    return complain(plan.error(),
+                    plan.error().kind == ErrorKind::kSystem ? kFailureStatus : kUsageStatus);
   auto address = check_server(line.server);
   if (!address) return complain(address.error(), kUsageStatus);
   const auto begin = std::chrono::steady_clock::now();
@@ -164,7 +177,8 @@ class EndedSystems {
   [[nodiscard]] int for_server() const { return server_.get(); }
   void add(std::uint8_t system) const {
     // A server that has ended has no interest in it.
-    [[maybe_unused]] const auto sent = send(to_server_.get(), &system, sizeof(system), MSG_NOSIGNAL);
+    [[maybe_unused]] const auto sent =
+        send(to_server_.get(), &system, sizeof(system), MSG_NOSIGNAL);
   }
 
  private:
@@ -175,8 +189,9 @@ class EndedSystems {
 std::string system_name(std::size_t system) { return fmt::format("system {}", system); }
 
 /// What starts each system.
-Result<std::vector<LaunchPlan>> plan_systems(const CommandLine& line, const std::string& server, KeyFile& key_file,
-                                             ScratchFolder& scratch, const RankOutputPlace& rank_output) {
+Result<std::vector<LaunchPlan>> plan_systems(const CommandLine& line, const std::string& server,
+                                             KeyFile& key_file, ScratchFolder& scratch,
+                                             const RankOutputPlace& rank_output) {
   std::vector<LaunchPlan> plans;
   for (const Section& section : line.sections) {
     const auto client = static_cast<int>(plans.size());
@@ -190,7 +205,8 @@ Result<std::vector<LaunchPlan>> plan_systems(const CommandLine& line, const std:
 int serve_job(wire::Rendezvous& server) {
   auto served = server.serve();
   if (served) return 0;
-  return complain(served.error(), served.error().kind == ErrorKind::kSystem ? kServerStatus : kFailureStatus);
+  return complain(served.error(),
+                  served.error().kind == ErrorKind::kSystem ? kServerStatus : kFailureStatus);
 }
 
 int run_local(const CommandLine& line) {
@@ -206,21 +222,26 @@ int run_local(const CommandLine& line) {
   auto opened = wire::Rendezvous::open(options);
   if (!opened) return complain(opened.error(), kFailureStatus);
   std::optional<wire::Rendezvous> server = std::move(*opened);
-  share_processors(std::accumulate(line.sections.begin(), line.sections.end(), 0,
-                                   [](int procs, const Section& section) { return procs + section.procs; }));
+  share_processors(
+      std::accumulate(line.sections.begin(), line.sections.end(), 0,
+                      [](int procs, const Section& section) { return procs + section.procs; }));
   ScratchFolder scratch;
   std::error_code error;
   KeyFile key_file(methods->key_value, std::filesystem::temp_directory_path(error));
   Supervisor supervisor;
-  auto plans = plan_systems(line, server->address(), key_file, scratch, [&] { return supervisor.rank_output(scratch); });
-  if (!plans) return complain(plans.error(), plans.error().kind == ErrorKind::kSystem ? kFailureStatus : kUsageStatus);
+  auto plans = plan_systems(line, server->address(), key_file, scratch,
+                            [&] { return supervisor.rank_output(scratch); });
+  if (!plans)
+    return complain(plans.error(),
+                    plans.error().kind == ErrorKind::kSystem ? kFailureStatus : kUsageStatus);
   supervisor.on_end([&](const std::string& name) {
     for (std::size_t i = 0; i < plans->size(); ++i) {
       if (name == system_name(i)) ended.add(static_cast<std::uint8_t>(i));
     }
   });
   auto started = supervisor.start("the rendezvous server", [&] { return serve_job(*server); });
-  // Only the server's process listens: when it has ended, late clients are refused instead of waiting for an answer.
+  // Only the server's process listens: when it has ended, late clients are refused instead of
+  // waiting for an answer.
   server.reset();
   for (std::size_t i = 0; i < plans->size() && started; ++i) {
     started = supervisor.start(system_name(i), (*plans)[i], i == 0);
@@ -236,7 +257,9 @@ int run_rank(std::vector<std::string> words) {
   for (std::size_t i = 2; i < words.size(); ++i) arguments.push_back(words[i].data());
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
-  return complain(Error{ErrorKind::kSystem, fmt::format("cannot run {}: {}", words[2], std::strerror(errno))}, kFailureStatus);
+  return complain(
+      Error{ErrorKind::kSystem, fmt::format("cannot run {}: {}", words[2], std::strerror(errno))},
+      kFailureStatus);
 }
 
 int run(const std::vector<std::string>& words) {

@@ -45,7 +45,8 @@ void OutputForwarder::pass_on(const Pipe& pipe, std::string_view lines) {
     const auto end = lines.find('\n');
     const std::string_view line = lines.substr(0, end);
     const std::size_t kept = pipe.filter(line);
-    write_all(pipe.target, kept < line.size() ? line.substr(0, kept) : lines.substr(0, line.size() + 1));
+    write_all(pipe.target,
+              kept < line.size() ? line.substr(0, kept) : lines.substr(0, line.size() + 1));
     lines.remove_prefix(std::min(lines.size(), line.size() + 1));
   }
 }
@@ -72,8 +73,9 @@ void OutputForwarder::add_to(std::vector<pollfd>& polled) const {
 }
 
 bool OutputForwarder::holds_back() const {
-  return std::any_of(pipes_.begin(), pipes_.end(),
-                     [](const Pipe& pipe) { return !pipe.begun.empty() && isatty(pipe.target) != 0; });
+  return std::any_of(pipes_.begin(), pipes_.end(), [](const Pipe& pipe) {
+    return !pipe.begun.empty() && isatty(pipe.target) != 0;
+  });
 }
 
 void OutputForwarder::read_all(Pipe& pipe) {

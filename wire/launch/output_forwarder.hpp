@@ -14,29 +14,33 @@
 
 namespace impishim::launch {
 
-/// Pipes from programs to this process's own standard output and error. Whole lines are passed on at once. What has no end of
-/// line yet waits for it; on a terminal, where it may be a prompt, for kPatienceMs at most.
+/// Pipes from programs to this process's own standard output and error. Whole lines are passed on
+/// at once. What has no end of line yet waits for it; on a terminal, where it may be a prompt, for
+/// kPatienceMs at most.
 class OutputForwarder {
  public:
   static constexpr int kPatienceMs = 50;
-  /// Sees each whole line; returns how many of its first bytes are passed on. All of them: its end of line as well.
+  /// Sees each whole line; returns how many of its first bytes are passed on. All of them: its end
+  /// of line as well.
   using LineFilter = std::function<std::size_t(std::string_view line)>;
 
-  /// The end that a program writes to; what it writes goes to `target` (STDOUT_FILENO, STDERR_FILENO).
+  /// The end that a program writes to; what it writes goes to `target` (STDOUT_FILENO,
+  /// STDERR_FILENO).
   [[nodiscard]] Result<Descriptor> open(int target, LineFilter filter = {});
   /// Reads from `source` as well, which is a pipe or the controlling side of a terminal.
   void add(Descriptor source, int target);
 
   /// Adds the pipes to what a caller polls.
   void add_to(std::vector<pollfd>& polled) const;
-  /// True if something for a terminal waits for the rest of its line: poll for kPatienceMs at most, and call flush() if nothing
-  /// came.
+  /// True if something for a terminal waits for the rest of its line: poll for kPatienceMs at most,
+  /// and call flush() if nothing came.
   [[nodiscard]] bool holds_back() const;
   /// Passes on what has come.
   void forward();
   /// Passes on what is held back.
   void flush();
-  /// errno of the first write to standard output that failed. What comes after that is read and lost, so that programs go on.
+  /// errno of the first write to standard output that failed. What comes after that is read and
+  /// lost, so that programs go on.
   [[nodiscard]] std::optional<int> failure() const { return failure_; }
 
  private:

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 std::vector<std::string> split(const char* text) {
   std::vector<std::string> parts;
   std::istringstream stream(text == nullptr ? "" : text);
-  for (std::string part; std::getline(stream, part, ':');) parts.push_back(part.empty() ? "." : part);
+  for (std::string part; std::getline(stream, part, ':');)
+    parts.push_back(part.empty() ? "." : part);
   return parts;
 }
 
@@ -41,11 +42,14 @@ Dependencies read_dependencies(const fs::path& path) {
   Dependencies found;
   elf_version(EV_CURRENT);
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(file.get(), ELF_C_READ, nullptr), elf_end);
+  const std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_begin(file.get(), ELF_C_READ, nullptr),
+                                                     elf_end);
   if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF) return found;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
     GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNAMIC || header.sh_entsize == 0) continue;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNAMIC ||
+        header.sh_entsize == 0)
+      continue;
     Elf_Data* data = elf_getdata(section, nullptr);
     for (std::size_t i = 0; data != nullptr && i < header.sh_size / header.sh_entsize; ++i) {
       GElf_Dyn entry;
@@ -73,8 +77,9 @@ std::optional<std::string> mpi_of_soname(const std::string& soname) {
 
 std::vector<std::string> library_directories() {
   std::vector<std::string> directories = split(secure_getenv("LD_LIBRARY_PATH"));
-  for (const char* standard : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
-                               "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/usr/local/lib", "/lib", "/usr/lib"}) {
+  for (const char* standard : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+                               "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64",
+                               "/usr/lib64", "/usr/local/lib", "/lib", "/usr/lib"}) {
     directories.emplace_back(standard);
   }
   return directories;
@@ -112,10 +117,12 @@ Result<std::string> find_program(const std::string& name) {
     return name;
   }
   for (const std::string& directory : split(secure_getenv("PATH"))) {
-    if (const fs::path candidate = fs::path(directory) / name; executable(candidate)) return candidate.string();
+    if (const fs::path candidate = fs::path(directory) / name; executable(candidate))
+      return candidate.string();
   }
   return configuration(
-      fmt::format("program not found: {} (it is not in PATH; a program of this directory is ./{})", name, name));
+      fmt::format("program not found: {} (it is not in PATH; a program of this directory is ./{})",
+                  name, name));
 }
 
 Result<std::optional<std::string>> mpi_of_program(const std::string& path) {
@@ -125,15 +132,18 @@ Result<std::optional<std::string>> mpi_of_program(const std::string& path) {
 
 Result<std::string> shim_library(const std::string& mpi) {
   if (const char* chosen = secure_getenv("IMPISHIM_LIBRARY"); chosen != nullptr) {
-    if (access(chosen, R_OK) != 0) return configuration(fmt::format("IMPISHIM_LIBRARY={} cannot be read", chosen));
+    if (access(chosen, R_OK) != 0)
+      return configuration(fmt::format("IMPISHIM_LIBRARY={} cannot be read", chosen));
     return std::string(chosen);
   }
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error);
-  const fs::path library = own.parent_path().parent_path() / "lib" / "impishim" / mpi / "libimpishim.so";
+  const fs::path library =
+      own.parent_path().parent_path() / "lib" / "impishim" / mpi / "libimpishim.so";
   if (!fs::exists(library, error)) {
     return configuration(
-        fmt::format("the program uses {}, but no libimpishim.so is built for it: {} is missing (install that MPI's development "
+        fmt::format("the program uses {}, but no libimpishim.so is built for it: {} is missing "
+                    "(install that MPI's development "
                     "files and build again)",
                     mpi, library.string()));
   }
@@ -141,13 +151,15 @@ Result<std::string> shim_library(const std::string& mpi) {
 }
 
 Result<std::string> launcher_of(const std::string& mpi) {
-  if (const char* chosen = secure_getenv("IMPISHIM_MPIEXEC"); chosen != nullptr) return find_program(chosen);
+  if (const char* chosen = secure_getenv("IMPISHIM_MPIEXEC"); chosen != nullptr)
+    return find_program(chosen);
   if (auto found = find_program("mpiexec." + mpi)) return found;
   if (mpi == "mpich") {
     if (auto found = find_program("mpiexec.hydra")) return found;
   }
   if (auto found = find_program("mpiexec")) return found;
-  return configuration(fmt::format("no mpiexec of {} is in PATH; name it with IMPISHIM_MPIEXEC", mpi));
+  return configuration(
+      fmt::format("no mpiexec of {} is in PATH; name it with IMPISHIM_MPIEXEC", mpi));
 }
 
 }  // namespace impishim::launch

@@ -68,11 +68,14 @@ std::optional<Ends> make_stream(bool terminal) {
 
 Result<RankOutput> RankOutput::open(const std::filesystem::path& path) {
   const auto name = socket_name(path);
-  if (!name) return Error{ErrorKind::kSystem, fmt::format("{} is too long for a socket's name", path.string())};
+  if (!name)
+    return Error{ErrorKind::kSystem,
+                 fmt::format("{} is too long for a socket's name", path.string())};
   RankOutput output;
   output.socket_ = Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (bind(output.socket_.get(), reinterpret_cast<const sockaddr*>(&*name), sizeof(*name)) != 0) {
-    return Error{ErrorKind::kSystem, fmt::format("cannot make the socket {}: {}", path.string(), std::strerror(errno))};
+    return Error{ErrorKind::kSystem,
+                 fmt::format("cannot make the socket {}: {}", path.string(), std::strerror(errno))};
   }
   return output;
 }
@@ -87,7 +90,8 @@ std::vector<RankOutput::Stream> RankOutput::take() const {
     const cmsghdr* control = CMSG_FIRSTHDR(&message.header);
     if (control == nullptr || control->cmsg_type != SCM_RIGHTS) continue;
     std::array<int, kTargets.size()> sources{-1, -1};
-    std::memcpy(sources.data(), CMSG_DATA(control), std::min(sizeof(sources), control->cmsg_len - CMSG_LEN(0)));
+    std::memcpy(sources.data(), CMSG_DATA(control),
+                std::min(sizeof(sources), control->cmsg_len - CMSG_LEN(0)));
     for (std::size_t i = 0; i < kTargets.size(); ++i) {
       if (sources.at(i) >= 0) streams.push_back({Descriptor(sources.at(i)), kTargets.at(i)});
     }
@@ -97,7 +101,8 @@ std::vector<RankOutput::Stream> RankOutput::take() const {
 void hand_over_output(const std::string& path) {
   const auto name = socket_name(path);
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!name || connect(socket.get(), reinterpret_cast<const sockaddr*>(&*name), sizeof(*name)) != 0) return;
+  if (!name || connect(socket.get(), reinterpret_cast<const sockaddr*>(&*name), sizeof(*name)) != 0)
+    return;
   std::array<int, kTargets.size()> sources{};
   std::array<std::optional<Ends>, kTargets.size()> streams;
   for (std::size_t i = 0; i < kTargets.size(); ++i) {

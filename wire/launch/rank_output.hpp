@@ -12,7 +12,8 @@
 
 namespace impishim::launch {
 
-/// Where ranks hand over the ends of their outputs: a socket in a folder that only this user can enter.
+/// Where ranks hand over the ends of their outputs: a socket in a folder that only this user can
+/// enter.
 class RankOutput {
  public:
   /// One stream of a rank.
@@ -31,9 +32,10 @@ class RankOutput {
   Descriptor socket_;
 };
 
-/// Replaces this process's standard output and error by streams whose other ends go to the RankOutput at `path`: a terminal
-/// where there was one, since programs then print each line at once, and a pipe otherwise. Where there is no RankOutput, as on
-/// another machine, they stay as they are.
+/// Replaces this process's standard output and error by streams whose other ends go to the
+/// RankOutput at `path`: a terminal where there was one, since programs then print each line at
+/// once, and a pipe otherwise. Where there is no RankOutput, as on another machine, they stay as
+/// they are.
 void hand_over_output(const std::string& path);
 
 }  // namespace impishim::launch

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t kListenerToken = 0;
 constexpr std::uint64_t kEndedToken = Poller::kWakeToken - 1;
-/// Connections at once; a job has at most 32, the rest are strangers. Below the usual limit of 1024 descriptors.
+/// Connections at once; a job has at most 32, the rest are strangers. Below the usual limit of 1024
+/// descriptors.
 constexpr std::size_t kMaxConnections = 512;
 /// What a connection that has not authenticated is read in one go; AUTH and a key are shorter.
 constexpr std::size_t kStrangersBytes = 256;
@@ -45,7 +46,8 @@ Result<HostId> served_address(const RendezvousOptions& options) {
   return address ? address : parse_address("127.0.0.1");
 }
 
-/// Every address of this machine, IPv4 through IPv6's socket too; where the kernel has no IPv6, IPv4 alone.
+/// Every address of this machine, IPv4 through IPv6's socket too; where the kernel has no IPv6,
+/// IPv4 alone.
 Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_t port) {
   constexpr int kType = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
   if (!this_machine) {
@@ -72,7 +74,8 @@ Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_
 }  // namespace
 
 Rendezvous::Rendezvous(const RendezvousOptions& options)
-    : options_(options), server_(options.clients, options.methods, options.preference, options.limits) {}
+    : options_(options),
+      server_(options.clients, options.methods, options.preference, options.limits) {}
 
 Result<Rendezvous> Rendezvous::open(const RendezvousOptions& options) {
   Rendezvous rendezvous(options);
@@ -83,7 +86,8 @@ Result<Rendezvous> Rendezvous::open(const RendezvousOptions& options) {
 
 Result<void> Rendezvous::listen() {
   const auto failed = [&](const char* call) {
-    return Error{ErrorKind::kSystem, fmt::format("cannot serve on port {}: {}: {}", options_.port, call, std::strerror(errno))};
+    return Error{ErrorKind::kSystem, fmt::format("cannot serve on port {}: {}: {}", options_.port,
+                                                 call, std::strerror(errno))};
   };
   auto address = served_address(options_);
   if (!address) return address.error();
@@ -91,7 +95,8 @@ Result<void> Rendezvous::listen() {
   listener_ = listening_socket(options_.this_machine, here, options_.port);
   if (!listener_.valid()) return failed("socket");
   const int on = 1;
-  if (setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0) return failed("setsockopt");
+  if (setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0)
+    return failed("setsockopt");
   if (bind(listener_.get(), here.get(), here.size) != 0) return failed("bind");
   if (::listen(listener_.get(), SOMAXCONN) != 0) return failed("listen");
   here.size = sizeof(here.storage);
@@ -108,16 +113,19 @@ Result<void> Rendezvous::listen() {
 /// kTimeout when not all have joined in time; the clients have been told then.
 Result<void> Rendezvous::check_time_left(Clock::time_point deadline) {
   if (options_.timeout_ms < 0 || server_.all_joined() || Clock::now() < deadline) return {};
-  Error error{ErrorKind::kTimeout,
-              fmt::format("not all clients came within {} s: {}", options_.timeout_ms / 1000, server_.progress())};
+  Error error{ErrorKind::kTimeout, fmt::format("not all clients came within {} s: {}",
+                                               options_.timeout_ms / 1000, server_.progress())};
   server_.give_up(error.text);
   act();
   return error;
 }
 
-/// Who has joined is no news before kQuietMs are over; then it is told, and all that follows at once.
+/// Who has joined is no news before kQuietMs are over; then it is told, and all that follows at
+/// once.
 void Rendezvous::speak_if_late() {
-  if (options_.verbose || server_.all_joined() || Clock::now() < started_ + std::chrono::milliseconds(kQuietMs)) return;
+  if (options_.verbose || server_.all_joined() ||
+      Clock::now() < started_ + std::chrono::milliseconds(kQuietMs))
+    return;
   options_.verbose = true;
   tell(server_.progress());
 }
@@ -126,7 +134,8 @@ std::chrono::microseconds Rendezvous::time_to_next(Clock::time_point deadline) c
   using std::chrono::microseconds;
   auto next = server_.next_limit().value_or(Clock::time_point::max());
   if (options_.timeout_ms >= 0 && !server_.all_joined()) next = std::min(next, deadline);
-  if (!options_.verbose && !server_.all_joined()) next = std::min(next, started_ + std::chrono::milliseconds(kQuietMs));
+  if (!options_.verbose && !server_.all_joined())
+    next = std::min(next, started_ + std::chrono::milliseconds(kQuietMs));
   if (!connections_.empty()) next = std::min(next, next_check_);
   if (accept_again_at_) next = std::min(next, *accept_again_at_);
   if (next == Clock::time_point::max()) return microseconds(-1);
@@ -167,7 +176,8 @@ Result<void> Rendezvous::serve() {
   }
   if (server_.finished()) return {};
   const Error nobody{ErrorKind::kConnection,
-                     "no program has joined: all have ended without MPI_Init, or libimpishim.so was not loaded into them (a "
+                     "no program has joined: all have ended without MPI_Init, or libimpishim.so "
+                     "was not loaded into them (a "
                      "static binary, a script that clears LD_PRELOAD)"};
   if (options_.ended_clients < 0) {
     say_goodbye();
@@ -177,7 +187,8 @@ Result<void> Rendezvous::serve() {
   return {};
 }
 
-/// Waits until the clients' machines have what was sent to them: closing a connection with unread bytes drops the rest.
+/// Waits until the clients' machines have what was sent to them: closing a connection with unread
+/// bytes drops the rest.
 void Rendezvous::say_goodbye() {
   const auto end = Clock::now() + kGoodbyeTime;
   const auto is_told = [](const auto& each) {
@@ -197,8 +208,8 @@ void Rendezvous::read_ended_clients() {
 
 /// Makes room for a newcomer: the oldest connection that has not authenticated goes.
 bool Rendezvous::evict_stranger() {
-  const auto stranger =
-      std::ranges::find_if(connections_, [this](const auto& each) { return !server_.is_authenticated(each.first); });
+  const auto stranger = std::ranges::find_if(
+      connections_, [this](const auto& each) { return !server_.is_authenticated(each.first); });
   if (stranger == connections_.end()) return false;
   const int id = stranger->first;
   server_.evicted(id);
@@ -206,7 +217,8 @@ bool Rendezvous::evict_stranger() {
   return true;
 }
 
-/// A connection that cannot be taken stays in the kernel's queue, and would be announced without pause.
+/// A connection that cannot be taken stays in the kernel's queue, and would be announced without
+/// pause.
 void Rendezvous::stop_accepting_for_a_while() {
   auto changed = poller_.modify(listener_.get(), 0, kListenerToken);
   if (!changed) return tell(changed.error().text);
@@ -220,12 +232,15 @@ void Rendezvous::accept_again() {
 }
 
 void Rendezvous::accept_one() {
-  if (connections_.size() >= kMaxConnections && !evict_stranger()) return stop_accepting_for_a_while();
+  if (connections_.size() >= kMaxConnections && !evict_stranger())
+    return stop_accepting_for_a_while();
   SocketAddress from;
   Descriptor socket(accept4(listener_.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) {
-    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;  // it has gone again
-    if (!told_of_descriptors_) tell(fmt::format("cannot accept more connections: {}; see ulimit -n", std::strerror(errno)));
+    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
+      return;  // it has gone again
+    if (!told_of_descriptors_)
+      tell(fmt::format("cannot accept more connections: {}; see ulimit -n", std::strerror(errno)));
     told_of_descriptors_ = true;
     if (!evict_stranger()) stop_accepting_for_a_while();
     return;
@@ -243,7 +258,8 @@ void Rendezvous::handle(int id, std::uint32_t events) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   if ((events & EPOLLOUT) != 0) write_to(id, found->second);
-  if (connections_.count(id) != 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read_from(id, found->second);
+  if (connections_.count(id) != 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
+    read_from(id, found->second);
 }
 
 void Rendezvous::read_from(int id, Connection& connection) {
@@ -251,7 +267,8 @@ void Rendezvous::read_from(int id, Connection& connection) {
   const std::size_t most = server_.is_authenticated(id) ? buffer.size() : kStrangersBytes;
   const ssize_t size = recv(connection.socket.get(), buffer.data(), most, 0);
   if (size > 0) {
-    if (!connection.closing) server_.received(id, std::span(buffer).first(static_cast<std::size_t>(size)));
+    if (!connection.closing)
+      server_.received(id, std::span(buffer).first(static_cast<std::size_t>(size)));
     return;
   }
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -261,7 +278,8 @@ void Rendezvous::read_from(int id, Connection& connection) {
 
 void Rendezvous::write_to(int id, Connection& connection) {
   while (!connection.output.empty()) {
-    const ssize_t size = send(connection.socket.get(), connection.output.data(), connection.output.size(), MSG_NOSIGNAL);
+    const ssize_t size = send(connection.socket.get(), connection.output.data(),
+                              connection.output.size(), MSG_NOSIGNAL);
     if (size < 0) {
       if (errno == EAGAIN || errno == EINTR) break;
       server_.disconnected(id);
@@ -270,11 +288,13 @@ void Rendezvous::write_to(int id, Connection& connection) {
     connection.output.erase(connection.output.begin(), connection.output.begin() + size);
   }
   if (connection.output.empty() && connection.closing) {
-    // The end of our side carries the last words to the peer; dropping unread bytes at once could overtake them.
+    // The end of our side carries the last words to the peer; dropping unread bytes at once could
+    // overtake them.
     shutdown(connection.socket.get(), SHUT_WR);
     if (!connection.drop_at) connection.drop_at = Clock::now() + kClosingTime;
   }
-  const std::uint32_t wanted = EPOLLIN | (connection.output.empty() ? 0U : static_cast<std::uint32_t>(EPOLLOUT));
+  const std::uint32_t wanted =
+      EPOLLIN | (connection.output.empty() ? 0U : static_cast<std::uint32_t>(EPOLLOUT));
   auto changed = poller_.modify(connection.socket.get(), wanted, static_cast<std::uint64_t>(id));
   if (!changed) tell(changed.error().text);
 }
@@ -287,8 +307,8 @@ void Rendezvous::probe(Connection& connection) {
   next_check_ = std::min(next_check_, Clock::now() + kProbeCheck);
 }
 
-/// What becomes true without an event: answers to probes, silence of a machine, the end of the patience with closed
-/// connections.
+/// What becomes true without an event: answers to probes, silence of a machine, the end of the
+/// patience with closed connections.
 void Rendezvous::check_connections() {
   const auto now = Clock::now();
   if (accept_again_at_ && now >= *accept_again_at_) accept_again();
@@ -298,13 +318,15 @@ void Rendezvous::check_connections() {
   for (auto& [id, connection] : connections_) {
     const int socket = connection.socket.get();
     const auto last = since_last_ack(socket);
-    if (connection.probed && last && now - *last > *connection.probed + std::chrono::milliseconds(1)) {
+    if (connection.probed && last &&
+        now - *last > *connection.probed + std::chrono::milliseconds(1)) {
       connection.probed.reset();
       --probes_;
       set_keepalive(socket);
       server_.alive(id);
     }
-    if (is_unanswered(socket, kDeadMachine) || (connection.drop_at && now >= *connection.drop_at)) lost.push_back(id);
+    if (is_unanswered(socket, kDeadMachine) || (connection.drop_at && now >= *connection.drop_at))
+      lost.push_back(id);
   }
   for (const int id : lost) {
     server_.disconnected(id);

@@ -21,8 +21,10 @@ struct RendezvousOptions {
   bool this_machine = false;  ///< serve on the loopback address only
   std::string address;        ///< for the clients; empty: found out
   int timeout_ms = -1;        ///< until all clients have joined; -1: no bound
-  bool verbose = false;       ///< tell at once who has joined; otherwise only if joining takes longer than kQuietMs
-  int ended_clients = -1;     ///< a descriptor: each byte read is the number of a client whose processes have ended; -1: none
+  bool verbose =
+      false;  ///< tell at once who has joined; otherwise only if joining takes longer than kQuietMs
+  int ended_clients = -1;  ///< a descriptor: each byte read is the number of a client whose
+                           ///< processes have ended; -1: none
   AuthenticationMethods methods;
   std::vector<std::int32_t> preference = {kAuthKey, kAuthNone};
   StartupLimits limits;
@@ -38,9 +40,10 @@ class Rendezvous {
   [[nodiscard]] static Result<Rendezvous> open(const RendezvousOptions& options);
   /// "address:port" for the clients.
   [[nodiscard]] const std::string& address() const { return address_; }
-  /// Blocks until every client has sent FINI, or all have ended without ever joining. kTimeout names the clients that have not
-  /// come; kConnection the one that was lost. All have ended without joining: success where `ended_clients` told of them,
-  /// kConnection where they did themselves.
+  /// Blocks until every client has sent FINI, or all have ended without ever joining. kTimeout
+  /// names the clients that have not come; kConnection the one that was lost. All have ended
+  /// without joining: success where `ended_clients` told of them, kConnection where they did
+  /// themselves.
   [[nodiscard]] Result<void> serve();
 
  private:
@@ -50,8 +53,10 @@ class Rendezvous {
     Descriptor socket;
     std::vector<std::byte> output;
     bool closing = false;
-    std::optional<Clock::time_point> probed;   ///< since when an answer of the peer's machine is waited for
-    std::optional<Clock::time_point> drop_at;  ///< of a closing one: its peer need not be waited for any longer
+    std::optional<Clock::time_point>
+        probed;  ///< since when an answer of the peer's machine is waited for
+    std::optional<Clock::time_point>
+        drop_at;  ///< of a closing one: its peer need not be waited for any longer
   };
 
   explicit Rendezvous(const RendezvousOptions& options);

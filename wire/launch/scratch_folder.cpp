@@ -17,11 +17,14 @@ Result<std::filesystem::path> ScratchFolder::path() {
   std::error_code error;
   const auto parent = std::filesystem::temp_directory_path(error);
   if (error)
-    return Error{ErrorKind::kSystem, fmt::format("no folder for temporary files: {} (TMPDIR names one)", error.message())};
+    return Error{
+        ErrorKind::kSystem,
+        fmt::format("no folder for temporary files: {} (TMPDIR names one)", error.message())};
   std::string name = parent / "impirun-XXXXXX";
   if (mkdtemp(name.data()) == nullptr) {
     return Error{ErrorKind::kSystem,
-                 fmt::format("cannot make a folder in {}: {} (TMPDIR names another)", parent.string(), std::strerror(errno))};
+                 fmt::format("cannot make a folder in {}: {} (TMPDIR names another)",
+                             parent.string(), std::strerror(errno))};
   }
   path_ = name;
   return path_;

@@ -7,8 +7,8 @@
 
 namespace impishim::launch {
 
-/// A folder of its own below the one for temporary files ($TMPDIR or /tmp), made when it is first asked for. It goes with all
-/// that is in it when the object ends.
+/// A folder of its own below the one for temporary files ($TMPDIR or /tmp), made when it is first
+/// asked for. It goes with all that is in it when the object ends.
 class ScratchFolder {
  public:
   ScratchFolder() = default;

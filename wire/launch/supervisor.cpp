@@ -25,18 +25,22 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Others end by themselves when a system is lost: their connections end. How long they may take, and how long after SIGTERM.
+/// Others end by themselves when a system is lost: their connections end. How long they may take,
+/// and how long after SIGTERM.
 constexpr int kGraceMs = 4000;
 constexpr int kTermMs = 4000;
 
 sigset_t watched_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&set, signal);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+    sigaddset(&set, signal);
   return set;
 }
 
-int exit_status(int wait_status) { return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status); }
+int exit_status(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
 
 /// Parent of every process, from /proc.
 std::map<pid_t, pid_t> parents() {
@@ -45,11 +49,15 @@ std::map<pid_t, pid_t> parents() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     pid_t pid = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr != name.data() + name.size() || pid == 0) continue;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ptr !=
+            name.data() + name.size() ||
+        pid == 0)
+      continue;
     std::ifstream file(entry.path() / "stat");
     std::string text;
     std::getline(file, text);
-    // The name in parentheses may hold anything: what follows the last one is the state and the parent.
+    // The name in parentheses may hold anything: what follows the last one is the state and the
+    // parent.
     const auto close = text.rfind(')');
     if (close == std::string::npos || close + 4 > text.size()) continue;
     parent_of[pid] = static_cast<pid_t>(std::strtol(text.c_str() + close + 4, nullptr, 10));
@@ -61,7 +69,8 @@ std::vector<pid_t> descendants_of(pid_t root) {
   const auto parent_of = parents();
   std::vector<pid_t> found;
   for (const auto& [pid, parent] : parent_of) {
-    for (auto at = parent_of.find(pid); at != parent_of.end() && at->first != 1; at = parent_of.find(at->second)) {
+    for (auto at = parent_of.find(pid); at != parent_of.end() && at->first != 1;
+         at = parent_of.find(at->second)) {
       if (at->second != root) continue;
       found.push_back(pid);
       break;
@@ -96,7 +105,9 @@ std::filesystem::path Supervisor::rank_output(ScratchFolder& scratch) {
 Result<void> Supervisor::fork_child(Child child, const std::function<void()>& body) {
   const pid_t parent = getpid();
   child.pid = fork();
-  if (child.pid < 0) return Error{ErrorKind::kSystem, fmt::format("cannot start {}: {}", child.name, std::strerror(errno))};
+  if (child.pid < 0)
+    return Error{ErrorKind::kSystem,
+                 fmt::format("cannot start {}: {}", child.name, std::strerror(errno))};
   if (child.pid == 0) {
     if (child.own_group) setpgid(0, 0);
     // Killed without a chance to clean up, impirun still takes its children along.
@@ -114,7 +125,8 @@ Result<void> Supervisor::fork_child(Child child, const std::function<void()>& bo
 
 Result<void> Supervisor::start(const std::string& name, const LaunchPlan& plan, bool keeps_stdin) {
   std::vector<char*> words;
-  for (const std::string& word : plan.words) words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
+  for (const std::string& word : plan.words)
+    words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's interface
   words.push_back(nullptr);
   Child child;
   child.name = name;
@@ -159,13 +171,15 @@ Result<void> Supervisor::start(const std::string& name, const std::function<int(
 }
 
 bool Supervisor::any_running() const {
-  return std::any_of(children_.begin(), children_.end(), [](const Child& child) { return child.running; });
+  return std::any_of(children_.begin(), children_.end(),
+                     [](const Child& child) { return child.running; });
 }
 
 void Supervisor::reap() {
   int wait_status = 0;
   for (pid_t pid = 0; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
-    const auto child = std::find_if(children_.begin(), children_.end(), [&](const Child& each) { return each.pid == pid; });
+    const auto child = std::find_if(children_.begin(), children_.end(),
+                                    [&](const Child& each) { return each.pid == pid; });
     if (child == children_.end()) continue;  // an orphan from below
     ended(*child, wait_status);
   }
@@ -190,8 +204,9 @@ void Supervisor::server_ended(const Child& child, int wait_status) {
   if (!WIFSIGNALED(wait_status) && status != kServerStatus) {
     ending_ = true;  // it has told why there is no job any more
   } else if (!ending_) {
-    log(LogLevel::kError, "{} ended with {} {}; a job that has begun goes on without it", child.name,
-        WIFSIGNALED(wait_status) ? "signal" : "status", WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status);
+    log(LogLevel::kError, "{} ended with {} {}; a job that has begun goes on without it",
+        child.name, WIFSIGNALED(wait_status) ? "signal" : "status",
+        WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status);
   }
 }
 
@@ -199,8 +214,8 @@ void Supervisor::system_failed(const Child& child, int status, bool by_signal) {
   // Systems that have lost another one end with kFailureStatus, perhaps before that other one.
   if (status_ == 0 || (status_ == kFailureStatus && !asked_to_end_)) status_ = status;
   if (!ending_ && !child.name.empty()) {
-    log(LogLevel::kError, "{} ended with {} {}; ending the job", child.name, by_signal ? "signal" : "status",
-        by_signal ? status - 128 : status);
+    log(LogLevel::kError, "{} ended with {} {}; ending the job", child.name,
+        by_signal ? "signal" : "status", by_signal ? status - 128 : status);
   }
   ending_ = true;
 }
@@ -225,16 +240,19 @@ void Supervisor::read_signal() {
   reap();
 }
 
-/// Passes on what has come. Output that cannot be written is told once; if its reader has gone, the job ends.
+/// Passes on what has come. Output that cannot be written is told once; if its reader has gone, the
+/// job ends.
 void Supervisor::pass_on_output() {
   if (rank_output_) {
-    for (RankOutput::Stream& stream : rank_output_->take()) output_.add(std::move(stream.source), stream.target);
+    for (RankOutput::Stream& stream : rank_output_->take())
+      output_.add(std::move(stream.source), stream.target);
   }
   output_.forward();
   if (!output_.failure() || output_status_ != 0) return;
   output_status_ = kFailureStatus;
   if (*output_.failure() != EPIPE) {
-    log(LogLevel::kError, "cannot write standard output: {}; the job goes on, what it prints is lost",
+    log(LogLevel::kError,
+        "cannot write standard output: {}; the job goes on, what it prints is lost",
         std::strerror(*output_.failure()));
     return;
   }
@@ -249,8 +267,10 @@ void Supervisor::wait_for_event(int timeout_ms) {
   std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0}};
   if (rank_output_) polled.push_back({rank_output_->descriptor(), POLLIN, 0});
   output_.add_to(polled);
-  const bool impatient = output_.holds_back() && (timeout_ms < 0 || timeout_ms > OutputForwarder::kPatienceMs);
-  const int ready = poll(polled.data(), polled.size(), impatient ? OutputForwarder::kPatienceMs : timeout_ms);
+  const bool impatient =
+      output_.holds_back() && (timeout_ms < 0 || timeout_ms > OutputForwarder::kPatienceMs);
+  const int ready =
+      poll(polled.data(), polled.size(), impatient ? OutputForwarder::kPatienceMs : timeout_ms);
   if (ready == 0 && output_.holds_back()) output_.flush();
   if (ready <= 0) return;
   pass_on_output();
@@ -271,7 +291,8 @@ void Supervisor::kill_descendants() {
 void Supervisor::end_rest() {
   const auto wait_until = [this](Clock::time_point deadline) {
     while (any_running() && Clock::now() < deadline) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
       wait_for_event(static_cast<int>(std::max<std::int64_t>(left, 0)) + 1);
     }
   };

@@ -1,4 +1,5 @@
-/// Child processes of impirun: started in groups of their own, watched together, and ended together.
+/// Child processes of impirun: started in groups of their own, watched together, and ended
+/// together.
 #pragma once
 
 #include <sys/types.h>
@@ -26,28 +27,33 @@ constexpr int kFailureStatus = 1;  ///< it was begun and failed
 /// Of the rendezvous server's process: it cannot go on, and nothing is known of the job.
 constexpr int kServerStatus = 3;
 
-/// Starts and watches children. While it lives, SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 come to it alone, and
-/// processes that lose their parent below impirun become its children, so that none is left behind. The last two go on to the
-/// launchers.
+/// Starts and watches children. While it lives, SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1 and
+/// SIGUSR2 come to it alone, and processes that lose their parent below impirun become its
+/// children, so that none is left behind. The last two go on to the launchers.
 class Supervisor {
  public:
   Supervisor();
 
   /// Called with the name of each child that ends while the others may still run.
-  void on_end(std::function<void(const std::string& name)> listener) { on_end_ = std::move(listener); }
-  /// Opens a RankOutput in `scratch`, if there is none yet, and returns its path; what ranks hand over there is passed on line
-  /// by line. Returns an empty path if it cannot be had: ranks then print as their launcher does.
+  void on_end(std::function<void(const std::string& name)> listener) {
+    on_end_ = std::move(listener);
+  }
+  /// Opens a RankOutput in `scratch`, if there is none yet, and returns its path; what ranks hand
+  /// over there is passed on line by line. Returns an empty path if it cannot be had: ranks then
+  /// print as their launcher does.
   [[nodiscard]] std::filesystem::path rank_output(ScratchFolder& scratch);
-  /// Starts a launcher; `name` is for messages ("system 1"), empty for a single one that speaks for itself. `keeps_stdin`:
-  /// others read nothing; it stays in the terminal's foreground.
-  [[nodiscard]] Result<void> start(const std::string& name, const LaunchPlan& plan, bool keeps_stdin);
-  /// Runs `body` in a child; its return value is the exit status. It serves the others: their statuses count before its own,
-  /// and it says itself why it fails. If it cannot go on (a signal, kServerStatus), a job that has begun does.
+  /// Starts a launcher; `name` is for messages ("system 1"), empty for a single one that speaks for
+  /// itself. `keeps_stdin`: others read nothing; it stays in the terminal's foreground.
+  [[nodiscard]] Result<void> start(const std::string& name, const LaunchPlan& plan,
+                                   bool keeps_stdin);
+  /// Runs `body` in a child; its return value is the exit status. It serves the others: their
+  /// statuses count before its own, and it says itself why it fails. If it cannot go on (a signal,
+  /// kServerStatus), a job that has begun does.
   [[nodiscard]] Result<void> start(const std::string& name, const std::function<int()>& body);
 
-  /// Waits until all children have ended, or one has failed or a signal has come: then the rest get a few seconds to end by
-  /// themselves, are asked to (SIGTERM), and are killed. Returns the exit status for impirun: 0, or that of the child whose
-  /// failure seems to be the first cause.
+  /// Waits until all children have ended, or one has failed or a signal has come: then the rest get
+  /// a few seconds to end by themselves, are asked to (SIGTERM), and are killed. Returns the exit
+  /// status for impirun: 0, or that of the child whose failure seems to be the first cause.
   [[nodiscard]] int wait_for_all();
 
  private:
@@ -57,7 +63,8 @@ class Supervisor {
     bool serves = false;
     bool own_group = true;
     bool running = true;
-    std::shared_ptr<HydraExitCodes> codes;  ///< null: the launcher's own status is all that is known
+    std::shared_ptr<HydraExitCodes>
+        codes;  ///< null: the launcher's own status is all that is known
   };
 
   [[nodiscard]] Result<void> fork_child(Child child, const std::function<void()>& body);
@@ -83,7 +90,8 @@ class Supervisor {
   int server_status_ = 0;  ///< counts after that, and so does:
   int output_status_ = 0;
   bool ending_ = false;
-  bool asked_to_end_ = false;  ///< SIGTERM has been sent: how children end from now on tells nothing
+  bool asked_to_end_ =
+      false;  ///< SIGTERM has been sent: how children end from now on tells nothing
 };
 
 }  // namespace impishim::launch

@@ -40,7 +40,8 @@ ProcId load_proc(const std::byte* at) {
 
 }  // namespace
 
-void encode_message_fields(const MessageFields& fields, std::span<std::byte, kPacketHeaderSize> out) {
+void encode_message_fields(const MessageFields& fields,
+                           std::span<std::byte, kPacketHeaderSize> out) {
   std::byte* at = out.data();
   store_big_endian(at + kTypeAt, static_cast<std::uint32_t>(fields.type));
   store_big_endian(at + kLenAt, fields.len);
@@ -53,7 +54,9 @@ void encode_message_fields(const MessageFields& fields, std::span<std::byte, kPa
   store_big_endian(at + kCountAt, fields.count);
 }
 
-void allow_early(std::span<std::byte, kPacketHeaderSize> out) { store_big_endian(out.data() + kReservedAt, kMayComeEarly); }
+void allow_early(std::span<std::byte, kPacketHeaderSize> out) {
+  store_big_endian(out.data() + kReservedAt, kMayComeEarly);
+}
 
 void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPacketHeaderSize> out) {
   encode_message_fields(header, out);
@@ -65,11 +68,12 @@ void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPack
   store_big_endian(at + kReservedAt, header.reserved);
 }
 
-Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in, std::uint32_t max_payload,
-                                  PacketHeader& header) {
+Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in,
+                                  std::uint32_t max_payload, PacketHeader& header) {
   const std::byte* at = in.data();
   const auto type = load_big_endian<std::uint32_t>(at + kTypeAt);
-  if (type > static_cast<std::uint32_t>(PacketType::kFini) && type != static_cast<std::uint32_t>(PacketType::kAbort) &&
+  if (type > static_cast<std::uint32_t>(PacketType::kFini) &&
+      type != static_cast<std::uint32_t>(PacketType::kAbort) &&
       type != static_cast<std::uint32_t>(PacketType::kRelayAck)) {
     return Error{ErrorKind::kProtocol, fmt::format("a packet of unknown type {}", type)};
   }
@@ -89,11 +93,13 @@ Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> 
   header.reserved = load_big_endian<std::uint64_t>(at + kReservedAt);
   if (header.payload_size() > max_payload) {
     return Error{ErrorKind::kProtocol,
-                 fmt::format("a packet with {} payload bytes; at most {} were agreed on", header.len, max_payload)};
+                 fmt::format("a packet with {} payload bytes; at most {} were agreed on",
+                             header.len, max_payload)};
   }
   if (header.payload_size() > header.msglen && header.type != PacketType::kAbort) {
     return Error{ErrorKind::kProtocol,
-                 fmt::format("a packet with {} payload bytes of a message of {}", header.len, header.msglen)};
+                 fmt::format("a packet with {} payload bytes of a message of {}", header.len,
+                             header.msglen)};
   }
   return {};
 }

@@ -7,8 +7,8 @@
 ///     64      72          80      84      88      96          104     112         120     128
 ///     | drqid | msglen    | lsrank| tag   | cid   | seqnum    | count | dtype     | reserved  |
 ///
-/// All integers are big-endian. Only DATA and DATASYNC carry a payload of pk_len bytes; in the other types every field
-/// that the type does not use is ignored (peers fill them with anything).
+/// All integers are big-endian. Only DATA and DATASYNC carry a payload of pk_len bytes; in the
+/// other types every field that the type does not use is ignored (peers fill them with anything).
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@
 
 namespace impishim::wire {
 
-/// 16 bytes: an IPv6 address, or an IPv4 one as 12 zero bytes (or ::ffff:) and 4 bytes (IMPI 1.2.3).
+/// 16 bytes: an IPv6 address, or an IPv4 one as 12 zero bytes (or ::ffff:) and 4 bytes
+/// (IMPI 1.2.3).
 using HostId = std::array<std::byte, 16>;
 
 /// A process as packets name it (IMPI 3.2): unique over the job.
@@ -43,9 +44,11 @@ enum class PacketType : std::uint32_t {
   kCancelYes = 5,  ///< it is destroyed
   kCancelNo = 6,   ///< it had matched
   kFini = 7,       ///< the sending host has no more traffic but acknowledgements
-  /// Ours, sent only to clients that announced our label: the job is over. `tag` is the exit code, the payload a text.
+  /// Ours, sent only to clients that announced our label: the job is over. `tag` is the exit code,
+  /// the payload a text.
   kAbort = 0x49530001,
-  /// Ours, likewise, between neighbours on a route: `msglen` bytes of what was to be passed on have been.
+  /// Ours, likewise, between neighbours on a route: `msglen` bytes of what was to be passed on have
+  /// been.
   kRelayAck = 0x49530002,
 };
 
@@ -55,13 +58,14 @@ enum class PacketType : std::uint32_t {
 
 inline constexpr std::size_t kPacketHeaderSize = 128;
 
-/// Ours, in pk_reserved of a long message's first packet, which IMPI leaves unused: the send is not synchronous, so that its
-/// receiver may answer by SYNCACK, and take all of it, before it has matched. Sent only to clients that announced our label,
-/// and heeded only from them; without it every long message waits for its match.
+/// Ours, in pk_reserved of a long message's first packet, which IMPI leaves unused: the send is not
+/// synchronous, so that its receiver may answer by SYNCACK, and take all of it, before it has
+/// matched. Sent only to clients that announced our label, and heeded only from them; without it
+/// every long message waits for its match.
 inline constexpr std::uint64_t kMayComeEarly = 1;
 
-/// Those of a header's fields that differ between the packets of one process to another, in host order; names are the
-/// specification's without pk_.
+/// Those of a header's fields that differ between the packets of one process to another, in host
+/// order; names are the specification's without pk_.
 struct MessageFields {
   PacketType type = PacketType::kData;
   std::uint32_t len = 0;
@@ -82,29 +86,34 @@ struct PacketHeader : MessageFields {
   std::uint64_t dtype = 0;
   std::uint64_t reserved = 0;
 
-  /// Bytes that follow this header on the wire: `len` for DATA, DATASYNC and our ABORT, otherwise 0.
-  [[nodiscard]] std::size_t payload_size() const { return carries_message(type) || type == PacketType::kAbort ? len : 0; }
+  /// Bytes that follow this header on the wire: `len` for DATA, DATASYNC and our ABORT, otherwise
+  /// 0.
+  [[nodiscard]] std::size_t payload_size() const {
+    return carries_message(type) || type == PacketType::kAbort ? len : 0;
+  }
 };
 
 /// Writes `header` to the wire form.
 void encode_packet_header(const PacketHeader& header, std::span<std::byte, kPacketHeaderSize> out);
 
 /// Overwrites these fields of a wire header, which keeps the others.
-void encode_message_fields(const MessageFields& fields, std::span<std::byte, kPacketHeaderSize> out);
+void encode_message_fields(const MessageFields& fields,
+                           std::span<std::byte, kPacketHeaderSize> out);
 
 /// Sets pk_reserved of a wire header to kMayComeEarly.
 void allow_early(std::span<std::byte, kPacketHeaderSize> out);
 
-/// Writes a packet in one piece to `place`, which has room for it: its header in wire form and its payload.
-inline void write_packet(std::span<const std::byte, kPacketHeaderSize> header, std::span<const std::byte> payload,
-                         std::byte* place) {
+/// Writes a packet in one piece to `place`, which has room for it: its header in wire form and its
+/// payload.
+inline void write_packet(std::span<const std::byte, kPacketHeaderSize> header,
+                         std::span<const std::byte> payload, std::byte* place) {
   std::memcpy(place, header.data(), kPacketHeaderSize);
   if (!payload.empty()) std::memcpy(place + kPacketHeaderSize, payload.data(), payload.size());
 }
 
-/// Reads a wire header into `header`, of which nothing is told after an error. kProtocol: an unknown type; a payload above
-/// `max_payload`; a payload longer than its message.
-[[nodiscard]] Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in, std::uint32_t max_payload,
-                                                PacketHeader& header);
+/// Reads a wire header into `header`, of which nothing is told after an error. kProtocol: an
+/// unknown type; a payload above `max_payload`; a payload longer than its message.
+[[nodiscard]] Result<void> decode_packet_header(std::span<const std::byte, kPacketHeaderSize> in,
+                                                std::uint32_t max_payload, PacketHeader& header);
 
 }  // namespace impishim::wire

@@ -11,8 +11,13 @@ constexpr std::size_t kTransferHeader = 10;
 
 }  // namespace
 
-Shuffle::Shuffle(Engine& engine, WorldRank here, ContextId context, const ShuffleOptions& options, Deliver deliver)
-    : engine_(engine), here_(here), context_(context), deliver_(std::move(deliver)), core_(engine.job(), here, options) {
+Shuffle::Shuffle(Engine& engine, WorldRank here, ContextId context, const ShuffleOptions& options,
+                 Deliver deliver)
+    : engine_(engine),
+      here_(here),
+      context_(context),
+      deliver_(std::move(deliver)),
+      core_(engine.job(), here, options) {
   engine_.watch(context_);
   network_ = quiet_thread("shuffle-network", [this] { receive_batches(); });
   delivery_ = quiet_thread("shuffle-deliver", [this] { deliver_messages(); });
@@ -36,7 +41,8 @@ Shuffle::~Shuffle() {
   engine_.forget_context(context_);
 }
 
-Result<void> Shuffle::wait_locked(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done) {
+Result<void> Shuffle::wait_locked(std::unique_lock<std::mutex>& lock,
+                                  const std::function<bool()>& done) {
   changed_.wait(lock, [&] { return failure_.has_value() || done(); });
   if (failure_) return *failure_;
   return {};
@@ -87,7 +93,8 @@ void Shuffle::send_locked() {
     out.operation.destination = transfer.neighbour;
     out.operation.context = context_;
     out.operation.source_rank = here_;
-    out.operation.buffer = {out.bytes.data(), out.bytes.size(), &TypeLayout::basic(BasicType::kByte)};
+    out.operation.buffer = {out.bytes.data(), out.bytes.size(),
+                            &TypeLayout::basic(BasicType::kByte)};
     engine_.start(out.operation);
   }
 }
@@ -98,13 +105,15 @@ void Shuffle::fail_locked(const Error& error) {
 }
 
 Result<void> Shuffle::handle_locked(WorldRank neighbour, std::span<const std::byte> bytes) {
-  if (bytes.size() < kTransferHeader || std::to_integer<std::size_t>(bytes[0]) >= kShuffleQueueKinds) {
+  if (bytes.size() < kTransferHeader ||
+      std::to_integer<std::size_t>(bytes[0]) >= kShuffleQueueKinds) {
     return Error{ErrorKind::kProtocol, "shuffle: garbage instead of a batch"};
   }
   const auto kind = static_cast<ShuffleQueueKind>(bytes[0]);
   const auto number = load_big_endian<std::uint64_t>(bytes.data() + 2);
-  return bytes[1] != std::byte{0} ? core_.answer_arrived(neighbour, kind, number)
-                                  : core_.batch_arrived(neighbour, kind, number, bytes.subspan(kTransferHeader));
+  return bytes[1] != std::byte{0}
+             ? core_.answer_arrived(neighbour, kind, number)
+             : core_.batch_arrived(neighbour, kind, number, bytes.subspan(kTransferHeader));
 }
 
 /// False: nothing is there.

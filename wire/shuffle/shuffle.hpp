@@ -1,8 +1,9 @@
 /// The shuffle of one process over its engine: threads, sending, receiving, delivery.
 ///
-/// A network thread takes batches that have come and passes them on, a delivery thread calls the program; the engine is driven
-/// by whoever drives it anyway. So relays and answers go on while the program computes, and a callback that blocks holds up its
-/// own deliveries alone, until the senders' limits hold up the senders.
+/// A network thread takes batches that have come and passes them on, a delivery thread calls the
+/// program; the engine is driven by whoever drives it anyway. So relays and answers go on while the
+/// program computes, and a callback that blocks holds up its own deliveries alone, until the
+/// senders' limits hold up the senders.
 #pragma once
 
 #include <condition_variable>
@@ -23,15 +24,17 @@ class Shuffle {
  public:
   using Deliver = std::function<void(const ShuffleMessage&)>;
 
-  /// `context`: one that nothing else uses, the same in all processes. `deliver` is called on the delivery thread, one message
-  /// at a time, those of one source in their order; it may block.
-  Shuffle(Engine& engine, WorldRank here, ContextId context, const ShuffleOptions& options, Deliver deliver);
+  /// `context`: one that nothing else uses, the same in all processes. `deliver` is called on the
+  /// delivery thread, one message at a time, those of one source in their order; it may block.
+  Shuffle(Engine& engine, WorldRank here, ContextId context, const ShuffleOptions& options,
+          Deliver deliver);
   /// Drops what is still here: flush before, and let all processes do so.
   ~Shuffle();
   Shuffle(const Shuffle&) = delete;
   Shuffle& operator=(const Shuffle&) = delete;
 
-  /// Takes a copy of the message; waits while its queue is full. Not from inside `deliver`, which would wait for itself.
+  /// Takes a copy of the message; waits while its queue is full. Not from inside `deliver`, which
+  /// would wait for itself.
   [[nodiscard]] Result<void> enqueue(const ShuffleMessage& message);
   /// Waits until what the queues of `kind` hold now has been answered by its next processes.
   [[nodiscard]] Result<void> flush(ShuffleQueueKind kind);
@@ -53,7 +56,8 @@ class Shuffle {
   [[nodiscard]] Result<void> handle_locked(WorldRank neighbour, std::span<const std::byte> bytes);
   void send_locked();
   void fail_locked(const Error& error);
-  [[nodiscard]] Result<void> wait_locked(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
+  [[nodiscard]] Result<void> wait_locked(std::unique_lock<std::mutex>& lock,
+                                         const std::function<bool()>& done);
 
   Engine& engine_;
   WorldRank here_;

@@ -19,7 +19,10 @@ const char* name_of(ShuffleQueueKind kind) {
 }  // namespace
 
 ShuffleCore::ShuffleCore(const JobMap& job, WorldRank here, const ShuffleOptions& options)
-    : job_(job), here_(here), my_host_(job.procs()[static_cast<std::size_t>(here)].host), options_(options) {
+    : job_(job),
+      here_(here),
+      my_host_(job.procs()[static_cast<std::size_t>(here)].host),
+      options_(options) {
   limits_.fill({options.local_sender_limit, 0});
   limits_[index_of(ShuffleQueueKind::kRemote)].limit = options.remote_sender_limit;
 }
@@ -33,7 +36,9 @@ std::optional<ShuffleCore::OutputKey> ShuffleCore::next_queue(const ShuffleMessa
     case NextHop::Kind::kRemote:
       return OutputKey{ShuffleQueueKind::kRemote, representative(job_, hop.host, my_host_)};
     case NextHop::Kind::kLocal:
-      return OutputKey{message.source == here_ ? ShuffleQueueKind::kLocalOrigin : ShuffleQueueKind::kLocalRelay, hop.proc};
+      return OutputKey{
+          message.source == here_ ? ShuffleQueueKind::kLocalOrigin : ShuffleQueueKind::kLocalRelay,
+          hop.proc};
   }
   return std::nullopt;
 }
@@ -43,8 +48,11 @@ ShuffleCore::Output& ShuffleCore::output(const OutputKey& key) {
   if (slot == nullptr) {
     const bool remote = key.first == ShuffleQueueKind::kRemote;
     const bool relay = key.first == ShuffleQueueKind::kLocalRelay;
-    const ShuffleQueueOptions& options = remote ? options_.remote : relay ? options_.local_relay : options_.local_origin;
-    slot = std::make_unique<Output>(Output{ShuffleQueue(key.second, options, limits_[index_of(key.first)]), {}});
+    const ShuffleQueueOptions& options = remote  ? options_.remote
+                                         : relay ? options_.local_relay
+                                                 : options_.local_origin;
+    slot = std::make_unique<Output>(
+        Output{ShuffleQueue(key.second, options, limits_[index_of(key.first)]), {}});
   }
   return *slot;
 }
@@ -76,7 +84,8 @@ bool ShuffleCore::enqueue(const ShuffleMessage& message) {
   return true;
 }
 
-/// True: the message has its place, and if that is an output queue, its key is among `filled`. Otherwise it waits for one.
+/// True: the message has its place, and if that is an output queue, its key is among `filled`.
+/// Otherwise it waits for one.
 bool ShuffleCore::place(Waiting&& waiting, std::set<OutputKey>& filled) {
   const auto key = next_queue(waiting.message);
   if (!key) {
@@ -98,10 +107,14 @@ bool ShuffleCore::place(Waiting&& waiting, std::set<OutputKey>& filled) {
   return false;
 }
 
-/// Roles are passed in one direction: what a process sends goes to a representative or to its destination, what comes from
-/// another host stays at this one, what has been relayed inside a host has arrived.
-bool ShuffleCore::belongs_here(const ShuffleMessage& message, WorldRank neighbour, ShuffleQueueKind came_by) const {
-  const auto host_of = [&](WorldRank proc) { return job_.procs()[static_cast<std::size_t>(proc)].host; };
+/// Roles are passed in one direction: what a process sends goes to a representative or to its
+/// destination, what comes from another host stays at this one, what has been relayed inside a host
+/// has arrived.
+bool ShuffleCore::belongs_here(const ShuffleMessage& message, WorldRank neighbour,
+                               ShuffleQueueKind came_by) const {
+  const auto host_of = [&](WorldRank proc) {
+    return job_.procs()[static_cast<std::size_t>(proc)].host;
+  };
   const bool for_my_host = host_of(message.destination) == my_host_;
   switch (came_by) {
     case ShuffleQueueKind::kLocalOrigin: {
@@ -110,23 +123,28 @@ bool ShuffleCore::belongs_here(const ShuffleMessage& message, WorldRank neighbou
       return to_here.kind == NextHop::Kind::kLocal && to_here.proc == here_;
     }
     case ShuffleQueueKind::kRemote:
-      return host_of(message.source) == host_of(neighbour) && host_of(neighbour) != my_host_ && for_my_host;
+      return host_of(message.source) == host_of(neighbour) && host_of(neighbour) != my_host_ &&
+             for_my_host;
     case ShuffleQueueKind::kLocalRelay:
-      return host_of(neighbour) == my_host_ && message.source != neighbour && message.destination == here_;
+      return host_of(neighbour) == my_host_ && message.source != neighbour &&
+             message.destination == here_;
   }
   return false;
 }
 
-Result<void> ShuffleCore::batch_arrived(WorldRank neighbour, ShuffleQueueKind kind, std::uint64_t number,
-                                        std::span<const std::byte> batch) {
+Result<void> ShuffleCore::batch_arrived(WorldRank neighbour, ShuffleQueueKind kind,
+                                        std::uint64_t number, std::span<const std::byte> batch) {
   auto messages = parse_batch(batch, job_.size());
   if (!messages) return messages.error();
   for (const ShuffleMessage& message : *messages) {
     if (belongs_here(message, neighbour, kind)) continue;
-    return Error{ErrorKind::kProtocol, fmt::format("shuffle: a message from {} to {} that rank {} should not have sent here",
-                                                   message.source, message.destination, neighbour)};
+    return Error{
+        ErrorKind::kProtocol,
+        fmt::format("shuffle: a message from {} to {} that rank {} should not have sent here",
+                    message.source, message.destination, neighbour)};
   }
-  (kind == ShuffleQueueKind::kRemote ? counters_.received_remote : counters_.received_local) += messages->size();
+  (kind == ShuffleQueueKind::kRemote ? counters_.received_remote : counters_.received_local) +=
+      messages->size();
   hold(batch.size());
   auto arrival = std::make_shared<Arrival>(Arrival{neighbour, kind, number, messages->size() + 1});
   std::set<OutputKey> filled;
@@ -140,15 +158,18 @@ Result<void> ShuffleCore::batch_arrived(WorldRank neighbour, ShuffleQueueKind ki
 
 /// One more of its messages has a place.
 void ShuffleCore::settle(const ArrivalPointer& arrival) {
-  if (--arrival->homeless == 0) transfers_.push_back({arrival->neighbour, arrival->kind, true, arrival->number, {}});
+  if (--arrival->homeless == 0)
+    transfers_.push_back({arrival->neighbour, arrival->kind, true, arrival->number, {}});
 }
 
-Result<void> ShuffleCore::answer_arrived(WorldRank neighbour, ShuffleQueueKind kind, std::uint64_t number) {
+Result<void> ShuffleCore::answer_arrived(WorldRank neighbour, ShuffleQueueKind kind,
+                                         std::uint64_t number) {
   const OutputKey key{kind, neighbour};
   const auto found = outputs_.find(key);
   const bool all_waited = limits_[index_of(kind)].reached();
   if (found == outputs_.end() || !found->second->queue.answered(number)) {
-    return Error{ErrorKind::kProtocol, fmt::format("shuffle: rank {} answered what it was never sent", neighbour)};
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("shuffle: rank {} answered what it was never sent", neighbour)};
   }
   send_ready(*found->second, key);
   if (all_waited) send_all_ready(kind);
@@ -181,7 +202,8 @@ void ShuffleCore::send_all_ready(ShuffleQueueKind kind) {
   WorldRank& last = last_served_[index_of(kind)];
   const WorldRank begun_behind = last;
   const auto serve = [&](WorldRank from, WorldRank to) {
-    for (auto it = outputs_.lower_bound({kind, from}); it != outputs_.end() && it->first < OutputKey{kind, to}; ++it) {
+    for (auto it = outputs_.lower_bound({kind, from});
+         it != outputs_.end() && it->first < OutputKey{kind, to}; ++it) {
       if (limit.reached()) return;
       if (it->second->queue.ready()) last = it->first.second;
       send_ready(*it->second, it->first);
@@ -193,7 +215,8 @@ void ShuffleCore::send_all_ready(ShuffleQueueKind kind) {
 
 bool ShuffleCore::delivery_due() const {
   if (deliveries_.empty()) return false;
-  return deliveries_.size() >= options_.deliverq_threshold || !undelivered_.empty() || counters_.delivered < deliver_until_;
+  return deliveries_.size() >= options_.deliverq_threshold || !undelivered_.empty() ||
+         counters_.delivered < deliver_until_;
 }
 
 void ShuffleCore::refill_delivery() {
@@ -228,7 +251,8 @@ ShuffleFlush ShuffleCore::flush(ShuffleQueueKind kind) {
 }
 
 bool ShuffleCore::done(const ShuffleFlush& flush) {
-  return std::all_of(flush.begin(), flush.end(), [](const auto& each) { return each.first->all_answered(each.second); });
+  return std::all_of(flush.begin(), flush.end(),
+                     [](const auto& each) { return each.first->all_answered(each.second); });
 }
 
 std::uint64_t ShuffleCore::flush_delivery() {
@@ -237,23 +261,27 @@ std::uint64_t ShuffleCore::flush_delivery() {
 }
 
 std::string ShuffleCore::report() const {
-  std::string text =
-      fmt::format("shuffle: {} messages for delivery, {} waiting for room there", deliveries_.size(), undelivered_.size());
+  std::string text = fmt::format("shuffle: {} messages for delivery, {} waiting for room there",
+                                 deliveries_.size(), undelivered_.size());
   for (std::size_t kind = 0; kind < kShuffleQueueKinds; ++kind) {
-    text += fmt::format("; {} of {} {} batches unanswered", limits_[kind].outstanding, limits_[kind].limit,
-                        name_of(static_cast<ShuffleQueueKind>(kind)));
+    text += fmt::format("; {} of {} {} batches unanswered", limits_[kind].outstanding,
+                        limits_[kind].limit, name_of(static_cast<ShuffleQueueKind>(kind)));
   }
   for (const auto& [key, to] : outputs_) {
     text += fmt::format(
-        "\n  {} queue to rank {}: {} bytes gathered, {} messages waiting for room, {} batches unanswered, {} sent",
-        name_of(key.first), key.second, to->queue.gathered(), to->waiting.size(), to->queue.outstanding(), to->queue.batches());
+        "\n  {} queue to rank {}: {} bytes gathered, {} messages waiting for room, {} batches "
+        "unanswered, {} sent",
+        name_of(key.first), key.second, to->queue.gathered(), to->waiting.size(),
+        to->queue.outstanding(), to->queue.batches());
   }
   return text;
 }
 
 bool ShuffleCore::idle() const {
-  return deliveries_.empty() && undelivered_.empty() && std::all_of(outputs_.begin(), outputs_.end(), [](const auto& each) {
-           return each.second->queue.gathered() == 0 && each.second->queue.outstanding() == 0 && each.second->waiting.empty();
+  return deliveries_.empty() && undelivered_.empty() &&
+         std::all_of(outputs_.begin(), outputs_.end(), [](const auto& each) {
+           return each.second->queue.gathered() == 0 && each.second->queue.outstanding() == 0 &&
+                  each.second->waiting.empty();
          });
 }
 

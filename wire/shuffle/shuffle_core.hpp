@@ -1,10 +1,12 @@
-/// The three-hop shuffle of one process, as DeltaFS Shuffle has it: SRC -> representative of SRC's host -> representative of
-/// DST's host
-/// -> DST, in batches. Pure state: batches come in and go out as bytes, time and threads are the driver's.
+/// The three-hop shuffle of one process, as DeltaFS Shuffle has it: SRC -> representative of SRC's
+/// host -> representative of DST's host
+/// -> DST, in batches. Pure state: batches come in and go out as bytes, time and threads are the
+/// driver's.
 ///
-/// A batch is answered when all its messages have a place: in the delivery queue or in an output queue. Until then its sender
-/// counts it as outstanding, and stops at its limits; at last enqueue() refuses. Origin, remote and relay queues are separate,
-/// and a message moves through them in this order only, so that a full one never waits for itself. Nothing is dropped, and a
+/// A batch is answered when all its messages have a place: in the delivery queue or in an output
+/// queue. Until then its sender counts it as outstanding, and stops at its limits; at last
+/// enqueue() refuses. Origin, remote and relay queues are separate, and a message moves through
+/// them in this order only, so that a full one never waits for itself. Nothing is dropped, and a
 /// process holds at most
 ///   for each queue: buftarget + one message
 ///   for each queue that leads to it: maxrpc x (buftarget + one message)
@@ -34,10 +36,12 @@ namespace impishim::wire {
 enum class ShuffleQueueKind : std::uint8_t { kLocalOrigin, kLocalRelay, kRemote };
 inline constexpr std::size_t kShuffleQueueKinds = 3;
 
-/// What is to be sent to a neighbour: a batch, or the answer to one. The batches of a queue must arrive in their order.
+/// What is to be sent to a neighbour: a batch, or the answer to one. The batches of a queue must
+/// arrive in their order.
 struct ShuffleTransfer {
   WorldRank neighbour = 0;
-  ShuffleQueueKind kind = ShuffleQueueKind::kLocalOrigin;  ///< of the sender's queue, in an answer too
+  ShuffleQueueKind kind =
+      ShuffleQueueKind::kLocalOrigin;  ///< of the sender's queue, in an answer too
   bool answer = false;
   std::uint64_t number = 0;  ///< of the batch, in its queue
   std::vector<std::byte> batch;
@@ -46,10 +50,12 @@ struct ShuffleTransfer {
 struct ShuffleCounters {
   std::uint64_t sent[kShuffleQueueKinds] = {};     ///< messages, by the kind of queue
   std::uint64_t batches[kShuffleQueueKinds] = {};  ///< that they left in
-  std::uint64_t received_local = 0;                ///< messages delivered, or to be, by way of this host's processes
-  std::uint64_t received_remote = 0;               ///< from other hosts, to be passed on or delivered
+  std::uint64_t received_local =
+      0;  ///< messages delivered, or to be, by way of this host's processes
+  std::uint64_t received_remote = 0;  ///< from other hosts, to be passed on or delivered
   std::uint64_t delivered = 0;
-  std::uint64_t held_bytes = 0;       ///< messages with their headers that are here now: taken or come, not sent or delivered
+  std::uint64_t held_bytes =
+      0;  ///< messages with their headers that are here now: taken or come, not sent or delivered
   std::uint64_t held_bytes_peak = 0;  ///< most of them so far
 };
 
@@ -63,26 +69,33 @@ class ShuffleCore {
   ShuffleCore(const ShuffleCore&) = delete;
   ShuffleCore& operator=(const ShuffleCore&) = delete;
 
-  /// Takes a message of this process. False: its queue is full; try again when something has been answered or delivered.
+  /// Takes a message of this process. False: its queue is full; try again when something has been
+  /// answered or delivered.
   [[nodiscard]] bool enqueue(const ShuffleMessage& message);
-  /// A batch has come from `neighbour`, out of its queue of `kind`. kProtocol: garbage, or a message that does not belong here.
-  [[nodiscard]] Result<void> batch_arrived(WorldRank neighbour, ShuffleQueueKind kind, std::uint64_t number,
-                                           std::span<const std::byte> batch);
+  /// A batch has come from `neighbour`, out of its queue of `kind`. kProtocol: garbage, or a
+  /// message that does not belong here.
+  [[nodiscard]] Result<void> batch_arrived(WorldRank neighbour, ShuffleQueueKind kind,
+                                           std::uint64_t number, std::span<const std::byte> batch);
   /// An answer has come. kProtocol: to nothing.
-  [[nodiscard]] Result<void> answer_arrived(WorldRank neighbour, ShuffleQueueKind kind, std::uint64_t number);
+  [[nodiscard]] Result<void> answer_arrived(WorldRank neighbour, ShuffleQueueKind kind,
+                                            std::uint64_t number);
 
   /// What is to be sent now.
-  [[nodiscard]] std::vector<ShuffleTransfer> take_transfers() { return std::exchange(transfers_, {}); }
+  [[nodiscard]] std::vector<ShuffleTransfer> take_transfers() {
+    return std::exchange(transfers_, {});
+  }
 
   /// Delivery is due: the threshold is reached, a message waits for room, or a flush asks for it.
   [[nodiscard]] bool delivery_due() const;
   /// The next message for this process, if delivery is due.
   [[nodiscard]] std::optional<ShuffleMessage> deliver();
 
-  /// Sends what the queues of `kind` hold without waiting for company. Over when done() is true of it.
+  /// Sends what the queues of `kind` hold without waiting for company. Over when done() is true of
+  /// it.
   [[nodiscard]] ShuffleFlush flush(ShuffleQueueKind kind);
   [[nodiscard]] static bool done(const ShuffleFlush& flush);
-  /// Delivers what has come up to now whatever the threshold; returns the value that counters().delivered then reaches.
+  /// Delivers what has come up to now whatever the threshold; returns the value that
+  /// counters().delivered then reaches.
   [[nodiscard]] std::uint64_t flush_delivery();
 
   [[nodiscard]] const ShuffleCounters& counters() const { return counters_; }
@@ -117,7 +130,8 @@ class ShuffleCore {
   void append(Output& output, const OutputKey& key, const ShuffleMessage& message);
   void settle(const ArrivalPointer& arrival);
   void move_on(Output& output, const OutputKey& key);
-  [[nodiscard]] bool belongs_here(const ShuffleMessage& message, WorldRank neighbour, ShuffleQueueKind came_by) const;
+  [[nodiscard]] bool belongs_here(const ShuffleMessage& message, WorldRank neighbour,
+                                  ShuffleQueueKind came_by) const;
   void send_ready(Output& output, const OutputKey& key);
   void send_all_ready(ShuffleQueueKind kind);
   void refill_delivery();
@@ -126,9 +140,11 @@ class ShuffleCore {
   WorldRank here_;
   std::int32_t my_host_;
   ShuffleOptions options_;
-  /// By kind: relays have a limit of their own, or they would wait for origin batches that wait for them on other hosts.
+  /// By kind: relays have a limit of their own, or they would wait for origin batches that wait for
+  /// them on other hosts.
   std::array<ShuffleSenderLimit, kShuffleQueueKinds> limits_;
-  std::array<WorldRank, kShuffleQueueKinds> last_served_{};  ///< neighbours, when queues of a kind waited for its limit
+  std::array<WorldRank, kShuffleQueueKinds>
+      last_served_{};  ///< neighbours, when queues of a kind waited for its limit
   std::map<OutputKey, std::unique_ptr<Output>> outputs_;
   std::deque<ShuffleMessage> deliveries_;
   std::deque<Waiting> undelivered_;  ///< for which the delivery queue has no room

@@ -24,14 +24,17 @@ Result<std::vector<ShuffleMessage>> parse_batch(std::span<const std::byte> batch
     const auto destination = in.get<std::int32_t>();
     const auto type = in.get<std::uint32_t>();
     const auto size = in.get<std::uint32_t>();
-    if (!size) return Error{ErrorKind::kProtocol, "shuffle: a batch that ends inside a message's header"};
+    if (!size)
+      return Error{ErrorKind::kProtocol, "shuffle: a batch that ends inside a message's header"};
     if (*source < 0 || *source >= procs || *destination < 0 || *destination >= procs) {
       return Error{ErrorKind::kProtocol,
-                   fmt::format("shuffle: a message from {} to {} in a job of {} processes", *source, *destination, procs)};
+                   fmt::format("shuffle: a message from {} to {} in a job of {} processes", *source,
+                               *destination, procs)};
     }
     const auto data = in.get_bytes(*size);
     if (!data)
-      return Error{ErrorKind::kProtocol, fmt::format("shuffle: a batch that ends inside a message of {} bytes", *size)};
+      return Error{ErrorKind::kProtocol,
+                   fmt::format("shuffle: a batch that ends inside a message of {} bytes", *size)};
     messages.push_back({*source, *destination, *type, {data->begin(), data->end()}});
   }
   return messages;

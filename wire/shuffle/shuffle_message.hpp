@@ -1,5 +1,5 @@
-/// A message of the shuffle, and batches of them as bytes: numbers in IMPI's order, so that systems of any representation may
-/// meet.
+/// A message of the shuffle, and batches of them as bytes: numbers in IMPI's order, so that systems
+/// of any representation may meet.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,9 @@ inline constexpr std::size_t kShuffleMessageHeader = 16;
 /// Appends one message to a batch.
 void append_message(std::vector<std::byte>& batch, const ShuffleMessage& message);
 
-/// The messages of a batch. kProtocol: bytes that are no batch, or a process that is not in a job of `procs`.
-[[nodiscard]] Result<std::vector<ShuffleMessage>> parse_batch(std::span<const std::byte> batch, WorldRank procs);
+/// The messages of a batch. kProtocol: bytes that are no batch, or a process that is not in a job
+/// of `procs`.
+[[nodiscard]] Result<std::vector<ShuffleMessage>> parse_batch(std::span<const std::byte> batch,
+                                                              WorldRank procs);
 
 }  // namespace impishim::wire

@@ -1,5 +1,5 @@
-/// One output queue of the shuffle: to one neighbour, of one kind. Gathers messages into batches and keeps count of those that
-/// are unanswered. Pure state.
+/// One output queue of the shuffle: to one neighbour, of one kind. Gathers messages into batches
+/// and keeps count of those that are unanswered. Pure state.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ class ShuffleQueue {
     ++appended_;
   }
 
-  /// A batch is to leave now. One that is alone leaves at once; while others are unanswered it first reaches its target, unless
-  /// a flush asks for it.
+  /// A batch is to leave now. One that is alone leaves at once; while others are unanswered it
+  /// first reaches its target, unless a flush asks for it.
   [[nodiscard]] bool ready() const {
     if (batch_.empty() || unanswered_.size() >= options_.maxrpc || shared_.reached()) return false;
     return full() || unanswered_.empty() || flushed_until_ > sent_;
@@ -71,7 +71,8 @@ class ShuffleQueue {
   ShuffleQueueOptions options_;
   ShuffleSenderLimit& shared_;
   std::vector<std::byte> batch_;
-  std::map<std::uint64_t, std::uint64_t> unanswered_;  ///< batches by number: how many messages came before
+  std::map<std::uint64_t, std::uint64_t>
+      unanswered_;  ///< batches by number: how many messages came before
   std::uint64_t appended_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t flushed_until_ = 0;

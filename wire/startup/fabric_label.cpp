@@ -27,7 +27,8 @@ std::vector<std::string> names_in(std::span<const std::byte> text) {
 }
 
 std::string list_of(const Client& client) {
-  return client.fabrics.empty() ? "none" : printable(fmt::format("{}", fmt::join(client.fabrics, ",")));
+  return client.fabrics.empty() ? "none"
+                                : printable(fmt::format("{}", fmt::join(client.fabrics, ",")));
 }
 
 /// In the order of the clients whose bit is set.
@@ -39,7 +40,8 @@ Result<void> mark(const LabelData& data, std::vector<Client>& clients) {
     const auto length = reader.get<std::uint16_t>();
     const auto text = length ? reader.get_bytes(*length) : std::nullopt;
     if (!text || !clients[c].impishim) {
-      return Error{ErrorKind::kProtocol, fmt::format("startup, providers of libfabric: no list from client {}", c)};
+      return Error{ErrorKind::kProtocol,
+                   fmt::format("startup, providers of libfabric: no list from client {}", c)};
     }
     clients[c].fabric_required = *required != 0;
     clients[c].fabrics = names_in(*text);
@@ -67,7 +69,8 @@ Result<void> settle_fabrics(const LabelData* data, std::vector<Client>& clients)
       if (!clients[a].fabric_required && !clients[b].fabric_required) continue;
       if (!common_fabric(clients[a], clients[b]).empty()) continue;
       return Error{ErrorKind::kConfiguration,
-                   fmt::format("clients {} and {} have no provider of libfabric in common (one has {}, the other {}): set "
+                   fmt::format("clients {} and {} have no provider of libfabric in common (one has "
+                               "{}, the other {}): set "
                                "IMPISHIM_FABRIC alike in both systems",
                                a, b, list_of(clients[a]), list_of(clients[b]))};
     }

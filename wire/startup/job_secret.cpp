@@ -10,7 +10,8 @@ constexpr std::string_view kContext = "impishim: secret of a job, 1";
 
 }  // namespace
 
-Result<JobSecret> combine_secret(const LabelData* contributions, const std::vector<Client>& clients) {
+Result<JobSecret> combine_secret(const LabelData* contributions,
+                                 const std::vector<Client>& clients) {
   std::uint32_t mask = 0;
   std::size_t count = 0;
   for (std::size_t c = 0; c < clients.size(); ++c) {
@@ -20,7 +21,8 @@ Result<JobSecret> combine_secret(const LabelData* contributions, const std::vect
   }
   if (contributions == nullptr || contributions->client_mask != mask ||
       contributions->data.size() != count * JobSecret::kSize) {
-    return Error{ErrorKind::kProtocol, "startup, secret: not one contribution of each impishim client"};
+    return Error{ErrorKind::kProtocol,
+                 "startup, secret: not one contribution of each impishim client"};
   }
   const auto context = std::as_bytes(std::span(kContext));
   std::vector<std::byte> message(context.begin(), context.end());

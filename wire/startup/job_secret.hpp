@@ -10,9 +10,10 @@
 
 namespace impishim::wire {
 
-/// Returns SHA-256 over a fixed text and the contributions in client order. `contributions`: the answer to
-/// StartupLabel::kSecret, null if there was none. kProtocol: not exactly one contribution from each impishim client. Other
-/// errors: as sha256().
-[[nodiscard]] Result<JobSecret> combine_secret(const LabelData* contributions, const std::vector<Client>& clients);
+/// Returns SHA-256 over a fixed text and the contributions in client order. `contributions`: the
+/// answer to StartupLabel::kSecret, null if there was none. kProtocol: not exactly one contribution
+/// from each impishim client. Other errors: as sha256().
+[[nodiscard]] Result<JobSecret> combine_secret(const LabelData* contributions,
+                                               const std::vector<Client>& clients);
 
 }  // namespace impishim::wire

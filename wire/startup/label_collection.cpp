@@ -12,11 +12,15 @@ Result<void> LabelCollection::add(std::int32_t client, std::span<const std::byte
   if (!label) return Error{ErrorKind::kProtocol, "it sent COLL without a label"};
   Sent& sent = sent_[client];
   if (sent.labels != 0 && *label <= sent.last) {
-    return Error{ErrorKind::kProtocol, fmt::format("it sent label 0x{:x} after 0x{:x}; labels must ascend", *label, sent.last)};
+    return Error{
+        ErrorKind::kProtocol,
+        fmt::format("it sent label 0x{:x} after 0x{:x}; labels must ascend", *label, sent.last)};
   }
-  if (sent.labels == kMaxLabels) return Error{ErrorKind::kProtocol, fmt::format("it sent more than {} labels", kMaxLabels)};
+  if (sent.labels == kMaxLabels)
+    return Error{ErrorKind::kProtocol, fmt::format("it sent more than {} labels", kMaxLabels)};
   if (reader.remaining() > kMaxBytes - sent.bytes) {
-    return Error{ErrorKind::kProtocol, fmt::format("it sent labels of more than {} MiB", kMaxBytes >> 20U)};
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("it sent labels of more than {} MiB", kMaxBytes >> 20U)};
   }
   sent.last = *label;
   ++sent.labels;

@@ -26,7 +26,8 @@ class LabelCollection {
   /// A job of kMaxStartupPayload / 16 procs, each a host of its own, needs 56 bytes for each.
   static constexpr std::size_t kMaxBytes = std::size_t{4} * kMaxStartupPayload;
 
-  /// Takes a COLL command's payload. kProtocol: no label in it, a label that does not ascend, or a limit exceeded.
+  /// Takes a COLL command's payload. kProtocol: no label in it, a label that does not ascend, or a
+  /// limit exceeded.
   [[nodiscard]] Result<void> add(std::int32_t client, std::span<const std::byte> payload);
   /// Drops what `client` has sent.
   void forget(std::int32_t client);
@@ -42,8 +43,9 @@ class LabelCollection {
     std::size_t bytes = 0;
   };
 
-  std::map<std::int32_t, Sent> sent_;                                               ///< of each client that has sent any
-  std::map<std::uint32_t, std::map<std::int32_t, std::vector<std::byte>>> labels_;  ///< label -> client -> data
+  std::map<std::int32_t, Sent> sent_;  ///< of each client that has sent any
+  std::map<std::uint32_t, std::map<std::int32_t, std::vector<std::byte>>>
+      labels_;  ///< label -> client -> data
 };
 
 }  // namespace impishim::wire

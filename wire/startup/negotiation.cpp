@@ -16,8 +16,8 @@ namespace impishim::wire {
 namespace {
 
 constexpr std::array<char, 8> kMagic = {'I', 'M', 'P', 'I', 'S', 'H', 'I', 'M'};
-/// Of what systems of this library say to each other beyond IMPI: it grows with every change that an older one would not
-/// understand.
+/// Of what systems of this library say to each other beyond IMPI: it grows with every change that
+/// an older one would not understand.
 constexpr std::uint32_t kImpishimVersion = 6;
 constexpr std::int32_t kSmallestTagUb = 32767;
 constexpr std::int32_t kDefaultXSize = 1024;
@@ -37,16 +37,19 @@ Error disagree(const char* label, const std::string& what) {
 /// The labels as lists of values, with their counts checked.
 class Labels {
  public:
-  Labels(std::int32_t clients, const std::map<std::uint32_t, LabelData>& labels) : clients_(clients), labels_(labels) {}
+  Labels(std::int32_t clients, const std::map<std::uint32_t, LabelData>& labels)
+      : clients_(clients), labels_(labels) {}
 
   /// Exactly `count` integers, contributed by all clients.
   template <class Integer>
-  Result<std::vector<Integer>> integers(StartupLabel label, const char* name, std::size_t count) const {
+  Result<std::vector<Integer>> integers(StartupLabel label, const char* name,
+                                        std::size_t count) const {
     const LabelData* data = find(label);
-    if (data == nullptr || data->client_mask != full_mask()) return disagree(name, "not every client sent it; all must");
+    if (data == nullptr || data->client_mask != full_mask())
+      return disagree(name, "not every client sent it; all must");
     if (data->data.size() != count * sizeof(Integer)) {
-      return disagree(name,
-                      fmt::format("{} bytes; {} values of {} bytes belong there", data->data.size(), count, sizeof(Integer)));
+      return disagree(name, fmt::format("{} bytes; {} values of {} bytes belong there",
+                                        data->data.size(), count, sizeof(Integer)));
     }
     ByteReader reader(data->data);
     std::vector<Integer> values(count);
@@ -54,15 +57,19 @@ class Labels {
     return values;
   }
 
-  Result<std::vector<HostId>> addresses(StartupLabel label, const char* name, std::size_t count) const {
+  Result<std::vector<HostId>> addresses(StartupLabel label, const char* name,
+                                        std::size_t count) const {
     const LabelData* data = find(label);
-    if (data == nullptr || data->client_mask != full_mask()) return disagree(name, "not every client sent it; all must");
+    if (data == nullptr || data->client_mask != full_mask())
+      return disagree(name, "not every client sent it; all must");
     if (data->data.size() != count * sizeof(HostId)) {
-      return disagree(name, fmt::format("{} bytes; {} addresses of 16 bytes belong there", data->data.size(), count));
+      return disagree(name, fmt::format("{} bytes; {} addresses of 16 bytes belong there",
+                                        data->data.size(), count));
     }
     std::vector<HostId> values(count);
     for (std::size_t i = 0; i < count; ++i) {
-      std::copy_n(data->data.begin() + static_cast<std::ptrdiff_t>(i * sizeof(HostId)), sizeof(HostId), values[i].begin());
+      std::copy_n(data->data.begin() + static_cast<std::ptrdiff_t>(i * sizeof(HostId)),
+                  sizeof(HostId), values[i].begin());
     }
     return values;
   }
@@ -72,7 +79,9 @@ class Labels {
     return found == labels_.end() ? nullptr : &found->second;
   }
   [[nodiscard]] std::size_t clients() const { return static_cast<std::size_t>(clients_); }
-  [[nodiscard]] std::uint32_t full_mask() const { return clients_ == 32 ? ~0U : (1U << static_cast<unsigned>(clients_)) - 1U; }
+  [[nodiscard]] std::uint32_t full_mask() const {
+    return clients_ == 32 ? ~0U : (1U << static_cast<unsigned>(clients_)) - 1U;
+  }
 
  private:
   std::int32_t clients_;
@@ -81,8 +90,8 @@ class Labels {
 
 using Version = std::pair<std::uint32_t, std::uint32_t>;
 
-/// The clients' version lists follow each other; each is strictly ascending and begins with 0.0, so a list begins where the
-/// order breaks (IMPI: 0.0 is always among them).
+/// The clients' version lists follow each other; each is strictly ascending and begins with 0.0, so
+/// a list begins where the order breaks (IMPI: 0.0 is always among them).
 Result<Version> highest_common_version(const Labels& labels) {
   const LabelData* data = labels.find(StartupLabel::kVersion);
   if (data == nullptr || data->client_mask != labels.full_mask()) {
@@ -100,29 +109,36 @@ Result<Version> highest_common_version(const Labels& labels) {
     last = version;
   }
   if (lists.size() != labels.clients()) {
-    return disagree("C_VERSION", fmt::format("{} version lists from {} clients", lists.size(), labels.clients()));
+    return disagree("C_VERSION", fmt::format("{} version lists from {} clients", lists.size(),
+                                             labels.clients()));
   }
   std::optional<Version> best;
   for (const Version& version : lists.front()) {
-    if (std::all_of(lists.begin(), lists.end(), [&](const auto& list) { return list.count(version) != 0; })) best = version;
+    if (std::all_of(lists.begin(), lists.end(),
+                    [&](const auto& list) { return list.count(version) != 0; }))
+      best = version;
   }
-  if (!best) return disagree("C_VERSION", "the clients have no version in common; all must support 0.0");
+  if (!best)
+    return disagree("C_VERSION", "the clients have no version in common; all must support 0.0");
   return *best;
 }
 
-Result<std::int32_t> common_value(const Labels& labels, StartupLabel label, const char* name, const char* variable,
-                                  std::int32_t fallback) {
+Result<std::int32_t> common_value(const Labels& labels, StartupLabel label, const char* name,
+                                  const char* variable, std::int32_t fallback) {
   auto values = labels.integers<std::int32_t>(label, name, labels.clients());
   if (!values) return values.error();
   for (std::int32_t& value : *values) {
     if (value == -1) value = fallback;
     if (value < 0) return disagree(name, fmt::format("{} is negative", value));
   }
-  const auto other = std::find_if(values->begin(), values->end(), [&](auto value) { return value != values->front(); });
+  const auto other = std::find_if(values->begin(), values->end(),
+                                  [&](auto value) { return value != values->front(); });
   if (other == values->end()) return values->front();
-  return Error{ErrorKind::kConfiguration,
-               fmt::format("client 0 wants {} = {}, client {} wants {}: give {} the same value in every system", name,
-                           values->front(), other - values->begin(), *other, variable)};
+  return Error{
+      ErrorKind::kConfiguration,
+      fmt::format(
+          "client 0 wants {} = {}, client {} wants {}: give {} the same value in every system",
+          name, values->front(), other - values->begin(), *other, variable)};
 }
 
 Result<NegotiatedValues> negotiated_values(const Labels& labels, std::size_t hosts) {
@@ -130,7 +146,8 @@ Result<NegotiatedValues> negotiated_values(const Labels& labels, std::size_t hos
   auto version = highest_common_version(labels);
   if (!version) return version.error();
   std::tie(values.version_major, values.version_minor) = *version;
-  auto datalen = labels.integers<std::uint32_t>(StartupLabel::kDataLen, "C_DATALEN", labels.clients());
+  auto datalen =
+      labels.integers<std::uint32_t>(StartupLabel::kDataLen, "C_DATALEN", labels.clients());
   if (!datalen) return datalen.error();
   values.datalen = *std::min_element(datalen->begin(), datalen->end());
   if (values.datalen < 1) return disagree("C_DATALEN", "0 bytes; at least 1 is needed");
@@ -138,12 +155,14 @@ Result<NegotiatedValues> negotiated_values(const Labels& labels, std::size_t hos
   if (!tag_ub) return tag_ub.error();
   values.tag_ub = *std::min_element(tag_ub->begin(), tag_ub->end());
   if (values.tag_ub < kSmallestTagUb)
-    return disagree("C_TAGUB", fmt::format("{}; at least {} is needed", values.tag_ub, kSmallestTagUb));
-  auto xsize = common_value(labels, StartupLabel::kCollXSize, "C_COLL_XSIZE", "IMPISHIM_COLL_XSIZE", kDefaultXSize);
+    return disagree("C_TAGUB",
+                    fmt::format("{}; at least {} is needed", values.tag_ub, kSmallestTagUb));
+  auto xsize = common_value(labels, StartupLabel::kCollXSize, "C_COLL_XSIZE", "IMPISHIM_COLL_XSIZE",
+                            kDefaultXSize);
   if (!xsize) return xsize.error();
   values.coll_xsize = *xsize;
-  auto maxlinear =
-      common_value(labels, StartupLabel::kCollMaxLinear, "C_COLL_MAXLINEAR", "IMPISHIM_COLL_MAXLINEAR", kDefaultMaxLinear);
+  auto maxlinear = common_value(labels, StartupLabel::kCollMaxLinear, "C_COLL_MAXLINEAR",
+                                "IMPISHIM_COLL_MAXLINEAR", kDefaultMaxLinear);
   if (!maxlinear) return maxlinear.error();
   values.coll_maxlinear = *maxlinear;
   auto ackmark = labels.integers<std::uint32_t>(StartupLabel::kHostAckMark, "H_ACKMARK", hosts);
@@ -152,24 +171,25 @@ Result<NegotiatedValues> negotiated_values(const Labels& labels, std::size_t hos
   if (!hiwater) return hiwater.error();
   for (std::size_t i = 0; i < hosts; ++i) {
     if ((*ackmark)[i] >= 1 && (*ackmark)[i] <= (*hiwater)[i]) continue;
-    return disagree("H_ACKMARK", fmt::format("host {} has ackmark {} and hiwater {}; 1 <= ackmark <= hiwater must hold", i,
-                                             (*ackmark)[i], (*hiwater)[i]));
+    return disagree(
+        "H_ACKMARK",
+        fmt::format("host {} has ackmark {} and hiwater {}; 1 <= ackmark <= hiwater must hold", i,
+                    (*ackmark)[i], (*hiwater)[i]));
   }
   values.ackmark = *std::min_element(ackmark->begin(), ackmark->end());
   values.hiwater = *std::min_element(hiwater->begin(), hiwater->end());
   if (values.ackmark > values.hiwater) {
-    return Error{
-        ErrorKind::kConfiguration,
-        fmt::format(
-            "the smallest ackmark of all hosts is {}, the smallest hiwater {}: give IMPISHIM_ACKMARK and IMPISHIM_HIWATER "
-            "the same values in every system",
-            values.ackmark, values.hiwater)};
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("the smallest ackmark of all hosts is {}, the smallest hiwater {}: "
+                             "give IMPISHIM_ACKMARK and IMPISHIM_HIWATER "
+                             "the same values in every system",
+                             values.ackmark, values.hiwater)};
   }
   return values;
 }
 
-/// Our own label: in the order of the clients whose bit is set. Anything that does not read as ours is somebody else's.
-/// kConfiguration: a client with another version of this library.
+/// Our own label: in the order of the clients whose bit is set. Anything that does not read as ours
+/// is somebody else's. kConfiguration: a client with another version of this library.
 Result<void> mark_impishim_clients(const Labels& labels, std::vector<Client>& clients) {
   const LabelData* data = labels.find(StartupLabel::kImpishim);
   if (data == nullptr) return {};
@@ -177,16 +197,17 @@ Result<void> mark_impishim_clients(const Labels& labels, std::vector<Client>& cl
   for (std::size_t c = 0; c < clients.size(); ++c) {
     if ((data->client_mask >> c & 1U) == 0) continue;
     const auto magic = reader.get_bytes(kMagic.size());
-    const bool ours = magic && std::equal(magic->begin(), magic->end(), kMagic.begin(),
-                                          [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
+    const bool ours =
+        magic && std::equal(magic->begin(), magic->end(), kMagic.begin(),
+                            [](std::byte a, char b) { return std::to_integer<char>(a) == b; });
     if (!ours) return {};
     const auto version = reader.get<std::uint32_t>();
     if (version && *version != kImpishimVersion) {
-      return Error{
-          ErrorKind::kConfiguration,
-          fmt::format("client {} runs version {} of impishim's own protocol, this library {}: use the same impishim in every "
-                      "system",
-                      c, *version, kImpishimVersion)};
+      return Error{ErrorKind::kConfiguration,
+                   fmt::format("client {} runs version {} of impishim's own protocol, this library "
+                               "{}: use the same impishim in every "
+                               "system",
+                               c, *version, kImpishimVersion)};
     }
     const auto representation = reader.get<std::uint64_t>();
     const auto collectives = reader.get<std::uint64_t>();
@@ -201,7 +222,8 @@ Result<void> mark_impishim_clients(const Labels& labels, std::vector<Client>& cl
 }
 
 /// Which procs are gateways: a list of one index for each host of each client whose bit is set.
-Result<void> mark_gateways(const Labels& labels, const std::vector<Client>& clients, std::vector<Host>& hosts) {
+Result<void> mark_gateways(const Labels& labels, const std::vector<Client>& clients,
+                           std::vector<Host>& hosts) {
   const LabelData* data = labels.find(StartupLabel::kGateways);
   if (data == nullptr) return {};
   ByteReader reader(data->data);
@@ -216,7 +238,8 @@ Result<void> mark_gateways(const Labels& labels, const std::vector<Client>& clie
       if (!announced) continue;
       const auto index = reader.get<std::uint32_t>();
       if (!index || *index >= static_cast<std::uint32_t>(hosts[host].proc_count)) {
-        return disagree("gateways", fmt::format("host {} of client {} has none among its procs", host, c));
+        return disagree("gateways",
+                        fmt::format("host {} of client {} has none among its procs", host, c));
       }
       hosts[host].gateway = static_cast<std::int32_t>(*index);
     }
@@ -225,9 +248,10 @@ Result<void> mark_gateways(const Labels& labels, const std::vector<Client>& clie
   return {};
 }
 
-/// What the nodes of the hosts call themselves, from a list for all hosts of each client whose bit is set. Names are cut to
-/// what is announced at most, and printable.
-Result<std::vector<std::string>> node_names(const Labels& labels, const std::vector<Client>& clients, std::size_t hosts) {
+/// What the nodes of the hosts call themselves, from a list for all hosts of each client whose bit
+/// is set. Names are cut to what is announced at most, and printable.
+Result<std::vector<std::string>> node_names(const Labels& labels,
+                                            const std::vector<Client>& clients, std::size_t hosts) {
   const LabelData* data = labels.find(StartupLabel::kNodeNames);
   if (data == nullptr) return std::vector<std::string>();
   std::vector<std::string> names(hosts);
@@ -239,8 +263,10 @@ Result<std::vector<std::string>> node_names(const Labels& labels, const std::vec
       if ((data->client_mask >> c & 1U) == 0) continue;
       const auto size = reader.get<std::uint8_t>();
       const auto bytes = size ? reader.get_bytes(*size) : std::nullopt;
-      if (!bytes) return disagree("node names", fmt::format("host {} of client {} has none", host, c));
-      const std::string_view name(reinterpret_cast<const char*>(bytes->data()), std::min(bytes->size(), kMaxNodeName));
+      if (!bytes)
+        return disagree("node names", fmt::format("host {} of client {} has none", host, c));
+      const std::string_view name(reinterpret_cast<const char*>(bytes->data()),
+                                  std::min(bytes->size(), kMaxNodeName));
       names[host] = printable(name);
     }
   }
@@ -250,20 +276,23 @@ Result<std::vector<std::string>> node_names(const Labels& labels, const std::vec
 
 /// Algorithms must fit each other: all impishim clients choose them alike.
 Result<void> same_collectives(const std::vector<Client>& clients) {
-  const auto first = std::ranges::find_if(clients, [](const Client& client) { return client.impishim; });
-  const auto other = std::find_if(
-      first, clients.end(), [&](const Client& client) { return client.impishim && client.collectives != first->collectives; });
+  const auto first =
+      std::ranges::find_if(clients, [](const Client& client) { return client.impishim; });
+  const auto other = std::find_if(first, clients.end(), [&](const Client& client) {
+    return client.impishim && client.collectives != first->collectives;
+  });
   if (other == clients.end()) return {};
-  return Error{
-      ErrorKind::kConfiguration,
-      fmt::format("clients {} and {} choose collective algorithms differently: give IMPISHIM_COLLECTIVES the same value in "
-                  "every system, and IMPISHIM_FOREIGN, too",
-                  first - clients.begin(), other - clients.begin())};
+  return Error{ErrorKind::kConfiguration,
+               fmt::format("clients {} and {} choose collective algorithms differently: give "
+                           "IMPISHIM_COLLECTIVES the same value in "
+                           "every system, and IMPISHIM_FOREIGN, too",
+                           first - clients.begin(), other - clients.begin())};
 }
 
 }  // namespace
 
-std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(const JoinOptions& options) {
+std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(
+    const JoinOptions& options) {
   std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> all;
   const auto add = [&](StartupLabel label, std::vector<std::byte> data) {
     all.emplace_back(static_cast<std::uint32_t>(label), std::move(data));
@@ -349,14 +378,16 @@ Result<JobMap> negotiate(std::int32_t client_count, const std::map<std::uint32_t
   }
   if (auto marked = mark_impishim_clients(labels, clients); !marked) return marked.error();
   if (auto alike = same_collectives(clients); !alike) return alike.error();
-  if (auto met = settle_fabrics(labels.find(StartupLabel::kFabrics), clients); !met) return met.error();
+  if (auto met = settle_fabrics(labels.find(StartupLabel::kFabrics), clients); !met)
+    return met.error();
   auto values = negotiated_values(labels, hosts_total);
   if (!values) return values.error();
   auto addresses = labels.addresses(StartupLabel::kHostIpv6, "H_IPV6", hosts_total);
   if (!addresses) return addresses.error();
   auto ports = labels.integers<std::uint32_t>(StartupLabel::kHostPort, "H_PORT", hosts_total);
   if (!ports) return ports.error();
-  auto host_procs = labels.integers<std::uint32_t>(StartupLabel::kHostNProcs, "H_NPROCS", hosts_total);
+  auto host_procs =
+      labels.integers<std::uint32_t>(StartupLabel::kHostNProcs, "H_NPROCS", hosts_total);
   if (!host_procs) return host_procs.error();
   auto proc_addresses = labels.addresses(StartupLabel::kProcIpv6, "P_IPV6", procs_total);
   if (!proc_addresses) return proc_addresses.error();
@@ -367,7 +398,8 @@ Result<JobMap> negotiate(std::int32_t client_count, const std::map<std::uint32_t
     if ((*ports)[h] > 65535) return disagree("H_PORT", fmt::format("{} is no port", (*ports)[h]));
     hosts[h].address = (*addresses)[h];
     hosts[h].port = static_cast<std::uint16_t>((*ports)[h]);
-    hosts[h].proc_count = static_cast<std::int32_t>(std::min<std::uint32_t>((*host_procs)[h], kMaxStartupPayload));
+    hosts[h].proc_count =
+        static_cast<std::int32_t>(std::min<std::uint32_t>((*host_procs)[h], kMaxStartupPayload));
   }
   if (auto marked = mark_gateways(labels, clients, hosts); !marked) return marked.error();
   std::vector<ProcId> procs(procs_total);

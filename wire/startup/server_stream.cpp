@@ -23,8 +23,8 @@ Error server_error(const std::string& what) {
   return Error{ErrorKind::kConnection, fmt::format("rendezvous server: {}", what)};
 }
 
-/// Of bytes that the server's machine has not acknowledged, after which it counts as dead: the kernel sends no keepalive probes
-/// then.
+/// Of bytes that the server's machine has not acknowledged, after which it counts as dead: the
+/// kernel sends no keepalive probes then.
 constexpr std::chrono::milliseconds kDeadMachine{30000};
 constexpr std::chrono::milliseconds kAnswerCheck{3000};
 
@@ -57,19 +57,24 @@ std::optional<std::chrono::milliseconds> ServerStream::bound() const {
 }
 
 std::string ServerStream::awaited() const {
-  if (phase_ == Phase::kMethod) return fmt::format("the rendezvous server at {} to answer", server_);
-  const bool known = notice_ && notice_->joined == (phase_ == Phase::kLabels) && notice_->missing != 0;
+  if (phase_ == Phase::kMethod)
+    return fmt::format("the rendezvous server at {} to answer", server_);
+  const bool known =
+      notice_ && notice_->joined == (phase_ == Phase::kLabels) && notice_->missing != 0;
   if (phase_ == Phase::kJoining) {
     return known ? describe_missing(*notice_)
-                 : fmt::format("the rendezvous server at {} to say that all clients have joined", server_);
+                 : fmt::format("the rendezvous server at {} to say that all clients have joined",
+                               server_);
   }
   return known ? fmt::format("what {} announces", describe_missing(*notice_))
-               : fmt::format("the rendezvous server at {} to pass on what the clients announce", server_);
+               : fmt::format("the rendezvous server at {} to pass on what the clients announce",
+                             server_);
 }
 
 /// Blocks until one of `events` is there.
 Error ServerStream::dead_machine() const {
-  return server_error(fmt::format("the machine of {} does not answer: is the network cut?", server_));
+  return server_error(
+      fmt::format("the machine of {} does not answer: is the network cut?", server_));
 }
 
 Result<void> ServerStream::wait_for(short events) {
@@ -77,23 +82,27 @@ Result<void> ServerStream::wait_for(short events) {
     const auto now = Clock::now();
     const auto limit = bound();
     if (limit && now - heard_ >= *limit) {
-      return Error{ErrorKind::kTimeout,
-                   fmt::format("rendezvous server: {} has been silent for {} s: is it stopped, or the network between cut?",
-                               server_, whole_seconds(now - heard_))};
+      return Error{ErrorKind::kTimeout, fmt::format("rendezvous server: {} has been silent for {} "
+                                                    "s: is it stopped, or the network between cut?",
+                                                    server_, whole_seconds(now - heard_))};
     }
     if (patience_.all && now - since_ >= *patience_.all) {
-      return Error{ErrorKind::kTimeout, fmt::format("rendezvous server: {} has not answered in time", server_)};
+      return Error{ErrorKind::kTimeout,
+                   fmt::format("rendezvous server: {} has not answered in time", server_)};
     }
     if (is_unanswered(socket_.get(), kDeadMachine)) return dead_machine();
     if (now >= next_report_) {
-      log_line(LogLevel::kError, fmt::format("waiting for {}, {} s", awaited(), whole_seconds(now - waiting_since_)));
+      log_line(LogLevel::kError,
+               fmt::format("waiting for {}, {} s", awaited(), whole_seconds(now - waiting_since_)));
       next_report_ = now + patience_.report;
     }
     auto until = std::min(next_report_, now + kAnswerCheck);
     if (limit) until = std::min(until, heard_ + *limit);
     if (patience_.all) until = std::min(until, since_ + *patience_.all);
     pollfd ready{socket_.get(), events, 0};
-    const int count = poll(&ready, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
+    const int count =
+        poll(&ready, 1,
+             static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
     if (count > 0) return {};
     if (count < 0 && errno != EINTR) return server_error(std::strerror(errno));
   }
@@ -119,7 +128,8 @@ Result<bool> ServerStream::read_available() {
 
 Result<void> ServerStream::send(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent =
+        ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(sent));
       heard_ = Clock::now();  // it takes what is sent
@@ -131,7 +141,8 @@ Result<void> ServerStream::send(std::span<const std::byte> bytes) {
       while (last_words) last_words = message();
       return last_words.error();
     }
-    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return server_error(std::strerror(errno));
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+      return server_error(std::strerror(errno));
     auto waited = wait_for(POLLIN | POLLOUT);
     if (!waited) return waited;
     auto read = read_available();
@@ -191,7 +202,8 @@ Result<std::int32_t> ServerStream::method() {
       const auto length = load_big_endian<std::uint32_t>(head->data() + 4);
       if (length > kMaxStartupPayload) return server_error("it does not speak IMPI");
       if (auto rest = decoder_.next_raw(length)) {
-        if (static_cast<std::uint32_t>(which) != static_cast<std::uint32_t>(StartupCommand::kSaid)) return which;
+        if (static_cast<std::uint32_t>(which) != static_cast<std::uint32_t>(StartupCommand::kSaid))
+          return which;
         said_ = text_of(*rest);
         head.reset();
         continue;
@@ -210,7 +222,8 @@ Result<int> ServerStream::watch() {
   epoll_event event{};
   event.events = EPOLLIN;
   if (!watch_.valid() || epoll_ctl(watch_.get(), EPOLL_CTL_ADD, socket_.get(), &event) != 0) {
-    return Error{ErrorKind::kSystem, fmt::format("cannot watch the rendezvous server: {}", std::strerror(errno))};
+    return Error{ErrorKind::kSystem,
+                 fmt::format("cannot watch the rendezvous server: {}", std::strerror(errno))};
   }
   return watch_.get();
 }
@@ -231,7 +244,8 @@ std::optional<Error> ServerStream::given_up() {
   }
   if (!said_.empty()) return server_error(said_);
   if (gone) return std::nullopt;
-  log(LogLevel::kWarn, "the rendezvous server at {} has disconnected; the job goes on without it", server_);
+  log(LogLevel::kWarn, "the rendezvous server at {} has disconnected; the job goes on without it",
+      server_);
   epoll_ctl(watch_.get(), EPOLL_CTL_DEL, socket_.get(), nullptr);
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-/// A client's connection to its rendezvous server as a stream of messages, with a bound for each answer and a word to the user
-/// while it waits.
+/// A client's connection to its rendezvous server as a stream of messages, with a bound for each
+/// answer and a word to the user while it waits.
 #pragma once
 
 #include <chrono>
@@ -16,13 +16,15 @@ namespace impishim::wire {
 
 /// How long a client waits for its server.
 struct ServerPatience {
-  /// Of silence of a server of ours, which sends a notice more often than that while it waits for other clients; and for any
-  /// server's choice of a method.
+  /// Of silence of a server of ours, which sends a notice more often than that while it waits for
+  /// other clients; and for any server's choice of a method.
   std::chrono::milliseconds answer{60000};
-  /// Of silence of a foreign server once all have joined. Before that it may be silent for as long as others stay away.
+  /// Of silence of a foreign server once all have joined. Before that it may be silent for as long
+  /// as others stay away.
   std::chrono::milliseconds foreign_answer{120000};
-  std::chrono::milliseconds report{10000};                      ///< between two lines on standard error while it waits
-  std::optional<std::chrono::milliseconds> all = std::nullopt;  ///< for everything together, from the beginning
+  std::chrono::milliseconds report{10000};  ///< between two lines on standard error while it waits
+  std::optional<std::chrono::milliseconds> all =
+      std::nullopt;  ///< for everything together, from the beginning
 };
 
 class ServerStream {
@@ -35,12 +37,14 @@ class ServerStream {
 
   /// Sends all of it, and takes in what comes meanwhile. Errors: as message().
   [[nodiscard]] Result<void> send(std::span<const std::byte> bytes);
-  /// Blocks until a message has come that is not for the stream itself (ours: kHello, kWaiting, kNote, kSaid). kConnection: the
-  /// connection has ended; the text is the server's reason, if it gave one. kTimeout: the server was silent for too long.
+  /// Blocks until a message has come that is not for the stream itself (ours: kHello, kWaiting,
+  /// kNote, kSaid). kConnection: the connection has ended; the text is the server's reason, if it
+  /// gave one. kTimeout: the server was silent for too long.
   [[nodiscard]] Result<StartupMessage> message();
   /// Blocks as message() does, and skips what is not `command`.
   [[nodiscard]] Result<StartupMessage> await(StartupCommand command);
-  /// Blocks until the server has chosen a method: which:Int4, len:Int4 and len bytes, unframed; or our kSaid, which is framed.
+  /// Blocks until the server has chosen a method: which:Int4, len:Int4 and len bytes, unframed; or
+  /// our kSaid, which is framed.
   [[nodiscard]] Result<std::int32_t> method();
   /// What follows is waited for from now on.
   void begin(Phase phase);
@@ -50,14 +54,17 @@ class ServerStream {
   /// The server has closed and not said why.
   [[nodiscard]] bool ended_without_reason() const { return closed_ && said_.empty(); }
 
-  /// Returns a descriptor that is readable when given_up() may know more. It belongs to the stream. kSystem: it cannot be made.
+  /// Returns a descriptor that is readable when given_up() may know more. It belongs to the stream.
+  /// kSystem: it cannot be made.
   [[nodiscard]] Result<int> watch();
-  /// Takes in what the server has sent, without blocking. Returns why it has given the job up, if it has. A server that has
-  /// disconnected without a word ends no job, and is not watched any longer.
+  /// Takes in what the server has sent, without blocking. Returns why it has given the job up, if
+  /// it has. A server that has disconnected without a word ends no job, and is not watched any
+  /// longer.
   [[nodiscard]] std::optional<Error> given_up();
 
   [[nodiscard]] int socket() const { return socket_.get(); }
-  /// Closes the descriptors in a child of fork(), where nothing else of the stream may be used. Async-signal-safe.
+  /// Closes the descriptors in a child of fork(), where nothing else of the stream may be used.
+  /// Async-signal-safe.
   void close_in_forked_child() {
     socket_.reset();
     watch_.reset();

@@ -1,4 +1,5 @@
-// How connections of a rendezvous server become clients of the job, and the bounds of what it waits for (IMPI 2.3.3).
+// How connections of a rendezvous server become clients of the job, and the bounds of what it waits
+// for (IMPI 2.3.3).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,16 +51,21 @@ void StartupServer::join(int id, Connection& connection, const StartupMessage& m
   const auto client = payload.get<std::int32_t>();
   if (!client || *client < 0 || *client >= clients_) {
     return turn_away(id, connection,
-                     fmt::format("client {} does not exist: this job has clients 0 to {}", client.value_or(-1), clients_ - 1));
+                     fmt::format("client {} does not exist: this job has clients 0 to {}",
+                                 client.value_or(-1), clients_ - 1));
   }
   if (by_client_.count(*client) != 0) return contend(id, connection, *client);
   admit(id, connection, *client);
 }
 
-/// A number may be in use by another launch than the one that has ended, so what is not certain counts as joined.
+/// A number may be in use by another launch than the one that has ended, so what is not certain
+/// counts as joined.
 bool StartupServer::has_never_joined(const EndedLaunch& launch) {
-  const auto serving = std::chrono::duration_cast<std::chrono::milliseconds>(now_ - started_.value_or(now_)).count();
-  if (launch.client < 0 || launch.client >= clients_ || launch.age_ms > static_cast<std::uint64_t>(serving)) return false;
+  const auto serving =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now_ - started_.value_or(now_)).count();
+  if (launch.client < 0 || launch.client >= clients_ ||
+      launch.age_ms > static_cast<std::uint64_t>(serving))
+    return false;
   return by_client_.count(launch.client) == 0 && came_.erase(launch.client) == 0;
 }
 
@@ -75,27 +81,31 @@ void StartupServer::learn_of_end(int id, Connection& connection, const StartupMe
   look_for_missing();
   // Where others wait, the failure says it.
   if (!failure_) {
-    tell_of(connection,
-            fmt::format("client {} ended before it had joined, says {}; start it again", launch->client, connection.peer));
+    tell_of(connection, fmt::format("client {} ended before it had joined, says {}; start it again",
+                                    launch->client, connection.peer));
   }
 }
 
 /// The number is taken. Whether its owner still lives, its machine tells.
 void StartupServer::contend(int id, Connection& connection, std::int32_t client) {
   const int owner = by_client_[client];
-  const std::string taken = fmt::format("client {} has joined already, from {}", client, connections_[owner].peer);
+  const std::string taken =
+      fmt::format("client {} has joined already, from {}", client, connections_[owner].peer);
   if (begun_) return turn_away(id, connection, taken + ", and the job has begun");
   if (contenders_.count(client) != 0) {
     return turn_away(id, connection,
-                     fmt::format("{}, and {} waits for its place", taken, connections_[contenders_[client]].peer));
+                     fmt::format("{}, and {} waits for its place", taken,
+                                 connections_[contenders_[client]].peer));
   }
   contenders_[client] = id;
   connection.wants = client;
   connection.since = now_;
   connection.stage = Stage::kContending;
   // Bytes that want an acknowledgement show at once whether the machine is there.
-  note(owner, fmt::format("another client {} asks to join, from {}; it is turned away as long as this one answers", client,
-                          connection.peer));
+  note(owner,
+       fmt::format(
+           "another client {} asks to join, from {}; it is turned away as long as this one answers",
+           client, connection.peer));
   actions_.push_back({ServerAction::Kind::kProbe, owner, {}, {}});
 }
 
@@ -105,8 +115,9 @@ void StartupServer::alive(int owner) {
   const auto contender = contenders_.find(found->second.client);
   if (contender == contenders_.end()) return;
   turn_away(contender->second, connections_[contender->second],
-            fmt::format("client {} has joined already, from {}, whose machine answers: end that one first",
-                        found->second.client, found->second.peer));
+            fmt::format(
+                "client {} has joined already, from {}, whose machine answers: end that one first",
+                found->second.client, found->second.peer));
 }
 
 /// The owner of a contended number is dead: the contender takes its place.
@@ -114,10 +125,13 @@ void StartupServer::supersede(std::int32_t client) {
   const int owner = by_client_[client];
   Connection& dead = connections_[owner];
   const std::string by = connections_[contenders_[client]].peer;
-  tell(fmt::format("the machine of client {} at {} does not answer; {} takes its place", client, dead.peer, by));
-  say_and_close(owner, fmt::format("client {} at {} did not answer; {} has taken its place", client, dead.peer, by));
+  tell(fmt::format("the machine of client {} at {} does not answer; {} takes its place", client,
+                   dead.peer, by));
+  say_and_close(owner, fmt::format("client {} at {} did not answer; {} has taken its place", client,
+                                   dead.peer, by));
   note(contenders_[client],
-       fmt::format("this client {} takes the place of {}, whose machine does not answer", client, dead.peer));
+       fmt::format("this client {} takes the place of {}, whose machine does not answer", client,
+                   dead.peer));
   dead.stage = Stage::kTurnedAway;
   forget(dead);
 }
@@ -135,7 +149,8 @@ void StartupServer::admit(int id, Connection& connection, std::int32_t client) {
   connection.stage = Stage::kJoined;
   by_client_[client] = id;
   came_.insert(client);
-  if (const auto before = ended_.find(client); before != ended_.end() && before->second) ended_.erase(before);
+  if (const auto before = ended_.find(client); before != ended_.end() && before->second)
+    ended_.erase(before);
   actions_.push_back({ServerAction::Kind::kTell, -1, {}, progress(), true});
   if (!all_joined()) look_for_missing();
   begin_if_complete();
@@ -204,8 +219,10 @@ void StartupServer::enforce_limit(int id, Connection& connection) {
                                  duration_cast<seconds>(limits_.labels).count()),
                      ErrorKind::kTimeout);
   }
-  turn_away(id, connection, fmt::format("it did not join within {} s", duration_cast<seconds>(limits_.joining).count()),
-            ErrorKind::kTimeout);
+  turn_away(
+      id, connection,
+      fmt::format("it did not join within {} s", duration_cast<seconds>(limits_.joining).count()),
+      ErrorKind::kTimeout);
 }
 
 void StartupServer::at(Clock::time_point now) {

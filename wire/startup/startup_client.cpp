@@ -24,7 +24,8 @@
 namespace impishim::wire {
 namespace {
 
-constexpr std::int64_t kMaxDataLen = 16LL << 20;  // a packet is buffered whole where nothing awaits it
+constexpr std::int64_t kMaxDataLen = 16LL
+                                     << 20;  // a packet is buffered whole where nothing awaits it
 constexpr std::int64_t kMaxMark = 1 << 20;
 
 Error server_error(const std::string& what) {
@@ -35,17 +36,19 @@ Error server_error(const std::string& what) {
 
 Result<ClientValues> ClientValues::from_environment() {
   ClientValues values;
-  for (const auto& checked : {read_variable("IMPISHIM_DATALEN", 1, kMaxDataLen, values.datalen),
-                              read_variable("IMPISHIM_ACKMARK", 1, kMaxMark, values.ackmark),
-                              read_variable("IMPISHIM_HIWATER", 1, kMaxMark, values.hiwater),
-                              read_variable("IMPISHIM_COLL_XSIZE", -1, INT32_MAX, values.coll_xsize),
-                              read_variable("IMPISHIM_COLL_MAXLINEAR", -1, INT32_MAX, values.coll_maxlinear),
-                              read_variable("IMPISHIM_TAG_UB", 32767, INT32_MAX, values.tag_ub)}) {
+  for (const auto& checked :
+       {read_variable("IMPISHIM_DATALEN", 1, kMaxDataLen, values.datalen),
+        read_variable("IMPISHIM_ACKMARK", 1, kMaxMark, values.ackmark),
+        read_variable("IMPISHIM_HIWATER", 1, kMaxMark, values.hiwater),
+        read_variable("IMPISHIM_COLL_XSIZE", -1, INT32_MAX, values.coll_xsize),
+        read_variable("IMPISHIM_COLL_MAXLINEAR", -1, INT32_MAX, values.coll_maxlinear),
+        read_variable("IMPISHIM_TAG_UB", 32767, INT32_MAX, values.tag_ub)}) {
     if (!checked) return checked.error();
   }
   if (values.ackmark > values.hiwater) {
     return Error{ErrorKind::kConfiguration,
-                 fmt::format("IMPISHIM_ACKMARK ({}) must not be above IMPISHIM_HIWATER ({})", values.ackmark, values.hiwater)};
+                 fmt::format("IMPISHIM_ACKMARK ({}) must not be above IMPISHIM_HIWATER ({})",
+                             values.ackmark, values.hiwater)};
   }
   return values;
 }
@@ -53,8 +56,10 @@ Result<ClientValues> ClientValues::from_environment() {
 namespace {
 
 /// Offers the methods. Returns the key, if the server wants it.
-Result<std::optional<std::uint64_t>> choose_method(ServerStream& stream, const AuthenticationMethods& methods) {
-  const std::uint32_t mask = (methods.none ? 1U << kAuthNone : 0U) | (methods.key ? 1U << kAuthKey : 0U);
+Result<std::optional<std::uint64_t>> choose_method(ServerStream& stream,
+                                                   const AuthenticationMethods& methods) {
+  const std::uint32_t mask =
+      (methods.none ? 1U << kAuthNone : 0U) | (methods.key ? 1U << kAuthKey : 0U);
   ByteWriter payload;
   payload.put(mask);
   auto sent = stream.send(encode_startup(StartupCommand::kAuth, payload.bytes()));
@@ -63,19 +68,23 @@ Result<std::optional<std::uint64_t>> choose_method(ServerStream& stream, const A
   if (!which) return which.error();
   if (*which == kAuthNone && methods.none) return std::optional<std::uint64_t>();
   if (*which != kAuthKey || !methods.key) {
-    return Error{ErrorKind::kAuthentication,
-                 fmt::format("the rendezvous server chose authentication method {}, which was not offered", *which)};
+    return Error{
+        ErrorKind::kAuthentication,
+        fmt::format("the rendezvous server chose authentication method {}, which was not offered",
+                    *which)};
   }
   return std::optional(methods.key_value);
 }
 
-/// Blocks for a while that grows with the number of attempts, and differs between clients that were turned away together.
+/// Blocks for a while that grows with the number of attempts, and differs between clients that were
+/// turned away together.
 void pause_before(int attempt) {
   constexpr int kShortestMs = 50;
   constexpr int kLongestMs = 2000;
   std::random_device random;
   const int most = std::min(kLongestMs, kShortestMs << attempt);
-  std::this_thread::sleep_for(std::chrono::milliseconds(most / 2 + static_cast<int>(random() % static_cast<unsigned>(most))));
+  std::this_thread::sleep_for(std::chrono::milliseconds(
+      most / 2 + static_cast<int>(random() % static_cast<unsigned>(most))));
 }
 
 /// Answers to labels, until DONE.
@@ -113,17 +122,19 @@ Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms) 
     if (error == 0) getsockopt(connection.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   }
   if (error != 0) {
-    return Error{ErrorKind::kConnection,
-                 fmt::format("cannot reach the rendezvous server at {}: {}; is impirun -server running there?", server,
-                             std::strerror(error))};
+    return Error{
+        ErrorKind::kConnection,
+        fmt::format(
+            "cannot reach the rendezvous server at {}: {}; is impirun -server running there?",
+            server, std::strerror(error))};
   }
   set_keepalive(connection.get());
   send_at_once(connection.get());
   return connection;
 }
 
-Result<bool> report_ended(const std::string& server, const EndedLaunch& launch, const AuthenticationMethods& methods,
-                          std::chrono::milliseconds timeout) {
+Result<bool> report_ended(const std::string& server, const EndedLaunch& launch,
+                          const AuthenticationMethods& methods, std::chrono::milliseconds timeout) {
   using std::chrono::milliseconds;
   const auto begin = std::chrono::steady_clock::now();
   auto socket = connect_to_server(server, static_cast<int>(timeout.count()));
@@ -148,8 +159,8 @@ Result<bool> report_ended(const std::string& server, const EndedLaunch& launch, 
 }
 
 Result<ServerConnection> ServerConnection::connect(const std::string& server, std::int32_t client,
-                                                   const AuthenticationMethods& methods, int timeout_ms,
-                                                   ServerPatience patience) {
+                                                   const AuthenticationMethods& methods,
+                                                   int timeout_ms, ServerPatience patience) {
   constexpr int kAttempts = 8;
   Error turned_away{ErrorKind::kConnection, {}};
   for (int attempt = 0;; ++attempt) {
@@ -182,7 +193,8 @@ Result<void> ServerConnection::join(std::int32_t client, const AuthenticationMet
   auto size = stream_->await(StartupCommand::kImpi);
   if (!size) {
     if (!*key || stream_->ours() || !stream_->ended_without_reason()) return size.error();
-    return Error{size.error().kind, size.error().text + " when it had the key: has it the same IMPI_AUTH_KEY?"};
+    return Error{size.error().kind,
+                 size.error().text + " when it had the key: has it the same IMPI_AUTH_KEY?"};
   }
   ByteReader payload(size->payload);
   const auto count = payload.get<std::int32_t>();
@@ -205,7 +217,8 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
     all.put_bytes(encode_coll(static_cast<std::uint32_t>(StartupLabel::kSecret), own->bytes()));
   } else {
     log(LogLevel::kWarn,
-        "the rendezvous server is no impirun of this version: all systems are foreign to each other, and talk plain IMPI");
+        "the rendezvous server is no impirun of this version: all systems are foreign to each "
+        "other, and talk plain IMPI");
   }
   all.put_bytes(encode_startup(StartupCommand::kDone, {}));
   auto sent = stream_->send(all.bytes());
@@ -217,7 +230,8 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
   Agreement agreement{std::move(*map), std::nullopt};
   if (!stream_->ours()) return agreement;
   const auto contributed = labels->find(static_cast<std::uint32_t>(StartupLabel::kSecret));
-  auto secret = combine_secret(contributed == labels->end() ? nullptr : &contributed->second, agreement.map.clients());
+  auto secret = combine_secret(contributed == labels->end() ? nullptr : &contributed->second,
+                               agreement.map.clients());
   if (contributed != labels->end()) wipe(contributed->second.data);
   if (!secret) return secret.error();
   agreement.secret = std::move(*secret);
@@ -234,7 +248,8 @@ Result<void> ServerConnection::finish() {
 
 Result<HostId> ServerConnection::local_address() const {
   SocketAddress here;
-  if (getsockname(stream_->socket(), here.get(), &here.size) != 0) return server_error(std::strerror(errno));
+  if (getsockname(stream_->socket(), here.get(), &here.size) != 0)
+    return server_error(std::strerror(errno));
   return here.host();
 }
 

@@ -28,8 +28,9 @@ struct ClientValues {
   std::uint32_t hiwater = 20;
   std::int32_t coll_xsize = -1;
   std::int32_t coll_maxlinear = -1;
-  /// Reads IMPISHIM_DATALEN, IMPISHIM_ACKMARK, IMPISHIM_HIWATER, IMPISHIM_COLL_XSIZE, IMPISHIM_COLL_MAXLINEAR and checks each
-  /// (kConfiguration names the variable, its value and what is allowed).
+  /// Reads IMPISHIM_DATALEN, IMPISHIM_ACKMARK, IMPISHIM_HIWATER, IMPISHIM_COLL_XSIZE,
+  /// IMPISHIM_COLL_MAXLINEAR and checks each (kConfiguration names the variable, its value and what
+  /// is allowed).
   [[nodiscard]] static Result<ClientValues> from_environment();
 };
 
@@ -53,41 +54,51 @@ struct JoinOptions {
   std::vector<std::string> fabrics;  ///< see Client
   bool fabric_required = false;
   std::vector<LocalHost> hosts;
-  int timeout_ms = 60000;  ///< for connecting; waiting for the other clients is not bounded here but by the server
+  int timeout_ms = 60000;  ///< for connecting; waiting for the other clients is not bounded here
+                           ///< but by the server
 };
 
-/// A TCP connection to "address:port" within `timeout_ms`. kConfiguration: no such address; kConnection: nobody is there.
+/// A TCP connection to "address:port" within `timeout_ms`. kConfiguration: no such address;
+/// kConnection: nobody is there.
 [[nodiscard]] Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms);
 
-/// Tells the server that the processes of `launch` have ended. Returns whether they have never joined: those that wait for them
-/// have been told then. Takes `timeout` at most (and what resolving a name takes). An error: nothing is known; the server has
-/// gone with its job, is foreign, or refuses.
+/// Tells the server that the processes of `launch` have ended. Returns whether they have never
+/// joined: those that wait for them have been told then. Takes `timeout` at most (and what
+/// resolving a name takes). An error: nothing is known; the server has gone with its job, is
+/// foreign, or refuses.
 [[nodiscard]] Result<bool> report_ended(const std::string& server, const EndedLaunch& launch,
-                                        const AuthenticationMethods& methods, std::chrono::milliseconds timeout);
+                                        const AuthenticationMethods& methods,
+                                        std::chrono::milliseconds timeout);
 
 /// What the clients have agreed on.
 struct Agreement {
   JobMap map;
-  /// Known to the impishim clients of the job; nothing where the server is foreign, since all clients then are to each other.
+  /// Known to the impishim clients of the job; nothing where the server is foreign, since all
+  /// clients then are to each other.
   std::optional<JobSecret> secret;
 };
 
-/// The connection to the rendezvous server, kept until finish(). It announces itself to the server; to one of ours, which
-/// answers that, it offers the private labels, and to others what IMPI knows and nothing else.
+/// The connection to the rendezvous server, kept until finish(). It announces itself to the server;
+/// to one of ours, which answers that, it offers the private labels, and to others what IMPI knows
+/// and nothing else.
 class ServerConnection {
  public:
-  /// Connects, authenticates and joins: AUTH, IMPI. Blocks until all clients are there, and says on standard error for whom it
-  /// waits. Connects again if the server closes without a word before the client has joined: it makes room when many connect.
-  /// kTimeout: the server is silent (see ServerPatience).
-  [[nodiscard]] static Result<ServerConnection> connect(const std::string& server, std::int32_t client,
-                                                        const AuthenticationMethods& methods, int timeout_ms,
+  /// Connects, authenticates and joins: AUTH, IMPI. Blocks until all clients are there, and says on
+  /// standard error for whom it waits. Connects again if the server closes without a word before
+  /// the client has joined: it makes room when many connect. kTimeout: the server is silent (see
+  /// ServerPatience).
+  [[nodiscard]] static Result<ServerConnection> connect(const std::string& server,
+                                                        std::int32_t client,
+                                                        const AuthenticationMethods& methods,
+                                                        int timeout_ms,
                                                         ServerPatience patience = {});
-  /// COLL of every mandated label and our own, DONE; checks and negotiates. Blocks until all clients are done. kTimeout: as
-  /// connect().
+  /// COLL of every mandated label and our own, DONE; checks and negotiates. Blocks until all
+  /// clients are done. kTimeout: as connect().
   [[nodiscard]] Result<Agreement> exchange(const JoinOptions& options);
   /// Sends FINI and closes.
   [[nodiscard]] Result<void> finish();
-  /// Closes the connection in a child of fork(), where nothing else of it may be used. Async-signal-safe.
+  /// Closes the connection in a child of fork(), where nothing else of it may be used.
+  /// Async-signal-safe.
   void close_in_forked_child() { stream_->close_in_forked_child(); }
   /// This side's address of the connection: what other systems can probably reach.
   [[nodiscard]] Result<HostId> local_address() const;

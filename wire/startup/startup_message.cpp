@@ -34,8 +34,9 @@ Result<std::optional<StartupMessage>> StartupDecoder::next(std::uint32_t limit) 
   message.command = load_big_endian<std::uint32_t>(frame.data());
   const auto length = load_big_endian<std::uint32_t>(frame.data() + 4);
   if (length > limit) {
-    return Error{ErrorKind::kProtocol,
-                 fmt::format("a startup command 0x{:08x} of {} bytes: not IMPI", message.command, length)};
+    return Error{
+        ErrorKind::kProtocol,
+        fmt::format("a startup command 0x{:08x} of {} bytes: not IMPI", message.command, length)};
   }
   if (pending_.size() < kFrame + length) return std::optional<StartupMessage>();
   const auto begin = pending_.begin() + kFrame;
@@ -68,7 +69,8 @@ Result<CollAnswer> parse_coll_answer(std::span<const std::byte> payload) {
   CollAnswer answer;
   const auto label = reader.get<std::uint32_t>();
   const auto mask = reader.get<std::uint32_t>();
-  if (!label || !mask) return Error{ErrorKind::kProtocol, "a COLL answer without label and client mask"};
+  if (!label || !mask)
+    return Error{ErrorKind::kProtocol, "a COLL answer without label and client mask"};
   answer.label = *label;
   answer.client_mask = *mask;
   answer.data = payload.subspan(8);
@@ -124,7 +126,8 @@ std::string describe_missing(const WaitingNotice& notice) {
   for (std::uint32_t client = 0; client < notice.clients; ++client) {
     if ((notice.missing >> client & 1U) != 0) numbers.push_back(client);
   }
-  return fmt::format("client{} {} of {}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, ", "), notice.clients);
+  return fmt::format("client{} {} of {}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, ", "),
+                     notice.clients);
 }
 
 }  // namespace impishim::wire

@@ -11,7 +11,8 @@
 namespace impishim::wire {
 namespace {
 
-/// Masks for 1024 methods; the specification knows two. A stranger's pretended length must not be waited for.
+/// Masks for 1024 methods; the specification knows two. A stranger's pretended length must not be
+/// waited for.
 constexpr std::uint32_t kMaxAuthPayload = 128;
 /// Of a command before IMPI; ours has 4 bytes, and others skip what they do not know.
 constexpr std::uint32_t kMaxEarlyPayload = 4096;
@@ -20,8 +21,8 @@ constexpr std::size_t kMaxContendingBytes = std::size_t{1} << 20U;
 
 }  // namespace
 
-StartupServer::StartupServer(std::int32_t clients, AuthenticationMethods methods, std::vector<std::int32_t> preference,
-                             StartupLimits limits)
+StartupServer::StartupServer(std::int32_t clients, AuthenticationMethods methods,
+                             std::vector<std::int32_t> preference, StartupLimits limits)
     : clients_(clients), methods_(methods), preference_(std::move(preference)), limits_(limits) {}
 
 void StartupServer::connected(int connection, std::string peer) {
@@ -40,12 +41,16 @@ void StartupServer::say_and_close(int id, const std::string& reason) {
   actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
 }
 
-/// Text for a user whose client goes on. Foreign clients would have to skip it, and not all of them do.
+/// Text for a user whose client goes on. Foreign clients would have to skip it, and not all of them
+/// do.
 void StartupServer::note(int id, const std::string& text) {
-  if (connections_[id].announced) send(id, encode_startup(StartupCommand::kNote, std::as_bytes(std::span(text))));
+  if (connections_[id].announced)
+    send(id, encode_startup(StartupCommand::kNote, std::as_bytes(std::span(text))));
 }
 
-void StartupServer::tell(std::string text) { actions_.push_back({ServerAction::Kind::kTell, -1, {}, std::move(text)}); }
+void StartupServer::tell(std::string text) {
+  actions_.push_back({ServerAction::Kind::kTell, -1, {}, std::move(text)});
+}
 
 /// Strangers, among them all that needed no key, share a line a minute.
 void StartupServer::tell_of(const Connection& connection, std::string text) {
@@ -53,7 +58,8 @@ void StartupServer::tell_of(const Connection& connection, std::string text) {
   if (auto line = strangers_.add(std::move(text), now_)) tell(std::move(*line));
 }
 
-void StartupServer::turn_away(int id, Connection& connection, const std::string& reason, ErrorKind kind) {
+void StartupServer::turn_away(int id, Connection& connection, const std::string& reason,
+                              ErrorKind kind) {
   tell_of(connection, fmt::format("turned away {}: {}", connection.peer, reason));
   say_and_close(id, reason);
   if (connection.stage == Stage::kContending) stop_contending(connection.wants);
@@ -92,12 +98,14 @@ void StartupServer::give_up(const std::string& reason) {
 
 bool StartupServer::is_member(int connection) const {
   const auto found = connections_.find(connection);
-  return found != connections_.end() && found->second.client >= 0 && found->second.stage != Stage::kTurnedAway;
+  return found != connections_.end() && found->second.client >= 0 &&
+         found->second.stage != Stage::kTurnedAway;
 }
 
 bool StartupServer::is_authenticated(int connection) const {
   const auto found = connections_.find(connection);
-  return found != connections_.end() && found->second.method >= 0 && found->second.stage != Stage::kTurnedAway;
+  return found != connections_.end() && found->second.method >= 0 &&
+         found->second.stage != Stage::kTurnedAway;
 }
 
 void StartupServer::ended(std::int32_t client) {
@@ -105,17 +113,21 @@ void StartupServer::ended(std::int32_t client) {
   look_for_missing();
 }
 
-/// Some wait for a client that cannot come any more. (Where nobody waits, the others may not want to join, either.)
+/// Some wait for a client that cannot come any more. (Where nobody waits, the others may not want
+/// to join, either.)
 void StartupServer::look_for_missing() {
   if (all_joined() || joined() == 0) return;
-  const auto missing = std::ranges::find_if(ended_, [this](const auto& each) { return by_client_.count(each.first) == 0; });
+  const auto missing = std::ranges::find_if(
+      ended_, [this](const auto& each) { return by_client_.count(each.first) == 0; });
   if (missing == ended_.end()) return;
-  fail({ErrorKind::kConnection, fmt::format("client {} ended before it had joined; {}", missing->first, progress())});
+  fail({ErrorKind::kConnection,
+        fmt::format("client {} ended before it had joined; {}", missing->first, progress())});
 }
 
 void StartupServer::received(int id, std::span<const std::byte> bytes) {
   const auto found = connections_.find(id);
-  if (found == connections_.end() || found->second.stage == Stage::kTurnedAway || found->second.stage == Stage::kFinished) {
+  if (found == connections_.end() || found->second.stage == Stage::kTurnedAway ||
+      found->second.stage == Stage::kFinished) {
     return;
   }
   found->second.said_anything = true;
@@ -133,7 +145,8 @@ void StartupServer::process(int id, Connection& connection) {
 bool StartupServer::step(int id, Connection& connection) {
   if (connection.stage == Stage::kTurnedAway || connection.stage == Stage::kFinished) return false;
   if (connection.stage == Stage::kContending) {
-    if (connection.decoder.buffered() > kMaxContendingBytes) turn_away(id, connection, "it sent too much before it had joined");
+    if (connection.decoder.buffered() > kMaxContendingBytes)
+      turn_away(id, connection, "it sent too much before it had joined");
     return false;
   }
   if (connection.stage == Stage::kKey) {
@@ -142,11 +155,13 @@ bool StartupServer::step(int id, Connection& connection) {
     check_key(id, connection, *key);
     return true;
   }
-  if (connection.stage == Stage::kAuth && !connection.decoder.may_be(StartupCommand::kAuth, kMaxAuthPayload)) {
+  if (connection.stage == Stage::kAuth &&
+      !connection.decoder.may_be(StartupCommand::kAuth, kMaxAuthPayload)) {
     turn_away(id, connection, "it does not speak IMPI (AUTH must come first)");
     return false;
   }
-  auto message = connection.decoder.next(connection.stage <= Stage::kImpi ? kMaxEarlyPayload : kMaxStartupPayload);
+  auto message = connection.decoder.next(connection.stage <= Stage::kImpi ? kMaxEarlyPayload
+                                                                          : kMaxStartupPayload);
   if (!message) {
     turn_away(id, connection, message.error().text);
     return false;
@@ -162,7 +177,8 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
   if (connection.stage == Stage::kImpi) {
     if (command == StartupCommand::kHello) greet(id, connection);
     if (command == StartupCommand::kImpi) join(id, connection, message);
-    if (command == StartupCommand::kEnded && connection.announced) learn_of_end(id, connection, message);
+    if (command == StartupCommand::kEnded && connection.announced)
+      learn_of_end(id, connection, message);
     return;
   }
   switch (command) {
@@ -204,8 +220,9 @@ void StartupServer::collect(int id, Connection& connection, const StartupMessage
   answer_labels();
 }
 
-/// A label is complete as soon as no client can still send it. One that is not the specification's goes to the clients that
-/// sent it and to those that have announced themselves: there are others that take an answer that they do not expect for DONE.
+/// A label is complete as soon as no client can still send it. One that is not the specification's
+/// goes to the clients that sent it and to those that have announced themselves: there are others
+/// that take an answer that they do not expect for DONE.
 void StartupServer::answer_labels() {
   if (!begun_) return;
   std::uint32_t settled = ~0U;
@@ -229,14 +246,16 @@ void StartupServer::answer_labels() {
 }
 
 void StartupServer::answer_done() {
-  const bool all = begun_ && std::all_of(by_client_.begin(), by_client_.end(), [this](const auto& entry) {
-                     return connections_[entry.second].stage >= Stage::kDone;
-                   });
+  const bool all =
+      begun_ && std::all_of(by_client_.begin(), by_client_.end(), [this](const auto& entry) {
+        return connections_[entry.second].stage >= Stage::kDone;
+      });
   if (!all || done_answered_) return;
   done_answered_ = true;
   for (const auto& [client, to] : by_client_) {
     send(to, encode_startup(StartupCommand::kDone, {}));
-    if (connections_[to].stage == Stage::kFinished) actions_.push_back({ServerAction::Kind::kClose, to, {}, {}});
+    if (connections_[to].stage == Stage::kFinished)
+      actions_.push_back({ServerAction::Kind::kClose, to, {}, {}});
   }
 }
 
@@ -244,7 +263,8 @@ void StartupServer::evicted(int id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   if (found->second.stage != Stage::kTurnedAway) {
-    tell_of(found->second, fmt::format("turned away {}: too many connections at once", found->second.peer));
+    tell_of(found->second,
+            fmt::format("turned away {}: too many connections at once", found->second.peer));
   }
   connections_.erase(found);
 }
@@ -264,18 +284,22 @@ void StartupServer::disconnected(int id) {
   // Nothing is lost; the entry stays for what is asked about its client.
   if (connection.stage == Stage::kFinished && done_answered_) return;
   if (!begun_) {
-    tell(fmt::format("client {} at {} left before all had joined", connection.client, connection.peer));
+    tell(fmt::format("client {} at {} left before all had joined", connection.client,
+                     connection.peer));
     forget(connection);
     connections_.erase(id);
     return look_for_missing();
   }
   fail({ErrorKind::kConnection,
-        fmt::format("client {} at {} was lost: its connection ended without FINI", connection.client, connection.peer)});
+        fmt::format("client {} at {} was lost: its connection ended without FINI",
+                    connection.client, connection.peer)});
 }
 
 Result<std::vector<std::int32_t>> parse_preference(const std::string& text) {
-  const Error bad{ErrorKind::kConfiguration,
-                  fmt::format("-auth {}: a list of method numbers or ranges is needed, such as 1,0 or 3,1-0", text)};
+  const Error bad{
+      ErrorKind::kConfiguration,
+      fmt::format("-auth {}: a list of method numbers or ranges is needed, such as 1,0 or 3,1-0",
+                  text)};
   std::vector<std::int32_t> methods;
   const char* at = text.data();
   const char* end = at + text.size();

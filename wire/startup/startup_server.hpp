@@ -1,5 +1,5 @@
-/// The rendezvous server's side of startup (IMPI 2.3): collects, concatenates, sends back. Bytes and the time in, actions out;
-/// no sockets and no clock.
+/// The rendezvous server's side of startup (IMPI 2.3): collects, concatenates, sends back. Bytes
+/// and the time in, actions out; no sockets and no clock.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,8 @@ struct ServerAction {
   enum class Kind : std::uint8_t {
     kSend,   ///< `bytes` to `connection`
     kClose,  ///< `connection`, after what was sent to it
-    kProbe,  ///< find out quickly whether the machine of `connection` still answers: then alive() or disconnected()
+    kProbe,  ///< find out quickly whether the machine of `connection` still answers: then alive()
+             ///< or disconnected()
     kTell,   ///< `text` to the user
   };
   Kind kind;
@@ -36,26 +37,30 @@ struct ServerAction {
 
 /// Bounds of what a server waits for.
 struct StartupLimits {
-  std::chrono::milliseconds joining{30000};  ///< of a connection, to authenticate and say which client it is
-  std::chrono::milliseconds labels{60000};   ///< of silence of a client between the joining of all and its DONE
-  std::chrono::milliseconds notice{10000};   ///< between two notices to clients that wait
-  std::chrono::milliseconds probe{8000};     ///< for a predecessor's machine to answer
+  std::chrono::milliseconds joining{
+      30000};  ///< of a connection, to authenticate and say which client it is
+  std::chrono::milliseconds labels{
+      60000};  ///< of silence of a client between the joining of all and its DONE
+  std::chrono::milliseconds notice{10000};  ///< between two notices to clients that wait
+  std::chrono::milliseconds probe{8000};    ///< for a predecessor's machine to answer
 };
 
-/// One job's rendezvous. A client number belongs to the first connection that joined with it for as long as its machine
-/// answers: a newcomer with the right key and the same number waits until the first connection has ended, or its machine has
-/// not answered for StartupLimits::probe, and takes its place; otherwise it is turned away, and both are told. Once all have
-/// joined, a lost client ends the job.
+/// One job's rendezvous. A client number belongs to the first connection that joined with it for as
+/// long as its machine answers: a newcomer with the right key and the same number waits until the
+/// first connection has ended, or its machine has not answered for StartupLimits::probe, and takes
+/// its place; otherwise it is turned away, and both are told. Once all have joined, a lost client
+/// ends the job.
 class StartupServer {
  public:
   using Clock = StrangerReport::Clock;
 
-  /// `preference`: methods from the most preferred one on; those that `methods` does not enable are passed over.
-  StartupServer(std::int32_t clients, AuthenticationMethods methods, std::vector<std::int32_t> preference,
-                StartupLimits limits = {});
+  /// `preference`: methods from the most preferred one on; those that `methods` does not enable are
+  /// passed over.
+  StartupServer(std::int32_t clients, AuthenticationMethods methods,
+                std::vector<std::int32_t> preference, StartupLimits limits = {});
 
-  /// Sets the time and enforces the limits that are over. To be called before the calls below, and at next_limit(); first when
-  /// clients can come from then on.
+  /// Sets the time and enforces the limits that are over. To be called before the calls below, and
+  /// at next_limit(); first when clients can come from then on.
   void at(Clock::time_point now);
   /// Returns when at() has something to do, if nothing else happens before.
   [[nodiscard]] std::optional<Clock::time_point> next_limit() const;
@@ -82,8 +87,11 @@ class StartupServer {
   /// Every client has sent FINI.
   [[nodiscard]] bool finished() const { return finished_ == clients_; }
   /// Every client has ended and none of them has joined: there was no job.
-  [[nodiscard]] bool nobody_came() const { return joined() == 0 && static_cast<std::int32_t>(ended_.size()) == clients_; }
-  /// This connection is that of a client, not of a stranger or of one that has still to say who it is.
+  [[nodiscard]] bool nobody_came() const {
+    return joined() == 0 && static_cast<std::int32_t>(ended_.size()) == clients_;
+  }
+  /// This connection is that of a client, not of a stranger or of one that has still to say who it
+  /// is.
   [[nodiscard]] bool is_member(int connection) const;
   /// This connection has shown that it may join. The others may be evicted.
   [[nodiscard]] bool is_authenticated(int connection) const;
@@ -91,7 +99,16 @@ class StartupServer {
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:
-  enum class Stage : std::uint8_t { kAuth, kKey, kImpi, kContending, kJoined, kDone, kFinished, kTurnedAway };
+  enum class Stage : std::uint8_t {
+    kAuth,
+    kKey,
+    kImpi,
+    kContending,
+    kJoined,
+    kDone,
+    kFinished,
+    kTurnedAway
+  };
   struct Connection {
     std::string peer;
     Stage stage = Stage::kAuth;
@@ -130,7 +147,8 @@ class StartupServer {
   void note(int id, const std::string& text);
   void tell(std::string text);
   void tell_of(const Connection& connection, std::string text);
-  void turn_away(int id, Connection& connection, const std::string& reason, ErrorKind kind = ErrorKind::kProtocol);
+  void turn_away(int id, Connection& connection, const std::string& reason,
+                 ErrorKind kind = ErrorKind::kProtocol);
   void forget(const Connection& connection);
   void look_for_missing();
   void fail(Error error);
@@ -143,15 +161,18 @@ class StartupServer {
   std::optional<Clock::time_point> started_;  ///< the first time that was set
   Clock::time_point next_notice_;
   std::map<int, Connection> connections_;
-  std::map<std::int32_t, int> by_client_;   ///< client -> connection
-  std::map<std::int32_t, int> contenders_;  ///< client -> connection that wants to take the place of by_client_'s
-  LabelCollection labels_;                  ///< not answered yet
+  std::map<std::int32_t, int> by_client_;  ///< client -> connection
+  std::map<std::int32_t, int>
+      contenders_;          ///< client -> connection that wants to take the place of by_client_'s
+  LabelCollection labels_;  ///< not answered yet
   std::int32_t finished_ = 0;
-  bool begun_ = false;  ///< all have joined and IMPI has been answered: nobody can be replaced any more
+  bool begun_ =
+      false;  ///< all have joined and IMPI has been answered: nobody can be replaced any more
   bool done_answered_ = false;
   std::optional<Error> failure_;
   std::map<std::int32_t, bool> ended_;  ///< client -> another launch of it may still come
-  std::set<std::int32_t> came_;         ///< clients that have joined since kEnded last told of one of their launches
+  std::set<std::int32_t>
+      came_;  ///< clients that have joined since kEnded last told of one of their launches
   StrangerReport strangers_;
   std::vector<ServerAction> actions_;
 };

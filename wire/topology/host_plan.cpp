@@ -12,10 +12,12 @@ namespace impishim::wire {
 namespace {
 
 /// "8" or "8-11", within 0 to size - 1.
-std::optional<std::pair<std::int32_t, std::int32_t>> parse_range(const std::string& text, std::int32_t size) {
+std::optional<std::pair<std::int32_t, std::int32_t>> parse_range(const std::string& text,
+                                                                 std::int32_t size) {
   const auto dash = text.find('-');
   const auto first = parse_number<std::int32_t>(text.substr(0, dash).c_str());
-  const auto last = dash == std::string::npos ? first : parse_number<std::int32_t>(text.substr(dash + 1).c_str());
+  const auto last =
+      dash == std::string::npos ? first : parse_number<std::int32_t>(text.substr(dash + 1).c_str());
   if (!first || !last || *first < 0 || *last < *first || *last >= size) return std::nullopt;
   return std::make_pair(*first, *last);
 }
@@ -30,7 +32,8 @@ Result<std::vector<std::int32_t>> parse_gateways(const std::string& text, std::i
     const auto range = parse_range(item, size);
     if (!range) {
       return Error{ErrorKind::kConfiguration,
-                   fmt::format("IMPISHIM_GATEWAY={}: \"{}\" names no rank of this system, which has the ranks 0 to {}; numbers "
+                   fmt::format("IMPISHIM_GATEWAY={}: \"{}\" names no rank of this system, which "
+                               "has the ranks 0 to {}; numbers "
                                "and ranges between commas are needed, as in 0 or 0,8,16 or 0-3",
                                text, item, size - 1)};
     }
@@ -42,7 +45,8 @@ Result<std::vector<std::int32_t>> parse_gateways(const std::string& text, std::i
   return gateways;
 }
 
-std::vector<PlannedHost> plan_hosts(const std::vector<std::int32_t>& places, std::int32_t host_procs,
+std::vector<PlannedHost> plan_hosts(const std::vector<std::int32_t>& places,
+                                    std::int32_t host_procs,
                                     const std::vector<std::int32_t>& gateways) {
   const auto size = static_cast<std::int32_t>(places.size());
   std::vector<PlannedHost> hosts;

@@ -13,8 +13,10 @@ namespace {
 std::size_t hash_of(const ProcId& id) {
   std::uint64_t halves[2];
   std::memcpy(halves, id.host.data(), sizeof(halves));
-  // The end of MurmurHash3: addresses of one network and pids of one node differ in few bits, which must reach the lowest.
-  std::uint64_t mixed = halves[0] ^ (halves[1] * 0x9E3779B97F4A7C15ULL) ^ (static_cast<std::uint64_t>(id.pid) << 1U);
+  // The end of MurmurHash3: addresses of one network and pids of one node differ in few bits, which
+  // must reach the lowest.
+  std::uint64_t mixed =
+      halves[0] ^ (halves[1] * 0x9E3779B97F4A7C15ULL) ^ (static_cast<std::uint64_t>(id.pid) << 1U);
   mixed = (mixed ^ (mixed >> 33U)) * 0xFF51AFD7ED558CCDULL;
   mixed = (mixed ^ (mixed >> 33U)) * 0xC4CEB9FE1A85EC53ULL;
   return static_cast<std::size_t>(mixed ^ (mixed >> 33U));
@@ -26,7 +28,8 @@ std::size_t hash_of(const ProcId& id) {
 std::size_t JobMap::slot_of(const ProcId& id) const {
   const std::size_t mask = by_id_.size() - 1;
   std::size_t slot = hash_of(id) & mask;
-  while (by_id_[slot] >= 0 && !(procs_[static_cast<std::size_t>(by_id_[slot])].id == id)) slot = (slot + 1) & mask;
+  while (by_id_[slot] >= 0 && !(procs_[static_cast<std::size_t>(by_id_[slot])].id == id))
+    slot = (slot + 1) & mask;
   return slot;
 }
 
@@ -35,8 +38,8 @@ std::string common_fabric(const Client& a, const Client& b) {
   return common == a.fabrics.end() ? std::string() : *common;
 }
 
-Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hosts, std::vector<ProcId> procs,
-                              NegotiatedValues values) {
+Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hosts,
+                              std::vector<ProcId> procs, NegotiatedValues values) {
   JobMap map;
   map.procs_.reserve(procs.size());
   std::int32_t next_host = 0;
@@ -45,24 +48,27 @@ Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hos
     Client& client = clients[c];
     client.first_host = next_host;
     client.first_proc = next_proc;
-    if (client.host_count < 1 ||
-        static_cast<std::size_t>(client.host_count) > hosts.size() - static_cast<std::size_t>(next_host)) {
-      return Error{ErrorKind::kProtocol, fmt::format("client {} announced {} hosts; {} are described for the whole job", c,
-                                                     client.host_count, hosts.size())};
+    if (client.host_count < 1 || static_cast<std::size_t>(client.host_count) >
+                                     hosts.size() - static_cast<std::size_t>(next_host)) {
+      return Error{ErrorKind::kProtocol,
+                   fmt::format("client {} announced {} hosts; {} are described for the whole job",
+                               c, client.host_count, hosts.size())};
     }
     next_host += client.host_count;
     for (std::int32_t h = client.first_host; h < next_host; ++h) {
       Host& host = hosts[static_cast<std::size_t>(h)];
       host.client = static_cast<std::int32_t>(c);
       host.first_proc = next_proc;
-      if (host.proc_count < 1 ||
-          static_cast<std::size_t>(host.proc_count) > procs.size() - static_cast<std::size_t>(next_proc)) {
-        return Error{ErrorKind::kProtocol, fmt::format("host {} announced {} procs; {} are described for the whole job", h,
-                                                       host.proc_count, procs.size())};
+      if (host.proc_count < 1 || static_cast<std::size_t>(host.proc_count) >
+                                     procs.size() - static_cast<std::size_t>(next_proc)) {
+        return Error{ErrorKind::kProtocol,
+                     fmt::format("host {} announced {} procs; {} are described for the whole job",
+                                 h, host.proc_count, procs.size())};
       }
       if (host.gateway < -1 || host.gateway >= host.proc_count) {
         return Error{ErrorKind::kProtocol,
-                     fmt::format("host {} announced proc {} of {} as its gateway", h, host.gateway, host.proc_count)};
+                     fmt::format("host {} announced proc {} of {} as its gateway", h, host.gateway,
+                                 host.proc_count)};
       }
       next_proc += host.proc_count;
       for (WorldRank p = host.first_proc; p < next_proc; ++p) {
@@ -70,22 +76,27 @@ Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hos
       }
     }
     if (next_proc - client.first_proc != client.proc_count) {
-      return Error{ErrorKind::kProtocol, fmt::format("client {} announced {} procs, its hosts {}", c, client.proc_count,
-                                                     next_proc - client.first_proc)};
+      return Error{ErrorKind::kProtocol,
+                   fmt::format("client {} announced {} procs, its hosts {}", c, client.proc_count,
+                               next_proc - client.first_proc)};
     }
   }
-  if (static_cast<std::size_t>(next_host) != hosts.size() || static_cast<std::size_t>(next_proc) != procs.size()) {
-    return Error{ErrorKind::kProtocol, fmt::format("{} hosts and {} procs are described, {} and {} were announced",
-                                                   hosts.size(), procs.size(), next_host, next_proc)};
+  if (static_cast<std::size_t>(next_host) != hosts.size() ||
+      static_cast<std::size_t>(next_proc) != procs.size()) {
+    return Error{ErrorKind::kProtocol,
+                 fmt::format("{} hosts and {} procs are described, {} and {} were announced",
+                             hosts.size(), procs.size(), next_host, next_proc)};
   }
   map.by_id_.assign(std::bit_ceil(procs.size() + procs.size() / 2 + 1), -1);
   for (WorldRank rank = 0; rank < next_proc; ++rank) {
     WorldRank& slot = map.by_id_[map.slot_of(procs[static_cast<std::size_t>(rank)])];
     if (slot >= 0) {
-      return Error{ErrorKind::kProtocol,
-                   fmt::format("two processes share one address and pid {}: give each system an address of its own "
-                               "(IMPISHIM_HOST_ADDRESS)",
-                               procs[static_cast<std::size_t>(rank)].pid)};
+      return Error{
+          ErrorKind::kProtocol,
+          fmt::format(
+              "two processes share one address and pid {}: give each system an address of its own "
+              "(IMPISHIM_HOST_ADDRESS)",
+              procs[static_cast<std::size_t>(rank)].pid)};
     }
     slot = rank;
   }
@@ -95,6 +106,8 @@ Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hos
   return map;
 }
 
-WorldRank JobMap::rank_of(const ProcId& id) const { return by_id_.empty() ? -1 : by_id_[slot_of(id)]; }
+WorldRank JobMap::rank_of(const ProcId& id) const {
+  return by_id_.empty() ? -1 : by_id_[slot_of(id)];
+}
 
 }  // namespace impishim::wire

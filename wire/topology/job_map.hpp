@@ -1,4 +1,5 @@
-/// Who is where: clients, hosts and procs of the whole job, as startup negotiated it. An immutable value.
+/// Who is where: clients, hosts and procs of the whole job, as startup negotiated it. An immutable
+/// value.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,12 @@ struct Client {
   bool impishim = false;  ///< announced our own label; false: a foreign IMPI 0.0 implementation
   // Of an impishim client:
   std::uint64_t representation = 0;  ///< representation_fingerprint()
-  std::uint64_t collectives = 0;     ///< fingerprint of the user's choice of collective algorithms, the same in all
-  bool concurrent = false;           ///< some process of it has threads that call MPI at once (MPI_THREAD_MULTIPLE)
-  std::vector<std::string> fabrics;  ///< libfabric's providers that all its hosts have and may use, the preferred one first
+  std::uint64_t collectives =
+      0;  ///< fingerprint of the user's choice of collective algorithms, the same in all
+  bool concurrent =
+      false;  ///< some process of it has threads that call MPI at once (MPI_THREAD_MULTIPLE)
+  std::vector<std::string> fabrics;  ///< libfabric's providers that all its hosts have and may use,
+                                     ///< the preferred one first
   bool fabric_required = false;      ///< the user has named them: a socket will not do instead
 };
 
@@ -35,7 +39,8 @@ struct Host {
   std::uint16_t port = 0;
   WorldRank first_proc = 0;
   std::int32_t proc_count = 0;
-  /// Index, among its procs, of the only one that has a way to other hosts and owns all channels; -1: they take turns.
+  /// Index, among its procs, of the only one that has a way to other hosts and owns all channels;
+  /// -1: they take turns.
   std::int32_t gateway = -1;
 };
 
@@ -57,15 +62,17 @@ struct NegotiatedValues {
   std::int32_t coll_maxlinear = 4;  ///< masters up to which collectives take their linear form
 };
 
-/// The provider of libfabric between two clients, or of one, `a` with the lower number: its first that both have. Empty: none.
+/// The provider of libfabric between two clients, or of one, `a` with the lower number: its first
+/// that both have. Empty: none.
 [[nodiscard]] std::string common_fabric(const Client& a, const Client& b);
 
 class JobMap {
  public:
   JobMap() = default;
-  /// kProtocol: counts that do not add up, a gateway outside its host, or two procs with the same address and pid.
-  [[nodiscard]] static Result<JobMap> create(std::vector<Client> clients, std::vector<Host> hosts, std::vector<ProcId> procs,
-                                             NegotiatedValues values);
+  /// kProtocol: counts that do not add up, a gateway outside its host, or two procs with the same
+  /// address and pid.
+  [[nodiscard]] static Result<JobMap> create(std::vector<Client> clients, std::vector<Host> hosts,
+                                             std::vector<ProcId> procs, NegotiatedValues values);
 
   [[nodiscard]] const std::vector<Client>& clients() const { return clients_; }
   [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
@@ -91,7 +98,8 @@ class JobMap {
   std::vector<Proc> procs_;
   NegotiatedValues values_;
   std::vector<std::string> node_names_;  ///< of the hosts; none where no client has told
-  std::vector<WorldRank> by_id_;         ///< open hashing, -1 where empty: four bytes a slot, which counts in large jobs
+  std::vector<WorldRank>
+      by_id_;  ///< open hashing, -1 where empty: four bytes a slot, which counts in large jobs
 };
 
 }  // namespace impishim::wire

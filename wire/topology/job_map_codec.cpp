@@ -12,9 +12,11 @@ namespace impishim::wire {
 std::vector<std::byte> encode_job_map(const JobMap& map) {
   ByteWriter out;
   const NegotiatedValues& values = map.values();
-  for (const std::uint32_t value : {values.version_major, values.version_minor, values.datalen, values.ackmark, values.hiwater})
+  for (const std::uint32_t value :
+       {values.version_major, values.version_minor, values.datalen, values.ackmark, values.hiwater})
     out.put(value);
-  for (const std::int32_t value : {values.tag_ub, values.coll_xsize, values.coll_maxlinear}) out.put(value);
+  for (const std::int32_t value : {values.tag_ub, values.coll_xsize, values.coll_maxlinear})
+    out.put(value);
   out.put(static_cast<std::uint32_t>(map.clients().size()));
   out.put(static_cast<std::uint32_t>(map.hosts().size()));
   out.put(static_cast<std::uint32_t>(map.procs().size()));
@@ -67,12 +69,16 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
     const auto size = in.get<std::uint8_t>();
     const auto got = size ? in.get_bytes(*size) : std::nullopt;
     complete = complete && got.has_value();
-    if (got) std::ranges::transform(*got, std::back_inserter(name), [](std::byte each) { return std::to_integer<char>(each); });
+    if (got)
+      std::ranges::transform(*got, std::back_inserter(name),
+                             [](std::byte each) { return std::to_integer<char>(each); });
   };
   NegotiatedValues values;
-  for (std::uint32_t* value : {&values.version_major, &values.version_minor, &values.datalen, &values.ackmark, &values.hiwater})
+  for (std::uint32_t* value : {&values.version_major, &values.version_minor, &values.datalen,
+                               &values.ackmark, &values.hiwater})
     get(*value);
-  for (std::int32_t* value : {&values.tag_ub, &values.coll_xsize, &values.coll_maxlinear}) get(*value);
+  for (std::int32_t* value : {&values.tag_ub, &values.coll_xsize, &values.coll_maxlinear})
+    get(*value);
   std::uint32_t client_count = 0;
   std::uint32_t host_count = 0;
   std::uint32_t proc_count = 0;
@@ -80,7 +86,9 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
   get(host_count);
   get(proc_count);
   const Error bad{ErrorKind::kProtocol, "a job map that is cut or garbled"};
-  if (!complete || client_count > bytes.size() || host_count > bytes.size() || proc_count > bytes.size()) return bad;
+  if (!complete || client_count > bytes.size() || host_count > bytes.size() ||
+      proc_count > bytes.size())
+    return bad;
   std::vector<Client> clients(client_count);
   for (Client& client : clients) {
     std::uint8_t impishim = 0;

@@ -9,11 +9,15 @@ const Host& host_of(const JobMap& job, WorldRank proc) {
   return job.hosts()[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(proc)].host)];
 }
 
-std::int32_t other_hosts(const JobMap& job) { return static_cast<std::int32_t>(job.hosts().size()) - 1; }
+std::int32_t other_hosts(const JobMap& job) {
+  return static_cast<std::int32_t>(job.hosts().size()) - 1;
+}
 
-/// The lowest procs of a host own its channels, as many as there are other hosts; the rest are relayed for only. Where there is
-/// no other host the lowest one relays among the rest.
-std::int32_t relaying_procs(const JobMap& job, const Host& host) { return std::clamp(other_hosts(job), 1, host.proc_count); }
+/// The lowest procs of a host own its channels, as many as there are other hosts; the rest are
+/// relayed for only. Where there is no other host the lowest one relays among the rest.
+std::int32_t relaying_procs(const JobMap& job, const Host& host) {
+  return std::clamp(other_hosts(job), 1, host.proc_count);
+}
 
 bool relays(const JobMap& job, const Host& host, WorldRank proc) {
   const std::int32_t index = proc - host.first_proc;
@@ -50,8 +54,9 @@ NextHop next_linked_hop(const JobMap& job, WorldRank here, WorldRank destination
   if (hop.kind != NextHop::Kind::kLocal) return hop;
   const Host& host = host_of(job, here);
   if (relays(job, host, here) || relays(job, host, hop.proc)) return hop;
-  hop.proc =
-      host.gateway >= 0 ? connecting_proc(host) : host.first_proc + (destination - host.first_proc) % relaying_procs(job, host);
+  hop.proc = host.gateway >= 0
+                 ? connecting_proc(host)
+                 : host.first_proc + (destination - host.first_proc) % relaying_procs(job, host);
   return hop;
 }
 

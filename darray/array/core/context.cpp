@@ -19,13 +19,15 @@ int drop_context(MPI_Comm, int, void* attribute, void*) {
 int context_key() {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
-    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, drop_context, &made, nullptr), "MPI_Comm_create_keyval");
+    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, drop_context, &made, nullptr),
+              "MPI_Comm_create_keyval");
     return made;
   }();
   return key;
 }
 
-// A number that no other communicator of the job has: the process with rank 0 counts those that it leads.
+// A number that no other communicator of the job has: the process with rank 0 counts those that it
+// leads.
 std::uint64_t agree_on_group(const Communicator& communicator) {
   static std::atomic<std::uint32_t> led = 0;
   std::uint64_t group = 0;
@@ -34,7 +36,8 @@ std::uint64_t agree_on_group(const Communicator& communicator) {
     check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank), "MPI_Comm_rank");
     group = static_cast<std::uint64_t>(world_rank) << 32 | led++;
   }
-  agree_on(communicator, Checks::kOn, [] { return CollectiveCall("first array of a communicator"); });
+  agree_on(communicator, Checks::kOn,
+           [] { return CollectiveCall("first array of a communicator"); });
   check_mpi(MPI_Bcast(&group, 1, MPI_UINT64_T, 0, communicator.get()), "MPI_Bcast");
   return group;
 }
@@ -45,7 +48,9 @@ std::shared_ptr<Context> Context::of(MPI_Comm comm) {
   Communicator communicator(comm);
   void* attribute = nullptr;
   int found = 0;
-  check_mpi(MPI_Comm_get_attr(communicator.get(), context_key(), static_cast<void*>(&attribute), &found), "MPI_Comm_get_attr");
+  check_mpi(
+      MPI_Comm_get_attr(communicator.get(), context_key(), static_cast<void*>(&attribute), &found),
+      "MPI_Comm_get_attr");
   if (found != 0) return *static_cast<ContextPtr*>(attribute);
   auto context = std::make_shared<Context>(comm, communicator, agree_on_group(communicator));
   auto held = std::make_unique<ContextPtr>(context);

@@ -16,7 +16,8 @@ class Redistributions;
 /// One for each communicator, kept as an attribute of its duplicate.
 class Context {
  public:
-  /// Collective when it is the first for this communicator, else local and cheap. @throws as Communicator.
+  /// Collective when it is the first for this communicator, else local and cheap. @throws as
+  /// Communicator.
   static std::shared_ptr<Context> of(MPI_Comm comm);
   Context(MPI_Comm comm, Communicator communicator, std::uint64_t group);
   Context(const Context&) = delete;
@@ -29,7 +30,8 @@ class Context {
   /// The plans of redistributions that have been made; null before the first.
   [[nodiscard]] std::shared_ptr<Redistributions>& redistributions() { return redistributions_; }
 
-  /// The layout with that hash for which `is_it` is true, or the one that `make` gives, which is kept (D2O-07).
+  /// The layout with that hash for which `is_it` is true, or the one that `make` gives, which is
+  /// kept (D2O-07).
   template <class Predicate, class Make>
   LayoutPtr layout(std::uint64_t hash, Predicate is_it, Make make) {
     const auto [first, last] = layouts_.equal_range(hash);
@@ -39,8 +41,8 @@ class Context {
     return keep(hash, make());
   }
 
-  /// Lets go of what is kept for later, all of which holds this context, and keeps nothing from then on: when its communicator
-  /// is freed. Arrays may go on without it.
+  /// Lets go of what is kept for later, all of which holds this context, and keeps nothing from
+  /// then on: when its communicator is freed. Arrays may go on without it.
   void forget();
 
  private:

@@ -14,11 +14,13 @@
 namespace impishim::darray {
 
 struct ExpressionBase {};
-/// What arithmetic with arrays gives: it is computed when it is assigned to an array (array/expression.hpp).
+/// What arithmetic with arrays gives: it is computed when it is assigned to an array
+/// (array/expression.hpp).
 template <class E>
 concept ArrayExpression = std::is_base_of_v<ExpressionBase, std::remove_cvref_t<E>>;
 
-/// Whether data are copied in any case, or used where they are if their type and order allow it (D2O-19).
+/// Whether data are copied in any case, or used where they are if their type and order allow it
+/// (D2O-19).
 enum class CopyMode : std::uint8_t { kAlways, kAvoid };
 
 /// What copy_empty() changes; what is not given stays (D2O-51).
@@ -29,10 +31,11 @@ struct CopyOptions {
   Checks checks = Checks::kOn;
 };
 
-/// An array of elements of type T (bool, integers, floating point, std::complex of float or double). It has its memory, or
-/// borrows it. All processes of the communicator create, copy, redistribute and destroy arrays together, in the same order;
-/// whatever else is said to be local sends nothing. Copying copies the elements, moving is cheap. Zero axes and empty pieces
-/// are ordinary.
+/// An array of elements of type T (bool, integers, floating point, std::complex of float or
+/// double). It has its memory, or borrows it. All processes of the communicator create, copy,
+/// redistribute and destroy arrays together, in the same order; whatever else is said to be local
+/// sends nothing. Copying copies the elements, moving is cheap. Zero axes and empty pieces are
+/// ordinary.
 template <class T>
 class DistArray {
  public:
@@ -58,7 +61,8 @@ class DistArray {
     hermitian_ = other.hermitian_;
   }
   DistArray(DistArray&& other) noexcept { take(other); }
-  /// The elements of another array: this one keeps its layout and its memory if it has any (as set_full()).
+  /// The elements of another array: this one keeps its layout and its memory if it has any (as
+  /// set_full()).
   DistArray& operator=(const DistArray& other) {
     if (this == &other) return *this;
     if (layout_ != nullptr && layout_->shape() == other.shape()) {
@@ -75,14 +79,16 @@ class DistArray {
     }
     return *this;
   }
-  /// The value of an expression, in the layout of its first array. Sends nothing if its arrays are aligned.
+  /// The value of an expression, in the layout of its first array. Sends nothing if its arrays are
+  /// aligned.
   template <ArrayExpression E>
   DistArray(const E& expression);  // NOLINT: an expression is an array
   /// The same, in this array's layout and memory, without a temporary.
   template <ArrayExpression E>
   DistArray& operator=(const E& expression);
 
-  // Creation. Collective; without checks they are local, but for the first array of a communicator and for freeform.
+  // Creation. Collective; without checks they are local, but for the first array of a communicator
+  // and for freeform.
 
   static DistArray empty(MPI_Comm comm, std::span<const Index> shape, const Strategy& strategy = {},
                          Checks checks = Checks::kOn);
@@ -90,26 +96,29 @@ class DistArray {
                          Checks checks = Checks::kOn);
   static DistArray ones(MPI_Comm comm, std::span<const Index> shape, const Strategy& strategy = {},
                         Checks checks = Checks::kOn);
-  static DistArray full(MPI_Comm comm, std::span<const Index> shape, T value, const Strategy& strategy = {},
-                        Checks checks = Checks::kOn);
+  static DistArray full(MPI_Comm comm, std::span<const Index> shape, T value,
+                        const Strategy& strategy = {}, Checks checks = Checks::kOn);
   /// 0, 1, 2, ... in row-major order.
-  static DistArray arange(MPI_Comm comm, std::span<const Index> shape, const Strategy& strategy = {},
-                          Checks checks = Checks::kOn);
+  static DistArray arange(MPI_Comm comm, std::span<const Index> shape,
+                          const Strategy& strategy = {}, Checks checks = Checks::kOn);
   /// function(indices) for each element, `indices` a std::span<const Index> of its global ones.
   template <class Function>
-  static DistArray from_function(MPI_Comm comm, std::span<const Index> shape, Function function, const Strategy& strategy = {},
-                                 Checks checks = Checks::kOn);
+  static DistArray from_function(MPI_Comm comm, std::span<const Index> shape, Function function,
+                                 const Strategy& strategy = {}, Checks checks = Checks::kOn);
   /// Every process gives the whole array and keeps its part of it. kAvoid borrows, with `not`.
   template <class U>
-  static DistArray from_global(MPI_Comm comm, const StridedView<U>& data, const Strategy& strategy = {},
-                               Checks checks = Checks::kOn, CopyMode copy = CopyMode::kAlways);
+  static DistArray from_global(MPI_Comm comm, const StridedView<U>& data,
+                               const Strategy& strategy = {}, Checks checks = Checks::kOn,
+                               CopyMode copy = CopyMode::kAlways);
   /// freeform: every process gives its slice of axis 0.
   template <class U>
-  static DistArray from_local(MPI_Comm comm, const StridedView<U>& data, Checks checks = Checks::kOn,
-                              CopyMode copy = CopyMode::kAlways);
-  /// The data of another array in another strategy; with freeform and no slices of its own, those of equal (D2O-16, D2O-52).
+  static DistArray from_local(MPI_Comm comm, const StridedView<U>& data,
+                              Checks checks = Checks::kOn, CopyMode copy = CopyMode::kAlways);
+  /// The data of another array in another strategy; with freeform and no slices of its own, those
+  /// of equal (D2O-16, D2O-52).
   template <class U>
-  static DistArray from_array(const DistArray<U>& data, const Strategy& strategy, Checks checks = Checks::kOn);
+  static DistArray from_array(const DistArray<U>& data, const Strategy& strategy,
+                              Checks checks = Checks::kOn);
   /// The whole content of `data` as the local piece of each process: P times the elements (D2O-16).
   template <class U>
   static DistArray from_array_as_local(const DistArray<U>& data, Checks checks = Checks::kOn);
@@ -133,11 +142,13 @@ class DistArray {
   [[nodiscard]] const Shape& local_shape() const { return layout_->owned_shape(); }
   [[nodiscard]] Index local_size() const { return layout_->owned_size(); }
   [[nodiscard]] ArrayId id() const { return id_; }
-  /// The array of that id on the same communicator; null if there is none any more (D2O-45). @throws as Librarian::find().
+  /// The array of that id on the same communicator; null if there is none any more (D2O-45).
+  /// @throws as Librarian::find().
   [[nodiscard]] static DistArray* find(MPI_Comm comm, ArrayId id) {
     return static_cast<DistArray*>(Context::of(comm)->librarian().find(id, scalar_of<T>()));
   }
-  /// Each element is the complex conjugate of the one at the mirrored index: a promise of the user, passed on (D2O-53).
+  /// Each element is the complex conjugate of the one at the mirrored index: a promise of the user,
+  /// passed on (D2O-53).
   [[nodiscard]] bool hermitian() const { return hermitian_; }
   void set_hermitian(bool hermitian) { hermitian_ = hermitian; }
 
@@ -164,7 +175,8 @@ class DistArray {
 
   /// On every process (D2O-30); also what d2o's __array__ gives (D2O-55): P times the memory.
   [[nodiscard]] LocalArray<T> get_full() const;
-  /// On one process; nothing on the others. @throws Error kArgument for a process that is not there.
+  /// On one process; nothing on the others. @throws Error kArgument for a process that is not
+  /// there.
   [[nodiscard]] std::optional<LocalArray<T>> get_full(int target) const;
   /// Every process gives the whole. Local.
   template <class U>
@@ -203,8 +215,8 @@ class DistArray {
   [[nodiscard]] DistArray<Real<T>> real() const;
   [[nodiscard]] DistArray<Real<T>> imag() const;
   [[nodiscard]] DistArray conj() const;
-  /// One axis, in row-major order. Same strategy if its pieces are the same; else freeform (D2O-54). Pieces that are no slices
-  /// of axis 0 become those of equal first.
+  /// One axis, in row-major order. Same strategy if its pieces are the same; else freeform
+  /// (D2O-54). Pieces that are no slices of axis 0 become those of equal first.
   [[nodiscard]] DistArray flatten() const;
 
  private:
@@ -223,13 +235,15 @@ class DistArray {
   ArrayId id_;
 };
 
-/// The layout that an array has after a change of strategy: freeform takes its slices, or those of equal (D2O-52). With checks,
-/// collective.
-[[nodiscard]] LayoutPtr layout_for(const Layout& from, const Strategy& strategy, Checks checks, Scalar scalar);
+/// The layout that an array has after a change of strategy: freeform takes its slices, or those of
+/// equal (D2O-52). With checks, collective.
+[[nodiscard]] LayoutPtr layout_for(const Layout& from, const Strategy& strategy, Checks checks,
+                                   Scalar scalar);
 /// The layout of an array's elements in one axis (D2O-54).
 [[nodiscard]] LayoutPtr flat_layout(const Layout& from);
 /// The layout of copy_empty().
-[[nodiscard]] LayoutPtr changed_layout(const Layout& from, const CopyOptions& changes, Scalar scalar);
+[[nodiscard]] LayoutPtr changed_layout(const Layout& from, const CopyOptions& changes,
+                                       Scalar scalar);
 /// The layout in which one process has everything.
 [[nodiscard]] LayoutPtr layout_on_one(const Layout& from, int rank);
 

@@ -32,7 +32,9 @@ LocalArray<T> DistArray<T>::get_full() const {
 template <class T>
 std::optional<LocalArray<T>> DistArray<T>::get_full(int target) const {
   LayoutPtr there;
-  const auto call = [&] { return CollectiveCall("get_full").with("array", layout_->distribution()).with("target", target); };
+  const auto call = [&] {
+    return CollectiveCall("get_full").with("array", layout_->distribution()).with("target", target);
+  };
   agreed(communicator(), Checks::kOn, call, [&] { there = layout_on_one(*layout_, target); });
   const bool mine = layout_->rank() == target;
   LocalArray<T> result(mine ? shape() : Shape{0});
@@ -60,14 +62,18 @@ void DistArray<T>::set_full(const StridedView<const T>& values, int root) {
   LayoutPtr there;
   LocalArray<T> copied;
   const T* whole = nullptr;
-  const auto call = [&] { return CollectiveCall("set_full").with("array", layout_->distribution()).with("root", root); };
+  const auto call = [&] {
+    return CollectiveCall("set_full").with("array", layout_->distribution()).with("root", root);
+  };
   agreed(communicator(), Checks::kOn, call, [&] {
     there = layout_on_one(*layout_, root);
     if (layout_->rank() != root) return;
     check_global_shape(*layout_, values.extents());
     whole = values.data();
     // What lies in another order is copied, and what this process's own part is written to.
-    if (values.is_contiguous() && !memory_of(values).meets(memory_of(data(), layout_->buffer_size()))) return;
+    if (values.is_contiguous() &&
+        !memory_of(values).meets(memory_of(data(), layout_->buffer_size())))
+      return;
     copied = LocalArray<T>(values);
     whole = copied.data();
   });
@@ -85,7 +91,8 @@ void DistArray<T>::set_full(const DistArray<U>& other, Checks checks) {
     assign_view(local(), other.local());
   } else {
     DistArray<U> here(layout_);
-    redistribute(*layout_, here.data(), *other.layout(), other.data(), here.element(), "set_full", checks);
+    redistribute(*layout_, here.data(), *other.layout(), other.data(), here.element(), "set_full",
+                 checks);
     assign_view(local(), std::as_const(here).local());
   }
 }
@@ -111,7 +118,8 @@ DistArray<U> DistArray<T>::copy(const Strategy& strategy, Checks checks) const {
 template <class T>
 template <class U>
 DistArray<U> DistArray<T>::copy_empty(const CopyOptions& changes) const {
-  if (!changes.global_shape && !changes.local_shape && (!changes.strategy || *changes.strategy == strategy()))
+  if (!changes.global_shape && !changes.local_shape &&
+      (!changes.strategy || *changes.strategy == strategy()))
     return copy_empty<U>();
   return DistArray<U>(changed_layout(*layout_, changes, scalar_of<U>()));
 }
@@ -156,13 +164,15 @@ DistArray<T> DistArray<T>::conj() const {
 template <class T>
 DistArray<T> DistArray<T>::flatten() const {
   if (!layout_->is_everywhere() && !layout_->slice_bounds()) {
-    agree_on(communicator(), Checks::kOn, [this] { return CollectiveCall("flatten").with("array", distribution()); });
+    agree_on(communicator(), Checks::kOn,
+             [this] { return CollectiveCall("flatten").with("array", distribution()); });
     return copy(kEqual, Checks::kOff).flatten();
   }
   DistArray result(flat_layout(*layout_));
   T* target = result.data();
-  for_each_row(*layout_,
-               [&](Index offset, Index count, Index position) { cast_row(target + position, 1, data() + offset, 1, count); });
+  for_each_row(*layout_, [&](Index offset, Index count, Index position) {
+    cast_row(target + position, 1, data() + offset, 1, count);
+  });
   result.set_hermitian(hermitian_);
   return result;
 }

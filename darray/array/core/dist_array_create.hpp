@@ -9,49 +9,57 @@ namespace impishim::darray {
 namespace detail {
 
 template <class T>
-LayoutPtr global_layout(MPI_Comm comm, std::span<const Index> shape, const Strategy& strategy, Checks checks) {
+LayoutPtr global_layout(MPI_Comm comm, std::span<const Index> shape, const Strategy& strategy,
+                        Checks checks) {
   return Layout::make(Context::of(comm), shape, strategy, checks, scalar_of<T>());
 }
 
 }  // namespace detail
 
 template <class T>
-DistArray<T> DistArray<T>::empty(MPI_Comm comm, std::span<const Index> shape, const Strategy& strategy, Checks checks) {
+DistArray<T> DistArray<T>::empty(MPI_Comm comm, std::span<const Index> shape,
+                                 const Strategy& strategy, Checks checks) {
   return DistArray(detail::global_layout<T>(comm, shape, strategy, checks));
 }
 
 template <class T>
-DistArray<T> DistArray<T>::full(MPI_Comm comm, std::span<const Index> shape, T value, const Strategy& strategy, Checks checks) {
+DistArray<T> DistArray<T>::full(MPI_Comm comm, std::span<const Index> shape, T value,
+                                const Strategy& strategy, Checks checks) {
   DistArray result = empty(comm, shape, strategy, checks);
   result.fill(value);
   return result;
 }
 
 template <class T>
-DistArray<T> DistArray<T>::zeros(MPI_Comm comm, std::span<const Index> shape, const Strategy& strategy, Checks checks) {
+DistArray<T> DistArray<T>::zeros(MPI_Comm comm, std::span<const Index> shape,
+                                 const Strategy& strategy, Checks checks) {
   return full(comm, shape, T(0), strategy, checks);
 }
 
 template <class T>
-DistArray<T> DistArray<T>::ones(MPI_Comm comm, std::span<const Index> shape, const Strategy& strategy, Checks checks) {
+DistArray<T> DistArray<T>::ones(MPI_Comm comm, std::span<const Index> shape,
+                                const Strategy& strategy, Checks checks) {
   return full(comm, shape, T(1), strategy, checks);
 }
 
 template <class T>
 template <class Function>
-DistArray<T> DistArray<T>::from_function(MPI_Comm comm, std::span<const Index> shape, Function function,
-                                         const Strategy& strategy, Checks checks) {
+DistArray<T> DistArray<T>::from_function(MPI_Comm comm, std::span<const Index> shape,
+                                         Function function, const Strategy& strategy,
+                                         Checks checks) {
   DistArray result = empty(comm, shape, strategy, checks);
   fill_by_index(*result.layout(), result.data(), std::move(function));
   return result;
 }
 
 template <class T>
-DistArray<T> DistArray<T>::arange(MPI_Comm comm, std::span<const Index> shape, const Strategy& strategy, Checks checks) {
+DistArray<T> DistArray<T>::arange(MPI_Comm comm, std::span<const Index> shape,
+                                  const Strategy& strategy, Checks checks) {
   const std::vector<Index> strides = StridedView<char>::row_major({shape.begin(), shape.end()});
   const auto flat = [&](std::span<const Index> indices) {
     Index number = 0;
-    for (std::size_t axis = 0; axis < indices.size(); ++axis) number += indices[axis] * strides[axis];
+    for (std::size_t axis = 0; axis < indices.size(); ++axis)
+      number += indices[axis] * strides[axis];
     return number;
   };
   return from_function(comm, shape, flat, strategy, checks);
@@ -59,8 +67,8 @@ DistArray<T> DistArray<T>::arange(MPI_Comm comm, std::span<const Index> shape, c
 
 template <class T>
 template <class U>
-DistArray<T> DistArray<T>::from_global(MPI_Comm comm, const StridedView<U>& data, const Strategy& strategy, Checks checks,
-                                       CopyMode copy) {
+DistArray<T> DistArray<T>::from_global(MPI_Comm comm, const StridedView<U>& data,
+                                       const Strategy& strategy, Checks checks, CopyMode copy) {
   LayoutPtr layout = detail::global_layout<T>(comm, data.extents(), strategy, checks);
   if constexpr (std::is_same_v<T, U>) {
     if (copy == CopyMode::kAvoid && strategy.kind() == kNot && data.is_contiguous()) {
@@ -68,16 +76,20 @@ DistArray<T> DistArray<T>::from_global(MPI_Comm comm, const StridedView<U>& data
     }
   }
   DistArray result(std::move(layout));
-  agreed(result.communicator(), checks, "from_global", [&] { cut_own_part(*result.layout(), result.data(), data); });
+  agreed(result.communicator(), checks, "from_global",
+         [&] { cut_own_part(*result.layout(), result.data(), data); });
   return result;
 }
 
 template <class T>
 template <class U>
-DistArray<T> DistArray<T>::from_local(MPI_Comm comm, const StridedView<U>& data, Checks checks, CopyMode copy) {
-  LayoutPtr layout = Layout::make_freeform(Context::of(comm), data.extents(), checks, scalar_of<T>());
+DistArray<T> DistArray<T>::from_local(MPI_Comm comm, const StridedView<U>& data, Checks checks,
+                                      CopyMode copy) {
+  LayoutPtr layout =
+      Layout::make_freeform(Context::of(comm), data.extents(), checks, scalar_of<T>());
   if constexpr (std::is_same_v<T, U>) {
-    if (copy == CopyMode::kAvoid && data.is_contiguous()) return DistArray(std::move(layout), Storage<T>(data.data()));
+    if (copy == CopyMode::kAvoid && data.is_contiguous())
+      return DistArray(std::move(layout), Storage<T>(data.data()));
   }
   DistArray result(std::move(layout));
   assign_view(result.local(), data);
@@ -86,7 +98,8 @@ DistArray<T> DistArray<T>::from_local(MPI_Comm comm, const StridedView<U>& data,
 
 template <class T>
 template <class U>
-DistArray<T> DistArray<T>::from_array(const DistArray<U>& data, const Strategy& strategy, Checks checks) {
+DistArray<T> DistArray<T>::from_array(const DistArray<U>& data, const Strategy& strategy,
+                                      Checks checks) {
   return data.template copy<T>(strategy, checks);
 }
 
@@ -99,7 +112,9 @@ DistArray<T> DistArray<T>::from_array_as_local(const DistArray<U>& data, Checks 
 
 template <class T>
 void DistArray<T>::fill(T value) {
-  for_each_row(*layout_, [&](Index offset, Index count, Index) { std::fill_n(data() + offset, count, value); });
+  for_each_row(*layout_, [&](Index offset, Index count, Index) {
+    std::fill_n(data() + offset, count, value);
+  });
   hermitian_ = true;
   if constexpr (kIsComplex<T>) hermitian_ = value.imag() == 0;
 }

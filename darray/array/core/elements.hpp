@@ -8,14 +8,16 @@
 
 namespace impishim::darray {
 
-/// A range over the elements in row-major order. Whole pieces are fetched, process by process, when the iteration comes to
-/// them: every process has to come as far as the others; one that stops early has wasted at most one piece. Arrays that are not
-/// cut in slices of axis 0 are redistributed first. The array must not change meanwhile.
+/// A range over the elements in row-major order. Whole pieces are fetched, process by process, when
+/// the iteration comes to them: every process has to come as far as the others; one that stops
+/// early has wasted at most one piece. Arrays that are not cut in slices of axis 0 are
+/// redistributed first. The array must not change meanwhile.
 template <class T>
 class Elements {
  public:
   explicit Elements(const DistArray<T>& array) : array_(&array) { prepare(); }
-  explicit Elements(DistArray<T>&& array) : kept_(std::make_shared<const DistArray<T>>(std::move(array))), array_(kept_.get()) {
+  explicit Elements(DistArray<T>&& array)
+      : kept_(std::make_shared<const DistArray<T>>(std::move(array))), array_(kept_.get()) {
     prepare();
   }
 
@@ -88,7 +90,9 @@ class Elements {
     const Element element = element_of<T>();
     for (Index from = 0; from < piece_.size(); from += kMost) {
       const auto count = static_cast<int>(std::min(kMost, piece_.size() - from) * element.items);
-      check_mpi(MPI_Bcast(piece_.data() + from, count, element.type, root, array_->communicator().get()), "MPI_Bcast");
+      check_mpi(
+          MPI_Bcast(piece_.data() + from, count, element.type, root, array_->communicator().get()),
+          "MPI_Bcast");
     }
   }
 

@@ -1,5 +1,6 @@
-/// Expressions with arrays: they are kept as they are written, and computed in one loop when they are assigned, without
-/// temporaries, and without a message if the layouts of their arrays are aligned (D2O-60 to D2O-62).
+/// Expressions with arrays: they are kept as they are written, and computed in one loop when they
+/// are assigned, without temporaries, and without a message if the layouts of their arrays are
+/// aligned (D2O-60 to D2O-62).
 #pragma once
 
 #include <memory>
@@ -12,8 +13,9 @@
 
 namespace impishim::darray {
 
-// An expression E has a type Value, layout() (of its first array, or null), hermitian(), and bind(layout), which gives its
-// values in the order of that layout: something with is_contiguous(), overlaps() and row(). A row gives values by operator[].
+// An expression E has a type Value, layout() (of its first array, or null), hermitian(), and
+// bind(layout), which gives its values in the order of that layout: something with is_contiguous(),
+// overlaps() and row(). A row gives values by operator[].
 
 namespace detail {
 
@@ -23,15 +25,17 @@ inline Index row_start(const Layout& layout, Index row, Index length) {
   return layout.row_offsets()[static_cast<std::size_t>(row)];
 }
 
-/// Whether the arrays meet element by element without a message; if their shapes differ, by their local shapes alone, which
-/// then have to be the same on every process. Collective when the shapes differ. @throws Error kLayout, kShape.
+/// Whether the arrays meet element by element without a message; if their shapes differ, by their
+/// local shapes alone, which then have to be the same on every process. Collective when the shapes
+/// differ. @throws Error kLayout, kShape.
 bool meets_in_place(const Layout& target, const Layout& other);
 
 /// An array's elements in the order of another layout.
 template <class T>
 class BoundArray {
  public:
-  BoundArray(const Layout& target, const DistArray<T>& array) : layout_(array.layout().get()), data_(array.data()) {
+  BoundArray(const Layout& target, const DistArray<T>& array)
+      : layout_(array.layout().get()), data_(array.data()) {
     if (layout_ == &target || meets_in_place(target, *layout_)) return;
     LocalArray<T> here(Shape{target.buffer_size()});
     redistribute(target, here.data(), *layout_, data_, element_of<T>());
@@ -40,13 +44,18 @@ class BoundArray {
     data_ = moved_->data();
   }
   [[nodiscard]] bool is_contiguous() const { return layout_->is_contiguous(); }
-  [[nodiscard]] const T* row(Index row, Index length) const { return data_ + row_start(*layout_, row, length); }
-  /// Whether elements would be written before they are read: memory in common, but not element by element.
+  [[nodiscard]] const T* row(Index row, Index length) const {
+    return data_ + row_start(*layout_, row, length);
+  }
+  /// Whether elements would be written before they are read: memory in common, but not element by
+  /// element.
   template <class U>
   [[nodiscard]] bool overlaps(const Layout& target, const U* data) const {
-    if (!memory_of(data_, layout_->buffer_size()).meets(memory_of(data, target.buffer_size()))) return false;
+    if (!memory_of(data_, layout_->buffer_size()).meets(memory_of(data, target.buffer_size())))
+      return false;
     if constexpr (std::is_same_v<T, U>) {
-      const bool alike = layout_->strides() == target.strides() && layout_->offset() == target.offset();
+      const bool alike =
+          layout_->strides() == target.strides() && layout_->offset() == target.offset();
       return data_ != data || (layout_ != &target && !alike);
     }
     return true;
@@ -95,13 +104,15 @@ struct BoundNode {
   [[nodiscard]] auto row(Index row, Index length) const {
     return std::apply(
         [&](const Bound&... each) {
-          return NodeRow<Operation, decltype(each.row(row, length))...>{operation, {each.row(row, length)...}};
+          return NodeRow<Operation, decltype(each.row(row, length))...>{operation,
+                                                                        {each.row(row, length)...}};
         },
         operands);
   }
   template <class U>
   [[nodiscard]] bool overlaps(const Layout& target, const U* data) const {
-    return std::apply([&](const Bound&... each) { return (each.overlaps(target, data) || ...); }, operands);
+    return std::apply([&](const Bound&... each) { return (each.overlaps(target, data) || ...); },
+                      operands);
   }
 };
 
@@ -148,17 +159,22 @@ struct GlobalOperand : ExpressionBase {
   StridedView<const T> view;
 };
 
-/// An operation and its operands. Operation: a function object of their values, with kKeepsHermitian.
+/// An operation and its operands. Operation: a function object of their values, with
+/// kKeepsHermitian.
 template <class Operation, class... Operands>
 class Node : public ExpressionBase {
  public:
-  using Value = std::remove_cvref_t<std::invoke_result_t<const Operation&, const typename Operands::Value&...>>;
+  using Value = std::remove_cvref_t<
+      std::invoke_result_t<const Operation&, const typename Operands::Value&...>>;
   explicit Node(Operation operation, Operands... operands)
       : operation_(std::move(operation)), operands_(std::move(operands)...) {}
   [[nodiscard]] const LayoutPtr* layout() const {
     const LayoutPtr* first = nullptr;
-    std::apply([&](const Operands&... each) { static_cast<void>(((first = each.layout(), first != nullptr) || ...)); },
-               operands_);
+    std::apply(
+        [&](const Operands&... each) {
+          static_cast<void>(((first = each.layout(), first != nullptr) || ...));
+        },
+        operands_);
     return first;
   }
   [[nodiscard]] bool hermitian() const {
@@ -169,7 +185,8 @@ class Node : public ExpressionBase {
     return std::apply(
         [&](const Operands&... each) {
           // Braces: operands are bound in their order, since binding may be collective.
-          return detail::BoundNode<Operation, decltype(each.bind(target))...>{operation_, {each.bind(target)...}};
+          return detail::BoundNode<Operation, decltype(each.bind(target))...>{
+              operation_, {each.bind(target)...}};
         },
         operands_);
   }
@@ -192,7 +209,8 @@ struct BoundGlobal {
   }
 };
 
-/// One row of an evaluation. Targets may be operands, element by element, but do not overlap them otherwise.
+/// One row of an evaluation. Targets may be operands, element by element, but do not overlap them
+/// otherwise.
 template <class T, class Row>
 void store_row(T* target, const Row& row, Index count) {
 #pragma GCC ivdep
@@ -217,7 +235,8 @@ void for_bound_rows(const Layout& layout, T* data, const Bound& bound, Visit vis
   }
   const Index length = layout.owned_shape().back();
   const Index rows = layout.owned_size() / length;
-  for (Index row = 0; row < rows; ++row) visit(data + row_start(layout, row, length), bound.row(row, length), length);
+  for (Index row = 0; row < rows; ++row)
+    visit(data + row_start(layout, row, length), bound.row(row, length), length);
 }
 
 template <class T, class E>
@@ -239,10 +258,12 @@ void update(DistArray<T>& array, const E& expression) {
   const Layout& layout = *array.layout();
   const auto bound = expression.bind(layout);
   if (bound.overlaps(layout, array.data())) {
-    evaluate(layout, array.data(), Node<Operation, ArrayOperand<T>, E>(Operation(), ArrayOperand<T>(array), expression));
+    evaluate(layout, array.data(),
+             Node<Operation, ArrayOperand<T>, E>(Operation(), ArrayOperand<T>(array), expression));
   } else {
-    for_bound_rows(layout, array.data(), bound,
-                   [](T* target, const auto& row, Index count) { update_row<Operation>(target, row, count); });
+    for_bound_rows(layout, array.data(), bound, [](T* target, const auto& row, Index count) {
+      update_row<Operation>(target, row, count);
+    });
   }
   array.set_hermitian(Operation::kKeepsHermitian && array.hermitian() && expression.hermitian());
 }

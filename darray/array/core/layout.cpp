@@ -23,7 +23,8 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return hasher.value();
 }
 
-CollectiveCall call_of(const char* which, std::span<const Index> shape, const Strategy& strategy, Scalar scalar) {
+CollectiveCall call_of(const char* which, std::span<const Index> shape, const Strategy& strategy,
+                       Scalar scalar) {
   CollectiveCall call("making an array");
   call.with(which, shape).with("strategy", strategy.name()).with("element type", name_of(scalar));
   return call.with_hash("distribution", strategy.hash());
@@ -43,28 +44,34 @@ bool in_index_order(const Distribution& distribution) {
 
 }  // namespace
 
-LayoutPtr Layout::make(const ContextPtr& context, std::span<const Index> shape, const Strategy& strategy, Checks checks,
-                       Scalar scalar) {
+LayoutPtr Layout::make(const ContextPtr& context, std::span<const Index> shape,
+                       const Strategy& strategy, Checks checks, Scalar scalar) {
   LayoutPtr layout;
   agreed(
-      context->communicator(), checks, [&] { return call_of("global shape", shape, strategy, scalar); },
+      context->communicator(), checks,
+      [&] { return call_of("global shape", shape, strategy, scalar); },
       [&] {
         layout = context->layout(
             mix(hash_of(shape), strategy.hash()),
-            [&](const Layout& other) { return other.strategy_ == strategy && std::ranges::equal(other.shape(), shape); },
+            [&](const Layout& other) {
+              return other.strategy_ == strategy && std::ranges::equal(other.shape(), shape);
+            },
             [&] {
-              return std::make_shared<const Layout>(context, strategy,
-                                                    distribution_of(strategy, shape, context->communicator().size()));
+              return std::make_shared<const Layout>(
+                  context, strategy,
+                  distribution_of(strategy, shape, context->communicator().size()));
             });
       });
   return layout;
 }
 
-LayoutPtr Layout::make_slices(const ContextPtr& context, std::vector<Index> bounds, std::span<const Index> shape) {
+LayoutPtr Layout::make_slices(const ContextPtr& context, std::vector<Index> bounds,
+                              std::span<const Index> shape) {
   if (shape.empty()) fail(ErrorKind::kShape, "slices of axis 0 of an array without axes");
   const int processes = context->communicator().size();
   if (bounds.size() != static_cast<std::size_t>(processes) + 1 || bounds.back() != shape[0]) {
-    fail(ErrorKind::kShape, "{} bounds of slices for {} processes and an extent of {}", bounds.size(), processes, shape[0]);
+    fail(ErrorKind::kShape, "{} bounds of slices for {} processes and an extent of {}",
+         bounds.size(), processes, shape[0]);
   }
   return context->layout(
       mix(mix(hash_of(shape), hash_of(bounds)), static_cast<std::uint64_t>(kFreeform)),
@@ -76,23 +83,28 @@ LayoutPtr Layout::make_slices(const ContextPtr& context, std::vector<Index> boun
         std::vector<Axis> axes{{DimMap::bounded(bounds), 0}};
         for (const Index extent : shape.subspan(1)) axes.push_back({DimMap::collapsed(extent)});
         static_cast<void>(element_count(shape));
-        return std::make_shared<const Layout>(context, kFreeform,
-                                              Distribution::make(ProcessGrid({processes}), std::move(axes)));
+        return std::make_shared<const Layout>(
+            context, kFreeform, Distribution::make(ProcessGrid({processes}), std::move(axes)));
       });
 }
 
-LayoutPtr Layout::make_freeform(const ContextPtr& context, std::span<const Index> local_shape, Checks checks, Scalar scalar) {
+LayoutPtr Layout::make_freeform(const ContextPtr& context, std::span<const Index> local_shape,
+                                Checks checks, Scalar scalar) {
   const Communicator& communicator = context->communicator();
   const auto call = [&] {
-    const std::span<const Index> others = local_shape.empty() ? local_shape : local_shape.subspan(1);
+    const std::span<const Index> others =
+        local_shape.empty() ? local_shape : local_shape.subspan(1);
     return call_of("local shape without axis 0", others, kFreeform, scalar);
   };
   agreed(communicator, checks, call, [&] {
-    if (local_shape.empty()) fail(ErrorKind::kShape, "freeform joins local arrays along axis 0, but a local array has no axes");
+    if (local_shape.empty())
+      fail(ErrorKind::kShape,
+           "freeform joins local arrays along axis 0, but a local array has no axes");
     static_cast<void>(element_count(local_shape));
   });
   std::vector<Index> bounds(static_cast<std::size_t>(communicator.size()) + 1, 0);
-  check_mpi(MPI_Allgather(local_shape.data(), 1, MPI_INT64_T, bounds.data() + 1, 1, MPI_INT64_T, communicator.get()),
+  check_mpi(MPI_Allgather(local_shape.data(), 1, MPI_INT64_T, bounds.data() + 1, 1, MPI_INT64_T,
+                          communicator.get()),
             "MPI_Allgather");
   std::partial_sum(bounds.begin(), bounds.end(), bounds.begin());
   Shape shape(local_shape.begin(), local_shape.end());
@@ -101,7 +113,9 @@ LayoutPtr Layout::make_freeform(const ContextPtr& context, std::span<const Index
 }
 
 Layout::Layout(ContextPtr context, Strategy strategy, DistributionPtr distribution)
-    : context_(std::move(context)), strategy_(std::move(strategy)), distribution_(std::move(distribution)) {
+    : context_(std::move(context)),
+      strategy_(std::move(strategy)),
+      distribution_(std::move(distribution)) {
   rank_ = communicator().rank();
   owned_shape_ = distribution_->owned_shape(rank_);
   owned_size_ = distribution_->owned_size(rank_);
@@ -116,12 +130,14 @@ Layout::Layout(ContextPtr context, Strategy strategy, DistributionPtr distributi
   offset_ = std::inner_product(first.begin(), first.end(), strides_.begin(), Index{0});
   contiguous_ = StridedView<char>(nullptr, owned_shape_, strides_).is_contiguous();
   const ProcessGrid& grid = distribution_->grid();
-  everywhere_ = grid.size() == processes() && distribution_->replicas() == processes() && in_index_order(*distribution_);
+  everywhere_ = grid.size() == processes() && distribution_->replicas() == processes() &&
+                in_index_order(*distribution_);
 }
 
 bool Layout::has_labels() const {
-  return std::ranges::any_of(distribution_->axes(),
-                             [](const Axis& axis) { return axis.map.kind() == DimMap::Kind::kUnstructured; });
+  return std::ranges::any_of(distribution_->axes(), [](const Axis& axis) {
+    return axis.map.kind() == DimMap::Kind::kUnstructured;
+  });
 }
 
 std::optional<std::vector<Index>> Layout::slice_bounds() const {
@@ -129,7 +145,8 @@ std::optional<std::vector<Index>> Layout::slice_bounds() const {
   const auto count = static_cast<std::size_t>(processes());
   if (distribution_->dimensions() == 0 || distribution_->is_replicated()) return std::nullopt;
   const Axis& axis = distribution_->axis(0);
-  if (axis.map.kind() != DimMap::Kind::kBlock && axis.map.kind() != DimMap::Kind::kCollapsed) return std::nullopt;
+  if (axis.map.kind() != DimMap::Kind::kBlock && axis.map.kind() != DimMap::Kind::kCollapsed)
+    return std::nullopt;
   if (axis.map.parts() != grid.size()) return std::nullopt;
   for (int place = 0; place < grid.size(); ++place) {
     if (grid.rank_at(place) != place) return std::nullopt;
@@ -139,7 +156,8 @@ std::optional<std::vector<Index>> Layout::slice_bounds() const {
     if (kind == DimMap::Kind::kUnstructured) return std::nullopt;
   }
   std::vector<Index> bounds(count + 1, axis.map.extent());
-  for (int place = 0; place < grid.size(); ++place) bounds[static_cast<std::size_t>(place)] = axis.map.block_of(place).first;
+  for (int place = 0; place < grid.size(); ++place)
+    bounds[static_cast<std::size_t>(place)] = axis.map.block_of(place).first;
   return bounds;
 }
 

@@ -1,4 +1,5 @@
-/// Where an array's elements are, on all processes and in this one's memory: what arrays of the same shape and strategy share.
+/// Where an array's elements are, on all processes and in this one's memory: what arrays of the
+/// same shape and strategy share.
 #pragma once
 
 #include <mutex>
@@ -15,22 +16,27 @@ namespace impishim::darray {
 
 using Shape = std::vector<Index>;
 
-/// An immutable layout on a communicator. Arrays of one communicator, shape and strategy share one object, whatever their
-/// element types (D2O-07); so the same address means the same layout. The local buffer is row-major, with the distribution's
-/// ghosts around the owned elements.
+/// An immutable layout on a communicator. Arrays of one communicator, shape and strategy share one
+/// object, whatever their element types (D2O-07); so the same address means the same layout. The
+/// local buffer is row-major, with the distribution's ghosts around the owned elements.
 class Layout {
  public:
-  /// The layout of a global strategy. Collective over the communicator with checks, else local (but for a communicator's first
-  /// array). With checks, `scalar` must also be the same everywhere (D2O-18).
-  /// @throws Error kShape, kLayout as distribution_of(); kArgument if shape, strategy or type differ between processes.
-  static LayoutPtr make(const ContextPtr& context, std::span<const Index> shape, const Strategy& strategy,
-                        Checks checks = Checks::kOn, Scalar scalar = Scalar::kOpaque);
-  /// freeform: slices of axis 0, this process's of that shape (D2O-04). Collective, also without checks. @throws Error kShape
-  /// if there is no axis; kArgument if processes disagree about the other axes.
-  static LayoutPtr make_freeform(const ContextPtr& context, std::span<const Index> local_shape, Checks checks = Checks::kOn,
-                                 Scalar scalar = Scalar::kOpaque);
+  /// The layout of a global strategy. Collective over the communicator with checks, else local (but
+  /// for a communicator's first array). With checks, `scalar` must also be the same everywhere
+  /// (D2O-18).
+  /// @throws Error kShape, kLayout as distribution_of(); kArgument if shape, strategy or type
+  /// differ between processes.
+  static LayoutPtr make(const ContextPtr& context, std::span<const Index> shape,
+                        const Strategy& strategy, Checks checks = Checks::kOn,
+                        Scalar scalar = Scalar::kOpaque);
+  /// freeform: slices of axis 0, this process's of that shape (D2O-04). Collective, also without
+  /// checks. @throws Error kShape if there is no axis; kArgument if processes disagree about the
+  /// other axes.
+  static LayoutPtr make_freeform(const ContextPtr& context, std::span<const Index> local_shape,
+                                 Checks checks = Checks::kOn, Scalar scalar = Scalar::kOpaque);
   /// freeform with slices that every process knows: bounds[r] to bounds[r + 1] on process r. Local.
-  static LayoutPtr make_slices(const ContextPtr& context, std::vector<Index> bounds, std::span<const Index> shape);
+  static LayoutPtr make_slices(const ContextPtr& context, std::vector<Index> bounds,
+                               std::span<const Index> shape);
 
   Layout(ContextPtr context, Strategy strategy, DistributionPtr distribution);
 
@@ -44,7 +50,8 @@ class Layout {
 
   [[nodiscard]] const Shape& shape() const { return distribution_->shape(); }
   [[nodiscard]] Index size() const { return distribution_->size(); }
-  /// This process's elements. Of an array without axes that is elsewhere: one axis with nothing in it.
+  /// This process's elements. Of an array without axes that is elsewhere: one axis with nothing in
+  /// it.
   [[nodiscard]] const Shape& owned_shape() const { return owned_shape_; }
   [[nodiscard]] Index owned_size() const { return owned_size_; }
   /// Extents of this process's buffer: owned elements and ghosts.
@@ -54,19 +61,20 @@ class Layout {
   [[nodiscard]] const std::vector<Index>& strides() const { return strides_; }
   /// Of the first owned element in the buffer.
   [[nodiscard]] Index offset() const { return offset_; }
-  /// Every process of the communicator holds the whole array, in the order of its indices: not of labels that are dealt out in
-  /// another order.
+  /// Every process of the communicator holds the whole array, in the order of its indices: not of
+  /// labels that are dealt out in another order.
   [[nodiscard]] bool is_everywhere() const { return everywhere_; }
   /// An axis is dealt out by labels, which no section or number in row-major order counts.
   [[nodiscard]] bool has_labels() const;
-  /// bounds[r] to bounds[r + 1] are the rows of process r, if axis 0 alone is cut, in slices in the order of the ranks; else
-  /// nothing. The same on every process.
+  /// bounds[r] to bounds[r + 1] are the rows of process r, if axis 0 alone is cut, in slices in the
+  /// order of the ranks; else nothing. The same on every process.
   [[nodiscard]] std::optional<std::vector<Index>> slice_bounds() const;
 
   /// Owned elements lie side by side.
   [[nodiscard]] bool is_contiguous() const { return contiguous_; }
-  /// Where the owned part's rows (of the last axis) begin in the buffer, in row-major order: none without elements. Computed
-  /// when it is first asked for, which is worth it where owned elements do not lie side by side.
+  /// Where the owned part's rows (of the last axis) begin in the buffer, in row-major order: none
+  /// without elements. Computed when it is first asked for, which is worth it where owned elements
+  /// do not lie side by side.
   [[nodiscard]] const std::vector<Index>& row_offsets() const;
 
   /// For each axis, the global index (or label) of every owned local index.
@@ -74,7 +82,8 @@ class Layout {
 
   /// Each process owns the same elements in the same order in both.
   [[nodiscard]] bool aligned(const Layout& other) const {
-    return this == &other || distribution_ == other.distribution_ || distribution_->same_pieces(*other.distribution_);
+    return this == &other || distribution_ == other.distribution_ ||
+           distribution_->same_pieces(*other.distribution_);
   }
 
   /// The owned part of a buffer of this layout.

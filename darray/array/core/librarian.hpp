@@ -9,15 +9,17 @@
 
 namespace impishim::darray {
 
-/// The name of an array, the same on every process of its communicator: which communicator, and the how-many-th array on it.
-/// Arrays are created by all processes together, so that counting needs no message; those of other groups have another `group`.
+/// The name of an array, the same on every process of its communicator: which communicator, and the
+/// how-many-th array on it. Arrays are created by all processes together, so that counting needs no
+/// message; those of other groups have another `group`.
 struct ArrayId {
   std::uint64_t group = 0;
   std::uint64_t number = 0;
   auto operator<=>(const ArrayId&) const = default;
 };
 
-/// The arrays that are alive on a communicator. It refers to them, and holds none: an array that is destroyed is forgotten.
+/// The arrays that are alive on a communicator. It refers to them, and holds none: an array that is
+/// destroyed is forgotten.
 class Librarian {
  public:
   explicit Librarian(std::uint64_t group) : group_(group) {}
@@ -32,8 +34,8 @@ class Librarian {
   void moved(ArrayId id, void* array) { arrays_.at(id.number).array = array; }
   void remove(ArrayId id) { arrays_.erase(id.number); }
 
-  /// The array's address; null if it is gone, or never was. @throws Error kArgument for an id of another communicator, kType if
-  /// its elements are not of that type.
+  /// The array's address; null if it is gone, or never was. @throws Error kArgument for an id of
+  /// another communicator, kType if its elements are not of that type.
   [[nodiscard]] void* find(ArrayId id, Scalar scalar) const;
   [[nodiscard]] std::size_t count() const { return arrays_.size(); }
 

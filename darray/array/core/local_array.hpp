@@ -17,15 +17,20 @@ class LocalArray {
  public:
   LocalArray() : LocalArray(std::vector<Index>{0}) {}
   /// Not set to anything.
-  explicit LocalArray(std::vector<Index> shape) : shape_(std::move(shape)), size_(element_count(shape_)), storage_(size_) {}
-  LocalArray(std::vector<Index> shape, T value) : LocalArray(std::move(shape)) { std::fill_n(data(), size_, value); }
+  explicit LocalArray(std::vector<Index> shape)
+      : shape_(std::move(shape)), size_(element_count(shape_)), storage_(size_) {}
+  LocalArray(std::vector<Index> shape, T value) : LocalArray(std::move(shape)) {
+    std::fill_n(data(), size_, value);
+  }
   /// The elements of a view, cast.
   template <class U>
   explicit LocalArray(const StridedView<U>& view) : LocalArray(view.extents()) {
     T* next = data();
     view.for_each([&](const U& value) { *next++ = element_cast<T>(value); });
   }
-  LocalArray(const LocalArray& other) : LocalArray(other.shape_) { std::copy_n(other.data(), size_, data()); }
+  LocalArray(const LocalArray& other) : LocalArray(other.shape_) {
+    std::copy_n(other.data(), size_, data());
+  }
   LocalArray& operator=(const LocalArray& other) {
     if (this != &other) *this = LocalArray(other);
     return *this;

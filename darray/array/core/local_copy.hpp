@@ -1,4 +1,5 @@
-/// Loops over this process's elements: the fast axis innermost, and one single loop where all lie side by side.
+/// Loops over this process's elements: the fast axis innermost, and one single loop where all lie
+/// side by side.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 
 namespace impishim::darray {
 
-/// Calls visit(offset, count, position) for every piece of the owned elements that lies side by side: `offset` of its first one
-/// in the buffer, and its position in row-major order.
+/// Calls visit(offset, count, position) for every piece of the owned elements that lies side by
+/// side: `offset` of its first one in the buffer, and its position in row-major order.
 template <class Visit>
 void for_each_row(const Layout& layout, Visit visit) {
   if (layout.owned_size() == 0) return;
@@ -65,7 +66,8 @@ template <class T, class U>
 void cast_row(T* to, Index to_step, const U* from, Index from_step, Index count) {
   if (to_step == 1 && from_step == 1) {
     if constexpr (std::is_same_v<T, std::remove_const_t<U>>) {
-      if (count > 0) std::memmove(static_cast<void*>(to), from, static_cast<std::size_t>(count) * sizeof(T));
+      if (count > 0)
+        std::memmove(static_cast<void*>(to), from, static_cast<std::size_t>(count) * sizeof(T));
     } else {
       for (Index k = 0; k < count; ++k) to[k] = element_cast<T>(from[k]);
     }
@@ -74,11 +76,13 @@ void cast_row(T* to, Index to_step, const U* from, Index from_step, Index count)
   for (Index k = 0; k < count; ++k) to[k * to_step] = element_cast<T>(from[k * from_step]);
 }
 
-/// Elements of one view to those of another of the same extents, cast. The two do not overlap. @throws Error kShape.
+/// Elements of one view to those of another of the same extents, cast. The two do not overlap.
+/// @throws Error kShape.
 template <class T, class U>
 void assign_view(const StridedView<T>& to, const StridedView<U>& from) {
   if (to.extents() != from.extents()) {
-    fail(ErrorKind::kShape, "{} elements in {} axes do not fit {} in {}", from.size(), from.rank(), to.size(), to.rank());
+    fail(ErrorKind::kShape, "{} elements in {} axes do not fit {} in {}", from.size(), from.rank(),
+         to.size(), to.rank());
   }
   if (to.empty()) return;
   if (to.is_contiguous() && from.is_contiguous()) {
@@ -97,16 +101,19 @@ void assign_view(const StridedView<T>& to, const StridedView<U>& from) {
   walk(walk, 0, to.data(), from.data());
 }
 
-/// The section of the global array that this process owns, if its elements are consecutive along every axis.
+/// The section of the global array that this process owns, if its elements are consecutive along
+/// every axis.
 [[nodiscard]] std::optional<Section> owned_section(const Layout& layout);
 
 /// @throws Error kShape unless the extents are the layout's global ones.
 void check_global_shape(const Layout& layout, std::span<const Index> extents);
 
-/// `indices`: the layout's global_indices(). @throws Error kKey for a label that is no index of its axis.
+/// `indices`: the layout's global_indices(). @throws Error kKey for a label that is no index of its
+/// axis.
 void check_labels_are_indices(const Layout& layout, const std::vector<std::vector<Index>>& indices);
 
-/// This process's part of global data. @throws Error kShape, and kKey for a label that the data do not have.
+/// This process's part of global data. @throws Error kShape, and kKey for a label that the data do
+/// not have.
 template <class T, class U>
 void cut_own_part(const Layout& layout, T* buffer, const StridedView<U>& global) {
   check_global_shape(layout, global.extents());

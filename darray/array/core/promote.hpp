@@ -80,8 +80,8 @@ constexpr int category() {
 
 }  // namespace detail
 
-/// The type of values of two arrays together, as NumPy has it: float with 32-bit integers is double, signed with unsigned the
-/// signed type that holds both.
+/// The type of values of two arrays together, as NumPy has it: float with 32-bit integers is
+/// double, signed with unsigned the signed type that holds both.
 template <ElementValue A, ElementValue B>
 using Promoted = decltype(detail::promote<A, B>());
 
@@ -89,20 +89,23 @@ using Promoted = decltype(detail::promote<A, B>());
 template <class T>
 using Floating = std::conditional_t<std::is_integral_v<T>, double, T>;
 
-/// The type that a scalar S has beside an array of T: the array's unless the scalar is of a higher kind (bool, integer,
-/// floating point, complex), so that float arrays stay float beside 2.0.
+/// The type that a scalar S has beside an array of T: the array's unless the scalar is of a higher
+/// kind (bool, integer, floating point, complex), so that float arrays stay float beside 2.0.
 template <ElementValue T, ElementValue S>
-using WeakScalar = std::conditional_t<(detail::category<S>() <= detail::category<T>()), T,
-                                      std::conditional_t<detail::category<S>() == 3 && detail::category<T>() == 2,
-                                                         Promoted<std::complex<float>, T>, Promoted<T, S>>>;
+using WeakScalar =
+    std::conditional_t<(detail::category<S>() <= detail::category<T>()), T,
+                       std::conditional_t<detail::category<S>() == 3 && detail::category<T>() == 2,
+                                          Promoted<std::complex<float>, T>, Promoted<T, S>>>;
 
 /// The scalar as that type. @throws Error kType for an integer that the array's type does not hold.
 template <class T, class S>
 WeakScalar<T, S> weak_cast(S scalar) {
   using To = WeakScalar<T, S>;
-  if constexpr (std::is_integral_v<To> && std::is_integral_v<S> && !std::is_same_v<To, bool> && !std::is_same_v<S, bool>) {
+  if constexpr (std::is_integral_v<To> && std::is_integral_v<S> && !std::is_same_v<To, bool> &&
+                !std::is_same_v<S, bool>) {
     if (!std::in_range<To>(scalar))
-      fail(ErrorKind::kType, "the scalar {} is no value of an array of {}-byte integers", scalar, sizeof(To));
+      fail(ErrorKind::kType, "the scalar {} is no value of an array of {}-byte integers", scalar,
+           sizeof(To));
   }
   return element_cast<To>(scalar);
 }

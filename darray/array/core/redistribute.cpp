@@ -12,8 +12,9 @@ constexpr std::size_t kPlans = 16;
 
 }  // namespace
 
-/// The plans that were used last, the latest first. Every process has the same ones, since all redistribute in the same order;
-/// so they are compared by content, and dropped by their number alone.
+/// The plans that were used last, the latest first. Every process has the same ones, since all
+/// redistribute in the same order; so they are compared by content, and dropped by their number
+/// alone.
 class Redistributions {
  public:
   RemapPlan& plan(const Layout& to, const Layout& from, const Element& element) {
@@ -27,7 +28,8 @@ class Redistributions {
     options.backward = false;
     options.schedule.checks = Checks::kOff;
     plans_.push_front({to.distribution_ptr(), from.distribution_ptr(), element.type, element.size,
-                       RemapPlan(to.communicator(), {to.distribution()}, {from.distribution()}, element, options)});
+                       RemapPlan(to.communicator(), {to.distribution()}, {from.distribution()},
+                                 element, options)});
     if (plans_.size() > kPlans) plans_.pop_back();
     return plans_.front().plan;
   }
@@ -40,22 +42,26 @@ class Redistributions {
     std::size_t size;
     RemapPlan plan;
 
-    [[nodiscard]] bool serves(const Layout& wanted, const Layout& had, const Element& element) const {
+    [[nodiscard]] bool serves(const Layout& wanted, const Layout& had,
+                              const Element& element) const {
       return type == element.type && size == element.size && same(*to, wanted.distribution()) &&
              same(*from, had.distribution());
     }
-    static bool same(const Distribution& a, const Distribution& b) { return &a == &b || (a.hash() == b.hash() && a == b); }
+    static bool same(const Distribution& a, const Distribution& b) {
+      return &a == &b || (a.hash() == b.hash() && a == b);
+    }
   };
   std::list<Entry> plans_;
 };
 
-void redistribute(const Layout& to, void* destination, const Layout& from, const void* source, const Element& element,
-                  const char* operation, Checks checks) {
+void redistribute(const Layout& to, void* destination, const Layout& from, const void* source,
+                  const Element& element, const char* operation, Checks checks) {
   if (to.shape() != from.shape()) {
-    fail(ErrorKind::kShape, "{} elements in {} axes cannot become {} in {}", from.size(), from.shape().size(), to.size(),
-         to.shape().size());
+    fail(ErrorKind::kShape, "{} elements in {} axes cannot become {} in {}", from.size(),
+         from.shape().size(), to.size(), to.shape().size());
   }
-  if (to.context() != from.context()) fail(ErrorKind::kLayout, "arrays of different communicators do not meet");
+  if (to.context() != from.context())
+    fail(ErrorKind::kLayout, "arrays of different communicators do not meet");
   if (to.aligned(from)) {
     auto* target = static_cast<std::byte*>(destination);
     const auto* origin = static_cast<const std::byte*>(source);
@@ -68,7 +74,10 @@ void redistribute(const Layout& to, void* destination, const Layout& from, const
     return;
   }
   agree_on(to.communicator(), checks, [&] {
-    return CollectiveCall(operation).with("to", to.distribution()).with("from", from.distribution()).with("element", element);
+    return CollectiveCall(operation)
+        .with("to", to.distribution())
+        .with("from", from.distribution())
+        .with("element", element);
   });
   std::shared_ptr<Redistributions>& plans = to.context()->redistributions();
   if (plans == nullptr) plans = std::make_shared<Redistributions>();

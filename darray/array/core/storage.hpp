@@ -10,8 +10,8 @@
 
 namespace impishim::darray {
 
-/// So many elements of type T: allocated, aligned to cache lines and not set to anything; or lent, in which case a keeper may
-/// hold them alive. Can be moved only.
+/// So many elements of type T: allocated, aligned to cache lines and not set to anything; or lent,
+/// in which case a keeper may hold them alive. Can be moved only.
 template <class T>
 class Storage {
  public:
@@ -19,9 +19,11 @@ class Storage {
 
   Storage() = default;
   explicit Storage(Index count)
-      : data_(static_cast<T*>(::operator new(static_cast<std::size_t>(count > 0 ? count : 1) * sizeof(T), kAlignment))),
+      : data_(static_cast<T*>(::operator new(
+            static_cast<std::size_t>(count > 0 ? count : 1) * sizeof(T), kAlignment))),
         owned_(true) {}
-  explicit Storage(T* lent, std::shared_ptr<const void> keeper = nullptr) : data_(lent), keeper_(std::move(keeper)) {}
+  explicit Storage(T* lent, std::shared_ptr<const void> keeper = nullptr)
+      : data_(lent), keeper_(std::move(keeper)) {}
   ~Storage() { release(); }
   Storage(Storage&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),

@@ -27,11 +27,14 @@ DistributionPtr slices(DimMap map, std::span<const Index> shape) {
 }  // namespace
 
 Strategy::Strategy(Kind kind) : kind_(kind) {
-  if (kind == Kind::kLayout) fail(ErrorKind::kArgument, "a strategy of any layout is given by its distribution");
+  if (kind == Kind::kLayout)
+    fail(ErrorKind::kArgument, "a strategy of any layout is given by its distribution");
 }
 
-Strategy::Strategy(DistributionPtr distribution) : kind_(Kind::kLayout), distribution_(std::move(distribution)) {
-  if (distribution_ == nullptr) fail(ErrorKind::kArgument, "a strategy needs a distribution, not a null pointer");
+Strategy::Strategy(DistributionPtr distribution)
+    : kind_(Kind::kLayout), distribution_(std::move(distribution)) {
+  if (distribution_ == nullptr)
+    fail(ErrorKind::kArgument, "a strategy needs a distribution, not a null pointer");
 }
 
 Strategy::Strategy(std::string_view name) {
@@ -41,7 +44,8 @@ Strategy::Strategy(std::string_view name) {
       return;
     }
   }
-  fail(ErrorKind::kArgument, "no strategy is called '{}': there are not, equal, fftw and freeform", name);
+  fail(ErrorKind::kArgument, "no strategy is called '{}': there are not, equal, fftw and freeform",
+       name);
 }
 
 std::string_view Strategy::name() const {
@@ -51,7 +55,9 @@ std::string_view Strategy::name() const {
   return "layout";
 }
 
-bool Strategy::is_slicing() const { return kind_ == kEqual || kind_ == kFftw || kind_ == kFreeform; }
+bool Strategy::is_slicing() const {
+  return kind_ == kEqual || kind_ == kFftw || kind_ == kFreeform;
+}
 
 std::uint64_t Strategy::hash() const {
   Hasher hasher;
@@ -62,27 +68,33 @@ std::uint64_t Strategy::hash() const {
 
 bool Strategy::operator==(const Strategy& other) const {
   if (kind_ != other.kind_) return false;
-  return distribution_ == other.distribution_ || (distribution_ != nullptr && *distribution_ == *other.distribution_);
+  return distribution_ == other.distribution_ ||
+         (distribution_ != nullptr && *distribution_ == *other.distribution_);
 }
 
-DistributionPtr distribution_of(const Strategy& strategy, std::span<const Index> shape, int processes) {
+DistributionPtr distribution_of(const Strategy& strategy, std::span<const Index> shape,
+                                int processes) {
   static_cast<void>(element_count(shape));
   if (strategy.kind() == Strategy::Kind::kLayout) {
     const DistributionPtr& given = strategy.distribution();
     if (!std::ranges::equal(given->shape(), shape)) {
-      fail(ErrorKind::kShape, "a distribution of shape ({}) for an array of shape ({})", fmt::join(given->shape(), ", "),
-           fmt::join(shape, ", "));
+      fail(ErrorKind::kShape, "a distribution of shape ({}) for an array of shape ({})",
+           fmt::join(given->shape(), ", "), fmt::join(shape, ", "));
     }
     for (const int member : given->grid().members()) {
       if (member >= processes) {
-        fail(ErrorKind::kLayout, "the grid has process {}, but the communicator only {} of them", member, processes);
+        fail(ErrorKind::kLayout, "the grid has process {}, but the communicator only {} of them",
+             member, processes);
       }
     }
     return given;
   }
-  if (strategy.kind() == kFreeform) fail(ErrorKind::kShape, "freeform takes local shapes: a global shape does not tell them");
+  if (strategy.kind() == kFreeform)
+    fail(ErrorKind::kShape, "freeform takes local shapes: a global shape does not tell them");
   if (strategy.kind() == kNot || shape.empty()) return make_replicated(shape, processes);
-  return slices(strategy.kind() == kEqual ? DimMap::balanced(shape[0], processes) : DimMap::block(shape[0], processes), shape);
+  return slices(strategy.kind() == kEqual ? DimMap::balanced(shape[0], processes)
+                                          : DimMap::block(shape[0], processes),
+                shape);
 }
 
 }  // namespace impishim::darray

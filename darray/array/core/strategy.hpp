@@ -1,4 +1,5 @@
-/// How an array is dealt out to the processes of a communicator: d2o's four strategies (D2O-01 to D2O-05), or any distribution.
+/// How an array is dealt out to the processes of a communicator: d2o's four strategies (D2O-01 to
+/// D2O-05), or any distribution.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +10,25 @@
 
 namespace impishim::darray {
 
-/// A strategy: a cheap value. Those that are called global derive the pieces from a global shape; freeform takes what every
-/// process brings.
+/// A strategy: a cheap value. Those that are called global derive the pieces from a global shape;
+/// freeform takes what every process brings.
 class Strategy {
  public:
   enum class Kind : std::uint8_t {
     kNot,       ///< every process holds the whole array
     kEqual,     ///< slices of axis 0, the first extent mod P processes have one row more
-    kFftw,      ///< slices of axis 0 by ceil(extent / P), as FFTW-MPI has them by default; late processes may have none
+    kFftw,      ///< slices of axis 0 by ceil(extent / P), as FFTW-MPI has them by default; late
+                ///< processes may have none
     kFreeform,  ///< slices of axis 0 as the processes bring them
     kLayout,    ///< a distribution of the index layer: any maps, any grid
   };
 
   /// equal, the default.
   Strategy() = default;
-  Strategy(Kind kind);                     // NOLINT: a kind is a strategy. @throws Error kArgument for kLayout
-  Strategy(DistributionPtr distribution);  // NOLINT: so is a distribution. @throws Error kArgument for none
-  Strategy(std::string_view name);         // NOLINT: so is a name
+  Strategy(Kind kind);  // NOLINT: a kind is a strategy. @throws Error kArgument for kLayout
+  Strategy(DistributionPtr
+               distribution);  // NOLINT: so is a distribution. @throws Error kArgument for none
+  Strategy(std::string_view name);                                  // NOLINT: so is a name
   Strategy(const char* name) : Strategy(std::string_view(name)) {}  // NOLINT
 
   [[nodiscard]] Kind kind() const { return kind_; }
@@ -52,9 +55,11 @@ inline constexpr Strategy::Kind kEqual = Strategy::Kind::kEqual;
 inline constexpr Strategy::Kind kFftw = Strategy::Kind::kFftw;
 inline constexpr Strategy::Kind kFreeform = Strategy::Kind::kFreeform;
 
-/// The distribution of an array of that shape over processes 0, 1, ... An array without axes is on every process, whatever the
-/// strategy (D2O-13: d2o refuses it).
-/// @throws Error kShape for freeform, which needs what the processes bring, and for a distribution of another shape.
-[[nodiscard]] DistributionPtr distribution_of(const Strategy& strategy, std::span<const Index> shape, int processes);
+/// The distribution of an array of that shape over processes 0, 1, ... An array without axes is on
+/// every process, whatever the strategy (D2O-13: d2o refuses it).
+/// @throws Error kShape for freeform, which needs what the processes bring, and for a distribution
+/// of another shape.
+[[nodiscard]] DistributionPtr distribution_of(const Strategy& strategy,
+                                              std::span<const Index> shape, int processes);
 
 }  // namespace impishim::darray

@@ -18,7 +18,8 @@ constexpr std::array<const char*, kGivens> kNames{"a file",
 
 }  // namespace
 
-Givens::Givens(const Communicator& communicator, Checks checks, const std::array<bool, kGivens>& mine) {
+Givens::Givens(const Communicator& communicator, Checks checks,
+               const std::array<bool, kGivens>& mine) {
   for (std::size_t each = 0; each < kGivens; ++each) counts_[each] = mine[each] ? 1 : 0;
   if (checks == Checks::kOff) return;
   processes_ = communicator.size();
@@ -38,15 +39,16 @@ bool Givens::has(Given what) const {
 bool Givens::has_array(Given what, Given foreign) const {
   if (!has(what)) return false;
   if (const Index count = counts_[static_cast<std::size_t>(foreign)]; count != 0) {
-    fail(ErrorKind::kArgument, "{} is given by {} of {} processes", kNames[static_cast<std::size_t>(foreign)], count,
-         processes_);
+    fail(ErrorKind::kArgument, "{} is given by {} of {} processes",
+         kNames[static_cast<std::size_t>(foreign)], count, processes_);
   }
   return true;
 }
 
 void nothing_to_make(const Strategy& strategy) {
   fail(ErrorKind::kArgument, "an array with strategy '{}' takes {}", strategy.name(),
-       strategy.is_global() ? "global data or a global shape" : "local data, a local shape or an array");
+       strategy.is_global() ? "global data or a global shape"
+                            : "local data, a local shape or an array");
 }
 
 }  // namespace impishim::darray::detail

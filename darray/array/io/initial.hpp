@@ -1,4 +1,5 @@
-/// One way to make an array of whatever is given, with d2o's rules of precedence (D2O-10 to D2O-18).
+/// One way to make an array of whatever is given, with d2o's rules of precedence (D2O-10 to
+/// D2O-18).
 #pragma once
 
 #include <array>
@@ -9,16 +10,16 @@
 
 namespace impishim::darray {
 
-/// What an array is made of. Of what is given, the first counts: file, data, shape with a value, shape. Data are given by all
-/// processes or by none. U is the type of the data.
+/// What an array is made of. Of what is given, the first counts: file, data, shape with a value,
+/// shape. Data are given by all processes or by none. U is the type of the data.
 template <class U = double>
 struct Initial {
   std::optional<std::string> file = {};
   std::optional<StridedView<const U>> global_data = {};
   const DistArray<U>* global_array = nullptr;
   std::optional<StridedView<const U>> local_data = {};  ///< for freeform
-  const DistArray<U>* local_array = nullptr;            ///< its whole content is each process's local data
-  std::optional<U> value = {};                          ///< fills the shape
+  const DistArray<U>* local_array = nullptr;  ///< its whole content is each process's local data
+  std::optional<U> value = {};                ///< fills the shape
   std::optional<Shape> global_shape = {};
   std::optional<Shape> local_shape = {};  ///< for freeform
   Strategy strategy = {};
@@ -58,22 +59,26 @@ class Givens {
 
 template <class U>
 Givens givens(const ContextPtr& context, const Initial<U>& from) {
-  const auto foreign = [&](const DistArray<U>* array) { return array != nullptr && array->layout()->context() != context; };
+  const auto foreign = [&](const DistArray<U>* array) {
+    return array != nullptr && array->layout()->context() != context;
+  };
   return {context->communicator(),
           from.checks,
-          {from.file.has_value(), from.global_array != nullptr, from.global_data.has_value(), from.global_shape.has_value(),
-           from.local_array != nullptr, from.local_data.has_value(), from.local_shape.has_value(), foreign(from.global_array),
-           foreign(from.local_array)}};
+          {from.file.has_value(), from.global_array != nullptr, from.global_data.has_value(),
+           from.global_shape.has_value(), from.local_array != nullptr, from.local_data.has_value(),
+           from.local_shape.has_value(), foreign(from.global_array), foreign(from.local_array)}};
 }
 
 [[noreturn]] void nothing_to_make(const Strategy& strategy);
 
 }  // namespace detail
 
-/// An array of element type T from what is given (D2O-10: T counts, whatever type the data have); without T, of the data's
-/// type, double if there are none (D2O-11). Elements of an array of which only the shape is given are not set.
-/// @throws Error kArgument if a global strategy is given no global data or shape, freeform no local ones and no array, data are
-/// given on some processes alone, or an array of another communicator; and what the makers of DistArray throw.
+/// An array of element type T from what is given (D2O-10: T counts, whatever type the data have);
+/// without T, of the data's type, double if there are none (D2O-11). Elements of an array of which
+/// only the shape is given are not set.
+/// @throws Error kArgument if a global strategy is given no global data or shape, freeform no local
+/// ones and no array, data are given on some processes alone, or an array of another communicator;
+/// and what the makers of DistArray throw.
 template <class Wanted = void, class U = std::conditional_t<std::is_void_v<Wanted>, double, Wanted>>
 auto make_array(MPI_Comm comm, const Initial<U>& from) {
   using T = std::conditional_t<std::is_void_v<Wanted>, U, Wanted>;
@@ -85,16 +90,19 @@ auto make_array(MPI_Comm comm, const Initial<U>& from) {
     return DistArray<T>::from_array(*from.global_array, from.strategy, from.checks);
   }
   if (from.strategy.is_global()) {
-    if (given.has(kGlobalData)) return DistArray<T>::from_global(comm, *from.global_data, from.strategy, from.checks);
+    if (given.has(kGlobalData))
+      return DistArray<T>::from_global(comm, *from.global_data, from.strategy, from.checks);
     if (!given.has(kGlobalShape)) detail::nothing_to_make(from.strategy);
     DistArray<T> result = DistArray<T>::empty(comm, *from.global_shape, from.strategy, from.checks);
     if (from.value) result.fill(element_cast<T>(*from.value));
     return result;
   }
-  if (given.has_array(kLocalArray, kForeignLocal)) return DistArray<T>::from_array_as_local(*from.local_array, from.checks);
+  if (given.has_array(kLocalArray, kForeignLocal))
+    return DistArray<T>::from_array_as_local(*from.local_array, from.checks);
   if (given.has(kLocalData)) return DistArray<T>::from_local(comm, *from.local_data, from.checks);
   if (!given.has(kLocalShape)) detail::nothing_to_make(from.strategy);
-  DistArray<T> result(Layout::make_freeform(context, *from.local_shape, from.checks, scalar_of<T>()));
+  DistArray<T> result(
+      Layout::make_freeform(context, *from.local_shape, from.checks, scalar_of<T>()));
   if (from.value) result.fill(element_cast<T>(*from.value));
   return result;
 }

@@ -25,7 +25,8 @@ void write_element(std::ostream& stream, const T& value) {
 }
 
 template <class T>
-void write_axis(std::ostream& stream, const StridedView<const T>& view, std::size_t axis, const T* data) {
+void write_axis(std::ostream& stream, const StridedView<const T>& view, std::size_t axis,
+                const T* data) {
   if (axis == view.extents().size()) {
     write_element(stream, *data);
     return;

@@ -10,7 +10,8 @@
 namespace impishim::darray {
 
 KeyPart::KeyPart(const LocalArray<Index>& indices) {
-  if (indices.shape().size() != 1) fail(ErrorKind::kKey, "indices of {} axes: one is allowed", indices.shape().size());
+  if (indices.shape().size() != 1)
+    fail(ErrorKind::kKey, "indices of {} axes: one is allowed", indices.shape().size());
   part_ = AxisKey(IndexList(indices.begin(), indices.end()));
 }
 
@@ -40,7 +41,8 @@ std::string text_of(const ResolvedKey::Choice& choice) {
   if (choice.list != nullptr) return fmt::format("a list of {}", choice.list->size());
   const Triplet& triplet = choice.triplet;
   if (choice.dimension == ResolvedKey::kNoDimension) return fmt::format("{}", triplet.start);
-  return fmt::format("{}:{}:{}", triplet.start, triplet.start + triplet.count * triplet.step, triplet.step);
+  return fmt::format("{}:{}:{}", triplet.start, triplet.start + triplet.count * triplet.step,
+                     triplet.step);
 }
 
 std::string text_of(const ResolvedKey& key) {
@@ -50,7 +52,8 @@ std::string text_of(const ResolvedKey& key) {
   return key.is_section() ? text : fmt::format("{} with lists {:016x}", text, key.hash());
 }
 
-ResolvedKey resolve(const Layout& array, const Parts& parts, const Purpose& purpose, EmptyLists empty, Keys keys) {
+ResolvedKey resolve(const Layout& array, const Parts& parts, const Purpose& purpose,
+                    EmptyLists empty, Keys keys) {
   std::optional<ResolvedKey> key;
   const auto call = [&] {
     CollectiveCall given(purpose.operation);
@@ -106,7 +109,8 @@ std::vector<T> piece(const DistArray<T>& array, const LayoutPtr& layout) {
 }
 
 // A mask of the array's shape: each process has the true places of its rows.
-SelectedKey select_by_mask(const Layout& array, const DistArray<bool>& mask, const Purpose& purpose) {
+SelectedKey select_by_mask(const Layout& array, const DistArray<bool>& mask,
+                           const Purpose& purpose) {
   const LayoutPtr rows = slices_among({&array, mask.layout().get()}, mask.layout());
   const std::vector<bool> values = piece(mask, rows);
   const std::vector<Index>& extents = rows->owned_shape();
@@ -115,17 +119,21 @@ SelectedKey select_by_mask(const Layout& array, const DistArray<bool>& mask, con
   for (std::size_t place = 0; place < values.size(); ++place) {
     if (!values[place]) continue;
     auto rest = static_cast<Index>(place);
-    for (std::size_t axis = extents.size(); axis-- > 0; rest /= extents[axis]) lists[axis].push_back(rest % extents[axis]);
+    for (std::size_t axis = extents.size(); axis-- > 0; rest /= extents[axis])
+      lists[axis].push_back(rest % extents[axis]);
     lists[0].back() += first;
   }
-  SelectedKey selected{resolve(array, {lists.begin(), lists.end()}, purpose, EmptyLists::kAllowed, Keys::kOwn), false};
+  SelectedKey selected{
+      resolve(array, {lists.begin(), lists.end()}, purpose, EmptyLists::kAllowed, Keys::kOwn),
+      false};
   selected.layout = Layout::make_freeform(array.context(), selected.key.shape(), Checks::kOff);
   return selected;
 }
 
-// Distributed lists: each process has the entries of its slice. Nothing if their dimension is not the first one.
-std::optional<SelectedKey> select_by_lists(const Layout& array, const Key& key, const DistArray<Index>& leader,
-                                           const Purpose& purpose) {
+// Distributed lists: each process has the entries of its slice. Nothing if their dimension is not
+// the first one.
+std::optional<SelectedKey> select_by_lists(const Layout& array, const Key& key,
+                                           const DistArray<Index>& leader, const Purpose& purpose) {
   const LayoutPtr slices = slices_among({leader.layout().get()}, leader.layout());
   const std::vector<Index> bounds = slices->slice_bounds().value();
   const Index begin = bounds[static_cast<std::size_t>(slices->rank())];
@@ -138,7 +146,8 @@ std::optional<SelectedKey> select_by_lists(const Layout& array, const Key& key, 
     }
     parts.push_back(*part.local());
     auto* list = std::get_if<IndexList>(&parts.back());
-    if (list != nullptr && list->size() != 1) *list = IndexList(list->begin() + begin, list->begin() + end);
+    if (list != nullptr && list->size() != 1)
+      *list = IndexList(list->begin() + begin, list->begin() + end);
   }
   SelectedKey selected{resolve(array, parts, purpose, EmptyLists::kAllowed, Keys::kOwn), false};
   if (selected.key.list_dimension() != 0) return std::nullopt;
@@ -153,8 +162,10 @@ void check_distributed(const Layout& array, const Key& key) {
   std::optional<Index> length;
   for (const KeyPart& part : key.parts()) {
     if (const DistArray<Index>* indices = part.indices()) {
-      if (indices->dimensions() != 1) fail(ErrorKind::kKey, "indices of {} axes: one is allowed", indices->dimensions());
-      if (indices->layout()->context() != array.context()) fail(ErrorKind::kKey, "distributed indices of another communicator");
+      if (indices->dimensions() != 1)
+        fail(ErrorKind::kKey, "indices of {} axes: one is allowed", indices->dimensions());
+      if (indices->layout()->context() != array.context())
+        fail(ErrorKind::kKey, "distributed indices of another communicator");
       if (length && *length != indices->size())
         fail(ErrorKind::kKey, "{} distributed indices beside {}", indices->size(), *length);
       length = indices->size();
@@ -164,8 +175,11 @@ void check_distributed(const Layout& array, const Key& key) {
   }
   if (!length) return;
   for (const KeyPart& part : key.parts()) {
-    const bool is_mask = part.mask() != nullptr || (part.local() != nullptr && std::holds_alternative<MaskList>(*part.local()));
-    if (is_mask) fail(ErrorKind::kUnsupported, "a mask beside distributed indices: give where() of it");
+    const bool is_mask =
+        part.mask() != nullptr ||
+        (part.local() != nullptr && std::holds_alternative<MaskList>(*part.local()));
+    if (is_mask)
+      fail(ErrorKind::kUnsupported, "a mask beside distributed indices: give where() of it");
     if (part.local() == nullptr) continue;
     const auto* list = std::get_if<IndexList>(part.local());
     if (list != nullptr && list->size() != 1 && static_cast<Index>(list->size()) != *length)
@@ -182,29 +196,34 @@ SelectedKey select_distributed(const Layout& array, const Key& key, const Purpos
     if (part.local() != nullptr) continue;
     const ArrayId id = part.mask() != nullptr ? part.mask()->id() : part.indices()->id();
     names.insert(names.end(), {id.group, id.number});
-    everywhere = everywhere && (part.mask() != nullptr ? part.mask()->layout() : part.indices()->layout())->is_everywhere();
+    everywhere =
+        everywhere && (part.mask() != nullptr ? part.mask()->layout() : part.indices()->layout())
+                          ->is_everywhere();
     if (part.mask() != nullptr) mask = part.mask();
     if (leader == nullptr) leader = part.indices();
   }
   const auto call = [&] {
     CollectiveCall given(purpose.operation);
     given.with("array", array.distribution());
-    return given.with("groups and numbers of the key's distributed arrays", std::span<const std::uint64_t>(names));
+    return given.with("groups and numbers of the key's distributed arrays",
+                      std::span<const std::uint64_t>(names));
   };
   agreed(array.communicator(), purpose.checks, call, [&] { check_distributed(array, key); });
   // Masks of some axes are put together, and what does not fit is found there.
-  const bool whole_mask =
-      mask != nullptr && key.parts().size() == 1 && mask->shape() == array.shape() && !array.shape().empty();
+  const bool whole_mask = mask != nullptr && key.parts().size() == 1 &&
+                          mask->shape() == array.shape() && !array.shape().empty();
   if (!everywhere && whole_mask) return select_by_mask(array, *mask, purpose);
   if (!everywhere && leader != nullptr) {
-    if (std::optional<SelectedKey> selected = select_by_lists(array, key, *leader, purpose)) return *std::move(selected);
+    if (std::optional<SelectedKey> selected = select_by_lists(array, key, *leader, purpose))
+      return *std::move(selected);
   }
   return select_put_together(array, key, purpose);
 }
 
 }  // namespace
 
-SelectedKey select(const Layout& array, const Key& key, const KeyOptions& options, const char* operation) {
+SelectedKey select(const Layout& array, const Key& key, const KeyOptions& options,
+                   const char* operation) {
   const Purpose purpose{operation, options.checks};
   if (options.local_keys) {
     const Parts parts = parts_of_own_key(array.context(), key, options.checks);

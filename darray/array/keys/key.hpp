@@ -11,8 +11,8 @@
 
 namespace impishim::darray {
 
-/// One part of a key: an index, a Slice, kEllipsis, an IndexList, a MaskList; or a distributed array of indices (of one axis)
-/// or of truth values, which is used during the call and not kept.
+/// One part of a key: an index, a Slice, kEllipsis, an IndexList, a MaskList; or a distributed
+/// array of indices (of one axis) or of truth values, which is used during the call and not kept.
 class KeyPart {
  public:
   template <class Integer>
@@ -31,7 +31,8 @@ class KeyPart {
   /// Truth values that this process has as a whole array.
   KeyPart(const LocalArray<bool>& mask)  // NOLINT
       : part_(AxisKey(MaskList{mask.shape(), std::vector<bool>(mask.begin(), mask.end())})) {}
-  /// Indices that this process has as an array. @throws Error kKey unless they have one axis (D2O-35).
+  /// Indices that this process has as an array. @throws Error kKey unless they have one axis
+  /// (D2O-35).
   KeyPart(const LocalArray<Index>& indices);  // NOLINT
 
   /// Null for the others.
@@ -48,15 +49,16 @@ class KeyPart {
   std::variant<AxisKey, const DistArray<Index>*, const DistArray<bool>*> part_;
 };
 
-/// Which elements of an array are meant (D2O-34): {} is all of them, {Slice{0, 3, 2}, Slice{1, 3}} is NumPy's [0:3:2, 1:3], and
-/// so on. Rules: ResolvedKey.
+/// Which elements of an array are meant (D2O-34): {} is all of them, {Slice{0, 3, 2}, Slice{1, 3}}
+/// is NumPy's [0:3:2, 1:3], and so on. Rules: ResolvedKey.
 class Key {
  public:
   Key() = default;
   Key(std::initializer_list<KeyPart> parts) : parts_(parts) {}
   explicit Key(std::vector<KeyPart> parts) : parts_(std::move(parts)) {}
   template <class Part>
-  requires std::is_constructible_v<KeyPart, const Part&> Key(const Part& part)  // NOLINT: one part is a key
+  requires std::is_constructible_v<KeyPart, const Part&> Key(
+      const Part& part)  // NOLINT: one part is a key
       : parts_{KeyPart(part)} {}
   /// One list for each axis, as where() gives them.
   Key(const std::vector<DistArray<Index>>& lists) : parts_(lists.begin(), lists.end()) {}  // NOLINT
@@ -68,27 +70,32 @@ class Key {
 };
 
 struct KeyOptions {
-  /// Each process has a key of its own, and values of its own (D2O-39, D2O-40). A distributed array in such a key stands for
-  /// all its elements; each process may name another one.
+  /// Each process has a key of its own, and values of its own (D2O-39, D2O-40). A distributed array
+  /// in such a key stands for all its elements; each process may name another one.
   bool local_keys = false;
-  /// With checks, keys that should be the same on all processes are compared, and errors are the same on all.
+  /// With checks, keys that should be the same on all processes are compared, and errors are the
+  /// same on all.
   Checks checks = Checks::kOn;
 };
 
 /// A key of an array, as far as this process has to do with it.
 struct SelectedKey {
   ResolvedKey key;
-  /// All processes have the same key. Otherwise this one has its own, or a piece of a distributed one.
+  /// All processes have the same key. Otherwise this one has its own, or a piece of a distributed
+  /// one.
   bool common = true;
-  /// Of all that a distributed key selects, slices of dimension 0 in the order of processes; null for other keys.
+  /// Of all that a distributed key selects, slices of dimension 0 in the order of processes; null
+  /// for other keys.
   LayoutPtr layout = nullptr;
 };
 
-/// What a key means. Collective (local without checks, if the key has no distributed parts and is the same everywhere): lists
-/// and masks that are distributed alike are not put together; each process takes its own piece.
-/// With checks, the processes compare `operation`, what the key is for, with the array and the key.
-/// @throws Error as ResolvedKey; kArgument if common keys differ; kKey for distributed indices of more than one axis.
-[[nodiscard]] SelectedKey select(const Layout& array, const Key& key, const KeyOptions& options = {},
-                                 const char* operation = "key");
+/// What a key means. Collective (local without checks, if the key has no distributed parts and is
+/// the same everywhere): lists and masks that are distributed alike are not put together; each
+/// process takes its own piece. With checks, the processes compare `operation`, what the key is
+/// for, with the array and the key.
+/// @throws Error as ResolvedKey; kArgument if common keys differ; kKey for distributed indices of
+/// more than one axis.
+[[nodiscard]] SelectedKey select(const Layout& array, const Key& key,
+                                 const KeyOptions& options = {}, const char* operation = "key");
 
 }  // namespace impishim::darray

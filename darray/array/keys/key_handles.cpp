@@ -6,25 +6,31 @@ namespace impishim::darray {
 
 namespace detail {
 
-std::vector<std::vector<ArrayId>> exchange_ids(const Communicator& communicator, const std::vector<ArrayId>& mine) {
+std::vector<std::vector<ArrayId>> exchange_ids(const Communicator& communicator,
+                                               const std::vector<ArrayId>& mine) {
   const auto count = static_cast<Index>(mine.size());
   Index most = 0;
-  check_mpi(MPI_Allreduce(&count, &most, 1, MPI_INT64_T, MPI_MAX, communicator.get()), "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(&count, &most, 1, MPI_INT64_T, MPI_MAX, communicator.get()),
+            "MPI_Allreduce");
   const auto processes = static_cast<std::size_t>(communicator.size());
   std::vector<std::vector<ArrayId>> ids(processes);
   if (most == 0) return ids;
   std::vector<std::uint64_t> words;
   for (const ArrayId& id : mine) words.insert(words.end(), {id.group, id.number});
-  const auto all = exchange_lists(communicator, std::vector<std::vector<std::uint64_t>>(processes, words));
+  const auto all =
+      exchange_lists(communicator, std::vector<std::vector<std::uint64_t>>(processes, words));
   for (std::size_t process = 0; process < processes; ++process) {
-    for (std::size_t k = 0; k < all[process].size(); k += 2) ids[process].push_back({all[process][k], all[process][k + 1]});
+    for (std::size_t k = 0; k < all[process].size(); k += 2)
+      ids[process].push_back({all[process][k], all[process][k + 1]});
   }
   return ids;
 }
 
 const void* array_named(Context& context, const ArrayId& id, Scalar scalar, std::size_t by) {
   const void* found = context.librarian().find(id, scalar);
-  if (found == nullptr) fail(ErrorKind::kArgument, "array {} that process {} names is not here any more", id.number, by);
+  if (found == nullptr)
+    fail(ErrorKind::kArgument, "array {} that process {} names is not here any more", id.number,
+         by);
   return found;
 }
 
@@ -46,7 +52,8 @@ IndexList places_of_piece(const Layout& layout) {
 }
 
 bool sends_piece(const Layout& layout, int asking) {
-  return layout.is_everywhere() ? layout.rank() == asking : layout.distribution().is_primary(layout.rank());
+  return layout.is_everywhere() ? layout.rank() == asking
+                                : layout.distribution().is_primary(layout.rank());
 }
 
 }  // namespace detail
@@ -72,7 +79,8 @@ std::vector<AxisKey> parts_of_own_key(const ContextPtr& context, const Key& key,
     if (part.indices() != nullptr) {
       parts.emplace_back(indices[list++]);
     } else if (part.mask() != nullptr) {
-      parts.emplace_back(MaskList{part.mask()->shape(), std::vector<bool>(truths[mask].begin(), truths[mask].end())});
+      parts.emplace_back(MaskList{part.mask()->shape(),
+                                  std::vector<bool>(truths[mask].begin(), truths[mask].end())});
       ++mask;
     } else {
       parts.push_back(*part.local());

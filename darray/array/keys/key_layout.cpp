@@ -9,7 +9,8 @@ namespace {
 std::vector<Index> counts_of(const DimMap& map, const Triplet& triplet) {
   std::vector<Index> counts(static_cast<std::size_t>(map.parts()), 0);
   for (int part = 0; part < map.parts(); ++part) {
-    for (const Run& run : map.runs(part, triplet)) counts[static_cast<std::size_t>(part)] += run.count;
+    for (const Run& run : map.runs(part, triplet))
+      counts[static_cast<std::size_t>(part)] += run.count;
   }
   return counts;
 }
@@ -24,14 +25,16 @@ DimMap bounded_by(const std::vector<Index>& counts) {
 template <class NumberAt>
 DimMap staying(const DimMap& map, Index count, NumberAt number_at) {
   std::vector<std::vector<Index>> labels(static_cast<std::size_t>(map.parts()));
-  for (Index k = 0; k < count; ++k) labels[static_cast<std::size_t>(map.owner(number_at(k)))].push_back(k);
+  for (Index k = 0; k < count; ++k)
+    labels[static_cast<std::size_t>(map.owner(number_at(k)))].push_back(k);
   return DimMap::unstructured(std::move(labels), true);
 }
 
 DimMap map_of_triplet(const DimMap& map, const Triplet& triplet) {
   if (triplet == Triplet{0, map.extent(), 1}) return map;
   if (map.kind() == DimMap::Kind::kCollapsed) return DimMap::collapsed(triplet.count);
-  if (map.kind() != DimMap::Kind::kBlock) return staying(map, triplet.count, [&](Index k) { return triplet.at(k); });
+  if (map.kind() != DimMap::Kind::kBlock)
+    return staying(map, triplet.count, [&](Index k) { return triplet.at(k); });
   std::vector<Index> counts = counts_of(map, triplet);
   if (triplet.step < 0) std::ranges::reverse(counts);
   return bounded_by(counts);
@@ -59,7 +62,8 @@ std::optional<std::vector<Index>> rows_of_slices(const Layout& array, const Reso
   return counts;
 }
 
-// The array's grid, the coordinates of single indices fixed: along axes that are gone, and along lists that cannot stay.
+// The array's grid, the coordinates of single indices fixed: along axes that are gone, and along
+// lists that cannot stay.
 DistributionPtr part_of_grid(const Distribution& array, const ResolvedKey& key) {
   ProcessGrid grid = array.grid();
   std::vector<Axis> axes(key.shape().size(), Axis{DimMap::collapsed(0)});
@@ -71,7 +75,8 @@ DistributionPtr part_of_grid(const Distribution& array, const ResolvedKey& key) 
     if (choice.list != nullptr) {
       Axis& lists = axes[static_cast<std::size_t>(choice.dimension)];
       if (distributed && !lists_have_a_map) {
-        lists = {staying(axis.map, static_cast<Index>(choice.list->size()), [&](Index k) { return key.index_of(number, k); }),
+        lists = {staying(axis.map, static_cast<Index>(choice.list->size()),
+                         [&](Index k) { return key.index_of(number, k); }),
                  axis.grid_dimension};
         lists_have_a_map = true;
       } else {
@@ -79,9 +84,11 @@ DistributionPtr part_of_grid(const Distribution& array, const ResolvedKey& key) 
         if (!lists_have_a_map) lists = {DimMap::collapsed(static_cast<Index>(choice.list->size()))};
       }
     } else if (choice.dimension == ResolvedKey::kNoDimension) {
-      if (distributed) grid = grid.restricted(axis.grid_dimension, axis.map.owner(choice.triplet.start));
+      if (distributed)
+        grid = grid.restricted(axis.grid_dimension, axis.map.owner(choice.triplet.start));
     } else {
-      axes[static_cast<std::size_t>(choice.dimension)] = {map_of_triplet(axis.map, choice.triplet), axis.grid_dimension};
+      axes[static_cast<std::size_t>(choice.dimension)] = {map_of_triplet(axis.map, choice.triplet),
+                                                          axis.grid_dimension};
     }
   }
   return Distribution::make(std::move(grid), std::move(axes));
@@ -98,7 +105,8 @@ LayoutPtr selected_layout(const Layout& array, const ResolvedKey& key) {
     for (const Index count : *rows) bounds.push_back(bounds.back() + count);
     return Layout::make_slices(array.context(), std::move(bounds), key.shape());
   }
-  return Layout::make(array.context(), key.shape(), Strategy(part_of_grid(array.distribution(), key)), Checks::kOff);
+  return Layout::make(array.context(), key.shape(),
+                      Strategy(part_of_grid(array.distribution(), key)), Checks::kOff);
 }
 
 bool stays_in_place(const Layout& array, const ResolvedKey& key) {

@@ -9,8 +9,8 @@ namespace {
 // Whether one copy of each element is meant, or all.
 enum class Which : std::uint8_t { kNearest, kAll };
 
-// What positions along a dimension say of their elements: for each, one or more (grid place, local index for each axis of the
-// dimension). Places of the dimensions add up.
+// What positions along a dimension say of their elements: for each, one or more (grid place, local
+// index for each axis of the dimension). Places of the dimensions add up.
 struct Table {
   std::vector<int> axes;
   std::vector<std::size_t> first{0};  // of each position's entries; one more
@@ -18,12 +18,14 @@ struct Table {
   IndexList locals;  // axes.size() for each entry
 };
 
-// Calls visit(number of the element, location) for elements of a key, in row-major order of positions.
+// Calls visit(number of the element, location) for elements of a key, in row-major order of
+// positions.
 class Locator {
  public:
   Locator(const Layout& layout, const ResolvedKey& key, const Positions& positions, Which which)
       : layout_(layout), distribution_(layout.distribution()), key_(key), which_(which) {
-    if (distribution_.is_member(layout.rank())) here_ = distribution_.grid().place_of(layout.rank());
+    if (distribution_.is_member(layout.rank()))
+      here_ = distribution_.grid().place_of(layout.rank());
     locals_.resize(static_cast<std::size_t>(distribution_.dimensions()));
     buffers_.resize(static_cast<std::size_t>(distribution_.grid().size()));
     for (std::size_t dimension = 0; dimension < positions.size(); ++dimension)
@@ -47,7 +49,8 @@ class Locator {
     if (map.kind() == DimMap::Kind::kUnstructured) {
       if (which_ == Which::kAll) {
         std::vector<std::pair<int, Index>> all;
-        for (const int part : map.owners(index)) all.emplace_back(part, map.local(part, index).value());
+        for (const int part : map.owners(index))
+          all.emplace_back(part, map.local(part, index).value());
         return all;
       }
       if (here_) {
@@ -62,7 +65,8 @@ class Locator {
   Table table(int dimension, const IndexList& positions) {
     Table table;
     for (int axis = 0; axis < distribution_.dimensions(); ++axis) {
-      if (key_.axes()[static_cast<std::size_t>(axis)].dimension == dimension) table.axes.push_back(axis);
+      if (key_.axes()[static_cast<std::size_t>(axis)].dimension == dimension)
+        table.axes.push_back(axis);
     }
     std::vector<Index> locals(table.axes.size());
     for (const Index position : positions) {
@@ -74,7 +78,8 @@ class Locator {
         }
         const int axis = table.axes[k];
         const int grid_dimension = distribution_.axis(axis).grid_dimension;
-        const int stride = grid_dimension == kNotDistributed ? 0 : distribution_.grid().stride(grid_dimension);
+        const int stride =
+            grid_dimension == kNotDistributed ? 0 : distribution_.grid().stride(grid_dimension);
         for (const auto& [part, local] : holders(axis, key_.index_of(axis, position))) {
           locals[k] = local;
           self(self, k + 1, place + part * stride);
@@ -86,20 +91,24 @@ class Locator {
     return table;
   }
 
-  // What grid dimensions that no axis follows add to a place: this process's own coordinates, or all.
+  // What grid dimensions that no axis follows add to a place: this process's own coordinates, or
+  // all.
   void find_copies() {
     const ProcessGrid& grid = distribution_.grid();
     copies_ = {0};
     for (int dimension = 0; dimension < grid.dimensions(); ++dimension) {
       bool followed = false;
-      for (const Axis& axis : distribution_.axes()) followed = followed || axis.grid_dimension == dimension;
+      for (const Axis& axis : distribution_.axes())
+        followed = followed || axis.grid_dimension == dimension;
       if (followed) continue;
       std::vector<int> more;
       for (const int copy : copies_) {
         if (which_ == Which::kNearest) {
-          more.push_back(copy + (here_ ? grid.coordinate(*here_, dimension) * grid.stride(dimension) : 0));
+          more.push_back(copy +
+                         (here_ ? grid.coordinate(*here_, dimension) * grid.stride(dimension) : 0));
         } else {
-          for (int k = 0; k < grid.extent(dimension); ++k) more.push_back(copy + k * grid.stride(dimension));
+          for (int k = 0; k < grid.extent(dimension); ++k)
+            more.push_back(copy + k * grid.stride(dimension));
         }
       }
       copies_ = std::move(more);
@@ -116,11 +125,13 @@ class Locator {
       for (std::size_t entry = table.first[position]; entry < table.first[position + 1]; ++entry) {
         number = before;
         for (std::size_t k = 0; k < table.axes.size(); ++k)
-          locals_[static_cast<std::size_t>(table.axes[k])] = table.locals[entry * table.axes.size() + k];
+          locals_[static_cast<std::size_t>(table.axes[k])] =
+              table.locals[entry * table.axes.size() + k];
         if (!last) {
           element(dimension + 1, place + table.places[entry], number, visit);
         } else {
-          for (const int copy : copies_) visit(number, location(place + table.places[entry] + copy));
+          for (const int copy : copies_)
+            visit(number, location(place + table.places[entry] + copy));
         }
       }
     }
@@ -132,16 +143,19 @@ class Locator {
     if (!buffer_there) buffer_there.emplace(distribution_, place);
     const Buffer& buffer = *buffer_there;
     Index offset = buffer.first;
-    for (std::size_t axis = 0; axis < locals_.size(); ++axis) offset += locals_[axis] * buffer.strides[axis];
+    for (std::size_t axis = 0; axis < locals_.size(); ++axis)
+      offset += locals_[axis] * buffer.strides[axis];
     return {buffer.rank, offset};
   }
 
   // How the local buffer of a grid place lies.
   struct Buffer {
     Buffer(const Distribution& distribution, int place)
-        : rank(distribution.grid().rank_at(place)), strides(StridedView<char>::row_major(distribution.local_shape(rank))) {
+        : rank(distribution.grid().rank_at(place)),
+          strides(StridedView<char>::row_major(distribution.local_shape(rank))) {
       const std::vector<Index> offsets = distribution.owned_offset(rank);
-      for (std::size_t axis = 0; axis < offsets.size(); ++axis) first += offsets[axis] * strides[axis];
+      for (std::size_t axis = 0; axis < offsets.size(); ++axis)
+        first += offsets[axis] * strides[axis];
     }
     int rank;
     std::vector<Index> strides;
@@ -162,10 +176,13 @@ class Locator {
 
 }  // namespace
 
-std::vector<Location> locate(const Layout& layout, const ResolvedKey& key, const Positions& positions) {
+std::vector<Location> locate(const Layout& layout, const ResolvedKey& key,
+                             const Positions& positions) {
   std::vector<Location> places;
   places.reserve(static_cast<std::size_t>(count_of(positions)));
-  Locator(layout, key, positions, Which::kNearest).run([&](Index, const Location& place) { places.push_back(place); });
+  Locator(layout, key, positions, Which::kNearest).run([&](Index, const Location& place) {
+    places.push_back(place);
+  });
   return places;
 }
 
@@ -177,7 +194,8 @@ Copies locate_copies(const Layout& layout, const ResolvedKey& key, const Positio
   });
   if (key.is_section()) return all;
   std::map<std::pair<int, Index>, Index> last;
-  for (std::size_t k = 0; k < all.places.size(); ++k) last[{all.places[k].rank, all.places[k].offset}] = all.numbers[k];
+  for (std::size_t k = 0; k < all.places.size(); ++k)
+    last[{all.places[k].rank, all.places[k].offset}] = all.numbers[k];
   Copies kept;
   for (std::size_t k = 0; k < all.places.size(); ++k) {
     if (last.at({all.places[k].rank, all.places[k].offset}) != all.numbers[k]) continue;

@@ -18,7 +18,8 @@ Strip strip_of_triplet(const DimMap& map, int part, Index stride, const Triplet&
   std::vector<std::pair<Index, Index>> found;
   for (const Run& run : map.runs(part, triplet)) {
     for (Index k = 0; k < run.count; ++k)
-      found.emplace_back(run.position + k * run.position_step, (run.local + k * run.local_step) * stride);
+      found.emplace_back(run.position + k * run.position_step,
+                         (run.local + k * run.local_step) * stride);
   }
   if (!std::ranges::is_sorted(found)) std::ranges::sort(found);
   Strip strip;
@@ -38,9 +39,11 @@ Strip strip_of_lists(const Layout& layout, const ResolvedKey& key, Repeats repea
     std::optional<Index> offset = 0;
     for (int axis = 0; offset && axis < distribution.dimensions(); ++axis) {
       if (key.axes()[static_cast<std::size_t>(axis)].list == nullptr) continue;
-      const std::optional<Index> local =
-          distribution.axis(axis).map.local(distribution.part(layout.rank(), axis), key.index_of(axis, k));
-      offset = local ? std::optional(*offset + *local * layout.strides()[static_cast<std::size_t>(axis)]) : std::nullopt;
+      const std::optional<Index> local = distribution.axis(axis).map.local(
+          distribution.part(layout.rank(), axis), key.index_of(axis, k));
+      offset =
+          local ? std::optional(*offset + *local * layout.strides()[static_cast<std::size_t>(axis)])
+                : std::nullopt;
     }
     if (!offset) continue;
     strip.positions.push_back(k);
@@ -48,7 +51,8 @@ Strip strip_of_lists(const Layout& layout, const ResolvedKey& key, Repeats repea
   }
   if (repeats == Repeats::kAll) return strip;
   std::unordered_map<Index, Index> last;
-  for (std::size_t k = 0; k < strip.offsets.size(); ++k) last[strip.offsets[k]] = strip.positions[k];
+  for (std::size_t k = 0; k < strip.offsets.size(); ++k)
+    last[strip.offsets[k]] = strip.positions[k];
   Strip kept;
   for (std::size_t k = 0; k < strip.offsets.size(); ++k) {
     if (last.at(strip.offsets[k]) != strip.positions[k]) continue;
@@ -80,10 +84,13 @@ void check_labels(const Distribution& distribution, const ResolvedKey& key) {
     const DimMap& map = distribution.axis(axis).map;
     if (map.kind() != DimMap::Kind::kUnstructured) continue;
     const int dimension = key.axes()[static_cast<std::size_t>(axis)].dimension;
-    const Index count = dimension == ResolvedKey::kNoDimension ? 1 : key.shape()[static_cast<std::size_t>(dimension)];
+    const Index count = dimension == ResolvedKey::kNoDimension
+                            ? 1
+                            : key.shape()[static_cast<std::size_t>(dimension)];
     for (Index k = 0; k < count; ++k) {
       if (!map.contains(key.index_of(axis, k)))
-        fail(ErrorKind::kKey, "axis {}: nobody has an element with label {}", axis, key.index_of(axis, k));
+        fail(ErrorKind::kKey, "axis {}: nobody has an element with label {}", axis,
+             key.index_of(axis, k));
     }
   }
 }
@@ -102,14 +109,16 @@ OwnPart own_part(const Layout& layout, const ResolvedKey& key, Repeats repeats) 
     const Index stride = layout.strides()[static_cast<std::size_t>(axis)];
     if (choice.list != nullptr) continue;
     if (choice.dimension != ResolvedKey::kNoDimension) {
-      strips[static_cast<std::size_t>(choice.dimension)] = strip_of_triplet(map, mine, stride, choice.triplet);
+      strips[static_cast<std::size_t>(choice.dimension)] =
+          strip_of_triplet(map, mine, stride, choice.triplet);
     } else if (const std::optional<Index> local = map.local(mine, choice.triplet.start)) {
       base += *local * stride;
     } else {
       return part;
     }
   }
-  if (!key.is_section()) strips[static_cast<std::size_t>(key.list_dimension())] = strip_of_lists(layout, key, repeats);
+  if (!key.is_section())
+    strips[static_cast<std::size_t>(key.list_dimension())] = strip_of_lists(layout, key, repeats);
   part.positions.resize(strips.size());
   for (std::size_t dimension = 0; dimension < strips.size(); ++dimension)
     part.positions[dimension] = std::move(strips[dimension].positions);
@@ -139,7 +148,8 @@ std::optional<OwnSection> own_section(const Layout& layout, const ResolvedKey& k
     const Run run = runs.empty() ? Run{} : runs.front();
     own.local.push_back({run.local, run.count, run.local_step});
     if (choice.dimension != ResolvedKey::kNoDimension)
-      own.positions[static_cast<std::size_t>(choice.dimension)] = {run.position, run.count, run.position_step};
+      own.positions[static_cast<std::size_t>(choice.dimension)] = {run.position, run.count,
+                                                                   run.position_step};
   }
   return own;
 }

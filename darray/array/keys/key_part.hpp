@@ -11,8 +11,9 @@
 
 namespace impishim::darray {
 
-/// For each dimension of what a key selects, some of the positions along it: their outer product, in row-major order. No
-/// dimensions: one element. An empty list among them: none, also if what is selected has no dimensions.
+/// For each dimension of what a key selects, some of the positions along it: their outer product,
+/// in row-major order. No dimensions: one element. An empty list among them: none, also if what is
+/// selected has no dimensions.
 using Positions = std::vector<IndexList>;
 
 /// All positions of an array of that shape.
@@ -20,7 +21,8 @@ using Positions = std::vector<IndexList>;
 /// How many elements they are.
 [[nodiscard]] Index count_of(const Positions& positions);
 
-/// @throws Error kKey if the key names a label of an unstructured axis that nobody has: indices are labels there.
+/// @throws Error kKey if the key names a label of an unstructured axis that nobody has: indices are
+/// labels there.
 void check_labels(const Distribution& distribution, const ResolvedKey& key);
 
 /// This process's elements of what a key selects, in the order of `positions`.
@@ -38,8 +40,8 @@ enum class Repeats : std::uint8_t {
 /// Local, as all of these.
 [[nodiscard]] OwnPart own_part(const Layout& layout, const ResolvedKey& key, Repeats repeats);
 
-/// The same where it is a regular section, which the most frequent keys are: of slices and indices, on all maps but those that
-/// deal out many pieces.
+/// The same where it is a regular section, which the most frequent keys are: of slices and indices,
+/// on all maps but those that deal out many pieces.
 struct OwnSection {
   Section local;      ///< of the owned part, axis by axis
   Section positions;  ///< the same elements in what the key selects; one for each dimension
@@ -47,7 +49,8 @@ struct OwnSection {
 [[nodiscard]] std::optional<OwnSection> own_section(const Layout& layout, const ResolvedKey& key);
 
 /// Where the elements at these positions are, in row-major order: the nearest copy for reading.
-[[nodiscard]] std::vector<Location> locate(const Layout& layout, const ResolvedKey& key, const Positions& positions);
+[[nodiscard]] std::vector<Location> locate(const Layout& layout, const ResolvedKey& key,
+                                           const Positions& positions);
 
 /// All copies of the elements, for writing: element number[k] is at place[k].
 struct Copies {
@@ -55,15 +58,20 @@ struct Copies {
   IndexList numbers;
 };
 /// Of elements that stand more than once only the last ones.
-[[nodiscard]] Copies locate_copies(const Layout& layout, const ResolvedKey& key, const Positions& positions);
+[[nodiscard]] Copies locate_copies(const Layout& layout, const ResolvedKey& key,
+                                   const Positions& positions);
 
-/// The layout of what a key selects of an array, so that as many elements as possible stay where they are (D2O-32):
+/// The layout of what a key selects of an array, so that as many elements as possible stay where
+/// they are (D2O-32):
 /// - each process has all of it if it has all of the array.
-/// - slices of axis 0: freeform. Process r has as many rows as it has of the array. If the slice runs backwards, as many as
-///   process P-1-r has (D2O-37): pieces change places between mirrored processes. Elements of a list move only where the
-///   list goes back to an earlier process.
-/// - other layouts: blocks become blocks of other lengths (mirrored if the slice runs backwards), other maps unstructured ones,
-///   on the same grid. Along lists of several axes, elements are dealt out by the first of them that is distributed.
+/// - slices of axis 0: freeform. Process r has as many rows as it has of the array. If the slice
+/// runs backwards, as many as
+///   process P-1-r has (D2O-37): pieces change places between mirrored processes. Elements of a
+///   list move only where the list goes back to an earlier process.
+/// - other layouts: blocks become blocks of other lengths (mirrored if the slice runs backwards),
+/// other maps unstructured ones,
+///   on the same grid. Along lists of several axes, elements are dealt out by the first of them
+///   that is distributed.
 /// An element alone (no axes are left) is everybody's.
 [[nodiscard]] LayoutPtr selected_layout(const Layout& array, const ResolvedKey& key);
 

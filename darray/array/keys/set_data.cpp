@@ -27,17 +27,21 @@ Target target_of(const Layout& array, const SelectedKey& selected) {
   return target;
 }
 
-void store(const Layout& array, void* target, const ResolvedKey& key, const void* values, const Element& element) {
+void store(const Layout& array, void* target, const ResolvedKey& key, const void* values,
+           const Element& element) {
   const Copies copies = locate_copies(array, key, all_positions(key.shape()));
   ScheduleOptions options;
   options.checks = Checks::kOff;
   options.ordered = true;
-  lookup_schedule(array.communicator(), element, copies.places, copies.numbers, options).execute_backward(target, values);
+  lookup_schedule(array.communicator(), element, copies.places, copies.numbers, options)
+      .execute_backward(target, values);
 }
 
-bool assign_section(const Layout& to, void* target, const ResolvedKey& to_key, const Layout& from, const void* source,
-                    const ResolvedKey& from_key, const Spread& spread, const Element& element) {
-  if (!to_key.is_section() || !from_key.is_section() || spread.is_flat() || to_key.shape().empty()) return false;
+bool assign_section(const Layout& to, void* target, const ResolvedKey& to_key, const Layout& from,
+                    const void* source, const ResolvedKey& from_key, const Spread& spread,
+                    const Element& element) {
+  if (!to_key.is_section() || !from_key.is_section() || spread.is_flat() || to_key.shape().empty())
+    return false;
   if (to.has_labels() || from.has_labels()) return false;
   RemapOptions options;
   options.backward = false;
@@ -46,16 +50,19 @@ bool assign_section(const Layout& to, void* target, const ResolvedKey& to_key, c
   const std::vector<int> sources = from_key.sources();
   for (const ResolvedKey::Choice& choice : to_key.axes()) {
     const int dimension = choice.dimension;
-    const int value_axis =
-        dimension == ResolvedKey::kNoDimension ? Spread::kRepeats : value_axes[static_cast<std::size_t>(dimension)];
-    options.permutation.push_back(value_axis == Spread::kRepeats ? kRepeated : sources[static_cast<std::size_t>(value_axis)]);
+    const int value_axis = dimension == ResolvedKey::kNoDimension
+                               ? Spread::kRepeats
+                               : value_axes[static_cast<std::size_t>(dimension)];
+    options.permutation.push_back(
+        value_axis == Spread::kRepeats ? kRepeated : sources[static_cast<std::size_t>(value_axis)]);
   }
-  remap(to.communicator(), {to.distribution(), to_key.section()}, target, {from.distribution(), from_key.section()}, source,
-        element, options);
+  remap(to.communicator(), {to.distribution(), to_key.section()}, target,
+        {from.distribution(), from_key.section()}, source, element, options);
   return true;
 }
 
-std::vector<AxisKey> parts_for_local_values(const ContextPtr& context, const Key& key, const KeyOptions& options) {
+std::vector<AxisKey> parts_for_local_values(const ContextPtr& context, const Key& key,
+                                            const KeyOptions& options) {
   bool together = options.local_keys;
   std::vector<AxisKey> parts;
   for (const KeyPart& part : key.parts()) {
@@ -68,11 +75,13 @@ std::vector<AxisKey> parts_for_local_values(const ContextPtr& context, const Key
 bool same_array_everywhere(const Communicator& communicator, const ArrayId& id) {
   const std::uint64_t mine[2] = {id.number, ~id.number};
   std::uint64_t largest[2];
-  check_mpi(MPI_Allreduce(mine, largest, 2, MPI_UINT64_T, MPI_MAX, communicator.get()), "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(mine, largest, 2, MPI_UINT64_T, MPI_MAX, communicator.get()),
+            "MPI_Allreduce");
   return largest[0] == ~largest[1];
 }
 
-IndexList local_offsets(const std::vector<Index>& strides, const ResolvedKey& key, const Positions& positions) {
+IndexList local_offsets(const std::vector<Index>& strides, const ResolvedKey& key,
+                        const Positions& positions) {
   Index base = 0;
   std::vector<IndexList> steps(positions.size());
   for (std::size_t dimension = 0; dimension < positions.size(); ++dimension)

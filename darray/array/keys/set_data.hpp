@@ -26,23 +26,29 @@ struct Target {
 };
 [[nodiscard]] Target target_of(const Layout& array, const SelectedKey& selected);
 
-/// Sends values[k] to all copies of the element at position number k of what this process's own key selects. Elements that
-/// several processes name get the value of the highest one.
-void store(const Layout& array, void* target, const ResolvedKey& key, const void* values, const Element& element);
+/// Sends values[k] to all copies of the element at position number k of what this process's own key
+/// selects. Elements that several processes name get the value of the highest one.
+void store(const Layout& array, void* target, const ResolvedKey& key, const void* values,
+           const Element& element);
 
-/// dst[to] = src[from] for two sections of whole arrays, as one remap. False if that cannot be: labels, flat values.
-[[nodiscard]] bool assign_section(const Layout& to, void* target, const ResolvedKey& to_key, const Layout& from,
-                                  const void* source, const ResolvedKey& from_key, const Spread& spread,
+/// dst[to] = src[from] for two sections of whole arrays, as one remap. False if that cannot be:
+/// labels, flat values.
+[[nodiscard]] bool assign_section(const Layout& to, void* target, const ResolvedKey& to_key,
+                                  const Layout& from, const void* source,
+                                  const ResolvedKey& from_key, const Spread& spread,
                                   const Element& element);
 
 /// Parts of a key of values that every process has as a whole.
-[[nodiscard]] std::vector<AxisKey> parts_for_local_values(const ContextPtr& context, const Key& key, const KeyOptions& options);
+[[nodiscard]] std::vector<AxisKey> parts_for_local_values(const ContextPtr& context, const Key& key,
+                                                          const KeyOptions& options);
 
 /// Whether all processes name the same array. Collective.
 [[nodiscard]] bool same_array_everywhere(const Communicator& communicator, const ArrayId& id);
 
-/// Where elements of a local array are that a key selects, at these positions: offsets from its first element.
-[[nodiscard]] IndexList local_offsets(const std::vector<Index>& strides, const ResolvedKey& key, const Positions& positions);
+/// Where elements of a local array are that a key selects, at these positions: offsets from its
+/// first element.
+[[nodiscard]] IndexList local_offsets(const std::vector<Index>& strides, const ResolvedKey& key,
+                                      const Positions& positions);
 
 /// The positions of the values that the elements take; none if there are no elements.
 [[nodiscard]] inline Positions wanted_values(const Spread& spread, const Positions& elements) {
@@ -52,7 +58,8 @@ void store(const Layout& array, void* target, const ResolvedKey& key, const void
 
 /// Puts values, each of them once, where an assignment wants them.
 template <class T>
-void put(DistArray<T>& array, const SelectedKey& to, const Target& target, const Spread& spread, const Stored<T>* values) {
+void put(DistArray<T>& array, const SelectedKey& to, const Target& target, const Spread& spread,
+         const Stored<T>* values) {
   if (to.common) {
     T* data = array.data();
     for_each_spread(spread, target.positions, [&](Index element, Index value) {
@@ -61,15 +68,16 @@ void put(DistArray<T>& array, const SelectedKey& to, const Target& target, const
     return;
   }
   std::vector<Stored<T>> all(static_cast<std::size_t>(count_of(target.positions)));
-  for_each_spread(spread, target.positions,
-                  [&](Index element, Index value) { all[static_cast<std::size_t>(element)] = values[value]; });
+  for_each_spread(spread, target.positions, [&](Index element, Index value) {
+    all[static_cast<std::size_t>(element)] = values[value];
+  });
   store(*array.layout(), array.data(), to.key, all.data(), array.element());
 }
 
 /// array[to] = values for sections of both, by strides alone. False if they are not.
 template <class T, class U>
-bool set_section(DistArray<T>& array, const SelectedKey& to, const StridedView<U>& values, const ResolvedKey& from,
-                 const Spread& spread) {
+bool set_section(DistArray<T>& array, const SelectedKey& to, const StridedView<U>& values,
+                 const ResolvedKey& from, const Spread& spread) {
   if (!to.common || !from.is_section() || spread.is_flat()) return false;
   const std::optional<OwnSection> own = own_section(*array.layout(), to.key);
   if (!own) return false;
@@ -92,13 +100,14 @@ bool set_section(DistArray<T>& array, const SelectedKey& to, const StridedView<U
     first += own->positions[dimension].start * stride;
     from_strides.back() = own->positions[dimension].step * stride;
   }
-  assign_view(StridedView<T>(there.data(), extents, to_strides), StridedView<U>(first, extents, from_strides));
+  assign_view(StridedView<T>(there.data(), extents, to_strides),
+              StridedView<U>(first, extents, from_strides));
   return true;
 }
 
 template <class T, class U>
-void set_from_view(DistArray<T>& array, const StridedView<U>& values, const Key& to_key, const Key& from_key,
-                   const KeyOptions& options) {
+void set_from_view(DistArray<T>& array, const StridedView<U>& values, const Key& to_key,
+                   const Key& from_key, const KeyOptions& options) {
   const Layout& layout = *array.layout();
   const SelectedKey to = select(layout, to_key, options, "set_data");
   const std::vector<AxisKey> parts = parts_for_local_values(layout.context(), from_key, options);
@@ -113,49 +122,56 @@ void set_from_view(DistArray<T>& array, const StridedView<U>& values, const Key&
   if (apart && set_section(array, to, values, *from, *spread)) return;
   const Target target = target_of(layout, to);
   std::vector<Stored<T>> taken;
-  for (const Index offset : local_offsets(values.strides(), *from, wanted_values(*spread, target.positions)))
+  for (const Index offset :
+       local_offsets(values.strides(), *from, wanted_values(*spread, target.positions)))
     taken.push_back(element_cast<T>(values.data()[offset]));
   put(array, to, target, *spread, taken.data());
 }
 
 template <class T, class U>
-void set_from_array(DistArray<T>& array, const DistArray<U>& values, const Key& to_key, const SelectedKey& from,
-                    const KeyOptions& options) {
+void set_from_array(DistArray<T>& array, const DistArray<U>& values, const Key& to_key,
+                    const SelectedKey& from, const KeyOptions& options) {
   const Layout& layout = *array.layout();
   const bool same_array = static_cast<const void*>(&array) == static_cast<const void*>(&values);
   const SelectedKey to = select(layout, to_key, options, "set_data");
   std::optional<Spread> spread;
   agreed(layout.communicator(), options.checks, "set_data", [&] {
-    if (values.layout()->context() != layout.context()) fail(ErrorKind::kArgument, "values of another communicator");
+    if (values.layout()->context() != layout.context())
+      fail(ErrorKind::kArgument, "values of another communicator");
     spread.emplace(from.key.shape(), shape_of(to));
   });
   const bool in_one_step = std::is_same_v<T, U> && to.common && from.common && !same_array;
-  // Other arrays may be in the same memory on some processes, which is no reason for the others to send anything else.
+  // Other arrays may be in the same memory on some processes, which is no reason for the others to
+  // send anything else.
   const U* source = values.data();
   LocalArray<U> apart;
-  if (in_one_step && memory_of(source, values.layout()->buffer_size()).meets(memory_of(array.data(), layout.buffer_size()))) {
+  if (in_one_step && memory_of(source, values.layout()->buffer_size())
+                         .meets(memory_of(array.data(), layout.buffer_size()))) {
     apart = LocalArray<U>(StridedView<const U>(source, Shape{values.layout()->buffer_size()}));
     source = apart.data();
   }
-  if (in_one_step && assign_section(layout, array.data(), to.key, *values.layout(), source, from.key, *spread, array.element()))
+  if (in_one_step && assign_section(layout, array.data(), to.key, *values.layout(), source,
+                                    from.key, *spread, array.element()))
     return;
   const Target target = target_of(layout, to);
   const Positions wanted = wanted_values(*spread, target.positions);
   if (in_one_step && (spread->is_plain() || spread->is_flat())) {
-    fetch(*values.layout(), source, from.key, wanted, array.data(), array.element(), target.offsets);
+    fetch(*values.layout(), source, from.key, wanted, array.data(), array.element(),
+          target.offsets);
     return;
   }
   std::vector<Stored<U>> taken(static_cast<std::size_t>(count_of(wanted)));
   fetch(*values.layout(), values.data(), from.key, wanted, taken.data(), values.element());
   std::vector<Stored<T>> cast(taken.size());
-  std::ranges::transform(taken, cast.begin(), [](const Stored<U>& value) { return element_cast<Stored<T>>(value); });
+  std::ranges::transform(taken, cast.begin(),
+                         [](const Stored<U>& value) { return element_cast<Stored<T>>(value); });
   put(array, to, target, *spread, cast.data());
 }
 
 }  // namespace detail
 
-/// array[key] = value: all elements that the key selects get it. Collective; local without checks, if the key is the same
-/// everywhere and not distributed.
+/// array[key] = value: all elements that the key selects get it. Collective; local without checks,
+/// if the key is the same everywhere and not distributed.
 /// @throws Error as select().
 template <class T, detail::ScalarValue V>
 void set_data(DistArray<T>& array, V value, const Key& key = {}, const KeyOptions& options = {}) {
@@ -170,44 +186,49 @@ void set_data(DistArray<T>& array, V value, const Key& key = {}, const KeyOption
   array.set_hermitian(false);
 }
 
-/// array[to_key] = values[from_key] for values that every process has as a whole, each its own with local keys. Every process
-/// takes what its elements need. Values may be in the array's own memory. With local keys, where processes write the same
-/// element, the highest one's value stays (D2O-40). Shapes: Spread. Collective as above; local keys take one exchange. @throws
-/// Error as select(); kShape.
+/// array[to_key] = values[from_key] for values that every process has as a whole, each its own with
+/// local keys. Every process takes what its elements need. Values may be in the array's own memory.
+/// With local keys, where processes write the same element, the highest one's value stays (D2O-40).
+/// Shapes: Spread. Collective as above; local keys take one exchange. @throws Error as select();
+/// kShape.
 template <class T, class U>
-void set_data(DistArray<T>& array, const StridedView<U>& values, const Key& to_key = {}, const Key& from_key = {},
-              const KeyOptions& options = {}) {
+void set_data(DistArray<T>& array, const StridedView<U>& values, const Key& to_key = {},
+              const Key& from_key = {}, const KeyOptions& options = {}) {
   detail::set_from_view(array, values, to_key, from_key, options);
   array.set_hermitian(false);
 }
 template <class T, class U>
-void set_data(DistArray<T>& array, const LocalArray<U>& values, const Key& to_key = {}, const Key& from_key = {},
-              const KeyOptions& options = {}) {
+void set_data(DistArray<T>& array, const LocalArray<U>& values, const Key& to_key = {},
+              const Key& from_key = {}, const KeyOptions& options = {}) {
   set_data(array, values.view(), to_key, from_key, options);
 }
 /// A list is an array of one axis.
 template <class T, class U>
-void set_data(DistArray<T>& array, const std::vector<U>& values, const Key& to_key = {}, const Key& from_key = {},
-              const KeyOptions& options = {}) {
+void set_data(DistArray<T>& array, const std::vector<U>& values, const Key& to_key = {},
+              const Key& from_key = {}, const KeyOptions& options = {}) {
   LocalArray<U> local({static_cast<Index>(values.size())});
   std::copy(values.begin(), values.end(), local.begin());
   set_data(array, local.view(), to_key, from_key, options);
 }
 
-/// array[to_key] = values[from_key], of a distributed array; values[from_key] is not built (but for a from_key that is
-/// distributed). Array and values may be the same, or in the same memory. With local keys each process may name another array,
-/// of which it then gets all elements for the time of the call. Collective. @throws Error as select(); kShape; kArgument.
+/// array[to_key] = values[from_key], of a distributed array; values[from_key] is not built (but for
+/// a from_key that is distributed). Array and values may be the same, or in the same memory. With
+/// local keys each process may name another array, of which it then gets all elements for the time
+/// of the call. Collective. @throws Error as select(); kShape; kArgument.
 template <class T, class U>
-void set_data(DistArray<T>& array, const DistArray<U>& values, const Key& to_key = {}, const Key& from_key = {},
-              const KeyOptions& options = {}) {
+void set_data(DistArray<T>& array, const DistArray<U>& values, const Key& to_key = {},
+              const Key& from_key = {}, const KeyOptions& options = {}) {
   const Layout& layout = *array.layout();
   if (options.local_keys) {
     agree_on(layout.communicator(), options.checks, [&] {
-      return CollectiveCall("set_data with local keys").with("array", layout.distribution()).with("values", values.element());
+      return CollectiveCall("set_data with local keys")
+          .with("array", layout.distribution())
+          .with("values", values.element());
     });
   }
   if (options.local_keys && !detail::same_array_everywhere(layout.communicator(), values.id())) {
-    const auto elements = collect_handles(layout.context(), std::vector<const DistArray<U>*>{&values}, options.checks);
+    const auto elements = collect_handles(
+        layout.context(), std::vector<const DistArray<U>*>{&values}, options.checks);
     LocalArray<U> whole(values.shape());
     std::copy(elements.front().begin(), elements.front().end(), whole.begin());
     set_data(array, whole.view(), to_key, from_key, options);

@@ -6,7 +6,8 @@
 
 namespace impishim::darray {
 
-Spread::Spread(std::span<const Index> values, std::span<const Index> elements) : elements_(elements.begin(), elements.end()) {
+Spread::Spread(std::span<const Index> values, std::span<const Index> elements)
+    : elements_(elements.begin(), elements.end()) {
   const auto surplus = static_cast<int>(values.size()) - static_cast<int>(elements.size());
   bool fits = true;
   for (int axis = 0; axis < static_cast<int>(values.size()); ++axis) {
@@ -19,19 +20,21 @@ Spread::Spread(std::span<const Index> values, std::span<const Index> elements) :
   if (fits) return;
   flat_ = values.size() == 1 && values[0] == element_count(elements);
   if (!flat_) {
-    fail(ErrorKind::kShape, "values of shape ({}) for elements of shape ({})", fmt::join(values, ", "),
-         fmt::join(elements, ", "));
+    fail(ErrorKind::kShape, "values of shape ({}) for elements of shape ({})",
+         fmt::join(values, ", "), fmt::join(elements, ", "));
   }
 }
 
 bool Spread::is_plain() const {
-  return !flat_ && axes_.size() == elements_.size() && std::ranges::find(axes_, kRepeats) == axes_.end();
+  return !flat_ && axes_.size() == elements_.size() &&
+         std::ranges::find(axes_, kRepeats) == axes_.end();
 }
 
 std::vector<int> Spread::value_axes() const {
   std::vector<int> along(elements_.size(), kRepeats);
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-    if (axes_[axis] != kRepeats) along[static_cast<std::size_t>(axes_[axis])] = static_cast<int>(axis);
+    if (axes_[axis] != kRepeats)
+      along[static_cast<std::size_t>(axes_[axis])] = static_cast<int>(axis);
   }
   return along;
 }
@@ -45,7 +48,8 @@ Positions Spread::of_values(const Positions& elements) const {
         values.front().push_back(place);
         return;
       }
-      for (const Index position : elements[axis]) self(self, axis + 1, place * elements_[axis] + position);
+      for (const Index position : elements[axis])
+        self(self, axis + 1, place * elements_[axis] + position);
     };
     walk(walk, 0, 0);
     return values;

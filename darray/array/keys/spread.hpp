@@ -5,9 +5,10 @@
 
 namespace impishim::darray {
 
-/// Values are repeated along axes that they lack at the front, and along those where they have an extent of 1 (D2O-38 asks for
-/// axis 0 alone); axes of extent 1 that they have too many at the front do not count. Values of one axis that are as many as
-/// the elements are taken in row-major order.
+/// Values are repeated along axes that they lack at the front, and along those where they have an
+/// extent of 1 (D2O-38 asks for axis 0 alone); axes of extent 1 that they have too many at the
+/// front do not count. Values of one axis that are as many as the elements are taken in row-major
+/// order.
 class Spread {
  public:
   /// Of a value axis that all elements take the same value of.
@@ -26,7 +27,8 @@ class Spread {
   [[nodiscard]] std::vector<int> value_axes() const;
   /// The positions of the values that elements at these positions take, each once.
   [[nodiscard]] Positions of_values(const Positions& elements) const;
-  /// Which of these values each of the elements takes: one step for each of the elements' axes. For values that are not flat.
+  /// Which of these values each of the elements takes: one step for each of the elements' axes. For
+  /// values that are not flat.
   [[nodiscard]] std::vector<Index> steps(const Positions& elements) const;
 
  private:
@@ -35,7 +37,8 @@ class Spread {
   bool flat_ = false;
 };
 
-/// Calls visit(number of the element, number of its value) for all elements at these positions, in order.
+/// Calls visit(number of the element, number of its value) for all elements at these positions, in
+/// order.
 template <class Visit>
 void for_each_spread(const Spread& spread, const Positions& elements, Visit visit) {
   Index number = 0;
@@ -49,7 +52,8 @@ void for_each_spread(const Spread& spread, const Positions& elements, Visit visi
       visit(number++, value);
       return;
     }
-    for (std::size_t k = 0; k < elements[axis].size(); ++k) self(self, axis + 1, value + static_cast<Index>(k) * steps[axis]);
+    for (std::size_t k = 0; k < elements[axis].size(); ++k)
+      self(self, axis + 1, value + static_cast<Index>(k) * steps[axis]);
   };
   walk(walk, 0, 0);
 }

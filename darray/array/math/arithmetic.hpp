@@ -1,4 +1,5 @@
-/// Operators between arrays, expressions, scalars and global data (D2O-60, D2O-63), and functions of two of them (DIS-06).
+/// Operators between arrays, expressions, scalars and global data (D2O-60, D2O-63), and functions
+/// of two of them (DIS-06).
 #pragma once
 
 #include <cstddef>
@@ -21,9 +22,11 @@ struct IsView<StridedView<T>> : std::true_type {};
 /// An array, or an expression with one.
 template <class E>
 concept ArrayLike = IsArray<std::remove_cvref_t<E>>::value || ArrayExpression<E>;
-/// Anything that may stand beside one: a view is data of the whole array's shape that every process has.
+/// Anything that may stand beside one: a view is data of the whole array's shape that every process
+/// has.
 template <class E>
-concept Operand = ArrayLike<E> || ElementValue<std::remove_cvref_t<E>> || IsView<std::remove_cvref_t<E>>::value;
+concept Operand =
+    ArrayLike<E> || ElementValue<std::remove_cvref_t<E>> || IsView<std::remove_cvref_t<E>>::value;
 template <class A, class B>
 concept OperandPair = Operand<A> && Operand<B> &&(ArrayLike<A> || ArrayLike<B>);
 
@@ -42,7 +45,8 @@ struct ValueOf<E> {
 /// Whether a scalar S takes the type of an array of T.
 template <operations::Weak weak, class T, class S>
 inline constexpr bool kTakesType = weak == operations::Weak::kAll ||
-                                   (weak == operations::Weak::kFractions && !std::is_integral_v<T> && !std::is_integral_v<S>);
+                                   (weak == operations::Weak::kFractions &&
+                                    !std::is_integral_v<T> && !std::is_integral_v<S>);
 
 /// An operand as an expression. `Other`: type of the values on the other side, for scalars.
 template <class Operation, class Other, Operand E>
@@ -66,10 +70,12 @@ auto make_node(Operation operation, Operands... operands) {
   return Node<Operation, Operands...>(std::move(operation), std::move(operands)...);
 }
 
-/// What an operation refuses of a scalar on its right is refused before a process computes, which may have no elements.
+/// What an operation refuses of a scalar on its right is refused before a process computes, which
+/// may have no elements.
 template <class Operation, class T, class B>
 void check_right(const B& operand) {
-  if constexpr (ElementValue<B> && std::is_integral_v<T> && requires { Operation::check_right(operand); }) {
+  if constexpr (ElementValue<B> && std::is_integral_v<T> &&
+                requires { Operation::check_right(operand); }) {
     Operation::check_right(operand);
   }
 }
@@ -92,10 +98,12 @@ DistArray<T>& in_place(DistArray<T>& array, B&& operand) {
 
 }  // namespace detail
 
-#define DARRAY_BINARY(name, Operation) \
-  template <class A, class B>          \
-  requires OperandPair<A, B>           \
-  auto name(A&& a, B&& b) { return detail::binary<operations::Operation>(std::forward<A>(a), std::forward<B>(b)); }
+#define DARRAY_BINARY(name, Operation)                                                    \
+  template <class A, class B>                                                             \
+  requires OperandPair<A, B>                                                              \
+  auto name(A&& a, B&& b) {                                                               \
+    return detail::binary<operations::Operation>(std::forward<A>(a), std::forward<B>(b)); \
+  }
 #define DARRAY_IN_PLACE(name, Operation)                                             \
   template <class T, Operand B>                                                      \
   DistArray<T>& name(DistArray<T>& array, B&& operand) {                             \

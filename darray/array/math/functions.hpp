@@ -1,5 +1,5 @@
-/// Functions of every element (DIS-06, D2O-64 to D2O-66). Results are expressions; integers are computed in double where the
-/// result is no integer.
+/// Functions of every element (DIS-06, D2O-64 to D2O-66). Results are expressions; integers are
+/// computed in double where the result is no integer.
 #pragma once
 
 #include <cmath>
@@ -183,7 +183,8 @@ struct NanToNum : Analytic {
       return value;
     } else {
       if (std::isnan(value)) return T(0);
-      if (std::isinf(value)) return value > 0 ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
+      if (std::isinf(value))
+        return value > 0 ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
       return value;
     }
   }
@@ -203,11 +204,12 @@ struct Apply {
 
 }  // namespace operations
 
-#define DARRAY_UNARY(name, Operation)                                                                      \
-  template <ArrayLike A>                                                                                   \
-  auto name(A&& array) {                                                                                   \
-    return detail::make_node(operations::Operation(),                                                      \
-                             detail::as_expression<operations::Arithmetic, bool>(std::forward<A>(array))); \
+#define DARRAY_UNARY(name, Operation)                                                 \
+  template <ArrayLike A>                                                              \
+  auto name(A&& array) {                                                              \
+    return detail::make_node(                                                         \
+        operations::Operation(),                                                      \
+        detail::as_expression<operations::Arithmetic, bool>(std::forward<A>(array))); \
   }
 DARRAY_UNARY(operator+, Positive)
 DARRAY_UNARY(operator-, Negative)
@@ -246,12 +248,14 @@ DARRAY_UNARY(isfinite, IsFinite)
 DARRAY_UNARY(nan_to_num, NanToNum)
 #undef DARRAY_UNARY
 
-/// function(a, b, ...) of every element, as an expression: of one array or of several, scalars as they are.
+/// function(a, b, ...) of every element, as an expression: of one array or of several, scalars as
+/// they are.
 template <class Function, Operand... Operands>
 requires(ArrayLike<Operands> || ...) auto apply(Function function, Operands&&... operands) {
   using Operation = operations::Apply<Function>;
-  return detail::make_node(Operation{std::move(function)},
-                           detail::as_expression<Operation, bool>(std::forward<Operands>(operands))...);
+  return detail::make_node(
+      Operation{std::move(function)},
+      detail::as_expression<Operation, bool>(std::forward<Operands>(operands))...);
 }
 
 /// d2o's apply_scalar_function() (D2O-66): a new array of what the function returns, or of U.
@@ -266,7 +270,8 @@ void apply_scalar_function_in_place(DistArray<T>& array, Function function) {
   array = apply(std::move(function), array);
 }
 
-/// The local piece becomes what generator(local shape) returns, a LocalArray of that shape (D2O-66). Local.
+/// The local piece becomes what generator(local shape) returns, a LocalArray of that shape
+/// (D2O-66). Local.
 /// @throws Error kShape.
 template <class T, class Generator>
 void apply_generator(DistArray<T>& array, Generator generator) {

@@ -12,12 +12,13 @@ namespace impishim::darray::operations {
 // Which scalars take the array's type (WeakScalar) beside it, and which keep their own.
 enum class Weak : std::uint8_t {
   kNone,
-  kFractions,  ///< floating point beside floating point: a float array equals 0.1 where it has been set to it, as NumPy has it;
-               ///< integers are compared as they are
+  kFractions,  ///< floating point beside floating point: a float array equals 0.1 where it has been
+               ///< set to it, as NumPy has it; integers are compared as they are
   kAll
 };
 
-// Every operation: kKeepsHermitian, whether the result carries the flag when all operands do; kWeak.
+// Every operation: kKeepsHermitian, whether the result carries the flag when all operands do;
+// kWeak.
 struct Arithmetic {
   static constexpr bool kKeepsHermitian = true;
   static constexpr Weak kWeak = Weak::kAll;
@@ -37,7 +38,8 @@ namespace detail {
 template <class C, class Operation>
 constexpr C wrapping(C a, C b, Operation operation) {
   if constexpr (std::is_integral_v<C> && !std::is_same_v<C, bool>) {
-    using Wide = std::conditional_t<(sizeof(C) < sizeof(unsigned)), unsigned, std::make_unsigned_t<C>>;
+    using Wide =
+        std::conditional_t<(sizeof(C) < sizeof(unsigned)), unsigned, std::make_unsigned_t<C>>;
     return static_cast<C>(operation(static_cast<Wide>(a), static_cast<Wide>(b)));
   } else {
     return static_cast<C>(operation(a, b));
@@ -50,7 +52,8 @@ struct Add : Arithmetic {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
     using C = Promoted<A, B>;
-    return detail::wrapping(element_cast<C>(a), element_cast<C>(b), [](const auto& x, const auto& y) { return x + y; });
+    return detail::wrapping(element_cast<C>(a), element_cast<C>(b),
+                            [](const auto& x, const auto& y) { return x + y; });
   }
 };
 
@@ -58,8 +61,10 @@ struct Subtract : Arithmetic {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
     using C = Promoted<A, B>;
-    static_assert(!std::is_same_v<C, bool>, "bool arrays have no difference: use ^ (NumPy refuses it, too)");
-    return detail::wrapping(element_cast<C>(a), element_cast<C>(b), [](const auto& x, const auto& y) { return x - y; });
+    static_assert(!std::is_same_v<C, bool>,
+                  "bool arrays have no difference: use ^ (NumPy refuses it, too)");
+    return detail::wrapping(element_cast<C>(a), element_cast<C>(b),
+                            [](const auto& x, const auto& y) { return x - y; });
   }
 };
 
@@ -67,7 +72,8 @@ struct Multiply : Arithmetic {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
     using C = Promoted<A, B>;
-    return detail::wrapping(element_cast<C>(a), element_cast<C>(b), [](const auto& x, const auto& y) { return x * y; });
+    return detail::wrapping(element_cast<C>(a), element_cast<C>(b),
+                            [](const auto& x, const auto& y) { return x * y; });
   }
 };
 
@@ -82,8 +88,9 @@ struct Divide : Arithmetic {
 
 namespace detail {
 
-// Python's and NumPy's divmod: the quotient of what the exact remainder leaves is a whole number but for rounding, whereas
-// floor(x / y) is one too many where x / y is rounded up to a whole number.
+// Python's and NumPy's divmod: the quotient of what the exact remainder leaves is a whole number
+// but for rounding, whereas floor(x / y) is one too many where x / y is rounded up to a whole
+// number.
 template <class C>
 C floor_quotient(C x, C y) {
   if (y == 0) return x / y;
@@ -161,8 +168,9 @@ struct Fmod : Arithmetic {
   }
 };
 
-/// Of integers an integer. @throws Error kArgument for an integer to a negative power (as NumPy): of a scalar on every process
-/// alike, when the expression is made; of an array where such elements are.
+/// Of integers an integer. @throws Error kArgument for an integer to a negative power (as NumPy):
+/// of a scalar on every process alike, when the expression is made; of an array where such elements
+/// are.
 struct Power : Arithmetic {
   /// For a scalar exponent.
   template <class Exponent>
@@ -181,7 +189,9 @@ struct Power : Arithmetic {
       C left = element_cast<C>(b);
       if (left < C(0)) negative_power();
       C result = 1;
-      const auto times = [](C x, C y) { return detail::wrapping(x, y, [](auto p, auto q) { return p * q; }); };
+      const auto times = [](C x, C y) {
+        return detail::wrapping(x, y, [](auto p, auto q) { return p * q; });
+      };
       for (; left != C(0); left = static_cast<C>(left / 2), base = times(base, base)) {
         if (left % 2 != 0) result = times(result, base);
       }
@@ -262,9 +272,11 @@ struct ShiftLeft : Bitwise {
   auto operator()(const A& a, const B& b) const {
     using C = Promoted<A, B>;
     static_assert(std::is_integral_v<C>, "only integers are shifted");
-    using Unsigned = std::make_unsigned_t<std::conditional_t<std::is_same_v<C, bool>, std::uint8_t, C>>;
+    using Unsigned =
+        std::make_unsigned_t<std::conditional_t<std::is_same_v<C, bool>, std::uint8_t, C>>;
     const auto by = static_cast<std::uint64_t>(b);
-    return static_cast<C>(by >= 8 * sizeof(C) ? Unsigned(0) : static_cast<Unsigned>(static_cast<Unsigned>(a) << by));
+    return static_cast<C>(
+        by >= 8 * sizeof(C) ? Unsigned(0) : static_cast<Unsigned>(static_cast<Unsigned>(a) << by));
   }
 };
 
@@ -276,7 +288,8 @@ struct ShiftRight : Bitwise {
     static_assert(std::is_integral_v<C>, "only integers are shifted");
     const auto by = static_cast<std::uint64_t>(b);
     const C value = element_cast<C>(a);
-    return static_cast<C>(by >= 8 * sizeof(C) ? (value < C(0) ? C(-1) : C(0)) : static_cast<C>(value >> by));
+    return static_cast<C>(by >= 8 * sizeof(C) ? (value < C(0) ? C(-1) : C(0))
+                                              : static_cast<C>(value >> by));
   }
 };
 
@@ -285,7 +298,8 @@ namespace detail {
 // Integers of different sign compare by value.
 template <class A, class B>
 constexpr bool plain_integers() {
-  return std::is_integral_v<A> && std::is_integral_v<B> && !std::is_same_v<A, bool> && !std::is_same_v<B, bool>;
+  return std::is_integral_v<A> && std::is_integral_v<B> && !std::is_same_v<A, bool> &&
+         !std::is_same_v<B, bool>;
 }
 
 }  // namespace detail

@@ -29,7 +29,9 @@ MedianLayouts median_layouts(const Layout& from, std::vector<int> axes) {
     if (std::binary_search(axes.begin(), axes.end(), axis)) continue;
     layouts.order.push_back(axis);
     const Shape& shape = from.shape();
-    if (longest < 0 || shape[static_cast<std::size_t>(axis)] > shape[static_cast<std::size_t>(longest)]) longest = axis;
+    if (longest < 0 ||
+        shape[static_cast<std::size_t>(axis)] > shape[static_cast<std::size_t>(longest)])
+      longest = axis;
   }
   for (const int axis : axes) {
     layouts.order.push_back(axis);
@@ -37,7 +39,8 @@ MedianLayouts median_layouts(const Layout& from, std::vector<int> axes) {
   }
   // The longest of the axes that stay is cut; if none stays, everybody has all.
   Strategy whole = kNot;
-  if (longest >= 0) whole = make_distribution(from.shape(), from.processes(), {.kinds_by_axis = {{longest, 'e'}}});
+  if (longest >= 0)
+    whole = make_distribution(from.shape(), from.processes(), {.kinds_by_axis = {{longest, 'e'}}});
   layouts.whole = Layout::make(from.context(), from.shape(), whole, Checks::kOff);
   layouts.part = contracted_layout(*layouts.whole, without(layouts.whole->distribution(), axes));
   layouts.result = contracted_layout(from, without(from.distribution(), axes));

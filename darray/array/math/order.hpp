@@ -1,4 +1,5 @@
-/// Unique values, counts of integers, cumulative sums and medians (D2O-70, D2O-77, D2O-78). All are collective.
+/// Unique values, counts of integers, cumulative sums and medians (D2O-70, D2O-77, D2O-78). All are
+/// collective.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +14,13 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// Agrees on an operation on an array whose other arguments `add` adds to the call, and runs `body`, which checks them and may
-/// throw. Collective, also for arrays that every process has as a whole.
+/// Agrees on an operation on an array whose other arguments `add` adds to the call, and runs
+/// `body`, which checks them and may throw. Collective, also for arrays that every process has as a
+/// whole.
 template <class T>
 void agree_on_array_call(
-    const char* operation, const DistArray<T>& array, const std::function<void(CollectiveCall&)>& add = [](CollectiveCall&) {},
+    const char* operation, const DistArray<T>& array,
+    const std::function<void(CollectiveCall&)>& add = [](CollectiveCall&) {},
     const std::function<void()>& body = [] {}) {
   const auto call = [&] {
     CollectiveCall given(operation);
@@ -64,13 +67,14 @@ template <class T>
 LocalArray<T> gathered(const Communicator& communicator, const T& mine) {
   LocalArray<T> all(Shape{communicator.size()});
   const Element element = element_of<T>();
-  check_mpi(MPI_Allgather(&mine, element.items, element.type, all.data(), element.items, element.type, communicator.get()),
+  check_mpi(MPI_Allgather(&mine, element.items, element.type, all.data(), element.items,
+                          element.type, communicator.get()),
             "MPI_Allgather");
   return all;
 }
 
-/// The k-th smallest of all processes' values together; `values` is used up. Every round takes the weighted median of the
-/// processes' medians, and drops at least a quarter of what is left.
+/// The k-th smallest of all processes' values together; `values` is used up. Every round takes the
+/// weighted median of the processes' medians, and drops at least a quarter of what is left.
 template <class T>
 T select(const Communicator& communicator, LocalArray<T>& values, Index k) {
   T* first = values.begin();
@@ -88,7 +92,8 @@ T select(const Communicator& communicator, LocalArray<T>& values, Index k) {
     for (Index each = 0; each < weights.size(); ++each) {
       if (weights[each] > 0) order.push_back(each);
     }
-    std::sort(order.begin(), order.end(), [&](Index a, Index b) { return sorts_before(middles[a], middles[b]); });
+    std::sort(order.begin(), order.end(),
+              [&](Index a, Index b) { return sorts_before(middles[a], middles[b]); });
     Index total = 0;
     for (const Index each : weights) total += each;
     Index below = 0;
@@ -98,8 +103,10 @@ T select(const Communicator& communicator, LocalArray<T>& values, Index k) {
       below += weights[each];
       if (2 * below >= total) break;
     }
-    T* const equal = std::partition(first, last, [&](const T& value) { return sorts_before(value, pivot); });
-    T* const greater = std::partition(equal, last, [&](const T& value) { return !sorts_before(pivot, value); });
+    T* const equal =
+        std::partition(first, last, [&](const T& value) { return sorts_before(value, pivot); });
+    T* const greater =
+        std::partition(equal, last, [&](const T& value) { return !sorts_before(pivot, value); });
     Index counts[2] = {equal - first, greater - first};
     all_reduce(communicator, element_of<Index>(), counts, 2, Combine::kSum);
     if (k < counts[0]) {
@@ -113,8 +120,9 @@ T select(const Communicator& communicator, LocalArray<T>& values, Index k) {
   }
 }
 
-/// Where a median along axes is computed: `whole` has them on one process each, `part` is the same without them, `result` as
-/// D2O-71 has it. `order`: axes that stay, then the others, of which there are `group` elements for each element of the result.
+/// Where a median along axes is computed: `whole` has them on one process each, `part` is the same
+/// without them, `result` as D2O-71 has it. `order`: axes that stay, then the others, of which
+/// there are `group` elements for each element of the result.
 struct MedianLayouts {
   LayoutPtr whole;
   LayoutPtr part;
@@ -146,11 +154,13 @@ Floating<T> median_of(T* first, T* last) {
 template <class T>
 LocalArray<T> unique(const DistArray<T>& array) {
   detail::agree_on_array_call("unique", array);
-  LocalArray<T> mine = array.layout()->is_everywhere() ? array.get_local() : detail::primary_elements(array);
+  LocalArray<T> mine =
+      array.layout()->is_everywhere() ? array.get_local() : detail::primary_elements(array);
   Index count = detail::sort_unique(mine);
   if (!array.layout()->is_everywhere()) {
     const StridedView<const T> found(mine.data(), Shape{count});
-    mine = DistArray<T>::from_local(detail::user_communicator(array), found, Checks::kOff).get_full();
+    mine =
+        DistArray<T>::from_local(detail::user_communicator(array), found, Checks::kOff).get_full();
     count = detail::sort_unique(mine);
   }
   return LocalArray<T>(StridedView<const T>(mine.data(), Shape{count}));
@@ -163,7 +173,8 @@ LocalArray<Count> count_values(const DistArray<T>& array, Index length, Weight w
   static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool>, "only integers are counted");
   const Communicator& communicator = array.communicator();
   agree_on_array_call("bincount", array, [&](CollectiveCall& call) {
-    call.with("length", length).with("counts", std::is_same_v<Count, double> ? "weighted" : "plain");
+    call.with("length", length)
+        .with("counts", std::is_same_v<Count, double> ? "weighted" : "plain");
   });
   const bool mine = array.distribution().is_primary(array.layout()->rank());
   Index extremes[2] = {-1, 0};  // the largest, and the smallest with its sign changed
@@ -174,16 +185,19 @@ LocalArray<Count> count_values(const DistArray<T>& array, Index length, Weight w
         continue;
       }
       extremes[0] = std::max(extremes[0], static_cast<Index>(array.data()[k]));
-      extremes[1] = std::max(extremes[1], -std::max(static_cast<Index>(array.data()[k]), -kMaximumExtent));
+      extremes[1] =
+          std::max(extremes[1], -std::max(static_cast<Index>(array.data()[k]), -kMaximumExtent));
     }
   });
   all_reduce(communicator, element_of<Index>(), extremes, 2, Combine::kMax);
-  if (extremes[1] > 0) fail(ErrorKind::kArgument, "bincount() of negative values: {} is the smallest", -extremes[1]);
+  if (extremes[1] > 0)
+    fail(ErrorKind::kArgument, "bincount() of negative values: {} is the smallest", -extremes[1]);
   if (extremes[0] == kMaximumExtent) fail(ErrorKind::kArgument, "bincount() of values above 2^62");
   LocalArray<Count> counts(Shape{std::max(extremes[0] + 1, length)}, Count(0));
   if (mine) {
     for_each_row(*array.layout(), [&](Index offset, Index count, Index) {
-      for (Index k = offset; k < offset + count; ++k) counts[static_cast<Index>(array.data()[k])] += weight(k);
+      for (Index k = offset; k < offset + count; ++k)
+        counts[static_cast<Index>(array.data()[k])] += weight(k);
     });
   }
   all_reduce(communicator, element_of<Count>(), counts.data(), counts.size(), Combine::kSum);
@@ -192,7 +206,8 @@ LocalArray<Count> count_values(const DistArray<T>& array, Index length, Weight w
 
 }  // namespace detail
 
-/// How often each of 0, 1, ... is there, up to the largest element but at least for `length` numbers; on every process.
+/// How often each of 0, 1, ... is there, up to the largest element but at least for `length`
+/// numbers; on every process.
 /// @throws Error kArgument for negative elements.
 template <class T>
 LocalArray<Index> bincount(const DistArray<T>& array, Index length = 0) {
@@ -200,18 +215,21 @@ LocalArray<Index> bincount(const DistArray<T>& array, Index length = 0) {
 }
 /// The sum of the weights of the elements with each value.
 template <class T, class W>
-LocalArray<double> bincount(const DistArray<T>& array, const DistArray<W>& weights, Index length = 0) {
+LocalArray<double> bincount(const DistArray<T>& array, const DistArray<W>& weights,
+                            Index length = 0) {
   if (array.layout() != weights.layout()) {
     return bincount(array, weights.template copy_to<double>(array.layout()), length);
   }
   const W* data = weights.data();
-  return detail::count_values<double>(array, length, [data](Index k) { return static_cast<double>(data[k]); });
+  return detail::count_values<double>(array, length,
+                                      [data](Index k) { return static_cast<double>(data[k]); });
 }
 
 /// Sums up to each element along an axis.
 template <class T>
 DistArray<SumOf<T>> cumsum(const DistArray<T>& array, int axis) {
-  ScanPlan plan(detail::user_communicator(array), array.distribution(), axis, reduce_operator(Reducer::kSum, scalar_of<T>()));
+  ScanPlan plan(detail::user_communicator(array), array.distribution(), axis,
+                reduce_operator(Reducer::kSum, scalar_of<T>()));
   DistArray<SumOf<T>> result(detail::contracted_layout(*array.layout(), plan.result()));
   plan.execute(array.data(), result.data());
   return result;
@@ -226,12 +244,14 @@ DistArray<SumOf<T>> cumsum(const DistArray<T>& array) {
   return result.flatten();
 }
 
-/// The middle one of all elements, or the mean of the two in the middle. NaN if there is a NaN, or no element.
+/// The middle one of all elements, or the mean of the two in the middle. NaN if there is a NaN, or
+/// no element.
 template <class T>
 Floating<T> median(const DistArray<T>& array) {
   static_assert(!kIsComplex<T>, "complex numbers have no median");
   detail::agree_on_array_call("median", array);
-  LocalArray<T> values = array.layout()->is_everywhere() ? array.get_local() : detail::primary_elements(array);
+  LocalArray<T> values =
+      array.layout()->is_everywhere() ? array.get_local() : detail::primary_elements(array);
   if (array.layout()->is_everywhere()) return detail::median_of(values.begin(), values.end());
   using F = Floating<T>;
   const Index size = array.size();

@@ -1,5 +1,6 @@
-/// Contractions of arrays (D2O-70 to D2O-76): over everything, to a value that every process gets, or over axes, to an array.
-/// All are collective. Sums and products of integers and bool are 64 bits wide; means and variances are of floating point.
+/// Contractions of arrays (D2O-70 to D2O-76): over everything, to a value that every process gets,
+/// or over axes, to an array. All are collective. Sums and products of integers and bool are 64
+/// bits wide; means and variances are of floating point.
 #pragma once
 
 #include <cmath>
@@ -13,8 +14,9 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// The layout of a contraction's result, which lies like `distribution` (D2O-71): the strategy of `from` if its pieces are
-/// these, `not` if every process has everything, freeform for slices; else the distribution itself. Local.
+/// The layout of a contraction's result, which lies like `distribution` (D2O-71): the strategy of
+/// `from` if its pieces are these, `not` if every process has everything, freeform for slices; else
+/// the distribution itself. Local.
 [[nodiscard]] LayoutPtr contracted_layout(const Layout& from, const DistributionPtr& distribution);
 
 /// @throws Error kUnsupported if elements have labels, and so no numbers in row-major order.
@@ -27,21 +29,25 @@ MPI_Comm user_communicator(const DistArray<T>& array) {
 
 /// Over these axes, by an operator with accumulators of type U.
 template <class U, class T>
-DistArray<U> reduce_axes(const DistArray<T>& array, const std::vector<int>& axes, ReduceOperator operation) {
+DistArray<U> reduce_axes(const DistArray<T>& array, const std::vector<int>& axes,
+                         ReduceOperator operation) {
   const Element accumulator = operation.accumulator;
   ReducePlan plan(user_communicator(array), array.distribution(), axes, std::move(operation));
   DistArray<U> result(contracted_layout(*array.layout(), plan.result()));
   if (accumulator.size != sizeof(U))
-    fail(ErrorKind::kType, "accumulators of {} bytes for elements of {}", accumulator.size, sizeof(U));
+    fail(ErrorKind::kType, "accumulators of {} bytes for elements of {}", accumulator.size,
+         sizeof(U));
   plan.execute(array.data(), result.data());
   return result;
 }
 
-/// The same where accumulators are no elements: function(accumulator) is the element. `name`: of the operation.
+/// The same where accumulators are no elements: function(accumulator) is the element. `name`: of
+/// the operation.
 template <class U, class Accumulator, class T, class Function>
-DistArray<U> reduce_axes_through(const DistArray<T>& array, const std::vector<int>& axes, ReduceOperator operation,
-                                 std::string name, Function function) {
-  ReducePlan plan(user_communicator(array), array.distribution(), axes, std::move(operation), {.operation = std::move(name)});
+DistArray<U> reduce_axes_through(const DistArray<T>& array, const std::vector<int>& axes,
+                                 ReduceOperator operation, std::string name, Function function) {
+  ReducePlan plan(user_communicator(array), array.distribution(), axes, std::move(operation),
+                  {.operation = std::move(name)});
   const LayoutPtr layout = contracted_layout(*array.layout(), plan.result());
   LocalArray<char> room(Shape{layout->buffer_size() * static_cast<Index>(sizeof(Accumulator))});
   auto* accumulators = reinterpret_cast<Accumulator*>(room.data());
@@ -54,7 +60,8 @@ DistArray<U> reduce_axes_through(const DistArray<T>& array, const std::vector<in
 template <class T>
 T reduce_all(const DistArray<T>& array, Reducer reducer) {
   T result{};
-  reduce(user_communicator(array), array.distribution(), array.data(), reduce_operator(reducer, scalar_of<T>()), &result);
+  reduce(user_communicator(array), array.distribution(), array.data(),
+         reduce_operator(reducer, scalar_of<T>()), &result);
   return result;
 }
 
@@ -72,7 +79,8 @@ MeanOf<T> mean_of(const Moments& moments) {
 }
 
 inline double variance_of(const Moments& moments, double less) {
-  return moments.count > less ? moments.squares / (moments.count - less) : std::numeric_limits<double>::quiet_NaN();
+  return moments.count > less ? moments.squares / (moments.count - less)
+                              : std::numeric_limits<double>::quiet_NaN();
 }
 
 template <class E>
@@ -82,8 +90,9 @@ auto evaluated(const E& expression) {
 
 }  // namespace detail
 
-/// Axes to contract. None at all contracts each element by itself, as NumPy's axis=(): a copy for sums, means and extremes, 0
-/// for variances, the truth of each element for any(), all() and count_nonzero().
+/// Axes to contract. None at all contracts each element by itself, as NumPy's axis=(): a copy for
+/// sums, means and extremes, 0 for variances, the truth of each element for any(), all() and
+/// count_nonzero().
 using AxisList = std::vector<int>;
 
 /// 0 without elements.
@@ -102,10 +111,11 @@ SumOf<T> prod(const DistArray<T>& array) {
 }
 template <class T>
 DistArray<SumOf<T>> prod(const DistArray<T>& array, const AxisList& axes) {
-  return detail::reduce_axes<SumOf<T>>(array, axes, reduce_operator(Reducer::kProduct, scalar_of<T>()));
+  return detail::reduce_axes<SumOf<T>>(array, axes,
+                                       reduce_operator(Reducer::kProduct, scalar_of<T>()));
 }
-/// Smallest and largest elements; NaN if there is one, which nanmin() and nanmax() skip. @throws Error kArgument without
-/// elements.
+/// Smallest and largest elements; NaN if there is one, which nanmin() and nanmax() skip. @throws
+/// Error kArgument without elements.
 template <class T>
 T min(const DistArray<T>& array) {
   return detail::reduce_all(array, Reducer::kMin);
@@ -171,8 +181,8 @@ auto mean(const DistArray<T>& array) {
 }
 template <class T>
 auto mean(const DistArray<T>& array, const AxisList& axes) {
-  return detail::reduce_axes_through<detail::MeanOf<T>, Moments>(array, axes, moments_operator(scalar_of<T>()), "mean",
-                                                                 detail::mean_of<T>);
+  return detail::reduce_axes_through<detail::MeanOf<T>, Moments>(
+      array, axes, moments_operator(scalar_of<T>()), "mean", detail::mean_of<T>);
 }
 /// What the divisor of a variance is less than the number of elements (NumPy's ddof).
 struct Ddof {
@@ -190,9 +200,12 @@ double var(const DistArray<T>& array, D ddof) {
 }
 template <class T>
 DistArray<double> var(const DistArray<T>& array, const AxisList& axes, Ddof ddof = {}) {
-  const auto value = [ddof](const Moments& moments) { return detail::variance_of(moments, ddof.value); };
-  return detail::reduce_axes_through<double, Moments>(array, axes, moments_operator(scalar_of<T>()),
-                                                      fmt::format("variance with ddof {}", ddof.value), value);
+  const auto value = [ddof](const Moments& moments) {
+    return detail::variance_of(moments, ddof.value);
+  };
+  return detail::reduce_axes_through<double, Moments>(
+      array, axes, moments_operator(scalar_of<T>()),
+      fmt::format("variance with ddof {}", ddof.value), value);
 }
 /// The root of the variance: NumPy's std.
 template <class T>
@@ -210,7 +223,8 @@ DistArray<double> stddev(const DistArray<T>& array, const AxisList& axes, Ddof d
   return result;
 }
 
-/// The indices of the first smallest or largest element, one for each axis (D2O-76). @throws Error kArgument without elements.
+/// The indices of the first smallest or largest element, one for each axis (D2O-76). @throws Error
+/// kArgument without elements.
 template <class T>
 std::vector<Index> argmin_nonflat(const DistArray<T>& array) {
   return min_location(detail::user_communicator(array), array.distribution(), array.data()).indices;
@@ -219,8 +233,8 @@ template <class T>
 std::vector<Index> argmax_nonflat(const DistArray<T>& array) {
   return max_location(detail::user_communicator(array), array.distribution(), array.data()).indices;
 }
-/// Its number in row-major order. @throws Error also kUnsupported for an array with an unstructured axis: labels are not
-/// counted.
+/// Its number in row-major order. @throws Error also kUnsupported for an array with an unstructured
+/// axis: labels are not counted.
 template <class T>
 Index argmin(const DistArray<T>& array) {
   detail::require_numbers(*array.layout());
@@ -253,17 +267,22 @@ DistArray<Index> argmax(const DistArray<T>& array, int axis) {
   return detail::locate_axis(array, axis, Extreme::kMax);
 }
 
-/// The sum of the products of two arrays of one shape; the second one is redistributed if it lies differently.
+/// The sum of the products of two arrays of one shape; the second one is redistributed if it lies
+/// differently.
 template <class A, class B>
 DotOf<A, B> dot(const DistArray<A>& left, const DistArray<B>& right) {
-  if (!detail::meets_in_place(*left.layout(), *right.layout())) return dot(left, right.template copy_to<B>(left.layout()));
-  return dot(detail::user_communicator(left), left.distribution(), left.data(), right.distribution(), right.data());
+  if (!detail::meets_in_place(*left.layout(), *right.layout()))
+    return dot(left, right.template copy_to<B>(left.layout()));
+  return dot(detail::user_communicator(left), left.distribution(), left.data(),
+             right.distribution(), right.data());
 }
 /// The same with the left one conjugated (D2O-75).
 template <class A, class B>
 DotOf<A, B> vdot(const DistArray<A>& left, const DistArray<B>& right) {
-  if (!detail::meets_in_place(*left.layout(), *right.layout())) return vdot(left, right.template copy_to<B>(left.layout()));
-  return vdot(detail::user_communicator(left), left.distribution(), left.data(), right.distribution(), right.data());
+  if (!detail::meets_in_place(*left.layout(), *right.layout()))
+    return vdot(left, right.template copy_to<B>(left.layout()));
+  return vdot(detail::user_communicator(left), left.distribution(), left.data(),
+              right.distribution(), right.data());
 }
 
 // Of expressions: as of the array that they make.
@@ -290,7 +309,8 @@ DARRAY_OF_EXPRESSION(argmin_nonflat)
 DARRAY_OF_EXPRESSION(argmax_nonflat)
 #undef DARRAY_OF_EXPRESSION
 
-/// Whether |a - b| <= absolute + relative * |b| for all elements (DIS-07); b is anything that may stand beside an array.
+/// Whether |a - b| <= absolute + relative * |b| for all elements (DIS-07); b is anything that may
+/// stand beside an array.
 template <class T, Operand B>
 bool allclose(const DistArray<T>& a, const B& b, double relative = 1e-5, double absolute = 1e-8) {
   return all(apply(
@@ -301,17 +321,20 @@ bool allclose(const DistArray<T>& a, const B& b, double relative = 1e-5, double 
         if (left == right) return true;  // also infinities
         const double size = static_cast<double>(std::abs(element_cast<Floating<C>>(right)));
         if (std::isinf(size)) return false;
-        return static_cast<double>(std::abs(element_cast<Floating<C>>(left) - element_cast<Floating<C>>(right))) <=
+        return static_cast<double>(
+                   std::abs(element_cast<Floating<C>>(left) - element_cast<Floating<C>>(right))) <=
                absolute + relative * size;
       },
       a, b));
 }
 
-/// Whether two arrays are of one element type, shape and strategy, and all of their elements are equal (D2O-63).
+/// Whether two arrays are of one element type, shape and strategy, and all of their elements are
+/// equal (D2O-63).
 template <class A, class B>
 bool equal(const DistArray<A>& a, const DistArray<B>& b) {
   if constexpr (std::is_same_v<A, B>) {
-    return a.shape() == b.shape() && a.strategy() == b.strategy() && a.layout()->aligned(*b.layout()) && all(a == b);
+    return a.shape() == b.shape() && a.strategy() == b.strategy() &&
+           a.layout()->aligned(*b.layout()) && all(a == b);
   } else {
     return false;
   }

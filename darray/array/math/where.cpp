@@ -11,10 +11,12 @@ LayoutPtr layout_of_rows(const Layout& array) {
   return Layout::make(context, array.shape(), kEqual, Checks::kOff);
 }
 
-std::vector<DistArray<Index>> arrays_of_indices(const Layout& rows, const std::vector<IndexList>& lists) {
+std::vector<DistArray<Index>> arrays_of_indices(const Layout& rows,
+                                                const std::vector<IndexList>& lists) {
   const Shape own{static_cast<Index>(lists.front().size())};
-  const LayoutPtr layout = rows.is_everywhere() ? Layout::make(rows.context(), own, kNot, Checks::kOff)
-                                                : Layout::make_freeform(rows.context(), own, Checks::kOff);
+  const LayoutPtr layout = rows.is_everywhere()
+                               ? Layout::make(rows.context(), own, kNot, Checks::kOff)
+                               : Layout::make_freeform(rows.context(), own, Checks::kOff);
   std::vector<DistArray<Index>> arrays;
   for (const IndexList& list : lists) {
     DistArray<Index> array(layout);

@@ -7,21 +7,26 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// The layout in which where() looks: the array's own if it is slices of axis 0 or everywhere, else slices of `equal`.
+/// The layout in which where() looks: the array's own if it is slices of axis 0 or everywhere, else
+/// slices of `equal`.
 [[nodiscard]] LayoutPtr layout_of_rows(const Layout& array);
-/// Arrays of the indices that each process has found, one list for each axis: freeform, or `not` if they are everywhere.
-[[nodiscard]] std::vector<DistArray<Index>> arrays_of_indices(const Layout& rows, const std::vector<IndexList>& lists);
+/// Arrays of the indices that each process has found, one list for each axis: freeform, or `not` if
+/// they are everywhere.
+[[nodiscard]] std::vector<DistArray<Index>> arrays_of_indices(const Layout& rows,
+                                                              const std::vector<IndexList>& lists);
 
 }  // namespace detail
 
-/// The global indices of all elements that are not 0 (or false), in row-major order: for each axis one array. They are
-/// freeform, as the elements lie (of layouts that are not slices of axis 0: as those of `equal`), and `not` for an array that
-/// is everywhere. Together they are a key. Collective. @throws Error kShape for an array without axes.
+/// The global indices of all elements that are not 0 (or false), in row-major order: for each axis
+/// one array. They are freeform, as the elements lie (of layouts that are not slices of axis 0: as
+/// those of `equal`), and `not` for an array that is everywhere. Together they are a key.
+/// Collective. @throws Error kShape for an array without axes.
 template <class T>
 [[nodiscard]] std::vector<DistArray<Index>> where(const DistArray<T>& array) {
   LayoutPtr rows;
   const auto call = [&] { return CollectiveCall("where").with("array", array.distribution()); };
-  agreed(array.communicator(), Checks::kOn, call, [&] { rows = detail::layout_of_rows(*array.layout()); });
+  agreed(array.communicator(), Checks::kOn, call,
+         [&] { rows = detail::layout_of_rows(*array.layout()); });
   DistArray<T> moved;
   const bool stays = rows->aligned(*array.layout());
   if (!stays) {

@@ -12,7 +12,8 @@ namespace impishim::darray {
 namespace {
 
 int to_int(Index value, std::string_view what) {
-  if (value > std::numeric_limits<int>::max()) fail(ErrorKind::kUnsupported, "{} {} does not fit into an int", what, value);
+  if (value > std::numeric_limits<int>::max())
+    fail(ErrorKind::kUnsupported, "{} {} does not fit into an int", what, value);
   return static_cast<int>(value);
 }
 
@@ -36,8 +37,9 @@ Blocks blocks_of(const DimMap& map, int axis) {
         // The last part with something in it may have less than the others, but not more.
         if ((before < map.extent() && before != part * length) || map.owned(part) > length)
           fail(ErrorKind::kUnsupported,
-               "axis {}: part {} has {} from {} on: blocks of one length only ({}); use block_cyclic or block", axis, part,
-               map.owned(part), before, length);
+               "axis {}: part {} has {} from {} on: blocks of one length only ({}); use "
+               "block_cyclic or block",
+               axis, part, map.owned(part), before, length);
       }
       return {length, 0};
     }
@@ -48,13 +50,16 @@ Blocks blocks_of(const DimMap& map, int axis) {
 }
 
 void require_plain(const Distribution& distribution, std::string_view target) {
-  if (distribution.has_ghosts()) fail(ErrorKind::kUnsupported, "{} knows no ghosts: take the owned section", target);
+  if (distribution.has_ghosts())
+    fail(ErrorKind::kUnsupported, "{} knows no ghosts: take the owned section", target);
   if (distribution.is_replicated())
-    fail(ErrorKind::kUnsupported, "{} knows no replicated arrays ({} copies): remap first", target, distribution.replicas());
+    fail(ErrorKind::kUnsupported, "{} knows no replicated arrays ({} copies): remap first", target,
+         distribution.replicas());
   for (int place = 0; place < distribution.grid().size(); ++place)
     if (distribution.grid().rank_at(place) != place)
       fail(ErrorKind::kLayout,
-           "place {} of the grid is rank {}: {} counts processes in the grid's order; use a communicator of the "
+           "place {} of the grid is rank {}: {} counts processes in the grid's order; use a "
+           "communicator of the "
            "members in their order",
            place, distribution.grid().rank_at(place), target);
 }
@@ -70,10 +75,13 @@ DimMap map_of(const MpiDarrayArguments& arguments, std::size_t axis) {
   const auto darg = arguments.dargs[axis];
   if (size < 0) fail(ErrorKind::kArgument, "axis {}: gsizes {} is negative", axis, size);
   if (parts < 1) fail(ErrorKind::kArgument, "axis {}: psizes {} is less than 1", axis, parts);
-  if (darg && *darg < 1) fail(ErrorKind::kArgument, "axis {}: dargs {} is less than 1", axis, *darg);
+  if (darg && *darg < 1)
+    fail(ErrorKind::kArgument, "axis {}: dargs {} is less than 1", axis, *darg);
   switch (arguments.distribs[axis]) {
     case MpiDistribute::kNone:
-      if (parts != 1) fail(ErrorKind::kArgument, "axis {}: not distributed, and psizes {}: it must be 1", axis, parts);
+      if (parts != 1)
+        fail(ErrorKind::kArgument, "axis {}: not distributed, and psizes {}: it must be 1", axis,
+             parts);
       return DimMap::collapsed(size);
     case MpiDistribute::kCyclic:
       return cyclic_or_collapsed(size, parts, darg.value_or(1), 0);
@@ -82,9 +90,11 @@ DimMap map_of(const MpiDarrayArguments& arguments, std::size_t axis) {
   }
   if (!darg) return parts == 1 ? DimMap::collapsed(size) : DimMap::block(size, parts);
   if (static_cast<Index>(*darg) * parts < size)
-    fail(ErrorKind::kArgument, "axis {}: {} blocks of {} do not hold gsizes {}", axis, parts, *darg, size);
+    fail(ErrorKind::kArgument, "axis {}: {} blocks of {} do not hold gsizes {}", axis, parts, *darg,
+         size);
   std::vector<Index> bounds{0};
-  for (int part = 1; part <= parts; ++part) bounds.push_back(std::min<Index>(static_cast<Index>(part) * *darg, size));
+  for (int part = 1; part <= parts; ++part)
+    bounds.push_back(std::min<Index>(static_cast<Index>(part) * *darg, size));
   return parts == 1 ? DimMap::collapsed(size) : DimMap::bounded(std::move(bounds));
 }
 
@@ -99,16 +109,19 @@ DistributionPtr distribution_of(std::vector<DimMap> maps) {
     axes.back().grid_dimension = static_cast<int>(extents.size());
     extents.push_back(parts);
   }
-  return Distribution::make(extents.empty() ? ProcessGrid() : ProcessGrid(std::move(extents)), std::move(axes));
+  return Distribution::make(extents.empty() ? ProcessGrid() : ProcessGrid(std::move(extents)),
+                            std::move(axes));
 }
 
 }  // namespace
 
-BlacsLayout to_blacs(const Distribution& distribution, int rank, int context, int leading_dimension) {
+BlacsLayout to_blacs(const Distribution& distribution, int rank, int context,
+                     int leading_dimension) {
   constexpr std::string_view kTarget = "a BLACS grid";
   require_plain(distribution, kTarget);
   const int dimensions = distribution.dimensions();
-  if (dimensions < 1 || dimensions > 2) fail(ErrorKind::kUnsupported, "an array of {} axes is no matrix", dimensions);
+  if (dimensions < 1 || dimensions > 2)
+    fail(ErrorKind::kUnsupported, "an array of {} axes is no matrix", dimensions);
   const DimMap column = DimMap::collapsed(1);
   const DimMap& rows = distribution.axis(0).map;
   const DimMap& columns = dimensions == 2 ? distribution.axis(1).map : column;
@@ -117,13 +130,15 @@ BlacsLayout to_blacs(const Distribution& distribution, int rank, int context, in
   BlacsLayout layout;
   layout.rows = rows.parts();
   layout.columns = columns.parts();
-  const bool crossed =
-      layout.rows > 1 && layout.columns > 1 && distribution.axis(0).grid_dimension > distribution.axis(1).grid_dimension;
+  const bool crossed = layout.rows > 1 && layout.columns > 1 &&
+                       distribution.axis(0).grid_dimension > distribution.axis(1).grid_dimension;
   layout.order = crossed ? BlacsOrder::kColumnMajor : BlacsOrder::kRowMajor;
-  const Index local_rows = distribution.is_member(rank) ? rows.owned(distribution.part(rank, 0)) : 0;
+  const Index local_rows =
+      distribution.is_member(rank) ? rows.owned(distribution.part(rank, 0)) : 0;
   const int least = to_int(std::max<Index>(local_rows, 1), "LLD_");
   if (leading_dimension != 0 && leading_dimension < least)
-    fail(ErrorKind::kLayout, "a leading dimension of {}, but rank {} has {} rows", leading_dimension, rank, local_rows);
+    fail(ErrorKind::kLayout, "a leading dimension of {}, but rank {} has {} rows",
+         leading_dimension, rank, local_rows);
   layout.descriptor = {1,
                        context,
                        to_int(rows.extent(), "M_"),
@@ -137,21 +152,27 @@ BlacsLayout to_blacs(const Distribution& distribution, int rank, int context, in
 }
 
 DistributionPtr from_blacs(const BlacsLayout& layout) {
-  const auto [type, context, rows, columns, row_block, column_block, row_source, column_source, leading] = layout.descriptor;
+  const auto [type, context, rows, columns, row_block, column_block, row_source, column_source,
+              leading] = layout.descriptor;
   if (type != 1) fail(ErrorKind::kArgument, "DTYPE_ {}: dense matrices (1) only", type);
-  if (rows < 0 || columns < 0) fail(ErrorKind::kArgument, "M_ {}, N_ {}: extents are not negative", rows, columns);
+  if (rows < 0 || columns < 0)
+    fail(ErrorKind::kArgument, "M_ {}, N_ {}: extents are not negative", rows, columns);
   if (row_block < 1 || column_block < 1)
     fail(ErrorKind::kArgument, "MB_ {}, NB_ {}: blocks are at least 1", row_block, column_block);
   if (layout.rows < 1 || layout.columns < 1)
     fail(ErrorKind::kArgument, "a grid of {} x {} processes", layout.rows, layout.columns);
-  if (row_source < 0 || row_source >= layout.rows || column_source < 0 || column_source >= layout.columns)
-    fail(ErrorKind::kArgument, "RSRC_ {}, CSRC_ {}: outside of the grid of {} x {}", row_source, column_source, layout.rows,
-         layout.columns);
+  if (row_source < 0 || row_source >= layout.rows || column_source < 0 ||
+      column_source >= layout.columns)
+    fail(ErrorKind::kArgument, "RSRC_ {}, CSRC_ {}: outside of the grid of {} x {}", row_source,
+         column_source, layout.rows, layout.columns);
   DimMap row_map = cyclic_or_collapsed(rows, layout.rows, row_block, row_source);
   DimMap column_map = cyclic_or_collapsed(columns, layout.columns, column_block, column_source);
-  if (layout.order == BlacsOrder::kRowMajor) return distribution_of({std::move(row_map), std::move(column_map)});
-  if (layout.rows == 1 || layout.columns == 1) return distribution_of({std::move(row_map), std::move(column_map)});
-  return Distribution::make(ProcessGrid({layout.columns, layout.rows}), {{std::move(row_map), 1}, {std::move(column_map), 0}});
+  if (layout.order == BlacsOrder::kRowMajor)
+    return distribution_of({std::move(row_map), std::move(column_map)});
+  if (layout.rows == 1 || layout.columns == 1)
+    return distribution_of({std::move(row_map), std::move(column_map)});
+  return Distribution::make(ProcessGrid({layout.columns, layout.rows}),
+                            {{std::move(row_map), 1}, {std::move(column_map), 0}});
 }
 
 MpiDarrayArguments to_mpi_darray(const Distribution& distribution, int rank, MpiOrder order) {
@@ -168,26 +189,32 @@ MpiDarrayArguments to_mpi_darray(const Distribution& distribution, int rank, Mpi
     const int parts = description.map.parts();
     const Blocks blocks = blocks_of(description.map, axis);
     if (blocks.first != 0)
-      fail(ErrorKind::kUnsupported, "axis {}: the first block is on part {}, {} begins at 0", axis, blocks.first, kTarget);
+      fail(ErrorKind::kUnsupported, "axis {}: the first block is on part {}, {} begins at 0", axis,
+           blocks.first, kTarget);
     if (parts > 1 && description.grid_dimension < last)
-      fail(ErrorKind::kUnsupported, "axis {} follows grid dimension {}, the axis before it {}: {} wants the axes' order", axis,
-           description.grid_dimension, last, kTarget);
+      fail(ErrorKind::kUnsupported,
+           "axis {} follows grid dimension {}, the axis before it {}: {} wants the axes' order",
+           axis, description.grid_dimension, last, kTarget);
     if (parts > 1) last = description.grid_dimension;
     arguments.gsizes.push_back(to_int(description.map.extent(), "the extent"));
     arguments.psizes.push_back(parts);
     const bool is_cyclic = description.map.kind() == DimMap::Kind::kBlockCyclic;
     const bool is_whole = description.map.kind() == DimMap::Kind::kCollapsed;
-    arguments.distribs.push_back(is_whole ? MpiDistribute::kNone : is_cyclic ? MpiDistribute::kCyclic : MpiDistribute::kBlock);
-    arguments.dargs.push_back(is_whole ? std::nullopt : std::optional(to_int(blocks.length, "the block")));
+    arguments.distribs.push_back(is_whole    ? MpiDistribute::kNone
+                                 : is_cyclic ? MpiDistribute::kCyclic
+                                             : MpiDistribute::kBlock);
+    arguments.dargs.push_back(is_whole ? std::nullopt
+                                       : std::optional(to_int(blocks.length, "the block")));
   }
   return arguments;
 }
 
 DistributionPtr from_mpi_darray(const MpiDarrayArguments& arguments) {
   const std::size_t axes = arguments.gsizes.size();
-  if (arguments.distribs.size() != axes || arguments.dargs.size() != axes || arguments.psizes.size() != axes)
-    fail(ErrorKind::kArgument, "gsizes, distribs, dargs and psizes have {}, {}, {} and {} entries", axes,
-         arguments.distribs.size(), arguments.dargs.size(), arguments.psizes.size());
+  if (arguments.distribs.size() != axes || arguments.dargs.size() != axes ||
+      arguments.psizes.size() != axes)
+    fail(ErrorKind::kArgument, "gsizes, distribs, dargs and psizes have {}, {}, {} and {} entries",
+         axes, arguments.distribs.size(), arguments.dargs.size(), arguments.psizes.size());
   std::vector<DimMap> maps;
   Index processes = 1;
   for (std::size_t axis = 0; axis < axes; ++axis) {
@@ -196,9 +223,11 @@ DistributionPtr from_mpi_darray(const MpiDarrayArguments& arguments) {
     if (processes > arguments.size) break;
   }
   if (processes != arguments.size)
-    fail(ErrorKind::kArgument, "psizes make a grid of {} processes, size is {}", processes, arguments.size);
+    fail(ErrorKind::kArgument, "psizes make a grid of {} processes, size is {}", processes,
+         arguments.size);
   if (arguments.rank < 0 || arguments.rank >= arguments.size)
-    fail(ErrorKind::kArgument, "rank {} is not one of {} processes", arguments.rank, arguments.size);
+    fail(ErrorKind::kArgument, "rank {} is not one of {} processes", arguments.rank,
+         arguments.size);
   return distribution_of(std::move(maps));
 }
 

@@ -1,5 +1,5 @@
-/// The memory of a local piece as other libraries describe it: address, element type as text, shape and strides in bytes. Never
-/// owned, never copied.
+/// The memory of a local piece as other libraries describe it: address, element type as text, shape
+/// and strides in bytes. Never owned, never copied.
 #pragma once
 
 #include <complex>
@@ -16,10 +16,12 @@
 
 namespace impishim::darray::dap {
 
-/// An n-dimensional buffer. Strides may be negative, as those of reversed views are; no dimensions: one element.
+/// An n-dimensional buffer. Strides may be negative, as those of reversed views are; no dimensions:
+/// one element.
 struct Buffer {
   std::byte* data = nullptr;  ///< the element whose indices are all 0
-  std::string typestr;        ///< as NumPy writes it: byte order, kind, bytes ("<f8", "|b1"; "|V12": opaque)
+  std::string
+      typestr;  ///< as NumPy writes it: byte order, kind, bytes ("<f8", "|b1"; "|V12": opaque)
   Index item_size = 0;
   std::vector<Index> shape;
   std::vector<Index> strides;  ///< in bytes
@@ -28,18 +30,23 @@ struct Buffer {
   bool operator==(const Buffer&) const = default;
 };
 
-/// NumPy's name of an element type in this machine's byte order; trivially copyable structs are opaque.
+/// NumPy's name of an element type in this machine's byte order; trivially copyable structs are
+/// opaque.
 template <class T>
 std::string typestr_of();
 
-/// The strides in bytes of a row-major buffer; of one without elements, the item's size. Error kShape: beyond 2^63 - 1 bytes.
+/// The strides in bytes of a row-major buffer; of one without elements, the item's size. Error
+/// kShape: beyond 2^63 - 1 bytes.
 std::vector<Index> row_major_strides(const std::vector<Index>& shape, Index item_size);
 
-/// The item size that a typestr names. Error kType: no typestr, or of another byte order than this machine's.
+/// The item size that a typestr names. Error kType: no typestr, or of another byte order than this
+/// machine's.
 Index item_size_of(std::string_view typestr);
 
-/// Checks that a buffer contradicts neither itself nor the element type. Error kType, kShape, kArgument.
-void check_elements(const Buffer& buffer, std::string_view typestr, Index item_size, std::size_t alignment, bool writes);
+/// Checks that a buffer contradicts neither itself nor the element type. Error kType, kShape,
+/// kArgument.
+void check_elements(const Buffer& buffer, std::string_view typestr, Index item_size,
+                    std::size_t alignment, bool writes);
 
 /// The view's elements as a buffer: same address, nothing copied.
 template <class T>
@@ -55,12 +62,14 @@ Buffer buffer_of(const StridedView<T>& view) {
   return buffer;
 }
 
-/// The buffer's elements as a view: same address, nothing copied. Error kType: of another type, kArgument: read-only and T not
-/// const, or not aligned for T; kShape: a stride that is no multiple of the element's size.
+/// The buffer's elements as a view: same address, nothing copied. Error kType: of another type,
+/// kArgument: read-only and T not const, or not aligned for T; kShape: a stride that is no multiple
+/// of the element's size.
 template <class T>
 StridedView<T> view_of(const Buffer& buffer) {
   constexpr auto kSize = static_cast<Index>(sizeof(T));
-  check_elements(buffer, typestr_of<std::remove_const_t<T>>(), kSize, alignof(T), !std::is_const_v<T>);
+  check_elements(buffer, typestr_of<std::remove_const_t<T>>(), kSize, alignof(T),
+                 !std::is_const_v<T>);
   std::vector<Index> strides;
   for (const Index stride : buffer.strides) strides.push_back(stride / kSize);
   return StridedView<T>(reinterpret_cast<T*>(buffer.data), buffer.shape, std::move(strides));

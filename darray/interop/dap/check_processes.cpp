@@ -10,14 +10,21 @@ namespace impishim::darray::dap {
 
 namespace {
 
-std::string text_of(const std::optional<Index>& value) { return value ? fmt::format("{}", *value) : "absent"; }
-std::string text_of(const std::optional<DistType>& value) { return fmt::format("'{}'", static_cast<char>(*value)); }
-std::string text_of(const std::optional<bool>& value) { return value ? (*value ? "true" : "false") : "absent"; }
+std::string text_of(const std::optional<Index>& value) {
+  return value ? fmt::format("{}", *value) : "absent";
+}
+std::string text_of(const std::optional<DistType>& value) {
+  return fmt::format("'{}'", static_cast<char>(*value));
+}
+std::string text_of(const std::optional<bool>& value) {
+  return value ? (*value ? "true" : "false") : "absent";
+}
 
 /// All processes' dictionaries, aliases spelt out, and the rules over them.
 class Whole {
  public:
-  Whole(std::span<const ProcessPiece> pieces, Level level, bool replicated) : level_(level), replicated_(replicated) {
+  Whole(std::span<const ProcessPiece> pieces, Level level, bool replicated)
+      : level_(level), replicated_(replicated) {
     processes_.reserve(pieces.size());
     for (const ProcessPiece& piece : pieces) {
       auto& dimensions = processes_.emplace_back();
@@ -38,22 +45,25 @@ class Whole {
   }
 
  private:
-  void report(std::optional<int> rank, std::size_t axis, std::string_view key, std::string_view rule, std::string detail) {
-    violations_.push_back({rank, static_cast<int>(axis), std::string(key), rule, std::move(detail)});
+  void report(std::optional<int> rank, std::size_t axis, std::string_view key,
+              std::string_view rule, std::string detail) {
+    violations_.push_back(
+        {rank, static_cast<int>(axis), std::string(key), rule, std::move(detail)});
   }
 
   bool check_axes() {
     axes_ = processes_.empty() ? 0 : processes_.front().size();
     for (std::size_t rank = 0; rank < processes_.size(); ++rank)
       if (processes_[rank].size() != axes_)
-        violations_.push_back({static_cast<int>(rank), std::nullopt, "dim_data", "DAP-06 as many dimensions on every process",
+        violations_.push_back({static_cast<int>(rank), std::nullopt, "dim_data",
+                               "DAP-06 as many dimensions on every process",
                                fmt::format("{}, rank 0 has {}", processes_[rank].size(), axes_)});
     return violations_.empty();
   }
 
   template <class T>
-  void require_common(std::size_t axis, std::optional<T> DimData::*member, std::optional<T> absent, std::string_view key,
-                      std::string_view rule) {
+  void require_common(std::size_t axis, std::optional<T> DimData::*member, std::optional<T> absent,
+                      std::string_view key, std::string_view rule) {
     const auto value = [&](std::size_t rank) {
       const auto& held = processes_[rank][axis].*member;
       return held ? held : absent;
@@ -65,9 +75,11 @@ class Whole {
   }
 
   void check_common_values(std::size_t axis) {
-    require_common(axis, &DimData::dist_type, {}, "dist_type", "DAP-74 one dist_type for the whole axis");
+    require_common(axis, &DimData::dist_type, {}, "dist_type",
+                   "DAP-74 one dist_type for the whole axis");
     require_common(axis, &DimData::size, {}, "size", "DAP-21 one size for the whole axis");
-    require_common(axis, &DimData::proc_grid_size, {}, "proc_grid_size", "DAP-23 one proc_grid_size for the whole axis");
+    require_common(axis, &DimData::proc_grid_size, {}, "proc_grid_size",
+                   "DAP-23 one proc_grid_size for the whole axis");
     require_common(axis, &DimData::block_size, std::optional<Index>(1), "block_size",
                    "DAP-50 one block_size for the whole axis");
     require_common(axis, &DimData::periodic, std::optional(false), "periodic",
@@ -86,9 +98,12 @@ class Whole {
     const bool fits = replicated_ ? grid <= processes && processes % grid == 0 : grid == processes;
     if (!fits) {
       violations_.push_back(
-          {std::nullopt, std::nullopt, "proc_grid_size", "DAP-24 the product of all proc_grid_size is the number of processes",
+          {std::nullopt, std::nullopt, "proc_grid_size",
+           "DAP-24 the product of all proc_grid_size is the number of processes",
            fmt::format("{}{}, {} processes{}", grid > processes ? "at least " : "", grid, processes,
-                       !replicated_ && axes_ == 0 ? "; an array without axes lies on one, or is replicated" : "")});
+                       !replicated_ && axes_ == 0
+                           ? "; an array without axes lies on one, or is replicated"
+                           : "")});
       return false;
     }
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
@@ -98,14 +113,16 @@ class Whole {
         const Index expected = rest % *dimension.proc_grid_size;
         rest /= *dimension.proc_grid_size;
         if (*dimension.proc_grid_rank != expected)
-          report(static_cast<int>(rank), axis, "proc_grid_rank", "DAP-26 ranks lie on the grid in row-major order",
+          report(static_cast<int>(rank), axis, "proc_grid_rank",
+                 "DAP-26 ranks lie on the grid in row-major order",
                  fmt::format("{}, expected {}", *dimension.proc_grid_rank, expected));
       }
     }
     return violations_.empty();
   }
 
-  /// Equal grid rank, equal dictionary; boundary padding may differ. Leaves one process for each grid rank in line_.
+  /// Equal grid rank, equal dictionary; boundary padding may differ. Leaves one process for each
+  /// grid rank in line_.
   void check_same_coordinate(std::size_t axis) {
     line_.assign(static_cast<std::size_t>(*processes_.front()[axis].proc_grid_size), 0);
     std::vector<bool> seen(line_.size(), false);
@@ -115,29 +132,36 @@ class Whole {
         seen[part] = true;
         line_[part] = rank;
       } else if (!same_but_boundary(processes_[rank][axis], processes_[line_[part]][axis])) {
-        report(static_cast<int>(rank), axis, "", "DAP-74 equal dictionaries on equal proc_grid_rank",
+        report(static_cast<int>(rank), axis, "",
+               "DAP-74 equal dictionaries on equal proc_grid_rank",
                fmt::format("differs from rank {}, both have proc_grid_rank {}", line_[part], part));
       }
     }
   }
 
   static bool same_but_boundary(const DimData& a, const DimData& b) {
-    if (a.dist_type == DistType::kCyclic) return true;  // all that is left is start, whose value may be clamped
+    if (a.dist_type == DistType::kCyclic)
+      return true;  // all that is left is start, whose value may be clamped
     if (communication_padding(a) != communication_padding(b)) return false;
     return a.start == b.start && a.stop == b.stop && a.indices == b.indices;
   }
 
-  [[nodiscard]] const DimData& in_line(std::size_t axis, std::size_t part) const { return processes_[line_[part]][axis]; }
+  [[nodiscard]] const DimData& in_line(std::size_t axis, std::size_t part) const {
+    return processes_[line_[part]][axis];
+  }
 
   /// The processes along one axis together.
   void check_line(std::size_t axis) {
     const DistType type = *in_line(axis, 0).dist_type;
     if (type == DistType::kBlock)
-      for (std::size_t part = 1; part < line_.size(); ++part) check_neighbours(axis, part - 1, part);
-    if (type == DistType::kUnstructured && in_line(axis, 0).one_to_one.value_or(false)) check_one_to_one(axis);
+      for (std::size_t part = 1; part < line_.size(); ++part)
+        check_neighbours(axis, part - 1, part);
+    if (type == DistType::kUnstructured && in_line(axis, 0).one_to_one.value_or(false))
+      check_one_to_one(axis);
     if (!violations_.empty()) return;
     Index owned = 0;
-    for (std::size_t part = 0; part < line_.size(); ++part) owned += owned_count(in_line(axis, part));
+    for (std::size_t part = 0; part < line_.size(); ++part)
+      owned += owned_count(in_line(axis, part));
     if (owned != *in_line(axis, 0).size)
       report(std::nullopt, axis, "size", "DAP-22 size is the sum of the owned counts",
              fmt::format("size {}, sum {}", *in_line(axis, 0).size, owned));
@@ -151,19 +175,21 @@ class Whole {
     const auto rank = static_cast<int>(line_[right]);
     if (upper != lower) {
       report(rank, axis, "padding", "DAP-37 neighbouring communication paddings are equal",
-             fmt::format("right padding {} of rank {} != left padding {} of rank {}", upper, line_[left], lower, line_[right]));
+             fmt::format("right padding {} of rank {} != left padding {} of rank {}", upper,
+                         line_[left], lower, line_[right]));
       return;
     }
     if (*a.stop - upper != *b.start + lower)
-      report(
-          rank, axis, "start", "DAP-32 neighbours' owned indices touch",
-          fmt::format("rank {} owns up to {}, rank {} from {}", line_[left], *a.stop - upper, line_[right], *b.start + lower));
+      report(rank, axis, "start", "DAP-32 neighbours' owned indices touch",
+             fmt::format("rank {} owns up to {}, rank {} from {}", line_[left], *a.stop - upper,
+                         line_[right], *b.start + lower));
     if (level_ == Level::kLenient) return;
     if (lower > owned_count(a))
       report(rank, axis, "padding", "DAP-38 communication padding <= what the neighbour owns",
              fmt::format("left padding {}, rank {} owns {}", lower, line_[left], owned_count(a)));
     if (upper > owned_count(b))
-      report(static_cast<int>(line_[left]), axis, "padding", "DAP-38 communication padding <= what the neighbour owns",
+      report(static_cast<int>(line_[left]), axis, "padding",
+             "DAP-38 communication padding <= what the neighbour owns",
              fmt::format("right padding {}, rank {} owns {}", upper, line_[right], owned_count(b)));
   }
 
@@ -173,7 +199,8 @@ class Whole {
       for (const Index label : *in_line(axis, part).indices) {
         const auto [found, inserted] = owner.try_emplace(label, part);
         if (!inserted && found->second != part)
-          report(static_cast<int>(line_[part]), axis, "indices", "DAP-62 one_to_one: each label on one process",
+          report(static_cast<int>(line_[part]), axis, "indices",
+                 "DAP-62 one_to_one: each label on one process",
                  fmt::format("label {} is on rank {}, too", label, line_[found->second]));
       }
   }

@@ -11,11 +11,15 @@ namespace impishim::darray::dap {
 namespace {
 
 bool is_first(const DimData& dimension) { return *dimension.proc_grid_rank == 0; }
-bool is_last(const DimData& dimension) { return *dimension.proc_grid_rank == *dimension.proc_grid_size - 1; }
+bool is_last(const DimData& dimension) {
+  return *dimension.proc_grid_rank == *dimension.proc_grid_size - 1;
+}
 
-/// What a 'c' axis is in the index layer. A block longer than the axis holds all of it, like one of the axis' length.
+/// What a 'c' axis is in the index layer. A block longer than the axis holds all of it, like one of
+/// the axis' length.
 DimMap cyclic_map(const DimData& dimension) {
-  const Index block = std::min(dimension.block_size.value_or(1), std::max<Index>(*dimension.size, 1));
+  const Index block =
+      std::min(dimension.block_size.value_or(1), std::max<Index>(*dimension.size, 1));
   return DimMap::block_cyclic(*dimension.size, static_cast<int>(*dimension.proc_grid_size), block);
 }
 
@@ -23,7 +27,8 @@ int part_of(const DimData& dimension) { return static_cast<int>(*dimension.proc_
 
 void require_inside(const DimData& dimension, Index global_index) {
   if (global_index < 0 || global_index >= *dimension.size)
-    fail(ErrorKind::kKey, "index {} lies outside the axis' extent {}", global_index, *dimension.size);
+    fail(ErrorKind::kKey, "index {} lies outside the axis' extent {}", global_index,
+         *dimension.size);
 }
 
 }  // namespace
@@ -76,14 +81,16 @@ Index owned_count(const DimData& dimension) {
 }
 
 Triplet owned_part(const DimData& dimension) {
-  const Index lower = *dimension.dist_type == DistType::kBlock ? communication_padding(dimension)[0] : 0;
+  const Index lower =
+      *dimension.dist_type == DistType::kBlock ? communication_padding(dimension)[0] : 0;
   return {lower, owned_count(dimension), 1};
 }
 
 Index to_global(const DimData& dimension, Index buffer_index) {
   const Index extent = buffer_extent(dimension);
   if (buffer_index < 0 || buffer_index >= extent)
-    fail(ErrorKind::kKey, "local index {} lies outside the buffer's extent {}", buffer_index, extent);
+    fail(ErrorKind::kKey, "local index {} lies outside the buffer's extent {}", buffer_index,
+         extent);
   switch (*dimension.dist_type) {
     case DistType::kBlock:
       return *dimension.start + buffer_index;
@@ -105,15 +112,20 @@ std::optional<Index> to_local(const DimData& dimension, Index global_index) {
   require_inside(dimension, global_index);
   if (*dimension.dist_type == DistType::kBlock) {
     const Triplet owned = owned_part(dimension);
-    return owned.position_of(global_index - *dimension.start) ? std::optional(global_index - *dimension.start) : std::nullopt;
+    return owned.position_of(global_index - *dimension.start)
+               ? std::optional(global_index - *dimension.start)
+               : std::nullopt;
   }
   return cyclic_map(dimension).local(part_of(dimension), global_index);
 }
 
 std::vector<Triplet> to_local(const DimData& dimension, Triplet global) {
-  if (global.step < 1) fail(ErrorKind::kKey, "a slice of step {} does not map to a local slice: reverse it", global.step);
+  if (global.step < 1)
+    fail(ErrorKind::kKey, "a slice of step {} does not map to a local slice: reverse it",
+         global.step);
   if (*dimension.dist_type == DistType::kUnstructured)
-    fail(ErrorKind::kUnsupported, "labels of a 'u' axis have no order to slice by: look up single labels");
+    fail(ErrorKind::kUnsupported,
+         "labels of a 'u' axis have no order to slice by: look up single labels");
   std::vector<Triplet> found;
   if (global.count == 0) return found;
   require_inside(dimension, global.start);
@@ -128,7 +140,8 @@ std::vector<Triplet> to_local(const DimData& dimension, Triplet global) {
   const Index skipped = begin <= global.start ? 0 : (begin - global.start - 1) / global.step + 1;
   if (skipped >= global.count || global.at(skipped) >= begin + owned.count) return found;
   const Index first = global.at(skipped);
-  const Index count = std::min(global.count - skipped, (begin + owned.count - 1 - first) / global.step + 1);
+  const Index count =
+      std::min(global.count - skipped, (begin + owned.count - 1 - first) / global.step + 1);
   found.push_back({first - *dimension.start, count, global.step});
   return found;
 }
@@ -146,7 +159,8 @@ Index global_count(std::span<const DimData> dimensions) {
   Index count = 1;
   for (const Index extent : shape) {
     if (extent > std::numeric_limits<Index>::max() / count)
-      fail(ErrorKind::kShape, "the array has more than {} elements", std::numeric_limits<Index>::max());
+      fail(ErrorKind::kShape, "the array has more than {} elements",
+           std::numeric_limits<Index>::max());
     count *= extent;
   }
   return count;
@@ -157,7 +171,8 @@ Dictionary to_dictionary(const DimData& dimension) {
   const auto put = [&dictionary](const char* key, const auto& member) {
     if (member) dictionary[key] = Value{*member};
   };
-  if (dimension.dist_type) dictionary["dist_type"] = Value{std::string(1, static_cast<char>(*dimension.dist_type))};
+  if (dimension.dist_type)
+    dictionary["dist_type"] = Value{std::string(1, static_cast<char>(*dimension.dist_type))};
   put("size", dimension.size);
   put("proc_grid_size", dimension.proc_grid_size);
   put("proc_grid_rank", dimension.proc_grid_rank);
@@ -167,7 +182,8 @@ Dictionary to_dictionary(const DimData& dimension) {
   put("block_size", dimension.block_size);
   put("one_to_one", dimension.one_to_one);
   if (dimension.padding)
-    dictionary["padding"] = Value{Value::Sequence{Value{(*dimension.padding)[0]}, Value{(*dimension.padding)[1]}}};
+    dictionary["padding"] =
+        Value{Value::Sequence{Value{(*dimension.padding)[0]}, Value{(*dimension.padding)[1]}}};
   if (dimension.indices) dictionary["indices"] = Value{IntegerBuffer{*dimension.indices}};
   return dictionary;
 }

@@ -33,16 +33,18 @@ Code code_of(char kind) {
 }
 
 template <class Managed>
-std::unique_ptr<Managed, CallDeleter> make(const dap::Buffer& buffer, std::shared_ptr<const void> owner) {
+std::unique_ptr<Managed, CallDeleter> make(const dap::Buffer& buffer,
+                                           std::shared_ptr<const void> owner) {
   const Index size = dap::item_size_of(buffer.typestr);
   const Code code = code_of(buffer.typestr[1]);
-  if (size > 16) fail(ErrorKind::kType, "'{}' has more bits than DLPack counts here", buffer.typestr);
+  if (size > 16)
+    fail(ErrorKind::kType, "'{}' has more bits than DLPack counts here", buffer.typestr);
   auto holder = std::make_unique<Holder<Managed>>();
   holder->shape = buffer.shape;
   for (std::size_t axis = 0; axis < buffer.strides.size(); ++axis) {
     if (buffer.strides[axis] % size != 0)
-      fail(ErrorKind::kShape, "axis {}: the stride of {} bytes is no multiple of the element's {}", axis, buffer.strides[axis],
-           size);
+      fail(ErrorKind::kShape, "axis {}: the stride of {} bytes is no multiple of the element's {}",
+           axis, buffer.strides[axis], size);
     holder->strides.push_back(buffer.strides[axis] / size);
   }
   holder->owner = std::move(owner);
@@ -62,15 +64,19 @@ std::unique_ptr<Managed, CallDeleter> make(const dap::Buffer& buffer, std::share
 }
 
 dap::Buffer buffer_of(const Tensor& tensor) {
-  if (tensor.device.device_type != kCpu && tensor.device.device_type != kCudaHost && tensor.device.device_type != kRocmHost)
-    fail(ErrorKind::kUnsupported, "a tensor on DLPack's device {}: only this process's memory is taken",
+  if (tensor.device.device_type != kCpu && tensor.device.device_type != kCudaHost &&
+      tensor.device.device_type != kRocmHost)
+    fail(ErrorKind::kUnsupported,
+         "a tensor on DLPack's device {}: only this process's memory is taken",
          tensor.device.device_type);
-  if (tensor.dtype.lanes != 1) fail(ErrorKind::kUnsupported, "elements of {} lanes", tensor.dtype.lanes);
+  if (tensor.dtype.lanes != 1)
+    fail(ErrorKind::kUnsupported, "elements of {} lanes", tensor.dtype.lanes);
   if (tensor.dtype.bits % 8 != 0 || tensor.dtype.bits == 0)
     fail(ErrorKind::kUnsupported, "elements of {} bits", tensor.dtype.bits);
   constexpr std::string_view kKinds = "iuf??cb";
   const char kind = tensor.dtype.code < kKinds.size() ? kKinds[tensor.dtype.code] : '?';
-  if (kind == '?') fail(ErrorKind::kUnsupported, "elements of DLPack's type code {}", tensor.dtype.code);
+  if (kind == '?')
+    fail(ErrorKind::kUnsupported, "elements of DLPack's type code {}", tensor.dtype.code);
   if (tensor.ndim < 0) fail(ErrorKind::kArgument, "a tensor of {} dimensions", tensor.ndim);
   dap::Buffer buffer;
   buffer.item_size = tensor.dtype.bits / 8;
@@ -78,11 +84,14 @@ dap::Buffer buffer_of(const Tensor& tensor) {
   buffer.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   const auto dimensions = static_cast<std::size_t>(tensor.ndim);
   for (std::size_t axis = 0; axis < dimensions; ++axis) {
-    if (tensor.shape[axis] < 0) fail(ErrorKind::kArgument, "axis {}: extent {} is negative", axis, tensor.shape[axis]);
+    if (tensor.shape[axis] < 0)
+      fail(ErrorKind::kArgument, "axis {}: extent {} is negative", axis, tensor.shape[axis]);
     buffer.shape.push_back(tensor.shape[axis]);
-    if (tensor.strides != nullptr) buffer.strides.push_back(tensor.strides[axis] * buffer.item_size);
+    if (tensor.strides != nullptr)
+      buffer.strides.push_back(tensor.strides[axis] * buffer.item_size);
   }
-  if (tensor.strides == nullptr) buffer.strides = dap::row_major_strides(buffer.shape, buffer.item_size);
+  if (tensor.strides == nullptr)
+    buffer.strides = dap::row_major_strides(buffer.shape, buffer.item_size);
   return buffer;
 }
 
@@ -90,11 +99,13 @@ dap::Buffer buffer_of(const Tensor& tensor) {
 
 ManagedTensorPtr to_dlpack(const dap::Buffer& buffer, std::shared_ptr<const void> owner) {
   if (buffer.read_only)
-    fail(ErrorKind::kUnsupported, "DLPack's unversioned tensor cannot say that it is read-only: ask for the versioned one");
+    fail(ErrorKind::kUnsupported,
+         "DLPack's unversioned tensor cannot say that it is read-only: ask for the versioned one");
   return make<ManagedTensor>(buffer, std::move(owner));
 }
 
-VersionedTensorPtr to_dlpack_versioned(const dap::Buffer& buffer, std::shared_ptr<const void> owner) {
+VersionedTensorPtr to_dlpack_versioned(const dap::Buffer& buffer,
+                                       std::shared_ptr<const void> owner) {
   auto tensor = make<VersionedTensor>(buffer, std::move(owner));
   tensor->version = kVersion;
   tensor->flags = buffer.read_only ? kReadOnly : 0;
@@ -105,7 +116,8 @@ dap::Buffer from_dlpack(const ManagedTensor& tensor) { return buffer_of(tensor.d
 
 dap::Buffer from_dlpack(const VersionedTensor& tensor) {
   if (tensor.version.major != kVersion.major)
-    fail(ErrorKind::kUnsupported, "a DLPack tensor of version {}.{}; {}.x is what is understood here", tensor.version.major,
+    fail(ErrorKind::kUnsupported,
+         "a DLPack tensor of version {}.{}; {}.x is what is understood here", tensor.version.major,
          tensor.version.minor, kVersion.major);
   dap::Buffer buffer = buffer_of(tensor.dl_tensor);
   buffer.read_only = (tensor.flags & kReadOnly) != 0;

@@ -1,6 +1,6 @@
-/// The local piece as a DLPack tensor (https://dmlc.github.io/dlpack, 1.1): the C structures, declared here since Debian's
-/// header is older than the versioned one, and conversion both ways. DLPack knows no distributed arrays: the dimension
-/// dictionaries travel beside it.
+/// The local piece as a DLPack tensor (https://dmlc.github.io/dlpack, 1.1): the C structures,
+/// declared here since Debian's header is older than the versioned one, and conversion both ways.
+/// DLPack knows no distributed arrays: the dimension dictionaries travel beside it.
 #pragma once
 
 #include <cstdint>
@@ -70,14 +70,17 @@ struct CallDeleter {
 using ManagedTensorPtr = std::unique_ptr<ManagedTensor, CallDeleter>;
 using VersionedTensorPtr = std::unique_ptr<VersionedTensor, CallDeleter>;
 
-/// The buffer as a tensor: same address. `owner` lives until the tensor's deleter is called; release() the pointer to hand it
-/// over. Error kType: opaque elements; kShape: a stride that is no multiple of the element's size; kUnsupported: a read-only
-/// buffer in the unversioned form, which cannot say so.
+/// The buffer as a tensor: same address. `owner` lives until the tensor's deleter is called;
+/// release() the pointer to hand it over. Error kType: opaque elements; kShape: a stride that is no
+/// multiple of the element's size; kUnsupported: a read-only buffer in the unversioned form, which
+/// cannot say so.
 ManagedTensorPtr to_dlpack(const dap::Buffer& buffer, std::shared_ptr<const void> owner = nullptr);
-VersionedTensorPtr to_dlpack_versioned(const dap::Buffer& buffer, std::shared_ptr<const void> owner = nullptr);
+VersionedTensorPtr to_dlpack_versioned(const dap::Buffer& buffer,
+                                       std::shared_ptr<const void> owner = nullptr);
 
-/// The tensor's memory: same address, still owned by the tensor. Error kUnsupported: not in this process's memory, vectors as
-/// elements, a type or major version not known here; kArgument: a negative number of dimensions or extent.
+/// The tensor's memory: same address, still owned by the tensor. Error kUnsupported: not in this
+/// process's memory, vectors as elements, a type or major version not known here; kArgument: a
+/// negative number of dimensions or extent.
 dap::Buffer from_dlpack(const ManagedTensor& tensor);
 dap::Buffer from_dlpack(const VersionedTensor& tensor);
 

@@ -25,7 +25,8 @@ Json parse(std::string_view text, const char* what) {
 }
 
 std::optional<Index> integer_of(const Json& json) {
-  if (json.is_number_unsigned() && json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Index>::max()))
+  if (json.is_number_unsigned() &&
+      json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Index>::max()))
     return std::nullopt;
   return json.is_number_integer() ? std::optional(json.get<Index>()) : std::nullopt;
 }
@@ -120,7 +121,9 @@ Json json_of(const Buffer& buffer) {
 }
 
 /// Text of other people may hold bytes that are no UTF-8: they are replaced, not refused.
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 [[noreturn]] void wrong(const char* key, const char* rule) {
   fail(ErrorKind::kProtocol, "the array interface's '{}' is not {}", key, rule);
@@ -129,7 +132,9 @@ std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::e
 Buffer buffer_of(const Json& json) {
   if (!json.is_object()) fail(ErrorKind::kProtocol, "an array interface is an object");
   const Json absent;
-  const auto at = [&](const char* key) -> const Json& { return json.contains(key) ? json[key] : absent; };
+  const auto at = [&](const char* key) -> const Json& {
+    return json.contains(key) ? json[key] : absent;
+  };
   if (integer_of(at("version")) != 3) wrong("version", "3");
   Buffer buffer;
   if (!at("typestr").is_string()) wrong("typestr", "a text");
@@ -143,13 +148,16 @@ Buffer buffer_of(const Json& json) {
     buffer.strides = row_major_strides(buffer.shape, buffer.item_size);
   } else {
     auto strides = integers_of(at("strides"));
-    if (!strides || strides->size() != buffer.shape.size()) wrong("strides", "one integer for each extent");
+    if (!strides || strides->size() != buffer.shape.size())
+      wrong("strides", "one integer for each extent");
     buffer.strides = std::move(*strides);
   }
   const Json& data = at("data");
-  if (!data.is_array() || data.size() != 2 || !data[0].is_number_unsigned() || !data[1].is_boolean())
+  if (!data.is_array() || data.size() != 2 || !data[0].is_number_unsigned() ||
+      !data[1].is_boolean())
     wrong("data", "a pair of address and read-only flag");
-  buffer.data = reinterpret_cast<std::byte*>(data[0].get<std::uintptr_t>());  // NOLINT(performance-no-int-to-ptr): what it is
+  buffer.data = reinterpret_cast<std::byte*>(
+      data[0].get<std::uintptr_t>());  // NOLINT(performance-no-int-to-ptr): what it is
   buffer.read_only = data[1].get<bool>();
   return buffer;
 }
@@ -165,8 +173,9 @@ std::vector<Dictionary> dictionaries_from_json(std::string_view text) {
 }
 
 std::string to_json(const Export& exported) {
-  return text_of(
-      {{"__version__", exported.version}, {"buffer", json_of(exported.buffer)}, {"dim_data", json_of(exported.dim_data)}});
+  return text_of({{"__version__", exported.version},
+                  {"buffer", json_of(exported.buffer)},
+                  {"dim_data", json_of(exported.dim_data)}});
 }
 
 ForeignExport export_from_json(std::string_view text) {
@@ -191,6 +200,8 @@ ForeignExport export_from_json(std::string_view text) {
 
 std::string array_interface(const Buffer& buffer) { return text_of(json_of(buffer)); }
 
-Buffer buffer_from_array_interface(std::string_view text) { return buffer_of(parse(text, "the array interface")); }
+Buffer buffer_from_array_interface(std::string_view text) {
+  return buffer_of(parse(text, "the array interface"));
+}
 
 }  // namespace impishim::darray::dap

@@ -22,7 +22,8 @@ struct Side {
 std::vector<Side> sides_of(const DimMap& map, int axis) {
   std::vector<Side> sides;
   if (map.kind() == DimMap::Kind::kUnstructured)
-    fail(ErrorKind::kUnsupported, "axis {} is unstructured: __partitioned__ knows rectangles only", axis);
+    fail(ErrorKind::kUnsupported, "axis {} is unstructured: __partitioned__ knows rectangles only",
+         axis);
   if (map.kind() != DimMap::Kind::kBlockCyclic) {
     for (int part = 0; part < map.parts(); ++part) {
       const auto [begin, end] = map.block_of(part);
@@ -32,7 +33,8 @@ std::vector<Side> sides_of(const DimMap& map, int axis) {
   }
   const Index block = map.block_size();
   if (map.extent() / block > kMostPartitions)
-    fail(ErrorKind::kUnsupported, "axis {} has {} blocks, and __partitioned__ describes each", axis, map.extent() / block);
+    fail(ErrorKind::kUnsupported, "axis {} has {} blocks, and __partitioned__ describes each", axis,
+         map.extent() / block);
   for (Index start = 0; start < map.extent(); start += block) {
     const int part = map.owner(start);
     sides.push_back({start, std::min(block, map.extent() - start), part, *map.local(part, start)});
@@ -41,12 +43,13 @@ std::vector<Side> sides_of(const DimMap& map, int axis) {
 }
 
 /// The rectangle's memory in the local buffer of the process that has it.
-Buffer cut(const Distribution& distribution, int rank, const Buffer& local, const Partition& partition,
-           const std::vector<const Side*>& sides) {
+Buffer cut(const Distribution& distribution, int rank, const Buffer& local,
+           const Partition& partition, const std::vector<const Side*>& sides) {
   Buffer buffer = local;
   const auto offset = distribution.owned_offset(rank);
   for (std::size_t axis = 0; axis < sides.size(); ++axis)
-    if (partition.shape[axis] > 0) buffer.data += (offset[axis] + sides[axis]->local) * local.strides[axis];
+    if (partition.shape[axis] > 0)
+      buffer.data += (offset[axis] + sides[axis]->local) * local.strides[axis];
   buffer.shape = partition.shape;
   return buffer;
 }
@@ -55,7 +58,8 @@ Buffer cut(const Distribution& distribution, int rank, const Buffer& local, cons
 int holder_of(const Distribution& distribution, const std::vector<const Side*>& sides) {
   std::vector<int> coordinates(static_cast<std::size_t>(distribution.grid().dimensions()), 0);
   for (std::size_t axis = 0; axis < sides.size(); ++axis)
-    if (const int dimension = distribution.axes()[axis].grid_dimension; dimension != kNotDistributed)
+    if (const int dimension = distribution.axes()[axis].grid_dimension;
+        dimension != kNotDistributed)
       coordinates[static_cast<std::size_t>(dimension)] = sides[axis]->part;
   return distribution.grid().rank_of(coordinates);
 }
@@ -74,7 +78,8 @@ Partitioned partitioned(const Distribution& distribution, int rank, const Buffer
     result.partition_tiling.push_back(static_cast<Index>(sides.back().size()));
     count *= result.partition_tiling.back();
     if (count > kMostPartitions)
-      fail(ErrorKind::kUnsupported, "more than {} partitions, and __partitioned__ describes each", kMostPartitions);
+      fail(ErrorKind::kUnsupported, "more than {} partitions, and __partitioned__ describes each",
+           kMostPartitions);
   }
   for (Index number = 0; number < count; ++number) {
     Partition partition;
@@ -109,9 +114,11 @@ std::string to_json(const Partitioned& partitioned) {
          {"start", partition.start},
          {"shape", partition.shape},
          {"location", {partition.rank}},
-         {"data", partition.data ? nlohmann::json::parse(array_interface(*partition.data)) : nlohmann::json()}});
+         {"data", partition.data ? nlohmann::json::parse(array_interface(*partition.data))
+                                 : nlohmann::json()}});
   nlohmann::json locals = nlohmann::json::array();
-  for (const std::size_t local : partitioned.locals) locals.push_back(partitioned.partitions[local].position);
+  for (const std::size_t local : partitioned.locals)
+    locals.push_back(partitioned.partitions[local].position);
   return nlohmann::json{{"shape", partitioned.shape},
                         {"partition_tiling", partitioned.partition_tiling},
                         {"partitions", partitions},

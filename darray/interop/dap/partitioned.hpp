@@ -1,4 +1,5 @@
-/// `__partitioned__` (the draft that Heat implements): a grid of rectangular partitions with their places, as an export only.
+/// `__partitioned__` (the draft that Heat implements): a grid of rectangular partitions with their
+/// places, as an export only.
 #pragma once
 
 #include <optional>
@@ -30,13 +31,14 @@ struct Partitioned {
 /// More partitions than this are refused: the format describes each of them on each process.
 inline constexpr Index kMostPartitions = Index{1} << 20;
 
-/// What a process exports of its local buffer (ghosts included; the partitions leave them out, and point into it). A block axis
-/// has a partition for each part, a block-cyclic one for each block. No communication. Error kUnsupported: an unstructured
-/// axis, too many partitions; kShape: a buffer that is not the local shape.
+/// What a process exports of its local buffer (ghosts included; the partitions leave them out, and
+/// point into it). A block axis has a partition for each part, a block-cyclic one for each block.
+/// No communication. Error kUnsupported: an unstructured axis, too many partitions; kShape: a
+/// buffer that is not the local shape.
 Partitioned partitioned(const Distribution& distribution, int rank, const Buffer& local);
 
-/// The draft's keys, without `get`: positions are lists, a partition that is not here has `data` null, else its array
-/// interface.
+/// The draft's keys, without `get`: positions are lists, a partition that is not here has `data`
+/// null, else its array interface.
 std::string to_json(const Partitioned& partitioned);
 
 }  // namespace impishim::darray::dap

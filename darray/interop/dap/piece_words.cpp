@@ -6,8 +6,8 @@ namespace impishim::darray::dap {
 
 namespace {
 
-/// Calls visit(key's bit, member) for every member that is one integer or boolean, or two integers. Writer and reader share
-/// this order.
+/// Calls visit(key's bit, member) for every member that is one integer or boolean, or two integers.
+/// Writer and reader share this order.
 template <class Dimension, class Visit>
 void for_each_number(Dimension& dimension, Visit visit) {
   int bit = 0;
@@ -31,7 +31,8 @@ class Words {
   Index take() { return take(1).front(); }
   std::span<const Index> take(Index count) {
     if (count < 0 || static_cast<std::size_t>(count) > rest_.size())
-      fail(ErrorKind::kProtocol, "dictionaries of another process end early: {} words where {} are wanted", rest_.size(),
+      fail(ErrorKind::kProtocol,
+           "dictionaries of another process end early: {} words where {} are wanted", rest_.size(),
            count);
     const auto taken = rest_.first(static_cast<std::size_t>(count));
     rest_ = rest_.subspan(taken.size());
@@ -43,7 +44,9 @@ class Words {
   std::span<const Index> rest_;
 };
 
-void put(std::vector<Index>& words, const Padding& padding) { words.insert(words.end(), padding.begin(), padding.end()); }
+void put(std::vector<Index>& words, const Padding& padding) {
+  words.insert(words.end(), padding.begin(), padding.end());
+}
 void put(std::vector<Index>& words, auto number) { words.push_back(static_cast<Index>(number)); }
 
 void take(Words& words, std::optional<Padding>& member) {
@@ -93,7 +96,8 @@ ProcessPiece piece_from_words(std::span<const Index> all) {
     const auto labels = words.take(words.take());
     dimension.indices.emplace(labels.begin(), labels.end());
   }
-  if (words.rest() != 0) fail(ErrorKind::kProtocol, "{} words behind the last dictionary", words.rest());
+  if (words.rest() != 0)
+    fail(ErrorKind::kProtocol, "{} words behind the last dictionary", words.rest());
   return piece;
 }
 

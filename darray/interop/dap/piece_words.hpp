@@ -1,5 +1,5 @@
-/// One process's dictionaries and buffer shape as a list of integers, for the way to the other processes. Keys that the
-/// protocol does not know stay behind.
+/// One process's dictionaries and buffer shape as a list of integers, for the way to the other
+/// processes. Keys that the protocol does not know stay behind.
 #pragma once
 
 #include <span>

@@ -63,14 +63,16 @@ class Reader {
 
   [[nodiscard]] std::optional<Index> integer(const Value& value) const {
     if (const Index* number = value.as<Index>()) return *number;
-    if (const bool* truth = value.as<bool>(); truth != nullptr && level_ == Level::kLenient) return *truth ? 1 : 0;
+    if (const bool* truth = value.as<bool>(); truth != nullptr && level_ == Level::kLenient)
+      return *truth ? 1 : 0;
     return std::nullopt;
   }
 
   std::optional<DistType> take_dist_type() {
     const auto value = take("dist_type");
     if (!value) {
-      violations_.push_back({std::nullopt, number_, "dist_type", kDistTypeRule, "the key is missing"});
+      violations_.push_back(
+          {std::nullopt, number_, "dist_type", kDistTypeRule, "the key is missing"});
       return std::nullopt;
     }
     const auto* text = value->as<std::string>();
@@ -128,11 +130,17 @@ class Reader {
 
 struct Describer {
   std::string operator()(std::monostate) const { return "nothing"; }
-  std::string operator()(bool truth) const { return truth ? "the boolean true" : "the boolean false"; }
+  std::string operator()(bool truth) const {
+    return truth ? "the boolean true" : "the boolean false";
+  }
   std::string operator()(Index number) const { return std::to_string(number); }
   std::string operator()(double number) const { return fmt::format("the real number {}", number); }
-  std::string operator()(const std::string& text) const { return fmt::format("the text '{}'", text); }
-  std::string operator()(const Value::Sequence& items) const { return fmt::format("a sequence of {}", items.size()); }
+  std::string operator()(const std::string& text) const {
+    return fmt::format("the text '{}'", text);
+  }
+  std::string operator()(const Value::Sequence& items) const {
+    return fmt::format("a sequence of {}", items.size());
+  }
   std::string operator()(const IntegerBuffer& buffer) const {
     return fmt::format("a buffer of {} integers", buffer.values.size());
   }

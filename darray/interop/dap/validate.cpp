@@ -18,11 +18,16 @@ namespace {
 
 constexpr Index kMostProcesses = std::numeric_limits<int>::max();
 
-/// The rules of one axis. Rules whose values are missing are left out: that they are missing is a violation of its own.
+/// The rules of one axis. Rules whose values are missing are left out: that they are missing is a
+/// violation of its own.
 class AxisRules {
  public:
   AxisRules(const DimData& dimension, int number, Index extent, Level level, Violations& violations)
-      : dimension_(dimension), number_(number), extent_(extent), level_(level), violations_(violations) {}
+      : dimension_(dimension),
+        number_(number),
+        extent_(extent),
+        level_(level),
+        violations_(violations) {}
 
   void check() {
     require_key(dimension_.dist_type, "dist_type", "DAP-20 dist_type is one of 'b', 'c', 'u'");
@@ -47,7 +52,8 @@ class AxisRules {
     if (!member) report(key, rule, "the key is missing");
   }
 
-  void require_at_least(const std::optional<Index>& member, Index least, std::string_view key, std::string_view rule) {
+  void require_at_least(const std::optional<Index>& member, Index least, std::string_view key,
+                        std::string_view rule) {
     if (member && *member < least) report(key, rule, fmt::format("{}", *member));
   }
 
@@ -68,30 +74,41 @@ class AxisRules {
     require_at_least(dimension_.size, 0, "size", "DAP-21 size >= 0");
     require_at_least(dimension_.proc_grid_size, 1, "proc_grid_size", "DAP-23 proc_grid_size >= 1");
     if (dimension_.proc_grid_size > kMostProcesses)
-      report("proc_grid_size", "DAP-23 proc_grid_size counts processes, of which there are fewer than 2^31",
+      report("proc_grid_size",
+             "DAP-23 proc_grid_size counts processes, of which there are fewer than 2^31",
              fmt::format("{}", *dimension_.proc_grid_size));
     if (dimension_.size > kMaximumExtent)
-      report("size", "DAP-21 size <= 2^62: this library's limit", fmt::format("{}", *dimension_.size));
-    require_at_least(dimension_.proc_grid_rank, 0, "proc_grid_rank", "DAP-25 0 <= proc_grid_rank < proc_grid_size");
-    if (dimension_.proc_grid_rank && dimension_.proc_grid_size && *dimension_.proc_grid_rank >= *dimension_.proc_grid_size)
+      report("size", "DAP-21 size <= 2^62: this library's limit",
+             fmt::format("{}", *dimension_.size));
+    require_at_least(dimension_.proc_grid_rank, 0, "proc_grid_rank",
+                     "DAP-25 0 <= proc_grid_rank < proc_grid_size");
+    if (dimension_.proc_grid_rank && dimension_.proc_grid_size &&
+        *dimension_.proc_grid_rank >= *dimension_.proc_grid_size)
       report("proc_grid_rank", "DAP-25 0 <= proc_grid_rank < proc_grid_size",
              fmt::format("{} of {}", *dimension_.proc_grid_rank, *dimension_.proc_grid_size));
   }
 
   void check_values() {
-    require_at_least(dimension_.start, 0, "start", is(DistType::kBlock) ? "DAP-30 start >= 0" : "DAP-50 start >= 0");
+    require_at_least(dimension_.start, 0, "start",
+                     is(DistType::kBlock) ? "DAP-30 start >= 0" : "DAP-50 start >= 0");
     require_at_least(dimension_.block_size, 1, "block_size", "DAP-50 block_size >= 1");
     if (is(DistType::kCyclic) && dimension_.size && dimension_.proc_grid_size > 0 &&
-        std::min(dimension_.block_size.value_or(1), *dimension_.size) > kMaximumExtent / *dimension_.proc_grid_size)
-      report("block_size", "DAP-50 block_size (or size, if that is less) * proc_grid_size <= 2^62: this library's limit",
-             fmt::format("block_size {}, proc_grid_size {}", dimension_.block_size.value_or(1), *dimension_.proc_grid_size));
+        std::min(dimension_.block_size.value_or(1), *dimension_.size) >
+            kMaximumExtent / *dimension_.proc_grid_size)
+      report("block_size",
+             "DAP-50 block_size (or size, if that is less) * proc_grid_size <= 2^62: this "
+             "library's limit",
+             fmt::format("block_size {}, proc_grid_size {}", dimension_.block_size.value_or(1),
+                         *dimension_.proc_grid_size));
     if (dimension_.padding && ((*dimension_.padding)[0] < 0 || (*dimension_.padding)[1] < 0))
       report("padding", "DAP-35 both paddings >= 0",
              fmt::format("({}, {})", (*dimension_.padding)[0], (*dimension_.padding)[1]));
     if (dimension_.start && dimension_.stop && *dimension_.stop < *dimension_.start)
-      report("stop", "DAP-30 start <= stop", fmt::format("start {}, stop {}", *dimension_.start, *dimension_.stop));
+      report("stop", "DAP-30 start <= stop",
+             fmt::format("start {}, stop {}", *dimension_.start, *dimension_.stop));
     if (dimension_.stop && dimension_.size && *dimension_.stop > *dimension_.size)
-      report("stop", "DAP-30 stop <= size", fmt::format("stop {}, size {}", *dimension_.stop, *dimension_.size));
+      report("stop", "DAP-30 stop <= size",
+             fmt::format("stop {}, size {}", *dimension_.stop, *dimension_.size));
   }
 
   [[nodiscard]] bool is_complete() const {
@@ -112,10 +129,13 @@ class AxisRules {
     const Index stop = *dimension_.stop;
     if (*dimension_.proc_grid_rank == 0 && start != 0)
       report("start", "DAP-31 the first grid rank starts at 0", fmt::format("{}", start));
-    if (level_ == Level::kStrict && *dimension_.proc_grid_rank == *dimension_.proc_grid_size - 1 && stop != *dimension_.size)
-      report("stop", "DAP-22 the last grid rank stops at size", fmt::format("stop {}, size {}", stop, *dimension_.size));
+    if (level_ == Level::kStrict && *dimension_.proc_grid_rank == *dimension_.proc_grid_size - 1 &&
+        stop != *dimension_.size)
+      report("stop", "DAP-22 the last grid rank stops at size",
+             fmt::format("stop {}, size {}", stop, *dimension_.size));
     if (stop - start != extent_)
-      report("stop", "DAP-34 stop - start is the buffer's extent", fmt::format("{} - {}, extent {}", stop, start, extent_));
+      report("stop", "DAP-34 stop - start is the buffer's extent",
+             fmt::format("{} - {}, extent {}", stop, start, extent_));
     const Padding padding = dimension_.padding.value_or(Padding{});
     // The sum could overflow.
     if (padding[0] > stop - start || padding[1] > stop - start - padding[0])
@@ -127,10 +147,12 @@ class AxisRules {
     const Index rank = *dimension_.proc_grid_rank;
     const Index block = dimension_.block_size.value_or(1);
     const bool fits = rank == 0 || block <= std::numeric_limits<Index>::max() / rank;
-    const bool clamped = *dimension_.start == *dimension_.size && (!fits || rank * block > *dimension_.size);
+    const bool clamped =
+        *dimension_.start == *dimension_.size && (!fits || rank * block > *dimension_.size);
     if (!clamped && (!fits || *dimension_.start != rank * block))
       report("start", "DAP-54 start is proc_grid_rank * block_size (or size, if that is less)",
-             fmt::format("start {}, proc_grid_rank {}, block_size {}", *dimension_.start, rank, block));
+             fmt::format("start {}, proc_grid_rank {}, block_size {}", *dimension_.start, rank,
+                         block));
     const Index owned = owned_count(dimension_);
     if (owned != extent_)
       report("block_size", "DAP-52 the buffer holds the blocks dealt to this grid rank",
@@ -141,7 +163,8 @@ class AxisRules {
     const auto& labels = *dimension_.indices;
     const auto count = static_cast<Index>(labels.size());
     if (count != extent_)
-      report("indices", "DAP-63 one label for each element of the buffer", fmt::format("{} labels, extent {}", count, extent_));
+      report("indices", "DAP-63 one label for each element of the buffer",
+             fmt::format("{} labels, extent {}", count, extent_));
     if (count > *dimension_.size)
       report("indices", "DAP-64 size is the sum of all label counts",
              fmt::format("{} labels, size {}", count, *dimension_.size));
@@ -152,7 +175,8 @@ class AxisRules {
     std::unordered_set<Index> seen;
     for (const Index label : labels)
       if (!seen.insert(label).second) {
-        report("indices", "DAP-61 labels are unique within a process", fmt::format("{} occurs twice", label));
+        report("indices", "DAP-61 labels are unique within a process",
+               fmt::format("{} occurs twice", label));
         return;
       }
   }
@@ -169,8 +193,8 @@ bool is_pep440_or_semver_suffix(std::string_view rest) {
   for (const std::string_view beginning : kBeginnings)
     if (rest.starts_with(beginning) && rest.size() > beginning.size())
       return std::all_of(rest.begin() + 1, rest.end(), [](char letter) {
-        return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-               letter == '.' || letter == '-' || letter == '+';
+        return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+               (letter >= 'A' && letter <= 'Z') || letter == '.' || letter == '-' || letter == '+';
       });
   return false;
 }
@@ -190,7 +214,8 @@ std::optional<int> major_of(std::string_view version, Level level) {
     if (error != std::errc() || (length > 1 && rest.front() == '0')) return std::nullopt;
     rest.remove_prefix(length);
   }
-  const bool accepted = rest.empty() || (level == Level::kLenient && is_pep440_or_semver_suffix(rest));
+  const bool accepted =
+      rest.empty() || (level == Level::kLenient && is_pep440_or_semver_suffix(rest));
   return accepted ? std::optional(numbers[0]) : std::nullopt;
 }
 
@@ -204,11 +229,14 @@ std::string Violation::message() const {
   return text + fmt::format("{} ({})", rule, detail);
 }
 
-Violations validate(std::span<const DimData> dimensions, std::span<const Index> buffer_shape, Level level) {
+Violations validate(std::span<const DimData> dimensions, std::span<const Index> buffer_shape,
+                    Level level) {
   Violations violations;
   if (dimensions.size() != buffer_shape.size()) {
-    violations.push_back({std::nullopt, std::nullopt, "dim_data", "DAP-06 one dictionary for each dimension of the buffer",
-                          fmt::format("{} dictionaries, {} dimensions", dimensions.size(), buffer_shape.size())});
+    violations.push_back(
+        {std::nullopt, std::nullopt, "dim_data",
+         "DAP-06 one dictionary for each dimension of the buffer",
+         fmt::format("{} dictionaries, {} dimensions", dimensions.size(), buffer_shape.size())});
     return violations;
   }
   for (std::size_t axis = 0; axis < dimensions.size(); ++axis) {
@@ -218,7 +246,8 @@ Violations validate(std::span<const DimData> dimensions, std::span<const Index> 
   return violations;
 }
 
-Violations validate(std::span<const Dictionary> dictionaries, std::span<const Index> buffer_shape, Level level) {
+Violations validate(std::span<const Dictionary> dictionaries, std::span<const Index> buffer_shape,
+                    Level level) {
   auto [dimensions, violations] = read(dictionaries, level);
   const std::size_t kinds = violations.size();
   for (Violation& found : validate(dimensions, buffer_shape, level)) {
@@ -235,7 +264,8 @@ Violations validate_version(std::string_view version, Level level) {
   const auto major = major_of(version, level);
   const auto own = major_of(kVersion, Level::kStrict);
   if (!major)
-    return {{std::nullopt, std::nullopt, "__version__", "DAP-02 the form major.minor.patch", fmt::format("'{}'", version)}};
+    return {{std::nullopt, std::nullopt, "__version__", "DAP-02 the form major.minor.patch",
+             fmt::format("'{}'", version)}};
   if (major != own)
     return {{std::nullopt, std::nullopt, "__version__", "DAP-03 the same major version",
              fmt::format("'{}' is offered, '{}' is what is understood here", version, kVersion)}};
@@ -245,7 +275,8 @@ Violations validate_version(std::string_view version, Level level) {
 void require_none(const Violations& violations, std::string_view what) {
   if (violations.empty()) return;
   std::string text;
-  for (const Violation& violation : violations) text += fmt::format("{}{}", text.empty() ? "" : "; ", violation.message());
+  for (const Violation& violation : violations)
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", violation.message());
   fail(ErrorKind::kProtocol, "{} is not valid: {}", what, text);
 }
 

@@ -1,4 +1,5 @@
-/// Values as a foreign exporter wrote them, before their kinds are known to be right. Neither JSON nor Python is known here.
+/// Values as a foreign exporter wrote them, before their kinds are known to be right. Neither JSON
+/// nor Python is known here.
 #pragma once
 
 #include <map>
@@ -10,7 +11,8 @@
 
 namespace impishim::darray::dap {
 
-/// A one-dimensional buffer of integers: what `indices` must be. (A Python list or tuple of integers is a Sequence instead.)
+/// A one-dimensional buffer of integers: what `indices` must be. (A Python list or tuple of
+/// integers is a Sequence instead.)
 struct IntegerBuffer {
   std::vector<Index> values;
   bool operator==(const IntegerBuffer&) const = default;
@@ -29,7 +31,9 @@ inline constexpr int kDeepest = 64;
 struct Value {
   using Sequence = std::vector<Value>;
   using Dictionary = std::map<std::string, Value, std::less<>>;
-  std::variant<std::monostate, bool, Index, double, std::string, Sequence, IntegerBuffer, Dictionary, Other> held;
+  std::variant<std::monostate, bool, Index, double, std::string, Sequence, IntegerBuffer,
+               Dictionary, Other>
+      held;
 
   template <class T>
   [[nodiscard]] const T* as() const {

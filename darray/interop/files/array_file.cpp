@@ -18,7 +18,8 @@ Rows all_rows(std::span<const Index> shape) {
 
 Index row_bytes(const Header& header) {
   const std::span<const Index> shape(header.shape);
-  return element_count(shape.subspan(std::min<std::size_t>(1, shape.size()))) * static_cast<Index>(size_of(header.scalar));
+  return element_count(shape.subspan(std::min<std::size_t>(1, shape.size()))) *
+         static_cast<Index>(size_of(header.scalar));
 }
 
 Header read_header(const std::string& path) {
@@ -55,12 +56,15 @@ void read(const std::string& path, const Header& header, Rows rows, void* data) 
   }
 }
 
-void check(const Header& header, const std::string& path, Scalar scalar, std::span<const Index> shape) {
+void check(const Header& header, const std::string& path, Scalar scalar,
+           std::span<const Index> shape) {
   if (header.scalar != scalar) {
-    fail(ErrorKind::kType, "{}: has elements of type {}, not {}", path, name_of(header.scalar), name_of(scalar));
+    fail(ErrorKind::kType, "{}: has elements of type {}, not {}", path, name_of(header.scalar),
+         name_of(scalar));
   }
   if (!std::ranges::equal(header.shape, shape)) {
-    fail(ErrorKind::kShape, "{}: has shape ({}), not ({})", path, fmt::join(header.shape, ", "), fmt::join(shape, ", "));
+    fail(ErrorKind::kShape, "{}: has shape ({}), not ({})", path, fmt::join(header.shape, ", "),
+         fmt::join(shape, ", "));
   }
 }
 

@@ -32,7 +32,8 @@ class QuietErrors {
 [[noreturn]] void fail_with(const Place& place, const char* what) {
   std::string reason = "no reason given";
   const auto first = [](unsigned place_in_stack, const H5E_error2_t* error, void* text) -> herr_t {
-    if (place_in_stack == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+    if (place_in_stack == 0 && error->desc != nullptr)
+      *static_cast<std::string*>(text) = error->desc;
     return 0;
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first, &reason);
@@ -49,15 +50,19 @@ Result checked(Result result, const Place& place, const char* what) {
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
-  Handle(hid_t id, Close close, const Place& place, const char* what) : id_(checked(id, place, what)), close_(close) {}
+  Handle(hid_t id, Close close, const Place& place, const char* what)
+      : id_(checked(id, place, what)), close_(close) {}
   ~Handle() {
     if (id_ >= 0) close_(id_);
   }
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
+  Handle(Handle&& other) noexcept
+      : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
   Handle& operator=(Handle&&) = delete;
   operator hid_t() const { return id_; }
   // Where a failure to write shows.
-  void finish(const Place& place) { checked(close_(std::exchange(id_, H5I_INVALID_HID)), place, "cannot be closed"); }
+  void finish(const Place& place) {
+    checked(close_(std::exchange(id_, H5I_INVALID_HID)), place, "cannot be closed");
+  }
 
  private:
   hid_t id_;
@@ -65,12 +70,15 @@ class Handle {
 };
 
 Handle open_file(const Place& place, unsigned flags) {
-  return {H5Fopen(place.file.c_str(), flags, H5P_DEFAULT), H5Fclose, place, "the file cannot be opened"};
+  return {H5Fopen(place.file.c_str(), flags, H5P_DEFAULT), H5Fclose, place,
+          "the file cannot be opened"};
 }
 Handle open_dataset(hid_t file, const Place& place) {
   return {H5Dopen2(file, place.dataset.c_str(), H5P_DEFAULT), H5Dclose, place, "cannot be opened"};
 }
-Handle space_of(hid_t dataset, const Place& place) { return {H5Dget_space(dataset), H5Sclose, place, "has no shape"}; }
+Handle space_of(hid_t dataset, const Place& place) {
+  return {H5Dget_space(dataset), H5Sclose, place, "has no shape"};
+}
 
 hid_t native_type(Scalar scalar) {
   switch (scalar) {
@@ -109,7 +117,8 @@ Handle type_of(Scalar scalar, const Place& place) {
   const hid_t number = native_type(scalar);
   if (scalar == Scalar::kBool) {
     Handle type(H5Tenum_create(number), H5Tclose, place, what);
-    for (const auto& [name, value] : {std::pair<const char*, std::int8_t>{"FALSE", 0}, {"TRUE", 1}}) {
+    for (const auto& [name, value] :
+         {std::pair<const char*, std::int8_t>{"FALSE", 0}, {"TRUE", 1}}) {
       checked(H5Tenum_insert(type, name, &value), place, what);
     }
     return type;
@@ -144,7 +153,9 @@ Scalar floating_in(hid_t type) {
   const std::size_t size = H5Tget_size(type);
   if (size == 4) return Scalar::kFloat;
   if (size == 8) return Scalar::kDouble;
-  return size == 16 && H5Tget_precision(type) == H5Tget_precision(H5T_NATIVE_LDOUBLE) ? Scalar::kLongDouble : Scalar::kOpaque;
+  return size == 16 && H5Tget_precision(type) == H5Tget_precision(H5T_NATIVE_LDOUBLE)
+             ? Scalar::kLongDouble
+             : Scalar::kOpaque;
 }
 
 // Whether the members have these two names, in this order.
@@ -167,12 +178,14 @@ Scalar scalar_in(hid_t type, const Place& place) {
     case H5T_FLOAT:
       return floating_in(type);
     case H5T_ENUM:
-      return H5Tget_size(type) == 1 && has_members(type, "FALSE", "TRUE") ? Scalar::kBool : Scalar::kOpaque;
+      return H5Tget_size(type) == 1 && has_members(type, "FALSE", "TRUE") ? Scalar::kBool
+                                                                          : Scalar::kOpaque;
     case H5T_COMPOUND: {
       if (!has_members(type, "r", "i")) return Scalar::kOpaque;
       std::array<Scalar, 2> parts{};
       for (unsigned member = 0; member < 2; ++member) {
-        const Handle part(H5Tget_member_type(type, member), H5Tclose, place, "has a type that cannot be read");
+        const Handle part(H5Tget_member_type(type, member), H5Tclose, place,
+                          "has a type that cannot be read");
         if (H5Tget_class(part) == H5T_FLOAT) parts[member] = floating_in(part);
       }
       if (parts[0] != parts[1]) return Scalar::kOpaque;
@@ -185,30 +198,37 @@ Scalar scalar_in(hid_t type, const Place& place) {
 }
 
 Handle space_for(const Header& header, const Place& place) {
-  if (header.shape.empty()) return {H5Screate(H5S_SCALAR), H5Sclose, place, "has a shape that cannot be made"};
+  if (header.shape.empty())
+    return {H5Screate(H5S_SCALAR), H5Sclose, place, "has a shape that cannot be made"};
   if (header.shape.size() > H5S_MAX_RANK) {
-    fail(ErrorKind::kShape, "{}: {} axes are more than the {} of HDF5", place.file, header.shape.size(), H5S_MAX_RANK);
+    fail(ErrorKind::kShape, "{}: {} axes are more than the {} of HDF5", place.file,
+         header.shape.size(), H5S_MAX_RANK);
   }
   const std::vector<hsize_t> extents(header.shape.begin(), header.shape.end());
-  return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose, place,
-          "has a shape that cannot be made"};
+  return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
+          place, "has a shape that cannot be made"};
 }
 
 // Whether something of that name is there, along a path whose groups may be missing.
 bool is_there(hid_t file, const Place& place) {
-  for (std::size_t end = place.dataset.find('/', 1); end != std::string::npos; end = place.dataset.find('/', end + 1)) {
-    if (checked(H5Lexists(file, place.dataset.substr(0, end).c_str(), H5P_DEFAULT), place, "cannot be looked up") == 0)
+  for (std::size_t end = place.dataset.find('/', 1); end != std::string::npos;
+       end = place.dataset.find('/', end + 1)) {
+    if (checked(H5Lexists(file, place.dataset.substr(0, end).c_str(), H5P_DEFAULT), place,
+                "cannot be looked up") == 0)
       return false;
   }
-  return checked(H5Lexists(file, place.dataset.c_str(), H5P_DEFAULT), place, "cannot be looked up") > 0;
+  return checked(H5Lexists(file, place.dataset.c_str(), H5P_DEFAULT), place,
+                 "cannot be looked up") > 0;
 }
 
 Handle open_or_create_file(const Place& place) {
   if (::access(place.file.c_str(), F_OK) == 0) return open_file(place, H5F_ACC_RDWR);
-  return {H5Fcreate(place.file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, place, "the file cannot be created"};
+  return {H5Fcreate(place.file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, place,
+          "the file cannot be created"};
 }
 
-// Contiguous, in the file from the beginning, and not filled: what no process writes reads as zeros, as a hole in the file.
+// Contiguous, in the file from the beginning, and not filled: what no process writes reads as
+// zeros, as a hole in the file.
 Handle make_dataset(hid_t file, const Place& place, const Header& header) {
   const char* what = "cannot be created";
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, place, what);
@@ -219,7 +239,8 @@ Handle make_dataset(hid_t file, const Place& place, const Header& header) {
   checked(H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER), place, what);
   const Handle type = type_of(header.scalar, place);
   const Handle space = space_for(header, place);
-  return {H5Dcreate2(file, place.dataset.c_str(), type, space, links, properties, H5P_DEFAULT), H5Dclose, place, what};
+  return {H5Dcreate2(file, place.dataset.c_str(), type, space, links, properties, H5P_DEFAULT),
+          H5Dclose, place, what};
 }
 
 }  // namespace
@@ -234,11 +255,13 @@ Header read_header(const Place& place) {
   Header header;
   header.scalar = scalar_in(type, place);
   if (header.scalar == Scalar::kOpaque) {
-    fail(ErrorKind::kUnsupported, "{}: dataset '{}': elements of its type are not read", place.file, place.dataset);
+    fail(ErrorKind::kUnsupported, "{}: dataset '{}': elements of its type are not read", place.file,
+         place.dataset);
   }
   const Handle space = space_of(dataset, place);
   if (H5Sget_simple_extent_type(space) == H5S_NULL) {
-    fail(ErrorKind::kUnsupported, "{}: dataset '{}': has no elements, not even a shape", place.file, place.dataset);
+    fail(ErrorKind::kUnsupported, "{}: dataset '{}': has no elements, not even a shape", place.file,
+         place.dataset);
   }
   const int dimensions = checked(H5Sget_simple_extent_ndims(space), place, "has no shape");
   std::vector<hsize_t> extents(static_cast<std::size_t>(dimensions));
@@ -251,7 +274,8 @@ void create(const Place& place, Header& header, bool overwrite) {
   const QuietErrors quiet;
   Handle file = open_or_create_file(place);
   if (is_there(file, place)) {
-    if (!overwrite) fail(ErrorKind::kArgument, "{}: dataset '{}' is there already", place.file, place.dataset);
+    if (!overwrite)
+      fail(ErrorKind::kArgument, "{}: dataset '{}' is there already", place.file, place.dataset);
     checked(H5Ldelete(file, place.dataset.c_str(), H5P_DEFAULT), place, "cannot be replaced");
   }
   Handle dataset = make_dataset(file, place, header);
@@ -274,7 +298,8 @@ void read(const Place& place, const Header& header, Rows rows, void* data) {
     std::vector<hsize_t> first(part.shape.size(), 0);
     first[0] = static_cast<hsize_t>(rows.first);
     const std::vector<hsize_t> count(part.shape.begin(), part.shape.end());
-    checked(H5Sselect_hyperslab(all, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr), place, "has no such rows");
+    checked(H5Sselect_hyperslab(all, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr),
+            place, "has no such rows");
   }
   const Handle memory = space_for(part, place);
   checked(H5Dread(dataset, type, memory, all, H5P_DEFAULT, data), place, "cannot be read");

@@ -13,7 +13,8 @@ std::optional<Place> place_of(const std::string& path) {
     const std::size_t at = path.find(std::string(extension) + ':');
     if (at == std::string::npos) continue;
     const std::size_t colon = at + extension.size();
-    if (colon + 1 == path.size()) fail(ErrorKind::kArgument, "{}: no dataset's name after the colon", path);
+    if (colon + 1 == path.size())
+      fail(ErrorKind::kArgument, "{}: no dataset's name after the colon", path);
     return Place{path.substr(0, colon), path.substr(colon + 1)};
   }
   return std::nullopt;

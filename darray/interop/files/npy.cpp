@@ -44,7 +44,8 @@ std::string header_text(const Header& header) {
   const char order = name.ends_with('1') ? '|' : kNativeOrder;
   std::string shape = fmt::format("{}", fmt::join(header.shape, ", "));
   if (header.shape.size() == 1) shape += ",";
-  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}", order, name, shape);
+  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
+                                 order, name, shape);
   const std::size_t before = kMagic.size() + 4;
   text.append((kAlignment - (before + text.size() + 1) % kAlignment) % kAlignment, ' ');
   return text + '\n';
@@ -53,7 +54,8 @@ std::string header_text(const Header& header) {
 // What follows 'key': in a header.
 std::string_view value_of(std::string_view text, std::string_view key, const std::string& path) {
   const std::size_t at = text.find(fmt::format("'{}':", key));
-  if (at == std::string_view::npos) fail(ErrorKind::kArgument, "{}: the header does not tell {}", path, key);
+  if (at == std::string_view::npos)
+    fail(ErrorKind::kArgument, "{}: the header does not tell {}", path, key);
   text.remove_prefix(at + key.size() + 3);
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   return text;
@@ -94,8 +96,11 @@ Header read_header(const std::string& path) {
   RawFile file(path, O_RDONLY);
   std::array<char, 12> start{};
   file.read(0, start.data(), 10);
-  if (std::string_view(start.data(), kMagic.size()) != kMagic) fail(ErrorKind::kArgument, "{}: is no .npy file", path);
-  const auto byte = [&](std::size_t at) { return static_cast<Index>(static_cast<unsigned char>(start[at])); };
+  if (std::string_view(start.data(), kMagic.size()) != kMagic)
+    fail(ErrorKind::kArgument, "{}: is no .npy file", path);
+  const auto byte = [&](std::size_t at) {
+    return static_cast<Index>(static_cast<unsigned char>(start[at]));
+  };
   Header header;
   Index length = byte(8) | byte(9) << 8;
   header.offset = 10;
@@ -118,14 +123,17 @@ Header read_header(const std::string& path) {
 
 void create(const std::string& path, Header& header, bool overwrite) {
   const std::string text = header_text(header);
-  if (text.size() > 0xffff) fail(ErrorKind::kShape, "{}: the shape does not fit the file's header", path);
+  if (text.size() > 0xffff)
+    fail(ErrorKind::kShape, "{}: the shape does not fit the file's header", path);
   std::string start(kMagic);
-  start += {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
+  start +=
+      {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
   start += text;
   header.offset = static_cast<Index>(start.size());
   RawFile file(path, O_WRONLY | O_CREAT | (overwrite ? O_TRUNC : O_EXCL));
   file.write(0, start.data(), header.offset);
-  file.set_length(header.offset + element_count(header.shape) * static_cast<Index>(size_of(header.scalar)));
+  file.set_length(header.offset +
+                  element_count(header.shape) * static_cast<Index>(size_of(header.scalar)));
   file.finish();
 }
 

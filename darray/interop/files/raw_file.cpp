@@ -16,7 +16,8 @@ namespace {
 constexpr Index kMostAtOnce = Index{1} << 30;  // Linux moves no more than 2 GiB in one call
 }
 
-RawFile::RawFile(const std::string& path, int flags) : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+RawFile::RawFile(const std::string& path, int flags)
+    : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) fail_with("cannot be opened");
 }
 
@@ -27,7 +28,8 @@ RawFile::~RawFile() {
 void RawFile::write(Index position, const void* data, Index bytes) {
   for (Index done = 0; done < bytes;) {
     const auto count = static_cast<std::size_t>(std::min(bytes - done, kMostAtOnce));
-    const ssize_t written = ::pwrite(descriptor_, static_cast<const char*>(data) + done, count, position + done);
+    const ssize_t written =
+        ::pwrite(descriptor_, static_cast<const char*>(data) + done, count, position + done);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail_with("cannot be written");
     done += written;
@@ -37,10 +39,13 @@ void RawFile::write(Index position, const void* data, Index bytes) {
 void RawFile::read(Index position, void* data, Index bytes) {
   for (Index done = 0; done < bytes;) {
     const auto count = static_cast<std::size_t>(std::min(bytes - done, kMostAtOnce));
-    const ssize_t got = ::pread(descriptor_, static_cast<char*>(data) + done, count, position + done);
+    const ssize_t got =
+        ::pread(descriptor_, static_cast<char*>(data) + done, count, position + done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_with("cannot be read");
-    if (got == 0) fail(ErrorKind::kArgument, "{}: ends after {} of {} bytes", path_, position + done, position + bytes);
+    if (got == 0)
+      fail(ErrorKind::kArgument, "{}: ends after {} of {} bytes", path_, position + done,
+           position + bytes);
     done += got;
   }
 }
@@ -54,6 +59,8 @@ void RawFile::finish() {
   if (closed != 0) fail_with("cannot be closed");
 }
 
-void RawFile::fail_with(const char* what) const { fail(ErrorKind::kArgument, "{}: {}: {}", path_, what, std::strerror(errno)); }
+void RawFile::fail_with(const char* what) const {
+  fail(ErrorKind::kArgument, "{}: {}: {}", path_, what, std::strerror(errno));
+}
 
 }  // namespace impishim::darray::file

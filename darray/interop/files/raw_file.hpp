@@ -1,4 +1,5 @@
-/// An open file, closed at the end; reads and writes go to positions, so that processes do not disturb each other.
+/// An open file, closed at the end; reads and writes go to positions, so that processes do not
+/// disturb each other.
 #pragma once
 
 #include <string>

@@ -43,9 +43,11 @@ void read_dim_data(const py::object& object, Offer& offer) {
 }  // namespace
 
 Offer offer_of(const py::object& source) {
-  const py::object returned = py::hasattr(source, "__distarray__") ? source.attr("__distarray__")() : source;
+  const py::object returned =
+      py::hasattr(source, "__distarray__") ? source.attr("__distarray__")() : source;
   if (!py::isinstance<py::dict>(returned))
-    fail(ErrorKind::kProtocol, "DAP-01: neither an object with __distarray__ nor the dictionary that it returns");
+    fail(ErrorKind::kProtocol,
+         "DAP-01: neither an object with __distarray__ nor the dictionary that it returns");
   Offer offer;
   for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(returned)) {
     const std::string name = py::str(key);
@@ -76,11 +78,13 @@ PythonPiece PythonPiece::accept(const py::object& source, Level level) {
   piece.offered_ = std::move(offer.dictionaries);
   piece.keeps_unknown_keys_ = level == Level::kLenient;
   for (std::size_t axis = 0; axis < piece.exported_.dim_data.size(); ++axis)
-    piece.resolved_.push_back(resolved(piece.exported_.dim_data[axis], piece.exported_.buffer.shape[axis]));
+    piece.resolved_.push_back(
+        resolved(piece.exported_.dim_data[axis], piece.exported_.buffer.shape[axis]));
   return piece;
 }
 
-PythonPiece::PythonPiece(const Distribution& distribution, int rank, const py::object& array) : source_(array) {
+PythonPiece::PythonPiece(const Distribution& distribution, int rank, const py::object& array)
+    : source_(array) {
   HeldBuffer held = hold_buffer(array);
   exported_ = export_piece(distribution, rank, std::move(held.buffer));
   owner_ = std::move(held.owner);
@@ -95,8 +99,9 @@ py::tuple PythonPiece::dim_data() const {
     if (axis < offered_.size())
       for (const auto& [key, value] : offered_[axis]) {
         // Keys that are no text are in no Dictionary.
-        const bool unknown =
-            PyUnicode_Check(key.ptr()) ? dimension.extra.count(key.cast<std::string>()) > 0 : keeps_unknown_keys_;
+        const bool unknown = PyUnicode_Check(key.ptr())
+                                 ? dimension.extra.count(key.cast<std::string>()) > 0
+                                 : keeps_unknown_keys_;
         if (unknown || (dict.contains(key) && key.equal(py::str("indices")))) dict[key] = value;
       }
     all[axis] = dict;
@@ -129,19 +134,24 @@ const DimData& PythonPiece::axis(int number) const {
   return resolved_[static_cast<std::size_t>(number)];
 }
 
-Index PythonPiece::to_global(int number, Index local) const { return dap::to_global(axis(number), local); }
+Index PythonPiece::to_global(int number, Index local) const {
+  return dap::to_global(axis(number), local);
+}
 
 py::object PythonPiece::to_local(int number, Index global) const {
   const auto local = dap::to_local(axis(number), global);
   return local ? py::object(py::int_(*local)) : py::object(py::none());
 }
 
-py::capsule PythonPiece::dlpack(const py::object& max_version, const py::object& device, const py::object& copy) const {
+py::capsule PythonPiece::dlpack(const py::object& max_version, const py::object& device,
+                                const py::object& copy) const {
   if (!device.is_none() && !device.equal(py::make_tuple(dlpack::kCpu, 0)))
     refuse_buffer("the elements are in this process's memory alone, device (1, 0)");
-  if (!copy.is_none() && copy.cast<bool>()) refuse_buffer("the elements are lent where they are: copy them from there");
+  if (!copy.is_none() && copy.cast<bool>())
+    refuse_buffer("the elements are lent where they are: copy them from there");
   const bool versioned = !max_version.is_none() && max_version[py::int_(0)].cast<int>() >= 1;
-  if (versioned) return capsule_of(dlpack::to_dlpack_versioned(exported_.buffer, owner_), "dltensor_versioned");
+  if (versioned)
+    return capsule_of(dlpack::to_dlpack_versioned(exported_.buffer, owner_), "dltensor_versioned");
   return capsule_of(dlpack::to_dlpack(exported_.buffer, owner_), "dltensor");
 }
 

@@ -11,11 +11,12 @@
 
 namespace impishim::darray::dap::python {
 
-/// Holds the Python object whose memory the piece is; offers __distarray__, __array_interface__ and __dlpack__.
+/// Holds the Python object whose memory the piece is; offers __distarray__, __array_interface__ and
+/// __dlpack__.
 class PythonPiece {
  public:
-  /// From an object with __distarray__, or from the dictionary that it returns (DAP-11). Error kProtocol with everything that
-  /// is wrong.
+  /// From an object with __distarray__, or from the dictionary that it returns (DAP-11). Error
+  /// kProtocol with everything that is wrong.
   static PythonPiece accept(const pybind11::object& source, Level level);
   /// A piece of a distribution in the memory of `array`, ghosts included.
   PythonPiece(const Distribution& distribution, int rank, const pybind11::object& array);
@@ -23,14 +24,18 @@ class PythonPiece {
   [[nodiscard]] pybind11::dict distarray() const;
   [[nodiscard]] pybind11::tuple dim_data() const;
   [[nodiscard]] pybind11::object buffer() const { return source_; }
-  [[nodiscard]] pybind11::dict array_interface() const { return array_interface_dict(exported_.buffer); }
+  [[nodiscard]] pybind11::dict array_interface() const {
+    return array_interface_dict(exported_.buffer);
+  }
   [[nodiscard]] pybind11::tuple global_shape() const;
   /// A slice for each axis: what of the buffer the process owns.
   [[nodiscard]] pybind11::tuple owned() const;
   [[nodiscard]] Index to_global(int axis, Index local) const;
   [[nodiscard]] pybind11::object to_local(int axis, Index global) const;
-  /// Of `device` and `copy`, what asks for another place than the piece's own raises BufferError, as Python's array API has it.
-  [[nodiscard]] pybind11::capsule dlpack(const pybind11::object& max_version, const pybind11::object& device,
+  /// Of `device` and `copy`, what asks for another place than the piece's own raises BufferError,
+  /// as Python's array API has it.
+  [[nodiscard]] pybind11::capsule dlpack(const pybind11::object& max_version,
+                                         const pybind11::object& device,
                                          const pybind11::object& copy) const;
   [[nodiscard]] std::string json() const;
   [[nodiscard]] const Export& exported() const { return exported_; }
@@ -43,7 +48,8 @@ class PythonPiece {
   std::vector<DimData> resolved_;
   std::shared_ptr<const void> owner_;
   pybind11::object source_;
-  std::vector<pybind11::dict> offered_;  // the dictionaries as they came: unknown keys and the labels' own buffer leave again
+  std::vector<pybind11::dict> offered_;  // the dictionaries as they came: unknown keys and the
+                                         // labels' own buffer leave again
   bool keeps_unknown_keys_ = false;
 };
 

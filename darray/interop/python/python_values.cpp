@@ -42,15 +42,19 @@ void append(std::vector<Index>& values, const std::byte* data, Index count, Inde
 Value labels_of(const py::object& object) {
   const HeldBuffer held = hold_buffer(object);
   const Buffer& buffer = held.buffer;
-  const std::string other = "a buffer of '" + buffer.typestr + "' with " + std::to_string(buffer.shape.size()) + " dimensions";
+  const std::string other = "a buffer of '" + buffer.typestr + "' with " +
+                            std::to_string(buffer.shape.size()) + " dimensions";
   if (buffer.shape.size() != 1) return {Other{other}};
   const bool is_signed = buffer.typestr[1] == 'i';
   if ((!is_signed && buffer.typestr[1] != 'u') ||
       (buffer.item_size > 1 &&
-       buffer.typestr != detail::typestr(buffer.typestr[1], static_cast<std::size_t>(buffer.item_size))))
+       buffer.typestr !=
+           detail::typestr(buffer.typestr[1], static_cast<std::size_t>(buffer.item_size))))
     return {Other{other}};
   IntegerBuffer labels;
-  const auto take = [&]<class T>(T) { append<T>(labels.values, buffer.data, buffer.shape[0], buffer.strides[0]); };
+  const auto take = [&]<class T>(T) {
+    append<T>(labels.values, buffer.data, buffer.shape[0], buffer.strides[0]);
+  };
   switch (buffer.item_size) {
     case 1:
       is_signed ? take(std::int8_t{}) : take(std::uint8_t{});
@@ -91,7 +95,8 @@ Value value_of(py::handle object, int depth) {
   }
   if (PyDict_Check(raw)) return {dictionary_of(py::reinterpret_borrow<py::dict>(object), depth)};
   // Arrays of one element offer __index__, too.
-  const bool is_array = py::hasattr(object, "ndim") && py::hasattr(object, "shape") && object.attr("ndim").cast<int>() > 0;
+  const bool is_array = py::hasattr(object, "ndim") && py::hasattr(object, "shape") &&
+                        object.attr("ndim").cast<int>() > 0;
   if (PyIndex_Check(raw) && !is_array) {
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(raw));
     if (!number) throw py::error_already_set();
@@ -108,7 +113,8 @@ Dictionary dictionary_of(const py::dict& object, int depth) {
   Dictionary dictionary;
   for (const auto& [key, value] : object) {
     // A key that is no text is none of the protocol's.
-    if (PyUnicode_Check(key.ptr())) dictionary.emplace(key.cast<std::string>(), value_of(value, depth + 1));
+    if (PyUnicode_Check(key.ptr()))
+      dictionary.emplace(key.cast<std::string>(), value_of(value, depth + 1));
   }
   return dictionary;
 }
@@ -124,8 +130,10 @@ struct ToPython {
     return tuple;
   }
   py::object operator()(const IntegerBuffer& labels) const {
-    const py::bytes bytes(reinterpret_cast<const char*>(labels.values.data()), labels.values.size() * sizeof(Index));
-    return py::reinterpret_steal<py::object>(PyMemoryView_FromObject(bytes.ptr())).attr("cast")("q");
+    const py::bytes bytes(reinterpret_cast<const char*>(labels.values.data()),
+                          labels.values.size() * sizeof(Index));
+    return py::reinterpret_steal<py::object>(PyMemoryView_FromObject(bytes.ptr()))
+        .attr("cast")("q");
   }
   py::object operator()(const Dictionary& dictionary) const { return dict_of(dictionary); }
   py::object operator()(const Other& other) const { return py::str(other.what); }
@@ -150,10 +158,12 @@ HeldBuffer hold_buffer(const py::object& object) {
     std::unique_ptr<Py_buffer>(view).reset();
   });
   held->obj = nullptr;
-  if (PyObject_GetBuffer(object.ptr(), held.get(), PyBUF_FULL_RO) != 0) throw py::error_already_set();
+  if (PyObject_GetBuffer(object.ptr(), held.get(), PyBUF_FULL_RO) != 0)
+    throw py::error_already_set();
   if (held->suboffsets != nullptr)
     for (int axis = 0; axis < held->ndim; ++axis)
-      if (held->suboffsets[axis] >= 0) fail(ErrorKind::kUnsupported, "a buffer of pointers to pointers (suboffsets)");
+      if (held->suboffsets[axis] >= 0)
+        fail(ErrorKind::kUnsupported, "a buffer of pointers to pointers (suboffsets)");
   HeldBuffer result;
   Buffer& buffer = result.buffer;
   buffer.data = static_cast<std::byte*>(held->buf);

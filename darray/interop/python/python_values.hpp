@@ -9,12 +9,14 @@
 
 namespace impishim::darray::dap::python {
 
-/// What a Python object is to the protocol. NumPy's integers and booleans count as such, and buffers of integers as labels.
-/// `depth`: how many objects it is nested in. Error kProtocol beyond kDeepest, as of an object that holds itself.
+/// What a Python object is to the protocol. NumPy's integers and booleans count as such, and
+/// buffers of integers as labels. `depth`: how many objects it is nested in. Error kProtocol beyond
+/// kDeepest, as of an object that holds itself.
 Value value_of(pybind11::handle object, int depth = 0);
 Dictionary dictionary_of(const pybind11::dict& object, int depth = 0);
 
-/// The other way: sequences are tuples, labels a memoryview of 64-bit integers; what has no value is its description.
+/// The other way: sequences are tuples, labels a memoryview of 64-bit integers; what has no value
+/// is its description.
 pybind11::object object_of(const Value& value);
 pybind11::dict dict_of(const Dictionary& dictionary);
 
@@ -23,7 +25,8 @@ struct HeldBuffer {
   Buffer buffer;
   std::shared_ptr<const void> owner;
 };
-/// Memory of an object with the buffer protocol: nothing is copied. Throws pybind11::error_already_set for any other object.
+/// Memory of an object with the buffer protocol: nothing is copied. Throws
+/// pybind11::error_already_set for any other object.
 HeldBuffer hold_buffer(const pybind11::object& object);
 
 /// The dictionary of __array_interface__.

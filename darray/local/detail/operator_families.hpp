@@ -1,4 +1,5 @@
-// The library's operators by family, one translation unit for each: they are many instances. Not for users.
+// The library's operators by family, one translation unit for each: they are many instances. Not
+// for users.
 #pragma once
 
 #include <cstring>

@@ -12,7 +12,9 @@ struct SumPolicy {
   static constexpr bool kCommutative = true;
   Accumulator lift(const T& value) const { return static_cast<Accumulator>(value); }
   void add(Accumulator& into, const T& value) const { into = wrapping_sum(into, lift(value)); }
-  void merge(Accumulator& into, const Accumulator& right) const { into = wrapping_sum(into, right); }
+  void merge(Accumulator& into, const Accumulator& right) const {
+    into = wrapping_sum(into, right);
+  }
   std::optional<Accumulator> identity() const { return Accumulator{}; }
 };
 
@@ -23,7 +25,9 @@ struct ProductPolicy {
   static constexpr bool kCommutative = true;
   Accumulator lift(const T& value) const { return static_cast<Accumulator>(value); }
   void add(Accumulator& into, const T& value) const { into = wrapping_product(into, lift(value)); }
-  void merge(Accumulator& into, const Accumulator& right) const { into = wrapping_product(into, right); }
+  void merge(Accumulator& into, const Accumulator& right) const {
+    into = wrapping_product(into, right);
+  }
   std::optional<Accumulator> identity() const { return Accumulator{1}; }
 };
 
@@ -56,7 +60,8 @@ struct MomentsPolicy {
     const double count = into.count + right.count;
     const double step = right.mean - into.mean;
     const double imaginary_step = right.imaginary - into.imaginary;
-    into.squares += right.squares + (step * step + imaginary_step * imaginary_step) * into.count * right.count / count;
+    into.squares += right.squares + (step * step + imaginary_step * imaginary_step) * into.count *
+                                        right.count / count;
     into.mean += step * right.count / count;
     into.imaginary += imaginary_step * right.count / count;
     into.count = count;
@@ -97,7 +102,9 @@ OperatorKernels arithmetic_kernels(Reducer reducer, Scalar scalar) {
 }
 
 OperatorKernels moments_kernels(Scalar scalar) {
-  return with_scalar(scalar, []<class T>(std::type_identity<T>) { return detail::make_kernels(MomentsPolicy<T>()); });
+  return with_scalar(scalar, []<class T>(std::type_identity<T>) {
+    return detail::make_kernels(MomentsPolicy<T>());
+  });
 }
 
 }  // namespace impishim::darray

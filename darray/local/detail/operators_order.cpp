@@ -18,7 +18,8 @@ constexpr T furthest() {
   return kMaximum ? Limits::lowest() : Limits::max();
 }
 
-// kSkipsNan: NaN is what there is when there is nothing else; else it is stronger than every number.
+// kSkipsNan: NaN is what there is when there is nothing else; else it is stronger than every
+// number.
 template <class T, bool kMaximum, bool kSkipsNan>
 struct ExtremePolicy {
   using Value = T;
@@ -31,7 +32,8 @@ struct ExtremePolicy {
   }
   void merge(T& into, const T& right) const { add(into, right); }
   std::optional<T> identity() const {
-    if constexpr (kSkipsNan && std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
+    if constexpr (kSkipsNan && std::is_floating_point_v<T>)
+      return std::numeric_limits<T>::quiet_NaN();
     return furthest<T, kMaximum>();
   }
 };
@@ -42,8 +44,9 @@ OperatorKernels make(const Policy& policy) {
   OperatorKernels result = detail::make_kernels(policy);
   result.doubtful = [unit = *policy.identity()](const void* results, Index count) {
     const T* values = static_cast<const T*>(results);
-    return std::any_of(values, values + count,
-                       [&](const T& value) { return value == unit || (is_nan(value) && is_nan(unit)); });
+    return std::any_of(values, values + count, [&](const T& value) {
+      return value == unit || (is_nan(value) && is_nan(unit));
+    });
   };
   return result;
 }
@@ -56,10 +59,13 @@ OperatorKernels order_kernels(Reducer reducer, Scalar scalar) {
       fail(ErrorKind::kType, "elements of type {} have no order", name_of(scalar));
     } else {
       const bool maximum = reducer == Reducer::kMax || reducer == Reducer::kNanMax;
-      if (std::is_floating_point_v<T> && (reducer == Reducer::kNanMin || reducer == Reducer::kNanMax)) {
-        return maximum ? make(ExtremePolicy<T, true, true>()) : make(ExtremePolicy<T, false, true>());
+      if (std::is_floating_point_v<T> &&
+          (reducer == Reducer::kNanMin || reducer == Reducer::kNanMax)) {
+        return maximum ? make(ExtremePolicy<T, true, true>())
+                       : make(ExtremePolicy<T, false, true>());
       }
-      return maximum ? make(ExtremePolicy<T, true, false>()) : make(ExtremePolicy<T, false, false>());
+      return maximum ? make(ExtremePolicy<T, true, false>())
+                     : make(ExtremePolicy<T, false, false>());
     }
   });
 }

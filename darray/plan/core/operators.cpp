@@ -9,14 +9,16 @@ namespace {
 
 // In the order of Reducer.
 constexpr std::array<std::string_view, 9> kReducers{
-    "sum", "product", "minimum", "maximum", "minimum without NaN", "maximum without NaN", "any", "all", "count"};
+    "sum", "product", "minimum", "maximum", "minimum without NaN", "maximum without NaN",
+    "any", "all",     "count"};
 
 std::string_view name_of(Reducer reducer) { return kReducers[static_cast<std::size_t>(reducer)]; }
 
 }  // namespace
 
 ReduceOperator reduce_operator(Reducer reducer, Scalar scalar) {
-  return {operator_kernels(reducer, scalar), element_of(scalar), element_of(accumulator_of(reducer, scalar)),
+  return {operator_kernels(reducer, scalar), element_of(scalar),
+          element_of(accumulator_of(reducer, scalar)),
           fmt::format("{} of {}", name_of(reducer), name_of(scalar))};
 }
 

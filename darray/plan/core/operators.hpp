@@ -9,8 +9,8 @@
 
 namespace impishim::darray {
 
-/// An operator on elements of one type. Accumulators may be of another type than elements: integers and bool are summed in 64
-/// bits.
+/// An operator on elements of one type. Accumulators may be of another type than elements: integers
+/// and bool are summed in 64 bits.
 struct ReduceOperator : OperatorKernels {
   Element source;         // elements
   Element accumulator;    // and what comes out
@@ -20,14 +20,16 @@ struct ReduceOperator : OperatorKernels {
 /// Errors: kType when the type has no such operator.
 ReduceOperator reduce_operator(Reducer reducer, Scalar scalar);
 
-/// A user's operator on scalars or any trivially copyable type (which is sent as bytes): `operation(a, b)` gives a T for two T;
-/// it should be associative. It is called in a fixed order. Without an identity, masks and arrays without elements are errors.
+/// A user's operator on scalars or any trivially copyable type (which is sent as bytes):
+/// `operation(a, b)` gives a T for two T; it should be associative. It is called in a fixed order.
+/// Without an identity, masks and arrays without elements are errors.
 template <class T, class Operation>
 ReduceOperator reduce_operator(Operation operation, std::optional<T> identity = {}) {
   static_assert(std::is_trivially_copyable_v<T>);
   Element element = opaque(sizeof(T));
   if constexpr (scalar_of<T>() != Scalar::kOpaque) element = element_of<T>();
-  return {detail::make_kernels(detail::UserPolicy<T, Operation>{operation, identity}), element, element, "a user's operator"};
+  return {detail::make_kernels(detail::UserPolicy<T, Operation>{operation, identity}), element,
+          element, "a user's operator"};
 }
 
 /// Its accumulators are Moments. Errors: kType for opaque elements.

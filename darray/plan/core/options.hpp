@@ -15,7 +15,8 @@ class FillValue {
  public:
   FillValue() = default;
   template <class T>
-  requires(std::is_trivially_copyable_v<T> && !std::is_same_v<T, FillValue>) FillValue(const T& value)
+  requires(std::is_trivially_copyable_v<T> && !std::is_same_v<T, FillValue>)
+      FillValue(const T& value)
       : bytes_(sizeof(T)) {  // NOLINT: a value is one
     std::memcpy(bytes_.data(), &value, sizeof(T));
   }
@@ -24,7 +25,8 @@ class FillValue {
   /// Errors: kArgument unless there is a value of the element's size.
   void require(const Element& element) const {
     if (bytes_.size() == element.size) return;
-    fail(ErrorKind::kArgument, "a value of {} bytes to fill with: an element has {}", bytes_.size(), element.size);
+    fail(ErrorKind::kArgument, "a value of {} bytes to fill with: an element has {}", bytes_.size(),
+         element.size);
   }
 
  private:
@@ -33,7 +35,9 @@ class FillValue {
 
 /// Adds the options that must be the same on all ranks.
 inline void add_options(CollectiveCall& call, const ScheduleOptions& options) {
-  call.with("chunk_bytes", options.chunk_bytes).with("bounded", options.bounded).with("ordered", options.ordered);
+  call.with("chunk_bytes", options.chunk_bytes)
+      .with("bounded", options.bounded)
+      .with("ordered", options.ordered);
 }
 
 /// The sums of a plan's statistics over all ranks of the communicator. Collective. Errors: kMpi.
@@ -42,8 +46,9 @@ inline void add_options(CollectiveCall& call, const ScheduleOptions& options) {
 /// An operator for execution: there := beta * there + alpha * arriving (COSTA's scaling).
 template <class T>
 CombineFunction scaled(T alpha, T beta) {
-  return combine_with<T>(
-      [alpha, beta](const T& there, const T& arriving) { return static_cast<T>(beta * there + alpha * arriving); });
+  return combine_with<T>([alpha, beta](const T& there, const T& arriving) {
+    return static_cast<T>(beta * there + alpha * arriving);
+  });
 }
 
 }  // namespace impishim::darray

@@ -6,8 +6,8 @@
 namespace impishim::darray {
 namespace {
 
-// Where the active elements lie in the buffer of the array that the subscripts are aligned with; nothing if the k-th lies at
-// offset k.
+// Where the active elements lie in the buffer of the array that the subscripts are aligned with;
+// nothing if the k-th lies at offset k.
 std::vector<Index> places_of(const ActiveSubscripts& subscripts, const OwnedPart& part) {
   const bool all = subscripts.count() == part.size;
   if (all && part.offset == 0 && part.patch().is_contiguous()) return {};
@@ -20,8 +20,9 @@ std::vector<Index> places_of(const ActiveSubscripts& subscripts, const OwnedPart
   return places;
 }
 
-WordSchedule plan(const Communicator& communicator, const Distribution& destination, const Distribution& source,
-                  const Subscripts& subscripts, const Element& element, Mask mask, const ScheduleOptions& options) {
+WordSchedule plan(const Communicator& communicator, const Distribution& destination,
+                  const Distribution& source, const Subscripts& subscripts, const Element& element,
+                  Mask mask, const ScheduleOptions& options) {
   std::vector<Location> wanted;
   std::vector<Index> places;
   const auto call = [&] {
@@ -40,8 +41,9 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
   return lookup_schedule(communicator, element, wanted, places, options);
 }
 
-WordSchedule plan(const Communicator& communicator, const Distribution& destination, const Directory& source,
-                  std::span<const Index> labels, const Element& element, Mask mask, const ScheduleOptions& options) {
+WordSchedule plan(const Communicator& communicator, const Distribution& destination,
+                  const Directory& source, std::span<const Index> labels, const Element& element,
+                  Mask mask, const ScheduleOptions& options) {
   std::vector<Index> places;
   std::vector<Index> names;
   const auto choose = [&] {
@@ -53,13 +55,16 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
   };
   const auto call = [&] {
     CollectiveCall given("gather by labels");
-    return given.with("destination", destination).with("element", element).with("chunk_bytes", options.chunk_bytes);
+    return given.with("destination", destination)
+        .with("element", element)
+        .with("chunk_bytes", options.chunk_bytes);
   };
   agreed(communicator, options.checks, call, choose);
   const std::vector<Location> wanted = source.find(names, Checks::kOff);
   agreed(communicator, options.checks, "gather by labels", [&] {
     for (std::size_t k = 0; k < wanted.size(); ++k) {
-      if (wanted[k].rank == Location::kNowhere) fail(ErrorKind::kKey, "nobody has label {}", names[k]);
+      if (wanted[k].rank == Location::kNowhere)
+        fail(ErrorKind::kKey, "nobody has label {}", names[k]);
     }
   });
   return lookup_schedule(communicator, element, wanted, places, options);
@@ -67,17 +72,22 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
 
 }  // namespace
 
-GatherPlan::GatherPlan(MPI_Comm comm, const Distribution& destination, const Distribution& source, const Subscripts& subscripts,
-                       Element element, Mask mask, ScheduleOptions options)
-    : schedule_(plan(Communicator(comm), destination, source, subscripts, element, mask, options)) {}
+GatherPlan::GatherPlan(MPI_Comm comm, const Distribution& destination, const Distribution& source,
+                       const Subscripts& subscripts, Element element, Mask mask,
+                       ScheduleOptions options)
+    : schedule_(plan(Communicator(comm), destination, source, subscripts, element, mask, options)) {
+}
 
-GatherPlan::GatherPlan(MPI_Comm comm, const Distribution& destination, const Directory& source, std::span<const Index> labels,
-                       Element element, Mask mask, ScheduleOptions options)
+GatherPlan::GatherPlan(MPI_Comm comm, const Distribution& destination, const Directory& source,
+                       std::span<const Index> labels, Element element, Mask mask,
+                       ScheduleOptions options)
     : schedule_(plan(Communicator(comm), destination, source, labels, element, mask, options)) {}
 
-void gather(MPI_Comm comm, const Distribution& destination, void* destination_data, const Distribution& source,
-            const void* source_data, const Subscripts& subscripts, Element element, Mask mask) {
-  GatherPlan(comm, destination, source, subscripts, element, mask).execute(source_data, destination_data);
+void gather(MPI_Comm comm, const Distribution& destination, void* destination_data,
+            const Distribution& source, const void* source_data, const Subscripts& subscripts,
+            Element element, Mask mask) {
+  GatherPlan(comm, destination, source, subscripts, element, mask)
+      .execute(source_data, destination_data);
 }
 
 }  // namespace impishim::darray

@@ -9,16 +9,17 @@
 namespace impishim::darray {
 namespace {
 
-// Elements that go to each rank: where they lie here, and where there; and the place of each in the order that decides which of
-// several stays.
+// Elements that go to each rank: where they lie here, and where there; and the place of each in the
+// order that decides which of several stays.
 struct Outgoing {
   std::vector<std::vector<Index>> sources;
   std::vector<std::vector<Index>> targets;
   std::vector<std::vector<Index>> numbers;
 };
 
-Outgoing outgoing_of(const Communicator& communicator, const Distribution& destination, const Distribution& source,
-                     const Subscripts& subscripts, Mask mask, bool numbered) {
+Outgoing outgoing_of(const Communicator& communicator, const Distribution& destination,
+                     const Distribution& source, const Subscripts& subscripts, Mask mask,
+                     bool numbered) {
   const int rank = communicator.rank();
   const auto size = static_cast<std::size_t>(communicator.size());
   const OwnedPart part = owned_part(source, rank);
@@ -43,7 +44,8 @@ Outgoing outgoing_of(const Communicator& communicator, const Distribution& desti
 using Lists = std::vector<std::vector<Index>>;
 using Verdicts = std::vector<std::vector<bool>>;
 
-// Of all that arrives for one offset only the highest number stays, of equal ones the highest rank's.
+// Of all that arrives for one offset only the highest number stays, of equal ones the highest
+// rank's.
 template <class Best>
 Verdicts winners(const Lists& offsets, const Lists& numbers, Best& best) {
   for (std::size_t peer = 0; peer < offsets.size(); ++peer) {
@@ -90,7 +92,8 @@ void keep(std::vector<Index>& list, const std::vector<bool>& stays) {
 }
 
 // Both sides drop the elements that do not stay.
-void drop_losers(const Communicator& communicator, Index buffer, Outgoing& outgoing, Lists& incoming) {
+void drop_losers(const Communicator& communicator, Index buffer, Outgoing& outgoing,
+                 Lists& incoming) {
   const Lists numbers = exchange_lists(communicator, outgoing.numbers);
   const Verdicts stays = winners(incoming, numbers, buffer);
   std::vector<std::vector<std::uint8_t>> answers(stays.size());
@@ -104,14 +107,15 @@ void drop_losers(const Communicator& communicator, Index buffer, Outgoing& outgo
   }
 }
 
-WordSchedule plan(const Communicator& communicator, const Distribution& destination, const Distribution& source,
-                  const Subscripts& subscripts, const Element& element, const Combiner& combine, Mask mask,
-                  ScheduleOptions options) {
+WordSchedule plan(const Communicator& communicator, const Distribution& destination,
+                  const Distribution& source, const Subscripts& subscripts, const Element& element,
+                  const Combiner& combine, Mask mask, ScheduleOptions options) {
   Outgoing outgoing;
   const auto call = [&] {
     CollectiveCall given("scatter");
     given.with("destination", destination).with("source", source).with("element", element);
-    return given.with("has an operator", !combine.replaces()).with("chunk_bytes", options.chunk_bytes);
+    return given.with("has an operator", !combine.replaces())
+        .with("chunk_bytes", options.chunk_bytes);
   };
   agreed(communicator, options.checks, call, [&] {
     require_ranks(destination, communicator);
@@ -120,7 +124,8 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
     outgoing = outgoing_of(communicator, destination, source, subscripts, mask, combine.replaces());
   });
   Lists incoming = exchange_lists(communicator, outgoing.targets);
-  if (combine.replaces()) drop_losers(communicator, destination.local_size(communicator.rank()), outgoing, incoming);
+  if (combine.replaces())
+    drop_losers(communicator, destination.local_size(communicator.rank()), outgoing, incoming);
   // Both sides know the same numbers: nothing is left to check.
   options.checks = Checks::kOff;
   WordSchedule schedule(communicator, element, options);
@@ -135,14 +140,17 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
 }  // namespace
 
 ScatterPlan::ScatterPlan(MPI_Comm comm, const Distribution& destination, const Distribution& source,
-                         const Subscripts& subscripts, Element element, const Combiner& combine, Mask mask,
-                         ScheduleOptions options)
-    : schedule_(plan(Communicator(comm), destination, source, subscripts, element, combine, mask, options)),
+                         const Subscripts& subscripts, Element element, const Combiner& combine,
+                         Mask mask, ScheduleOptions options)
+    : schedule_(plan(Communicator(comm), destination, source, subscripts, element, combine, mask,
+                     options)),
       combine_(combine) {}
 
-void scatter(MPI_Comm comm, const Distribution& destination, void* destination_data, const Distribution& source,
-             const void* source_data, const Subscripts& subscripts, Element element, const Combiner& combine, Mask mask) {
-  ScatterPlan(comm, destination, source, subscripts, element, combine, mask).execute(source_data, destination_data);
+void scatter(MPI_Comm comm, const Distribution& destination, void* destination_data,
+             const Distribution& source, const void* source_data, const Subscripts& subscripts,
+             Element element, const Combiner& combine, Mask mask) {
+  ScatterPlan(comm, destination, source, subscripts, element, combine, mask)
+      .execute(source_data, destination_data);
 }
 
 }  // namespace impishim::darray

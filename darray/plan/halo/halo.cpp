@@ -7,7 +7,8 @@
 namespace impishim::darray {
 namespace {
 
-CollectiveCall call_of(const Distribution& layout, const Element& element, const HaloOptions& options) {
+CollectiveCall call_of(const Distribution& layout, const Element& element,
+                       const HaloOptions& options) {
   std::vector<int> modes;
   std::vector<Index> widths;
   for (const HaloAxis& axis : options.axes) {
@@ -17,7 +18,9 @@ CollectiveCall call_of(const Distribution& layout, const Element& element, const
   }
   CollectiveCall call("halo");
   call.with("layout", layout).with("modes of the axes", std::span<const int>(modes));
-  call.with("widths of the axes", std::span<const Index>(widths)).with("corners", options.corners).with("element", element);
+  call.with("widths of the axes", std::span<const Index>(widths))
+      .with("corners", options.corners)
+      .with("element", element);
   add_options(call, options.schedule);
   return call;
 }
@@ -28,21 +31,24 @@ struct HaloPlan::State {
   PlannedExchange exchange;
 };
 
-HaloPlan::HaloPlan(const Communicator& communicator, const Distribution& layout, const Element& element,
-                   const HaloOptions& options) {
+HaloPlan::HaloPlan(const Communicator& communicator, const Distribution& layout,
+                   const Element& element, const HaloOptions& options) {
   const PlanChecks checks(communicator, options.schedule.checks);
-  RankPlan plan = checks.run([&] { return call_of(layout, element, options); },
-                             [&] {
-                               checks.require_members(layout);
-                               const bool fills = std::ranges::any_of(
-                                   options.axes, [](const HaloAxis& axis) { return axis.mode == HaloMode::kFill; });
-                               if (fills) options.fill.require(element);
-                               return plan_halo(communicator.rank(), layout, options);
-                             });
-  state_ = std::make_unique<State>(State{{communicator, element, options.schedule, std::move(plan), options.fill}});
+  RankPlan plan = checks.run(
+      [&] { return call_of(layout, element, options); },
+      [&] {
+        checks.require_members(layout);
+        const bool fills = std::ranges::any_of(
+            options.axes, [](const HaloAxis& axis) { return axis.mode == HaloMode::kFill; });
+        if (fills) options.fill.require(element);
+        return plan_halo(communicator.rank(), layout, options);
+      });
+  state_ = std::make_unique<State>(
+      State{{communicator, element, options.schedule, std::move(plan), options.fill}});
 }
 
-HaloPlan::HaloPlan(MPI_Comm comm, const Distribution& layout, const Element& element, const HaloOptions& options)
+HaloPlan::HaloPlan(MPI_Comm comm, const Distribution& layout, const Element& element,
+                   const HaloOptions& options)
     : HaloPlan(Communicator(comm), layout, element, options) {}
 
 HaloPlan::~HaloPlan() = default;
@@ -79,8 +85,8 @@ void HaloPlan::start_reduce_back(void* data, const Combiner& combine) {
 
 const Statistics& HaloPlan::statistics() const { return state_->exchange.statistics(); }
 
-void write_halo(const Communicator& communicator, const Distribution& layout, void* data, const Element& element,
-                const HaloOptions& options) {
+void write_halo(const Communicator& communicator, const Distribution& layout, void* data,
+                const Element& element, const HaloOptions& options) {
   HaloPlan(communicator, layout, element, options).execute(data);
 }
 

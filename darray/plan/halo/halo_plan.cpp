@@ -21,7 +21,10 @@ struct PartRuns {
 class HaloPlanner {
  public:
   HaloPlanner(int rank, const Distribution& layout, const HaloOptions& options)
-      : rank_(rank), layout_(layout), options_(options), buffer_(buffer_shape(layout, rank, options.strides)) {
+      : rank_(rank),
+        layout_(layout),
+        options_(options),
+        buffer_(buffer_shape(layout, rank, options.strides)) {
     place_ = *layout.grid().place_of(rank);
     parts_ = layout.parts(rank);
   }
@@ -39,30 +42,36 @@ class HaloPlanner {
         if (part == parts_[axis]) mine[axis] = runs;
       }
       for (const HaloRun& run : mine[axis]) {
-        const bool known = std::ranges::any_of(sources[axis], [&](const PartRuns& each) { return each.part == run.owner; });
+        const bool known = std::ranges::any_of(
+            sources[axis], [&](const PartRuns& each) { return each.part == run.owner; });
         if (run.kind == Kind::kFilled || known) continue;
         sources[axis].push_back({run.owner, of_owner(mine[axis], run.owner)});
       }
     }
     plan_receives(sources);
     plan_sends(destinations);
-    if (std::ranges::any_of(mine, [](const Runs& runs) { return has_fills(runs); })) plan_fills(mine);
+    if (std::ranges::any_of(mine, [](const Runs& runs) { return has_fills(runs); }))
+      plan_fills(mine);
     return std::move(plan_);
   }
 
  private:
-  [[nodiscard]] HaloAxis halo(std::size_t axis) const { return axis < options_.axes.size() ? options_.axes[axis] : HaloAxis{}; }
+  [[nodiscard]] HaloAxis halo(std::size_t axis) const {
+    return axis < options_.axes.size() ? options_.axes[axis] : HaloAxis{};
+  }
   static Runs of_owner(const Runs& runs, int owner) {
     Runs found;
-    std::ranges::copy_if(runs, std::back_inserter(found),
-                         [&](const HaloRun& run) { return run.kind != Kind::kFilled && run.owner == owner; });
+    std::ranges::copy_if(runs, std::back_inserter(found), [&](const HaloRun& run) {
+      return run.kind != Kind::kFilled && run.owner == owner;
+    });
     return found;
   }
   static bool has_fills(const Runs& runs) {
     return std::ranges::any_of(runs, [](const HaloRun& run) { return run.kind == Kind::kFilled; });
   }
 
-  /// The cells at the crossing of runs, in the buffer of those who get them or of those who own them.
+  /// The cells at the crossing of runs, in the buffer of those who get them or of those who own
+  /// them.
   [[nodiscard]] Patch patch_of(const std::vector<const HaloRun*>& runs, bool owner) const {
     Patch patch{buffer_.origin, {}};
     for (std::size_t axis = 0; axis < runs.size(); ++axis) {
@@ -99,7 +108,8 @@ class HaloPlanner {
       for (std::size_t axis = 0; axis < axes.size(); ++axis) {
         const PartRuns& chosen = axes[axis][numbers[axis]];
         const int dimension = layout_.axes()[axis].grid_dimension;
-        if (dimension != kNotDistributed) place += (chosen.part - parts_[axis]) * layout_.grid().stride(dimension);
+        if (dimension != kNotDistributed)
+          place += (chosen.part - parts_[axis]) * layout_.grid().stride(dimension);
         runs[axis] = &chosen.runs;
       }
       use(layout_.grid().rank_at(place), runs);
@@ -124,7 +134,9 @@ class HaloPlanner {
     for_all_partners(destinations, [&](int reader, const std::vector<const Runs*>& runs) {
       if (reader == rank_) return;
       Selection cells;
-      for_all_crossings(runs, [&](const std::vector<const HaloRun*>& crossing) { cells.add(patch_of(crossing, true)); });
+      for_all_crossings(runs, [&](const std::vector<const HaloRun*>& crossing) {
+        cells.add(patch_of(crossing, true));
+      });
       plan_.add_send(reader, std::move(cells));
     });
   }
@@ -133,7 +145,8 @@ class HaloPlanner {
     std::vector<const Runs*> axes;
     for (const Runs& runs : mine) axes.push_back(&runs);
     for_all_crossings(axes, [&](const std::vector<const HaloRun*>& crossing) {
-      if (std::ranges::any_of(crossing, [](const HaloRun* run) { return run->kind == Kind::kFilled; })) {
+      if (std::ranges::any_of(crossing,
+                              [](const HaloRun* run) { return run->kind == Kind::kFilled; })) {
         plan_.fills.add(patch_of(crossing, false));
       }
     });
@@ -153,10 +166,12 @@ class HaloPlanner {
 RankPlan plan_halo(int rank, const Distribution& layout, const HaloOptions& options) {
   const auto axes = static_cast<std::size_t>(layout.dimensions());
   if (options.axes.size() > axes) {
-    fail(ErrorKind::kArgument, "halos along {} axes of an array with {}", options.axes.size(), axes);
+    fail(ErrorKind::kArgument, "halos along {} axes of an array with {}", options.axes.size(),
+         axes);
   }
   if (!options.strides.empty() && options.strides.size() != axes) {
-    fail(ErrorKind::kArgument, "{} strides for an array with {} axes", options.strides.size(), axes);
+    fail(ErrorKind::kArgument, "{} strides for an array with {} axes", options.strides.size(),
+         axes);
   }
   if (!layout.is_member(rank)) return {};
   return HaloPlanner(rank, layout, options).plan();

@@ -17,17 +17,20 @@ Index width(Index wanted, Index allocated, bool may_be_less, int axis, int part,
   if (wanted < 0) fail(ErrorKind::kArgument, "axis {}: {} halo of {} cells", axis, side, wanted);
   if (wanted <= allocated) return wanted;
   if (may_be_less) return allocated;
-  fail(ErrorKind::kLayout, "axis {}: {} halo of {} cells, but part {} has {} ghosts there", axis, side, wanted, part,
-       allocated);
+  fail(ErrorKind::kLayout, "axis {}: {} halo of {} cells, but part {} has {} ghosts there", axis,
+       side, wanted, part, allocated);
 }
 
 Ghosts widths_of(const Axis& axis, int number, int part, const HaloAxis& halo, bool ring) {
-  const Ghosts allocated = axis.ghosts.empty() ? Ghosts{} : axis.ghosts[static_cast<std::size_t>(part)];
+  const Ghosts allocated =
+      axis.ghosts.empty() ? Ghosts{} : axis.ghosts[static_cast<std::size_t>(part)];
   if (!halo.widths) return allocated;
   const bool first = part == 0;
   const bool last = part == axis.map.parts() - 1;
-  return {width(halo.widths->lower, allocated.lower, first && (!ring || axis.boundary.lower > 0), number, part, "a lower"),
-          width(halo.widths->upper, allocated.upper, last && (!ring || axis.boundary.upper > 0), number, part, "an upper")};
+  return {width(halo.widths->lower, allocated.lower, first && (!ring || axis.boundary.lower > 0),
+                number, part, "a lower"),
+          width(halo.widths->upper, allocated.upper, last && (!ring || axis.boundary.upper > 0),
+                number, part, "an upper")};
 }
 
 /// Lists the cells of an axis around one part.
@@ -48,7 +51,8 @@ class RunLister {
     const Index own_end = std::max(own_begin, std::min(end, end_));
     add_outside(begin - widths.lower, own_begin);
     if (own_begin < own_end) {
-      runs_.push_back({HaloRun::Kind::kOwned, own_begin - begin, own_end - own_begin, part_, own_begin - begin});
+      runs_.push_back({HaloRun::Kind::kOwned, own_begin - begin, own_end - own_begin, part_,
+                       own_begin - begin});
     }
     add_outside(own_end, end + widths.upper);
     return std::move(runs_);
@@ -62,7 +66,8 @@ class RunLister {
       const bool inside = from >= first_ && from < end_;
       if (!inside && mode_ != HaloMode::kCyclic) {
         const Index stop = from < first_ ? std::min(to, first_) : to;
-        if (mode_ == HaloMode::kFill) runs_.push_back({HaloRun::Kind::kFilled, from - begin_, stop - from, 0, 0});
+        if (mode_ == HaloMode::kFill)
+          runs_.push_back({HaloRun::Kind::kFilled, from - begin_, stop - from, 0, 0});
         from = stop;
         continue;
       }
@@ -88,14 +93,17 @@ class RunLister {
 
 }  // namespace
 
-std::vector<HaloRun> halo_runs(const Distribution& layout, int axis, int part, const HaloAxis& halo) {
+std::vector<HaloRun> halo_runs(const Distribution& layout, int axis, int part,
+                               const HaloAxis& halo) {
   const Axis& here = layout.axis(axis);
   const HaloMode mode = resolved(halo.mode, here);
   const Ghosts widths = widths_of(here, axis, part, halo, mode == HaloMode::kCyclic);
-  const bool blocks = here.map.kind() == DimMap::Kind::kBlock || here.map.kind() == DimMap::Kind::kCollapsed;
+  const bool blocks =
+      here.map.kind() == DimMap::Kind::kBlock || here.map.kind() == DimMap::Kind::kCollapsed;
   if (!blocks || mode == HaloMode::kNone) {
     if (!blocks && mode == HaloMode::kCyclic && here.periodic && here.boundary != Ghosts{}) {
-      fail(ErrorKind::kUnsupported, "axis {}: a periodic boundary on a map whose parts are no blocks", axis);
+      fail(ErrorKind::kUnsupported,
+           "axis {}: a periodic boundary on a map whose parts are no blocks", axis);
     }
     return {{HaloRun::Kind::kOwned, 0, here.map.owned(part), part, 0}};
   }

@@ -29,7 +29,8 @@ bool same(const T& a, const T& b) {
 template <class T>
 class Search {
  public:
-  Search(const std::vector<SearchAxis>& axes, const T* data, const bool* mask, const T* extremes, Index* places)
+  Search(const std::vector<SearchAxis>& axes, const T* data, const bool* mask, const T* extremes,
+         Index* places)
       : axes_(axes), data_(data), mask_(mask), extremes_(extremes), places_(places) {}
 
   void run(std::size_t axis, Index at, Index mask, Index result, Index place) {
@@ -40,7 +41,8 @@ class Search {
     const SearchAxis& mine = axes_[axis];
     for (Index k = 0; k < mine.extent; ++k) {
       const Index term = mine.terms.empty() ? 0 : mine.terms[static_cast<std::size_t>(k)];
-      run(axis + 1, at + k * mine.stride, mask + k * mine.mask, result + k * mine.result, place + term);
+      run(axis + 1, at + k * mine.stride, mask + k * mine.mask, result + k * mine.result,
+          place + term);
     }
   }
 
@@ -64,17 +66,19 @@ struct LocatePlan::State {
   Scalar scalar;
   ReducePlan extremes;
   std::vector<AxisOrder> orders;
-  std::vector<Index> place_strides;  // of each axis: places are numbered over the reduced axes alone
+  std::vector<Index>
+      place_strides;  // of each axis: places are numbered over the reduced axes alone
   std::vector<SearchAxis> axes;
   std::vector<Index> places;
   std::optional<ReduceSchedule> lowest;
 
-  State(ReduceGroup planned, const Distribution& source, Scalar scalar, ReducePlan plan, const Communicator& communicator);
+  State(ReduceGroup planned, const Distribution& source, Scalar scalar, ReducePlan plan,
+        const Communicator& communicator);
   void search(const void* source, const void* values, Mask mask);
 };
 
-LocatePlan::State::State(ReduceGroup planned, const Distribution& source, Scalar scalar, ReducePlan plan,
-                         const Communicator& communicator)
+LocatePlan::State::State(ReduceGroup planned, const Distribution& source, Scalar scalar,
+                         ReducePlan plan, const Communicator& communicator)
     : group(std::move(planned)),
       scalar(scalar),
       extremes(std::move(plan)),
@@ -99,8 +103,8 @@ LocatePlan::State::State(ReduceGroup planned, const Distribution& source, Scalar
   places.resize(static_cast<std::size_t>(group.results));
   if (!group.alone) {
     const Selection all = contiguous_patch(0, group.results);
-    lowest.emplace(communicator, element_of<Index>(), group.members, all, all, Combine::kMin, Reduction::kToAll, 0,
-                   ScheduleOptions{.checks = Checks::kOff});
+    lowest.emplace(communicator, element_of<Index>(), group.members, all, all, Combine::kMin,
+                   Reduction::kToAll, 0, ScheduleOptions{.checks = Checks::kOff});
   }
 }
 
@@ -109,19 +113,23 @@ void LocatePlan::State::search(const void* source, const void* values, Mask mask
   if (!group.contributes) return;
   with_scalar(scalar, [&]<class T>(std::type_identity<T>) {
     const T* data = static_cast<const T*>(source) + group.part.offset;
-    Search<T>(axes, data, mask.empty() ? nullptr : mask.data(), static_cast<const T*>(values), places.data())
+    Search<T>(axes, data, mask.empty() ? nullptr : mask.data(), static_cast<const T*>(values),
+              places.data())
         .run(0, 0, 0, 0, 0);
   });
 }
 
-LocatePlan::LocatePlan(MPI_Comm comm, const Distribution& source, std::vector<int> axes, Scalar scalar, Extreme extreme,
-                       ReduceOptions options) {
+LocatePlan::LocatePlan(MPI_Comm comm, const Distribution& source, std::vector<int> axes,
+                       Scalar scalar, Extreme extreme, ReduceOptions options) {
   const Communicator communicator(comm);
   if (options.operation == ReduceOptions().operation) options.operation = "location of an extreme";
-  ReducePlan extremes(comm, source, axes, reduce_operator(extreme == Extreme::kMin ? Reducer::kMin : Reducer::kMax, scalar),
-                      options);
-  ReduceGroup group(source, std::move(axes), options.known, communicator.rank(), communicator.size());
-  state_ = std::make_unique<State>(std::move(group), source, scalar, std::move(extremes), communicator);
+  ReducePlan extremes(
+      comm, source, axes,
+      reduce_operator(extreme == Extreme::kMin ? Reducer::kMin : Reducer::kMax, scalar), options);
+  ReduceGroup group(source, std::move(axes), options.known, communicator.rank(),
+                    communicator.size());
+  state_ =
+      std::make_unique<State>(std::move(group), source, scalar, std::move(extremes), communicator);
 }
 
 LocatePlan::~LocatePlan() = default;
@@ -130,10 +138,12 @@ LocatePlan& LocatePlan::operator=(LocatePlan&&) noexcept = default;
 
 const DistributionPtr& LocatePlan::result() const { return state_->extremes.result(); }
 
-void LocatePlan::execute(const void* source, void* values, const std::vector<Index*>& indices, Mask mask) {
+void LocatePlan::execute(const void* source, void* values, const std::vector<Index*>& indices,
+                         Mask mask) {
   State& state = *state_;
   if (indices.size() != state.group.axes.size()) {
-    fail(ErrorKind::kShape, "{} buffers of indices for {} reduced axes", indices.size(), state.group.axes.size());
+    fail(ErrorKind::kShape, "{} buffers of indices for {} reduced axes", indices.size(),
+         state.group.axes.size());
   }
   state.extremes.execute(source, values, mask);
   state.search(source, values, mask);
@@ -142,7 +152,8 @@ void LocatePlan::execute(const void* source, void* values, const std::vector<Ind
     const auto axis = static_cast<std::size_t>(state.group.axes[k]);
     const AxisOrder& order = state.orders[axis];
     for (std::size_t result = 0; result < state.places.size(); ++result) {
-      indices[k][result] = order.global(state.places[result] / state.place_strides[axis] % order.extent);
+      indices[k][result] =
+          order.global(state.places[result] / state.place_strides[axis] % order.extent);
     }
   }
 }

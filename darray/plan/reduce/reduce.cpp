@@ -19,8 +19,8 @@ std::vector<int> all_axes(const Distribution& distribution) {
 
 }  // namespace
 
-// Three things follow each other: contributions are combined; who had none is told; where the result may come of no elements,
-// the members ask each other whether there were any.
+// Three things follow each other: contributions are combined; who had none is told; where the
+// result may come of no elements, the members ask each other whether there were any.
 struct ReducePlan::State {
   static constexpr int kBegun = -1;
   static constexpr int kIdle = 3;
@@ -42,7 +42,8 @@ struct ReducePlan::State {
   std::unique_ptr<bool[]> had_elements;
   bool asking = false;
 
-  State(const Communicator& communicator, Checks checks, ReduceGroup group, ReduceOperator operation)
+  State(const Communicator& communicator, Checks checks, ReduceGroup group,
+        ReduceOperator operation)
       : communicator(communicator),
         checks(checks),
         group(std::move(group)),
@@ -69,8 +70,9 @@ void ReducePlan::State::plan(ScheduleOptions options) {
   const bool everybody = operation.has_identity();
   const bool takes_part = everybody || group.contributes;
   const std::vector<int> none;
-  combine.emplace(communicator, operation.accumulator, takes_part ? (everybody ? group.members : group.contributors) : none,
-                  all, all, operation.combine, Reduction::kToAll, 0, options);
+  combine.emplace(communicator, operation.accumulator,
+                  takes_part ? (everybody ? group.members : group.contributors) : none, all, all,
+                  operation.combine, Reduction::kToAll, 0, options);
   statistics += combine->statistics();
   if (!everybody) {
     std::vector<int> told;
@@ -79,35 +81,40 @@ void ReducePlan::State::plan(ScheduleOptions options) {
     if (!group.contributors.empty() && is_told) {
       for (const int member : group.members) {
         const auto& list = group.contributors;
-        if (member == root || std::find(list.begin(), list.end(), member) == list.end()) told.push_back(member);
+        if (member == root || std::find(list.begin(), list.end(), member) == list.end())
+          told.push_back(member);
       }
     }
     if (told.size() < 2) told.clear();
-    tell.emplace(communicator, operation.accumulator, root, told, all, communicator.rank() == root ? Selection() : all,
-                 options);
+    tell.emplace(communicator, operation.accumulator, root, told, all,
+                 communicator.rank() == root ? Selection() : all, options);
     statistics += tell->statistics();
   }
   if (operation.doubtful) {
-    ask.emplace(communicator, element_of<bool>(), group.members, all, all, Combine::kMax, Reduction::kToAll, 0, options);
+    ask.emplace(communicator, element_of<bool>(), group.members, all, all, Combine::kMax,
+                Reduction::kToAll, 0, options);
   }
 }
 
 void ReducePlan::State::check_mask(Mask mask) const {
   if (mask.empty()) return;
   if (static_cast<Index>(mask.size()) != group.part.size) {
-    fail(ErrorKind::kShape, "a mask of {} values, but the rank owns {} elements", mask.size(), group.part.size);
+    fail(ErrorKind::kShape, "a mask of {} values, but the rank owns {} elements", mask.size(),
+         group.part.size);
   }
-  if (!operation.has_identity()) fail(ErrorKind::kArgument, "an operator without an identity takes no mask: give it one");
+  if (!operation.has_identity())
+    fail(ErrorKind::kArgument, "an operator without an identity takes no mask: give it one");
 }
 
 void ReducePlan::State::reduce_locally(const void* source, Mask mask) {
   if (group.contributes) {
-    const auto* first = static_cast<const std::byte*>(source) + group.part.offset * static_cast<Index>(operation.source.size);
+    const auto* first = static_cast<const std::byte*>(source) +
+                        group.part.offset * static_cast<Index>(operation.source.size);
     operation.reduce(group.piece, first, mask.empty() ? nullptr : mask.data(), results);
   } else if (operation.has_identity()) {
     for (Index k = 0; k < group.results; ++k) {
-      std::memcpy(results + k * static_cast<Index>(operation.accumulator.size), operation.identity.data(),
-                  operation.accumulator.size);
+      std::memcpy(results + k * static_cast<Index>(operation.accumulator.size),
+                  operation.identity.data(), operation.accumulator.size);
     }
   }
   if (operation.doubtful) find_elements(mask);
@@ -176,7 +183,8 @@ void ReducePlan::State::run(const void* source, void* destination, Mask mask, bo
     fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
   // A rank without elements has an empty mask, right or wrong, and would wait for the others.
   agreed(
-      communicator, checks, [&] { return CollectiveCall("execution of a reduction").with("operator", operation.name); },
+      communicator, checks,
+      [&] { return CollectiveCall("execution of a reduction").with("operator", operation.name); },
       [&] { check_mask(mask); });
   results = static_cast<std::byte*>(destination);
   failure = {};
@@ -195,19 +203,25 @@ void ReducePlan::State::run(const void* source, void* destination, Mask mask, bo
 
 void ReducePlan::State::require_elements() const {
   if (group.results == 0) return;
-  const bool nothing = operation.doubtful ? asking && !std::all_of(had_elements.get(), had_elements.get() + group.results,
-                                                                   [](bool had) { return had; })
-                                          : !operation.has_identity() && group.contributors.empty();
-  if (nothing) fail(ErrorKind::kArgument, "a reduction of no elements by an operator that has no value for it");
+  const bool nothing =
+      operation.doubtful
+          ? asking && !std::all_of(had_elements.get(), had_elements.get() + group.results,
+                                   [](bool had) { return had; })
+          : !operation.has_identity() && group.contributors.empty();
+  if (nothing)
+    fail(ErrorKind::kArgument,
+         "a reduction of no elements by an operator that has no value for it");
 }
 
-ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, std::vector<int> axes, ReduceOperator operation,
-                       ReduceOptions options) {
+ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, std::vector<int> axes,
+                       ReduceOperator operation, ReduceOptions options) {
   const Communicator communicator(comm);
   const std::string operator_name = operation.name;
   const auto call = [&] {
     CollectiveCall given(options.operation);
-    given.with("operator", operator_name).with("axes", std::span<const int>(axes)).with("array", source);
+    given.with("operator", operator_name)
+        .with("axes", std::span<const int>(axes))
+        .with("array", source);
     given.with("known everywhere", options.known == Known::kEverywhere);
     add_options(given, options.schedule);
     return given;
@@ -215,13 +229,15 @@ ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, std::vector<in
   agreed(communicator, options.schedule.checks, call, [&] {
     require_ranks(source, communicator);
     ReduceGroup group(source, axes, options.known, communicator.rank(), communicator.size());
-    state_ = std::make_unique<State>(communicator, options.schedule.checks, std::move(group), std::move(operation));
+    state_ = std::make_unique<State>(communicator, options.schedule.checks, std::move(group),
+                                     std::move(operation));
   });
   state_->plan(options.schedule);
 }
 
 ReducePlan::ReducePlan(MPI_Comm comm, const Distribution& source, ReduceOperator operation)
-    : ReducePlan(comm, source, all_axes(source), std::move(operation), ReduceOptions{.known = Known::kEverywhere}) {}
+    : ReducePlan(comm, source, all_axes(source), std::move(operation),
+                 ReduceOptions{.known = Known::kEverywhere}) {}
 
 ReducePlan::~ReducePlan() = default;
 ReducePlan::ReducePlan(ReducePlan&&) noexcept = default;
@@ -230,8 +246,12 @@ ReducePlan& ReducePlan::operator=(ReducePlan&&) noexcept = default;
 const DistributionPtr& ReducePlan::result() const { return state_->group.result; }
 const Statistics& ReducePlan::statistics() const { return state_->statistics; }
 
-void ReducePlan::execute(const void* source, void* destination, Mask mask) { state_->run(source, destination, mask, true); }
-void ReducePlan::start(const void* source, void* destination, Mask mask) { state_->run(source, destination, mask, false); }
+void ReducePlan::execute(const void* source, void* destination, Mask mask) {
+  state_->run(source, destination, mask, true);
+}
+void ReducePlan::start(const void* source, void* destination, Mask mask) {
+  state_->run(source, destination, mask, false);
+}
 
 bool ReducePlan::test() { return state_->turn.advance(false); }
 void ReducePlan::wait() { state_->turn.advance(true); }

@@ -1,5 +1,6 @@
-// One-shot reductions of a whole array to values that every rank of the communicator gets. All are collective over the
-// communicator. `data` is the rank's local buffer (with ghosts), the mask is aligned with the owned elements.
+// One-shot reductions of a whole array to values that every rank of the communicator gets. All are
+// collective over the communicator. `data` is the rank's local buffer (with ghosts), the mask is
+// aligned with the owned elements.
 #pragma once
 
 #include <cmath>
@@ -13,19 +14,21 @@
 
 namespace impishim::darray {
 
-/// The type of a dot product: long double, double or complex<double> if either has a fraction, bool for two bools, else int64.
+/// The type of a dot product: long double, double or complex<double> if either has a fraction, bool
+/// for two bools, else int64.
 template <class A, class B>
 using DotOf = std::conditional_t<
     detail::is_complex<A> || detail::is_complex<B>, std::complex<double>,
     std::conditional_t<
         std::is_same_v<A, long double> || std::is_same_v<B, long double>, long double,
         std::conditional_t<std::is_floating_point_v<A> || std::is_floating_point_v<B>, double,
-                           std::conditional_t<std::is_same_v<A, bool> && std::is_same_v<B, bool>, bool, std::int64_t>>>>;
+                           std::conditional_t<std::is_same_v<A, bool> && std::is_same_v<B, bool>,
+                                              bool, std::int64_t>>>>;
 
-/// Type-blind: `result` becomes one accumulator of the operator. `name`: of the operation, for messages about ranks that call
-/// different ones; empty: "reduction". Errors: as ReducePlan.
-void reduce(MPI_Comm comm, const Distribution& distribution, const void* data, const ReduceOperator& operation, void* result,
-            Mask mask = {}, std::string name = {});
+/// Type-blind: `result` becomes one accumulator of the operator. `name`: of the operation, for
+/// messages about ranks that call different ones; empty: "reduction". Errors: as ReducePlan.
+void reduce(MPI_Comm comm, const Distribution& distribution, const void* data,
+            const ReduceOperator& operation, void* result, Mask mask = {}, std::string name = {});
 
 /// 0 for no elements.
 template <class T>
@@ -39,7 +42,8 @@ SumOf<T> sum(MPI_Comm comm, const Distribution& distribution, const T* data, Mas
 template <class T>
 SumOf<T> product(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
   SumOf<T> result{};
-  reduce(comm, distribution, data, reduce_operator(Reducer::kProduct, scalar_of<T>()), &result, mask);
+  reduce(comm, distribution, data, reduce_operator(Reducer::kProduct, scalar_of<T>()), &result,
+         mask);
   return result;
 }
 
@@ -83,8 +87,8 @@ Index count(MPI_Comm comm, const Distribution& distribution, const T* data, Mask
   return result;
 }
 
-/// A user's operator over all elements, in a fixed order. Errors: kArgument for no elements without an identity, and for a mask
-/// without one.
+/// A user's operator over all elements, in a fixed order. Errors: kArgument for no elements without
+/// an identity, and for a mask without one.
 template <class T, class Operation>
 T reduce_with(MPI_Comm comm, const Distribution& distribution, const T* data, Operation operation,
               std::optional<T> identity = {}, Mask mask = {}) {
@@ -104,31 +108,37 @@ struct Located {
 Index flat_index(const Distribution& distribution, std::span<const Index> indices);
 
 namespace detail {
-void locate(MPI_Comm comm, const Distribution& distribution, const void* data, Scalar scalar, Extreme extreme, void* value,
-            std::vector<Index>& indices, Mask mask);
+void locate(MPI_Comm comm, const Distribution& distribution, const void* data, Scalar scalar,
+            Extreme extreme, void* value, std::vector<Index>& indices, Mask mask);
 }  // namespace detail
 
 /// The smallest element, the first of equal ones. Errors: kArgument for no elements.
 template <class T>
-Located<T> min_location(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
+Located<T> min_location(MPI_Comm comm, const Distribution& distribution, const T* data,
+                        Mask mask = {}) {
   Located<T> result{};
-  detail::locate(comm, distribution, data, scalar_of<T>(), Extreme::kMin, &result.value, result.indices, mask);
+  detail::locate(comm, distribution, data, scalar_of<T>(), Extreme::kMin, &result.value,
+                 result.indices, mask);
   return result;
 }
 
 /// The largest element, the first of equal ones. Errors: kArgument for no elements.
 template <class T>
-Located<T> max_location(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
+Located<T> max_location(MPI_Comm comm, const Distribution& distribution, const T* data,
+                        Mask mask = {}) {
   Located<T> result{};
-  detail::locate(comm, distribution, data, scalar_of<T>(), Extreme::kMax, &result.value, result.indices, mask);
+  detail::locate(comm, distribution, data, scalar_of<T>(), Extreme::kMax, &result.value,
+                 result.indices, mask);
   return result;
 }
 
 /// Number, mean and squared distances of all elements. `name`: as of reduce().
 template <class T>
-Moments moments(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}, std::string name = {}) {
+Moments moments(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {},
+                std::string name = {}) {
   Moments result;
-  reduce(comm, distribution, data, moments_operator(scalar_of<T>()), &result, mask, std::move(name));
+  reduce(comm, distribution, data, moments_operator(scalar_of<T>()), &result, mask,
+         std::move(name));
   return result;
 }
 
@@ -144,46 +154,57 @@ auto mean(MPI_Comm comm, const Distribution& distribution, const T* data, Mask m
   }
 }
 
-/// The mean squared distance from the mean, divided by the number of elements less `less`. NaN if that is not above zero.
+/// The mean squared distance from the mean, divided by the number of elements less `less`. NaN if
+/// that is not above zero.
 template <class T>
-double variance(MPI_Comm comm, const Distribution& distribution, const T* data, double less = 0, Mask mask = {}) {
-  const Moments found = moments(comm, distribution, data, mask, fmt::format("variance with ddof {}", less));
-  return found.count > less ? found.squares / (found.count - less) : std::numeric_limits<double>::quiet_NaN();
+double variance(MPI_Comm comm, const Distribution& distribution, const T* data, double less = 0,
+                Mask mask = {}) {
+  const Moments found =
+      moments(comm, distribution, data, mask, fmt::format("variance with ddof {}", less));
+  return found.count > less ? found.squares / (found.count - less)
+                            : std::numeric_limits<double>::quiet_NaN();
 }
 
 template <class T>
-double deviation(MPI_Comm comm, const Distribution& distribution, const T* data, double less = 0, Mask mask = {}) {
+double deviation(MPI_Comm comm, const Distribution& distribution, const T* data, double less = 0,
+                 Mask mask = {}) {
   return std::sqrt(variance(comm, distribution, data, less, mask));
 }
 
 namespace detail {
 /// The shared part of dot products; the kernel adds the products of two pieces.
-using DotFunction = std::function<void(const ReducePiece&, const void* left, const void* right, void* into)>;
-void dot(MPI_Comm comm, const Distribution& left, const void* left_data, std::size_t left_size, const Distribution& right,
-         const void* right_data, std::size_t right_size, const Element& result_element, const CombineFunction& combine,
-         const DotFunction& local, void* result);
+using DotFunction =
+    std::function<void(const ReducePiece&, const void* left, const void* right, void* into)>;
+void dot(MPI_Comm comm, const Distribution& left, const void* left_data, std::size_t left_size,
+         const Distribution& right, const void* right_data, std::size_t right_size,
+         const Element& result_element, const CombineFunction& combine, const DotFunction& local,
+         void* result);
 
 template <bool kConjugate, class A, class B>
-DotOf<A, B> typed_dot(MPI_Comm comm, const Distribution& left, const A* left_data, const Distribution& right,
-                      const B* right_data) {
+DotOf<A, B> typed_dot(MPI_Comm comm, const Distribution& left, const A* left_data,
+                      const Distribution& right, const B* right_data) {
   using Result = DotOf<A, B>;
   Result result{};
   dot(comm, left, left_data, sizeof(A), right, right_data, sizeof(B), element_of<Result>(),
-      combine_function(Combine::kSum, scalar_of<Result>()), dot_pieces<A, B, Result, kConjugate>, &result);
+      combine_function(Combine::kSum, scalar_of<Result>()), dot_pieces<A, B, Result, kConjugate>,
+      &result);
   return result;
 }
 }  // namespace detail
 
-/// The sum of the products of aligned elements. The distributions have the same pieces; ghosts may differ. Two bools: whether
-/// both are true somewhere. Errors: kLayout for arrays that are not aligned.
+/// The sum of the products of aligned elements. The distributions have the same pieces; ghosts may
+/// differ. Two bools: whether both are true somewhere. Errors: kLayout for arrays that are not
+/// aligned.
 template <class A, class B>
-DotOf<A, B> dot(MPI_Comm comm, const Distribution& left, const A* left_data, const Distribution& right, const B* right_data) {
+DotOf<A, B> dot(MPI_Comm comm, const Distribution& left, const A* left_data,
+                const Distribution& right, const B* right_data) {
   return detail::typed_dot<false>(comm, left, left_data, right, right_data);
 }
 
 /// The same with the left operand conjugated (D2O-75).
 template <class A, class B>
-DotOf<A, B> vdot(MPI_Comm comm, const Distribution& left, const A* left_data, const Distribution& right, const B* right_data) {
+DotOf<A, B> vdot(MPI_Comm comm, const Distribution& left, const A* left_data,
+                 const Distribution& right, const B* right_data) {
   return detail::typed_dot<true>(comm, left, left_data, right, right_data);
 }
 

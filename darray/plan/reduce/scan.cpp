@@ -31,7 +31,10 @@ std::vector<Stretch> stretches_of(const DimMap& map, int part, const std::vector
   std::vector<std::pair<Index, Index>> elements;  // number, local
   for (Index k = 0; k < map.owned(part); ++k) {
     const Index global = map.global(part, k);
-    elements.emplace_back(labels.empty() ? global : std::lower_bound(labels.begin(), labels.end(), global) - labels.begin(), k);
+    elements.emplace_back(
+        labels.empty() ? global
+                       : std::lower_bound(labels.begin(), labels.end(), global) - labels.begin(),
+        k);
   }
   std::sort(elements.begin(), elements.end());
   std::vector<Stretch> stretches;
@@ -54,8 +57,8 @@ ReduceOperator on_accumulators(const ReduceOperator& operation) {
   result.source = operation.accumulator;
   const auto size = static_cast<Index>(operation.accumulator.size);
   // Pieces of totals are rows that lie one behind the other.
-  result.reduce = [combine = operation.combine, unit = operation.identity, size](const ReducePiece& piece, const void* source,
-                                                                                 const bool*, void* into) {
+  result.reduce = [combine = operation.combine, unit = operation.identity, size](
+                      const ReducePiece& piece, const void* source, const bool*, void* into) {
     const auto* from = static_cast<const std::byte*>(source);
     auto* to = static_cast<std::byte*>(into);
     Index rows = 1;
@@ -67,8 +70,8 @@ ReduceOperator on_accumulators(const ReduceOperator& operation) {
       for (Index k = 0; k < count; ++k) combine(to + j * size, from + (j * row + k) * size, 1);
     }
   };
-  result.scan = [combine = operation.combine, size](const ScanPiece& piece, const void* source, const void* seeds,
-                                                    bool exclusive, void* into) {
+  result.scan = [combine = operation.combine, size](const ScanPiece& piece, const void* source,
+                                                    const void* seeds, bool exclusive, void* into) {
     Index rows = 1;
     for (const ScanDimension& lines : piece.lines) rows *= lines.extent;
     const Index stride = piece.lines.empty() ? 0 : piece.lines.back().stride;
@@ -94,15 +97,18 @@ Bytes repeated(const Bytes& value, Index count) {
   return result;
 }
 
-// A scan along one axis: totals of all stretches are made known to all ranks along it, then each scans its own.
+// A scan along one axis: totals of all stretches are made known to all ranks along it, then each
+// scans its own.
 class AxisScan {
  public:
-  AxisScan(const Communicator& communicator, const Distribution& source, int axis, ReduceOperator operation);
+  AxisScan(const Communicator& communicator, const Distribution& source, int axis,
+           ReduceOperator operation);
 
   [[nodiscard]] const DistributionPtr& lines() const { return group_.result; }
   [[nodiscard]] Index line_count() const { return group_.results; }
 
-  /// Has the ranks along the axis tell each other the totals of their stretches, unless nobody needs them.
+  /// Has the ranks along the axis tell each other the totals of their stretches, unless nobody
+  /// needs them.
   void exchange(const void* source, bool for_totals);
   /// One total for each line.
   [[nodiscard]] Bytes totals() const;
@@ -116,7 +122,8 @@ class AxisScan {
   };
   [[nodiscard]] std::size_t size() const { return operation_.accumulator.size; }
   [[nodiscard]] const std::byte* total(const Place& place) const {
-    return all_.data() + (place.member * most_ + place.stretch) * static_cast<std::size_t>(line_count()) * size();
+    return all_.data() +
+           (place.member * most_ + place.stretch) * static_cast<std::size_t>(line_count()) * size();
   }
   [[nodiscard]] const void* first(const void* source, const Stretch& stretch) const {
     const Index at = group_.part.offset + stretch.local * axis_stride_;
@@ -136,13 +143,16 @@ class AxisScan {
   Bytes all_;                 // totals by rank, stretch and line
 };
 
-AxisScan::AxisScan(const Communicator& communicator, const Distribution& source, int axis, ReduceOperator operation)
-    : group_(source, {axis}, Known::kOnMembers, communicator.rank(), communicator.size()), operation_(std::move(operation)) {
+AxisScan::AxisScan(const Communicator& communicator, const Distribution& source, int axis,
+                   ReduceOperator operation)
+    : group_(source, {axis}, Known::kOnMembers, communicator.rank(), communicator.size()),
+      operation_(std::move(operation)) {
   if (group_.members.empty()) return;
   axis_stride_ = group_.part.strides[static_cast<std::size_t>(axis)];
   axis_into_ = StridedView<bool>::row_major(group_.part.extents)[static_cast<std::size_t>(axis)];
-  me_ = static_cast<std::size_t>(std::lower_bound(group_.members.begin(), group_.members.end(), communicator.rank()) -
-                                 group_.members.begin());
+  me_ = static_cast<std::size_t>(
+      std::lower_bound(group_.members.begin(), group_.members.end(), communicator.rank()) -
+      group_.members.begin());
   find_order(source, axis);
   if (group_.members.size() > 1) ranks_ = communicator.group(group_.members);
   all_.resize(group_.members.size() * most_ * static_cast<std::size_t>(line_count()) * size());
@@ -150,7 +160,8 @@ AxisScan::AxisScan(const Communicator& communicator, const Distribution& source,
 
 void AxisScan::find_order(const Distribution& source, int axis) {
   const DimMap& map = source.axis(axis).map;
-  const std::vector<Index> labels = axis_orders(source, Location::kNowhere)[static_cast<std::size_t>(axis)].labels;
+  const std::vector<Index> labels =
+      axis_orders(source, Location::kNowhere)[static_cast<std::size_t>(axis)].labels;
   std::vector<std::pair<Index, Place>> places;
   Index count = 0;
   for (std::size_t member = 0; member < group_.members.size(); ++member) {
@@ -165,7 +176,8 @@ void AxisScan::find_order(const Distribution& source, int axis) {
   if (!labels.empty() && count != static_cast<Index>(labels.size())) {
     fail(ErrorKind::kUnsupported, "axis {}: a scan of labels that several parts own", axis);
   }
-  std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(places.begin(), places.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [number, place] : places) order_.push_back(place);
 }
 
@@ -193,13 +205,15 @@ Bytes AxisScan::totals() const {
 void AxisScan::scan(const void* source, Bytes seeds, bool exclusive, void* into) const {
   if (line_count() == 0) return;
   ScanPiece piece;
-  for (const ReduceDimension& line : group_.piece.kept) piece.lines.push_back({line.extent, line.stride, line.other});
+  for (const ReduceDimension& line : group_.piece.kept)
+    piece.lines.push_back({line.extent, line.stride, line.other});
   std::size_t left = mine_.size();
   for (const Place& place : order_) {
     if (place.member == me_) {
       const Stretch& stretch = mine_[place.stretch];
       piece.axis = {stretch.count, axis_stride_, axis_into_};
-      std::byte* const to = static_cast<std::byte*>(into) + stretch.local * axis_into_ * static_cast<Index>(size());
+      std::byte* const to =
+          static_cast<std::byte*>(into) + stretch.local * axis_into_ * static_cast<Index>(size());
       operation_.scan(piece, first(source, stretch), seeds.data(), exclusive, to);
       if (--left == 0) return;
     }
@@ -213,15 +227,16 @@ struct ScanPlan::State {
   ReduceOperator operation;
   bool exclusive;
   DistributionPtr result;
-  std::vector<AxisScan> levels;     // the axis; or the last one, then the totals of its lines along the one before, and so on
+  std::vector<AxisScan> levels;     // the axis; or the last one, then the totals of its lines along
+                                    // the one before, and so on
   std::optional<OwnedPart> single;  // the only element of an array without axes
 
-  State(const Communicator& communicator, const Distribution& source, std::optional<int> axis, ReduceOperator operation,
-        ScanRange range);
+  State(const Communicator& communicator, const Distribution& source, std::optional<int> axis,
+        ReduceOperator operation, ScanRange range);
 };
 
-ScanPlan::State::State(const Communicator& communicator, const Distribution& source, std::optional<int> axis,
-                       ReduceOperator wanted, ScanRange range)
+ScanPlan::State::State(const Communicator& communicator, const Distribution& source,
+                       std::optional<int> axis, ReduceOperator wanted, ScanRange range)
     : operation(std::move(wanted)), exclusive(range == ScanRange::kExclusive) {
   if (!operation.has_identity()) fail(ErrorKind::kArgument, "a scan needs an operator's identity");
   std::vector<Axis> axes;
@@ -242,13 +257,14 @@ ScanPlan::State::State(const Communicator& communicator, const Distribution& sou
   }
 }
 
-ScanPlan::ScanPlan(MPI_Comm comm, const Distribution& distribution, std::optional<int> axis, ReduceOperator operation,
-                   ScanOptions options) {
+ScanPlan::ScanPlan(MPI_Comm comm, const Distribution& distribution, std::optional<int> axis,
+                   ReduceOperator operation, ScanOptions options) {
   const Communicator communicator(comm);
   const Checks checks = options.schedule.checks;
   const auto call = [&] {
     CollectiveCall given("scan");
-    given.with("operator", operation.name).with("axis", axis ? fmt::format("{}", *axis) : "all, in row-major order");
+    given.with("operator", operation.name)
+        .with("axis", axis ? fmt::format("{}", *axis) : "all, in row-major order");
     given.with("array", distribution).with("exclusive", options.range == ScanRange::kExclusive);
     add_options(given, options.schedule);
     return given;
@@ -257,9 +273,12 @@ ScanPlan::ScanPlan(MPI_Comm comm, const Distribution& distribution, std::optiona
     require_ranks(distribution, communicator);
     if (axis) static_cast<void>(distribution.axis(*axis));
   });
-  // What goes wrong here goes wrong on all members of the grid alike, before any of them waits for another.
-  agreed(communicator, checks, "scan",
-         [&] { state_ = std::make_unique<State>(communicator, distribution, axis, std::move(operation), options.range); });
+  // What goes wrong here goes wrong on all members of the grid alike, before any of them waits for
+  // another.
+  agreed(communicator, checks, "scan", [&] {
+    state_ = std::make_unique<State>(communicator, distribution, axis, std::move(operation),
+                                     options.range);
+  });
 }
 
 ScanPlan::~ScanPlan() = default;

@@ -1,4 +1,5 @@
-// The Hungarian method, row by row: shortest augmenting paths with potentials (Jonker and Volgenant's form of it).
+// The Hungarian method, row by row: shortest augmenting paths with potentials (Jonker and
+// Volgenant's form of it).
 #include <limits>
 
 #include "darray/base/error.hpp"
@@ -42,7 +43,8 @@ class Assignment {
       std::size_t nearest = size_;
       for (std::size_t column = 0; column < size_; ++column) {
         if (done[column]) continue;
-        const double reduced = costs_[from * size_ + column] - row_potential_[from] - column_potential_[column];
+        const double reduced =
+            costs_[from * size_ + column] - row_potential_[from] - column_potential_[column];
         if (so_far + reduced < distance[column]) {
           distance[column] = so_far + reduced;
           previous[column] = last;
@@ -60,7 +62,8 @@ class Assignment {
     for (const std::size_t column : path) {
       const double gain = so_far - distance[column];
       column_potential_[column] -= gain;
-      if (row_of_[column] != kFree) row_potential_[static_cast<std::size_t>(row_of_[column])] += gain;
+      if (row_of_[column] != kFree)
+        row_potential_[static_cast<std::size_t>(row_of_[column])] += gain;
     }
     for (int column = last; column != kFree;) {
       const int before = previous[static_cast<std::size_t>(column)];

@@ -21,11 +21,15 @@ struct Need {
 class Needs {
  public:
   Needs(const RemapSide& destination, const RemapSide& source, const std::vector<int>& permutation)
-      : to_(destination.layout), from_(source.layout), pairs_(pair_axes(destination, source, permutation, true)) {
+      : to_(destination.layout),
+        from_(source.layout),
+        pairs_(pair_axes(destination, source, permutation, true)) {
     for (int place = 0; place < to_.grid().size(); ++place) places_.push_back(needs_of(place));
   }
 
-  [[nodiscard]] const std::vector<Need>& of(int place) const { return places_[static_cast<std::size_t>(place)]; }
+  [[nodiscard]] const std::vector<Need>& of(int place) const {
+    return places_[static_cast<std::size_t>(place)];
+  }
   [[nodiscard]] int count() const { return static_cast<int>(places_.size()); }
   [[nodiscard]] const Distribution& source() const { return from_; }
 
@@ -37,14 +41,18 @@ class Needs {
 
   [[nodiscard]] std::vector<Partner> partners_along(const AxisPair& pair, int place) const {
     const auto& [to, from] = pair;
-    const int to_dimension = to.axis == PairedAxis::kNoAxis ? kNotDistributed : to_.axis(to.axis).grid_dimension;
-    const int from_dimension = from.axis == PairedAxis::kNoAxis ? kNotDistributed : from_.axis(from.axis).grid_dimension;
-    const int part = to_dimension == kNotDistributed ? 0 : to_.grid().coordinate(place, to_dimension);
+    const int to_dimension =
+        to.axis == PairedAxis::kNoAxis ? kNotDistributed : to_.axis(to.axis).grid_dimension;
+    const int from_dimension =
+        from.axis == PairedAxis::kNoAxis ? kNotDistributed : from_.axis(from.axis).grid_dimension;
+    const int part =
+        to_dimension == kNotDistributed ? 0 : to_.grid().coordinate(place, to_dimension);
     const int stride = from_dimension == kNotDistributed ? 0 : from_.grid().stride(from_dimension);
     std::vector<Partner> found;
     for (const int other : partners(to.map, part, to.section, from.map, from.section)) {
       Index elements = 0;
-      for (const Overlap& each : common_elements(pair, other, part, true)) elements += each.elements();
+      for (const Overlap& each : common_elements(pair, other, part, true))
+        elements += each.elements();
       found.push_back({other * stride, elements});
     }
     return found;
@@ -87,14 +95,16 @@ class Costs {
     for (const auto& [piece, elements] : needs_.of(place)) {
       const int sender = nearest_copy(needs_.source(), piece, rank, systems_);
       if (sender == rank) continue;
-      cost += static_cast<double>(elements) * (systems_.crosses(sender, rank) ? crossing_weight_ : 1.0);
+      cost +=
+          static_cast<double>(elements) * (systems_.crosses(sender, rank) ? crossing_weight_ : 1.0);
     }
     return cost;
   }
 
   [[nodiscard]] double of_all(const std::vector<int>& members) const {
     double cost = 0;
-    for (int place = 0; place < needs_.count(); ++place) cost += of(members[static_cast<std::size_t>(place)], place);
+    for (int place = 0; place < needs_.count(); ++place)
+      cost += of(members[static_cast<std::size_t>(place)], place);
     return cost;
   }
 
@@ -123,7 +133,8 @@ std::vector<int> best_members(const std::vector<int>& members, const Costs& cost
   }
   const std::vector<int> place_of = cheapest_assignment(matrix, size);
   std::vector<int> result(members.size());
-  for (std::size_t k = 0; k < members.size(); ++k) result[static_cast<std::size_t>(place_of[k])] = members[k];
+  for (std::size_t k = 0; k < members.size(); ++k)
+    result[static_cast<std::size_t>(place_of[k])] = members[k];
   return result;
 }
 
@@ -178,15 +189,16 @@ Relabelling relabel(const Systems& systems, const RemapSide& destination, const 
   const Costs costs(needs, systems, options.crossing_weight);
   const std::vector<int> before = destination.layout.grid().members();
   Relabelling result;
-  result.members = needs.count() <= options.exact_up_to ? best_members(before, costs) : good_members(before, needs);
+  result.members = needs.count() <= options.exact_up_to ? best_members(before, costs)
+                                                        : good_members(before, needs);
   if (costs.of_all(result.members) >= costs.of_all(before)) result.members = before;
   for (int place = 0; place < needs.count(); ++place) {
     for (const Need& need : needs.of(place)) result.elements += need.elements;
   }
   result.moved_before = costs.moved(before);
   result.moved_after = costs.moved(result.members);
-  result.layout =
-      Distribution::make(ProcessGrid(destination.layout.grid().extents(), result.members), destination.layout.axes());
+  result.layout = Distribution::make(
+      ProcessGrid(destination.layout.grid().extents(), result.members), destination.layout.axes());
   return result;
 }
 

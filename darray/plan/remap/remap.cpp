@@ -12,27 +12,33 @@
 namespace impishim::darray {
 namespace {
 
-void add_side(CollectiveCall& call, const char* layout, const char* section, const RemapSide& side) {
+void add_side(CollectiveCall& call, const char* layout, const char* section,
+              const RemapSide& side) {
   std::vector<Index> triplets;
-  for (const auto& [start, count, step] : side.section) triplets.insert(triplets.end(), {start, count, step});
+  for (const auto& [start, count, step] : side.section)
+    triplets.insert(triplets.end(), {start, count, step});
   call.with(layout, side.layout).with(section, std::span<const Index>(triplets));
 }
 
-CollectiveCall call_of(const char* operation, const RemapSide& destination, const RemapSide& source, const Element& element,
-                       const RemapOptions& options) {
+CollectiveCall call_of(const char* operation, const RemapSide& destination, const RemapSide& source,
+                       const Element& element, const RemapOptions& options) {
   CollectiveCall call(operation);
   add_side(call, "destination", "section of the destination", destination);
   add_side(call, "source", "section of the source", source);
   call.with("permutation", std::span<const int>(options.permutation));
-  call.with("duplicates", static_cast<int>(options.duplicates)).with("element", element).with("backward", options.backward);
+  call.with("duplicates", static_cast<int>(options.duplicates))
+      .with("element", element)
+      .with("backward", options.backward);
   add_options(call, options.schedule);
   return call;
 }
 
-/// Whether the way back is not the way there: an element comes from one of several places, or goes to several.
+/// Whether the way back is not the way there: an element comes from one of several places, or goes
+/// to several.
 bool is_shared(const Distribution& layout) {
-  return layout.is_replicated() ||
-         std::ranges::any_of(layout.axes(), [](const Axis& axis) { return has_shared_labels(axis.map); });
+  return layout.is_replicated() || std::ranges::any_of(layout.axes(), [](const Axis& axis) {
+           return has_shared_labels(axis.map);
+         });
 }
 
 ScheduleOptions schedule_options(const RemapOptions& options) {
@@ -45,7 +51,8 @@ std::vector<int> inverse(const std::vector<int>& permutation, int source_axes) {
   if (permutation.empty()) return {};
   std::vector<int> result(static_cast<std::size_t>(source_axes), kRepeated);
   for (std::size_t axis = 0; axis < permutation.size(); ++axis) {
-    if (permutation[axis] != kRepeated) result[static_cast<std::size_t>(permutation[axis])] = static_cast<int>(axis);
+    if (permutation[axis] != kRepeated)
+      result[static_cast<std::size_t>(permutation[axis])] = static_cast<int>(axis);
   }
   return result;
 }
@@ -54,7 +61,8 @@ std::vector<int> inverse(const std::vector<int>& permutation, int source_axes) {
 bool repeats_elements(const RemapSide& destination, const std::vector<int>& permutation) {
   for (std::size_t axis = 0; axis < permutation.size(); ++axis) {
     if (permutation[axis] != kRepeated) continue;
-    const Index count = destination.section.empty() ? destination.layout.shape()[axis] : destination.section[axis].count;
+    const Index count = destination.section.empty() ? destination.layout.shape()[axis]
+                                                    : destination.section[axis].count;
     if (count != 1) return true;
   }
   return false;
@@ -68,12 +76,15 @@ struct RemapPlan::State {
   bool reversible = true;
   bool runs_backward = false;
 
-  [[nodiscard]] PlannedExchange& running() { return runs_backward && backward ? *backward : forward; }
+  [[nodiscard]] PlannedExchange& running() {
+    return runs_backward && backward ? *backward : forward;
+  }
 
   void run_backward(void* source, const void* destination, const Combiner& combine, bool blocking) {
     running().require_idle();
     if (!reversible) {
-      fail(ErrorKind::kUnsupported, "this remap runs forwards only: it repeats elements, or is planned without a way back");
+      fail(ErrorKind::kUnsupported,
+           "this remap runs forwards only: it repeats elements, or is planned without a way back");
     }
     runs_backward = true;
     if (backward && blocking) {
@@ -87,8 +98,8 @@ struct RemapPlan::State {
   }
 };
 
-RemapPlan::RemapPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
-                     const Element& element, const RemapOptions& options) {
+RemapPlan::RemapPlan(const Communicator& communicator, const RemapSide& destination,
+                     const RemapSide& source, const Element& element, const RemapOptions& options) {
   const PlanChecks checks(communicator, options.schedule.checks);
   const int rank = communicator.rank();
   const auto call = [&] { return call_of("remap", destination, source, element, options); };
@@ -98,37 +109,43 @@ RemapPlan::RemapPlan(const Communicator& communicator, const RemapSide& destinat
     return plan_remap(rank, communicator.systems(), destination, source, options);
   });
   const ScheduleOptions schedule = schedule_options(options);
-  state_ = std::make_unique<State>(State{{communicator, element, schedule, std::move(plan)}, std::nullopt});
+  state_ = std::make_unique<State>(
+      State{{communicator, element, schedule, std::move(plan)}, std::nullopt});
   state_->reversible = options.backward && !repeats_elements(destination, options.permutation);
   if (!state_->reversible || (!is_shared(destination.layout) && !is_shared(source.layout))) return;
   RemapOptions back = options;
   back.permutation = inverse(options.permutation, source.layout.dimensions());
-  state_->backward.emplace(communicator, element, schedule,
-                           plan_remap_with(rank, communicator.systems(), source, destination, back, false));
+  state_->backward.emplace(
+      communicator, element, schedule,
+      plan_remap_with(rank, communicator.systems(), source, destination, back, false));
 }
 
-RemapPlan::RemapPlan(MPI_Comm comm, const RemapSide& destination, const RemapSide& source, const Element& element,
-                     const RemapOptions& options)
+RemapPlan::RemapPlan(MPI_Comm comm, const RemapSide& destination, const RemapSide& source,
+                     const Element& element, const RemapOptions& options)
     : RemapPlan(Communicator(comm), destination, source, element, options) {}
 
 RemapPlan::RemapPlan(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-RemapPlan RemapPlan::reshape(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
-                             const Element& element, const RemapOptions& options) {
+RemapPlan RemapPlan::reshape(const Communicator& communicator, const RemapSide& destination,
+                             const RemapSide& source, const Element& element,
+                             const RemapOptions& options) {
   const PlanChecks checks(communicator, options.schedule.checks);
   const int rank = communicator.rank();
   const Systems& systems = communicator.systems();
   const auto call = [&] { return call_of("reshape", destination, source, element, options); };
   RankPlan plan = checks.run(call, [&] {
-    if (!options.permutation.empty()) fail(ErrorKind::kUnsupported, "a reshape permutes no axes: transpose first");
+    if (!options.permutation.empty())
+      fail(ErrorKind::kUnsupported, "a reshape permutes no axes: transpose first");
     checks.require_members(destination.layout);
     checks.require_members(source.layout);
     return plan_reshape(rank, systems, destination, source);
   });
-  auto state = std::make_unique<State>(State{{communicator, element, options.schedule, std::move(plan)}, std::nullopt});
+  auto state = std::make_unique<State>(
+      State{{communicator, element, options.schedule, std::move(plan)}, std::nullopt});
   state->reversible = options.backward;
   if (options.backward && (is_shared(destination.layout) || is_shared(source.layout))) {
-    state->backward.emplace(communicator, element, options.schedule, plan_reshape(rank, systems, source, destination));
+    state->backward.emplace(communicator, element, options.schedule,
+                            plan_reshape(rank, systems, source, destination));
   }
   return RemapPlan(std::move(state));
 }
@@ -137,7 +154,8 @@ RemapPlan::~RemapPlan() = default;
 RemapPlan::RemapPlan(RemapPlan&&) noexcept = default;
 RemapPlan& RemapPlan::operator=(RemapPlan&&) noexcept = default;
 
-void RemapPlan::execute(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine) {
+void RemapPlan::execute(std::span<const void* const> sources, std::span<void* const> destinations,
+                        const Combiner& combine) {
   state_->running().require_idle();
   state_->forward.execute(sources, destinations, combine);
 }
@@ -164,16 +182,20 @@ bool RemapPlan::test() { return state_->running().test(); }
 void RemapPlan::wait() { state_->running().wait(); }
 const Statistics& RemapPlan::statistics() const { return state_->forward.statistics(); }
 
-void remap(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
-           const void* source_data, const Element& element, RemapOptions options) {
+void remap(const Communicator& communicator, const RemapSide& destination, void* destination_data,
+           const RemapSide& source, const void* source_data, const Element& element,
+           RemapOptions options) {
   options.backward = false;
-  RemapPlan(communicator, destination, source, element, options).execute(source_data, destination_data);
+  RemapPlan(communicator, destination, source, element, options)
+      .execute(source_data, destination_data);
 }
 
-void reshape(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
-             const void* source_data, const Element& element, RemapOptions options) {
+void reshape(const Communicator& communicator, const RemapSide& destination, void* destination_data,
+             const RemapSide& source, const void* source_data, const Element& element,
+             RemapOptions options) {
   options.backward = false;
-  RemapPlan::reshape(communicator, destination, source, element, options).execute(source_data, destination_data);
+  RemapPlan::reshape(communicator, destination, source, element, options)
+      .execute(source_data, destination_data);
 }
 
 }  // namespace impishim::darray

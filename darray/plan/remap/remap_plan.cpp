@@ -20,7 +20,9 @@ struct Side {
   BufferShape buffer = {};      // this rank's, with strides pair by pair
 
   [[nodiscard]] int weight(std::size_t pair) const {
-    const int dimension = axes[pair] == PairedAxis::kNoAxis ? kNotDistributed : layout.axis(axes[pair]).grid_dimension;
+    const int dimension = axes[pair] == PairedAxis::kNoAxis
+                              ? kNotDistributed
+                              : layout.axis(axes[pair]).grid_dimension;
     return dimension == kNotDistributed ? 0 : layout.grid().stride(dimension);
   }
 };
@@ -44,8 +46,8 @@ struct Partner {
 
 class RemapPlanner {
  public:
-  RemapPlanner(int rank, const Systems& systems, std::vector<AxisPair> pairs, const RemapSide& destination,
-               const RemapSide& source, bool lowest_label_only)
+  RemapPlanner(int rank, const Systems& systems, std::vector<AxisPair> pairs,
+               const RemapSide& destination, const RemapSide& source, bool lowest_label_only)
       : rank_(rank),
         systems_(systems),
         pairs_(std::move(pairs)),
@@ -86,7 +88,8 @@ class RemapPlanner {
   }
 
   /// What this rank has of one side's section, as the first end of overlaps.
-  [[nodiscard]] std::vector<std::vector<Overlap>> own(PairedAxis AxisPair::*end, const Side& side) const {
+  [[nodiscard]] std::vector<std::vector<Overlap>> own(PairedAxis AxisPair::*end,
+                                                      const Side& side) const {
     std::vector<std::vector<Overlap>> axes;
     for (std::size_t k = 0; k < pairs_.size(); ++k) {
       axes.push_back(own_elements((pairs_[k].*end).map, side.parts[k], (pairs_[k].*end).section));
@@ -94,7 +97,8 @@ class RemapPlanner {
     return axes;
   }
 
-  [[nodiscard]] std::vector<Overlap> common(const AxisPair& pair, int from_part, int to_part) const {
+  [[nodiscard]] std::vector<Overlap> common(const AxisPair& pair, int from_part,
+                                            int to_part) const {
     return common_elements(pair, from_part, to_part, lowest_label_only_);
   }
 
@@ -107,7 +111,8 @@ class RemapPlanner {
       const PairedAxis& here = sending ? from : to;
       const PairedAxis& there = sending ? to : from;
       for (const int part : partners(here.map, mine, here.section, there.map, there.section)) {
-        std::vector<Overlap> met = sending ? common(pairs_[k], mine, part) : common(pairs_[k], part, mine);
+        std::vector<Overlap> met =
+            sending ? common(pairs_[k], mine, part) : common(pairs_[k], part, mine);
         if (!met.empty()) all[k].push_back({part, std::move(met)});
       }
     }
@@ -116,7 +121,8 @@ class RemapPlanner {
 
   /// Calls use(primary copy of a piece of the other side, what it has in common with this rank's).
   template <class Use>
-  void for_all_partners(const Side& other, const std::vector<std::vector<Partner>>& partners, const Use& use) const {
+  void for_all_partners(const Side& other, const std::vector<std::vector<Partner>>& partners,
+                        const Use& use) const {
     std::vector<std::size_t> extents;
     for (const auto& axis : partners) extents.push_back(axis.size());
     for_all_tuples(extents, [&](const std::vector<std::size_t>& numbers) {
@@ -138,7 +144,8 @@ class RemapPlanner {
         if (nearest_copy(from_.layout, primary, receiver, systems_) != rank_) continue;
         Selection sent = met.elements(End::kA, from_.buffer.origin, from_.buffer.strides);
         if (receiver == rank_) {
-          plan_.add_local(std::move(sent), met.elements(End::kB, to_.buffer.origin, to_.buffer.strides));
+          plan_.add_local(std::move(sent),
+                          met.elements(End::kB, to_.buffer.origin, to_.buffer.strides));
         } else {
           plan_.add_send(receiver, std::move(sent));
         }
@@ -147,17 +154,21 @@ class RemapPlanner {
   }
 
   void plan_receives() {
-    const std::vector<int> receivers = receiving_copies(to_.layout, to_.layout.primary(rank_), systems_);
+    const std::vector<int> receivers =
+        receiving_copies(to_.layout, to_.layout.primary(rank_), systems_);
     if (std::ranges::find(receivers, rank_) != receivers.end()) {
       for_all_partners(from_, partners_of(false), [&](int piece, const Crossing& met) {
         const int sender = nearest_copy(from_.layout, piece, rank_, systems_);
-        if (sender != rank_) plan_.add_receive(sender, met.elements(End::kB, to_.buffer.origin, to_.buffer.strides));
+        if (sender != rank_)
+          plan_.add_receive(sender, met.elements(End::kB, to_.buffer.origin, to_.buffer.strides));
       });
     }
     if (auto spread = spreading(to_.layout, rank_, systems_)) {
       const auto axes = own(&AxisPair::to, to_);
-      Selection elements = crossing_of(axes).elements(End::kA, to_.buffer.origin, to_.buffer.strides);
-      if (!elements.empty()) plan_.multicast = {spread->root, std::move(spread->members), std::move(elements)};
+      Selection elements =
+          crossing_of(axes).elements(End::kA, to_.buffer.origin, to_.buffer.strides);
+      if (!elements.empty())
+        plan_.multicast = {spread->root, std::move(spread->members), std::move(elements)};
     }
   }
 
@@ -172,28 +183,33 @@ class RemapPlanner {
   RankPlan plan_;
 };
 
-/// Whether both sides are the same elements of the same layout, of which some may be several parts'.
-bool stays_in_place(const std::vector<AxisPair>& pairs, const RemapSide& destination, const RemapSide& source,
-                    const RemapOptions& options) {
+/// Whether both sides are the same elements of the same layout, of which some may be several
+/// parts'.
+bool stays_in_place(const std::vector<AxisPair>& pairs, const RemapSide& destination,
+                    const RemapSide& source, const RemapOptions& options) {
   if (options.duplicates == Duplicates::kAll) return false;
-  if (std::ranges::none_of(pairs, [](const AxisPair& pair) { return has_shared_labels(pair.from.map); })) return false;
-  return destination.layout == source.layout && std::ranges::all_of(pairs, [](const AxisPair& pair) {
+  if (std::ranges::none_of(pairs,
+                           [](const AxisPair& pair) { return has_shared_labels(pair.from.map); }))
+    return false;
+  return destination.layout == source.layout &&
+         std::ranges::all_of(pairs, [](const AxisPair& pair) {
            return pair.to.axis == pair.from.axis && pair.to.section == pair.from.section;
          });
 }
 
 }  // namespace
 
-RankPlan plan_remap_with(int rank, const Systems& systems, const RemapSide& destination, const RemapSide& source,
-                         const RemapOptions& options, bool complete) {
+RankPlan plan_remap_with(int rank, const Systems& systems, const RemapSide& destination,
+                         const RemapSide& source, const RemapOptions& options, bool complete) {
   std::vector<AxisPair> pairs = pair_axes(destination, source, options.permutation, complete);
   const bool in_place = stays_in_place(pairs, destination, source, options);
-  RemapPlanner planner(rank, systems, std::move(pairs), destination, source, options.duplicates == Duplicates::kLowest);
+  RemapPlanner planner(rank, systems, std::move(pairs), destination, source,
+                       options.duplicates == Duplicates::kLowest);
   return in_place ? planner.plan_in_place() : planner.plan();
 }
 
-RankPlan plan_remap(int rank, const Systems& systems, const RemapSide& destination, const RemapSide& source,
-                    const RemapOptions& options) {
+RankPlan plan_remap(int rank, const Systems& systems, const RemapSide& destination,
+                    const RemapSide& source, const RemapOptions& options) {
   return plan_remap_with(rank, systems, destination, source, options, true);
 }
 

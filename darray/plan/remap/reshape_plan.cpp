@@ -16,8 +16,8 @@ struct Interval {
   Index count;
 };
 
-/// A layout as flat indices see it: the axes behind `split` are not distributed, so that blocks of `block` elements stay
-/// together.
+/// A layout as flat indices see it: the axes behind `split` are not distributed, so that blocks of
+/// `block` elements stay together.
 class FlatLayout {
  public:
   explicit FlatLayout(const Distribution& layout) : layout_(layout) {
@@ -28,12 +28,14 @@ class FlatLayout {
     }
   }
 
-  /// Calls use(first flat index, count) for what a rank owns, ascending: also in the row-major order of its owned part.
+  /// Calls use(first flat index, count) for what a rank owns, ascending: also in the row-major
+  /// order of its owned part.
   template <class Use>
   void for_all_owned(int rank, const Use& use) const {
     if (layout_.owned_size(rank) == 0) return;
     std::vector<std::size_t> extents;
-    for (int axis = 0; axis < split_; ++axis) extents.push_back(static_cast<std::size_t>(map(axis).owned(part(rank, axis))));
+    for (int axis = 0; axis < split_; ++axis)
+      extents.push_back(static_cast<std::size_t>(map(axis).owned(part(rank, axis))));
     for_all_tuples(extents, [&](const std::vector<std::size_t>& locals) {
       Index row = 0;
       for (int axis = 0; axis < split_; ++axis) {
@@ -56,7 +58,8 @@ class FlatLayout {
     });
   }
 
-  /// The primary copy that has a flat index, and how many elements from there on are certainly its own, too.
+  /// The primary copy that has a flat index, and how many elements from there on are certainly its
+  /// own, too.
   [[nodiscard]] std::pair<int, Index> owner(Index flat) const {
     if (split_ < 0) return {layout_.grid().rank_at(0), block_ - flat};
     Index rest = flat / block_;
@@ -68,7 +71,8 @@ class FlatLayout {
       const int part = map(axis).owner(global);
       const int dimension = layout_.axis(axis).grid_dimension;
       if (dimension != kNotDistributed) place += part * layout_.grid().stride(dimension);
-      if (axis == split_) together = (end_of_block(map(axis), part, global) - global) * block_ - flat % block_;
+      if (axis == split_)
+        together = (end_of_block(map(axis), part, global) - global) * block_ - flat % block_;
     }
     return {layout_.grid().rank_at(place), together};
   }
@@ -87,7 +91,8 @@ class FlatLayout {
 };
 
 /// What a rank owns of one array, by the pieces of the other one.
-std::map<int, std::vector<Interval>> intervals_by_piece(int rank, const FlatLayout& mine, const FlatLayout& other) {
+std::map<int, std::vector<Interval>> intervals_by_piece(int rank, const FlatLayout& mine,
+                                                        const FlatLayout& other) {
   std::map<int, std::vector<Interval>> pieces;
   Index number = 0;
   mine.for_all_owned(rank, [&](Index flat, Index count) {
@@ -112,11 +117,13 @@ Patch owned_patch(const RemapSide& side, int rank) {
   const BufferShape buffer = buffer_shape(side.layout, rank, side.strides);
   Patch patch{buffer.origin, {}};
   const std::vector<Index> extents = side.layout.owned_shape(rank);
-  for (std::size_t axis = 0; axis < extents.size(); ++axis) patch.dimensions.push_back({extents[axis], buffer.strides[axis]});
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    patch.dimensions.push_back({extents[axis], buffer.strides[axis]});
   return patch.normalised();
 }
 
-/// Intervals as elements: equal ones at equal distances in one patch, where the owned part is regular enough.
+/// Intervals as elements: equal ones at equal distances in one patch, where the owned part is
+/// regular enough.
 Selection elements_of(const Patch& owned, const std::vector<Interval>& intervals) {
   const bool regular = owned.dimensions.size() <= 1;
   const Index stride = owned.dimensions.empty() ? 1 : owned.dimensions[0].stride;
@@ -135,7 +142,8 @@ Selection elements_of(const Patch& owned, const std::vector<Interval>& intervals
       ++end;
     }
     const auto repeats = static_cast<Index>(end - k);
-    selection.add(Patch{owned.offset + first * stride, {{repeats, distance * stride}, {count, stride}}});
+    selection.add(
+        Patch{owned.offset + first * stride, {{repeats, distance * stride}, {count, stride}}});
     k = end;
   }
   return selection;
@@ -143,18 +151,22 @@ Selection elements_of(const Patch& owned, const std::vector<Interval>& intervals
 
 void check(const RemapSide& destination, const RemapSide& source) {
   if (destination.layout.size() != source.layout.size()) {
-    fail(ErrorKind::kShape, "a reshape of {} elements to {}: both numbers are equal", source.layout.size(),
-         destination.layout.size());
+    fail(ErrorKind::kShape, "a reshape of {} elements to {}: both numbers are equal",
+         source.layout.size(), destination.layout.size());
   }
   for (const RemapSide* side : {&destination, &source}) {
     if (!side->section.empty())
-      fail(ErrorKind::kUnsupported, "a reshape takes whole arrays: remap the section to an array first");
+      fail(ErrorKind::kUnsupported,
+           "a reshape takes whole arrays: remap the section to an array first");
     if (!side->strides.empty() && side->strides.size() != side->layout.axes().size()) {
-      fail(ErrorKind::kArgument, "{} strides for an array with {} axes", side->strides.size(), side->layout.axes().size());
+      fail(ErrorKind::kArgument, "{} strides for an array with {} axes", side->strides.size(),
+           side->layout.axes().size());
     }
     for (int axis = 0; axis < side->layout.dimensions(); ++axis) {
       if (side->layout.axis(axis).map.kind() != DimMap::Kind::kUnstructured) continue;
-      fail(ErrorKind::kUnsupported, "axis {}: labels have no order in which a reshape could count: remap to another map first",
+      fail(ErrorKind::kUnsupported,
+           "axis {}: labels have no order in which a reshape could count: remap to another map "
+           "first",
            axis);
     }
   }
@@ -162,7 +174,8 @@ void check(const RemapSide& destination, const RemapSide& source) {
 
 }  // namespace
 
-RankPlan plan_reshape(int rank, const Systems& systems, const RemapSide& destination, const RemapSide& source) {
+RankPlan plan_reshape(int rank, const Systems& systems, const RemapSide& destination,
+                      const RemapSide& source) {
   check(destination, source);
   const Distribution& to = destination.layout;
   const Distribution& from = source.layout;
@@ -199,7 +212,8 @@ RankPlan plan_reshape(int rank, const Systems& systems, const RemapSide& destina
       }
     }
     auto spread = spreading(to, rank, systems);
-    if (spread && owned.size() > 0) plan.multicast = {spread->root, std::move(spread->members), owned};
+    if (spread && owned.size() > 0)
+      plan.multicast = {spread->root, std::move(spread->members), owned};
   }
   plan.add_local(std::move(stays_from), std::move(stays_to));
   return plan;

@@ -8,8 +8,8 @@
 namespace impishim::darray {
 namespace {
 
-CollectiveCall call_of(const char* operation, const RemapSide& destination, const RemapSide& source, int axis,
-                       const Element& element, const ShiftOptions& options) {
+CollectiveCall call_of(const char* operation, const RemapSide& destination, const RemapSide& source,
+                       int axis, const Element& element, const ShiftOptions& options) {
   CollectiveCall call(operation);
   call.with("destination", destination.layout).with("source", source.layout).with("axis", axis);
   call.with("element", element).with("mode", static_cast<int>(options.mode));
@@ -23,9 +23,10 @@ std::uint64_t hash_of(std::span<const Index> amounts) {
   return hasher.value();
 }
 
-/// Checks that processes along the axis, which share their lines, have the same amounts. `hashes`: of all ranks' amounts, or
-/// none.
-void require_equal_amounts(const Distribution& layout, int axis, int rank, const std::vector<Index>& hashes) {
+/// Checks that processes along the axis, which share their lines, have the same amounts. `hashes`:
+/// of all ranks' amounts, or none.
+void require_equal_amounts(const Distribution& layout, int axis, int rank,
+                           const std::vector<Index>& hashes) {
   const ProcessGrid& grid = layout.grid();
   const int dimension = layout.axis(axis).grid_dimension;
   const auto place = grid.place_of(rank);
@@ -34,14 +35,16 @@ void require_equal_amounts(const Distribution& layout, int axis, int rank, const
   for (int k = 0; k < grid.extent(dimension); ++k) {
     const int other = grid.rank_at(first + k * grid.stride(dimension));
     if (hashes[static_cast<std::size_t>(other)] == hashes[static_cast<std::size_t>(rank)]) continue;
-    fail(ErrorKind::kArgument, "the amounts of a skew along axis {} differ between ranks {} and {}", axis, rank, other);
+    fail(ErrorKind::kArgument, "the amounts of a skew along axis {} differ between ranks {} and {}",
+         axis, rank, other);
   }
 }
 
 /// Both plans run the same way.
 template <class Call, class Make>
-PlannedExchange exchange_of(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
-                            const Element& element, const ShiftOptions& options, const Call& call, const Make& make) {
+PlannedExchange exchange_of(const Communicator& communicator, const RemapSide& destination,
+                            const RemapSide& source, const Element& element,
+                            const ShiftOptions& options, const Call& call, const Make& make) {
   const PlanChecks checks(communicator, options.schedule.checks);
   RankPlan plan = checks.run(call, [&] {
     checks.require_members(destination.layout);
@@ -52,23 +55,31 @@ PlannedExchange exchange_of(const Communicator& communicator, const RemapSide& d
   return {communicator, element, options.schedule, std::move(plan), options.fill};
 }
 
-PlannedExchange shift_exchange(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
-                               int axis, Index amount, const Element& element, const ShiftOptions& options) {
-  const auto call = [&] { return call_of("shift", destination, source, axis, element, options).with("amount", amount); };
+PlannedExchange shift_exchange(const Communicator& communicator, const RemapSide& destination,
+                               const RemapSide& source, int axis, Index amount,
+                               const Element& element, const ShiftOptions& options) {
+  const auto call = [&] {
+    return call_of("shift", destination, source, axis, element, options).with("amount", amount);
+  };
   return exchange_of(communicator, destination, source, element, options, call, [&] {
-    return plan_shift(communicator.rank(), communicator.systems(), destination, source, axis, amount, options.mode);
+    return plan_shift(communicator.rank(), communicator.systems(), destination, source, axis,
+                      amount, options.mode);
   });
 }
 
-PlannedExchange skew_exchange(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis,
-                              std::span<const Index> amounts, const Element& element, const ShiftOptions& options) {
+PlannedExchange skew_exchange(const Communicator& communicator, const RemapSide& destination,
+                              const RemapSide& source, int axis, std::span<const Index> amounts,
+                              const Element& element, const ShiftOptions& options) {
   const auto call = [&] { return call_of("skew", destination, source, axis, element, options); };
-  PlannedExchange exchange = exchange_of(communicator, destination, source, element, options, call, [&] {
-    return plan_skew(communicator.rank(), destination, source, axis, amounts, options.mode);
-  });
+  PlannedExchange exchange =
+      exchange_of(communicator, destination, source, element, options, call, [&] {
+        return plan_skew(communicator.rank(), destination, source, axis, amounts, options.mode);
+      });
   const Checks checks = options.schedule.checks;
-  const std::vector<Index> hashes = values_of_all(communicator, checks, static_cast<Index>(hash_of(amounts)));
-  agreed(communicator, checks, "skew", [&] { require_equal_amounts(destination.layout, axis, communicator.rank(), hashes); });
+  const std::vector<Index> hashes =
+      values_of_all(communicator, checks, static_cast<Index>(hash_of(amounts)));
+  agreed(communicator, checks, "skew",
+         [&] { require_equal_amounts(destination.layout, axis, communicator.rank(), hashes); });
   return exchange;
 }
 
@@ -80,7 +91,8 @@ ShiftOptions cyclic() {
 
 }  // namespace
 
-PlannedShift::PlannedShift(PlannedExchange exchange) : exchange_(std::make_unique<PlannedExchange>(std::move(exchange))) {}
+PlannedShift::PlannedShift(PlannedExchange exchange)
+    : exchange_(std::make_unique<PlannedExchange>(std::move(exchange))) {}
 PlannedShift::~PlannedShift() = default;
 PlannedShift::PlannedShift(PlannedShift&&) noexcept = default;
 PlannedShift& PlannedShift::operator=(PlannedShift&&) noexcept = default;
@@ -95,33 +107,44 @@ bool PlannedShift::test() { return exchange_->test(); }
 void PlannedShift::wait() { exchange_->wait(); }
 const Statistics& PlannedShift::statistics() const { return exchange_->statistics(); }
 
-ShiftPlan::ShiftPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis,
-                     Index amount, const Element& element, const ShiftOptions& options)
-    : PlannedShift(shift_exchange(communicator, destination, source, axis, amount, element, options)) {}
+ShiftPlan::ShiftPlan(const Communicator& communicator, const RemapSide& destination,
+                     const RemapSide& source, int axis, Index amount, const Element& element,
+                     const ShiftOptions& options)
+    : PlannedShift(
+          shift_exchange(communicator, destination, source, axis, amount, element, options)) {}
 
-SkewPlan::SkewPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source, int axis,
-                   std::span<const Index> amounts, const Element& element, const ShiftOptions& options)
-    : PlannedShift(skew_exchange(communicator, destination, source, axis, amounts, element, options)) {}
+SkewPlan::SkewPlan(const Communicator& communicator, const RemapSide& destination,
+                   const RemapSide& source, int axis, std::span<const Index> amounts,
+                   const Element& element, const ShiftOptions& options)
+    : PlannedShift(
+          skew_exchange(communicator, destination, source, axis, amounts, element, options)) {}
 
-void shift(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
-           const void* source_data, int axis, Index amount, const Element& element, const ShiftOptions& options) {
-  ShiftPlan(communicator, destination, source, axis, amount, element, options).execute(source_data, destination_data);
+void shift(const Communicator& communicator, const RemapSide& destination, void* destination_data,
+           const RemapSide& source, const void* source_data, int axis, Index amount,
+           const Element& element, const ShiftOptions& options) {
+  ShiftPlan(communicator, destination, source, axis, amount, element, options)
+      .execute(source_data, destination_data);
 }
 
-void cshift(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
-            const void* source_data, int axis, Index amount, const Element& element) {
-  shift(communicator, destination, destination_data, source, source_data, axis, amount, element, cyclic());
+void cshift(const Communicator& communicator, const RemapSide& destination, void* destination_data,
+            const RemapSide& source, const void* source_data, int axis, Index amount,
+            const Element& element) {
+  shift(communicator, destination, destination_data, source, source_data, axis, amount, element,
+        cyclic());
 }
 
-void skew(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
-          const void* source_data, int axis, std::span<const Index> amounts, const Element& element,
-          const ShiftOptions& options) {
-  SkewPlan(communicator, destination, source, axis, amounts, element, options).execute(source_data, destination_data);
+void skew(const Communicator& communicator, const RemapSide& destination, void* destination_data,
+          const RemapSide& source, const void* source_data, int axis,
+          std::span<const Index> amounts, const Element& element, const ShiftOptions& options) {
+  SkewPlan(communicator, destination, source, axis, amounts, element, options)
+      .execute(source_data, destination_data);
 }
 
-void cskew(const Communicator& communicator, const RemapSide& destination, void* destination_data, const RemapSide& source,
-           const void* source_data, int axis, std::span<const Index> amounts, const Element& element) {
-  skew(communicator, destination, destination_data, source, source_data, axis, amounts, element, cyclic());
+void cskew(const Communicator& communicator, const RemapSide& destination, void* destination_data,
+           const RemapSide& source, const void* source_data, int axis,
+           std::span<const Index> amounts, const Element& element) {
+  skew(communicator, destination, destination_data, source, source_data, axis, amounts, element,
+       cyclic());
 }
 
 }  // namespace impishim::darray

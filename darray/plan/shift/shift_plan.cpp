@@ -16,8 +16,8 @@ Selection own_section(const RemapSide& side, int rank, const Section& section) {
   std::vector<std::vector<Overlap>> axes;
   std::vector<const std::vector<Overlap>*> pointers;
   for (int axis = 0; axis < side.layout.dimensions(); ++axis) {
-    axes.push_back(
-        own_elements(side.layout.axis(axis).map, side.layout.part(rank, axis), section[static_cast<std::size_t>(axis)]));
+    axes.push_back(own_elements(side.layout.axis(axis).map, side.layout.part(rank, axis),
+                                section[static_cast<std::size_t>(axis)]));
   }
   for (const auto& axis : axes) pointers.push_back(&axis);
   const BufferShape buffer = buffer_shape(side.layout, rank, side.strides);
@@ -37,21 +37,26 @@ ShiftedSections shifted_sections(Index extent, Index amount, ShiftMode mode) {
   }
   const Index kept = std::clamp(amount, -extent, extent);
   const Index moving = extent - std::max(kept, -kept);
-  if (moving > 0) sections.moves.push_back({{std::max<Index>(0, -kept), moving, 1}, {std::max<Index>(0, kept), moving, 1}});
+  if (moving > 0)
+    sections.moves.push_back(
+        {{std::max<Index>(0, -kept), moving, 1}, {std::max<Index>(0, kept), moving, 1}});
   if (mode == ShiftMode::kFill) sections.fill = {kept > 0 ? moving : 0, extent - moving, 1};
   return sections;
 }
 
 void check_shift(const RemapSide& destination, const RemapSide& source, int axis) {
   if (axis < 0 || axis >= destination.layout.dimensions()) {
-    fail(ErrorKind::kArgument, "a shift along axis {} of an array with {}", axis, destination.layout.dimensions());
+    fail(ErrorKind::kArgument, "a shift along axis {} of an array with {}", axis,
+         destination.layout.dimensions());
   }
   for (const RemapSide* side : {&destination, &source}) {
     if (!side->section.empty())
-      fail(ErrorKind::kUnsupported, "a shift takes whole arrays: remap the section to an array first");
+      fail(ErrorKind::kUnsupported,
+           "a shift takes whole arrays: remap the section to an array first");
     for (int each = 0; each < side->layout.dimensions(); ++each) {
       if (side->layout.axis(each).map.kind() == DimMap::Kind::kUnstructured) {
-        fail(ErrorKind::kUnsupported, "axis {}: labels have no neighbours that a shift could count", each);
+        fail(ErrorKind::kUnsupported, "axis {}: labels have no neighbours that a shift could count",
+             each);
       }
     }
   }
@@ -60,8 +65,8 @@ void check_shift(const RemapSide& destination, const RemapSide& source, int axis
   }
 }
 
-RankPlan plan_shift(int rank, const Systems& systems, const RemapSide& destination, const RemapSide& source, int axis,
-                    Index amount, ShiftMode mode) {
+RankPlan plan_shift(int rank, const Systems& systems, const RemapSide& destination,
+                    const RemapSide& source, int axis, Index amount, ShiftMode mode) {
   check_shift(destination, source, axis);
   const auto moved = static_cast<std::size_t>(axis);
   const Section whole = whole_section(destination.layout.shape());

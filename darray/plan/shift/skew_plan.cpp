@@ -29,7 +29,8 @@ LinePlan plan_line(const DimMap& map, int part, Index amount, ShiftMode mode) {
       plan.sends.push_back({other, overlaps(map, part, from, map, other, to)});
     }
     for (const int other : partners(map, part, to, map, from)) {
-      if (other != part) plan.receives.push_back({other, overlaps(map, other, from, map, part, to)});
+      if (other != part)
+        plan.receives.push_back({other, overlaps(map, other, from, map, part, to)});
     }
   }
   if (!sections.fill.empty()) plan.fill = own_elements(map, part, sections.fill);
@@ -38,7 +39,8 @@ LinePlan plan_line(const DimMap& map, int part, Index amount, ShiftMode mode) {
 
 class SkewPlanner {
  public:
-  SkewPlanner(int rank, const RemapSide& destination, const RemapSide& source, int axis, ShiftMode mode)
+  SkewPlanner(int rank, const RemapSide& destination, const RemapSide& source, int axis,
+              ShiftMode mode)
       : layout_(destination.layout),
         axis_(static_cast<std::size_t>(axis)),
         mode_(mode),
@@ -84,7 +86,8 @@ class SkewPlanner {
     const Index extent = layout_.axes()[axis_].map.extent();
     const Index value = amounts[static_cast<std::size_t>(line)];
     if (extent == 0) return 0;
-    return mode_ == ShiftMode::kCyclic ? (value % extent + extent) % extent : std::clamp(value, -extent, extent);
+    return mode_ == ShiftMode::kCyclic ? (value % extent + extent) % extent
+                                       : std::clamp(value, -extent, extent);
   }
 
   [[nodiscard]] int rank_of(int part) const {
@@ -114,7 +117,8 @@ class SkewPlanner {
       const BufferShape& buffer = source ? from_ : to_;
       const std::vector<Index>& strides = source ? from_strides_ : to_strides_;
       const std::vector<Index> both{strides.empty() ? 0 : strides.back(), buffer.strides[axis_]};
-      sum.add(Crossing({&lines, &along}).elements(end, buffer.origin + offset_of(first, strides), both));
+      sum.add(Crossing({&lines, &along})
+                  .elements(end, buffer.origin + offset_of(first, strides), both));
     };
     for (const auto& [part, common] : known->second.sends) {
       if (part == part_) {
@@ -124,7 +128,8 @@ class SkewPlanner {
         add(sends_[part], common, Crossing::End::kA);
       }
     }
-    for (const auto& [part, common] : known->second.receives) add(receives_[part], common, Crossing::End::kB);
+    for (const auto& [part, common] : known->second.receives)
+      add(receives_[part], common, Crossing::End::kB);
     std::vector<Overlap> fill = known->second.fill;
     for (Overlap& each : fill) {
       each.local_b = each.local_a;
@@ -154,16 +159,19 @@ class SkewPlanner {
 
 }  // namespace
 
-RankPlan plan_skew(int rank, const RemapSide& destination, const RemapSide& source, int axis, std::span<const Index> amounts,
-                   ShiftMode mode) {
+RankPlan plan_skew(int rank, const RemapSide& destination, const RemapSide& source, int axis,
+                   std::span<const Index> amounts, ShiftMode mode) {
   check_shift(destination, source, axis);
   const Distribution& to = destination.layout;
   const Distribution& from = source.layout;
   if (!(to.grid() == from.grid()))
     fail(ErrorKind::kLayout, "a skew between arrays on different grids: remap one of them first");
   for (int each = 0; each < to.dimensions(); ++each) {
-    if (to.axis(each).map == from.axis(each).map && to.axis(each).grid_dimension == from.axis(each).grid_dimension) continue;
-    fail(ErrorKind::kLayout, "axis {}: a skew between arrays with different maps: remap one of them first", each);
+    if (to.axis(each).map == from.axis(each).map &&
+        to.axis(each).grid_dimension == from.axis(each).grid_dimension)
+      continue;
+    fail(ErrorKind::kLayout,
+         "axis {}: a skew between arrays with different maps: remap one of them first", each);
   }
   if (!to.is_member(rank) || mode == ShiftMode::kNone) return {};
   return SkewPlanner(rank, destination, source, axis, mode).plan(amounts);

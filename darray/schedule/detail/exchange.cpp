@@ -11,12 +11,14 @@ namespace {
 constexpr std::size_t kLine = 64;
 
 // Round in which the other rank is met: everybody begins with another partner.
-int round_of(int rank, int size, int peer, bool receives) { return ((receives ? rank - peer : peer - rank) + size) % size; }
+int round_of(int rank, int size, int peer, bool receives) {
+  return ((receives ? rank - peer : peer - rank) + size) % size;
+}
 
 }  // namespace
 
-Exchange::Exchange(const Communicator& communicator, const Element& element, int tag, ExchangeForm form,
-                   std::vector<Parcel> outgoing, std::vector<Parcel> incoming,
+Exchange::Exchange(const Communicator& communicator, const Element& element, int tag,
+                   ExchangeForm form, std::vector<Parcel> outgoing, std::vector<Parcel> incoming,
                    const std::vector<std::pair<Selection, Selection>>& local)
     : communicator_(communicator), element_(element), tag_(tag), form_(form) {
   prepare(in_, std::move(incoming), true);
@@ -25,14 +27,16 @@ Exchange::Exchange(const Communicator& communicator, const Element& element, int
   out_.first_request = in_.current.size();
   done_.resize(requests_.size());
   statuses_.resize(requests_.size());
-  for (const auto& [source, destination] : local) local_.emplace_back(source, destination, element.size, form.combining);
+  for (const auto& [source, destination] : local)
+    local_.emplace_back(source, destination, element.size, form.combining);
 }
 
 Exchange::~Exchange() {
   if (!mpi_is_over()) give_up();
 }
 
-// Frees all requests. If messages are left MPI still uses the workspace, which then never goes back to the store.
+// Frees all requests. If messages are left MPI still uses the workspace, which then never goes back
+// to the store.
 void Exchange::give_up() {
   for (MPI_Request& request : requests_) {
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
@@ -54,7 +58,8 @@ void Exchange::prepare(Way& way, std::vector<Parcel> parcels, bool receives) {
     Message message;
     message.peer = parcel.peer;
     if (parcel.elements.size() * form_.arrays > std::numeric_limits<int>::max() / element_.items) {
-      fail(ErrorKind::kUnsupported, "a message of {} elements of {} bytes for {} arrays has more values than an int counts",
+      fail(ErrorKind::kUnsupported,
+           "a message of {} elements of {} bytes for {} arrays has more values than an int counts",
            parcel.elements.size(), element_.size, form_.arrays);
     }
     message.packer = Packer(std::move(parcel.elements), element_.size, receives && form_.combining);
@@ -69,7 +74,8 @@ void Exchange::prepare(Way& way, std::vector<Parcel> parcels, bool receives) {
     }
     way.messages.push_back(std::move(message));
   }
-  const std::size_t slots = form_.bounded ? std::min<std::size_t>(1, way.messages.size()) : way.messages.size();
+  const std::size_t slots =
+      form_.bounded ? std::min<std::size_t>(1, way.messages.size()) : way.messages.size();
   for (std::size_t slot = 0; slot < slots; ++slot) way.current.push_back(slot);
 }
 
@@ -78,7 +84,8 @@ void Exchange::find_direct(Message& message, bool staged) const {
   if (form_.arrays > 1 || staged) return;
   const Selection& elements = message.packer.selection();
   message.direct = elements.contiguous().has_value();
-  if (message.direct || !communicator_.systems().crosses(communicator_.rank(), message.peer)) return;
+  if (message.direct || !communicator_.systems().crosses(communicator_.rank(), message.peer))
+    return;
   const Patch* patch = patch_of_long_runs(elements, element_);
   if (patch == nullptr) return;
   message.direct = true;
@@ -88,7 +95,8 @@ void Exchange::find_direct(Message& message, bool staged) const {
 void* Exchange::address(const Message& message, bool receives) const {
   if (!message.direct) return workspace_.data() + message.buffer;
   const Selection& elements = message.packer.selection();
-  const Index first = message.type ? std::get<Patch>(elements.pieces().front()).offset : *elements.contiguous();
+  const Index first =
+      message.type ? std::get<Patch>(elements.pieces().front()).offset : *elements.contiguous();
   const Index offset = first * static_cast<Index>(element_.size);
   return receives ? to_[0] + offset : const_cast<std::byte*>(from_[0]) + offset;
 }
@@ -99,13 +107,17 @@ void Exchange::post(Way& way, std::size_t slot, bool receives) {
   if (!receives && !message.direct) pack(message);
   void* const data = address(message, receives);
   const MPI_Datatype type = message.type ? message.type.get() : element_.type;
-  const int count = message.type ? 1 : static_cast<int>(message.packer.selection().size()) * form_.arrays * element_.items;
+  const int count = message.type ? 1
+                                 : static_cast<int>(message.packer.selection().size()) *
+                                       form_.arrays * element_.items;
   if (form_.bounded) {
     // A slot carries another message each time.
     if (receives) {
-      check_mpi(MPI_Irecv(data, count, type, message.peer, tag_, communicator_.get(), &request), "MPI_Irecv");
+      check_mpi(MPI_Irecv(data, count, type, message.peer, tag_, communicator_.get(), &request),
+                "MPI_Irecv");
     } else {
-      check_mpi(MPI_Isend(data, count, type, message.peer, tag_, communicator_.get(), &request), "MPI_Isend");
+      check_mpi(MPI_Isend(data, count, type, message.peer, tag_, communicator_.get(), &request),
+                "MPI_Isend");
     }
     return;
   }
@@ -113,9 +125,11 @@ void Exchange::post(Way& way, std::size_t slot, bool receives) {
     if (request != MPI_REQUEST_NULL) check_mpi(MPI_Request_free(&request), "MPI_Request_free");
     message.bound = data;
     if (receives) {
-      check_mpi(MPI_Recv_init(data, count, type, message.peer, tag_, communicator_.get(), &request), "MPI_Recv_init");
+      check_mpi(MPI_Recv_init(data, count, type, message.peer, tag_, communicator_.get(), &request),
+                "MPI_Recv_init");
     } else {
-      check_mpi(MPI_Send_init(data, count, type, message.peer, tag_, communicator_.get(), &request), "MPI_Send_init");
+      check_mpi(MPI_Send_init(data, count, type, message.peer, tag_, communicator_.get(), &request),
+                "MPI_Send_init");
     }
   }
   check_mpi(MPI_Start(&request), "MPI_Start");
@@ -153,11 +167,13 @@ void Exchange::unpack(const Message& message) {
 void Exchange::copy_locally() {
   copied_ = true;
   for (const LocalCopy& copy : local_) {
-    for (std::size_t array = 0; array < from_.size(); ++array) copy.run(from_[array], to_[array], combine_);
+    for (std::size_t array = 0; array < from_.size(); ++array)
+      copy.run(from_[array], to_[array], combine_);
   }
 }
 
-// Whatever has arrived, as far as no lower rank's is missing; this rank's own elements at their place.
+// Whatever has arrived, as far as no lower rank's is missing; this rank's own elements at their
+// place.
 void Exchange::unpack_in_order() {
   for (;;) {
     const bool left = unpacked_ < in_.messages.size();
@@ -167,7 +183,8 @@ void Exchange::unpack_in_order() {
   }
 }
 
-void Exchange::start(std::span<const void* const> from, std::span<void* const> to, const CombineFunction& combine) {
+void Exchange::start(std::span<const void* const> from, std::span<void* const> to,
+                     const CombineFunction& combine) {
   from_.clear();
   to_.clear();
   for (const void* source : from) from_.push_back(static_cast<const std::byte*>(source));
@@ -196,17 +213,19 @@ void Exchange::start(std::span<const void* const> from, std::span<void* const> t
 // Values of the element's MPI type that have arrived; -1: no whole number.
 int Exchange::values_in(const Message& message, const MPI_Status& status) const {
   int count = 0;
-  check_mpi(MPI_Get_count(&status, message.type ? message.type.get() : element_.type, &count), "MPI_Get_count");
+  check_mpi(MPI_Get_count(&status, message.type ? message.type.get() : element_.type, &count),
+            "MPI_Get_count");
   if (count == MPI_UNDEFINED) return -1;
-  return message.type ? count * static_cast<int>(message.packer.selection().size()) * element_.items : count;
+  return message.type ? count * static_cast<int>(message.packer.selection().size()) * element_.items
+                      : count;
 }
 
 void Exchange::received(Message& message, const MPI_Status& status) {
   const int count = values_in(message, status);
   const Index expected = message.packer.selection().size() * form_.arrays * element_.items;
   if (count != expected) {
-    fail(ErrorKind::kLayout, "rank {} expects {} values of rank {}, and has got {}", communicator_.rank(), expected,
-         message.peer, count);
+    fail(ErrorKind::kLayout, "rank {} expects {} values of rank {}, and has got {}",
+         communicator_.rank(), expected, message.peer, count);
   }
   message.arrived = true;
   if (form_.ordered) {
@@ -236,11 +255,14 @@ bool Exchange::serve(bool blocking) {
   while (left_ > 0) {
     int completed = 0;
     const int count = static_cast<int>(requests_.size());
-    const int code = blocking ? MPI_Waitsome(count, requests_.data(), &completed, done_.data(), statuses_.data())
-                              : MPI_Testsome(count, requests_.data(), &completed, done_.data(), statuses_.data());
+    const int code =
+        blocking
+            ? MPI_Waitsome(count, requests_.data(), &completed, done_.data(), statuses_.data())
+            : MPI_Testsome(count, requests_.data(), &completed, done_.data(), statuses_.data());
     const bool some_failed = code == MPI_ERR_IN_STATUS;
     if (!some_failed) check_mpi(code, blocking ? "MPI_Waitsome" : "MPI_Testsome");
-    if (completed == MPI_UNDEFINED) fail(ErrorKind::kMpi, "{} messages are left, but none is under way", left_);
+    if (completed == MPI_UNDEFINED)
+      fail(ErrorKind::kMpi, "{} messages are left, but none is under way", left_);
     if (completed == 0) return false;
     for (int k = 0; k < completed; ++k) {
       const MPI_Status& status = statuses_[static_cast<std::size_t>(k)];

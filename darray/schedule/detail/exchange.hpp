@@ -15,7 +15,8 @@
 
 namespace impishim::darray {
 
-/// What one message carries, at one of its ends. Each piece of a long message is a message of its own.
+/// What one message carries, at one of its ends. Each piece of a long message is a message of its
+/// own.
 struct Parcel {
   int peer;
   Selection elements;
@@ -29,26 +30,30 @@ struct ExchangeForm {
   bool bounded = false;    // one message at a time each way
 };
 
-/// Sends some parcels, receives others and copies locally; once per start(). Requests are persistent and bound to the
-/// workspace, or to the user's memory (as long as its address stays the same) where a message's elements lie side by side
-/// there; and where it goes to another system, in long runs: a derived datatype then saves the workspace, and costs no time,
-/// since what carries messages between systems copies them piece by piece in any case.
+/// Sends some parcels, receives others and copies locally; once per start(). Requests are
+/// persistent and bound to the workspace, or to the user's memory (as long as its address stays the
+/// same) where a message's elements lie side by side there; and where it goes to another system, in
+/// long runs: a derived datatype then saves the workspace, and costs no time, since what carries
+/// messages between systems copies them piece by piece in any case.
 ///
-/// Deadlock cannot be: without bounds all receives and sends are posted at once. With bounds both sides keep to one order of
-/// messages, in which the first that is not over is the next one at both of its ends: rounds of equal distance, or, where the
-/// order of unpacking counts, by destination at the senders and by source at the receivers.
+/// Deadlock cannot be: without bounds all receives and sends are posted at once. With bounds both
+/// sides keep to one order of messages, in which the first that is not over is the next one at both
+/// of its ends: rounds of equal distance, or, where the order of unpacking counts, by destination
+/// at the senders and by source at the receivers.
 class Exchange {
  public:
-  Exchange(const Communicator& communicator, const Element& element, int tag, ExchangeForm form, std::vector<Parcel> outgoing,
-           std::vector<Parcel> incoming, const std::vector<std::pair<Selection, Selection>>& local);
+  Exchange(const Communicator& communicator, const Element& element, int tag, ExchangeForm form,
+           std::vector<Parcel> outgoing, std::vector<Parcel> incoming,
+           const std::vector<std::pair<Selection, Selection>>& local);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  void start(std::span<const void* const> from, std::span<void* const> to, const CombineFunction& combine);
-  /// Moves on what can be; with `blocking`, until all is done. True when it is. What a user's operator throws, here or at the
-  /// start, and errors of single messages, are thrown when all messages are over: the exchange can be started again. Any other
-  /// error of MPI ends it at once.
+  void start(std::span<const void* const> from, std::span<void* const> to,
+             const CombineFunction& combine);
+  /// Moves on what can be; with `blocking`, until all is done. True when it is. What a user's
+  /// operator throws, here or at the start, and errors of single messages, are thrown when all
+  /// messages are over: the exchange can be started again. Any other error of MPI ends it at once.
   bool progress(bool blocking);
 
   [[nodiscard]] std::size_t workspace_bytes() const { return total_; }

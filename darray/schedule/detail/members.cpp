@@ -6,11 +6,13 @@
 
 namespace impishim::darray {
 
-Members::Members(const Communicator& communicator, std::vector<int> ranks) : ranks_(std::move(ranks)) {
+Members::Members(const Communicator& communicator, std::vector<int> ranks)
+    : ranks_(std::move(ranks)) {
   for (std::size_t k = 0; k < ranks_.size(); ++k) {
-    if (ranks_[k] < 0 || ranks_[k] >= communicator.size() || (k > 0 && ranks_[k] <= ranks_[k - 1])) {
-      fail(ErrorKind::kArgument, "member {} is rank {}: members are ranks from 0 to {}, ascending", k, ranks_[k],
-           communicator.size() - 1);
+    if (ranks_[k] < 0 || ranks_[k] >= communicator.size() ||
+        (k > 0 && ranks_[k] <= ranks_[k - 1])) {
+      fail(ErrorKind::kArgument, "member {} is rank {}: members are ranks from 0 to {}, ascending",
+           k, ranks_[k], communicator.size() - 1);
     }
     if (ranks_[k] == communicator.rank()) mine_ = static_cast<int>(k);
   }
@@ -18,7 +20,8 @@ Members::Members(const Communicator& communicator, std::vector<int> ranks) : ran
 
 int Members::position_of(int rank) const {
   const auto found = std::lower_bound(ranks_.begin(), ranks_.end(), rank);
-  if (found == ranks_.end() || *found != rank) fail(ErrorKind::kArgument, "rank {} is none of the members", rank);
+  if (found == ranks_.end() || *found != rank)
+    fail(ErrorKind::kArgument, "rank {} is none of the members", rank);
   return static_cast<int>(found - ranks_.begin());
 }
 
@@ -28,7 +31,9 @@ void Members::require_equal(const std::vector<Index>& bytes) const {
   const Index mine = bytes[static_cast<std::size_t>(me)];
   for (const int member : ranks_) {
     const Index theirs = bytes[static_cast<std::size_t>(member)];
-    if (theirs != mine) fail(ErrorKind::kShape, "elements of {} bytes on rank {}, of {} on rank {}", mine, me, theirs, member);
+    if (theirs != mine)
+      fail(ErrorKind::kShape, "elements of {} bytes on rank {}, of {} on rank {}", mine, me, theirs,
+           member);
   }
 }
 

@@ -11,7 +11,8 @@ namespace impishim::darray {
 /// Some ranks of a communicator, ascending, as a communicator of their own.
 class Members {
  public:
-  /// Whether this rank is one. Errors: kArgument unless the list is ascending and within the communicator.
+  /// Whether this rank is one. Errors: kArgument unless the list is ascending and within the
+  /// communicator.
   Members(const Communicator& communicator, std::vector<int> ranks);
 
   [[nodiscard]] bool contains_me() const { return mine_ >= 0; }
@@ -21,7 +22,8 @@ class Members {
   [[nodiscard]] int position() const { return mine_; }
   /// Position of a rank. Errors: kArgument if it is none of them.
   int position_of(int rank) const;
-  /// `bytes` of all ranks, or none; errors: kShape when a member has others than this one, which is a member.
+  /// `bytes` of all ranks, or none; errors: kShape when a member has others than this one, which is
+  /// a member.
   void require_equal(const std::vector<Index>& bytes) const;
 
  private:

@@ -17,8 +17,10 @@ constexpr Index kLongRun = 256;  // bytes
 PatchType::PatchType(const Patch& patch, const Element& element) : PatchType() {
   const auto size = static_cast<MPI_Aint>(element.size);
   nest(1, element.items, 0, element.type);
-  for (auto dimension = patch.dimensions.rbegin(); dimension != patch.dimensions.rend(); ++dimension) {
-    nest(static_cast<int>(dimension->extent), 1, static_cast<MPI_Aint>(dimension->stride) * size, type_);
+  for (auto dimension = patch.dimensions.rbegin(); dimension != patch.dimensions.rend();
+       ++dimension) {
+    nest(static_cast<int>(dimension->extent), 1, static_cast<MPI_Aint>(dimension->stride) * size,
+         type_);
   }
   check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
 }
@@ -26,7 +28,8 @@ PatchType::PatchType(const Patch& patch, const Element& element) : PatchType() {
 // `count` times `block` elements of `inner`, `stride` bytes apart, become the type.
 void PatchType::nest(int count, int block, MPI_Aint stride, MPI_Datatype inner) {
   MPI_Datatype outer = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_create_hvector(count, block, stride, inner, &outer), "MPI_Type_create_hvector");
+  check_mpi(MPI_Type_create_hvector(count, block, stride, inner, &outer),
+            "MPI_Type_create_hvector");
   if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
   type_ = outer;
 }
@@ -35,7 +38,8 @@ PatchType::~PatchType() {
   if (type_ != MPI_DATATYPE_NULL && !mpi_is_over()) MPI_Type_free(&type_);
 }
 
-PatchType::PatchType(PatchType&& other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+PatchType::PatchType(PatchType&& other) noexcept
+    : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
 
 PatchType& PatchType::operator=(PatchType&& other) noexcept {
   std::swap(type_, other.type_);
@@ -49,9 +53,11 @@ const Patch* patch_of_long_runs(const Selection& elements, const Element& elemen
   const Dimension& run = patch->dimensions.back();
   if (run.stride != 1 || run.extent * static_cast<Index>(element.size) < kLongRun) return nullptr;
   Index span = 1;  // from the first to the last element of the inner dimensions
-  for (auto dimension = patch->dimensions.rbegin(); dimension != patch->dimensions.rend(); ++dimension) {
+  for (auto dimension = patch->dimensions.rbegin(); dimension != patch->dimensions.rend();
+       ++dimension) {
     // What is received into must not overlap.
-    if (std::abs(dimension->stride) < span || dimension->extent > std::numeric_limits<int>::max()) return nullptr;
+    if (std::abs(dimension->stride) < span || dimension->extent > std::numeric_limits<int>::max())
+      return nullptr;
     span += (dimension->extent - 1) * std::abs(dimension->stride);
   }
   return patch;

@@ -8,7 +8,8 @@
 
 namespace impishim::darray {
 
-/// The committed datatype of a patch's elements, in their order; the patch's offset is not part of it.
+/// The committed datatype of a patch's elements, in their order; the patch's offset is not part of
+/// it.
 class PatchType {
  public:
   PatchType() = default;
@@ -27,8 +28,8 @@ class PatchType {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// The one patch of a selection whose elements lie side by side in runs that are worth a datatype, none of them twice; else
-/// null.
+/// The one patch of a selection whose elements lie side by side in runs that are worth a datatype,
+/// none of them twice; else null.
 [[nodiscard]] const Patch* patch_of_long_runs(const Selection& elements, const Element& element);
 
 }  // namespace impishim::darray

@@ -7,7 +7,8 @@ namespace {
 
 int values(const Element& element, Index count) {
   if (count > std::numeric_limits<int>::max() / element.items) {
-    fail(ErrorKind::kUnsupported, "a collective of {} elements of {} bytes has more values than an int counts", count,
+    fail(ErrorKind::kUnsupported,
+         "a collective of {} elements of {} bytes has more values than an int counts", count,
          element.size);
   }
   return static_cast<int>(count) * element.items;
@@ -15,7 +16,8 @@ int values(const Element& element, Index count) {
 
 }  // namespace
 
-// A failure of local work is kept, and the steps after it are run. When MPI fails there is nothing to go on with.
+// A failure of local work is kept, and the steps after it are run. When MPI fails there is nothing
+// to go on with.
 void Sequence::attempt(const Entry& step, const std::function<void()>& body) {
   try {
     body();
@@ -75,8 +77,8 @@ bool Sequence::advance(bool blocking) {
   return false;
 }
 
-void broadcast_step(bool blocking, MPI_Request& request, const Communicator& group, const Element& element, void* data,
-                    Index count, int root) {
+void broadcast_step(bool blocking, MPI_Request& request, const Communicator& group,
+                    const Element& element, void* data, Index count, int root) {
   const int n = values(element, count);
   if (blocking) {
     check_mpi(MPI_Bcast(data, n, element.type, root, group.get()), "MPI_Bcast");
@@ -85,33 +87,42 @@ void broadcast_step(bool blocking, MPI_Request& request, const Communicator& gro
   }
 }
 
-void gather_step(bool blocking, MPI_Request& request, const Communicator& group, const Element& element, const void* mine,
-                 void* all, Index count, int root) {
+void gather_step(bool blocking, MPI_Request& request, const Communicator& group,
+                 const Element& element, const void* mine, void* all, Index count, int root) {
   const int n = values(element, count);
   if (blocking) {
-    check_mpi(MPI_Gather(mine, n, element.type, all, n, element.type, root, group.get()), "MPI_Gather");
+    check_mpi(MPI_Gather(mine, n, element.type, all, n, element.type, root, group.get()),
+              "MPI_Gather");
   } else {
-    check_mpi(MPI_Igather(mine, n, element.type, all, n, element.type, root, group.background(), &request), "MPI_Igather");
+    check_mpi(MPI_Igather(mine, n, element.type, all, n, element.type, root, group.background(),
+                          &request),
+              "MPI_Igather");
   }
 }
 
-void all_gather_step(bool blocking, MPI_Request& request, const Communicator& group, const Element& element, const void* mine,
-                     void* all, Index count) {
+void all_gather_step(bool blocking, MPI_Request& request, const Communicator& group,
+                     const Element& element, const void* mine, void* all, Index count) {
   const int n = values(element, count);
   if (blocking) {
-    check_mpi(MPI_Allgather(mine, n, element.type, all, n, element.type, group.get()), "MPI_Allgather");
+    check_mpi(MPI_Allgather(mine, n, element.type, all, n, element.type, group.get()),
+              "MPI_Allgather");
   } else {
-    check_mpi(MPI_Iallgather(mine, n, element.type, all, n, element.type, group.background(), &request), "MPI_Iallgather");
+    check_mpi(
+        MPI_Iallgather(mine, n, element.type, all, n, element.type, group.background(), &request),
+        "MPI_Iallgather");
   }
 }
 
-void all_to_all_step(bool blocking, MPI_Request& request, const Communicator& group, const Element& element, const void* sent,
-                     void* received, Index count) {
+void all_to_all_step(bool blocking, MPI_Request& request, const Communicator& group,
+                     const Element& element, const void* sent, void* received, Index count) {
   const int n = values(element, count);
   if (blocking) {
-    check_mpi(MPI_Alltoall(sent, n, element.type, received, n, element.type, group.get()), "MPI_Alltoall");
+    check_mpi(MPI_Alltoall(sent, n, element.type, received, n, element.type, group.get()),
+              "MPI_Alltoall");
   } else {
-    check_mpi(MPI_Ialltoall(sent, n, element.type, received, n, element.type, group.background(), &request), "MPI_Ialltoall");
+    check_mpi(MPI_Ialltoall(sent, n, element.type, received, n, element.type, group.background(),
+                            &request),
+              "MPI_Ialltoall");
   }
 }
 

@@ -1,8 +1,9 @@
-/// ScaLAPACK on a grid of processes: pdgesv factors and solves a system of 512 equations, on a 2 x 2 grid by rows and on one by
-/// columns.
+/// ScaLAPACK on a grid of processes: pdgesv factors and solves a system of 512 equations, on a 2 x
+/// 2 grid by rows and on one by columns.
 ///
-/// MPI is begun and ended by BLACS. The residual is computed twice: by ScaLAPACK from a copy of the matrix, and by one process
-/// from the solution alone, which Cpdgemr2d brings to it. Every line printed is the same natively and joined.
+/// MPI is begun and ended by BLACS. The residual is computed twice: by ScaLAPACK from a copy of the
+/// matrix, and by one process from the solution alone, which Cpdgemr2d brings to it. Every line
+/// printed is the same natively and joined.
 #include <mpi.h>
 
 #include <algorithm>
@@ -17,7 +18,8 @@
 #include "tests/support/check.hpp"
 #include "tests/support/content.hpp"
 
-// Neither BLACS nor ScaLAPACK has a header. Fortran's functions want the lengths of strings behind their arguments.
+// Neither BLACS nor ScaLAPACK has a header. Fortran's functions want the lengths of strings behind
+// their arguments.
 extern "C" {
 void Cblacs_pinfo(int* rank, int* size);
 void Cblacs_get(int context, int what, int* value);
@@ -25,19 +27,25 @@ void Cblacs_gridinit(int* context, const char* order, int rows, int columns);
 void Cblacs_gridinfo(int context, int* rows, int* columns, int* row, int* column);
 void Cblacs_gridexit(int context);
 void Cblacs_exit(int keep_mpi);
-void Cpdgemr2d(int rows, int columns, double* from, int from_row, int from_column, int* from_descriptor, double* to, int to_row,
-               int to_column, int* to_descriptor, int context);
-int numroc_(const int* elements, const int* block, const int* process, const int* first, const int* processes);
-void descinit_(int* descriptor, const int* rows, const int* columns, const int* row_block, const int* column_block,
-               const int* first_row, const int* first_column, const int* context, const int* local_rows, int* info);
-void pdgesv_(const int* order, const int* columns, double* a, const int* a_row, const int* a_column, const int* a_descriptor,
-             int* pivots, double* b, const int* b_row, const int* b_column, const int* b_descriptor, int* info);
-void pdgemm_(const char* transpose_a, const char* transpose_b, const int* rows, const int* columns, const int* inner,
-             const double* alpha, const double* a, const int* a_row, const int* a_column, const int* a_descriptor,
-             const double* b, const int* b_row, const int* b_column, const int* b_descriptor, const double* beta, double* c,
+void Cpdgemr2d(int rows, int columns, double* from, int from_row, int from_column,
+               int* from_descriptor, double* to, int to_row, int to_column, int* to_descriptor,
+               int context);
+int numroc_(const int* elements, const int* block, const int* process, const int* first,
+            const int* processes);
+void descinit_(int* descriptor, const int* rows, const int* columns, const int* row_block,
+               const int* column_block, const int* first_row, const int* first_column,
+               const int* context, const int* local_rows, int* info);
+void pdgesv_(const int* order, const int* columns, double* a, const int* a_row, const int* a_column,
+             const int* a_descriptor, int* pivots, double* b, const int* b_row, const int* b_column,
+             const int* b_descriptor, int* info);
+void pdgemm_(const char* transpose_a, const char* transpose_b, const int* rows, const int* columns,
+             const int* inner, const double* alpha, const double* a, const int* a_row,
+             const int* a_column, const int* a_descriptor, const double* b, const int* b_row,
+             const int* b_column, const int* b_descriptor, const double* beta, double* c,
              const int* c_row, const int* c_column, const int* c_descriptor);
-double pdlange_(const char* norm, const int* rows, const int* columns, const double* a, const int* a_row, const int* a_column,
-                const int* a_descriptor, double* work, std::size_t norm_length);
+double pdlange_(const char* norm, const int* rows, const int* columns, const double* a,
+                const int* a_row, const int* a_column, const int* a_descriptor, double* work,
+                std::size_t norm_length);
 }
 
 namespace {
@@ -50,10 +58,17 @@ constexpr int kBlock = 64;
 constexpr int kOne = 1;
 constexpr int kZero = 0;
 
-/// Elements are made from their indices alone: every process has those of its part, and whoever checks has them all.
-double number(std::uint64_t seed) { return static_cast<double>(Random(seed).next() >> 11U) * 0x1p-53 - 0.5; }
-double matrix_element(int row, int column) { return number(static_cast<std::uint64_t>(row) * kOrder + column); }
-double side_element(int row, int column) { return number(0x10000000U + static_cast<std::uint64_t>(row) * kSides + column); }
+/// Elements are made from their indices alone: every process has those of its part, and whoever
+/// checks has them all.
+double number(std::uint64_t seed) {
+  return static_cast<double>(Random(seed).next() >> 11U) * 0x1p-53 - 0.5;
+}
+double matrix_element(int row, int column) {
+  return number(static_cast<std::uint64_t>(row) * kOrder + column);
+}
+double side_element(int row, int column) {
+  return number(0x10000000U + static_cast<std::uint64_t>(row) * kSides + column);
+}
 
 class Grid {
  public:
@@ -71,10 +86,18 @@ class Grid {
   [[nodiscard]] int context() const { return context_; }
   [[nodiscard]] int row() const { return row_; }
   [[nodiscard]] int column() const { return column_; }
-  [[nodiscard]] int local_rows(int all) const { return numroc_(&all, &kBlock, &row_, &kZero, &rows_); }
-  [[nodiscard]] int local_columns(int all) const { return numroc_(&all, &kBlock, &column_, &kZero, &columns_); }
-  [[nodiscard]] int global_row(int local) const { return (local / kBlock * rows_ + row_) * kBlock + local % kBlock; }
-  [[nodiscard]] int global_column(int local) const { return (local / kBlock * columns_ + column_) * kBlock + local % kBlock; }
+  [[nodiscard]] int local_rows(int all) const {
+    return numroc_(&all, &kBlock, &row_, &kZero, &rows_);
+  }
+  [[nodiscard]] int local_columns(int all) const {
+    return numroc_(&all, &kBlock, &column_, &kZero, &columns_);
+  }
+  [[nodiscard]] int global_row(int local) const {
+    return (local / kBlock * rows_ + row_) * kBlock + local % kBlock;
+  }
+  [[nodiscard]] int global_column(int local) const {
+    return (local / kBlock * columns_ + column_) * kBlock + local % kBlock;
+  }
 
  private:
   int context_ = -1;
@@ -84,17 +107,20 @@ class Grid {
   int column_ = -1;
 };
 
-/// This process's part of a matrix that is spread over a grid in blocks. A process that is not in the grid has none.
+/// This process's part of a matrix that is spread over a grid in blocks. A process that is not in
+/// the grid has none.
 struct Spread {
   Spread(const Grid& grid, int all_rows, int all_columns) : rows(all_rows), columns(all_columns) {
     descriptor[1] = -1;  // what Cpdgemr2d knows those by that are not in the grid
     if (!grid.has_me()) return;
     local_rows = grid.local_rows(rows);
-    values.resize(static_cast<std::size_t>(std::max(1, local_rows)) * std::max(1, grid.local_columns(columns)));
+    values.resize(static_cast<std::size_t>(std::max(1, local_rows)) *
+                  std::max(1, grid.local_columns(columns)));
     const int leading = std::max(1, local_rows);
     const int context = grid.context();
     int info = -1;
-    descinit_(descriptor.data(), &rows, &columns, &kBlock, &kBlock, &kZero, &kZero, &context, &leading, &info);
+    descinit_(descriptor.data(), &rows, &columns, &kBlock, &kBlock, &kZero, &kZero, &context,
+              &leading, &info);
     REQUIRE_EQUAL(info, 0);
   }
 
@@ -102,14 +128,16 @@ struct Spread {
   void fill(const Grid& grid, Element&& element) {
     for (int column = 0; column < grid.local_columns(columns); ++column) {
       for (int row = 0; row < local_rows; ++row) {
-        values[static_cast<std::size_t>(column) * local_rows + row] = element(grid.global_row(row), grid.global_column(column));
+        values[static_cast<std::size_t>(column) * local_rows + row] =
+            element(grid.global_row(row), grid.global_column(column));
       }
     }
   }
   /// The largest sum of absolute values in a row.
   [[nodiscard]] double norm() const {
     std::vector<double> work(static_cast<std::size_t>(std::max(1, local_rows)));
-    return pdlange_("I", &rows, &columns, values.data(), &kOne, &kOne, descriptor.data(), work.data(), 1);
+    return pdlange_("I", &rows, &columns, values.data(), &kOne, &kOne, descriptor.data(),
+                    work.data(), 1);
   }
 
   int rows;
@@ -127,8 +155,9 @@ double scaled(double residual, double matrix, double solution) {
 double residual_of(const Spread& matrix, const Spread& solution, Spread& sides) {
   const double plus = 1;
   const double minus = -1;
-  pdgemm_("N", "N", &kOrder, &kSides, &kOrder, &plus, matrix.values.data(), &kOne, &kOne, matrix.descriptor.data(),
-          solution.values.data(), &kOne, &kOne, solution.descriptor.data(), &minus, sides.values.data(), &kOne, &kOne,
+  pdgemm_("N", "N", &kOrder, &kSides, &kOrder, &plus, matrix.values.data(), &kOne, &kOne,
+          matrix.descriptor.data(), solution.values.data(), &kOne, &kOne,
+          solution.descriptor.data(), &minus, sides.values.data(), &kOne, &kOne,
           sides.descriptor.data());
   return scaled(sides.norm(), matrix.norm(), solution.norm());
 }
@@ -142,11 +171,13 @@ double residual_of(const std::vector<double>& solution) {
     double in_matrix = 0;
     double in_solution = 0;
     double in_residual = 0;
-    for (int column = 0; column < kOrder; ++column) in_matrix += std::fabs(matrix_element(row, column));
+    for (int column = 0; column < kOrder; ++column)
+      in_matrix += std::fabs(matrix_element(row, column));
     for (int side = 0; side < kSides; ++side) {
       const double* const x = solution.data() + static_cast<std::ptrdiff_t>(side) * kOrder;
       double sum = -side_element(row, side);
-      for (int column = 0; column < kOrder; ++column) sum += matrix_element(row, column) * x[column];
+      for (int column = 0; column < kOrder; ++column)
+        sum += matrix_element(row, column) * x[column];
       in_residual += std::fabs(sum);
       in_solution += std::fabs(x[row]);
     }
@@ -161,7 +192,8 @@ double residual_of(const std::vector<double>& solution) {
 unsigned long long mark_of(const Grid& grid, const std::vector<int>& pivots) {
   unsigned long long mine = 0;
   for (int row = 0; grid.column() == 0 && row < grid.local_rows(kOrder); ++row) {
-    const auto exchange = static_cast<std::uint64_t>(grid.global_row(row)) * kOrder + static_cast<std::uint64_t>(pivots[row]);
+    const auto exchange = static_cast<std::uint64_t>(grid.global_row(row)) * kOrder +
+                          static_cast<std::uint64_t>(pivots[row]);
     mine += Random(exchange).next();
   }
   unsigned long long all = 0;
@@ -173,8 +205,8 @@ unsigned long long mark_of(const Grid& grid, const std::vector<int>& pivots) {
 std::vector<double> collected(const Grid& grid, Spread& spread) {
   const Grid single("Row-major", 1, 1);
   Spread whole(single, spread.rows, spread.columns);
-  Cpdgemr2d(spread.rows, spread.columns, spread.values.data(), 1, 1, spread.descriptor.data(), whole.values.data(), 1, 1,
-            whole.descriptor.data(), grid.context());
+  Cpdgemr2d(spread.rows, spread.columns, spread.values.data(), 1, 1, spread.descriptor.data(),
+            whole.values.data(), 1, 1, whole.descriptor.data(), grid.context());
   return whole.values;
 }
 
@@ -195,8 +227,8 @@ void solve_on(const char* order, int rank) {
   Spread solution = sides;
   std::vector<int> pivots(static_cast<std::size_t>(grid.local_rows(kOrder)) + kBlock);
   int info = -1;
-  pdgesv_(&kOrder, &kSides, factors.values.data(), &kOne, &kOne, factors.descriptor.data(), pivots.data(),
-          solution.values.data(), &kOne, &kOne, solution.descriptor.data(), &info);
+  pdgesv_(&kOrder, &kSides, factors.values.data(), &kOne, &kOne, factors.descriptor.data(),
+          pivots.data(), solution.values.data(), &kOne, &kOne, solution.descriptor.data(), &info);
   REQUIRE_EQUAL(info, 0);
 
   require_small(residual_of(matrix, solution, sides), "ScaLAPACK's own check");
@@ -204,8 +236,10 @@ void solve_on(const char* order, int rank) {
   if (!whole.empty()) require_small(residual_of(whole), "the check by one process");
   const unsigned long long mark = mark_of(grid, pivots);
   if (rank == 0) {
-    std::printf("pdgesv, %d x %d in blocks of %d, 2 x 2 grid, %s: pivots %016llx, scaled residual below 10\n", kOrder, kOrder,
-                kBlock, order, mark);
+    std::printf(
+        "pdgesv, %d x %d in blocks of %d, 2 x 2 grid, %s: pivots %016llx, scaled residual below "
+        "10\n",
+        kOrder, kOrder, kBlock, order, mark);
   }
 }
 

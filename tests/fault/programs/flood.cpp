@@ -1,6 +1,7 @@
-// A fast sender in each other system floods rank 0, which computes first and receives later, both with messages of one packet
-// and with long ones. Rank 0's memory and the senders' must stay far below what is sent. Rank 0 takes what comes: while it
-// waited for one sender, the others' messages would have to be let in, as many as the operating system lets them send.
+// A fast sender in each other system floods rank 0, which computes first and receives later, both
+// with messages of one packet and with long ones. Rank 0's memory and the senders' must stay far
+// below what is sent. Rank 0 takes what comes: while it waited for one sender, the others' messages
+// would have to be let in, as many as the operating system lets them send.
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -58,13 +59,15 @@ void flood(std::size_t bytes, int messages) {
   std::vector<int> received(static_cast<std::size_t>(size));
   for (int i = 0; i < messages * (size - 1); ++i) {
     MPI_Status status;
-    MPI_Recv(data.data(), static_cast<int>(bytes), MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status);
+    MPI_Recv(data.data(), static_cast<int>(bytes), MPI_BYTE, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD,
+             &status);
     const int from = status.MPI_SOURCE;
     int& next = received[static_cast<std::size_t>(from)];
     REQUIRE(holds(data.data(), kMark, static_cast<std::uint64_t>(from * 10000 + next)));
     ++next;
   }
-  for (int from = 1; from < size; ++from) REQUIRE(received[static_cast<std::size_t>(from)] == messages);
+  for (int from = 1; from < size; ++from)
+    REQUIRE(received[static_cast<std::size_t>(from)] == messages);
 }
 
 }  // namespace

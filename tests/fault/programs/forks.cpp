@@ -1,5 +1,6 @@
-// A program that forks. `forks signal`: each rank's child gets SIGUSR1 and dies of it. `forks kill`: the last rank's child
-// lives on, with nothing of the parent's open but what the library leaves to it, while the parent is killed.
+// A program that forks. `forks signal`: each rank's child gets SIGUSR1 and dies of it. `forks
+// kill`: the last rank's child lives on, with nothing of the parent's open but what the library
+// leaves to it, while the parent is killed.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -19,7 +20,8 @@ namespace {
   for (;;) pause();
 }
 
-/// What SIGUSR1 does in a child: 0 the default, 1 a handler without information, 2 one with it, as this library's is.
+/// What SIGUSR1 does in a child: 0 the default, 1 a handler without information, 2 one with it, as
+/// this library's is.
 int signal_of_child() {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,5 +1,6 @@
-// Everybody floods everybody through relays, and half of the ranks, some of them relays, stand still for a second and are slow
-// to receive. Everything arrives whole and in order, and no process has held more for others than the README's formula allows.
+// Everybody floods everybody through relays, and half of the ranks, some of them relays, stand
+// still for a second and are slow to receive. Everything arrives whole and in order, and no process
+// has held more for others than the README's formula allows.
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -30,7 +31,8 @@ std::size_t size_of_message(int number) {
 }
 
 std::uint64_t seed_of(int from, int to, int number) {
-  return (static_cast<std::uint64_t>(from) * 100 + static_cast<std::uint64_t>(to)) * 1000 + static_cast<std::uint64_t>(number);
+  return (static_cast<std::uint64_t>(from) * 100 + static_cast<std::uint64_t>(to)) * 1000 +
+         static_cast<std::uint64_t>(number);
 }
 
 void compute(double seconds) {
@@ -46,7 +48,8 @@ void stand_still() {
   const std::array<char*, 4> words{shell.data(), option.data(), command.data(), nullptr};
   std::array<char*, 1> no_variables{nullptr};  // the library is for this program, not for the shell
   pid_t helper = -1;
-  REQUIRE_EQUAL(posix_spawn(&helper, "/bin/sh", nullptr, nullptr, words.data(), no_variables.data()), 0);
+  REQUIRE_EQUAL(
+      posix_spawn(&helper, "/bin/sh", nullptr, nullptr, words.data(), no_variables.data()), 0);
   int status = -1;
   REQUIRE_EQUAL(waitpid(helper, &status, 0), helper);
   REQUIRE_EQUAL(status, 0);
@@ -61,10 +64,12 @@ void receive_all(int rank, int size) {
       const int from = (rank + step) % size;
       MPI_Status status;
       int bytes = 0;
-      MPI_Recv(data.data(), static_cast<int>(data.size()), MPI_BYTE, from, 0, MPI_COMM_WORLD, &status);
+      MPI_Recv(data.data(), static_cast<int>(data.size()), MPI_BYTE, from, 0, MPI_COMM_WORLD,
+               &status);
       MPI_Get_count(&status, MPI_BYTE, &bytes);
       REQUIRE_EQUAL(bytes, size_of_message(number));
-      REQUIRE(impishim_test::holds(data.data(), size_of_message(number), seed_of(from, rank, number)));
+      REQUIRE(
+          impishim_test::holds(data.data(), size_of_message(number), seed_of(from, rank, number)));
       if (slow) compute(0.0005);
     }
   }
@@ -80,8 +85,8 @@ void flood(int rank, int size) {
       if (to == rank) continue;
       messages.push_back(content(size_of_message(number), seed_of(rank, to, number)));
       requests.push_back(MPI_REQUEST_NULL);
-      MPI_Isend(messages.back().data(), static_cast<int>(messages.back().size()), MPI_BYTE, to, 0, MPI_COMM_WORLD,
-                &requests.back());
+      MPI_Isend(messages.back().data(), static_cast<int>(messages.back().size()), MPI_BYTE, to, 0,
+                MPI_COMM_WORLD, &requests.back());
     }
   }
   receive_all(rank, size);
@@ -98,12 +103,14 @@ std::size_t bound() {
 /// What the library has written at its end; -1: it is not there.
 long statistic(int rank, const std::string& name) {
   const char* prefix = std::getenv("IMPISHIM_STATS");
-  std::ifstream file(std::string(prefix != nullptr ? prefix : "") + "." + std::to_string(rank) + ".json");
+  std::ifstream file(std::string(prefix != nullptr ? prefix : "") + "." + std::to_string(rank) +
+                     ".json");
   std::stringstream text;
   text << file.rdbuf();
   const std::string key = "\"" + name + "\": ";
   const std::size_t at = text.str().find(key);
-  return at == std::string::npos ? -1 : std::strtol(text.str().c_str() + at + key.size(), nullptr, 10);
+  return at == std::string::npos ? -1
+                                 : std::strtol(text.str().c_str() + at + key.size(), nullptr, 10);
 }
 
 }  // namespace
@@ -117,7 +124,7 @@ int main(int argc, char** argv) {
   if (rank == 0) std::printf("relay flood: all received\n");
   MPI_Finalize();
   const long held = statistic(rank, "relay_bytes_peak");
-  std::fprintf(stderr, "rank %d has held %ld bytes for others, of at most %ld; %ld stalls\n", rank, held, most,
-               statistic(rank, "relay_stalls"));
+  std::fprintf(stderr, "rank %d has held %ld bytes for others, of at most %ld; %ld stalls\n", rank,
+               held, most, statistic(rank, "relay_stalls"));
   return held >= 0 && held <= most ? 0 : 1;
 }

@@ -1,4 +1,5 @@
-// The last rank stops itself in the middle of a stream that fills the road to it, until a test lets it go on.
+// The last rank stops itself in the middle of a stream that fills the road to it, until a test lets
+// it go on.
 #include <unistd.h>
 #include <csignal>
 #include <cstdio>

@@ -1,5 +1,5 @@
-/* The MPI side of the scenarios of tests/foreign/scenarios.py: a plain MPI program, one of whose ranks is another
- * implementation's.
+/* The MPI side of the scenarios of tests/foreign/scenarios.py: a plain MPI program, one of whose
+ * ranks is another implementation's.
  *
  * partner <rank of the foreign process> <messages that are cancelled at once> <scenario> ... */
 #include <mpi.h>
@@ -8,13 +8,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORT_TAG = 11, SYNC_TAG, LONG_TAG, CANCEL_TAG, MATCHED_TAG, PROBE_TAG, TYPE_TAG, UNMATCHED_TAG, TOKEN_TAG };
-enum { SHORT_COUNT = 45, SYNC_COUNT = 50, PERIOD = 1000, CANCEL_ROUNDS = 4, BARRIERS = 25, LONGS = 3, MOST_CANCELS = 64 };
+enum {
+  SHORT_TAG = 11,
+  SYNC_TAG,
+  LONG_TAG,
+  CANCEL_TAG,
+  MATCHED_TAG,
+  PROBE_TAG,
+  TYPE_TAG,
+  UNMATCHED_TAG,
+  TOKEN_TAG
+};
+enum {
+  SHORT_COUNT = 45,
+  SYNC_COUNT = 50,
+  PERIOD = 1000,
+  CANCEL_ROUNDS = 4,
+  BARRIERS = 25,
+  LONGS = 3,
+  MOST_CANCELS = 64
+};
 static const int long_bytes[LONGS] = {70000, 800004, 3200000};
 
 static int rank, size;
 
-static int value(int of, int message, int index) { return (of * 1009 + message * 31 + index % PERIOD * 7) % 100003; }
+static int value(int of, int message, int index) {
+  return (of * 1009 + message * 31 + index % PERIOD * 7) % 100003;
+}
 
 static int* ints(int of, int message, int count) {
   int* all = malloc(sizeof(int) * (size_t)(count + 1));
@@ -53,7 +73,9 @@ static void receive_ints(int from, int tag, int message, int count, const char* 
 }
 
 static void token_to(int peer) { MPI_Send(NULL, 0, MPI_BYTE, peer, TOKEN_TAG, MPI_COMM_WORLD); }
-static void token_from(int peer) { MPI_Recv(NULL, 0, MPI_BYTE, peer, TOKEN_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+static void token_from(int peer) {
+  MPI_Recv(NULL, 0, MPI_BYTE, peer, TOKEN_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
 
 static void short_messages(int peer) {
   int* data[SHORT_COUNT];
@@ -114,9 +136,11 @@ static void cancel_unmatched(int peer, int number) {
   MPI_Request requests[MOST_CANCELS];
   int* data = ints(rank, 0, long_bytes[0] / 4);
   for (int i = 0; i < number; ++i)
-    MPI_Issend(data, i + 1 < number ? 3 : long_bytes[0] / 4, MPI_INT, peer, CANCEL_TAG, MPI_COMM_WORLD, &requests[i]);
+    MPI_Issend(data, i + 1 < number ? 3 : long_bytes[0] / 4, MPI_INT, peer, CANCEL_TAG,
+               MPI_COMM_WORLD, &requests[i]);
   for (int i = 0; i < number; ++i) MPI_Cancel(&requests[i]);
-  for (int i = 0; i < number; ++i) require(was_cancelled(&requests[i]) == 1, "an unmatched send was not cancelled");
+  for (int i = 0; i < number; ++i)
+    require(was_cancelled(&requests[i]) == 1, "an unmatched send was not cancelled");
   free(data);
   token_to(peer);
   token_from(peer);
@@ -152,7 +176,8 @@ static void probed_messages(int peer) {
     int count = -1;
     MPI_Probe(peer, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
     MPI_Get_count(&status, MPI_INT, &count);
-    require(count == bytes[i] / 4 && status.MPI_TAG == PROBE_TAG + i * 100, "a probed message's tag or length");
+    require(count == bytes[i] / 4 && status.MPI_TAG == PROBE_TAG + i * 100,
+            "a probed message's tag or length");
     receive_ints(peer, status.MPI_TAG, i, count, "a probed message");
     send_ints(peer, PROBE_TAG + i * 100, i, count, 0);
   }
@@ -160,7 +185,8 @@ static void probed_messages(int peer) {
 }
 
 /* Three elements there, and the same back. */
-static void exchange(int peer, const void* values, int count, MPI_Datatype type, size_t bytes, const char* what) {
+static void exchange(int peer, const void* values, int count, MPI_Datatype type, size_t bytes,
+                     const char* what) {
   unsigned char back[64];
   memset(back, 0, sizeof(back));
   MPI_Send(values, count, type, peer, TYPE_TAG, MPI_COMM_WORLD);

@@ -1,4 +1,5 @@
-// Faults made on purpose, in the build with AddressSanitizer and UBSan: each must end the program that makes it.
+// Faults made on purpose, in the build with AddressSanitizer and UBSan: each must end the program
+// that makes it.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -11,8 +11,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   {
     using impishim::darray::DistArray;
-    const auto numbers = DistArray<double>::arange(MPI_COMM_WORLD, std::array<impishim::darray::Index, 1>{101});
-    const double sum = impishim::darray::sum(MPI_COMM_WORLD, numbers.distribution(), numbers.data());
+    const auto numbers =
+        DistArray<double>::arange(MPI_COMM_WORLD, std::array<impishim::darray::Index, 1>{101});
+    const double sum =
+        impishim::darray::sum(MPI_COMM_WORLD, numbers.distribution(), numbers.data());
     int* systems = nullptr;
     int found = 0;
     if (impishim_comm_world != nullptr)

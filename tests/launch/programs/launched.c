@@ -3,9 +3,9 @@
 //   status S       finalizes and returns S
 //   exit_early S   returns S without having called MPI at all
 //   raise S        ends by signal S when all ranks are there
-//   wait           prints "ready" when all ranks are there, then receives a message that nobody sends
-//   echo           rank 0 prints what it reads from standard input, line by line; the others wait for it
-//   lines N        prints N lines, each at once
+//   wait           prints "ready" when all ranks are there, then receives a message that nobody
+//   sends echo           rank 0 prints what it reads from standard input, line by line; the others
+//   wait for it lines N        prints N lines, each at once
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
 static void hello(int rank, int size, int argc, char** argv) {
   char line[512];
   int used = snprintf(line, sizeof(line), "rank %d of %d", rank, size);
-  for (int i = 2; i < argc; ++i) used += snprintf(line + used, sizeof(line) - (size_t)used, " [%s]", argv[i]);
+  for (int i = 2; i < argc; ++i)
+    used += snprintf(line + used, sizeof(line) - (size_t)used, " [%s]", argv[i]);
   printf("%s\n", line);
   fprintf(stderr, "error output of rank %d\n", rank);
 }

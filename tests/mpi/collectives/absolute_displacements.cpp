@@ -1,5 +1,6 @@
-// Blocks that lie at absolute addresses: MPI_BOTTOM as buffer, with addresses as displacements or inside the datatypes; and
-// null pointers where nothing is sent. In Alltoallw, Neighbor_alltoallw and their nonblocking and persistent forms.
+// Blocks that lie at absolute addresses: MPI_BOTTOM as buffer, with addresses as displacements or
+// inside the datatypes; and null pointers where nothing is sent. In Alltoallw, Neighbor_alltoallw
+// and their nonblocking and persistent forms.
 #include <mpi.h>
 
 #include <cstdio>
@@ -19,7 +20,12 @@ using impishim_test::size_of;
 /// Numbers to and from each peer, none next to another.
 struct Exchange {
   explicit Exchange(std::size_t peers)
-      : sent(2 * peers), received(2 * peers, -1), counts(peers, 1), types(peers, MPI_INT), to(peers), from(peers) {
+      : sent(2 * peers),
+        received(2 * peers, -1),
+        counts(peers, 1),
+        types(peers, MPI_INT),
+        to(peers),
+        from(peers) {
     for (std::size_t i = 0; i < peers; ++i) {
       MPI_Get_address(&sent[2 * i], &to[i]);
       MPI_Get_address(&received[2 * i], &from[i]);
@@ -41,14 +47,15 @@ int wait_for(int code, MPI_Request* request) {
 }
 
 int blocking(Exchange& e, MPI_Comm comm) {
-  return MPI_Neighbor_alltoallw(MPI_BOTTOM, e.counts.data(), e.to.data(), e.types.data(), MPI_BOTTOM, e.counts.data(),
-                                e.from.data(), e.types.data(), comm);
+  return MPI_Neighbor_alltoallw(MPI_BOTTOM, e.counts.data(), e.to.data(), e.types.data(),
+                                MPI_BOTTOM, e.counts.data(), e.from.data(), e.types.data(), comm);
 }
 
 int nonblocking(Exchange& e, MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
-  const int code = MPI_Ineighbor_alltoallw(MPI_BOTTOM, e.counts.data(), e.to.data(), e.types.data(), MPI_BOTTOM,
-                                           e.counts.data(), e.from.data(), e.types.data(), comm, &request);
+  const int code =
+      MPI_Ineighbor_alltoallw(MPI_BOTTOM, e.counts.data(), e.to.data(), e.types.data(), MPI_BOTTOM,
+                              e.counts.data(), e.from.data(), e.types.data(), comm, &request);
   return wait_for(code, &request);
 }
 
@@ -60,8 +67,9 @@ constexpr auto make_persistent = MPI_Neighbor_alltoallw_init;
 
 int persistent(Exchange& e, MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
-  REQUIRE_EQUAL(make_persistent(MPI_BOTTOM, e.counts.data(), e.to.data(), e.types.data(), MPI_BOTTOM, e.counts.data(),
-                                e.from.data(), e.types.data(), comm, MPI_INFO_NULL, &request),
+  REQUIRE_EQUAL(make_persistent(MPI_BOTTOM, e.counts.data(), e.to.data(), e.types.data(),
+                                MPI_BOTTOM, e.counts.data(), e.from.data(), e.types.data(), comm,
+                                MPI_INFO_NULL, &request),
                 MPI_SUCCESS);
   const int code = wait_for(MPI_Start(&request), &request);
   MPI_Request_free(&request);
@@ -108,12 +116,15 @@ void check_types_with_addresses(MPI_Comm comm) {
   for (const bool blocks : {true, false}) {
     e.received.assign(2 * peers, -1);
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = blocks ? MPI_Alltoallw(MPI_BOTTOM, e.counts.data(), nothing.data(), e.types.data(), MPI_BOTTOM,
-                                            e.counts.data(), nothing.data(), from.data(), comm)
-                            : MPI_Ialltoallw(MPI_BOTTOM, e.counts.data(), nothing.data(), e.types.data(), MPI_BOTTOM,
-                                             e.counts.data(), nothing.data(), from.data(), comm, &request);
+    const int code =
+        blocks ? MPI_Alltoallw(MPI_BOTTOM, e.counts.data(), nothing.data(), e.types.data(),
+                               MPI_BOTTOM, e.counts.data(), nothing.data(), from.data(), comm)
+               : MPI_Ialltoallw(MPI_BOTTOM, e.counts.data(), nothing.data(), e.types.data(),
+                                MPI_BOTTOM, e.counts.data(), nothing.data(), from.data(), comm,
+                                &request);
     REQUIRE_EQUAL(blocks ? code : wait_for(code, &request), MPI_SUCCESS);
-    for (std::size_t i = 0; i < peers; ++i) REQUIRE_EQUAL(e.received[2 * i], 100 * static_cast<int>(i) + rank);
+    for (std::size_t i = 0; i < peers; ++i)
+      REQUIRE_EQUAL(e.received[2 * i], 100 * static_cast<int>(i) + rank);
   }
   for (auto* types : {&e.types, &from}) {
     for (MPI_Datatype& type : *types) MPI_Type_free(&type);
@@ -127,25 +138,30 @@ void check_nothing_at_null(MPI_Comm comm) {
   const std::vector<int> none_here(none);
   const std::vector<MPI_Datatype> types(peers, MPI_INT);
   const std::vector<MPI_Datatype> types_here(types);
-  REQUIRE_EQUAL(MPI_Alltoallw(nullptr, none.data(), none.data(), types.data(), nullptr, none_here.data(), none_here.data(),
-                              types_here.data(), comm),
+  REQUIRE_EQUAL(MPI_Alltoallw(nullptr, none.data(), none.data(), types.data(), nullptr,
+                              none_here.data(), none_here.data(), types_here.data(), comm),
+                MPI_SUCCESS);
+  REQUIRE_EQUAL(MPI_Alltoallv(nullptr, none.data(), none.data(), MPI_INT, nullptr, none_here.data(),
+                              none_here.data(), MPI_BYTE, comm),
                 MPI_SUCCESS);
   REQUIRE_EQUAL(
-      MPI_Alltoallv(nullptr, none.data(), none.data(), MPI_INT, nullptr, none_here.data(), none_here.data(), MPI_BYTE, comm),
+      MPI_Allgatherv(nullptr, 0, MPI_INT, nullptr, none.data(), none.data(), MPI_INT, comm),
       MPI_SUCCESS);
-  REQUIRE_EQUAL(MPI_Allgatherv(nullptr, 0, MPI_INT, nullptr, none.data(), none.data(), MPI_INT, comm), MPI_SUCCESS);
 }
 
-/// Of a process without neighbours no buffer is touched, whatever its count. MPICH by itself looks at the pointers all the
-/// same.
+/// Of a process without neighbours no buffer is touched, whatever its count. MPICH by itself looks
+/// at the pointers all the same.
 void check_no_neighbours(MPI_Comm comm) {
 #ifndef OPEN_MPI
   if (!impishim_test::in_joined_job()) return;
 #endif
   MPI_Comm alone = MPI_COMM_NULL;
-  MPI_Dist_graph_create_adjacent(comm, 0, nullptr, MPI_UNWEIGHTED, 0, nullptr, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &alone);
-  REQUIRE_EQUAL(MPI_Neighbor_alltoall(nullptr, 1, MPI_INT, nullptr, 1, MPI_INT, alone), MPI_SUCCESS);
-  REQUIRE_EQUAL(MPI_Neighbor_allgather(nullptr, 1, MPI_INT, nullptr, 1, MPI_INT, alone), MPI_SUCCESS);
+  MPI_Dist_graph_create_adjacent(comm, 0, nullptr, MPI_UNWEIGHTED, 0, nullptr, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &alone);
+  REQUIRE_EQUAL(MPI_Neighbor_alltoall(nullptr, 1, MPI_INT, nullptr, 1, MPI_INT, alone),
+                MPI_SUCCESS);
+  REQUIRE_EQUAL(MPI_Neighbor_allgather(nullptr, 1, MPI_INT, nullptr, 1, MPI_INT, alone),
+                MPI_SUCCESS);
   MPI_Comm_free(&alone);
 }
 

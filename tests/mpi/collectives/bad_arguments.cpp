@@ -1,5 +1,6 @@
-// Wrong arguments of collectives under MPI_ERRORS_RETURN: the right class, at once, and the communicator works as before.
-// For joined jobs whose communicators all span systems: Debian's MPICH is built without checks of its own and crashes here.
+// Wrong arguments of collectives under MPI_ERRORS_RETURN: the right class, at once, and the
+// communicator works as before. For joined jobs whose communicators all span systems: Debian's
+// MPICH is built without checks of its own and crashes here.
 #include <mpi.h>
 
 #include "communicators.hpp"
@@ -36,7 +37,8 @@ void check_classes(MPI_Comm comm, const char* /*name*/) {
   REQUIRE_EQUAL(class_of(MPI_Allreduce(two, two, 1, MPI_INT, MPI_SUM, comm)), MPI_ERR_BUFFER);
   REQUIRE_EQUAL(class_of(MPI_Gather(&one, 1, MPI_INT, two, 1, MPI_INT, -5, comm)), MPI_ERR_ROOT);
   REQUIRE_EQUAL(class_of(MPI_Allgather(&one, -1, MPI_INT, two, 1, MPI_INT, comm)), MPI_ERR_COUNT);
-  REQUIRE_EQUAL(class_of(MPI_Allgather(&one, 1, MPI_INT, two, 1, MPI_DATATYPE_NULL, comm)), MPI_ERR_TYPE);
+  REQUIRE_EQUAL(class_of(MPI_Allgather(&one, 1, MPI_INT, two, 1, MPI_DATATYPE_NULL, comm)),
+                MPI_ERR_TYPE);
   int sum = 0;
   REQUIRE_EQUAL(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
   REQUIRE_EQUAL(sum, size);
@@ -58,7 +60,8 @@ void check_handler() {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // communicators made from it inherit that
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD,
+                          MPI_ERRORS_RETURN);  // communicators made from it inherit that
   impishim_test::on_each_communicator(check_classes);
   check_handler();
   return impishim_test::finish("bad arguments");

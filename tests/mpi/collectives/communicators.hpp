@@ -10,8 +10,8 @@
 
 namespace impishim_test {
 
-/// Calls `check(comm, name)` on the world, a copy of it, the world backwards, the world with ranks dealt from both ends, and
-/// its halves of odd and even ranks.
+/// Calls `check(comm, name)` on the world, a copy of it, the world backwards, the world with ranks
+/// dealt from both ends, and its halves of odd and even ranks.
 template <class Check>
 void on_each_communicator(Check&& check) {
   check(MPI_COMM_WORLD, "world");

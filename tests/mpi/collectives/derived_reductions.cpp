@@ -19,12 +19,18 @@ namespace {
 struct Pair {
   std::uint32_t factor;
   std::uint32_t summand;
-  bool operator==(const Pair& other) const { return factor == other.factor && summand == other.summand; }
+  bool operator==(const Pair& other) const {
+    return factor == other.factor && summand == other.summand;
+  }
 };
 
-Pair sum_of(Pair left, Pair right) { return {left.factor + right.factor, left.summand + right.summand}; }
+Pair sum_of(Pair left, Pair right) {
+  return {left.factor + right.factor, left.summand + right.summand};
+}
 /// Associative, not commutative.
-Pair composed(Pair left, Pair right) { return {right.factor * left.factor, right.factor * left.summand + right.summand}; }
+Pair composed(Pair left, Pair right) {
+  return {right.factor * left.factor, right.factor * left.summand + right.summand};
+}
 
 /// Where the two numbers of an element are, from its origin.
 struct Layout {
@@ -81,12 +87,15 @@ void combine_all(void* in, void* inout, int* count, MPI_Datatype* type) {
 /// Elements between guards: all bytes but those of elements that have been put are known.
 class Elements {
  public:
-  explicit Elements(int count) : memory_(2 * kGuard + static_cast<std::size_t>(count * current.extent), kUntouched) {}
+  explicit Elements(int count)
+      : memory_(2 * kGuard + static_cast<std::size_t>(count * current.extent), kUntouched) {}
   [[nodiscard]] std::byte* at(int i) { return memory_.data() + kGuard + i * current.extent; }
   void put(int i, Pair pair) { store(at(i), pair); }
-  /// Elements from 0 on are these, and nothing else has been touched but elements from there up to `open`.
+  /// Elements from 0 on are these, and nothing else has been touched but elements from there up to
+  /// `open`.
   void require(const std::vector<Pair>& expected, int open) {
-    for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(load(at(static_cast<int>(i))) == expected[i]);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      REQUIRE(load(at(static_cast<int>(i))) == expected[i]);
     Pair untouched{};
     std::memset(&untouched, static_cast<int>(kUntouched), sizeof(untouched));
     for (int i = 0; i < std::max(open, static_cast<int>(expected.size())); ++i) put(i, untouched);
@@ -103,7 +112,11 @@ class Elements {
 class Check {
  public:
   Check(MPI_Comm comm, bool commutes)
-      : comm_(comm), commutes_(commutes), rank_(rank_in(comm)), size_(size_of(comm)), combine_(commutes ? sum_of : composed) {
+      : comm_(comm),
+        commutes_(commutes),
+        rank_(rank_in(comm)),
+        size_(size_of(comm)),
+        combine_(commutes ? sum_of : composed) {
     MPI_Op_create(commutes ? combine_all<sum_of> : combine_all<composed>, commutes ? 1 : 0, &op_);
     int answer = -1;
     REQUIRE_EQUAL(MPI_Op_commutative(op_, &answer), MPI_SUCCESS);
@@ -119,7 +132,8 @@ class Check {
     Elements inout = contribution(rank_ + 1, count);
     REQUIRE_EQUAL(MPI_Reduce_local(in.at(0), inout.at(0), count, current.type, op_), MPI_SUCCESS);
     std::vector<Pair> expected;
-    for (int i = 0; i < count; ++i) expected.push_back(combine_(element(rank_, i), element(rank_ + 1, i)));
+    for (int i = 0; i < count; ++i)
+      expected.push_back(combine_(element(rank_, i), element(rank_ + 1, i)));
     inout.require(expected, 0);
     in.require(own(count), 0);
   }
@@ -128,36 +142,44 @@ class Check {
     const bool at_root = rank_ == root;
     Elements send = contribution(count);
     Elements result(at_root ? count : 0);
-    REQUIRE_EQUAL(MPI_Reduce(send.at(0), at_root ? result.at(0) : nullptr, count, current.type, op_, root, comm_), MPI_SUCCESS);
+    REQUIRE_EQUAL(MPI_Reduce(send.at(0), at_root ? result.at(0) : nullptr, count, current.type, op_,
+                             root, comm_),
+                  MPI_SUCCESS);
     if (at_root) result.require(of_ranks(size_, 0, count), 0);
     send.require(own(count), 0);
     // MPICH 4.0.2 itself crashes in place from 2 KiB on.
     if (count * sizeof(Pair) > 2048) return;
     Elements both = contribution(count);
     const void* const from = at_root ? MPI_IN_PLACE : both.at(0);
-    REQUIRE_EQUAL(MPI_Reduce(from, at_root ? both.at(0) : nullptr, count, current.type, op_, root, comm_), MPI_SUCCESS);
+    REQUIRE_EQUAL(
+        MPI_Reduce(from, at_root ? both.at(0) : nullptr, count, current.type, op_, root, comm_),
+        MPI_SUCCESS);
     both.require(at_root ? of_ranks(size_, 0, count) : own(count), 0);
   }
 
   void allreduce(int count) {
-    twice(count, of_ranks(size_, 0, count),
-          [&](const void* send, void* receive) { return MPI_Allreduce(send, receive, count, current.type, op_, comm_); });
+    twice(count, of_ranks(size_, 0, count), [&](const void* send, void* receive) {
+      return MPI_Allreduce(send, receive, count, current.type, op_, comm_);
+    });
   }
 
   void scan(int count) {
-    twice(count, of_ranks(rank_ + 1, 0, count),
-          [&](const void* send, void* receive) { return MPI_Scan(send, receive, count, current.type, op_, comm_); });
+    twice(count, of_ranks(rank_ + 1, 0, count), [&](const void* send, void* receive) {
+      return MPI_Scan(send, receive, count, current.type, op_, comm_);
+    });
   }
 
   /// What rank 0 gets is not told; not in place, its buffer stays as it is.
   void exscan(int count) {
     Elements send = contribution(count);
     Elements result(count);
-    REQUIRE_EQUAL(MPI_Exscan(send.at(0), result.at(0), count, current.type, op_, comm_), MPI_SUCCESS);
+    REQUIRE_EQUAL(MPI_Exscan(send.at(0), result.at(0), count, current.type, op_, comm_),
+                  MPI_SUCCESS);
     result.require(of_ranks(rank_, 0, rank_ == 0 ? 0 : count), 0);
     send.require(own(count), 0);
     Elements both = contribution(count);
-    REQUIRE_EQUAL(MPI_Exscan(MPI_IN_PLACE, both.at(0), count, current.type, op_, comm_), MPI_SUCCESS);
+    REQUIRE_EQUAL(MPI_Exscan(MPI_IN_PLACE, both.at(0), count, current.type, op_, comm_),
+                  MPI_SUCCESS);
     both.require(of_ranks(rank_, 0, rank_ == 0 ? 0 : count), count);
   }
 
@@ -169,11 +191,15 @@ class Check {
     const std::vector<Pair> expected = of_ranks(size_, begin, least + rank_);
     Elements send = contribution(total);
     Elements result(least + rank_);
-    REQUIRE_EQUAL(MPI_Reduce_scatter(send.at(0), result.at(0), counts.data(), current.type, op_, comm_), MPI_SUCCESS);
+    REQUIRE_EQUAL(
+        MPI_Reduce_scatter(send.at(0), result.at(0), counts.data(), current.type, op_, comm_),
+        MPI_SUCCESS);
     result.require(expected, 0);
     send.require(own(total), 0);
     Elements both = contribution(total);
-    REQUIRE_EQUAL(MPI_Reduce_scatter(MPI_IN_PLACE, both.at(0), counts.data(), current.type, op_, comm_), MPI_SUCCESS);
+    REQUIRE_EQUAL(
+        MPI_Reduce_scatter(MPI_IN_PLACE, both.at(0), counts.data(), current.type, op_, comm_),
+        MPI_SUCCESS);
     both.require(expected, total);
   }
 
@@ -182,7 +208,8 @@ class Check {
 
  private:
   static Pair element(int rank, int i) {
-    return {static_cast<std::uint32_t>(3 + 2 * rank + i % 1000), static_cast<std::uint32_t>(7 * rank + i)};
+    return {static_cast<std::uint32_t>(3 + 2 * rank + i % 1000),
+            static_cast<std::uint32_t>(7 * rank + i)};
   }
   [[nodiscard]] std::vector<Pair> own(int count) const {
     std::vector<Pair> pairs;

@@ -1,7 +1,7 @@
-// Collectives that MPICH calls erroneous, under MPI_ERRORS_RETURN: all ranks are told the class, none waits for another, and
-// the communicator works as before. Blocks that are sent from where others are received, once a hang; operations without a
-// meaning for the datatype, once noticed by those ranks only that combine. For joined jobs: Open MPI notices few of them, and
-// MPICH not all.
+// Collectives that MPICH calls erroneous, under MPI_ERRORS_RETURN: all ranks are told the class,
+// none waits for another, and the communicator works as before. Blocks that are sent from where
+// others are received, once a hang; operations without a meaning for the datatype, once noticed by
+// those ranks only that combine. For joined jobs: Open MPI notices few of them, and MPICH not all.
 #include <mpi.h>
 
 #include <array>
@@ -48,13 +48,19 @@ void check_all_to_all(MPI_Comm comm, Blocks& b) {
   const int* places = b.places.data();
   MPI_Request request = MPI_REQUEST_NULL;
   require_class(MPI_Allgather(own, 2, MPI_INT, all, 2, MPI_INT, comm), MPI_ERR_BUFFER);
-  require_class(MPI_Allgatherv(own, 2, MPI_INT, all, counts, places, MPI_INT, comm), MPI_ERR_BUFFER);
-  require_class(MPI_Alltoall(all, 2, MPI_INT, all, 2, MPI_INT, comm), MPI_ERR_BUFFER);
-  require_class(MPI_Alltoallv(all, counts, places, MPI_INT, all, counts, places, MPI_INT, comm), MPI_ERR_BUFFER);
-  require_class(MPI_Alltoallw(all, counts, b.bytes.data(), b.types.data(), all, counts, b.bytes.data(), b.types.data(), comm),
+  require_class(MPI_Allgatherv(own, 2, MPI_INT, all, counts, places, MPI_INT, comm),
                 MPI_ERR_BUFFER);
-  require_class(MPI_Iallgatherv(own, 2, MPI_INT, all, counts, places, MPI_INT, comm, &request), MPI_ERR_BUFFER);
-  require_class(MPI_Ialltoallv(all, counts, places, MPI_INT, all, counts, places, MPI_INT, comm, &request), MPI_ERR_BUFFER);
+  require_class(MPI_Alltoall(all, 2, MPI_INT, all, 2, MPI_INT, comm), MPI_ERR_BUFFER);
+  require_class(MPI_Alltoallv(all, counts, places, MPI_INT, all, counts, places, MPI_INT, comm),
+                MPI_ERR_BUFFER);
+  require_class(MPI_Alltoallw(all, counts, b.bytes.data(), b.types.data(), all, counts,
+                              b.bytes.data(), b.types.data(), comm),
+                MPI_ERR_BUFFER);
+  require_class(MPI_Iallgatherv(own, 2, MPI_INT, all, counts, places, MPI_INT, comm, &request),
+                MPI_ERR_BUFFER);
+  require_class(
+      MPI_Ialltoallv(all, counts, places, MPI_INT, all, counts, places, MPI_INT, comm, &request),
+      MPI_ERR_BUFFER);
 }
 
 /// Of the root alone: it is told at once, as by MPICH, whatever the others do.
@@ -65,16 +71,19 @@ void check_rooted(MPI_Comm comm, Blocks& b) {
   const int* counts = b.counts.data();
   const int* places = b.places.data();
   require_class(MPI_Gather(own, 2, MPI_INT, all, 2, MPI_INT, root, comm), MPI_ERR_BUFFER);
-  require_class(MPI_Gatherv(own, 2, MPI_INT, all, counts, places, MPI_INT, root, comm), MPI_ERR_BUFFER);
+  require_class(MPI_Gatherv(own, 2, MPI_INT, all, counts, places, MPI_INT, root, comm),
+                MPI_ERR_BUFFER);
   require_class(MPI_Scatter(all, 2, MPI_INT, own, 2, MPI_INT, root, comm), MPI_ERR_BUFFER);
-  require_class(MPI_Scatterv(all, counts, places, MPI_INT, own, 2, MPI_INT, root, comm), MPI_ERR_BUFFER);
+  require_class(MPI_Scatterv(all, counts, places, MPI_INT, own, 2, MPI_INT, root, comm),
+                MPI_ERR_BUFFER);
 }
 
 /// What only looks alike is no error: blocks of nothing.
 void check_empty_blocks(MPI_Comm comm, Blocks& b) {
   const std::vector<int> none(b.counts.size(), 0);
   int* all = b.data.data();
-  REQUIRE_EQUAL(MPI_Alltoallv(all, none.data(), b.places.data(), MPI_INT, all, none.data(), b.places.data(), MPI_INT, comm),
+  REQUIRE_EQUAL(MPI_Alltoallv(all, none.data(), b.places.data(), MPI_INT, all, none.data(),
+                              b.places.data(), MPI_INT, comm),
                 MPI_SUCCESS);
   REQUIRE_EQUAL(MPI_Allgather(all, 0, MPI_INT, all, 0, MPI_INT, comm), MPI_SUCCESS);
 }
@@ -89,9 +98,9 @@ void check_operations(MPI_Comm comm) {
     MPI_Datatype type;
     MPI_Op op;
   };
-  for (const auto& [type, op] :
-       {Misfit{MPI_DOUBLE, MPI_BAND}, Misfit{MPI_FLOAT, MPI_LAND}, Misfit{MPI_INT, MPI_MINLOC},
-        Misfit{MPI_C_DOUBLE_COMPLEX, MPI_MAX}, Misfit{MPI_DOUBLE_INT, MPI_SUM}, Misfit{pair, MPI_SUM}}) {
+  for (const auto& [type, op] : {Misfit{MPI_DOUBLE, MPI_BAND}, Misfit{MPI_FLOAT, MPI_LAND},
+                                 Misfit{MPI_INT, MPI_MINLOC}, Misfit{MPI_C_DOUBLE_COMPLEX, MPI_MAX},
+                                 Misfit{MPI_DOUBLE_INT, MPI_SUM}, Misfit{pair, MPI_SUM}}) {
     require_class(MPI_Allreduce(in.data(), out.data(), 1, type, op, comm), MPI_ERR_OP);
     require_class(MPI_Reduce(in.data(), out.data(), 1, type, op, 0, comm), MPI_ERR_OP);
     require_class(MPI_Scan(in.data(), out.data(), 1, type, op, comm), MPI_ERR_OP);

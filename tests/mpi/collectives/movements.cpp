@@ -1,5 +1,5 @@
-// MPI_Barrier, MPI_Bcast, MPI_Gather and MPI_Allgather: all roots, in place and not, different datatypes on the ranks, blocks
-// of nothing to a megabyte.
+// MPI_Barrier, MPI_Bcast, MPI_Gather and MPI_Allgather: all roots, in place and not, different
+// datatypes on the ranks, blocks of nothing to a megabyte.
 #include <mpi.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@ using impishim_test::on_each_communicator;
 using impishim_test::rank_in;
 using impishim_test::size_of;
 
-/// Doubles on even ranks; on odd ones a type with gaps, whose elements overlap in memory range without sharing bytes.
+/// Doubles on even ranks; on odd ones a type with gaps, whose elements overlap in memory range
+/// without sharing bytes.
 struct Layout {
   MPI_Datatype type = MPI_DOUBLE;
   int elements = 0;  ///< of `type`
@@ -49,14 +50,17 @@ double value(int rank, int i, int turn) { return 1000000.0 * turn + 10000.0 * ra
 
 void write_block(std::vector<double>& memory, const Layout& layout, int block, int rank, int turn) {
   for (std::size_t i = 0; i < layout.places.size(); ++i) {
-    memory[static_cast<std::size_t>(block) * layout.room + layout.places[i]] = value(rank, static_cast<int>(i), turn);
+    memory[static_cast<std::size_t>(block) * layout.room + layout.places[i]] =
+        value(rank, static_cast<int>(i), turn);
   }
 }
 
-void expect_block(const std::vector<double>& memory, const Layout& layout, int block, int rank, int turn) {
+void expect_block(const std::vector<double>& memory, const Layout& layout, int block, int rank,
+                  int turn) {
   std::vector<double> expected(static_cast<std::size_t>(layout.room), -1.0);
   write_block(expected, layout, 0, rank, turn);
-  for (int i = 0; i < layout.room; ++i) REQUIRE(memory[static_cast<std::size_t>(block) * layout.room + i] == expected[i]);
+  for (int i = 0; i < layout.room; ++i)
+    REQUIRE(memory[static_cast<std::size_t>(block) * layout.room + i] == expected[i]);
 }
 
 void check_bcast(MPI_Comm comm, int count) {
@@ -80,12 +84,14 @@ void check_gather(MPI_Comm comm, int count, bool in_place) {
     write_block(mine, send, 0, rank, root);
     std::vector<double> all(static_cast<std::size_t>(receive.room) * size, -1.0);
     if (rank != root) {
-      REQUIRE(MPI_Gather(mine.data(), send.elements, send.type, nullptr, -1, MPI_DATATYPE_NULL, root, comm) == MPI_SUCCESS);
+      REQUIRE(MPI_Gather(mine.data(), send.elements, send.type, nullptr, -1, MPI_DATATYPE_NULL,
+                         root, comm) == MPI_SUCCESS);
       continue;
     }
     if (in_place) write_block(all, receive, root, root, root);
     const void* from = in_place ? MPI_IN_PLACE : mine.data();
-    REQUIRE(MPI_Gather(from, send.elements, send.type, all.data(), receive.elements, receive.type, root, comm) == MPI_SUCCESS);
+    REQUIRE(MPI_Gather(from, send.elements, send.type, all.data(), receive.elements, receive.type,
+                       root, comm) == MPI_SUCCESS);
     for (int other = 0; other < size; ++other) expect_block(all, receive, other, other, root);
   }
 }
@@ -100,11 +106,13 @@ void check_allgather(MPI_Comm comm, int count, bool in_place) {
   std::vector<double> all(static_cast<std::size_t>(receive.room) * size, -1.0);
   if (in_place) write_block(all, receive, rank, rank, 5);
   const void* from = in_place ? MPI_IN_PLACE : mine.data();
-  REQUIRE(MPI_Allgather(from, send.elements, send.type, all.data(), receive.elements, receive.type, comm) == MPI_SUCCESS);
+  REQUIRE(MPI_Allgather(from, send.elements, send.type, all.data(), receive.elements, receive.type,
+                        comm) == MPI_SUCCESS);
   for (int other = 0; other < size; ++other) expect_block(all, receive, other, other, 5);
 }
 
-/// Nobody leaves a barrier before everybody has entered: told by the machine's clock, which all ranks share.
+/// Nobody leaves a barrier before everybody has entered: told by the machine's clock, which all
+/// ranks share.
 void check_barrier(MPI_Comm comm) {
   using Clock = std::chrono::steady_clock;
   const int size = size_of(comm);

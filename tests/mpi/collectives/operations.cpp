@@ -1,5 +1,6 @@
-// Operations as such: MPI_Op_commutative, MPI_Reduce_local beside reductions under way, operations and datatypes that are freed
-// before their reduction is over and handles that are made meanwhile, functions that call MPI.
+// Operations as such: MPI_Op_commutative, MPI_Reduce_local beside reductions under way, operations
+// and datatypes that are freed before their reduction is over and handles that are made meanwhile,
+// functions that call MPI.
 #include <mpi.h>
 
 #include <cstdint>
@@ -24,7 +25,9 @@ constexpr std::uint32_t kGap = 0xa5a5a5a5U;
 constexpr int kCount = 1000;
 
 Map map_of(int rank, int i) {
-  return {static_cast<std::uint32_t>(3 + 2 * rank + i), {kGap, kGap}, static_cast<std::uint32_t>(7 * rank + i)};
+  return {static_cast<std::uint32_t>(3 + 2 * rank + i),
+          {kGap, kGap},
+          static_cast<std::uint32_t>(7 * rank + i)};
 }
 
 std::vector<Map> maps_of(int rank) {
@@ -63,7 +66,9 @@ struct Handles {
   explicit Handles(bool commutes) {
     MPI_Type_vector(2, 1, 3, MPI_UINT32_T, &type);
     MPI_Type_commit(&type);
-    REQUIRE_EQUAL(MPI_Op_create(commutes ? combine_all<sum_of> : combine_all<composed>, commutes ? 1 : 0, &op), MPI_SUCCESS);
+    REQUIRE_EQUAL(MPI_Op_create(commutes ? combine_all<sum_of> : combine_all<composed>,
+                                commutes ? 1 : 0, &op),
+                  MPI_SUCCESS);
   }
   void free() {
     REQUIRE_EQUAL(MPI_Op_free(&op), MPI_SUCCESS);
@@ -92,19 +97,22 @@ void check_local(const Handles& handles, int rank, int other) {
   const std::vector<Map> in = maps_of(rank);
   std::vector<Map> inout = maps_of(other);
   std::vector<Map> expected;
-  for (std::size_t i = 0; i < in.size(); ++i) expected.push_back((sums ? sum_of : composed)(in[i], inout[i]));
-  REQUIRE_EQUAL(MPI_Reduce_local(in.data(), inout.data(), kCount, handles.type, handles.op), MPI_SUCCESS);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    expected.push_back((sums ? sum_of : composed)(in[i], inout[i]));
+  REQUIRE_EQUAL(MPI_Reduce_local(in.data(), inout.data(), kCount, handles.type, handles.op),
+                MPI_SUCCESS);
   require_equal(inout, expected);
 }
 
 void check_predefined() {
-  for (const MPI_Op op : {MPI_MAX, MPI_MIN, MPI_SUM, MPI_PROD, MPI_LAND, MPI_BAND, MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR,
-                          MPI_MAXLOC, MPI_MINLOC}) {
+  for (const MPI_Op op : {MPI_MAX, MPI_MIN, MPI_SUM, MPI_PROD, MPI_LAND, MPI_BAND, MPI_LOR, MPI_BOR,
+                          MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC}) {
     REQUIRE(commutes(op));
   }
 }
 
-/// One reduction after the other is started and its handles freed; new ones serve meanwhile, and may look like the old.
+/// One reduction after the other is started and its handles freed; new ones serve meanwhile, and
+/// may look like the old.
 void check_freed_early(MPI_Comm comm) {
   const int rank = rank_in(comm);
   const std::vector<Map> mine = maps_of(rank);
@@ -115,7 +123,8 @@ void check_freed_early(MPI_Comm comm) {
     Handles handles(i % 2 != 0);
     REQUIRE_EQUAL(commutes(handles.op), i % 2 != 0);
     check_local(handles, rank, rank + 1);
-    MPI_Iallreduce(mine.data(), results[i].data(), kCount, handles.type, handles.op, comm, &requests[i]);
+    MPI_Iallreduce(mine.data(), results[i].data(), kCount, handles.type, handles.op, comm,
+                   &requests[i]);
     check_local(handles, rank + 1, rank);
     handles.free();
   }

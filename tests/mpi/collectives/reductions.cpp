@@ -1,6 +1,6 @@
-// MPI_Reduce, MPI_Allreduce and MPI_Reduce_local: every predefined operation on every class of types, pairs, complex numbers,
-// user operations that commute or not, derived datatypes, in place and not, all roots, no elements and many.
-// MPI_Op_commutative.
+// MPI_Reduce, MPI_Allreduce and MPI_Reduce_local: every predefined operation on every class of
+// types, pairs, complex numbers, user operations that commute or not, derived datatypes, in place
+// and not, all roots, no elements and many. MPI_Op_commutative.
 #include <mpi.h>
 
 #include <climits>
@@ -42,23 +42,25 @@ T combine_bits(MPI_Op op, T a, T b) {
   return static_cast<T>(a ^ b);
 }
 
-/// Every check has another root, in turn. One counter for all types: which of them are the same type is the vendor's affair.
+/// Every check has another root, in turn. One counter for all types: which of them are the same
+/// type is the vendor's affair.
 int turn = 0;
 
 /// This process's elements with those of the next one, without them.
 template <class T>
-void check_local(MPI_Datatype type, MPI_Op op, int count, const std::vector<T>& mine, const std::vector<T>& next,
-                 const std::function<T(T, T)>& reduce) {
+void check_local(MPI_Datatype type, MPI_Op op, int count, const std::vector<T>& mine,
+                 const std::vector<T>& next, const std::function<T(T, T)>& reduce) {
   std::vector<T> result = next;
   REQUIRE(MPI_Reduce_local(mine.data(), result.data(), count, type, op) == MPI_SUCCESS);
   for (int i = 0; i < count; ++i) REQUIRE(result[i] == reduce(mine[i], next[i]));
   REQUIRE(result[count] == next[count]);
 }
 
-/// One reduction in all its forms. `make(rank, i)` is an element, `reduce(a, b)` the operation in rank order.
+/// One reduction in all its forms. `make(rank, i)` is an element, `reduce(a, b)` the operation in
+/// rank order.
 template <class T>
-void check_one(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int count, const std::function<T(int, int)>& make,
-               const std::function<T(T, T)>& reduce) {
+void check_one(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int count,
+               const std::function<T(int, int)>& make, const std::function<T(T, T)>& reduce) {
   const int rank = rank_in(comm);
   const int size = size_of(comm);
   std::vector<T> mine;
@@ -78,7 +80,8 @@ void check_one(MPI_Comm comm, MPI_Datatype type, MPI_Op op, int count, const std
     std::vector<T> result(mine.size(), T{});
     REQUIRE(MPI_Reduce(mine.data(), result.data(), count, type, op, root, comm) == MPI_SUCCESS);
     for (int i = 0; i < count; ++i) REQUIRE(result[i] == (rank == root ? expected[i] : T{}));
-    // MPICH 4.0.2 itself reads through MPI_IN_PLACE in MPI_Reduce of more data with a commutative operation.
+    // MPICH 4.0.2 itself reads through MPI_IN_PLACE in MPI_Reduce of more data with a commutative
+    // operation.
     if (mine.size() * sizeof(T) <= 2048) {
       result = mine;
       const void* send = rank == root ? MPI_IN_PLACE : mine.data();
@@ -107,7 +110,9 @@ void check_arithmetic(MPI_Comm comm, MPI_Datatype type) {
 template <class T>
 void check_integer(MPI_Comm comm, MPI_Datatype type) {
   check_arithmetic<T>(comm, type);
-  const auto make = [](int rank, int i) { return static_cast<T>((rank + i) % 3 == 0 ? 0 : value(rank, i)); };
+  const auto make = [](int rank, int i) {
+    return static_cast<T>((rank + i) % 3 == 0 ? 0 : value(rank, i));
+  };
   for (const MPI_Op op : {MPI_LAND, MPI_LOR, MPI_LXOR}) {
     check_one<T>(comm, type, op, 3, make, [op](T a, T b) { return combine(op, a, b); });
   }
@@ -138,21 +143,29 @@ void check_integers(MPI_Comm comm) {
 void check_logical_and_bytes(MPI_Comm comm) {
   const auto truth = [](int rank, int i) { return (rank + i) % 3 != 0; };
   for (const MPI_Op op : {MPI_LAND, MPI_LOR, MPI_LXOR}) {
-    check_one<char>(comm, MPI_C_BOOL, op, 3, truth, [op](char a, char b) { return combine(op, a, b); });
+    check_one<char>(comm, MPI_C_BOOL, op, 3, truth,
+                    [op](char a, char b) { return combine(op, a, b); });
   }
-  const auto bits = [](int rank, int i) { return static_cast<unsigned char>(0x5a + rank * 17 + i); };
+  const auto bits = [](int rank, int i) {
+    return static_cast<unsigned char>(0x5a + rank * 17 + i);
+  };
   for (const MPI_Op op : {MPI_BAND, MPI_BOR, MPI_BXOR}) {
-    check_one<unsigned char>(comm, MPI_BYTE, op, 3, bits,
-                             [op](unsigned char a, unsigned char b) { return combine_bits(op, a, b); });
+    check_one<unsigned char>(comm, MPI_BYTE, op, 3, bits, [op](unsigned char a, unsigned char b) {
+      return combine_bits(op, a, b);
+    });
   }
 }
 
 template <class T>
 void check_complex(MPI_Comm comm, MPI_Datatype type) {
   // Gaussian integers: exact in any order.
-  const auto make = [](int rank, int i) { return std::complex<T>(static_cast<T>(value(rank, i)), static_cast<T>(rank % 2)); };
-  check_one<std::complex<T>>(comm, type, MPI_SUM, 3, make, [](std::complex<T> a, std::complex<T> b) { return a + b; });
-  check_one<std::complex<T>>(comm, type, MPI_PROD, 3, make, [](std::complex<T> a, std::complex<T> b) { return a * b; });
+  const auto make = [](int rank, int i) {
+    return std::complex<T>(static_cast<T>(value(rank, i)), static_cast<T>(rank % 2));
+  };
+  check_one<std::complex<T>>(comm, type, MPI_SUM, 3, make,
+                             [](std::complex<T> a, std::complex<T> b) { return a + b; });
+  check_one<std::complex<T>>(comm, type, MPI_PROD, 3, make,
+                             [](std::complex<T> a, std::complex<T> b) { return a * b; });
 }
 
 template <class T>
@@ -164,14 +177,18 @@ struct Pair {
 
 template <class T>
 void check_pair(MPI_Comm comm, MPI_Datatype type) {
-  const auto make = [](int rank, int i) { return Pair<T>{static_cast<T>(value(rank, i) / 2), rank}; };
+  const auto make = [](int rank, int i) {
+    return Pair<T>{static_cast<T>(value(rank, i) / 2), rank};
+  };
   // Equal values: the lower place.
   const auto better = [](Pair<T> a, Pair<T> b, bool max) {
     if (a.value == b.value) return a.place < b.place ? a : b;
     return (a.value > b.value) == max ? a : b;
   };
-  check_one<Pair<T>>(comm, type, MPI_MAXLOC, 4, make, [&](Pair<T> a, Pair<T> b) { return better(a, b, true); });
-  check_one<Pair<T>>(comm, type, MPI_MINLOC, 4, make, [&](Pair<T> a, Pair<T> b) { return better(a, b, false); });
+  check_one<Pair<T>>(comm, type, MPI_MAXLOC, 4, make,
+                     [&](Pair<T> a, Pair<T> b) { return better(a, b, true); });
+  check_one<Pair<T>>(comm, type, MPI_MINLOC, 4, make,
+                     [&](Pair<T> a, Pair<T> b) { return better(a, b, false); });
 }
 
 /// 2 x 2 matrices modulo a prime: associative, not commutative.
@@ -182,8 +199,10 @@ struct Matrix {
 
 Matrix multiply(Matrix a, Matrix b) {
   constexpr std::int32_t kPrime = 10007;
-  return {{(a.at[0] * b.at[0] + a.at[1] * b.at[2]) % kPrime, (a.at[0] * b.at[1] + a.at[1] * b.at[3]) % kPrime,
-           (a.at[2] * b.at[0] + a.at[3] * b.at[2]) % kPrime, (a.at[2] * b.at[1] + a.at[3] * b.at[3]) % kPrime}};
+  return {{(a.at[0] * b.at[0] + a.at[1] * b.at[2]) % kPrime,
+           (a.at[0] * b.at[1] + a.at[1] * b.at[3]) % kPrime,
+           (a.at[2] * b.at[0] + a.at[3] * b.at[2]) % kPrime,
+           (a.at[2] * b.at[1] + a.at[3] * b.at[3]) % kPrime}};
 }
 
 MPI_Datatype matrix_type = MPI_DATATYPE_NULL;
@@ -201,7 +220,8 @@ extern "C" void add_all(void* in, void* inout, int* count, MPI_Datatype* type) {
   MPI_Aint extent = 0;
   MPI_Type_get_extent(*type, &lower_bound, &extent);  // MPI may be asked from an operation
   REQUIRE(extent == sizeof(Matrix));
-  for (int i = 0; i < 4 * *count; ++i) static_cast<std::int32_t*>(inout)[i] += static_cast<std::int32_t*>(in)[i];
+  for (int i = 0; i < 4 * *count; ++i)
+    static_cast<std::int32_t*>(inout)[i] += static_cast<std::int32_t*>(in)[i];
 }
 
 /// Long enough for the algorithms that cut data to pieces.
@@ -209,8 +229,10 @@ void check_long_in_order(MPI_Comm comm, MPI_Op multiplication) {
   constexpr int kCount = 20000;
   const int rank = rank_in(comm);
   std::vector<Matrix> matrices;
-  for (int i = 0; i < kCount; ++i) matrices.push_back({{value(rank, i), value(rank, i + 1), rank, 1}});
-  REQUIRE(MPI_Allreduce(MPI_IN_PLACE, matrices.data(), kCount, matrix_type, multiplication, comm) == MPI_SUCCESS);
+  for (int i = 0; i < kCount; ++i)
+    matrices.push_back({{value(rank, i), value(rank, i + 1), rank, 1}});
+  REQUIRE(MPI_Allreduce(MPI_IN_PLACE, matrices.data(), kCount, matrix_type, multiplication, comm) ==
+          MPI_SUCCESS);
   for (int i = 0; i < kCount; ++i) {
     Matrix expected{{value(0, i), value(0, i + 1), 0, 1}};
     for (int other = 1; other < size_of(comm); ++other) {
@@ -227,13 +249,17 @@ void check_user_operations(MPI_Comm comm) {
   MPI_Op addition = MPI_OP_NULL;
   MPI_Op_create(multiply_all, 0, &multiplication);
   MPI_Op_create(add_all, 1, &addition);
-  const auto make = [](int rank, int i) { return Matrix{{value(rank, i), value(rank, i + 1), rank, 1}}; };
+  const auto make = [](int rank, int i) {
+    return Matrix{{value(rank, i), value(rank, i + 1), rank, 1}};
+  };
   const auto sum = [](Matrix a, const Matrix& b) {
     for (int i = 0; i < 4; ++i) a.at[i] += b.at[i];
     return a;
   };
-  for (const int count : {0, 1, 3, 100}) check_one<Matrix>(comm, matrix_type, multiplication, count, make, multiply);
-  for (const int count : {0, 1, 3, 20000}) check_one<Matrix>(comm, matrix_type, addition, count, make, sum);
+  for (const int count : {0, 1, 3, 100})
+    check_one<Matrix>(comm, matrix_type, multiplication, count, make, multiply);
+  for (const int count : {0, 1, 3, 20000})
+    check_one<Matrix>(comm, matrix_type, addition, count, make, sum);
   check_long_in_order(comm, multiplication);
   MPI_Op_free(&multiplication);
   MPI_Op_free(&addition);
@@ -242,7 +268,8 @@ void check_user_operations(MPI_Comm comm) {
 
 MPI_Datatype spread_type = MPI_DATATYPE_NULL;
 
-/// Maxima of the two ints that an element of spread_type has: 4 and 16 bytes from its origin, 24 bytes from one to the next.
+/// Maxima of the two ints that an element of spread_type has: 4 and 16 bytes from its origin, 24
+/// bytes from one to the next.
 extern "C" void spread_maximum(void* in, void* inout, int* count, MPI_Datatype* type) {
   REQUIRE(*type == spread_type);
   for (int i = 0; i < *count; ++i) {
@@ -297,7 +324,8 @@ void check_same_bits(MPI_Comm comm) {
   std::vector<double> all(static_cast<std::size_t>(kCount) * size);
   MPI_Allgather(sums.data(), kCount, MPI_DOUBLE, all.data(), kCount, MPI_DOUBLE, comm);
   for (int other = 0; other < size; ++other) {
-    REQUIRE(std::memcmp(&all[static_cast<std::size_t>(other) * kCount], sums.data(), kCount * sizeof(double)) == 0);
+    REQUIRE(std::memcmp(&all[static_cast<std::size_t>(other) * kCount], sums.data(),
+                        kCount * sizeof(double)) == 0);
   }
 }
 

@@ -1,4 +1,5 @@
-// Collectives while point-to-point messages are under way that only this process's progress can bring to an end.
+// Collectives while point-to-point messages are under way that only this process's progress can
+// bring to an end.
 #include <mpi.h>
 
 #include <vector>
@@ -34,7 +35,8 @@ void check_wildcard_meets_barrier(MPI_Comm comm, const char* /*name*/) {
   }
 }
 
-/// Long messages from everybody to everybody are on their way meanwhile, and keep apart from the collectives' own.
+/// Long messages from everybody to everybody are on their way meanwhile, and keep apart from the
+/// collectives' own.
 void check_long_messages(MPI_Comm comm, const char* /*name*/) {
   const int rank = rank_in(comm);
   const int size = size_of(comm);
@@ -43,7 +45,8 @@ void check_long_messages(MPI_Comm comm, const char* /*name*/) {
   const std::vector<int> out(kCount, rank);
   std::vector<MPI_Request> requests(2 * static_cast<std::size_t>(size));
   for (int other = 0; other < size; ++other) {
-    MPI_Irecv(in[static_cast<std::size_t>(other)].data(), kCount, MPI_INT, other, 110, comm, &requests[2 * other]);
+    MPI_Irecv(in[static_cast<std::size_t>(other)].data(), kCount, MPI_INT, other, 110, comm,
+              &requests[2 * other]);
     MPI_Isend(out.data(), kCount, MPI_INT, other, 110, comm, &requests[2 * other + 1]);
   }
   for (int root = 0; root < size; ++root) {

@@ -1,5 +1,6 @@
-// Predefined attributes, IMPI's and the user's own, on the world, on duplicates and on communicators inside a system.
-// Arguments: the counts of ranks of the systems ("2 2"); none for a job that is not joined.
+// Predefined attributes, IMPI's and the user's own, on the world, on duplicates and on
+// communicators inside a system. Arguments: the counts of ranks of the systems ("2 2"); none for a
+// job that is not joined.
 #include <cstdlib>
 #include <vector>
 
@@ -40,7 +41,8 @@ void check_joined(const std::vector<int>& counts) {
   REQUIRE_EQUAL(*attribute(MPI_COMM_WORLD, IMPI_CLIENT_COLOR), mine.number);
   REQUIRE_EQUAL(*attribute(MPI_COMM_WORLD, MPI_APPNUM), mine.number);
   REQUIRE_EQUAL(*attribute(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE), size_of(MPI_COMM_WORLD));
-  // Values stay readable, and the same place holds the same value, after other attributes have been asked for.
+  // Values stay readable, and the same place holds the same value, after other attributes have been
+  // asked for.
   const int* kept = attribute(MPI_COMM_WORLD, IMPI_HOST_COLOR);
   const int color = *kept;
   REQUIRE(*attribute(MPI_COMM_WORLD, IMPI_HOST_SIZE) >= systems);
@@ -66,7 +68,8 @@ void check_joined(const std::vector<int>& counts) {
   // The last rank of the world and the first: two systems, whatever is between them.
   const bool chosen = rank == 0 || rank == size_of(MPI_COMM_WORLD) - 1;
   MPI_Comm ends = MPI_COMM_NULL;
-  REQUIRE_EQUAL(MPI_Comm_split(MPI_COMM_WORLD, chosen ? 0 : MPI_UNDEFINED, -rank, &ends), MPI_SUCCESS);
+  REQUIRE_EQUAL(MPI_Comm_split(MPI_COMM_WORLD, chosen ? 0 : MPI_UNDEFINED, -rank, &ends),
+                MPI_SUCCESS);
   REQUIRE_EQUAL(ends != MPI_COMM_NULL, chosen);
   if (chosen) {
     REQUIRE_EQUAL(*attribute(ends, IMPI_CLIENT_SIZE), 2);
@@ -104,7 +107,8 @@ void check_user_attributes() {
   void* read = nullptr;
   int found = 0;
   REQUIRE_EQUAL(MPI_Comm_create_keyval(copy_value, delete_value, &key, nullptr), MPI_SUCCESS);
-  REQUIRE_EQUAL(MPI_Comm_get_attr(MPI_COMM_WORLD, key, static_cast<void*>(&read), &found), MPI_SUCCESS);
+  REQUIRE_EQUAL(MPI_Comm_get_attr(MPI_COMM_WORLD, key, static_cast<void*>(&read), &found),
+                MPI_SUCCESS);
   REQUIRE(found == 0);
   REQUIRE_EQUAL(MPI_Comm_set_attr(MPI_COMM_WORLD, key, &value), MPI_SUCCESS);
   MPI_Comm twin = MPI_COMM_NULL;
@@ -124,8 +128,10 @@ void check_errors() {
   int* value = nullptr;
   int found = 0;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  REQUIRE(MPI_Comm_get_attr(MPI_COMM_NULL, MPI_TAG_UB, static_cast<void*>(&value), &found) != MPI_SUCCESS);
-  REQUIRE(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_KEYVAL_INVALID, static_cast<void*>(&value), &found) != MPI_SUCCESS);
+  REQUIRE(MPI_Comm_get_attr(MPI_COMM_NULL, MPI_TAG_UB, static_cast<void*>(&value), &found) !=
+          MPI_SUCCESS);
+  REQUIRE(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_KEYVAL_INVALID, static_cast<void*>(&value),
+                            &found) != MPI_SUCCESS);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
@@ -145,8 +151,8 @@ int main(int argc, char** argv) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int size = size_of(MPI_COMM_WORLD);
   int got = -1;
-  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, bound, &got, 1, MPI_INT, (rank + size - 1) % size, bound, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, bound, &got, 1, MPI_INT,
+               (rank + size - 1) % size, bound, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   REQUIRE_EQUAL(got, (rank + size - 1) % size);
 
   if (!counts.empty()) check_joined(counts);

@@ -1,7 +1,9 @@
-// Ways for a job to end badly; every system must end, soon, and say why. Arguments: how, and the rank that does it.
-//   abort CODE RANK  MPI_Abort with the code; exit RANK  exit(5) without MPI_Finalize; kill RANK  dies by a signal;
-//   fatal RANK  an MPI error under MPI_ERRORS_ARE_FATAL
-// The others wait for a message that never comes ("... wait"), or compute without calling MPI ("... compute").
+// Ways for a job to end badly; every system must end, soon, and say why. Arguments: how, and the
+// rank that does it.
+//   abort CODE RANK  MPI_Abort with the code; exit RANK  exit(5) without MPI_Finalize; kill RANK
+//   dies by a signal; fatal RANK  an MPI error under MPI_ERRORS_ARE_FATAL
+// The others wait for a message that never comes ("... wait"), or compute without calling MPI ("...
+// compute").
 #include <signal.h>
 
 #include <atomic>
@@ -23,7 +25,8 @@ int main(int argc, char** argv) {
     if (how.rfind("abort", 0) == 0) MPI_Abort(MPI_COMM_WORLD, std::atoi(how.c_str() + 5));
     if (how == "exit") std::exit(5);
     if (how == "kill") raise(SIGKILL);
-    if (how == "fatal") MPI_Send(nullptr, 0, MPI_INT, impishim_test::size_of(MPI_COMM_WORLD), 0, MPI_COMM_WORLD);
+    if (how == "fatal")
+      MPI_Send(nullptr, 0, MPI_INT, impishim_test::size_of(MPI_COMM_WORLD), 0, MPI_COMM_WORLD);
     return 3;
   }
   if (others == "compute") {

@@ -1,4 +1,5 @@
-// Ranks fork and start other programs in the middle of the job: the children come and go, the job notices nothing.
+// Ranks fork and start other programs in the middle of the job: the children come and go, the job
+// notices nothing.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +24,8 @@ void round_the_ring() {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int size = size_of(MPI_COMM_WORLD);
   int got = -1;
-  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 3, &got, 1, MPI_INT, (rank + size - 1) % size, 3, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 3, &got, 1, MPI_INT, (rank + size - 1) % size,
+               3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   REQUIRE_EQUAL(got, (rank + size - 1) % size);
 }
 

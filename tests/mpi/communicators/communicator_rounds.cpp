@@ -1,4 +1,5 @@
-// Communicators made and freed again and again take no more memory, and ids for them do not run out. Argument: how many rounds.
+// Communicators made and freed again and again take no more memory, and ids for them do not run
+// out. Argument: how many rounds.
 #include <unistd.h>
 
 #include <cstdio>
@@ -37,7 +38,8 @@ void round_of(MPI_Comm grid, MPI_Request* kept) {
   MPI_Comm made = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &made);
   exchange(made);
-  // One that is under way when its communicator goes. Not a collective: Open MPI's own may not outlive it.
+  // One that is under way when its communicator goes. Not a collective: Open MPI's own may not
+  // outlive it.
   MPI_Wait(kept, MPI_STATUS_IGNORE);
   static int kept_value = 0;
   MPI_Irecv(&kept_value, 1, MPI_INT, MPI_ANY_SOURCE, 1, made, kept);

@@ -1,5 +1,6 @@
-// Duplicates and splits of the world in every shape: interleaved and reversed between systems, inside systems, of one process,
-// left out; freed and made again; duplicates of duplicates. Each new communicator proves its ranks by messages and a reduction.
+// Duplicates and splits of the world in every shape: interleaved and reversed between systems,
+// inside systems, of one process, left out; freed and made again; duplicates of duplicates. Each
+// new communicator proves its ranks by messages and a reduction.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -37,7 +38,8 @@ void check_split(MPI_Comm parent, Color color_of, Key key_of) {
   for (int each = 0; each < size; ++each) {
     if (color_of(each) == color_of(rank)) chosen.push_back(each);
   }
-  std::stable_sort(chosen.begin(), chosen.end(), [&](int a, int b) { return key_of(a) < key_of(b); });
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [&](int a, int b) { return key_of(a) < key_of(b); });
   std::vector<int> members;
   for (const int each : chosen) members.push_back(world_ranks[static_cast<std::size_t>(each)]);
   check_members(part, members);
@@ -52,9 +54,10 @@ void check_all_splits(MPI_Comm parent) {
   const int size = size_of(parent);
   const auto by_rank = [](int rank) { return rank; };
   const auto all_equal = [](int) { return 7; };
-  check_split(parent, all_equal, all_equal);                                        // as it is
-  check_split(parent, all_equal, [](int rank) { return -rank; });                   // reversed
-  check_split(parent, all_equal, [&](int rank) { return (rank * 7 + 3) % size; });  // shuffled, with ties
+  check_split(parent, all_equal, all_equal);                       // as it is
+  check_split(parent, all_equal, [](int rank) { return -rank; });  // reversed
+  check_split(parent, all_equal,
+              [&](int rank) { return (rank * 7 + 3) % size; });  // shuffled, with ties
   check_split(
       parent, [](int rank) { return rank % 2; }, by_rank);  // alternating
   check_split(
@@ -63,11 +66,14 @@ void check_all_splits(MPI_Comm parent) {
       parent, [&](int rank) { return rank < size / 2 ? 1 : 0; }, by_rank);  // halves
   check_split(parent, by_rank, by_rank);                                    // everybody alone
   check_split(
-      parent, [](int rank) { return rank == 0 ? MPI_UNDEFINED : 3; }, by_rank);  // without the first
+      parent, [](int rank) { return rank == 0 ? MPI_UNDEFINED : 3; },
+      by_rank);  // without the first
   check_split(
-      parent, [&](int rank) { return rank == size - 1 ? MPI_UNDEFINED : 3; }, by_rank);  // without the last
+      parent, [&](int rank) { return rank == size - 1 ? MPI_UNDEFINED : 3; },
+      by_rank);  // without the last
   check_split(
-      parent, [](int rank) { return rank % 2 == 1 ? MPI_UNDEFINED : 0; }, by_rank);  // every other one
+      parent, [](int rank) { return rank % 2 == 1 ? MPI_UNDEFINED : 0; },
+      by_rank);  // every other one
   check_split(
       parent, [](int) { return MPI_UNDEFINED; }, by_rank);  // nobody
 }
@@ -136,7 +142,9 @@ void check_free_with_pending_receive() {
 void check_shared_memory_split() {
   MPI_Comm node = MPI_COMM_NULL;
   const int rank = rank_in(MPI_COMM_WORLD);
-  REQUIRE_EQUAL(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), MPI_SUCCESS);
+  REQUIRE_EQUAL(
+      MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
+      MPI_SUCCESS);
   REQUIRE(size_of(node) >= 1 && size_of(node) <= size_of(MPI_COMM_WORLD));
   int lowest = -1;
   MPI_Allreduce(&rank, &lowest, 1, MPI_INT, MPI_MIN, node);
@@ -162,7 +170,8 @@ int main(int argc, char** argv) {
     REQUIRE_EQUAL(sum, round * size_of(MPI_COMM_WORLD));
     MPI_Comm_free(&twin);
   }
-  if (rank_in(MPI_COMM_WORLD) == 0) std::printf("communicators of %d ranks: right\n", size_of(MPI_COMM_WORLD));
+  if (rank_in(MPI_COMM_WORLD) == 0)
+    std::printf("communicators of %d ranks: right\n", size_of(MPI_COMM_WORLD));
   MPI_Finalize();
   return 0;
 }

@@ -1,5 +1,5 @@
-// Threads make communicators at once, each from a parent of its own, and from one parent by groups with tags of their own: no
-// two may get the same context id, or their messages would mix.
+// Threads make communicators at once, each from a parent of its own, and from one parent by groups
+// with tags of their own: no two may get the same context id, or their messages would mix.
 #include <cstdio>
 #include <thread>
 #include <vector>
@@ -15,7 +15,8 @@ using impishim_test::size_of;
 constexpr int kThreads = 3;
 constexpr int kRounds = 4;
 
-/// Everybody sends the same tag at once on what each thread has made: only contexts tell the messages apart.
+/// Everybody sends the same tag at once on what each thread has made: only contexts tell the
+/// messages apart.
 void check_messages(MPI_Comm comm, int mark) {
   const int rank = rank_in(comm);
   const int size = size_of(comm);
@@ -25,10 +26,12 @@ void check_messages(MPI_Comm comm, int mark) {
   for (int peer = 0; peer < size; ++peer)
     MPI_Isend(&sent, 1, MPI_INT, peer, 0, comm, &requests[static_cast<std::size_t>(peer)]);
   for (int peer = 0; peer < size; ++peer) {
-    MPI_Recv(&got[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE);
+    MPI_Recv(&got[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, MPI_ANY_TAG, comm,
+             MPI_STATUS_IGNORE);
   }
   MPI_Waitall(size, requests.data(), MPI_STATUSES_IGNORE);
-  for (int peer = 0; peer < size; ++peer) REQUIRE_EQUAL(got[static_cast<std::size_t>(peer)], 1000 * mark + peer);
+  for (int peer = 0; peer < size; ++peer)
+    REQUIRE_EQUAL(got[static_cast<std::size_t>(peer)], 1000 * mark + peer);
   int sum = 0;
   MPI_Allreduce(&mark, &sum, 1, MPI_INT, MPI_SUM, comm);
   REQUIRE_EQUAL(sum, mark * size);
@@ -62,7 +65,8 @@ int main(int argc, char** argv) {
   for (MPI_Comm& parent : parents) MPI_Comm_dup(MPI_COMM_WORLD, &parent);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
-    threads.emplace_back(make_and_free, parents[static_cast<std::size_t>(thread)], everybody, thread);
+    threads.emplace_back(make_and_free, parents[static_cast<std::size_t>(thread)], everybody,
+                         thread);
   }
   for (std::thread& thread : threads) thread.join();
   for (MPI_Comm& parent : parents) MPI_Comm_free(&parent);

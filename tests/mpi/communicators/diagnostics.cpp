@@ -1,5 +1,5 @@
-// What a process tells of itself: traffic by hops, its state on request, by signal and in a stalled wait, statistics at the
-// end. On 2 + 2 ranks, whose hosts ranks 0 and 2 represent.
+// What a process tells of itself: traffic by hops, its state on request, by signal and in a stalled
+// wait, statistics at the end. On 2 + 2 ranks, whose hosts ranks 0 and 2 represent.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -75,10 +75,11 @@ void read_statistics(int rank) {
   std::ifstream file(std::string(prefix) + "." + std::to_string(rank) + ".json");
   std::stringstream text;
   text << file.rdbuf();
-  for (const char* name :
-       {"\"rank\": ", "\"sent_local_relay\": {\"packets\": ", "\"relay_bytes_peak\": ", "\"messages_sent\": "}) {
+  for (const char* name : {"\"rank\": ", "\"sent_local_relay\": {\"packets\": ",
+                           "\"relay_bytes_peak\": ", "\"messages_sent\": "}) {
     if (text.str().find(name) != std::string::npos) continue;
-    std::fprintf(stderr, "no %s in the statistics of rank %d: %s\n", name, rank, text.str().c_str());
+    std::fprintf(stderr, "no %s in the statistics of rank %d: %s\n", name, rank,
+                 text.str().c_str());
     std::exit(97);
   }
 }

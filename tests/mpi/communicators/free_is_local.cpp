@@ -1,5 +1,6 @@
-// MPI_Comm_free waits for no other process, and what is under way on the communicator ends as if it had not been freed
-// (MPI-3.1 6.4.3): sends, receives from one source and from any, nonblocking collectives, duplications, persistent requests.
+// MPI_Comm_free waits for no other process, and what is under way on the communicator ends as if it
+// had not been freed (MPI-3.1 6.4.3): sends, receives from one source and from any, nonblocking
+// collectives, duplications, persistent requests.
 #include <cstdio>
 #include <numeric>
 #include <vector>
@@ -108,7 +109,8 @@ void check_messages_in_flight() {
   REQUIRE_EQUAL(sources, size * (size - 1) / 2);
 }
 
-/// Open MPI 4.1.4 itself crashes where a collective outlives its communicator, so there only joined runs try it.
+/// Open MPI 4.1.4 itself crashes where a collective outlives its communicator, so there only joined
+/// runs try it.
 bool collectives_outlive_communicators() {
 #ifdef OPEN_MPI
   return impishim_test::in_joined_job();
@@ -167,7 +169,8 @@ int copy(MPI_Comm, int, void*, void* value, void* out, int* flag) {
   return MPI_SUCCESS;
 }
 
-/// The parent goes while it is being duplicated; its attributes have been copied as they were at the call.
+/// The parent goes while it is being duplicated; its attributes have been copied as they were at
+/// the call.
 void check_duplication() {
   int keyval = MPI_KEYVAL_INVALID;
   MPI_Comm_create_keyval(copy, count_deletion, &keyval, nullptr);

@@ -1,6 +1,7 @@
-// The hints of communicators (MPI-3.1 6.4.4): MPI_Comm_set_info, MPI_Comm_get_info, MPI_Comm_dup_with_info and, where all MPIs
-// of the job have it, MPI_Comm_idup_with_info. Which hints an MPI keeps is its own affair: a communicator over several systems
-// has those that a process's own communicator has after the same calls.
+// The hints of communicators (MPI-3.1 6.4.4): MPI_Comm_set_info, MPI_Comm_get_info,
+// MPI_Comm_dup_with_info and, where all MPIs of the job have it, MPI_Comm_idup_with_info. Which
+// hints an MPI keeps is its own affair: a communicator over several systems has those that a
+// process's own communicator has after the same calls.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -17,7 +18,8 @@ using impishim_test::rank_in;
 using impishim_test::size_of;
 using Hints = std::map<std::string, std::string>;
 
-// All MPIs here keep these. What they promise is true here: receives name their sources, and messages may come in any order.
+// All MPIs here keep these. What they promise is true here: receives name their sources, and
+// messages may come in any order.
 constexpr const char* kNamedSources = "mpi_assert_no_any_source";
 constexpr const char* kAnyOrder = "mpi_assert_allow_overtaking";
 const Hints kFirst{{kNamedSources, "true"}, {"impishim_unknown_to_all", "first"}};
@@ -148,7 +150,8 @@ void check_duplicate(MPI_Comm original) {
 }
 
 #if MPI_VERSION >= 4
-/// Several at once, completed in any order. Info objects change and are freed before the duplicates are there (MPI-4.0 10).
+/// Several at once, completed in any order. Info objects change and are freed before the duplicates
+/// are there (MPI-4.0 10).
 void check_several_duplicates(MPI_Comm original) {
   const std::vector<Hints> given{kFirst, kFromBirth, kSecond};
   std::vector<MPI_Comm> twins(given.size(), MPI_COMM_NULL);
@@ -160,7 +163,8 @@ void check_several_duplicates(MPI_Comm original) {
   }
   const Info other(Hints{{kNamedSources, "false"}});  // the handle may be one of those
   if (rank_in(MPI_COMM_WORLD) % 2 == 0) {
-    for (auto request = requests.rbegin(); request != requests.rend(); ++request) MPI_Wait(&*request, MPI_STATUS_IGNORE);
+    for (auto request = requests.rbegin(); request != requests.rend(); ++request)
+      MPI_Wait(&*request, MPI_STATUS_IGNORE);
   } else {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   }
@@ -202,7 +206,8 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, half, rank, &part);
   MPI_Intercomm_create(part, 0, MPI_COMM_WORLD, half == 0 ? size / 2 : 0, 9, &bridge);
   const bool nonblocking = everybody_has(4);
-  for (MPI_Comm comm : {MPI_COMM_WORLD, backwards, part, bridge, MPI_COMM_SELF}) check(comm, nonblocking);
+  for (MPI_Comm comm : {MPI_COMM_WORLD, backwards, part, bridge, MPI_COMM_SELF})
+    check(comm, nonblocking);
   for (MPI_Comm* comm : {&bridge, &part, &backwards}) MPI_Comm_free(comm);
   if (rank == 0) std::printf("hints on %d ranks: right\n", size);
   MPI_Finalize();

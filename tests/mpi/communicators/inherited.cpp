@@ -1,6 +1,7 @@
-// What new communicators take from old ones: attributes through copy callbacks, error handlers, nothing else; what callbacks
-// see: the user's handles, which they may use; how communicators end: delete callbacks while they still work. The lines that
-// each rank prints must be those of a native run.
+// What new communicators take from old ones: attributes through copy callbacks, error handlers,
+// nothing else; what callbacks see: the user's handles, which they may use; how communicators end:
+// delete callbacks while they still work. The lines that each rank prints must be those of a native
+// run.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -22,7 +23,8 @@ int handler_class = MPI_SUCCESS;
 
 void tell(const std::string& what) { story += " " + what; }
 
-/// Where a callback is: the communicator's own answers, and a message round its ring, whatever the library is doing.
+/// Where a callback is: the communicator's own answers, and a message round its ring, whatever the
+/// library is doing.
 std::string seen(MPI_Comm comm) {
   int inter = 0;
   MPI_Comm_test_inter(comm, &inter);
@@ -53,7 +55,8 @@ void handle(MPI_Comm* comm, int* code, ...) {
   MPI_Error_class(*code, &handler_class);
 }
 
-/// An error of ours and one of the vendor's go to the handler that was set on an ancestor, with the handle that the user knows.
+/// An error of ours and one of the vendor's go to the handler that was set on an ancestor, with the
+/// handle that the user knows.
 void check_handler(MPI_Comm comm, const char* what) {
   // MPICH 4.0.2 by itself does not always pass the handler on.
   if (!impishim_test::in_joined_job()) MPI_Comm_set_errhandler(comm, handler);
@@ -74,7 +77,8 @@ void check_attribute(MPI_Comm comm, const char* what) {
   void* value = nullptr;
   int found = 0;
   MPI_Comm_get_attr(comm, keyval, &value, &found);
-  tell(std::string(what) + (found != 0 ? "=" + std::to_string(reinterpret_cast<long>(value)) : "-"));
+  tell(std::string(what) +
+       (found != 0 ? "=" + std::to_string(reinterpret_cast<long>(value)) : "-"));
 }
 
 void check_child(MPI_Comm child, const char* what) {

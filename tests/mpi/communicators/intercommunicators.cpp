@@ -1,6 +1,7 @@
-// Intercommunicators between groups of every kind: halves, odd and even ranks, one against the rest, backwards, with processes
-// left out; made over a bridge of each kind. Each proves its groups, point-to-point messages, probes and wildcards; is
-// duplicated, split, created from, merged in every order, and freed.
+// Intercommunicators between groups of every kind: halves, odd and even ranks, one against the
+// rest, backwards, with processes left out; made over a bridge of each kind. Each proves its
+// groups, point-to-point messages, probes and wildcards; is duplicated, split, created from, merged
+// in every order, and freed.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -72,7 +73,8 @@ void check_messages(MPI_Comm inter, const Groups& groups) {
     heard.push_back(status.MPI_SOURCE);
   }
   std::sort(heard.begin(), heard.end());
-  for (int peer = 0; peer < peers; ++peer) REQUIRE_EQUAL(heard[static_cast<std::size_t>(peer)], peer);
+  for (int peer = 0; peer < peers; ++peer)
+    REQUIRE_EQUAL(heard[static_cast<std::size_t>(peer)], peer);
   Ranks got(static_cast<std::size_t>(peers), -1);
   std::vector<MPI_Request> receives(static_cast<std::size_t>(peers));
   std::vector<MPI_Status> statuses(static_cast<std::size_t>(peers));
@@ -118,7 +120,8 @@ void check_merges(MPI_Comm inter, const Groups& groups, bool is_left) {
     MPI_Comm merged = MPI_COMM_NULL;
     const bool high = is_left == left_high;
     REQUIRE_EQUAL(MPI_Intercomm_merge(inter, high ? 1 : 0, &merged), MPI_SUCCESS);
-    check_members(merged, high ? joined(groups.remote, groups.local) : joined(groups.local, groups.remote));
+    check_members(merged,
+                  high ? joined(groups.remote, groups.local) : joined(groups.local, groups.remote));
     MPI_Comm_free(&merged);
   }
   // Equal flags: either group may come first, but all must see the same.
@@ -126,7 +129,8 @@ void check_merges(MPI_Comm inter, const Groups& groups, bool is_left) {
     MPI_Comm merged = MPI_COMM_NULL;
     REQUIRE_EQUAL(MPI_Intercomm_merge(inter, high, &merged), MPI_SUCCESS);
     const bool own_first = members_of(merged).front() == groups.local.front();
-    check_members(merged, own_first ? joined(groups.local, groups.remote) : joined(groups.remote, groups.local));
+    check_members(merged, own_first ? joined(groups.local, groups.remote)
+                                    : joined(groups.remote, groups.local));
     MPI_Comm_free(&merged);
   }
 }
@@ -148,12 +152,14 @@ void check_splits(MPI_Comm inter, const Groups& groups) {
   };
   for (const Way& way :
        {Way{[](int) { return 3; }, true}, Way{[](int each) { return each % 2; }, false},
-        Way{[](int each) { return each % 2 == 0 ? 1 : MPI_UNDEFINED; }, true}, Way{[&](int each) { return each; }, false}}) {
+        Way{[](int each) { return each % 2 == 0 ? 1 : MPI_UNDEFINED; }, true},
+        Way{[&](int each) { return each; }, false}}) {
     MPI_Comm part = MPI_COMM_WORLD;
     const int color = way.color(rank);
     REQUIRE_EQUAL(MPI_Comm_split(inter, color, way.backwards ? -rank : rank, &part), MPI_SUCCESS);
     const auto same = [&](std::size_t each) { return way.color(static_cast<int>(each)) == color; };
-    const Groups parts{chosen(groups.local, same, way.backwards), chosen(groups.remote, same, way.backwards)};
+    const Groups parts{chosen(groups.local, same, way.backwards),
+                       chosen(groups.remote, same, way.backwards)};
     if (color == MPI_UNDEFINED || parts.remote.empty()) {
       REQUIRE(part == MPI_COMM_NULL);
       continue;
@@ -164,8 +170,8 @@ void check_splits(MPI_Comm inter, const Groups& groups) {
 }
 
 void check_create(MPI_Comm inter, const Groups& groups) {
-  // Of each group the first member stays out if there are enough, and the last comes first; not natively, since Open MPI 4.1.4
-  // loses the order of the remote group.
+  // Of each group the first member stays out if there are enough, and the last comes first; not
+  // natively, since Open MPI 4.1.4 loses the order of the remote group.
   const bool backwards = impishim_test::in_joined_job();
   const auto choice = [&](const Ranks& ranks) {
     const auto choose = [&](std::size_t rank) { return rank != 0 || ranks.size() == 1; };
@@ -217,7 +223,8 @@ Ranks side_of(const Sides& sides, int side) {
   for (int rank = 0; rank < size_of(MPI_COMM_WORLD); ++rank) {
     if (sides.side(rank) == side) members.push_back(rank);
   }
-  std::stable_sort(members.begin(), members.end(), [&](int a, int b) { return sides.key(a) < sides.key(b); });
+  std::stable_sort(members.begin(), members.end(),
+                   [&](int a, int b) { return sides.key(a) < sides.key(b); });
   return members;
 }
 
@@ -233,7 +240,8 @@ void check_sides(const Sides& sides, MPI_Comm bridge, bool last_leads) {
   MPI_Comm inter = MPI_COMM_NULL;
   // The bridge counts at the leader only, and has the world's ranks.
   const bool leads = rank_in(local) == leader;
-  REQUIRE_EQUAL(MPI_Intercomm_create(local, leader, leads ? bridge : MPI_COMM_NULL, leads ? other_leader : -5, 17, &inter),
+  REQUIRE_EQUAL(MPI_Intercomm_create(local, leader, leads ? bridge : MPI_COMM_NULL,
+                                     leads ? other_leader : -5, 17, &inter),
                 MPI_SUCCESS);
   check_it(inter, groups);
   check_duplicates(inter, groups);
@@ -266,7 +274,8 @@ int main(int argc, char** argv) {
                                          : MPI_UNDEFINED; }, by_rank},
       {[&](int rank) { return rank == size - 2   ? 0
                               : rank == size - 1 ? 1
-                                                 : MPI_UNDEFINED; }, by_rank},
+                                                 : MPI_UNDEFINED; },
+       by_rank},
       {[&](int rank) { return rank == 1          ? 0
                               : rank == size - 1 ? 1
                                                  : MPI_UNDEFINED; }, by_rank},

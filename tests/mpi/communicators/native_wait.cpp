@@ -22,7 +22,8 @@ MPI_Comm make_pair() {
   return pair;
 }
 
-/// The pair's first member is in its broadcast while the second waits for the outstanding collective of all.
+/// The pair's first member is in its broadcast while the second waits for the outstanding
+/// collective of all.
 void collective_behind_collective(MPI_Comm pair, int round) {
   int sum = 0;
   const int one = rank + round;
@@ -40,7 +41,8 @@ void collective_behind_collective(MPI_Comm pair, int round) {
   check(word == 100 + round, "the word of the pair");
 }
 
-/// A receive from anybody is outstanding at rank 0, whose partner joins the collective when the message has been answered.
+/// A receive from anybody is outstanding at rank 0, whose partner joins the collective when the
+/// message has been answered.
 void collective_behind_message(MPI_Comm pair, int round) {
   int got = 0;
   int word = rank % 2 == 1 ? 200 + round : 0;

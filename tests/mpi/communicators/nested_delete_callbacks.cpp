@@ -1,5 +1,6 @@
-// Delete callbacks that free other objects with delete callbacks of their own: communicators, some of them in one process only,
-// and datatypes, three deep and in every order. Each callback runs once, and sees its own object whole.
+// Delete callbacks that free other objects with delete callbacks of their own: communicators, some
+// of them in one process only, and datatypes, three deep and in every order. Each callback runs
+// once, and sees its own object whole.
 #include <cstdio>
 #include <vector>
 
@@ -104,6 +105,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free_keyval(&comm_key);
   MPI_Type_free_keyval(&type_key);
   MPI_Win_free_keyval(&window_key);
-  if (rank_in(MPI_COMM_WORLD) == 0) std::printf("%d nestings of delete callbacks: right\n", checked);
+  if (rank_in(MPI_COMM_WORLD) == 0)
+    std::printf("%d nestings of delete callbacks: right\n", checked);
   MPI_Finalize();
 }

@@ -1,6 +1,6 @@
-// Attributes on MPI_COMM_SELF are deleted first in MPI_Finalize, in the reverse order of their setting, while every
-// communicator still works (MPI-3.1 8.7.1): the callbacks here exchange messages over the world. One key is freed long before,
-// as HDF5 does.
+// Attributes on MPI_COMM_SELF are deleted first in MPI_Finalize, in the reverse order of their
+// setting, while every communicator still works (MPI-3.1 8.7.1): the callbacks here exchange
+// messages over the world. One key is freed long before, as HDF5 does.
 #include <cstdio>
 #include <string>
 
@@ -28,8 +28,8 @@ int communicates(MPI_Comm comm, int, void* value, void*) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int size = size_of(MPI_COMM_WORLD);
   int got = -1;
-  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 9, &got, 1, MPI_INT, (rank + size - 1) % size, 9, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 9, &got, 1, MPI_INT, (rank + size - 1) % size,
+               9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   REQUIRE_EQUAL(got, (rank + size - 1) % size);
   int sum = 0;
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

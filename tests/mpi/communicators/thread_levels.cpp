@@ -1,5 +1,5 @@
-// MPI_Init_thread at every level, and what the inquiries say before, while and after. Argument: the level asked for. With
-// MPI_THREAD_MULTIPLE all threads of all ranks exchange messages at once.
+// MPI_Init_thread at every level, and what the inquiries say before, while and after. Argument: the
+// level asked for. With MPI_THREAD_MULTIPLE all threads of all ranks exchange messages at once.
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -37,7 +37,8 @@ void exchange(int thread) {
 
 int main(int argc, char** argv) {
   const int required = argc > 1 ? std::atoi(argv[1]) : 0;
-  const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+  const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
+                        MPI_THREAD_MULTIPLE};
   if (flag_of(MPI_Initialized) || flag_of(MPI_Finalized)) return 1;
   int provided = -1;
   MPI_Init_thread(&argc, &argv, levels[required], &provided);

@@ -21,7 +21,8 @@ struct Place {
   char name[kNameSize] = {};
 };
 
-/// An attribute of a joined job; `otherwise` where the job is not joined and the vendor knows no such key.
+/// An attribute of a joined job; `otherwise` where the job is not joined and the vendor knows no
+/// such key.
 int attribute_or(int key, int otherwise) {
   int* value = nullptr;
   int found = 0;
@@ -43,12 +44,15 @@ int main(int argc, char** argv) {
 
   std::vector<Place> places(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
   const int bytes = static_cast<int>(sizeof(Place));
-  REQUIRE_EQUAL(MPI_Gather(&mine, bytes, MPI_BYTE, places.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+  REQUIRE_EQUAL(
+      MPI_Gather(&mine, bytes, MPI_BYTE, places.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD),
+      MPI_SUCCESS);
   if (rank_in(MPI_COMM_WORLD) == 0) {
-    std::printf("%d ranks in %d systems on %d hosts\n", size_of(MPI_COMM_WORLD), attribute_or(IMPI_CLIENT_SIZE, 1),
-                attribute_or(IMPI_HOST_SIZE, 1));
+    std::printf("%d ranks in %d systems on %d hosts\n", size_of(MPI_COMM_WORLD),
+                attribute_or(IMPI_CLIENT_SIZE, 1), attribute_or(IMPI_HOST_SIZE, 1));
     for (std::size_t rank = 0; rank < places.size(); ++rank) {
-      std::printf("rank %zu: system %d, host %d (%s)\n", rank, places[rank].client, places[rank].host, places[rank].name);
+      std::printf("rank %zu: system %d, host %d (%s)\n", rank, places[rank].client,
+                  places[rank].host, places[rank].name);
     }
   }
   MPI_Finalize();

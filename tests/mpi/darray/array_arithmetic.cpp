@@ -1,5 +1,6 @@
-// Arithmetic, comparisons and functions of arrays against the same of plain values: types, operands in other layouts, in place,
-// memory in common, what sends nothing, the hermitian flag; iteration and text.
+// Arithmetic, comparisons and functions of arrays against the same of plain values: types, operands
+// in other layouts, in place, memory in common, what sends nothing, the hermitian flag; iteration
+// and text.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -36,24 +37,28 @@ void result_types() {
   const auto c = DistArray<std::complex<float>>::arange(kWorld, Shape{2});
   const auto b = DistArray<bool>::arange(kWorld, Shape{2});
   EXPECT(gives<std::int16_t>(i8 + u8) && gives<std::int32_t>(u8 * i32) && gives<double>(i64 + u64));
-  EXPECT(gives<float>(f + i8) && gives<double>(f + i32) && gives<double>(f * d) && gives<bool>(b + b));
+  EXPECT(gives<float>(f + i8) && gives<double>(f + i32) && gives<double>(f * d) &&
+         gives<bool>(b + b));
   EXPECT(gives<std::complex<float>>(c * f) && gives<Complex>(c * d) && gives<Complex>(c + i32));
   // Scalars of the same kind or a lower one leave the type.
-  EXPECT(gives<float>(f * 2.0) && gives<float>(2 * f) && gives<std::int8_t>(i8 + 1) && gives<double>(i8 + 0.5));
-  EXPECT(gives<std::complex<float>>(c * 2.0) && gives<std::complex<float>>(f * Complex(0, 1)) && gives<int>(b + 1));
-  EXPECT(gives<double>(i8 / u8) && gives<float>(f / f) && gives<float>(abs(c)) && gives<double>(sqrt(i8)) &&
-         gives<bool>(i8 < d));
+  EXPECT(gives<float>(f * 2.0) && gives<float>(2 * f) && gives<std::int8_t>(i8 + 1) &&
+         gives<double>(i8 + 0.5));
+  EXPECT(gives<std::complex<float>>(c * 2.0) && gives<std::complex<float>>(f * Complex(0, 1)) &&
+         gives<int>(b + 1));
+  EXPECT(gives<double>(i8 / u8) && gives<float>(f / f) && gives<float>(abs(c)) &&
+         gives<double>(sqrt(i8)) && gives<bool>(i8 < d));
   EXPECT(refused(ErrorKind::kType, [&] { static_cast<void>(i8 + 300); }));
 }
 
-/// 0, 1, 2, ... in one layout and -2, -1.5, -1, ... in another; expressions with them are compared with plain values, and lie
-/// as the first one.
+/// 0, 1, 2, ... in one layout and -2, -1.5, -1, ... in another; expressions with them are compared
+/// with plain values, and lie as the first one.
 struct Pair {
   DistArray<int> a;
   DistArray<double> b;
 
   Pair(MPI_Comm comm, const Strategy& left, const Strategy& right)
-      : a(DistArray<int>::arange(comm, Shape{4, 3}, left)), b(DistArray<double>::arange(comm, Shape{4, 3}, right)) {
+      : a(DistArray<int>::arange(comm, Shape{4, 3}, left)),
+        b(DistArray<double>::arange(comm, Shape{4, 3}, right)) {
     b = 0.5 * b - 2;
   }
 
@@ -93,7 +98,8 @@ void operators() {
   });
 }
 
-/// Operators in one pair of layouts for each: orders where equality is met, scalars on the left of what is not commutative.
+/// Operators in one pair of layouts for each: orders where equality is met, scalars on the left of
+/// what is not commutative.
 void orders_and_sides() {
   checks::on_every_size([](MPI_Comm comm) {
     const std::vector<Strategy> all = strategies({4, 3}, size_of(comm));
@@ -131,7 +137,8 @@ void integers() {
   EXPECT(is(DistArray<int>((a & 3) | (b ^ 1)), {6}, Numbers{3, 3, -1, -1, 1, 2}));
   EXPECT(is(DistArray<int>(~a), {6}, Numbers{-8, 6, -8, 6, -6, -1}));
   EXPECT(is(DistArray<int>(abs(a) - sign(a)), {6}, Numbers{6, 8, 6, 8, 4, 0}));
-  EXPECT(is(DistArray<int>(2147483647 + (0 * a + 1)), {6}, Numbers(6, std::numeric_limits<int>::min())));
+  EXPECT(is(DistArray<int>(2147483647 + (0 * a + 1)), {6},
+            Numbers(6, std::numeric_limits<int>::min())));
   EXPECT(is(DistArray<bool>(a < 4000000000U), {6}, std::vector<bool>(6, true)));
   // On every process alike, also where there are no elements.
   EXPECT(refused(ErrorKind::kArgument, [&] { static_cast<void>(pow(a, -1)); }));
@@ -146,11 +153,13 @@ void floor_division() {
   const auto x = local<double>({10}, {1.0, -1e-300, 5, -5, 7.5, -7.5, -0.0, 1, 1e308, -3});
   const auto y = local<double>({10}, {0.1, 1e300, -kInfinity, kInfinity, 2, 2, 4, 0, 1e-10, 0});
   const auto a = DistArray<double>::from_global(kWorld, x.view());
-  const DistArray<double> quotient = floor_divide(a, DistArray<double>::from_global(kWorld, y.view()));
-  EXPECT(is(quotient, {10}, std::vector<double>{9, -1, -1, -1, 3, -4, 0, kInfinity, kInfinity, -kInfinity}));
+  const DistArray<double> quotient =
+      floor_divide(a, DistArray<double>::from_global(kWorld, y.view()));
+  EXPECT(is(quotient, {10},
+            std::vector<double>{9, -1, -1, -1, 3, -4, 0, kInfinity, kInfinity, -kInfinity}));
   EXPECT(std::signbit(quotient.get_full()[6]));
-  EXPECT(
-      is(DistArray<double>(floor_divide(a, 0 * a + kInfinity)), {10}, std::vector<double>{0, -1, 0, -1, 0, -1, 0, 0, 0, -1}));
+  EXPECT(is(DistArray<double>(floor_divide(a, 0 * a + kInfinity)), {10},
+            std::vector<double>{0, -1, 0, -1, 0, -1, 0, 0, 0, -1}));
   auto b = DistArray<float>::full(kWorld, Shape{2}, 1);
   floor_divide_in_place(b, 0.1F);
   EXPECT(is(b, {2}, std::vector<float>{9, 9}));
@@ -159,11 +168,13 @@ void floor_division() {
 /// Scalars of a kind take the array's type in comparisons, too; integers are compared as they are.
 void comparisons() {
   const auto f = DistArray<float>::full(kWorld, Shape{2}, 0.1F);
-  EXPECT(all(f == 0.1) && !any(f != 0.1) && all(0.1 == f) && all(f <= 0.1) && !any(f > 0.1) && all(f < 0.2));
+  EXPECT(all(f == 0.1) && !any(f != 0.1) && all(0.1 == f) && all(f <= 0.1) && !any(f > 0.1) &&
+         all(f < 0.2));
   const DistArray<std::complex<float>> c = f * std::complex<float>(1, 1);
   EXPECT(all(c == Complex(0.1, 0.1)) && !any(c == 0.1));
   const auto great = DistArray<float>::full(kWorld, Shape{2}, 16777216);
-  EXPECT(!any(great == 16777217) && all(great < 16777217) && all(DistArray<int>::ones(kWorld, Shape{2}) < 1.5));
+  EXPECT(!any(great == 16777217) && all(great < 16777217) &&
+         all(DistArray<int>::ones(kWorld, Shape{2}) < 1.5));
   EXPECT(all(f == 0.1F) && all(apply([](float x, double y) { return x != y; }, f, 0.1)));
 }
 
@@ -210,17 +221,21 @@ void global_data_and_temporaries() {
     const LocalArray<int> data = local<int>({3, 2}, {1, 2, 3, 4, 5, 6});
     for (const Strategy& strategy : strategies({3, 2}, size_of(comm))) {
       const auto a = DistArray<int>::arange(comm, Shape{3, 2}, strategy);
-      EXPECT(is(DistArray<int>(a * data.view() + data.view()), {3, 2}, std::vector<int>{1, 4, 9, 16, 25, 36}));
+      EXPECT(is(DistArray<int>(a * data.view() + data.view()), {3, 2},
+                std::vector<int>{1, 4, 9, 16, 25, 36}));
       // A label that one process has, and the data do not, stops all.
       std::vector<std::vector<Index>> labels(static_cast<std::size_t>(size_of(comm)));
-      for (std::size_t part = 0; part < labels.size(); ++part) labels[part] = {static_cast<Index>(part)};
+      for (std::size_t part = 0; part < labels.size(); ++part)
+        labels[part] = {static_cast<Index>(part)};
       labels.back().front() = 99;
       const auto l = DistArray<int>::zeros(
           comm, Shape{size_of(comm)},
-          Distribution::make(ProcessGrid({size_of(comm)}), {{DimMap::unstructured(std::move(labels), true), 0}}));
+          Distribution::make(ProcessGrid({size_of(comm)}),
+                             {{DimMap::unstructured(std::move(labels), true), 0}}));
       const LocalArray<int> ones(Shape{size_of(comm)}, 1);
       EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(DistArray<int>(l + ones.view())); }));
-      EXPECT(is(DistArray<int>(data.view() - 2 * a), {3, 2}, std::vector<int>{1, 0, -1, -2, -3, -4}));
+      EXPECT(
+          is(DistArray<int>(data.view() - 2 * a), {3, 2}, std::vector<int>{1, 0, -1, -2, -3, -4}));
       EXPECT(is(DistArray<double>(data.view() / (a + 1)), {3, 2}, std::vector<double>(6, 1.0)));
       // A temporary array lives as long as the expression.
       const auto expression = a + DistArray<int>::ones(comm, Shape{3, 2}, strategy);
@@ -232,9 +247,10 @@ void global_data_and_temporaries() {
 void memory_in_common() {
   // Two arrays that are shifted by one element in the same memory.
   std::vector<double> memory{0, 1, 2, 3, 4};
-  auto low = DistArray<double>::from_local(kWorld, StridedView<double>(memory.data(), Shape{4}), Checks::kOn, CopyMode::kAvoid);
-  auto high =
-      DistArray<double>::from_local(kWorld, StridedView<double>(memory.data() + 1, Shape{4}), Checks::kOn, CopyMode::kAvoid);
+  auto low = DistArray<double>::from_local(kWorld, StridedView<double>(memory.data(), Shape{4}),
+                                           Checks::kOn, CopyMode::kAvoid);
+  auto high = DistArray<double>::from_local(
+      kWorld, StridedView<double>(memory.data() + 1, Shape{4}), Checks::kOn, CopyMode::kAvoid);
   high = low + 0;
   EXPECT((memory == std::vector<double>{0, 0, 1, 2, 3}));
   low += high;
@@ -243,7 +259,8 @@ void memory_in_common() {
   const auto with_ghosts = [](Ghosts ghosts) {
     const int processes = checks::size;
     return DistArray<double>::empty(kWorld, Shape{4 * processes},
-                                    make_distribution(Shape{4 * processes}, processes, {.kinds = "e", .ghosts = {{0, ghosts}}}))
+                                    make_distribution(Shape{4 * processes}, processes,
+                                                      {.kinds = "e", .ghosts = {{0, ghosts}}}))
         .layout();
   };
   memory = {0, 1, 2, 3, 4};
@@ -256,7 +273,8 @@ void memory_in_common() {
 void aligned_arrays_send_nothing() {
   auto a = DistArray<double>::ones(kWorld, Shape{100});
   const auto b = DistArray<double>::ones(kWorld, Shape{100});
-  // Process 0 alone: it would wait for the others if there were a message to wait for. Ids are counted alike on all.
+  // Process 0 alone: it would wait for the others if there were a message to wait for. Ids are
+  // counted alike on all.
   if (checks::rank == 0) {
     for (int again = 0; again < 100; ++again) a += b * 2 + exp(a * 0) - 1;
   }
@@ -269,10 +287,14 @@ void shapes_that_differ() {
     const auto b = DistArray<int>::full(comm, Shape{2}, 10, kNot);
     // 2 elements on each process, here and there.
     EXPECT(is(DistArray<int>(a + b), {4}, std::vector<int>{10, 11, 12, 13}));
-    EXPECT(refused(ErrorKind::kShape, [&] { static_cast<void>(DistArray<int>(a + DistArray<int>::ones(comm, Shape{5}))); }));
+    EXPECT(refused(ErrorKind::kShape, [&] {
+      static_cast<void>(DistArray<int>(a + DistArray<int>::ones(comm, Shape{5})));
+    }));
     MPI_Comm other = MPI_COMM_NULL;
     MPI_Comm_dup(comm, &other);
-    EXPECT(refused(ErrorKind::kLayout, [&] { static_cast<void>(DistArray<int>(a + DistArray<int>::ones(other, Shape{4}))); }));
+    EXPECT(refused(ErrorKind::kLayout, [&] {
+      static_cast<void>(DistArray<int>(a + DistArray<int>::ones(other, Shape{4})));
+    }));
     MPI_Comm_free(&other);
   });
 }
@@ -280,7 +302,9 @@ void shapes_that_differ() {
 template <class T, class Function, class Plain>
 void compare(const std::vector<T>& values, Function function, Plain plain) {
   const Shape shape{static_cast<Index>(values.size())};
-  const auto full = DistArray(function(DistArray<T>::from_global(kWorld, local(shape, values).view()))).get_full();
+  const auto full =
+      DistArray(function(DistArray<T>::from_global(kWorld, local(shape, values).view())))
+          .get_full();
   for (std::size_t k = 0; k < values.size(); ++k) {
     const auto expected = plain(values[k]);
     const auto found = full[static_cast<Index>(k)];
@@ -319,7 +343,8 @@ void functions() {
   compare(
       reals, [](const auto& a) { return square(a); }, [](double x) { return x * x; });
   compare(
-      reals, [](const auto& a) { return arctan2(a, 2); }, [](double x) { return std::atan2(x, 2.0); });
+      reals, [](const auto& a) { return arctan2(a, 2); },
+      [](double x) { return std::atan2(x, 2.0); });
   const std::vector<Complex> numbers{{1, 2}, {-1, 0.5}, {0, -3}};
   COMPARE(numbers, exp, std::exp);
   COMPARE(numbers, sqrt, std::sqrt);
@@ -335,9 +360,11 @@ void functions() {
   COMPARE(odd, isfinite, std::isfinite);
   COMPARE(odd, sign, [](double x) { return x != x ? x : x > 0 ? 1.0 : -1.0; });
   const double most = std::numeric_limits<double>::max();
-  EXPECT(is(DistArray<double>(nan_to_num(DistArray<double>::from_global(kWorld, local({4}, odd).view()))), {4},
-            {1.0, 0.0, most, -most}));
-  const auto c = DistArray<Complex>::from_global(kWorld, local<Complex>({3}, {{1, 0}, {0, 1}, {nan, 0}}).view());
+  EXPECT(is(
+      DistArray<double>(nan_to_num(DistArray<double>::from_global(kWorld, local({4}, odd).view()))),
+      {4}, {1.0, 0.0, most, -most}));
+  const auto c = DistArray<Complex>::from_global(
+      kWorld, local<Complex>({3}, {{1, 0}, {0, 1}, {nan, 0}}).view());
   EXPECT(is(DistArray<bool>(isreal(c)), {3}, std::vector<bool>{true, false, true}));
   EXPECT(is(DistArray<bool>(iscomplex(c)), {3}, std::vector<bool>{false, true, false}));
   EXPECT(is(DistArray<bool>(isnan(c)), {3}, std::vector<bool>{false, false, true}));
@@ -352,8 +379,10 @@ static_assert(Applicable<DistArray<double>, double> && !Applicable<double, doubl
 
 void user_functions() {
   const auto a = DistArray<int>::arange(kWorld, Shape{5});
-  EXPECT(is(apply_scalar_function(a, [](int x) { return x * 0.5; }), {5}, std::vector<double>{0, 0.5, 1, 1.5, 2}));
-  EXPECT(is(apply_scalar_function<int>(a, [](int x) { return x * 0.5; }), {5}, std::vector<int>{0, 0, 1, 1, 2}));
+  EXPECT(is(apply_scalar_function(a, [](int x) { return x * 0.5; }), {5},
+            std::vector<double>{0, 0.5, 1, 1.5, 2}));
+  EXPECT(is(apply_scalar_function<int>(a, [](int x) { return x * 0.5; }), {5},
+            std::vector<int>{0, 0, 1, 1, 2}));
   auto b = a;
   apply_scalar_function_in_place(b, [](int x) { return 10 - x; });
   EXPECT(is(b, {5}, std::vector<int>{10, 9, 8, 7, 6}));
@@ -371,7 +400,8 @@ void hermitian() {
   complex.set_hermitian(true);
   EXPECT(DistArray(complex * 2).hermitian() && DistArray(complex + real).hermitian() &&
          DistArray(exp(log(complex + 1))).hermitian());
-  EXPECT(!DistArray(complex * Complex(0, 1)).hermitian() && !DistArray(complex == complex).hermitian());
+  EXPECT(!DistArray(complex * Complex(0, 1)).hermitian() &&
+         !DistArray(complex == complex).hermitian());
   EXPECT(!DistArray(real + DistArray<double>::arange(kWorld, Shape{3})).hermitian());
   complex += Complex(0, 1);
   EXPECT(!complex.hermitian());
@@ -391,9 +421,11 @@ void iteration() {
       }
     }
     for (const int value : elements(DistArray<int>::empty(comm, Shape{0}))) EXPECT(value != value);
-    for (const int value : elements(DistArray<int>::empty(comm, Shape{2, 0}))) EXPECT(value != value);
+    for (const int value : elements(DistArray<int>::empty(comm, Shape{2, 0})))
+      EXPECT(value != value);
     Index count = 0;
-    for (const double value : elements(DistArray<double>::full(comm, Shape{}, 3.5))) count += value == 3.5 ? 1 : 100;
+    for (const double value : elements(DistArray<double>::full(comm, Shape{}, 3.5)))
+      count += value == 3.5 ? 1 : 100;
     EXPECT(count == 1);
   });
 }

@@ -75,8 +75,8 @@ inline int size_of(MPI_Comm comm) {
   return all;
 }
 
-/// Ways to lay an array out: whole, in slices, on one process, with halos and otherwise. Ways that deal axes out are left away
-/// where there are none.
+/// Ways to lay an array out: whole, in slices, on one process, with halos and otherwise. Ways that
+/// deal axes out are left away where there are none.
 inline std::vector<impishim::darray::Strategy> strategies(const Shape& shape, int processes) {
   using namespace impishim::darray;
   std::vector<Strategy> all{kNot, kEqual, kFftw, make_on_one(shape, processes - 1)};
@@ -85,7 +85,8 @@ inline std::vector<impishim::darray::Strategy> strategies(const Shape& shape, in
   all.emplace_back(make_distribution(shape, processes, {.kinds = "c"}));
   all.emplace_back(make_distribution(shape, processes, {.kinds = std::string(shape.size(), 'b')}));
   if (last > 0) all.emplace_back(make_distribution(shape, processes, {.kinds = "nb"}));
-  all.emplace_back(make_distribution(shape, processes, {.kinds = "e", .ghosts = {{0, {1, 2}}, {last, {2, 1}}}}));
+  all.emplace_back(
+      make_distribution(shape, processes, {.kinds = "e", .ghosts = {{0, {1, 2}}, {last, {2, 1}}}}));
   return all;
 }
 

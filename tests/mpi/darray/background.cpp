@@ -42,8 +42,8 @@ struct Execution {
 /// The sum of what all ranks have; long enough for several steps.
 Execution reduction(Index count) {
   const Selection all = contiguous_patch(0, count);
-  auto plan = std::make_shared<ReduceSchedule>(Communicator(MPI_COMM_WORLD), element_of<double>(), everybody(), all, all,
-                                               Combine::kSum);
+  auto plan = std::make_shared<ReduceSchedule>(Communicator(MPI_COMM_WORLD), element_of<double>(),
+                                               everybody(), all, all, Combine::kSum);
   auto values = std::make_shared<std::vector<double>>(static_cast<std::size_t>(count));
   return {[=](double value) {
             std::fill(values->begin(), values->end(), value + rank);
@@ -52,7 +52,8 @@ Execution reduction(Index count) {
           [=] { return plan->test(); }, [=] { plan->wait(); },
           [=](double value) {
             const double sum = size * value + size * (size - 1) / 2;
-            return std::all_of(values->begin(), values->end(), [&](double found) { return found == sum; });
+            return std::all_of(values->begin(), values->end(),
+                               [&](double found) { return found == sum; });
           }};
 }
 
@@ -61,9 +62,10 @@ Execution copies(Index count) {
   const std::array<Index, 1> shape{count};
   const auto blocks = make_distribution(shape, size);
   const auto everywhere = make_replicated(shape, size);
-  auto plan = std::make_shared<RemapPlan>(Communicator(MPI_COMM_WORLD), RemapSide{*everywhere}, RemapSide{*blocks},
-                                          element_of<double>());
-  auto mine = std::make_shared<std::vector<double>>(static_cast<std::size_t>(blocks->owned_size(rank)) + 1);
+  auto plan = std::make_shared<RemapPlan>(Communicator(MPI_COMM_WORLD), RemapSide{*everywhere},
+                                          RemapSide{*blocks}, element_of<double>());
+  auto mine =
+      std::make_shared<std::vector<double>>(static_cast<std::size_t>(blocks->owned_size(rank)) + 1);
   auto all = std::make_shared<std::vector<double>>(static_cast<std::size_t>(count));
   return {[=](double value) {
             std::fill(mine->begin(), mine->end(), value);
@@ -71,24 +73,31 @@ Execution copies(Index count) {
             plan->start(mine->data(), all->data());
           },
           [=] { return plan->test(); }, [=] { plan->wait(); },
-          [=](double value) { return std::all_of(all->begin(), all->end(), [&](double found) { return found == value; }); }};
+          [=](double value) {
+            return std::all_of(all->begin(), all->end(),
+                               [&](double found) { return found == value; });
+          }};
 }
 
 Execution whole_array(Index count) {
   const std::array<Index, 1> shape{count};
   const auto blocks = make_distribution(shape, size);
-  auto plan = std::make_shared<ReducePlan>(MPI_COMM_WORLD, *blocks, reduce_operator(Reducer::kMax, Scalar::kDouble));
-  auto mine = std::make_shared<std::vector<double>>(static_cast<std::size_t>(blocks->owned_size(rank)) + 1);
+  auto plan = std::make_shared<ReducePlan>(MPI_COMM_WORLD, *blocks,
+                                           reduce_operator(Reducer::kMax, Scalar::kDouble));
+  auto mine =
+      std::make_shared<std::vector<double>>(static_cast<std::size_t>(blocks->owned_size(rank)) + 1);
   auto found = std::make_shared<double>();
   return {[=](double value) {
             std::fill(mine->begin(), mine->end(), value);
             plan->start(mine->data(), found.get());
           },
-          [=] { return plan->test(); }, [=] { plan->wait(); }, [=](double value) { return *found == value; }};
+          [=] { return plan->test(); }, [=] { plan->wait(); },
+          [=](double value) { return *found == value; }};
 }
 
 void under_way_at_once() {
-  std::vector<Execution> executions{reduction(30000), copies(1000), reduction(20000), whole_array(100), copies(5000)};
+  std::vector<Execution> executions{reduction(30000), copies(1000), reduction(20000),
+                                    whole_array(100), copies(5000)};
   const std::array<Index, 1> shape{10};
   const auto few = make_distribution(shape, size);
   for (int round = 0; round < 20; ++round) {
@@ -101,7 +110,8 @@ void under_way_at_once() {
     }
     std::vector<std::size_t> order(executions.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::rotate(order.begin(), order.begin() + (rank + round) % static_cast<int>(order.size()), order.end());
+    std::rotate(order.begin(), order.begin() + (rank + round) % static_cast<int>(order.size()),
+                order.end());
     if (rank % 2 == 1) std::reverse(order.begin(), order.end());
     for (const std::size_t k : order) {
       if ((rank + round) % 3 == 0) {
@@ -156,7 +166,8 @@ void every_item_is_combined() {
   for (const Index count : {Index{5}, Index{3000}}) {
     const Selection all = contiguous_patch(0, count);
     std::vector<double> values(static_cast<std::size_t>(3 * count), 1);
-    ReduceSchedule(communicator, points, everybody(), all, all, Combine::kSum).execute(values.data(), values.data());
+    ReduceSchedule(communicator, points, everybody(), all, all, Combine::kSum)
+        .execute(values.data(), values.data());
     EXPECT(std::all_of(values.begin(), values.end(), [](double value) { return value == size; }));
   }
   BlockSchedule schedule(communicator, points);
@@ -172,10 +183,12 @@ void every_item_is_combined() {
 // A user's operator sees the members' values and nothing else: not what fills blocks up.
 void operators_see_values_alone() {
   const Communicator communicator(MPI_COMM_WORLD);
-  for (const Reduction reduction : {Reduction::kToAll, Reduction::kToOne, Reduction::kInclusivePrefix}) {
+  for (const Reduction reduction :
+       {Reduction::kToAll, Reduction::kToOne, Reduction::kInclusivePrefix}) {
     for (const Index count : {Index{2501}, Index{2503}}) {
       std::vector<Workspace> dirty;
-      for (int k = 0; k < 8; ++k) dirty.push_back(communicator.workspace(8 * static_cast<std::size_t>(count) + 64));
+      for (int k = 0; k < 8; ++k)
+        dirty.push_back(communicator.workspace(8 * static_cast<std::size_t>(count) + 64));
       for (const Workspace& each : dirty) std::memset(each.data(), 0x55, each.size());
       dirty.clear();
       Index strange = 0;
@@ -185,11 +198,16 @@ void operators_see_values_alone() {
       });
       const Selection all = contiguous_patch(0, count);
       std::vector<double> values(static_cast<std::size_t>(count), rank + 1);
-      ReduceSchedule(communicator, element_of<double>(), everybody(), all, all, maximum, reduction, 0, {.ordered = true})
+      ReduceSchedule(communicator, element_of<double>(), everybody(), all, all, maximum, reduction,
+                     0, {.ordered = true})
           .execute(values.data(), values.data());
       EXPECT(strange == 0);
-      const double expected = reduction == Reduction::kToAll || (reduction == Reduction::kToOne && rank == 0) ? size : rank + 1;
-      EXPECT(std::all_of(values.begin(), values.end(), [&](double value) { return value == expected; }));
+      const double expected =
+          reduction == Reduction::kToAll || (reduction == Reduction::kToOne && rank == 0)
+              ? size
+              : rank + 1;
+      EXPECT(std::all_of(values.begin(), values.end(),
+                         [&](double value) { return value == expected; }));
     }
   }
 }
@@ -249,21 +267,24 @@ void errors_of_one_rank() {
   }));
   const Selection few = contiguous_patch(0, 1);
   EXPECT(refused(ErrorKind::kArgument, [&] {
-    const ReduceSchedule schedule(communicator, element_of<double>(), everybody(), few, few, Combine::kSum, Reduction::kToAll,
-                                  0, {.chunk_bytes = 0});
+    const ReduceSchedule schedule(communicator, element_of<double>(), everybody(), few, few,
+                                  Combine::kSum, Reduction::kToAll, 0, {.chunk_bytes = 0});
   }));
   const Selection mine = contiguous_patch(0, rank == 0 ? 5000 : 6000);
   if (size > 1) {
     EXPECT(refused(ErrorKind::kShape, [&] {
-      const ReduceSchedule schedule(communicator, element_of<double>(), everybody(), mine, mine, Combine::kSum);
+      const ReduceSchedule schedule(communicator, element_of<double>(), everybody(), mine, mine,
+                                    Combine::kSum);
     }));
-    EXPECT(refused(ErrorKind::kShape,
-                   [&] { const TreeSchedule schedule(communicator, element_of<double>(), 0, everybody(), mine, mine); }));
+    EXPECT(refused(ErrorKind::kShape, [&] {
+      const TreeSchedule schedule(communicator, element_of<double>(), 0, everybody(), mine, mine);
+    }));
   }
   TreeSchedule tree(communicator, element_of<double>(), 0, everybody(), contiguous_patch(0, 3),
                     rank == 0 ? Selection() : Selection(contiguous_patch(0, 3)));
   std::array<double, 3> values{1, 2, 3};
-  EXPECT(refused(ErrorKind::kUnsupported, [&] { tree.execute_backward(values.data(), values.data(), Combine::kSum); }));
+  EXPECT(refused(ErrorKind::kUnsupported,
+                 [&] { tree.execute_backward(values.data(), values.data(), Combine::kSum); }));
 
   const std::array<Index, 1> shape{2 * size};
   const auto blocks = make_distribution(shape, size);
@@ -271,8 +292,10 @@ void errors_of_one_rank() {
   const std::array<bool, 3> mask{true, false, true};
   double found = -1;
   const std::size_t length = rank == 0 ? 3 : 2;
-  EXPECT(refused(ErrorKind::kShape, [&] { sum.execute(values.data(), &found, Mask(mask.data(), length)); }));
-  EXPECT(refused(ErrorKind::kShape, [&] { sum.start(values.data(), &found, Mask(mask.data(), length)); }));
+  EXPECT(refused(ErrorKind::kShape,
+                 [&] { sum.execute(values.data(), &found, Mask(mask.data(), length)); }));
+  EXPECT(refused(ErrorKind::kShape,
+                 [&] { sum.start(values.data(), &found, Mask(mask.data(), length)); }));
   sum.execute(values.data(), &found, Mask(mask.data(), 2));
   EXPECT(found == size);
 }
@@ -288,14 +311,20 @@ void descriptions_that_differ() {
   };
   const bool first = rank == 0;
   EXPECT(refused(ErrorKind::kArgument, [&] { remap({.backward = first}); }));
-  for (const ScheduleOptions& options : {ScheduleOptions{.bounded = first}, ScheduleOptions{.ordered = first}}) {
+  for (const ScheduleOptions& options :
+       {ScheduleOptions{.bounded = first}, ScheduleOptions{.ordered = first}}) {
     EXPECT(refused(ErrorKind::kArgument, [&] { remap({.schedule = options}); }));
-    EXPECT(refused(ErrorKind::kArgument, [&] { HaloPlan(communicator, *rows, element_of<double>(), {.schedule = options}); }));
-    EXPECT(refused(ErrorKind::kArgument,
-                   [&] { ShiftPlan(communicator, {*rows}, {*rows}, 0, 1, element_of<double>(), {.schedule = options}); }));
+    EXPECT(refused(ErrorKind::kArgument, [&] {
+      HaloPlan(communicator, *rows, element_of<double>(), {.schedule = options});
+    }));
+    EXPECT(refused(ErrorKind::kArgument, [&] {
+      ShiftPlan(communicator, {*rows}, {*rows}, 0, 1, element_of<double>(), {.schedule = options});
+    }));
   }
   const std::vector<Index> amounts{1, 2, first ? 3 : 4};
-  EXPECT(refused(ErrorKind::kArgument, [&] { SkewPlan(communicator, {*rows}, {*rows}, 0, amounts, element_of<double>()); }));
+  EXPECT(refused(ErrorKind::kArgument, [&] {
+    SkewPlan(communicator, {*rows}, {*rows}, 0, amounts, element_of<double>());
+  }));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What the programs of these tests have in common: they count what is wrong on all ranks and print one line for each part,
-// which is the same however many systems the ranks are spread over.
+// What the programs of these tests have in common: they count what is wrong on all ranks and print
+// one line for each part, which is the same however many systems the ranks are spread over.
 #pragma once
 
 #include <mpi.h>
@@ -18,7 +18,8 @@ inline int failures = 0;
 
 inline void expect(bool holds, const char* text, const char* file, int line) {
   if (holds) return;
-  if (++failures <= 10) std::fprintf(stderr, "rank %d: %s:%d: %s does not hold\n", rank, file, line, text);
+  if (++failures <= 10)
+    std::fprintf(stderr, "rank %d: %s:%d: %s does not hold\n", rank, file, line, text);
 }
 
 /// Runs one part on all ranks and prints whether it went well everywhere.

@@ -26,7 +26,8 @@ void lookups() {
   const Communicator communicator(MPI_COMM_WORLD);
   constexpr Index kOwned = 50;
   for (const Index count : {Index{0}, Index{3}, Index{400}}) {
-    // Every rank wants other elements, several of them more than once, and puts them into odd places from the end.
+    // Every rank wants other elements, several of them more than once, and puts them into odd
+    // places from the end.
     std::vector<std::vector<Location>> wanted;
     for (int asker = 0; asker < size; ++asker) {
       Random random(static_cast<unsigned>(asker + 1));
@@ -39,14 +40,17 @@ void lookups() {
     }
     const auto& mine = wanted[static_cast<std::size_t>(rank)];
     std::vector<Index> places;
-    for (std::size_t k = 0; k < mine.size(); ++k) places.push_back(2 * static_cast<Index>(mine.size() - k) - 1);
+    for (std::size_t k = 0; k < mine.size(); ++k)
+      places.push_back(2 * static_cast<Index>(mine.size() - k) - 1);
     WordSchedule schedule = lookup_schedule(communicator, element_of<double>(), mine, places);
     std::vector<double> source(kOwned), destination(2 * mine.size() + 1, -1);
-    for (std::size_t k = 0; k < source.size(); ++k) source[k] = 100.0 * rank + static_cast<double>(k);
+    for (std::size_t k = 0; k < source.size(); ++k)
+      source[k] = 100.0 * rank + static_cast<double>(k);
     std::vector<double> expected = destination;
     for (std::size_t k = 0; k < mine.size(); ++k) {
       if (mine[k].rank != Location::kNowhere) {
-        expected[static_cast<std::size_t>(places[k])] = 100.0 * mine[k].rank + static_cast<double>(mine[k].offset);
+        expected[static_cast<std::size_t>(places[k])] =
+            100.0 * mine[k].rank + static_cast<double>(mine[k].offset);
       }
     }
     schedule.execute(source.data(), destination.data());
@@ -56,7 +60,8 @@ void lookups() {
     std::fill(destination.begin(), destination.end(), 1);
     std::vector<double> counted(source.size(), 0), counts(source.size(), 0);
     for (const auto& list : wanted) {
-      for (const Location& location : list) counts[static_cast<std::size_t>(location.offset)] += location.rank == rank ? 1 : 0;
+      for (const Location& location : list)
+        counts[static_cast<std::size_t>(location.offset)] += location.rank == rank ? 1 : 0;
     }
     schedule.execute_backward(counted.data(), destination.data(), Combine::kSum);
     EXPECT(counted == counts);
@@ -66,7 +71,8 @@ void lookups() {
     lookup_schedule(communicator, element_of<double>(), nobody);
   }));
   const std::vector<Location> first = {{0, 0}};
-  WordSchedule highest = lookup_schedule(communicator, element_of<int>(), first, {}, {.ordered = true});
+  WordSchedule highest =
+      lookup_schedule(communicator, element_of<int>(), first, {}, {.ordered = true});
   int target = -1;
   highest.execute_backward(&target, &rank);
   EXPECT(target == (rank == 0 ? size - 1 : -1));
@@ -74,7 +80,8 @@ void lookups() {
 
 void directories() {
   const Communicator communicator(MPI_COMM_WORLD);
-  // Rank r owns labels r, r + size, ... shifted below zero, and all own the label 1000000: the lowest rank is found.
+  // Rank r owns labels r, r + size, ... shifted below zero, and all own the label 1000000: the
+  // lowest rank is found.
   std::vector<Index> labels, offsets;
   for (Index k = 0; k < 30; ++k) {
     labels.push_back((k - 10) * size + rank);
@@ -92,7 +99,8 @@ void directories() {
     }
   }
   EXPECT(directory.find(questions) == expected);
-  EXPECT(directory.find(rank == 0 ? std::vector<Index>{} : std::vector<Index>{1000000}).size() == (rank == 0 ? 0U : 1U));
+  EXPECT(directory.find(rank == 0 ? std::vector<Index>{} : std::vector<Index>{1000000}).size() ==
+         (rank == 0 ? 0U : 1U));
 }
 
 void trees() {
@@ -103,11 +111,13 @@ void trees() {
       for (const Index stride : {1, 2}) {
         const Patch source{5, {{40, stride}}};
         const Patch destination{100, {{40, 3 - stride}}};
-        TreeSchedule tree(communicator, element_of<double>(), root, everybody(), source, destination, {.chunk_bytes = chunk});
+        TreeSchedule tree(communicator, element_of<double>(), root, everybody(), source,
+                          destination, {.chunk_bytes = chunk});
         std::vector<double> from(200, rank), to(200, -1), expected(200, -1);
         for (Index k = 0; k < 40; ++k) {
           from[static_cast<std::size_t>(source.at(k))] = 1000 * rank + static_cast<double>(k);
-          expected[static_cast<std::size_t>(destination.at(k))] = 1000 * root + static_cast<double>(k);
+          expected[static_cast<std::size_t>(destination.at(k))] =
+              1000 * root + static_cast<double>(k);
         }
         tree.execute(from.data(), to.data());
         EXPECT(to == expected);
@@ -119,14 +129,17 @@ void trees() {
         // Backwards: contributions r + 1 written as digits, in rank order.
         std::fill(to.begin(), to.end(), rank + 1);
         const std::vector<double> before = from;
-        tree.execute_backward(from.data(), to.data(), combine_with<double>([](double a, double b) { return 10 * a + b; }));
+        tree.execute_backward(from.data(), to.data(),
+                              combine_with<double>([](double a, double b) { return 10 * a + b; }));
         double digits = 0;
         for (int r = 0; r < size; ++r) digits = 10 * digits + r + 1;
         EXPECT(rank == root || from == before);
-        for (Index k = 0; k < 40 && rank == root; ++k) EXPECT(from[static_cast<std::size_t>(source.at(k))] == digits);
+        for (Index k = 0; k < 40 && rank == root; ++k)
+          EXPECT(from[static_cast<std::size_t>(source.at(k))] == digits);
 
         // One rank sends into every other system once; all but the root receive once.
-        Index mine[3] = {tree.statistics().crossing_messages, tree.statistics().messages, tree.statistics().received_messages};
+        Index mine[3] = {tree.statistics().crossing_messages, tree.statistics().messages,
+                         tree.statistics().received_messages};
         Index all[3];
         MPI_Allreduce(mine, all, 3, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
         EXPECT(all[0] == communicator.systems().count() - 1);
@@ -141,7 +154,8 @@ void trees() {
   }
   const bool takes_part = std::find(members.begin(), members.end(), rank) != members.end();
   if (!takes_part) members.clear();
-  TreeSchedule side(communicator, element_of<int>(), members.empty() ? 0 : members.back(), members, contiguous_patch(0, 1),
+  TreeSchedule side(communicator, element_of<int>(), members.empty() ? 0 : members.back(), members,
+                    contiguous_patch(0, 1),
                     takes_part ? contiguous_patch(0, 1) : contiguous_patch(0, 0));
   int got = -1;
   side.execute(&rank, &got);
@@ -155,25 +169,31 @@ T contribution(int r, Index k) {
 
 // All kinds of reductions, short and long ones, over all ranks and over every second one.
 template <class T>
-void reduce_all(Index count, const ScheduleOptions& options, const Combiner& combine, T (*operation)(T, T)) {
+void reduce_all(Index count, const ScheduleOptions& options, const Combiner& combine,
+                T (*operation)(T, T)) {
   const Communicator communicator(MPI_COMM_WORLD);
   std::vector<int> parity;
   for (int r = rank % 2; r < size; r += 2) parity.push_back(r);
   for (const std::vector<int>& members : {everybody(), parity}) {
-    for (const Reduction kind :
-         {Reduction::kToOne, Reduction::kToAll, Reduction::kExclusivePrefix, Reduction::kInclusivePrefix}) {
+    for (const Reduction kind : {Reduction::kToOne, Reduction::kToAll, Reduction::kExclusivePrefix,
+                                 Reduction::kInclusivePrefix}) {
       const int root = members.back();
       const Patch source{1, {{count, 2}}};
       const Patch destination = contiguous_patch(2, count);
-      ReduceSchedule schedule(communicator, element_of<T>(), members, source, destination, combine, kind, root, options);
-      std::vector<T> from(static_cast<std::size_t>(2 * count + 1)), to(static_cast<std::size_t>(count + 2), T(-1));
-      for (Index k = 0; k < count; ++k) from[static_cast<std::size_t>(2 * k + 1)] = contribution<T>(rank, k);
+      ReduceSchedule schedule(communicator, element_of<T>(), members, source, destination, combine,
+                              kind, root, options);
+      std::vector<T> from(static_cast<std::size_t>(2 * count + 1)),
+          to(static_cast<std::size_t>(count + 2), T(-1));
+      for (Index k = 0; k < count; ++k)
+        from[static_cast<std::size_t>(2 * k + 1)] = contribution<T>(rank, k);
       std::vector<T> expected = to;
       for (Index k = 0; k < count; ++k) {
         T& cell = expected[static_cast<std::size_t>(k + 2)];
         bool first = true;
         for (const int r : members) {
-          if ((kind == Reduction::kExclusivePrefix && r >= rank) || (kind == Reduction::kInclusivePrefix && r > rank)) break;
+          if ((kind == Reduction::kExclusivePrefix && r >= rank) ||
+              (kind == Reduction::kInclusivePrefix && r > rank))
+            break;
           if (kind == Reduction::kToOne && rank != root) break;
           cell = first ? contribution<T>(r, k) : operation(cell, contribution<T>(r, k));
           first = false;
@@ -199,9 +219,11 @@ void reductions() {
       for (const Index chunk : {Index{16} << 20, Index{12000}}) {
         const ScheduleOptions options{.chunk_bytes = chunk, .ordered = ordered};
         reduce_all<double>(count, options, Combine::kSum, [](double a, double b) { return a + b; });
-        reduce_all<std::int32_t>(count, options, Combine::kMax, [](std::int32_t a, std::int32_t b) { return std::max(a, b); });
+        reduce_all<std::int32_t>(count, options, Combine::kMax,
+                                 [](std::int32_t a, std::int32_t b) { return std::max(a, b); });
         using Complex = std::complex<double>;
-        reduce_all<Complex>(count, options, Combine::kProduct, [](Complex a, Complex b) { return a * b; });
+        reduce_all<Complex>(count, options, Combine::kProduct,
+                            [](Complex a, Complex b) { return a * b; });
       }
     }
     // Not commutative: the order of ranks shows. (Long ones are promised it with `ordered`.)
@@ -220,7 +242,8 @@ void reductions() {
   EXPECT(all_reduce(communicator, 0.1 / (rank + 1), Combine::kSum) == expected);
 }
 
-/// Nobody leaves before the last one has come, whoever that is. The clock is that of the machine that all ranks run on.
+/// Nobody leaves before the last one has come, whoever that is. The clock is that of the machine
+/// that all ranks run on.
 void barriers() {
   const Communicator communicator(MPI_COMM_WORLD);
   const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
@@ -249,7 +272,8 @@ void reduction_errors() {
   EXPECT(checks::refused(ErrorKind::kArgument, make(everybody(), one, Combine::kReplace)));
   EXPECT(checks::refused(ErrorKind::kArgument, make({size}, one, Combine::kSum)));
   EXPECT(checks::refused(ErrorKind::kArgument, [&] {
-           agree_on(communicator, Checks::kOn, [] { return CollectiveCall("test").with("width", rank == 0 ? 1 : 2); });
+           agree_on(communicator, Checks::kOn,
+                    [] { return CollectiveCall("test").with("width", rank == 0 ? 1 : 2); });
          }) == (size > 1));
 }
 

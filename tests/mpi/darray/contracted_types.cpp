@@ -21,13 +21,16 @@ template <class T>
 void check_type() {
   const DistributionPtr layout = make_distribution(std::vector<Index>{40}, size);
   std::vector<T> data;
-  for (const Owned& element : owned_elements(*layout, rank)) data.push_back(static_cast<T>(element.number % 5));
+  for (const Owned& element : owned_elements(*layout, rank))
+    data.push_back(static_cast<T>(element.number % 5));
   EXPECT(sum(kWorld, *layout, data.data()) == static_cast<SumOf<T>>(80));
-  EXPECT(count(kWorld, *layout, data.data()) == 32 && any(kWorld, *layout, data.data()) && !all(kWorld, *layout, data.data()));
+  EXPECT(count(kWorld, *layout, data.data()) == 32 && any(kWorld, *layout, data.data()) &&
+         !all(kWorld, *layout, data.data()));
   EXPECT(std::abs(mean(kWorld, *layout, data.data()) - 2.0) < 1e-14);
   EXPECT(std::abs(variance(kWorld, *layout, data.data()) - 2) < 1e-14);
   if constexpr (!detail::is_complex<T>) {
-    EXPECT(maximum(kWorld, *layout, data.data()) == T(4) && minimum(kWorld, *layout, data.data()) == T(0));
+    EXPECT(maximum(kWorld, *layout, data.data()) == T(4) &&
+           minimum(kWorld, *layout, data.data()) == T(0));
     EXPECT(max_location(kWorld, *layout, data.data()).indices[0] == 4);
   } else {
     EXPECT(refused(ErrorKind::kType, [&] { maximum(kWorld, *layout, data.data()); }));
@@ -60,14 +63,16 @@ void contracted_types() {
   EXPECT(mean(kWorld, *layout, flags.get()) == 1.0);
 
   using Complex = std::complex<double>;
-  const auto turned = piece_of(*layout, rank, std::vector<Complex>{{0, 1}, {0, 2}, {1, 0}, {0, 0}}, Complex());
+  const auto turned =
+      piece_of(*layout, rank, std::vector<Complex>{{0, 1}, {0, 2}, {1, 0}, {0, 0}}, Complex());
   EXPECT(vdot(kWorld, *layout, turned.data(), *layout, turned.data()) == Complex(6, 0));
   EXPECT(dot(kWorld, *layout, turned.data(), *layout, turned.data()) == Complex(-4, 0));
   EXPECT(mean(kWorld, *layout, turned.data()) == Complex(0.25, 0.75));
 
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto holes = piece_of(*layout, rank, std::vector<double>{3, nan, 1, nan});
-  EXPECT(std::isnan(minimum(kWorld, *layout, holes.data())) && std::isnan(maximum(kWorld, *layout, holes.data())));
+  EXPECT(std::isnan(minimum(kWorld, *layout, holes.data())) &&
+         std::isnan(maximum(kWorld, *layout, holes.data())));
   EXPECT(max_location(kWorld, *layout, holes.data()).indices[0] == 1);
   double found = 0;
   reduce(kWorld, *layout, holes.data(), reduce_operator(Reducer::kNanMin, Scalar::kDouble), &found);
@@ -86,20 +91,25 @@ void dot_products() {
   static_assert(std::is_same_v<DotOf<std::complex<float>, int>, std::complex<double>>);
   static_assert(std::is_same_v<DotOf<bool, bool>, bool>);
   const DistributionPtr plain = make_distribution(std::vector<Index>{4}, size);
-  const DistributionPtr with_ghosts = make_distribution(std::vector<Index>{4}, size, {.kinds = "b", .ghosts = {{0, {1, 2}}}});
+  const DistributionPtr with_ghosts =
+      make_distribution(std::vector<Index>{4}, size, {.kinds = "b", .ghosts = {{0, {1, 2}}}});
   const auto left = piece_of(*with_ghosts, rank, std::vector<int>{1, 2, 3, 4});
   const auto right = piece_of(*plain, rank, std::vector<double>{0.5, 1.5, -2, 4});
   EXPECT(dot(kWorld, *with_ghosts, left.data(), *plain, right.data()) == 13.5);
   EXPECT(dot(kWorld, *plain, right.data(), *with_ghosts, left.data()) == 13.5);
   using Complex = std::complex<float>;
   const auto turned = piece_of(*plain, rank, std::vector<Complex>{{0, 1}, {1, 0}, {0, 0}, {0, -1}});
-  EXPECT(dot(kWorld, *with_ghosts, left.data(), *plain, turned.data()) == std::complex<double>(2, -3));
-  EXPECT(vdot(kWorld, *plain, turned.data(), *with_ghosts, left.data()) == std::complex<double>(2, 3));
+  EXPECT(dot(kWorld, *with_ghosts, left.data(), *plain, turned.data()) ==
+         std::complex<double>(2, -3));
+  EXPECT(vdot(kWorld, *plain, turned.data(), *with_ghosts, left.data()) ==
+         std::complex<double>(2, 3));
   const auto meet = [](const std::vector<char>& one, const std::vector<char>& other) {
-    const DistributionPtr layout = make_distribution(std::vector<Index>{static_cast<Index>(one.size())}, size, {.kinds = "c"});
+    const DistributionPtr layout =
+        make_distribution(std::vector<Index>{static_cast<Index>(one.size())}, size, {.kinds = "c"});
     const MaskValues mine(aligned(*layout, rank, one));
     const MaskValues theirs(aligned(*layout, rank, other));
-    return dot(kWorld, *layout, std::span<const bool>(mine).data(), *layout, std::span<const bool>(theirs).data());
+    return dot(kWorld, *layout, std::span<const bool>(mine).data(), *layout,
+               std::span<const bool>(theirs).data());
   };
   EXPECT(meet({1, 0, 1, 0}, {0, 1, 1, 0}) && !meet({1, 0}, {0, 1}));
 }

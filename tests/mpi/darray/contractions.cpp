@@ -1,4 +1,5 @@
-// Reductions, extremes with their places, and scans, against serial ones, for random layouts, axes and masks.
+// Reductions, extremes with their places, and scans, against serial ones, for random layouts, axes
+// and masks.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -60,11 +61,15 @@ struct Case {
   [[nodiscard]] bool reduced(std::size_t axis) const {
     return std::find(axes.begin(), axes.end(), static_cast<int>(axis)) != axes.end();
   }
-  [[nodiscard]] MaskValues mine() const { return MaskValues(masked ? aligned(*layout, rank, mask) : std::vector<char>()); }
-  [[nodiscard]] std::size_t results() const {
-    return static_cast<std::size_t>(std::accumulate(result_shape.begin(), result_shape.end(), Index{1}, std::multiplies<>()));
+  [[nodiscard]] MaskValues mine() const {
+    return MaskValues(masked ? aligned(*layout, rank, mask) : std::vector<char>());
   }
-  /// Whether this is the array's layout without the axes that are reduced, as far as this rank can see.
+  [[nodiscard]] std::size_t results() const {
+    return static_cast<std::size_t>(
+        std::accumulate(result_shape.begin(), result_shape.end(), Index{1}, std::multiplies<>()));
+  }
+  /// Whether this is the array's layout without the axes that are reduced, as far as this rank can
+  /// see.
   [[nodiscard]] bool leaves(const Distribution& result) const {
     const std::vector<Index> owned = layout->owned_shape(rank);
     std::vector<Index> kept;
@@ -90,7 +95,8 @@ std::vector<R> serial(const Case& now, R unit, Operation operation) {
   std::vector<R> results(now.results(), unit);
   for (Index k = 0; k < now.layout->size(); ++k) {
     R& result = results[now.result_of(k)];
-    if (now.mask[static_cast<std::size_t>(k)] != 0) result = operation(result, now.whole[static_cast<std::size_t>(k)]);
+    if (now.mask[static_cast<std::size_t>(k)] != 0)
+      result = operation(result, now.whole[static_cast<std::size_t>(k)]);
   }
   return results;
 }
@@ -128,19 +134,28 @@ void over_random_axes() {
     compare(now, products,
             serial<Index>(now, 1,
                           [](Index a, Index b) {
-                            return static_cast<Index>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+                            return static_cast<Index>(static_cast<std::uint64_t>(a) *
+                                                      static_cast<std::uint64_t>(b));
                           }),
             number % 2 == 0);
     ReducePlan some = plan(Reducer::kAny);
-    compare(now, some, serial<char>(now, 0, [](char a, Index b) { return static_cast<char>(a != 0 || b != 0); }), false);
+    compare(
+        now, some,
+        serial<char>(now, 0, [](char a, Index b) { return static_cast<char>(a != 0 || b != 0); }),
+        false);
     ReducePlan every = plan(Reducer::kAll);
-    compare(now, every, serial<char>(now, 1, [](char a, Index b) { return static_cast<char>(a != 0 && b != 0); }), true);
+    compare(
+        now, every,
+        serial<char>(now, 1, [](char a, Index b) { return static_cast<char>(a != 0 && b != 0); }),
+        true);
     ReducePlan counts = plan(Reducer::kCount);
-    compare(now, counts, serial<Index>(now, 0, [](Index a, Index b) { return a + (b != 0 ? 1 : 0); }), false);
+    compare(now, counts,
+            serial<Index>(now, 0, [](Index a, Index b) { return a + (b != 0 ? 1 : 0); }), false);
   }
 }
 
-// Extremes have no value for no elements: an error on the ranks that share such a result, and no other.
+// Extremes have no value for no elements: an error on the ranks that share such a result, and no
+// other.
 void extremes() {
   Chance chance(4);
   constexpr Index kNone = std::numeric_limits<Index>::max();
@@ -148,12 +163,14 @@ void extremes() {
     Case now(chance, 5);
     if (number % 3 == 0) now.axes.clear();
     if (number % 3 == 0) now.result_shape = now.layout->shape();
-    const auto smallest = serial<Index>(now, kNone, [](Index a, Index b) { return std::min(a, b); });
+    const auto smallest =
+        serial<Index>(now, kNone, [](Index a, Index b) { return std::min(a, b); });
     std::vector<Index> places(now.results(), kNone);
     for (Index k = 0; k < now.layout->size(); ++k) {
       const auto result = now.result_of(k);
       const auto at = static_cast<std::size_t>(k);
-      if (now.mask[at] != 0 && now.whole[at] == smallest[result]) places[result] = std::min(places[result], k);
+      if (now.mask[at] != 0 && now.whole[at] == smallest[result])
+        places[result] = std::min(places[result], k);
     }
     LocatePlan plan(kWorld, *now.layout, now.axes, Scalar::kInt64, Extreme::kMin);
     EXPECT(now.leaves(*plan.result()));
@@ -164,10 +181,12 @@ void extremes() {
     std::vector<Index*> buffers;
     for (Values& list : indices) buffers.push_back(list.data());
     if (std::find(smallest.begin(), smallest.end(), kNone) != smallest.end()) {
-      // Which of several results are refused depends on the layout: one is by every rank that has it.
+      // Which of several results are refused depends on the layout: one is by every rank that has
+      // it.
       if (now.results() == 1) {
-        const bool is_refused =
-            checks::refused(ErrorKind::kArgument, [&] { plan.execute(data.data(), values.data(), buffers, now.mine()); });
+        const bool is_refused = checks::refused(ErrorKind::kArgument, [&] {
+          plan.execute(data.data(), values.data(), buffers, now.mine());
+        });
         EXPECT(is_refused || plan.result()->owned_size(rank) != 1);
       }
       continue;
@@ -193,7 +212,8 @@ bool stays(const Distribution& result, const Distribution& layout) {
 /// Layouts of one shape that differ in all that matters.
 std::vector<DistributionPtr> layouts(const std::vector<Index>& shape) {
   Chance chance(5);
-  std::vector<DistributionPtr> list{make_distribution(shape, checks::size), make_replicated(shape, checks::size),
+  std::vector<DistributionPtr> list{make_distribution(shape, checks::size),
+                                    make_replicated(shape, checks::size),
                                     make_on_one(shape, checks::size - 1)};
   for (int k = 0; k < 6; ++k) list.push_back(random_layout(chance, shape, checks::size));
   return list;
@@ -208,11 +228,13 @@ void known_results() {
     EXPECT(sum(kWorld, *layout, mine) == 24);
     EXPECT(product(kWorld, *layout, mine) == 0);
     EXPECT(minimum(kWorld, *layout, mine) == 0 && maximum(kWorld, *layout, mine) == 5);
-    EXPECT(any(kWorld, *layout, mine) && !all(kWorld, *layout, mine) && count(kWorld, *layout, mine) == 11);
+    EXPECT(any(kWorld, *layout, mine) && !all(kWorld, *layout, mine) &&
+           count(kWorld, *layout, mine) == 11);
     const Located<Index> largest = max_location(kWorld, *layout, mine);
     EXPECT(largest.value == 5 && flat_index(*layout, largest.indices) == 4);
     EXPECT(flat_index(*layout, min_location(kWorld, *layout, mine).indices) == 3);
-    EXPECT(mean(kWorld, *layout, mine) == 2 && std::abs(variance(kWorld, *layout, mine) - 11.0 / 6) < 1e-14);
+    EXPECT(mean(kWorld, *layout, mine) == 2 &&
+           std::abs(variance(kWorld, *layout, mine) - 11.0 / 6) < 1e-14);
     EXPECT(vdot(kWorld, *layout, mine, *layout, mine) == 70);
     EXPECT(broadcast_element(kWorld, *layout, std::vector<Index>{1, 1}, mine) == 5);
     for (const auto& [axis, expected] :
@@ -236,7 +258,9 @@ void known_results() {
     EXPECT(std::abs(variance(kWorld, *layout, far.data()) - 1.25) < 1e-6);
   }
   const DistributionPtr blocks = make_distribution(std::vector<Index>{4}, checks::size);
-  EXPECT(variance(kWorld, *blocks, piece_of(*blocks, rank, std::vector<double>{1e9, 1e9 + 1, 1e9 + 2, 1e9 + 3}).data()) ==
+  EXPECT(variance(
+             kWorld, *blocks,
+             piece_of(*blocks, rank, std::vector<double>{1e9, 1e9 + 1, 1e9 + 2, 1e9 + 3}).data()) ==
          1.25);
 }
 
@@ -245,29 +269,37 @@ void empty_pieces() {
   const DistributionPtr two = make_distribution(std::vector<Index>{2}, checks::size);
   const Values data = piece_of(*two, rank, Values{8, 3});
   EXPECT(sum(kWorld, *two, data.data()) == 11 && minimum(kWorld, *two, data.data()) == 3);
-  EXPECT(maximum(kWorld, *two, data.data()) == 8 && min_location(kWorld, *two, data.data()).indices[0] == 1);
+  EXPECT(maximum(kWorld, *two, data.data()) == 8 &&
+         min_location(kWorld, *two, data.data()).indices[0] == 1);
   const auto greatest_divisor = [](Index a, Index b) { return std::gcd(a, b); };
   EXPECT(reduce_with(kWorld, *two, data.data(), greatest_divisor) == 1);
   for (const std::vector<Index>& shape : {std::vector<Index>{0}, {3, 0}, {0, 2, 5}}) {
     for (const DistributionPtr& layout : layouts(shape)) {
       const double* none = nullptr;
       EXPECT(sum(kWorld, *layout, none) == 0 && product(kWorld, *layout, none) == 1);
-      EXPECT(!any(kWorld, *layout, none) && all(kWorld, *layout, none) && count(kWorld, *layout, none) == 0);
-      EXPECT(std::isnan(mean(kWorld, *layout, none)) && std::isnan(variance(kWorld, *layout, none)));
+      EXPECT(!any(kWorld, *layout, none) && all(kWorld, *layout, none) &&
+             count(kWorld, *layout, none) == 0);
+      EXPECT(std::isnan(mean(kWorld, *layout, none)) &&
+             std::isnan(variance(kWorld, *layout, none)));
       EXPECT(dot(kWorld, *layout, none, *layout, none) == 0);
       EXPECT(checks::refused(ErrorKind::kArgument, [&] { minimum(kWorld, *layout, none); }));
       EXPECT(checks::refused(ErrorKind::kArgument, [&] { max_location(kWorld, *layout, none); }));
-      EXPECT(checks::refused(ErrorKind::kArgument, [&] { reduce_with(kWorld, *layout, none, std::plus<double>()); }));
-      EXPECT(reduce_with(kWorld, *layout, none, std::multiplies<double>(), std::optional(1.0)) == 1);
-      ScanPlan(kWorld, *layout, {}, reduce_operator(Reducer::kSum, Scalar::kDouble)).execute(none, nullptr);
+      EXPECT(checks::refused(ErrorKind::kArgument,
+                             [&] { reduce_with(kWorld, *layout, none, std::plus<double>()); }));
+      EXPECT(reduce_with(kWorld, *layout, none, std::multiplies<double>(), std::optional(1.0)) ==
+             1);
+      ScanPlan(kWorld, *layout, {}, reduce_operator(Reducer::kSum, Scalar::kDouble))
+          .execute(none, nullptr);
     }
   }
   // The largest number there is: an element is one all the same.
-  const auto top = piece_of(*two, rank, Values{std::numeric_limits<Index>::max(), std::numeric_limits<Index>::max()});
+  const auto top = piece_of(
+      *two, rank, Values{std::numeric_limits<Index>::max(), std::numeric_limits<Index>::max()});
   EXPECT(minimum(kWorld, *two, top.data()) == std::numeric_limits<Index>::max());
   const DistributionPtr single = make_distribution(std::vector<Index>{}, checks::size);
   const Index value = 42;
-  EXPECT(sum(kWorld, *single, &value) == 42 && max_location(kWorld, *single, &value).indices.empty());
+  EXPECT(sum(kWorld, *single, &value) == 42 &&
+         max_location(kWorld, *single, &value).indices.empty());
 }
 
 void scans() {
@@ -276,7 +308,8 @@ void scans() {
     const Case now(chance, 7);
     const auto shape = now.layout->shape();
     std::optional<int> axis;
-    if (!shape.empty() && !chance.once_in(3)) axis = chance.small(0, static_cast<int>(shape.size()) - 1);
+    if (!shape.empty() && !chance.once_in(3))
+      axis = chance.small(0, static_cast<int>(shape.size()) - 1);
     const bool exclusive = chance.once_in(3);
     const bool largest = chance.once_in(3);
     Values expected(now.whole.size());
@@ -285,13 +318,15 @@ void scans() {
       std::vector<Index> line = tuple(k, shape);
       if (axis) line[static_cast<std::size_t>(*axis)] = 0;
       const Index name = axis ? flat(line, shape) : 0;
-      Index& sum = sums.try_emplace(name, largest ? std::numeric_limits<Index>::lowest() : 0).first->second;
+      Index& sum =
+          sums.try_emplace(name, largest ? std::numeric_limits<Index>::lowest() : 0).first->second;
       const auto at = static_cast<std::size_t>(k);
       if (exclusive) expected[at] = sum;
       sum = largest ? std::max(sum, now.whole[at]) : sum + now.whole[at];
       if (!exclusive) expected[at] = sum;
     }
-    ScanPlan plan(kWorld, *now.layout, axis, reduce_operator(largest ? Reducer::kMax : Reducer::kSum, Scalar::kInt64),
+    ScanPlan plan(kWorld, *now.layout, axis,
+                  reduce_operator(largest ? Reducer::kMax : Reducer::kSum, Scalar::kInt64),
                   {.range = exclusive ? ScanRange::kExclusive : ScanRange::kInclusive});
     EXPECT(stays(*plan.result(), *now.layout));
     Values data = piece_of(*now.layout, rank, now.whole);
@@ -304,7 +339,8 @@ void scans() {
     }
   }
   const DistributionPtr layout = make_distribution(std::vector<Index>{4}, checks::size);
-  const std::vector<std::int8_t> narrow = piece_of(*layout, rank, std::vector<std::int8_t>{100, 100, 100, 100});
+  const std::vector<std::int8_t> narrow =
+      piece_of(*layout, rank, std::vector<std::int8_t>{100, 100, 100, 100});
   Values sums(narrow.size());
   cumulative_sum(kWorld, *layout, narrow.data(), {}, sums.data());
   EXPECT(sums == piece_of(*layout, rank, Values{100, 200, 300, 400}));
@@ -313,9 +349,11 @@ void scans() {
     cumulative_sum(kWorld, *layout, narrow.data(), {}, wrong.data());
   }));
   if (checks::size > 1) {
-    const DistributionPtr shared = make_distribution({DimMap::unstructured({{0, 1}, {1, 2}}, false)});
-    EXPECT(checks::refused(ErrorKind::kUnsupported,
-                           [&] { ScanPlan(kWorld, *shared, 0, reduce_operator(Reducer::kSum, Scalar::kInt64)); }));
+    const DistributionPtr shared =
+        make_distribution({DimMap::unstructured({{0, 1}, {1, 2}}, false)});
+    EXPECT(checks::refused(ErrorKind::kUnsupported, [&] {
+      ScanPlan(kWorld, *shared, 0, reduce_operator(Reducer::kSum, Scalar::kInt64));
+    }));
   }
 }
 
@@ -334,12 +372,14 @@ void rounding() {
   const double second = sum(kWorld, *layout, data.data());
   EXPECT(std::memcmp(&second, &first, sizeof first) == 0);
   long double exact = 0;
-  for (Index k = 0; k < count; ++k) exact += static_cast<long double>(0.1 + 1e-3 * static_cast<double>(k % 7));
+  for (Index k = 0; k < count; ++k)
+    exact += static_cast<long double>(0.1 + 1e-3 * static_cast<double>(k % 7));
   EXPECT(std::abs(static_cast<double>(first - exact)) < 1e-10);
 }
 
 void errors() {
-  const DistributionPtr layout = make_distribution(std::vector<Index>{checks::size, 2}, checks::size);
+  const DistributionPtr layout =
+      make_distribution(std::vector<Index>{checks::size, 2}, checks::size);
   const ReduceOperator sums = reduce_operator(Reducer::kSum, Scalar::kDouble);
   const auto plan = [&](const std::vector<int>& axes, Known known) {
     ReducePlan(kWorld, *layout, axes, sums, {.known = known});
@@ -347,9 +387,11 @@ void errors() {
   EXPECT(checks::refused(ErrorKind::kArgument, [&] { plan({2}, Known::kOnMembers); }));
   EXPECT(checks::refused(ErrorKind::kArgument, [&] { plan({0, 0}, Known::kOnMembers); }));
   EXPECT(checks::refused(ErrorKind::kLayout, [&] { plan({0}, Known::kEverywhere); }));
-  const DistributionPtr other = make_distribution(std::vector<Index>{2, checks::size + 1}, checks::size);
+  const DistributionPtr other =
+      make_distribution(std::vector<Index>{2, checks::size + 1}, checks::size);
   if (checks::size > 1) {
-    EXPECT(checks::refused(ErrorKind::kArgument, [&] { ReducePlan(kWorld, rank == 0 ? *layout : *other, {0}, sums); }));
+    EXPECT(checks::refused(ErrorKind::kArgument,
+                           [&] { ReducePlan(kWorld, rank == 0 ? *layout : *other, {0}, sums); }));
     const double two[2] = {0, 0};
     EXPECT(checks::refused(ErrorKind::kLayout, [&] { dot(kWorld, *layout, two, *other, two); }));
   }

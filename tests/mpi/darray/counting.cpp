@@ -42,12 +42,14 @@ int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MP
   return PMPI_Send(data, count, type, to, tag, comm);
 }
 
-int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
   add(bytes_of(count, type));
   return PMPI_Isend(data, count, type, to, tag, comm, request);
 }
 
-int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                  MPI_Request* request) {
   const int code = PMPI_Send_init(data, count, type, to, tag, comm, request);
   persistent[*request] = bytes_of(count, type);
   return code;

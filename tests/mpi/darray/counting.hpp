@@ -1,4 +1,5 @@
-/// What a program really sends: MPI's profiling interface counts, whatever libraries say about themselves.
+/// What a program really sends: MPI's profiling interface counts, whatever libraries say about
+/// themselves.
 #pragma once
 
 namespace impishim_test {

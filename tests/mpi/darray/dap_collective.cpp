@@ -1,5 +1,5 @@
-// The protocol's rules over all processes, asked by the processes themselves: every one gets the same answer, or the same
-// error. And the arguments for MPI_Type_create_darray(), given to it.
+// The protocol's rules over all processes, asked by the processes themselves: every one gets the
+// same answer, or the same error. And the arguments for MPI_Type_create_darray(), given to it.
 #include <mpi.h>
 
 #include <cstdio>
@@ -33,7 +33,8 @@ Index begin_of(int rank) { return 4 * Index{rank} + Index{rank} * (rank - 1) / 2
 dap::ProcessPiece block(Index lower = 0, Index upper = 0) {
   const Index start = begin_of(me()) - (me() > 0 ? lower : 0);
   const Index stop = begin_of(me() + 1) + (me() + 1 < processes() ? upper : 0);
-  return piece({dap::test::block(begin_of(processes()), processes(), me(), start, stop, dap::Padding{lower, upper})});
+  return piece({dap::test::block(begin_of(processes()), processes(), me(), start, stop,
+                                 dap::Padding{lower, upper})});
 }
 
 /// Prints what all processes have alike; whoever has something else ends the test.
@@ -54,14 +55,16 @@ std::string error_of(const std::function<void()>& action) {
   return "no error";
 }
 
-/// What all processes are told, which names the rule that is broken. One process has no neighbour to break rules with.
+/// What all processes are told, which names the rule that is broken. One process has no neighbour
+/// to break rules with.
 void print_same(const std::string& title, const std::string& text, const char* rule) {
   REQUIRE(processes() == 1 || text.find(rule) != std::string::npos);
   print_same(title + ": " + text);
 }
 
 void check_blocks() {
-  const DistributionPtr layout = dap::import_distribution(MPI_COMM_WORLD, block(2, 2), dap::Level::kStrict);
+  const DistributionPtr layout =
+      dap::import_distribution(MPI_COMM_WORLD, block(2, 2), dap::Level::kStrict);
   std::string text = "bounds";
   for (int rank = 0; rank < processes(); ++rank) {
     REQUIRE_EQUAL(layout->owned_shape(rank)[0], begin_of(rank + 1) - begin_of(rank));
@@ -80,8 +83,10 @@ void check_violations() {
   const auto found = [](const dap::ProcessPiece& offered, dap::Level level) {
     return text_of(dap::check_collectively(MPI_COMM_WORLD, offered, level));
   };
-  print_same("unequal paddings", found(mine, dap::Level::kStrict), "rank 1: dimension 0: 'padding': DAP-37");
-  print_same("an import of them", error_of([&] { dap::import_distribution(MPI_COMM_WORLD, mine, dap::Level::kStrict); }),
+  print_same("unequal paddings", found(mine, dap::Level::kStrict),
+             "rank 1: dimension 0: 'padding': DAP-37");
+  print_same("an import of them",
+             error_of([&] { dap::import_distribution(MPI_COMM_WORLD, mine, dap::Level::kStrict); }),
              "DAP-37");
   mine = block();
   if (me() == processes() - 1) mine.buffer_shape[0] += 1;
@@ -91,24 +96,32 @@ void check_violations() {
 }
 
 void check_labels() {
-  const dap::ProcessPiece mine = piece({labels(2 * processes(), processes(), me(), {-me(), 100 + me() / 2})});
-  const DistributionPtr layout = dap::import_distribution(MPI_COMM_WORLD, mine, dap::Level::kStrict);
+  const dap::ProcessPiece mine =
+      piece({labels(2 * processes(), processes(), me(), {-me(), 100 + me() / 2})});
+  const DistributionPtr layout =
+      dap::import_distribution(MPI_COMM_WORLD, mine, dap::Level::kStrict);
   REQUIRE_EQUAL(layout->axis(0).map.owner(1 - processes()), processes() - 1);
   REQUIRE_EQUAL(layout->axis(0).map.owners(100).size(), processes() > 1 ? 2 : 1);
   dap::ProcessPiece unique = mine;
   unique.dimensions[0].one_to_one = true;
-  print_same("labels twice", text_of(dap::check_collectively(MPI_COMM_WORLD, unique, dap::Level::kStrict)), "DAP-62");
+  print_same("labels twice",
+             text_of(dap::check_collectively(MPI_COMM_WORLD, unique, dap::Level::kStrict)),
+             "DAP-62");
 }
 
 void check_scalars() {
   const dap::ProcessPiece scalar;
-  print_same("scalars", text_of(dap::check_collectively(MPI_COMM_WORLD, scalar, dap::Level::kStrict)), "DAP-24");
-  const DistributionPtr layout = dap::import_distribution(MPI_COMM_WORLD, scalar, dap::Level::kStrict, /*replicated=*/true);
+  print_same("scalars",
+             text_of(dap::check_collectively(MPI_COMM_WORLD, scalar, dap::Level::kStrict)),
+             "DAP-24");
+  const DistributionPtr layout =
+      dap::import_distribution(MPI_COMM_WORLD, scalar, dap::Level::kStrict, /*replicated=*/true);
   REQUIRE_EQUAL(layout->replicas(), processes());
   dap::ProcessPiece alias;
   alias.dimensions = {{}, block().dimensions[0]};
   alias.buffer_shape = {7, block().buffer_shape[0]};
-  REQUIRE_EQUAL(dap::import_distribution(MPI_COMM_WORLD, alias, dap::Level::kStrict)->shape()[0], 7);
+  REQUIRE_EQUAL(dap::import_distribution(MPI_COMM_WORLD, alias, dap::Level::kStrict)->shape()[0],
+                7);
 }
 
 /// What the type selects of a whole array whose elements are numbered in memory order.
@@ -126,16 +139,17 @@ std::vector<int> selected(const MpiDarrayArguments& arguments) {
   }
   MPI_Datatype type = MPI_DATATYPE_NULL;
   const int order = arguments.order == MpiOrder::kC ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
-  MPI_Type_create_darray(arguments.size, arguments.rank, static_cast<int>(arguments.gsizes.size()), arguments.gsizes.data(),
-                         distributions.data(), dargs.data(), arguments.psizes.data(), order, MPI_INT, &type);
+  MPI_Type_create_darray(arguments.size, arguments.rank, static_cast<int>(arguments.gsizes.size()),
+                         arguments.gsizes.data(), distributions.data(), dargs.data(),
+                         arguments.psizes.data(), order, MPI_INT, &type);
   MPI_Type_commit(&type);
   std::vector<int> whole(static_cast<std::size_t>(size));
   std::iota(whole.begin(), whole.end(), 0);
   int bytes = 0;
   MPI_Type_size(type, &bytes);
   std::vector<int> piece(static_cast<std::size_t>(bytes) / sizeof(int));
-  MPI_Sendrecv(whole.data(), 1, type, 0, 0, piece.data(), static_cast<int>(piece.size()), MPI_INT, 0, 0, MPI_COMM_SELF,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(whole.data(), 1, type, 0, 0, piece.data(), static_cast<int>(piece.size()), MPI_INT,
+               0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   MPI_Type_free(&type);
   return piece;
 }
@@ -181,8 +195,10 @@ void check_rank_order() {
 
 void check_mpi_darray() {
   const std::vector<DistributionPtr> layouts{
-      make_distribution(std::array<Index, 2>{7, 11}, 6, {.kinds = "bc", .grid = {2, 3}, .block_sizes = {{1, 2}}}),
-      make_distribution(std::array<Index, 3>{5, 4, 6}, 6, {.kinds = "cnb", .grid = {3, 1, 2}, .block_sizes = {{0, 2}}}),
+      make_distribution(std::array<Index, 2>{7, 11}, 6,
+                        {.kinds = "bc", .grid = {2, 3}, .block_sizes = {{1, 2}}}),
+      make_distribution(std::array<Index, 3>{5, 4, 6}, 6,
+                        {.kinds = "cnb", .grid = {3, 1, 2}, .block_sizes = {{0, 2}}}),
       make_distribution(std::array<Index, 1>{9}, 4, {.kinds = "b"})};
   for (const DistributionPtr& layout : layouts)
     for (int rank = 0; rank < layout->grid().size(); ++rank)

@@ -1,5 +1,6 @@
-// The pieces of block and block-cyclic layouts are those that MPI_Type_create_darray() selects: every extent up to 24 on up to
-// 4 processes with blocks of up to 6, and arrays of two and three axes on grids.
+// The pieces of block and block-cyclic layouts are those that MPI_Type_create_darray() selects:
+// every extent up to 24 on up to 4 processes with blocks of up to 6, and arrays of two and three
+// axes on grids.
 #include <mpi.h>
 
 #include <algorithm>
@@ -37,7 +38,8 @@ DimMap map_of(const MpiAxis& axis) {
   }
   if (by_default) return DimMap::block(axis.extent, axis.processes);
   std::vector<Index> bounds{0};
-  for (int part = 1; part <= axis.processes; ++part) bounds.push_back(std::min<Index>(axis.extent, part * axis.argument));
+  for (int part = 1; part <= axis.processes; ++part)
+    bounds.push_back(std::min<Index>(axis.extent, part * axis.argument));
   return DimMap::bounded(bounds);
 }
 
@@ -59,10 +61,12 @@ Numbers piece(const Distribution& layout, int rank) {
   for (Index number = 0; number < layout.owned_size(rank); ++number) {
     std::vector<Index> local(owned.size());
     Index rest = number;
-    for (std::size_t axis = owned.size(); axis-- > 0; rest /= owned[axis]) local[axis] = rest % owned[axis];
+    for (std::size_t axis = owned.size(); axis-- > 0; rest /= owned[axis])
+      local[axis] = rest % owned[axis];
     Index flat = 0;
     const std::vector<Index> global = layout.to_global(rank, local);
-    for (std::size_t axis = 0; axis < global.size(); ++axis) flat = flat * layout.shape()[axis] + global[axis];
+    for (std::size_t axis = 0; axis < global.size(); ++axis)
+      flat = flat * layout.shape()[axis] + global[axis];
     all.push_back(static_cast<int>(flat));
   }
   return all;
@@ -82,8 +86,9 @@ Numbers selected(const std::vector<MpiAxis>& axes, int processes, int rank) {
     size *= axis.extent;
   }
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  REQUIRE_EQUAL(MPI_Type_create_darray(processes, rank, static_cast<int>(axes.size()), extents.data(), distributions.data(),
-                                       arguments.data(), grid.data(), MPI_ORDER_C, MPI_INT, &type),
+  REQUIRE_EQUAL(MPI_Type_create_darray(processes, rank, static_cast<int>(axes.size()),
+                                       extents.data(), distributions.data(), arguments.data(),
+                                       grid.data(), MPI_ORDER_C, MPI_INT, &type),
                 MPI_SUCCESS);
   REQUIRE_EQUAL(MPI_Type_commit(&type), MPI_SUCCESS);
   int bytes = -1;
@@ -91,8 +96,8 @@ Numbers selected(const std::vector<MpiAxis>& axes, int processes, int rank) {
   Numbers array(static_cast<std::size_t>(size));
   std::iota(array.begin(), array.end(), 0);
   Numbers all(static_cast<std::size_t>(bytes) / sizeof(int), -1);
-  MPI_Sendrecv(array.data(), 1, type, 0, 0, all.data(), static_cast<int>(all.size()), MPI_INT, 0, 0, MPI_COMM_SELF,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(array.data(), 1, type, 0, 0, all.data(), static_cast<int>(all.size()), MPI_INT, 0, 0,
+               MPI_COMM_SELF, MPI_STATUS_IGNORE);
   MPI_Type_free(&type);
   return all;
 }
@@ -104,8 +109,8 @@ void check(const std::vector<MpiAxis>& axes) {
     const Numbers theirs = selected(axes, layout.grid().size(), rank);
     if (mine != theirs) {
       for (const MpiAxis& axis : axes) {
-        std::fprintf(stderr, "extent %d, distribution %d, argument %d, processes %d\n", axis.extent, axis.distribution,
-                     axis.argument, axis.processes);
+        std::fprintf(stderr, "extent %d, distribution %d, argument %d, processes %d\n", axis.extent,
+                     axis.distribution, axis.argument, axis.processes);
       }
     }
     REQUIRE_EQUAL(mine.size(), theirs.size());
@@ -149,7 +154,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   check_single_axes();
   check_grids();
-  std::printf("rank %d: %d pieces as MPI_Type_create_darray has them\n", impishim_test::rank_in(MPI_COMM_WORLD), cases_checked);
+  std::printf("rank %d: %d pieces as MPI_Type_create_darray has them\n",
+              impishim_test::rank_in(MPI_COMM_WORLD), cases_checked);
   MPI_Finalize();
   return 0;
 }

@@ -1,5 +1,6 @@
-// Collective operations that the last rank calls with another argument, or calls another one instead: all ranks throw the same
-// error, which names the difference, none waits for ever, and the array is as usable as before.
+// Collective operations that the last rank calls with another argument, or calls another one
+// instead: all ranks throw the same error, which names the difference, none waits for ever, and the
+// array is as usable as before.
 #include <functional>
 #include <string>
 
@@ -37,14 +38,17 @@ bool same_everywhere(const std::string& text, const std::vector<std::string>& wo
   std::copy_n(text.begin(), std::min(text.size(), first.size()), first.begin());
   std::string root = first;
   MPI_Bcast(root.data(), static_cast<int>(root.size()), MPI_CHAR, 0, kWorld);
-  const bool all_there =
-      std::all_of(words.begin(), words.end(), [&](const std::string& word) { return text.find(word) != std::string::npos; });
+  const bool all_there = std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+    return text.find(word) != std::string::npos;
+  });
   if (root != first || !all_there) std::fprintf(stderr, "rank %d: %s\n", rank, text.c_str());
   return root == first && all_there;
 }
 
-/// Calls `usual` on all ranks but the last, `other` there. With one rank there is no difference to find.
-void differs(const std::vector<std::string>& words, const std::function<void()>& usual, const std::function<void()>& other) {
+/// Calls `usual` on all ranks but the last, `other` there. With one rank there is no difference to
+/// find.
+void differs(const std::vector<std::string>& words, const std::function<void()>& usual,
+             const std::function<void()>& other) {
   if (size == 1) return;
   EXPECT(same_everywhere(error_of(odd_one() ? other : usual), words));
 }
@@ -64,8 +68,8 @@ void contractions() {
   const DistArray<double>& a = arrays.a;
   const auto other_axis = [](const auto& function) {
     differs(
-        {"reduction, axes: (0) on ranks 0", fmt::format("(1) on rank {}", size - 1)}, [&] { function(AxisList{0}); },
-        [&] { function(AxisList{1}); });
+        {"reduction, axes: (0) on ranks 0", fmt::format("(1) on rank {}", size - 1)},
+        [&] { function(AxisList{0}); }, [&] { function(AxisList{1}); });
   };
   if (size > 2) {
     other_axis([&](const AxisList& axes) { static_cast<void>(sum(a, axes)); });
@@ -74,14 +78,16 @@ void contractions() {
     other_axis([&](const AxisList& axes) { static_cast<void>(any(a, axes)); });
   }
   differs(
-      {"axes"}, [&] { static_cast<void>(mean(a, AxisList{0})); }, [&] { static_cast<void>(mean(a, AxisList{1})); });
+      {"axes"}, [&] { static_cast<void>(mean(a, AxisList{0})); },
+      [&] { static_cast<void>(mean(a, AxisList{1})); });
   differs(
-      {"axes"}, [&] { static_cast<void>(median(a, AxisList{0})); }, [&] { static_cast<void>(median(a, AxisList{1})); });
+      {"axes"}, [&] { static_cast<void>(median(a, AxisList{0})); },
+      [&] { static_cast<void>(median(a, AxisList{1})); });
   differs(
       {"axes"}, [&] { static_cast<void>(argmax(a, 0)); }, [&] { static_cast<void>(argmax(a, 1)); });
   differs(
-      {"operator: minimum of double on rank", "maximum of double on rank"}, [&] { static_cast<void>(min(a)); },
-      [&] { static_cast<void>(max(a)); });
+      {"operator: minimum of double on rank", "maximum of double on rank"},
+      [&] { static_cast<void>(min(a)); }, [&] { static_cast<void>(max(a)); });
   differs(
       {"the operation: reduction", "location of an extreme"}, [&] { static_cast<void>(sum(a)); },
       [&] { static_cast<void>(argmax(a)); });
@@ -89,12 +95,14 @@ void contractions() {
       {"the operation: location of an extreme", "reduction"}, [&] { static_cast<void>(argmax(a)); },
       [&] { static_cast<void>(max(a)); });
   differs(
-      {"the operation: mean", "variance with ddof 0"}, [&] { static_cast<void>(mean(a)); }, [&] { static_cast<void>(var(a)); });
+      {"the operation: mean", "variance with ddof 0"}, [&] { static_cast<void>(mean(a)); },
+      [&] { static_cast<void>(var(a)); });
   differs(
       {"variance with ddof 0", "variance with ddof 1"}, [&] { static_cast<void>(var(a)); },
       [&] { static_cast<void>(var(a, Ddof{1})); });
   differs(
-      {"the operation: median", "reduction"}, [&] { static_cast<void>(median(a)); }, [&] { static_cast<void>(sum(a)); });
+      {"the operation: median", "reduction"}, [&] { static_cast<void>(median(a)); },
+      [&] { static_cast<void>(sum(a)); });
   differs(
       {"reduction, axes: (0, 1) on ", "(0) on "}, [&] { static_cast<void>(sum(a)); },
       [&] { static_cast<void>(sum(a, AxisList{0})); });
@@ -108,12 +116,14 @@ void orders() {
       {"bincount, length: 20 on ", "30 on "}, [&] { static_cast<void>(bincount(n, 20)); },
       [&] { static_cast<void>(bincount(n, 30)); });
   differs(
-      {"the operation: bincount", "unique"}, [&] { static_cast<void>(bincount(n)); }, [&] { static_cast<void>(unique(n)); });
+      {"the operation: bincount", "unique"}, [&] { static_cast<void>(bincount(n)); },
+      [&] { static_cast<void>(unique(n)); });
   differs(
       {"scan, axis: 0 on ", "1 on "}, [&] { static_cast<void>(cumsum(arrays.a, 0)); },
       [&] { static_cast<void>(cumsum(arrays.a, 1)); });
   differs(
-      {"scan, axis: 0 on ", "all, in row-major order on "}, [&] { static_cast<void>(cumsum(arrays.a, 0)); },
+      {"scan, axis: 0 on ", "all, in row-major order on "},
+      [&] { static_cast<void>(cumsum(arrays.a, 0)); },
       [&] { static_cast<void>(cumsum(arrays.a)); });
   arrays.still_usable();
 }
@@ -125,10 +135,12 @@ void whole_arrays() {
       {"get_full, target: 0 on ", "1 on "}, [&] { static_cast<void>(a.get_full(0)); },
       [&] { static_cast<void>(a.get_full(1)); });
   differs(
-      {"get_full"}, [&] { static_cast<void>(a.get_full()); }, [&] { static_cast<void>(a.get_full(0)); });
+      {"get_full"}, [&] { static_cast<void>(a.get_full()); },
+      [&] { static_cast<void>(a.get_full(0)); });
   const LocalArray<double> whole = arrays.a.get_full();
   differs(
-      {"set_full, root: 0 on ", "1 on "}, [&] { a.set_full(whole.view(), 0); }, [&] { a.set_full(whole.view(), 1); });
+      {"set_full, root: 0 on ", "1 on "}, [&] { a.set_full(whole.view(), 0); },
+      [&] { a.set_full(whole.view(), 1); });
   differs(
       {"making an array, strategy: not on ", "fftw on "}, [&] { static_cast<void>(a.copy(kNot)); },
       [&] { static_cast<void>(a.copy(kFftw)); });
@@ -141,7 +153,8 @@ void whole_arrays() {
         static_cast<void>(DistArray<double>::zeros(kWorld, Shape{4, 5}));
       });
   differs(
-      {"element type: double on ", "float on "}, [&] { static_cast<void>(DistArray<double>::zeros(kWorld, Shape{4})); },
+      {"element type: double on ", "float on "},
+      [&] { static_cast<void>(DistArray<double>::zeros(kWorld, Shape{4})); },
       [&] { static_cast<void>(DistArray<float>::zeros(kWorld, Shape{4})); });
   arrays.still_usable();
 }
@@ -193,24 +206,30 @@ void plans() {
   const Communicator communicator(kWorld);
   const DistributionPtr rows = make_distribution(Shape{12, 12}, size, {.kinds = "e"});
   const DistributionPtr cyclic = make_distribution(Shape{12, 12}, size, {.kinds = "c"});
-  const DistributionPtr padded = make_distribution(Shape{12, 12}, size, {.kinds = "e", .ghosts = {{0, {1, 1}}}});
+  const DistributionPtr padded =
+      make_distribution(Shape{12, 12}, size, {.kinds = "e", .ghosts = {{0, {1, 1}}}});
   const Element element = element_of<double>();
   differs(
-      {"remap, source: shape (12, 12)"}, [&] { RemapPlan(communicator, {*cyclic}, {*rows}, element, {}); },
+      {"remap, source: shape (12, 12)"},
+      [&] { RemapPlan(communicator, {*cyclic}, {*rows}, element, {}); },
       [&] { RemapPlan(communicator, {*cyclic}, {*cyclic}, element, {}); });
   differs(
-      {"remap, permutation: () on ", "(1, 0) on "}, [&] { RemapPlan(communicator, {*cyclic}, {*rows}, element, {}); },
+      {"remap, permutation: () on ", "(1, 0) on "},
+      [&] { RemapPlan(communicator, {*cyclic}, {*rows}, element, {}); },
       [&] {
         RemapPlan(communicator, {*cyclic}, {*rows}, element, {.permutation = {1, 0}});
       });
   differs(
-      {"shift, amount: 1 on ", "2 on "}, [&] { ShiftPlan(communicator, {*rows}, {*rows}, 0, 1, element, {}); },
+      {"shift, amount: 1 on ", "2 on "},
+      [&] { ShiftPlan(communicator, {*rows}, {*rows}, 0, 1, element, {}); },
       [&] { ShiftPlan(communicator, {*rows}, {*rows}, 0, 2, element, {}); });
   differs(
-      {"the operation: shift", "remap"}, [&] { ShiftPlan(communicator, {*rows}, {*rows}, 0, 1, element, {}); },
+      {"the operation: shift", "remap"},
+      [&] { ShiftPlan(communicator, {*rows}, {*rows}, 0, 1, element, {}); },
       [&] { RemapPlan(communicator, {*cyclic}, {*rows}, element, {}); });
   differs(
-      {"halo, corners: yes on ", "no on "}, [&] { HaloPlan(communicator, *padded, element, {.corners = true}); },
+      {"halo, corners: yes on ", "no on "},
+      [&] { HaloPlan(communicator, *padded, element, {.corners = true}); },
       [&] { HaloPlan(communicator, *padded, element, {.corners = false}); });
   double value = 0;
   const std::vector<double> data(static_cast<std::size_t>(rows->local_size(rank)), 1);
@@ -230,7 +249,8 @@ void plans() {
 void errors_of_one_rank() {
   const Arrays arrays;
   differs(
-      {fmt::format("rank {}: ", size - 1), "axis"}, [&] { static_cast<void>(sum(arrays.a, AxisList{0})); },
+      {fmt::format("rank {}: ", size - 1), "axis"},
+      [&] { static_cast<void>(sum(arrays.a, AxisList{0})); },
       [&] { static_cast<void>(sum(arrays.a, AxisList{7})); });
   arrays.still_usable();
 }

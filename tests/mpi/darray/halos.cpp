@@ -23,9 +23,11 @@ using impishim_test::random_layout;
 using impishim_test::Simulation;
 
 HaloOptions random_options(Chance& chance, std::size_t axes) {
-  const HaloMode modes[] = {HaloMode::kAuto, HaloMode::kEdge, HaloMode::kCyclic, HaloMode::kNone, HaloMode::kFill};
+  const HaloMode modes[] = {HaloMode::kAuto, HaloMode::kEdge, HaloMode::kCyclic, HaloMode::kNone,
+                            HaloMode::kFill};
   HaloOptions options;
-  for (std::size_t axis = 0; axis < axes; ++axis) options.axes.push_back({modes[chance.small(0, 4)]});
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    options.axes.push_back({modes[chance.small(0, 4)]});
   options.corners = chance.once_in(2);
   options.fill = -9.0;
   return options;
@@ -42,7 +44,8 @@ void random_halos() {
     HaloOptions options = random_options(chance, shape.size());
     if (seed % 3 == 1) options.schedule.chunk_bytes = 32;
     const Simulation ranks(size, [&](int each) { return plan_halo(each, *layout, options); });
-    const Buffers before = filled(*layout, size, [&](const auto& global) { return flat(global, shape); });
+    const Buffers before =
+        filled(*layout, size, [&](const auto& global) { return flat(global, shape); });
     Buffers after = before;
     ranks.run(before, after, -9);
     HaloPlan plan(communicator, *layout, element_of<double>(), options);
@@ -63,7 +66,8 @@ void random_halos() {
     EXPECT(sum.crossing_bytes == 8 * ranks.crossing(communicator.systems()));
 
     Buffers reduced = after;
-    ranks.run_backward(reduced, after, [](Index there, Index arriving) { return there + arriving; });
+    ranks.run_backward(reduced, after,
+                       [](Index there, Index arriving) { return there + arriving; });
     std::vector<double> data = buffer_of<double>(rank, after);
     plan.reduce_back(data.data(), Combine::kSum);
     EXPECT(data == buffer_of<double>(rank, reduced));
@@ -74,13 +78,18 @@ void square() {
   if (size < 4) return;
   const Communicator communicator(MPI_COMM_WORLD);
   const auto layout =
-      make_distribution(std::array<Index, 2>{4, 4}, 4, {.kinds = "bb", .grid = {2, 2}, .ghosts = {{0, {1, 1}}, {1, {1, 1}}}});
+      make_distribution(std::array<Index, 2>{4, 4}, 4,
+                        {.kinds = "bb", .grid = {2, 2}, .ghosts = {{0, {1, 1}}, {1, {1, 1}}}});
   const HaloOptions ring{.axes = {{HaloMode::kCyclic}, {HaloMode::kCyclic}}};
-  const Buffers numbers = filled(*layout, size, [](const auto& global) { return flat(global, {4, 4}); });
+  const Buffers numbers = filled(*layout, size, [](const auto& global) {
+    return flat(global, {4, 4});
+  });
   std::vector<double> data = buffer_of<double>(rank, numbers);
   write_halo(communicator, *layout, data.data(), element_of<double>(), ring);
-  if (rank == 0) EXPECT(data == (std::vector<double>{15, 12, 13, 14, 3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10}));
-  if (rank == 3) EXPECT(data == (std::vector<double>{5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12, 1, 2, 3, 0}));
+  if (rank == 0)
+    EXPECT(data == (std::vector<double>{15, 12, 13, 14, 3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10}));
+  if (rank == 3)
+    EXPECT(data == (std::vector<double>{5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12, 1, 2, 3, 0}));
 
   HaloPlan plan(communicator, *layout, element_of<double>(), ring);
   std::vector<double> ghosts(data.size(), 1);
@@ -88,7 +97,8 @@ void square() {
     for (const std::size_t owned : {5U, 6U, 9U, 10U}) ghosts[owned] = 0;
   }
   plan.reduce_back(ghosts.data(), Combine::kSum);
-  if (rank < 4) EXPECT(ghosts == (std::vector<double>{1, 1, 1, 1, 1, 3, 3, 1, 1, 3, 3, 1, 1, 1, 1, 1}));
+  if (rank < 4)
+    EXPECT(ghosts == (std::vector<double>{1, 1, 1, 1, 1, 3, 3, 1, 1, 3, 3, 1, 1, 1, 1, 1}));
 
   // Two fields in one round.
   std::vector<double> first = buffer_of<double>(rank, numbers);
@@ -104,14 +114,16 @@ void wide_and_periodic() {
   if (size < 2) return;
   const Communicator communicator(MPI_COMM_WORLD);
   const auto position = [](const std::vector<Index>& global) { return global[0]; };
-  const auto wide = Distribution::make(ProcessGrid({2}), {{DimMap::bounded({0, 2, 3}), 0, {{3, 3}, {3, 3}}}});
+  const auto wide =
+      Distribution::make(ProcessGrid({2}), {{DimMap::bounded({0, 2, 3}), 0, {{3, 3}, {3, 3}}}});
   std::vector<double> data = buffer_of<double>(rank, filled(*wide, size, position));
-  write_halo(communicator, *wide, data.data(), element_of<double>(), {.axes = {{HaloMode::kCyclic}}});
+  write_halo(communicator, *wide, data.data(), element_of<double>(),
+             {.axes = {{HaloMode::kCyclic}}});
   if (rank == 0) EXPECT(data == (std::vector<double>{0, 1, 2, 0, 1, 2, 0, 1}));
   if (rank == 1) EXPECT(data == (std::vector<double>{2, 0, 1, 2, 0, 1, 2}));
 
-  const auto periodic =
-      Distribution::make(ProcessGrid({2}), {{DimMap::bounded({0, 9, 18}), 0, {{0, 1}, {1, 0}}, {1, 1}, true}});
+  const auto periodic = Distribution::make(
+      ProcessGrid({2}), {{DimMap::bounded({0, 9, 18}), 0, {{0, 1}, {1, 0}}, {1, 1}, true}});
   data = buffer_of<double>(rank, filled(*periodic, size, position));
   write_halo(communicator, *periodic, data.data(), element_of<double>());
   if (rank == 0) EXPECT(data == (std::vector<double>{16, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
@@ -122,8 +134,8 @@ void shifts() {
   const Communicator communicator(MPI_COMM_WORLD);
   const auto line = Distribution::make(ProcessGrid({size}), {{DimMap::balanced(8, size), 0}});
   const auto cyclic = Distribution::make(ProcessGrid({size}), {{DimMap::block_cyclic(8, size), 0}});
-  const std::vector<double> source =
-      buffer_of<double>(rank, filled(*cyclic, size, [](const auto& global) { return 10 + global[0]; }));
+  const std::vector<double> source = buffer_of<double>(
+      rank, filled(*cyclic, size, [](const auto& global) { return 10 + global[0]; }));
   const auto expect = [&](const std::vector<double>& data, const std::vector<Index>& wanted) {
     EXPECT(data == buffer_of<double>(rank, filled(*line, size, [&](const auto& global) {
                                        return wanted[static_cast<std::size_t>(global[0])];
@@ -143,17 +155,20 @@ void shifts() {
 
 void skews() {
   const Communicator communicator(MPI_COMM_WORLD);
-  const auto layout = Distribution::make(ProcessGrid({size}), {{DimMap::collapsed(3)}, {DimMap::block(4, size), 0}});
+  const auto layout = Distribution::make(ProcessGrid({size}),
+                                         {{DimMap::collapsed(3)}, {DimMap::block(4, size), 0}});
   const std::array<Index, 3> amounts{0, 1, 2};
   const auto number = [](const std::vector<Index>& global) { return flat(global, {3, 4}); };
   const std::vector<double> source = buffer_of<double>(rank, filled(*layout, size, number));
   std::vector<double> data(source.size(), -1);
-  skew(communicator, {*layout}, data.data(), {*layout}, source.data(), 1, amounts, element_of<double>());
+  skew(communicator, {*layout}, data.data(), {*layout}, source.data(), 1, amounts,
+       element_of<double>());
   const std::array<Index, 12> edge{0, 1, 2, 3, 5, 6, 7, -1, 10, 11, -1, -1};
   EXPECT(data == buffer_of<double>(rank, filled(*layout, size, [&](const auto& global) {
                                      return edge[static_cast<std::size_t>(number(global))];
                                    })));
-  cskew(communicator, {*layout}, data.data(), {*layout}, source.data(), 1, amounts, element_of<double>());
+  cskew(communicator, {*layout}, data.data(), {*layout}, source.data(), 1, amounts,
+        element_of<double>());
   const std::array<Index, 12> ring{0, 1, 2, 3, 5, 6, 7, 4, 10, 11, 8, 9};
   EXPECT(data == buffer_of<double>(rank, filled(*layout, size, [&](const auto& global) {
                                      return ring[static_cast<std::size_t>(number(global))];
@@ -162,11 +177,17 @@ void skews() {
 
 void errors() {
   const Communicator communicator(MPI_COMM_WORLD);
-  const auto layout = make_distribution(std::array<Index, 1>{8}, size, {.kinds = "b", .ghosts = {{0, {1, 1}}}});
-  const auto plan = [&](const HaloOptions& options) { HaloPlan(communicator, *layout, element_of<double>(), options); };
-  EXPECT(checks::refused(ErrorKind::kLayout, [&] { plan({.axes = {{HaloMode::kCyclic, Ghosts{2, 1}}}}); }));
+  const auto layout =
+      make_distribution(std::array<Index, 1>{8}, size, {.kinds = "b", .ghosts = {{0, {1, 1}}}});
+  const auto plan = [&](const HaloOptions& options) {
+    HaloPlan(communicator, *layout, element_of<double>(), options);
+  };
+  EXPECT(checks::refused(ErrorKind::kLayout, [&] {
+    plan({.axes = {{HaloMode::kCyclic, Ghosts{2, 1}}}});
+  }));
   EXPECT(checks::refused(ErrorKind::kArgument, [&] { plan({.axes = {{HaloMode::kFill}}}); }));
-  EXPECT(checks::refused(ErrorKind::kArgument, [&] { plan({.axes = {{HaloMode::kFill}}, .fill = 1.0F}); }));
+  EXPECT(checks::refused(ErrorKind::kArgument,
+                         [&] { plan({.axes = {{HaloMode::kFill}}, .fill = 1.0F}); }));
   if (size > 1) {
     // ADL-18: what steers a collective is the same everywhere.
     EXPECT(checks::refused(ErrorKind::kArgument, [&] { plan({.corners = rank == 0}); }));

@@ -16,24 +16,28 @@ using reference::Array;
 using reference::distributed;
 using reference::equals;
 
-// Labels of an unstructured axis count as the indices that they are, and others are refused before they are places of anything.
+// Labels of an unstructured axis count as the indices that they are, and others are refused before
+// they are places of anything.
 void labels() {
   const auto strategy_of = [](const IndexList& mine) {
     std::vector<IndexList> lists(static_cast<std::size_t>(checks::size));
     for (std::size_t part = 0; part < lists.size(); ++part) {
       for (const Index label : mine) lists[part].push_back(label + 2 * static_cast<Index>(part));
     }
-    return Strategy(Distribution::make(ProcessGrid({checks::size}), {{DimMap::unstructured(std::move(lists), true), 0}}));
+    return Strategy(Distribution::make(ProcessGrid({checks::size}),
+                                       {{DimMap::unstructured(std::move(lists), true), 0}}));
   };
   const KeyOptions own{.local_keys = true};
   const Index count = 2 * checks::size;
   auto array = DistArray<Index>::arange(MPI_COMM_WORLD, Shape{count});
   const auto label = [](std::span<const Index> at) { return std::max<Index>(at[0], 0); };
-  const auto swapped = DistArray<Index>::from_function(MPI_COMM_WORLD, Shape{count}, label, strategy_of({1, 0}));
+  const auto swapped =
+      DistArray<Index>::from_function(MPI_COMM_WORLD, Shape{count}, label, strategy_of({1, 0}));
   const auto all = get_data(array, swapped, own);
   for (Index k = 0; k < count; ++k) EXPECT(all.data()[k] == k);
   for (const IndexList& wrong : {IndexList{-5, 400}, IndexList{0, 400}, IndexList{-1, 0}}) {
-    const auto indices = DistArray<Index>::full(MPI_COMM_WORLD, Shape{count}, 0, strategy_of(wrong));
+    const auto indices =
+        DistArray<Index>::full(MPI_COMM_WORLD, Shape{count}, 0, strategy_of(wrong));
     EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, indices, own)); }));
     EXPECT(refused(ErrorKind::kKey, [&] { set_data(array, 7, indices, own); }));
     EXPECT(array.get_full()[0] == 0);
@@ -60,7 +64,8 @@ void masks_of_some_axes() {
   }
 }
 
-// Values may be a view of the array, or another array in its memory: what was there before the assignment counts.
+// Values may be a view of the array, or another array in its memory: what was there before the
+// assignment counts.
 void memory_in_common() {
   const Slice backwards{.step = -1};
   auto array = DistArray<double>::arange(MPI_COMM_WORLD, Shape{6}, kNot);
@@ -90,7 +95,8 @@ void no_axes() {
   auto target = DistArray<double>::zeros(MPI_COMM_WORLD, Shape{});
   set_data(target, array);
   EXPECT(get_item(target, Key()) == 7);
-  EXPECT(get_item(array.copy<float>(kNot), Key()) == 7 && get_item(array.copy<float>(), Key()) == 7);
+  EXPECT(get_item(array.copy<float>(kNot), Key()) == 7 &&
+         get_item(array.copy<float>(), Key()) == 7);
   for (const Strategy& strategy : {Strategy(kNot), last}) {
     const auto mask = DistArray<bool>::full(MPI_COMM_WORLD, Shape{}, true, strategy);
     EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(target, mask)); }));

@@ -1,4 +1,5 @@
-/// Keys for arrays of labels, masks of some axes, values that lie in the array's own memory, arrays without axes.
+/// Keys for arrays of labels, masks of some axes, values that lie in the array's own memory, arrays
+/// without axes.
 #pragma once
 
 namespace key_corners {

@@ -1,4 +1,5 @@
-// Keys on a serial array, element by element, as an oracle for distributed ones; and layouts of all kinds.
+// Keys on a serial array, element by element, as an oracle for distributed ones; and layouts of all
+// kinds.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,8 @@ struct Array {
   Shape shape;
   std::vector<double> values;
 
-  explicit Array(Shape extents) : shape(std::move(extents)), values(static_cast<std::size_t>(da::element_count(shape))) {
+  explicit Array(Shape extents)
+      : shape(std::move(extents)), values(static_cast<std::size_t>(da::element_count(shape))) {
     std::iota(values.begin(), values.end(), 0.0);
   }
 };
@@ -37,11 +39,14 @@ inline List walk(const da::Slice& slice, Index extent) {
   };
   List indices;
   if (step > 0) {
-    const Index stop = std::min(slice.stop && *slice.stop < -extent ? Index{0} : bound(slice.stop, extent), extent);
-    for (Index index = std::max<Index>(bound(slice.start, 0), 0); index < stop; index += step) indices.push_back(index);
+    const Index stop = std::min(
+        slice.stop && *slice.stop < -extent ? Index{0} : bound(slice.stop, extent), extent);
+    for (Index index = std::max<Index>(bound(slice.start, 0), 0); index < stop; index += step)
+      indices.push_back(index);
   } else {
     const Index stop = bound(slice.stop, -1);
-    for (Index index = std::min(bound(slice.start, extent - 1), extent - 1); index > stop && index >= 0; index += step)
+    for (Index index = std::min(bound(slice.start, extent - 1), extent - 1);
+         index > stop && index >= 0; index += step)
       indices.push_back(index);
   }
   return indices;
@@ -61,9 +66,13 @@ struct Selected {
 
 /// One part for each axis; all lists have the same length.
 inline Selected select(const Shape& shape, const std::vector<Part>& parts) {
-  const bool lists = std::ranges::any_of(parts, [](const Part& part) { return part.kind == Part::kList; });
-  const auto together = [&](const Part& part) { return part.kind == Part::kList || (lists && part.kind == Part::kOne); };
-  // NumPy: the dimension of the lists stands where they stand if nothing is between them, else it is the first one.
+  const bool lists =
+      std::ranges::any_of(parts, [](const Part& part) { return part.kind == Part::kList; });
+  const auto together = [&](const Part& part) {
+    return part.kind == Part::kList || (lists && part.kind == Part::kOne);
+  };
+  // NumPy: the dimension of the lists stands where they stand if nothing is between them, else it
+  // is the first one.
   std::size_t changes = 0;
   for (std::size_t axis = 0; axis < parts.size(); ++axis) {
     if (together(parts[axis]) && (axis == 0 || !together(parts[axis - 1]))) ++changes;
@@ -95,7 +104,8 @@ inline Selected select(const Shape& shape, const std::vector<Part>& parts) {
   for (Index element = 0; element < count; ++element) {
     List position(selected.shape.size());
     Index rest = element;
-    for (std::size_t d = position.size(); d-- > 0; rest /= selected.shape[d]) position[d] = rest % selected.shape[d];
+    for (std::size_t d = position.size(); d-- > 0; rest /= selected.shape[d])
+      position[d] = rest % selected.shape[d];
     Index place = 0;
     for (std::size_t axis = 0; axis < parts.size(); ++axis) {
       const bool one = parts[axis].kind == Part::kOne;
@@ -115,7 +125,9 @@ struct RandomKey {
 
 template <class Random>
 RandomKey random_key(const Shape& shape, Random& random, bool with_lists) {
-  const auto any = [&](Index low, Index high) { return std::uniform_int_distribution<Index>(low, high)(random); };
+  const auto any = [&](Index low, Index high) {
+    return std::uniform_int_distribution<Index>(low, high)(random);
+  };
   RandomKey made;
   std::vector<da::KeyPart> parts;
   const Index length = any(1, 7);
@@ -160,25 +172,32 @@ template <class Random>
 std::vector<da::LayoutPtr> layouts(MPI_Comm comm, const Shape& shape, Random& random) {
   const da::ContextPtr context = da::Context::of(comm);
   const int processes = context->communicator().size();
-  const auto make = [&](const da::Strategy& strategy) { return da::Layout::make(context, shape, strategy, da::Checks::kOff); };
+  const auto make = [&](const da::Strategy& strategy) {
+    return da::Layout::make(context, shape, strategy, da::Checks::kOff);
+  };
   std::vector<da::LayoutPtr> all{make(da::kNot), make(da::kEqual), make(da::kFftw)};
   std::vector<Index> bounds{0, shape[0]};
   while (static_cast<int>(bounds.size()) <= processes)
     bounds.push_back(std::uniform_int_distribution<Index>(0, shape[0])(random));
   std::ranges::sort(bounds);
   all.push_back(da::Layout::make_slices(context, bounds, shape));
-  all.push_back(make(da::make_distribution(shape, processes, {.kinds = "c", .block_sizes = {{0, 2}}})));
+  all.push_back(
+      make(da::make_distribution(shape, processes, {.kinds = "c", .block_sizes = {{0, 2}}})));
   const std::string blocks(shape.size(), 'b');
-  all.push_back(make(da::make_distribution(shape, processes, {.kinds = blocks, .ghosts = {{0, {1, 2}}}})));
-  all.push_back(make(da::make_distribution(shape, processes, {.kinds = "n" + std::string(shape.size() - 1, 'c')})));
+  all.push_back(
+      make(da::make_distribution(shape, processes, {.kinds = blocks, .ghosts = {{0, {1, 2}}}})));
+  all.push_back(make(da::make_distribution(shape, processes,
+                                           {.kinds = "n" + std::string(shape.size() - 1, 'c')})));
   // Labels dealt out at random, to processes in the opposite order.
   std::vector<std::vector<Index>> labels(static_cast<std::size_t>(processes));
   List order = walk({}, shape[0]);
   std::ranges::shuffle(order, random);
   for (const Index label : order)
-    labels[std::uniform_int_distribution<std::size_t>(0, labels.size() - 1)(random)].push_back(label);
+    labels[std::uniform_int_distribution<std::size_t>(0, labels.size() - 1)(random)].push_back(
+        label);
   std::vector<da::DimMap> maps{da::DimMap::unstructured(labels, true)};
-  for (std::size_t axis = 1; axis < shape.size(); ++axis) maps.push_back(da::DimMap::collapsed(shape[axis]));
+  for (std::size_t axis = 1; axis < shape.size(); ++axis)
+    maps.push_back(da::DimMap::collapsed(shape[axis]));
   std::vector<int> members(static_cast<std::size_t>(processes));
   std::iota(members.rbegin(), members.rend(), 0);
   all.push_back(make(da::make_distribution(maps, members)));
@@ -192,7 +211,8 @@ da::DistArray<T> distributed(const da::LayoutPtr& layout, const Array& array) {
   std::fill_n(result.data(), layout->buffer_size(), T(0));
   da::fill_by_index(*layout, result.data(), [&](std::span<const Index> indices) {
     Index place = 0;
-    for (std::size_t axis = 0; axis < indices.size(); ++axis) place = place * array.shape[axis] + indices[axis];
+    for (std::size_t axis = 0; axis < indices.size(); ++axis)
+      place = place * array.shape[axis] + indices[axis];
     return array.values[static_cast<std::size_t>(place)];
   });
   return result;
@@ -221,7 +241,8 @@ bool equals(const da::DistArray<T>& array, const Shape& shape, const std::vector
 
 inline std::vector<double> taken(const Array& array, const Selected& selected) {
   std::vector<double> values;
-  for (const Index place : selected.places) values.push_back(array.values[static_cast<std::size_t>(place)]);
+  for (const Index place : selected.places)
+    values.push_back(array.values[static_cast<std::size_t>(place)]);
   return values;
 }
 

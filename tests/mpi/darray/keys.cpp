@@ -16,10 +16,12 @@ using reference::equals;
 constexpr Slice kAll{};
 
 template <class T>
-bool piece_is(const DistArray<T>& array, std::vector<Shape> shapes, const std::vector<std::vector<T>>& pieces) {
+bool piece_is(const DistArray<T>& array, std::vector<Shape> shapes,
+              const std::vector<std::vector<T>>& pieces) {
   const auto rank = static_cast<std::size_t>(array.communicator().rank());
   const LocalArray<T> local = array.get_local();
-  return local.shape() == shapes[rank] && std::ranges::equal(local, pieces[rank]) && array.strategy().kind() == kFreeform;
+  return local.shape() == shapes[rank] && std::ranges::equal(local, pieces[rank]) &&
+         array.strategy().kind() == kFreeform;
 }
 
 void t11() {
@@ -29,17 +31,22 @@ void t11() {
     EXPECT(piece_is(part, {{1, 2}, {0, 2}, {1, 2}, {0, 2}}, {{1, 2}, {}, {9, 10}, {}}));
   });
   checks::on(2, [](MPI_Comm comm) {
-    const auto array = DistArray<double>::from_function(comm, Shape{16}, [](std::span<const Index> at) { return 2 * at[0]; });
+    const auto array = DistArray<double>::from_function(
+        comm, Shape{16}, [](std::span<const Index> at) { return 2 * at[0]; });
     const auto half = get_data(array, Slice{.step = 2});
     EXPECT(piece_is<double>(half, {{4}, {4}}, {{0, 4, 8, 12}, {16, 20, 24, 28}}));
     const int rank = array.communicator().rank();
     const auto own = get_data(array, Slice{.step = rank == 0 ? 2 : 3}, {.local_keys = true});
-    EXPECT(piece_is<double>(own, {{8}, {6}}, {{0, 4, 8, 12, 16, 20, 24, 28}, {0, 6, 12, 18, 24, 30}}));
+    EXPECT(
+        piece_is<double>(own, {{8}, {6}}, {{0, 4, 8, 12, 16, 20, 24, 28}, {0, 6, 12, 18, 24, 30}}));
     const IndexList list = rank == 0 ? IndexList{1, 3, 5, 7} : IndexList{2, 4, 6, 8};
-    EXPECT(piece_is<double>(take(array, list, {.local_keys = true}), {{4}, {4}}, {{2, 6, 10, 14}, {4, 8, 12, 16}}));
+    EXPECT(piece_is<double>(take(array, list, {.local_keys = true}), {{4}, {4}},
+                            {{2, 6, 10, 14}, {4, 8, 12, 16}}));
     // As d2o's own example has it: the processes name two arrays, each of them distributed.
-    const auto odd = DistArray<Index>::from_function(comm, Shape{4}, [](std::span<const Index> at) { return 2 * at[0] + 1; });
-    const auto even = DistArray<Index>::from_function(comm, Shape{4}, [](std::span<const Index> at) { return 2 * at[0] + 2; });
+    const auto odd = DistArray<Index>::from_function(
+        comm, Shape{4}, [](std::span<const Index> at) { return 2 * at[0] + 1; });
+    const auto even = DistArray<Index>::from_function(
+        comm, Shape{4}, [](std::span<const Index> at) { return 2 * at[0] + 2; });
     const auto named = get_data(array, rank == 0 ? odd : even, {.local_keys = true});
     EXPECT(piece_is<double>(named, {{4}, {4}}, {{2, 6, 10, 14}, {4, 8, 12, 16}}));
   });
@@ -60,18 +67,20 @@ void t11() {
     set_data(array, DistArray<Index>::arange(MPI_COMM_WORLD, Shape{9, 11}), to_key, from_key);
     EXPECT(equals(array, expected.shape, expected.values));
     array.fill(0);
-    set_data(array, DistArray<double>::arange(MPI_COMM_WORLD, Shape{9, 11}, kFftw), to_key, from_key);
+    set_data(array, DistArray<double>::arange(MPI_COMM_WORLD, Shape{9, 11}, kFftw), to_key,
+             from_key);
     EXPECT(equals(array, expected.shape, expected.values));
   }
 }
 
 bool is_section(const std::vector<reference::Part>& parts) {
-  return std::ranges::none_of(parts, [](const reference::Part& part) { return part.kind == reference::Part::kList; });
+  return std::ranges::none_of(
+      parts, [](const reference::Part& part) { return part.kind == reference::Part::kList; });
 }
 
 // Gets by a key and sets by it, in all layouts.
-void check_key(const Array& array, const std::vector<LayoutPtr>& layouts, const std::vector<reference::Part>& parts,
-               const Key& key, unsigned number) {
+void check_key(const Array& array, const std::vector<LayoutPtr>& layouts,
+               const std::vector<reference::Part>& parts, const Key& key, unsigned number) {
   const reference::Selected selected = reference::select(array.shape, parts);
   const Array values = [&] {
     Array given(selected.shape);
@@ -91,8 +100,9 @@ void check_key(const Array& array, const std::vector<LayoutPtr>& layouts, const 
     const auto part = get_data(whole, key, unchecked);
     EXPECT(equals(part, selected.shape, reference::taken(array, selected)));
     EXPECT(which != 0 || part.strategy().kind() == kNot);
-    EXPECT(which == 0 || which > 3 || checks::size == 1 || part.shape().empty() || !is_section(parts) ||
-           part.strategy().kind() == kFreeform || part.strategy() == whole.strategy());
+    EXPECT(which == 0 || which > 3 || checks::size == 1 || part.shape().empty() ||
+           !is_section(parts) || part.strategy().kind() == kFreeform ||
+           part.strategy() == whole.strategy());
     auto target = whole;
     LocalArray<double> local(selected.shape);
     std::ranges::copy(values.values, local.begin());
@@ -104,7 +114,8 @@ void check_key(const Array& array, const std::vector<LayoutPtr>& layouts, const 
     if (selected.shape.empty() || which % 4 != number % 4) continue;
     const auto others = reference::layouts(MPI_COMM_WORLD, selected.shape, random);
     target = whole;
-    set_data(target, distributed(others[(3 * which + number) % others.size()], values), key, {}, unchecked);
+    set_data(target, distributed(others[(3 * which + number) % others.size()], values), key, {},
+             unchecked);
     EXPECT(equals(target, array.shape, changed.values));
   }
 }
@@ -114,22 +125,45 @@ void slices() {
   std::mt19937 random(1);
   const Array line({20});
   const auto line_layouts = reference::layouts(MPI_COMM_WORLD, line.shape, random);
-  const std::vector<Slice> all{
-      {},          {4, {}, {}},    {{}, 4, {}},    {-4, {}, {}},    {{}, -4, {}},    {4, 12, {}},       {-12, -4, {}},
-      {{}, {}, 3}, {{}, {}, -3},   {{}, {}, -4},   {4, 12, 3},      {12, 4, -3},     {-4, -12, -4},     {2, 2, {}},
-      {2, 2, -1},  {1000, {}, {}}, {{}, 1000, {}}, {-1000, {}, {}}, {{}, -1000, {}}, {1000, -1000, -4}, {-1000, 1000, 3},
-      {12, 4, {}}, {4, 12, -1},    {19, {}, -1}};
+  const std::vector<Slice> all{{},
+                               {4, {}, {}},
+                               {{}, 4, {}},
+                               {-4, {}, {}},
+                               {{}, -4, {}},
+                               {4, 12, {}},
+                               {-12, -4, {}},
+                               {{}, {}, 3},
+                               {{}, {}, -3},
+                               {{}, {}, -4},
+                               {4, 12, 3},
+                               {12, 4, -3},
+                               {-4, -12, -4},
+                               {2, 2, {}},
+                               {2, 2, -1},
+                               {1000, {}, {}},
+                               {{}, 1000, {}},
+                               {-1000, {}, {}},
+                               {{}, -1000, {}},
+                               {1000, -1000, -4},
+                               {-1000, 1000, 3},
+                               {12, 4, {}},
+                               {4, 12, -1},
+                               {19, {}, -1}};
   EXPECT(all.size() == 24);
   for (unsigned k = 0; k < all.size(); ++k)
-    check_key(line, line_layouts, {{reference::Part::kRange, reference::walk(all[k], 20)}}, all[k], k);
+    check_key(line, line_layouts, {{reference::Part::kRange, reference::walk(all[k], 20)}}, all[k],
+              k);
   const Array plane({8, 9});
   const auto plane_layouts = reference::layouts(MPI_COMM_WORLD, plane.shape, random);
-  const std::vector<std::pair<Slice, Slice>> tuples{
-      {{1, 7, 2}, {2, 5, {}}}, {{}, {{}, {}, -1}}, {{{}, {}, -2}, {-3, {}, {}}}, {{6, 1, -4}, {1000, 1, -3}}};
+  const std::vector<std::pair<Slice, Slice>> tuples{{{1, 7, 2}, {2, 5, {}}},
+                                                    {{}, {{}, {}, -1}},
+                                                    {{{}, {}, -2}, {-3, {}, {}}},
+                                                    {{6, 1, -4}, {1000, 1, -3}}};
   for (unsigned k = 0; k < tuples.size(); ++k) {
     const auto& [first, second] = tuples[k];
     check_key(plane, plane_layouts,
-              {{reference::Part::kRange, reference::walk(first, 8)}, {reference::Part::kRange, reference::walk(second, 9)}},
+              {{reference::Part::kRange, reference::walk(first, 8)},
+               {reference::Part::kRange, reference::walk(second, 9)}},
               {first, second}, k);
   }
 }
@@ -164,10 +198,12 @@ void values() {
     EXPECT(!target.hermitian());
     for (std::size_t k = 0; k < 8; ++k) expected.values[12 + k] = static_cast<double>(k % 4);
     EXPECT(equals(target, array.shape, expected.values));
-    set_data(target, DistArray<double>::arange(MPI_COMM_WORLD, Shape{6, 1}), {kAll, IndexList{0, 2}});
+    set_data(target, DistArray<double>::arange(MPI_COMM_WORLD, Shape{6, 1}),
+             {kAll, IndexList{0, 2}});
     set_data(target, DistArray<double>::arange(MPI_COMM_WORLD, Shape{6, 1}), {kAll, Slice{1, 2}});
     for (std::size_t row = 0; row < 6; ++row) {
-      for (std::size_t column = 0; column < 3; ++column) expected.values[row * 4 + column] = static_cast<double>(row);
+      for (std::size_t column = 0; column < 3; ++column)
+        expected.values[row * 4 + column] = static_cast<double>(row);
     }
     EXPECT(equals(target, array.shape, expected.values));
     // Flat ones: as many as the elements.
@@ -223,24 +259,28 @@ void masks() {
     for (const LayoutPtr& other : {layouts[which_other]}) {
       const auto whole = distributed(layout, array);
       DistArray<bool> truths(other);
-      fill_by_index(*other, truths.data(),
-                    [&](std::span<const Index> at) { return odd(static_cast<double>(at[0] * 6 + at[1])); });
+      fill_by_index(*other, truths.data(), [&](std::span<const Index> at) {
+        return odd(static_cast<double>(at[0] * 6 + at[1]));
+      });
       EXPECT(equals(get_data(whole, truths), count, chosen));
       const std::vector<DistArray<Index>> found = where(truths);
       EXPECT(found.size() == 2 && equals(found[0], count, rows));
       EXPECT(equals(get_data(whole, found), count, chosen));
-      for (const auto& same :
-           {where(truths.astype<double>()), where(truths.astype<std::int8_t>()), where(truths.astype<std::complex<float>>())})
+      for (const auto& same : {where(truths.astype<double>()), where(truths.astype<std::int8_t>()),
+                               where(truths.astype<std::complex<float>>())})
         EXPECT(same.size() == 2 && equals(same[0], count, rows));
       const bool everywhere = which_other == 0 || checks::size == 1;
-      for (const DistArray<Index>& list : found) EXPECT(list.strategy().kind() == (everywhere ? kNot : kFreeform));
+      for (const DistArray<Index>& list : found)
+        EXPECT(list.strategy().kind() == (everywhere ? kNot : kFreeform));
       auto target = whole;
       target.set_hermitian(true);
       set_data(target, -1, truths);
       EXPECT(!target.hermitian());
       EXPECT(equals(target, array.shape, filled.values));
       target = whole;
-      set_data(target, DistArray<double>::from_global(MPI_COMM_WORLD, StridedView<double>(replacement.values.data(), count)),
+      set_data(target,
+               DistArray<double>::from_global(
+                   MPI_COMM_WORLD, StridedView<double>(replacement.values.data(), count)),
                truths);
       EXPECT(equals(target, array.shape, numbered.values));
       target = whole;
@@ -259,14 +299,16 @@ void masks() {
   }
 }
 
-/// What is everywhere is read by each process alone, while the others wait in a barrier: it needs none of them.
+/// What is everywhere is read by each process alone, while the others wait in a barrier: it needs
+/// none of them.
 void reads_of_what_is_here() {
   const auto array = DistArray<double>::arange(MPI_COMM_WORLD, Shape{6, 4}, kNot);
   const KeyOptions unchecked{.local_keys = false, .checks = Checks::kOff};
   for (int reader = 0; reader < checks::size; ++reader) {
     if (reader == checks::rank) {
       const auto rows = get_data(array, Slice{5, {}, -2}, unchecked);
-      EXPECT(rows.strategy().kind() == kNot && rows.shape() == (Shape{3, 4}) && rows.data()[0] == 20 && rows.data()[11] == 7);
+      EXPECT(rows.strategy().kind() == kNot && rows.shape() == (Shape{3, 4}) &&
+             rows.data()[0] == 20 && rows.data()[11] == 7);
       EXPECT(get_data(array, {IndexList{0, 5}, 1}, unchecked).data()[1] == 21);
       EXPECT(get_item(array, {2, 3}, Checks::kOff) == 11);
     }
@@ -285,15 +327,20 @@ void local_keys() {
     const auto rows = get_data(whole, Slice{{}, checks::rank < 6 ? -checks::rank - 1 : 0, {}}, own);
     EXPECT(rows.local_shape() == (Shape{5 - checks::rank, 5}));
     bool right = true;
-    for (Index k = 0; k < rows.local_size(); ++k) right = right && rows.data()[k] == static_cast<double>(k);
+    for (Index k = 0; k < rows.local_size(); ++k)
+      right = right && rows.data()[k] == static_cast<double>(k);
     EXPECT(right);
     const auto columns = get_data(whole, {Slice{.step = -1}, checks::rank % 5}, own);
-    for (Index k = 0; k < 6; ++k) right = right && columns.data()[k] == static_cast<double>((5 - k) * 5 + checks::rank % 5);
+    for (Index k = 0; k < 6; ++k)
+      right = right && columns.data()[k] == static_cast<double>((5 - k) * 5 + checks::rank % 5);
     EXPECT(right && columns.size() == 6 * checks::size);
     const auto single = get_data(whole, {checks::rank % 6, 4}, own);
-    EXPECT(single.shape() == Shape{checks::size} && single.data()[0] == static_cast<double>(checks::rank % 6 * 5 + 4));
-    const auto nothing = get_data(whole, checks::rank == 0 ? Key(IndexList{5, 5}) : Key(IndexList{}), own);
-    EXPECT(nothing.shape() == (Shape{2, 5}) && nothing.local_size() == (checks::rank == 0 ? 10 : 0));
+    EXPECT(single.shape() == Shape{checks::size} &&
+           single.data()[0] == static_cast<double>(checks::rank % 6 * 5 + 4));
+    const auto nothing =
+        get_data(whole, checks::rank == 0 ? Key(IndexList{5, 5}) : Key(IndexList{}), own);
+    EXPECT(nothing.shape() == (Shape{2, 5}) &&
+           nothing.local_size() == (checks::rank == 0 ? 10 : 0));
     // Everybody writes to row 0, the highest process last; and to its own row.
     auto target = whole;
     set_data(target, 100 + checks::rank, {IndexList{0, checks::rank % 6}, IndexList{2, 1}}, own);
@@ -307,7 +354,8 @@ void local_keys() {
     set_data(target, whole, checks::rank, Slice{checks::rank + 1, checks::rank + 2, {}}, own);
     const auto low = DistArray<float>::arange(MPI_COMM_WORLD, Shape{5});
     const auto high = DistArray<float>::full(MPI_COMM_WORLD, Shape{5}, 7);
-    set_data(target, checks::rank % 2 == 0 ? low : high, {checks::rank, Slice{1, 3}}, Slice{3, {}, {}}, own);
+    set_data(target, checks::rank % 2 == 0 ? low : high, {checks::rank, Slice{1, 3}},
+             Slice{3, {}, {}}, own);
     expected = array;
     for (int rank = 0; rank < std::min(checks::size, 5); ++rank) {
       for (int k = 0; k < 5; ++k) {
@@ -330,25 +378,39 @@ void errors() {
     EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, {kAll, -5})); }));
     EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, {0, 0, 0})); }));
     EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, IndexList{})); }));
-    EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, IndexList{checks::rank == 0 ? 7 : 1})); }));
+    EXPECT(refused(ErrorKind::kKey, [&] {
+      static_cast<void>(get_data(array, IndexList{checks::rank == 0 ? 7 : 1}));
+    }));
     EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, Slice{.step = 0})); }));
-    EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, LocalArray<Index>({2, 2}, 0))); }));
+    EXPECT(refused(ErrorKind::kKey, [&] {
+      static_cast<void>(get_data(array, LocalArray<Index>({2, 2}, 0)));
+    }));
     EXPECT(refused(ErrorKind::kShape, [&] { static_cast<void>(get_item(array, 1)); }));
-    EXPECT(refused(ErrorKind::kShape, [&] { set_data(array, std::vector<int>{1, 2, 3}, Slice{0, 2, {}}); }));
-    EXPECT(refused(ErrorKind::kShape, [&] { set_data(array, DistArray<double>::zeros(MPI_COMM_WORLD, Shape{3, 4})); }));
+    EXPECT(refused(ErrorKind::kShape, [&] {
+      set_data(array, std::vector<int>{1, 2, 3}, Slice{0, 2, {}});
+    }));
+    EXPECT(refused(ErrorKind::kShape, [&] {
+      set_data(array, DistArray<double>::zeros(MPI_COMM_WORLD, Shape{3, 4}));
+    }));
     const auto mask = DistArray<bool>::full(MPI_COMM_WORLD, Shape{4, 5}, true);
     EXPECT(refused(ErrorKind::kShape, [&] { static_cast<void>(get_data(array, mask)); }));
     const auto wrong = DistArray<Index>::full(MPI_COMM_WORLD, Shape{3}, 5);
     EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, wrong)); }));
-    EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, {wrong, IndexList{1, 1}})); }));
+    EXPECT(refused(ErrorKind::kKey, [&] {
+      static_cast<void>(get_data(array, {wrong, IndexList{1, 1}}));
+    }));
     const auto plane = DistArray<Index>::zeros(MPI_COMM_WORLD, Shape{2, 2});
     EXPECT(refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, plane)); }));
-    EXPECT(
-        refused(ErrorKind::kKey, [&] { static_cast<void>(get_data(array, checks::rank == 0 ? 9 : 0, {.local_keys = true})); }));
+    EXPECT(refused(ErrorKind::kKey, [&] {
+      static_cast<void>(get_data(array, checks::rank == 0 ? 9 : 0, {.local_keys = true}));
+    }));
     if (checks::size > 1) {
-      EXPECT(refused(ErrorKind::kArgument, [&] { static_cast<void>(get_data(array, Slice{checks::rank, 5, {}})); }));
       EXPECT(refused(ErrorKind::kArgument, [&] {
-        static_cast<void>(get_data(array, {kAll, Slice{checks::rank == 0 ? 0 : 1, 4}}, {.local_keys = true}));
+        static_cast<void>(get_data(array, Slice{checks::rank, 5, {}}));
+      }));
+      EXPECT(refused(ErrorKind::kArgument, [&] {
+        static_cast<void>(
+            get_data(array, {kAll, Slice{checks::rank == 0 ? 0 : 1, 4}}, {.local_keys = true}));
       }));
     }
     EXPECT(equals(array, {5, 4}, Array({5, 4}).values));

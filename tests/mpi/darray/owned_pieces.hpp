@@ -1,4 +1,5 @@
-// Arrays on distributions that are compared with serial ones: what a rank owns of them, worked out one by one.
+// Arrays on distributions that are compared with serial ones: what a rank owns of them, worked out
+// one by one.
 #pragma once
 
 #include <algorithm>
@@ -36,10 +37,12 @@ inline std::vector<Owned> owned_elements(const Distribution& layout, int rank) {
 
 /// A rank's local buffer with the values of a whole array; `ghost` everywhere else.
 template <class T>
-std::vector<T> piece_of(const Distribution& layout, int rank, const std::vector<T>& whole, T ghost = T(77)) {
+std::vector<T> piece_of(const Distribution& layout, int rank, const std::vector<T>& whole,
+                        T ghost = T(77)) {
   std::vector<T> buffer(static_cast<std::size_t>(layout.local_size(rank)), ghost);
   for (const Owned& element : owned_elements(layout, rank)) {
-    buffer[static_cast<std::size_t>(element.offset)] = whole[static_cast<std::size_t>(element.number)];
+    buffer[static_cast<std::size_t>(element.offset)] =
+        whole[static_cast<std::size_t>(element.number)];
   }
   return buffer;
 }
@@ -48,14 +51,16 @@ std::vector<T> piece_of(const Distribution& layout, int rank, const std::vector<
 template <class T>
 std::vector<T> aligned(const Distribution& layout, int rank, const std::vector<T>& whole) {
   std::vector<T> list;
-  for (const Owned& element : owned_elements(layout, rank)) list.push_back(whole[static_cast<std::size_t>(element.number)]);
+  for (const Owned& element : owned_elements(layout, rank))
+    list.push_back(whole[static_cast<std::size_t>(element.number)]);
   return list;
 }
 
 /// A mask that can be a span.
 class MaskValues {
  public:
-  explicit MaskValues(const std::vector<char>& values) : count_(values.size()), values_(std::make_unique<bool[]>(count_)) {
+  explicit MaskValues(const std::vector<char>& values)
+      : count_(values.size()), values_(std::make_unique<bool[]>(count_)) {
     std::copy(values.begin(), values.end(), values_.get());
   }
   operator std::span<const bool>() const { return {values_.get(), count_}; }  // NOLINT: it is one

@@ -1,4 +1,5 @@
-// Remaps, reshapes and transpositions, run on the ranks that there are, against a serial copy of all ranks' buffers.
+// Remaps, reshapes and transpositions, run on the ranks that there are, against a serial copy of
+// all ranks' buffers.
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -28,10 +29,13 @@ constexpr Index kKept = -2;
 Index untouched(const std::vector<Index>&) { return kKept; }
 
 template <class T>
-void run_both_ways(const Communicator& communicator, const RandomRemap& random, const RemapOptions& options) {
+void run_both_ways(const Communicator& communicator, const RandomRemap& random,
+                   const RemapOptions& options) {
   RemapPlan plan(communicator, random.destination(), random.source(), element_of<T>(), options);
-  const std::vector<T> source = buffer_of<T>(rank, filled(*random.from, size, random.source_value()));
-  const std::vector<T> wanted = buffer_of<T>(rank, filled(*random.to, size, random.destination_value(kKept)));
+  const std::vector<T> source =
+      buffer_of<T>(rank, filled(*random.from, size, random.source_value()));
+  const std::vector<T> wanted =
+      buffer_of<T>(rank, filled(*random.to, size, random.destination_value(kKept)));
   std::vector<T> destination;
   for (int again = 0; again < 3; ++again) {
     destination = buffer_of<T>(rank, filled(*random.to, size, untouched));
@@ -46,14 +50,16 @@ void run_both_ways(const Communicator& communicator, const RandomRemap& random, 
   }
   std::vector<T> restored = buffer_of<T>(rank, filled(*random.from, size, untouched));
   if (random.repeats()) {
-    const bool one_way =
-        checks::refused(ErrorKind::kUnsupported, [&] { plan.start_backward(restored.data(), destination.data()); });
-    const auto axis = static_cast<std::size_t>(std::ranges::find(options.permutation, kRepeated) - options.permutation.begin());
+    const bool one_way = checks::refused(
+        ErrorKind::kUnsupported, [&] { plan.start_backward(restored.data(), destination.data()); });
+    const auto axis = static_cast<std::size_t>(std::ranges::find(options.permutation, kRepeated) -
+                                               options.permutation.begin());
     EXPECT(one_way == (random.to_section[axis].count != 1));
     if (!one_way) plan.wait();
     return;
   }
-  const std::vector<T> expected = buffer_of<T>(rank, filled(*random.from, size, random.restored_value(kKept)));
+  const std::vector<T> expected =
+      buffer_of<T>(rank, filled(*random.from, size, random.restored_value(kKept)));
   for (int again = 0; again < 2; ++again) {
     plan.execute_backward(restored.data(), destination.data());
     EXPECT(restored == expected);
@@ -83,16 +89,19 @@ void statistics() {
   for (unsigned seed = 100; seed < 120; ++seed) {
     Chance chance(seed);
     const RandomRemap random(chance, size);
-    const RemapPlan plan(communicator, random.destination(), random.source(), element_of<double>(), random.options);
+    const RemapPlan plan(communicator, random.destination(), random.source(), element_of<double>(),
+                         random.options);
     const impishim_test::Simulation ranks(size, [&](int each) {
-      return plan_remap(each, communicator.systems(), random.destination(), random.source(), random.options);
+      return plan_remap(each, communicator.systems(), random.destination(), random.source(),
+                        random.options);
     });
     const Statistics sum = total(communicator, plan.statistics());
     EXPECT(sum.messages == sum.received_messages);
     EXPECT(sum.bytes == sum.received_bytes);
     EXPECT(sum.local_bytes == 8 * ranks.copied());
     EXPECT(sum.crossing_bytes == 8 * ranks.crossing(communicator.systems()));
-    const bool spreads = std::ranges::any_of(counting(size), [&](int each) { return ranks.plan(each).multicast.has_value(); });
+    const bool spreads = std::ranges::any_of(
+        counting(size), [&](int each) { return ranks.plan(each).multicast.has_value(); });
     EXPECT(sum.messages == ranks.messages() || (spreads && sum.messages > ranks.messages()));
     EXPECT(sum.bytes == 8 * ranks.moved() || (spreads && sum.bytes > 8 * ranks.moved()));
   }
@@ -115,7 +124,8 @@ void gathered() {
   for (std::size_t k = 0; k < all.size(); ++k) EXPECT(all[k] == static_cast<double>(k));
   Index crossing = 0;
   for (int system = 0; system < systems.count(); ++system) {
-    for (int each = 0; each < size; ++each) crossing += systems.of_rank(each) == system ? 0 : 8 * blocks->owned_size(each);
+    for (int each = 0; each < size; ++each)
+      crossing += systems.of_rank(each) == system ? 0 : 8 * blocks->owned_size(each);
   }
   EXPECT(total(communicator, plan.statistics()).crossing_bytes == crossing);
   std::vector<double> back(piece.size(), -1);
@@ -133,21 +143,26 @@ void combined() {
   RemapPlan plan(communicator, {*to}, {*from}, element_of<double>());
   std::vector<double> destination(static_cast<std::size_t>(to->local_size(rank)), 10);
   plan.execute(source.data(), destination.data(), Combine::kSum);
-  EXPECT(destination == buffer_of<double>(rank, filled(*to, size, [&](const auto& global) { return 10 + number(global); })));
+  EXPECT(destination == buffer_of<double>(rank, filled(*to, size, [&](const auto& global) {
+                                            return 10 + number(global);
+                                          })));
   plan.execute(source.data(), destination.data(), scaled<double>(3, 2));
-  EXPECT(destination ==
-         buffer_of<double>(rank, filled(*to, size, [&](const auto& global) { return 20 + 5 * number(global); })));
+  EXPECT(destination == buffer_of<double>(rank, filled(*to, size, [&](const auto& global) {
+                                            return 20 + 5 * number(global);
+                                          })));
 
   // T7: labels that two processes have.
   if (size < 2) return;
   const DimMap labels = DimMap::unstructured({{0, 2, 4}, {1, 2, 3}}, false);
   const auto shared = Distribution::make(ProcessGrid({2}), {{labels, 0}});
   const auto everywhere = make_replicated(std::array<Index, 1>{5}, size);
-  const std::vector<int> values = rank == 0 ? std::vector<int>{10, 12, 14} : std::vector<int>{21, 22, 23};
+  const std::vector<int> values =
+      rank == 0 ? std::vector<int>{10, 12, 14} : std::vector<int>{21, 22, 23};
   std::vector<int> all(5, 0);
   remap(communicator, {*everywhere}, all.data(), {*shared}, values.data(), element_of<int>());
   EXPECT(all == (std::vector<int>{10, 21, 12, 23, 14}));
-  RemapPlan sum(communicator, {*everywhere}, {*shared}, element_of<int>(), {.duplicates = Duplicates::kAll});
+  RemapPlan sum(communicator, {*everywhere}, {*shared}, element_of<int>(),
+                {.duplicates = Duplicates::kAll});
   all.assign(5, 0);
   sum.execute(values.data(), all.data(), Combine::kSum);
   EXPECT(all == (std::vector<int>{10, 21, 34, 23, 14}));
@@ -168,10 +183,12 @@ void several_arrays() {
     destinations.emplace_back(30, -1.0F);
   }
   const std::array<const void*, 3> read{sources[0].data(), sources[1].data(), sources[2].data()};
-  const std::array<void*, 3> written{destinations[0].data(), destinations[1].data(), destinations[2].data()};
+  const std::array<void*, 3> written{destinations[0].data(), destinations[1].data(),
+                                     destinations[2].data()};
   plan.execute(read, written);
   for (std::size_t array = 0; array < 3; ++array) {
-    for (std::size_t k = 0; k < 30; ++k) EXPECT(destinations[array][k] == static_cast<float>(100 * array + k));
+    for (std::size_t k = 0; k < 30; ++k)
+      EXPECT(destinations[array][k] == static_cast<float>(100 * array + k));
   }
 }
 
@@ -218,14 +235,16 @@ void reshapes_and_transpositions() {
   }
   const auto from = make_distribution(std::array<Index, 3>{3, 4, 5}, size, {.kinds = "bnn"});
   const auto to = make_distribution(std::array<Index, 3>{5, 4, 3}, size, {.kinds = "cnn"});
-  const std::vector<double> source = buffer_of<double>(rank, filled(*from, size, [](const auto& global) {
-                                                         return flat(global, {3, 4, 5});
-                                                       }));
+  const std::vector<double> source =
+      buffer_of<double>(rank, filled(*from, size, [](const auto& global) {
+                          return flat(global, {3, 4, 5});
+                        }));
   std::vector<double> destination = buffer_of<double>(rank, filled(*to, size, untouched));
   transpose(communicator, {*to}, destination.data(), {*from}, source.data(), element_of<double>());
-  EXPECT(destination == buffer_of<double>(rank, filled(*to, size, [](const auto& global) {
-                                            return flat({global[2], global[1], global[0]}, {3, 4, 5});
-                                          })));
+  EXPECT(destination ==
+         buffer_of<double>(rank, filled(*to, size, [](const auto& global) {
+                             return flat({global[2], global[1], global[0]}, {3, 4, 5});
+                           })));
 }
 
 /// The plan to a relabelled layout moves what relabel() says.
@@ -256,7 +275,8 @@ void errors() {
   EXPECT(checks::refused(ErrorKind::kShape, [&] { plan(rank == size - 1 ? *six : *five, *five); }));
   if (size > 1) {
     const auto cyclic = make_distribution(std::array<Index, 1>{5}, size, {.kinds = "c"});
-    EXPECT(checks::refused(ErrorKind::kArgument, [&] { plan(rank == 0 ? *cyclic : *five, *five); }));
+    EXPECT(
+        checks::refused(ErrorKind::kArgument, [&] { plan(rank == 0 ? *cyclic : *five, *five); }));
   }
   const auto elsewhere = make_on_one(std::array<Index, 1>{5}, size);
   EXPECT(checks::refused(ErrorKind::kArgument, [&] { plan(*elsewhere, *five); }));

@@ -38,7 +38,8 @@ std::vector<Move> random_moves(Random& random) {
         const Index stride = between(random, 1, 2);
         Patch destination{from * kArea + used, {{count, stride}}};
         if (between(random, 0, 3) == 0) destination = {from * kArea + used, {{count, 1}}};
-        if (count % 2 == 0 && between(random, 0, 1) == 0) destination.dimensions = {{2, 1}, {count / 2, 2}};
+        if (count % 2 == 0 && between(random, 0, 1) == 0)
+          destination.dimensions = {{2, 1}, {count / 2, 2}};
         used += 2 * count;
         if (used > kArea) break;
         moves.push_back({from, to, std::move(source), std::move(destination)});
@@ -48,7 +49,8 @@ std::vector<Move> random_moves(Random& random) {
   return moves;
 }
 
-BlockSchedule schedule_of(const std::vector<Move>& moves, const Element& element, ScheduleOptions options) {
+BlockSchedule schedule_of(const std::vector<Move>& moves, const Element& element,
+                          ScheduleOptions options) {
   BlockSchedule schedule(MPI_COMM_WORLD, element, options);
   for (const Move& move : moves) {
     if (move.from == rank && move.to == rank && move.source.size() % 2 == 0) {
@@ -70,7 +72,8 @@ T value(int owner, Index offset, int array) {
 template <class T>
 std::vector<T> buffer(int owner, int array) {
   std::vector<T> result(static_cast<std::size_t>(size * kArea));
-  for (std::size_t k = 0; k < result.size(); ++k) result[k] = value<T>(owner, static_cast<Index>(k), array);
+  for (std::size_t k = 0; k < result.size(); ++k)
+    result[k] = value<T>(owner, static_cast<Index>(k), array);
   return result;
 }
 
@@ -149,7 +152,8 @@ void exact_statistics() {
   Random random(8);
   for (int round = 0; round < 20; ++round) {
     const std::vector<Move> moves = random_moves(random);
-    const BlockSchedule schedule = schedule_of(moves, element_of<double>(), {.checks = Checks::kOff});
+    const BlockSchedule schedule =
+        schedule_of(moves, element_of<double>(), {.checks = Checks::kOff});
     std::map<int, Index> sent, received;
     Index local = 0;
     for (const Move& move : moves) {
@@ -187,24 +191,27 @@ void exact_statistics() {
   }
 }
 
-// Rows of a block, long enough for a datatype where they cross systems: no workspace there, the same elements everywhere.
+// Rows of a block, long enough for a datatype where they cross systems: no workspace there, the
+// same elements everywhere.
 void long_rows() {
   constexpr Index kRows = 5, kColumns = 40, kPitch = 50;
   const int next = (rank + 1) % size;
   const int previous = (rank + size - 1) % size;
   const Patch sent{kPitch + 3, {{kRows, kPitch}, {kColumns, 1}}};
-  const Patch received{(kRows - 1) * kColumns + 7, {{kRows, -kColumns}, {kColumns, 1}}};  // the last row first
+  const Patch received{(kRows - 1) * kColumns + 7,
+                       {{kRows, -kColumns}, {kColumns, 1}}};  // the last row first
   BlockSchedule schedule(MPI_COMM_WORLD, element_of<double>());
   schedule.add_send(next, sent);
   schedule.add_receive(previous, received);
   schedule.build();
   const Systems& systems = schedule.communicator().systems();
-  const Index packed =
-      (next != rank && !systems.crosses(rank, next) ? 1 : 0) + (next != rank && !systems.crosses(rank, previous) ? 1 : 0);
+  const Index packed = (next != rank && !systems.crosses(rank, next) ? 1 : 0) +
+                       (next != rank && !systems.crosses(rank, previous) ? 1 : 0);
   EXPECT((schedule.statistics().workspace_bytes > 0) == (packed > 0));
   for (int turn = 0; turn < 3; ++turn) {
     // Other memory each time.
-    std::vector<double> source((kRows + 1) * kPitch), destination(kRows * kColumns + 7, -1), back(source.size(), -1);
+    std::vector<double> source((kRows + 1) * kPitch), destination(kRows * kColumns + 7, -1),
+        back(source.size(), -1);
     std::iota(source.begin(), source.end(), 1000.0 * rank + turn);
     schedule.execute(source.data(), destination.data());
     schedule.execute_backward(back.data(), destination.data());
@@ -217,16 +224,19 @@ void long_rows() {
       }
     }
     EXPECT(std::count(destination.begin(), destination.end(), -1.0) == 7);
-    EXPECT(std::count(back.begin(), back.end(), -1.0) == static_cast<Index>(back.size()) - kRows * kColumns);
+    EXPECT(std::count(back.begin(), back.end(), -1.0) ==
+           static_cast<Index>(back.size()) - kRows * kColumns);
   }
 }
 
 void chunks_and_bounds() {
-  // Each rank sends 1000 doubles to the next one, in pieces of 10, then through a workspace of two pieces.
+  // Each rank sends 1000 doubles to the next one, in pieces of 10, then through a workspace of two
+  // pieces.
   const int next = (rank + 1) % size;
   const int previous = (rank + size - 1) % size;
   for (const bool bounded : {false, true}) {
-    BlockSchedule schedule(MPI_COMM_WORLD, element_of<double>(), {.chunk_bytes = 80, .bounded = bounded});
+    BlockSchedule schedule(MPI_COMM_WORLD, element_of<double>(),
+                           {.chunk_bytes = 80, .bounded = bounded});
     schedule.add_send(next, {0, {{1000, 2}}});
     schedule.add_receive(previous, {1, {{1000, 3}}});
     schedule.build();
@@ -234,9 +244,11 @@ void chunks_and_bounds() {
     EXPECT(schedule.statistics().bytes == (size == 1 ? 0 : 8000));
     if (bounded) EXPECT(schedule.statistics().workspace_bytes <= 2 * 128);
     std::vector<double> source(2000), destination(3001, -1);
-    for (std::size_t k = 0; k < source.size(); ++k) source[k] = static_cast<double>(k) + 10000 * rank;
+    for (std::size_t k = 0; k < source.size(); ++k)
+      source[k] = static_cast<double>(k) + 10000 * rank;
     schedule.execute(source.data(), destination.data());
-    for (std::size_t k = 0; k < 1000; ++k) EXPECT(destination[3 * k + 1] == 2.0 * static_cast<double>(k) + 10000 * previous);
+    for (std::size_t k = 0; k < 1000; ++k)
+      EXPECT(destination[3 * k + 1] == 2.0 * static_cast<double>(k) + 10000 * previous);
     EXPECT(destination[2] == -1);
   }
 }
@@ -276,12 +288,15 @@ void ten_elements() {
   EXPECT(all[0] == 4);
   EXPECT(all[1] == 6 * 8);
   EXPECT(all[2] == 4 * 8);
-  if (rank < 2) source.assign(before[static_cast<std::size_t>(rank)].begin(), before[static_cast<std::size_t>(rank)].end());
+  if (rank < 2)
+    source.assign(before[static_cast<std::size_t>(rank)].begin(),
+                  before[static_cast<std::size_t>(rank)].end());
   const std::vector<double> original = source;
   schedule.execute(source.data(), destination.data());
   if (rank < 3) {
     const auto& wanted = after[static_cast<std::size_t>(rank)];
-    for (std::size_t k = 0; k < wanted.size(); ++k) EXPECT(destination[k] == static_cast<double>(wanted[k]));
+    for (std::size_t k = 0; k < wanted.size(); ++k)
+      EXPECT(destination[k] == static_cast<double>(wanted[k]));
   }
   std::fill(source.begin(), source.end(), -5);
   schedule.execute_backward(source.data(), destination.data());
@@ -289,7 +304,8 @@ void ten_elements() {
 }
 
 void order_of_unpacking() {
-  // All ranks write one element of rank 0: with ordered unpacking the highest rank's stays; sums are added in rank order.
+  // All ranks write one element of rank 0: with ordered unpacking the highest rank's stays; sums
+  // are added in rank order.
   BlockSchedule schedule(MPI_COMM_WORLD, element_of<double>(), {.ordered = true});
   schedule.add_send(0, contiguous_patch(0, 1));
   if (rank == 0) {
@@ -306,7 +322,8 @@ void order_of_unpacking() {
   for (int peer = 1; peer < size; ++peer) expected = expected + (1.0 + peer);
   EXPECT(destination == (rank == 0 ? expected : 0));
   destination = 0;
-  const CombineFunction digits = combine_with<double>([](double there, double arrived) { return there * 10 + arrived; });
+  const CombineFunction digits =
+      combine_with<double>([](double there, double arrived) { return there * 10 + arrived; });
   const double digit = rank + 1;
   schedule.execute(&digit, &destination, digits);
   double number = 0;
@@ -353,14 +370,18 @@ void two_at_once() {
 void errors() {
   BlockSchedule open(MPI_COMM_WORLD, element_of<double>());
   double cell = 0;
-  EXPECT(checks::refused(ErrorKind::kArgument, [&] { open.add_send(size, contiguous_patch(0, 1)); }));
+  EXPECT(
+      checks::refused(ErrorKind::kArgument, [&] { open.add_send(size, contiguous_patch(0, 1)); }));
   EXPECT(checks::refused(ErrorKind::kArgument, [&] { open.execute(&cell, &cell); }));
-  EXPECT(checks::refused(ErrorKind::kShape, [&] { open.add_local(contiguous_patch(0, 1), contiguous_patch(1, 2)); }));
+  EXPECT(checks::refused(ErrorKind::kShape,
+                         [&] { open.add_local(contiguous_patch(0, 1), contiguous_patch(1, 2)); }));
   open.build();
   EXPECT(checks::refused(ErrorKind::kArgument, [&] { open.add_send(0, contiguous_patch(0, 1)); }));
-  EXPECT(checks::refused(ErrorKind::kArgument, [] { BlockSchedule(MPI_COMM_NULL, element_of<double>()); }));
-  EXPECT(
-      checks::refused(ErrorKind::kArgument, [] { BlockSchedule(MPI_COMM_WORLD, element_of<double>(), {.chunk_bytes = 0}); }));
+  EXPECT(checks::refused(ErrorKind::kArgument,
+                         [] { BlockSchedule(MPI_COMM_NULL, element_of<double>()); }));
+  EXPECT(checks::refused(ErrorKind::kArgument, [] {
+    BlockSchedule(MPI_COMM_WORLD, element_of<double>(), {.chunk_bytes = 0});
+  }));
   EXPECT(checks::refused(ErrorKind::kType, [&] { open.execute(&cell, &cell, Combine::kXor); }));
 
   // The last rank expects one element too many of rank 0: all ranks learn that.
@@ -371,8 +392,10 @@ void errors() {
   try {
     wrong.build();
   } catch (const Error& error) {
-    const std::string expected = "rank " + std::to_string(size - 1) + ": 4 elements are expected of rank 0, which sends 3: ";
-    same = error.kind() == ErrorKind::kLayout && std::strncmp(error.what(), expected.c_str(), expected.size()) == 0;
+    const std::string expected =
+        "rank " + std::to_string(size - 1) + ": 4 elements are expected of rank 0, which sends 3: ";
+    same = error.kind() == ErrorKind::kLayout &&
+           std::strncmp(error.what(), expected.c_str(), expected.size()) == 0;
   }
   EXPECT(same);
 }
@@ -393,7 +416,8 @@ void communicators() {
   int found = 0;
   MPI_Comm_set_errhandler(user, MPI_ERRORS_RETURN);
   const bool joined = impishim_comm_world != nullptr &&
-                      MPI_Comm_get_attr(user, IMPI_CLIENT_SIZE, &systems, &found) == MPI_SUCCESS && found != 0;
+                      MPI_Comm_get_attr(user, IMPI_CLIENT_SIZE, &systems, &found) == MPI_SUCCESS &&
+                      found != 0;
   EXPECT(first.systems().count() == (joined ? *systems : 1));
   for (int again = 0; again < 2; ++again) {
     // Even ranks and odd ranks, of that communicator.

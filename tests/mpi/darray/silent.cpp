@@ -1,5 +1,5 @@
-// What needs no messages sends none: MPI's profiling interface counts, and each process works while the others wait in a
-// barrier.
+// What needs no messages sends none: MPI's profiling interface counts, and each process works while
+// the others wait in a barrier.
 #include "darray/array/keys/set_data.hpp"
 #include "tests/mpi/darray/array_checks.hpp"
 #include "tests/mpi/darray/counting.hpp"

@@ -1,4 +1,5 @@
-// Gathers and scatters by subscripts against serial ones, for random layouts, masks and subscripts; and broadcasts.
+// Gathers and scatters by subscripts against serial ones, for random layouts, masks and subscripts;
+// and broadcasts.
 #include <map>
 #include <numeric>
 
@@ -44,7 +45,8 @@ struct Case {
       mask.push_back(!masked || !chance.once_in(3) ? 1 : 0);
       const std::vector<Index> indices = tuple(targets.back(), shape);
       // What the mask hides may be anything.
-      for (std::size_t axis = 0; axis < shape.size(); ++axis) subscripts[axis].push_back(mask.back() != 0 ? indices[axis] : -5);
+      for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        subscripts[axis].push_back(mask.back() != 0 ? indices[axis] : -5);
     }
   }
 
@@ -71,7 +73,8 @@ void gathers() {
   for (int number = 0; number < 150; ++number) {
     const Case now(chance);
     const std::vector<Values> lists = now.lists();
-    GatherPlan plan(MPI_COMM_WORLD, *now.aligned_with, *now.indexed, spans(lists), element_of<Index>(), now.mine());
+    GatherPlan plan(MPI_COMM_WORLD, *now.aligned_with, *now.indexed, spans(lists),
+                    element_of<Index>(), now.mine());
     Values expected(now.targets.size());
     for (const Index first : {1000, 2000}) {
       const Values source = numbers(now.indexed->size(), first);
@@ -96,7 +99,8 @@ using Operation = Index (*)(Index, Index);
 
 void scatter_case(const Case& now, const Combiner& combine, Operation operation) {
   const std::vector<Values> lists = now.lists();
-  ScatterPlan plan(MPI_COMM_WORLD, *now.indexed, *now.aligned_with, spans(lists), element_of<Index>(), combine, now.mine());
+  ScatterPlan plan(MPI_COMM_WORLD, *now.indexed, *now.aligned_with, spans(lists),
+                   element_of<Index>(), combine, now.mine());
   for (const Index first : {3, 50}) {
     const Values source = numbers(now.aligned_with->size(), first);
     Values expected(static_cast<std::size_t>(now.indexed->size()), 5);
@@ -128,22 +132,26 @@ void known_results() {
   const Values from{5, 6, 7, 8, 9};
   const Values places{4, 0, 0, 2};
   const DistributionPtr five = make_distribution(std::vector<Index>{5}, checks::size);
-  const DistributionPtr four = make_distribution(std::vector<Index>{4}, checks::size, {.kinds = "c"});
+  const DistributionPtr four =
+      make_distribution(std::vector<Index>{4}, checks::size, {.kinds = "c"});
   const Values mine = aligned(*four, rank, places);
   Values got(mine.size());
   gather(MPI_COMM_WORLD, *four, got.data(), *five, piece_of(*five, rank, from).data(), {mine});
   EXPECT(got == piece_of(*four, rank, Values{9, 5, 5, 7}));
   Values sums(static_cast<std::size_t>(five->local_size(rank)), 0);
-  scatter(MPI_COMM_WORLD, *five, sums.data(), *four, piece_of(*four, rank, Values{1, 2, 3, 4}).data(), {mine}, Combine::kSum);
+  scatter(MPI_COMM_WORLD, *five, sums.data(), *four,
+          piece_of(*four, rank, Values{1, 2, 3, 4}).data(), {mine}, Combine::kSum);
   EXPECT(sums == piece_of(*five, rank, Values{5, 0, 4, 0, 1}));
-  scatter(MPI_COMM_WORLD, *five, sums.data(), *four, piece_of(*four, rank, Values{1, 2, 3, 4}).data(), {mine});
+  scatter(MPI_COMM_WORLD, *five, sums.data(), *four,
+          piece_of(*four, rank, Values{1, 2, 3, 4}).data(), {mine});
   EXPECT(sums == piece_of(*five, rank, Values{3, 0, 4, 0, 1}));
 }
 
 // Labels of two owners: T7's second part, and its first part's labels.
 void shared_labels() {
   if (checks::size < 2) return;
-  const DistributionPtr source = make_distribution({DimMap::unstructured({{0, 2, 4}, {1, 2, 3}}, false)});
+  const DistributionPtr source =
+      make_distribution({DimMap::unstructured({{0, 2, 4}, {1, 2, 3}}, false)});
   const DistributionPtr everywhere = make_replicated(std::vector<Index>{5}, checks::size);
   const std::vector<Values> values{{10, 12, 14}, {21, 22, 23}};
   const std::vector<Values> labels{{0, 2, 4}, {1, 2, 3}};
@@ -157,10 +165,12 @@ void shared_labels() {
   scatter(MPI_COMM_WORLD, *everywhere, sums.data(), *source, mine.data(), {places});
   EXPECT((sums == Values{10, 21, 22, 23, 14}));
 
-  const DistributionPtr odd = make_distribution({DimMap::unstructured({{-1, 4, 100}, {4, 7, -1}}, false)});
+  const DistributionPtr odd =
+      make_distribution({DimMap::unstructured({{-1, 4, 100}, {4, 7, -1}}, false)});
   const Values asked{100, -1, 7, 4};
   Values found(4, 0);
-  gather(MPI_COMM_WORLD, *make_replicated(std::vector<Index>{4}, checks::size), found.data(), *odd, mine.data(), {asked});
+  gather(MPI_COMM_WORLD, *make_replicated(std::vector<Index>{4}, checks::size), found.data(), *odd,
+         mine.data(), {asked});
   // Each owner reads its own copy, all others the lowest rank's.
   EXPECT((found == (rank == 1 ? Values{14, 23, 22, 21} : Values{14, 10, 22, 12})));
   // And both owners are written.
@@ -178,7 +188,8 @@ void by_directory() {
   const Communicator communicator(MPI_COMM_WORLD);
   const Values labels{1000 + rank, -7 - rank};
   const Directory directory(communicator, labels);
-  const DistributionPtr layout = make_distribution(std::vector<Index>{2 * checks::size}, checks::size);
+  const DistributionPtr layout =
+      make_distribution(std::vector<Index>{2 * checks::size}, checks::size);
   Values asked;
   Values expected;
   for (int other = 0; other < 2; ++other) {
@@ -192,16 +203,22 @@ void by_directory() {
   plan.execute(data.data(), got.data());
   EXPECT(got == expected);
   asked[0] = 5;
-  EXPECT(checks::refused(ErrorKind::kKey, [&] { GatherPlan(MPI_COMM_WORLD, *layout, directory, asked, element_of<Index>()); }));
+  EXPECT(checks::refused(ErrorKind::kKey, [&] {
+    GatherPlan(MPI_COMM_WORLD, *layout, directory, asked, element_of<Index>());
+  }));
 }
 
 void errors() {
-  const DistributionPtr layout = make_distribution(std::vector<Index>{2 * checks::size}, checks::size);
+  const DistributionPtr layout =
+      make_distribution(std::vector<Index>{2 * checks::size}, checks::size);
   // One rank's mistake is everybody's error.
   const auto try_both = [&](ErrorKind kind, const Subscripts& subscripts, Mask mask) {
-    EXPECT(checks::refused(kind, [&] { GatherPlan(MPI_COMM_WORLD, *layout, *layout, subscripts, element_of<Index>(), mask); }));
-    EXPECT(checks::refused(kind,
-                           [&] { ScatterPlan(MPI_COMM_WORLD, *layout, *layout, subscripts, element_of<Index>(), {}, mask); }));
+    EXPECT(checks::refused(kind, [&] {
+      GatherPlan(MPI_COMM_WORLD, *layout, *layout, subscripts, element_of<Index>(), mask);
+    }));
+    EXPECT(checks::refused(kind, [&] {
+      ScatterPlan(MPI_COMM_WORLD, *layout, *layout, subscripts, element_of<Index>(), {}, mask);
+    }));
   };
   const Values fine{0, 1};
   const Values outside{0, rank == checks::size - 1 ? Index{2} * checks::size : 0};
@@ -213,15 +230,20 @@ void errors() {
   try_both(ErrorKind::kShape, {rank == 0 ? few : fine}, {});
   try_both(ErrorKind::kShape, {fine, fine}, {});
   try_both(ErrorKind::kShape, {fine}, short_mask);
-  const DistributionPtr wide = make_distribution(std::vector<Index>{checks::size + 1}, checks::size + 1);
-  EXPECT(checks::refused(ErrorKind::kLayout, [&] { GatherPlan(MPI_COMM_WORLD, *layout, *wide, {fine}, element_of<Index>()); }));
-  EXPECT(checks::refused(ErrorKind::kType,
-                         [&] { ScatterPlan(MPI_COMM_WORLD, *layout, *layout, {fine}, element_of<double>(), Combine::kXor); }));
+  const DistributionPtr wide =
+      make_distribution(std::vector<Index>{checks::size + 1}, checks::size + 1);
+  EXPECT(checks::refused(ErrorKind::kLayout, [&] {
+    GatherPlan(MPI_COMM_WORLD, *layout, *wide, {fine}, element_of<Index>());
+  }));
+  EXPECT(checks::refused(ErrorKind::kType, [&] {
+    ScatterPlan(MPI_COMM_WORLD, *layout, *layout, {fine}, element_of<double>(), Combine::kXor);
+  }));
 }
 
 // A cyclic shift by one rank: one message each, nothing else.
 void message_counts() {
-  const DistributionPtr layout = make_distribution(std::vector<Index>{3 * checks::size}, checks::size);
+  const DistributionPtr layout =
+      make_distribution(std::vector<Index>{3 * checks::size}, checks::size);
   Values next;
   for (Index k = 0; k < 3; ++k) next.push_back((3 * rank + 3 + k) % (3 * checks::size));
   GatherPlan gathering(MPI_COMM_WORLD, *layout, *layout, {next}, element_of<Index>());
@@ -231,7 +253,8 @@ void message_counts() {
   ScatterPlan meeting(MPI_COMM_WORLD, *layout, *layout, {same}, element_of<Index>());
   const Index others = checks::size > 1 ? 1 : 0;
   for (const Statistics& counted : {gathering.statistics(), scattering.statistics()}) {
-    EXPECT(counted.messages == others && counted.bytes == 24 * others && counted.local_bytes == 24 * (1 - others));
+    EXPECT(counted.messages == others && counted.bytes == 24 * others &&
+           counted.local_bytes == 24 * (1 - others));
   }
   EXPECT(meeting.statistics().bytes == (others == 1 && rank == checks::size - 1 ? 8 : 0));
 
@@ -243,7 +266,8 @@ void message_counts() {
   const std::vector<const void*> sources{one.data(), two.data()};
   const std::vector<void*> targets{into_one.data(), into_two.data()};
   gathering.execute(sources, targets);
-  for (std::size_t k = 0; k < 3; ++k) EXPECT(into_one[k] == next[k] && into_two[k] == next[k] + 100);
+  for (std::size_t k = 0; k < 3; ++k)
+    EXPECT(into_one[k] == next[k] && into_two[k] == next[k] + 100);
   scattering.execute(sources, targets);
   const Index first = 3 * ((rank + checks::size - 1) % checks::size);
   for (std::size_t k = 0; k < 3; ++k) {
@@ -252,8 +276,8 @@ void message_counts() {
 }
 
 void broadcasts() {
-  const DistributionPtr layout =
-      Distribution::make(ProcessGrid({1, checks::size}), {Axis{DimMap::block(4, 1), 0, {Ghosts{1, 2}}}});
+  const DistributionPtr layout = Distribution::make(ProcessGrid({1, checks::size}),
+                                                    {Axis{DimMap::block(4, 1), 0, {Ghosts{1, 2}}}});
   for (int root = 0; root < checks::size; ++root) {
     Values data(7, -rank);
     if (rank == root) data = {90, 1, 2, 3, 4, 91, 92};
@@ -263,11 +287,15 @@ void broadcasts() {
     EXPECT(rank == root || data[5] == -rank);
   }
   Index value = 0;
-  EXPECT(checks::refused(ErrorKind::kLayout, [&] { BroadcastPlan(MPI_COMM_WORLD, *layout, 0, 0, element_of<Index>()); }));
-  EXPECT(checks::refused(ErrorKind::kArgument,
-                         [&] { BroadcastPlan(MPI_COMM_WORLD, *layout, 1, checks::size, element_of<Index>()); }));
+  EXPECT(checks::refused(ErrorKind::kLayout, [&] {
+    BroadcastPlan(MPI_COMM_WORLD, *layout, 0, 0, element_of<Index>());
+  }));
+  EXPECT(checks::refused(ErrorKind::kArgument, [&] {
+    BroadcastPlan(MPI_COMM_WORLD, *layout, 1, checks::size, element_of<Index>());
+  }));
   EXPECT(checks::refused(ErrorKind::kKey, [&] {
-    broadcast_element(MPI_COMM_WORLD, *layout, std::vector<Index>{4}, element_of<Index>(), &value, &value);
+    broadcast_element(MPI_COMM_WORLD, *layout, std::vector<Index>{4}, element_of<Index>(), &value,
+                      &value);
   }));
 }
 

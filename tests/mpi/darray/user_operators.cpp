@@ -53,15 +53,18 @@ void operators_of_users() {
     ReducePlan(kWorld, *layout, {0}, operation).execute(data.data(), found.data());
     if (layout->is_member(rank)) EXPECT(found == columns);
     std::vector<Affine> scanned(data.size());
-    ScanPlan(kWorld, *layout, {}, operation, {.range = ScanRange::kExclusive}).execute(data.data(), scanned.data());
+    ScanPlan(kWorld, *layout, {}, operation, {.range = ScanRange::kExclusive})
+        .execute(data.data(), scanned.data());
     EXPECT(scanned == piece_of(*layout, rank, prefixes, Affine()));
   }
   const DistributionPtr layout = make_distribution(std::vector<Index>{size}, size);
   const double one = 1;
   const MaskValues none({0});
-  EXPECT(refused(ErrorKind::kArgument,
-                 [&] { reduce_with(kWorld, *layout, &one, std::plus<double>(), std::optional<double>(), none); }));
-  // A mask where none can be: those without elements, who cannot see it, do not wait for the others.
+  EXPECT(refused(ErrorKind::kArgument, [&] {
+    reduce_with(kWorld, *layout, &one, std::plus<double>(), std::optional<double>(), none);
+  }));
+  // A mask where none can be: those without elements, who cannot see it, do not wait for the
+  // others.
   const DistributionPtr single = make_distribution(std::vector<Index>{1}, size);
   ReducePlan plan(kWorld, *single, reduce_operator<double>(std::plus<double>()));
   const Mask mask = single->owned_size(rank) == 1 ? Mask(none) : Mask();

@@ -1,5 +1,5 @@
-// MPI_Comm_create and MPI_Comm_create_group with all groups of the first four processes in every order, with disjoint groups at
-// once, and with groups that are wrong.
+// MPI_Comm_create and MPI_Comm_create_group with all groups of the first four processes in every
+// order, with disjoint groups at once, and with groups that are wrong.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -23,7 +23,9 @@ MPI_Group group_of(MPI_Comm parent, const Ranks& ranks) {
   return made;
 }
 
-bool has(const Ranks& ranks, int rank) { return std::find(ranks.begin(), ranks.end(), rank) != ranks.end(); }
+bool has(const Ranks& ranks, int rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
 
 /// World ranks of ranks in the parent.
 Ranks in_world(MPI_Comm parent, const Ranks& ranks) {
@@ -42,7 +44,9 @@ void check_made(MPI_Comm parent, MPI_Comm made, const Ranks& ranks) {
   int comparison = -1;
   MPI_Comm_compare(parent, made, &comparison);
   const bool all = static_cast<int>(ranks.size()) == size_of(parent);
-  REQUIRE_EQUAL(comparison, !all ? MPI_UNEQUAL : std::is_sorted(ranks.begin(), ranks.end()) ? MPI_CONGRUENT : MPI_SIMILAR);
+  REQUIRE_EQUAL(comparison, !all                                         ? MPI_UNEQUAL
+                            : std::is_sorted(ranks.begin(), ranks.end()) ? MPI_CONGRUENT
+                                                                         : MPI_SIMILAR);
   REQUIRE_EQUAL(MPI_Comm_free(&made), MPI_SUCCESS);
 }
 
@@ -71,7 +75,8 @@ void check_all_groups(MPI_Comm parent) {
   }
 }
 
-/// Several communicators in one call (MPI-3.1 6.4.2), and several meetings of groups at once, each with its own tag.
+/// Several communicators in one call (MPI-3.1 6.4.2), and several meetings of groups at once, each
+/// with its own tag.
 void check_disjoint_groups(MPI_Comm parent) {
   const int size = size_of(parent);
   const int rank = rank_in(parent);

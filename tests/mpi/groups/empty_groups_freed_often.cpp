@@ -1,5 +1,6 @@
-// Empty groups that every constructor makes, each freed once, many times over: a group that a library hands out belongs to its
-// caller, also MPI_GROUP_EMPTY, of which Open MPI counts the references.
+// Empty groups that every constructor makes, each freed once, many times over: a group that a
+// library hands out belongs to its caller, also MPI_GROUP_EMPTY, of which Open MPI counts the
+// references.
 #include <cstdio>
 #include <functional>
 #include <numeric>
@@ -20,16 +21,30 @@ std::vector<Make> makers() {
   std::iota(ranks.begin(), ranks.end(), 0);
   static int everyone[1][3] = {{0, size - 1, 1}};
   return {
-      [](MPI_Group all, MPI_Group, MPI_Group* made) { return MPI_Group_incl(all, 0, nullptr, made); },
+      [](MPI_Group all, MPI_Group, MPI_Group* made) {
+        return MPI_Group_incl(all, 0, nullptr, made);
+      },
       [](MPI_Group all, MPI_Group, MPI_Group* made) {
         return MPI_Group_excl(all, static_cast<int>(ranks.size()), ranks.data(), made);
       },
-      [](MPI_Group all, MPI_Group, MPI_Group* made) { return MPI_Group_range_incl(all, 0, nullptr, made); },
-      [](MPI_Group all, MPI_Group, MPI_Group* made) { return MPI_Group_range_excl(all, 1, everyone, made); },
-      [](MPI_Group all, MPI_Group, MPI_Group* made) { return MPI_Group_difference(all, all, made); },
-      [](MPI_Group all, MPI_Group none, MPI_Group* made) { return MPI_Group_difference(none, all, made); },
-      [](MPI_Group all, MPI_Group none, MPI_Group* made) { return MPI_Group_intersection(all, none, made); },
-      [](MPI_Group all, MPI_Group none, MPI_Group* made) { return MPI_Group_intersection(none, all, made); },
+      [](MPI_Group all, MPI_Group, MPI_Group* made) {
+        return MPI_Group_range_incl(all, 0, nullptr, made);
+      },
+      [](MPI_Group all, MPI_Group, MPI_Group* made) {
+        return MPI_Group_range_excl(all, 1, everyone, made);
+      },
+      [](MPI_Group all, MPI_Group, MPI_Group* made) {
+        return MPI_Group_difference(all, all, made);
+      },
+      [](MPI_Group all, MPI_Group none, MPI_Group* made) {
+        return MPI_Group_difference(none, all, made);
+      },
+      [](MPI_Group all, MPI_Group none, MPI_Group* made) {
+        return MPI_Group_intersection(all, none, made);
+      },
+      [](MPI_Group all, MPI_Group none, MPI_Group* made) {
+        return MPI_Group_intersection(none, all, made);
+      },
       [](MPI_Group, MPI_Group none, MPI_Group* made) { return MPI_Group_union(none, none, made); },
   };
 }

@@ -1,5 +1,5 @@
-// Every function of groups on all groups of the first four processes in every order: within a system, across systems, and
-// mixed. What sets and lists say is what must come out.
+// Every function of groups on all groups of the first four processes in every order: within a
+// system, across systems, and mixed. What sets and lists say is what must come out.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -29,7 +29,8 @@ void free_group(MPI_Group group) {
 MPI_Group group_of(const Ranks& ranks) {
   MPI_Group world = world_group();
   MPI_Group made = MPI_GROUP_NULL;
-  REQUIRE_EQUAL(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &made), MPI_SUCCESS);
+  REQUIRE_EQUAL(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &made),
+                MPI_SUCCESS);
   free_group(world);
   return made;
 }
@@ -49,7 +50,9 @@ std::vector<Ranks> small_lists() {
   return lists;
 }
 
-bool has(const Ranks& ranks, int rank) { return std::find(ranks.begin(), ranks.end(), rank) != ranks.end(); }
+bool has(const Ranks& ranks, int rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
 
 void check_one(MPI_Group group, const Ranks& ranks) {
   REQUIRE(world_ranks(group) == ranks);
@@ -93,7 +96,9 @@ void check_pair(MPI_Group one, const Ranks& first, MPI_Group two, const Ranks& s
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<int>(i);
   from.push_back(MPI_PROC_NULL);
   Ranks to(from.size(), -7);
-  REQUIRE_EQUAL(MPI_Group_translate_ranks(one, static_cast<int>(from.size()), from.data(), two, to.data()), MPI_SUCCESS);
+  REQUIRE_EQUAL(
+      MPI_Group_translate_ranks(one, static_cast<int>(from.size()), from.data(), two, to.data()),
+      MPI_SUCCESS);
   for (std::size_t i = 0; i < first.size(); ++i) {
     const auto place = std::find(second.begin(), second.end(), first[i]);
     REQUIRE_EQUAL(to[i], place == second.end() ? MPI_UNDEFINED : place - second.begin());
@@ -113,13 +118,15 @@ void check_all_pairs() {
     REQUIRE(MPI_Group_f2c(MPI_Group_c2f(groups.back())) == groups.back());
   }
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    for (std::size_t j = 0; j < lists.size(); ++j) check_pair(groups[i], lists[i], groups[j], lists[j]);
+    for (std::size_t j = 0; j < lists.size(); ++j)
+      check_pair(groups[i], lists[i], groups[j], lists[j]);
     check_pair(groups[i], lists[i], MPI_GROUP_EMPTY, {});
   }
   for (MPI_Group group : groups) free_group(group);
 }
 
-/// Groups of communicators, natively made ones among them, are the same as those chosen from the world.
+/// Groups of communicators, natively made ones among them, are the same as those chosen from the
+/// world.
 void check_groups_of_communicators() {
   const int size = size_of(MPI_COMM_WORLD);
   const int rank = rank_in(MPI_COMM_WORLD);
@@ -196,7 +203,8 @@ void check_errors() {
   const int negative[1] = {-1};
   int beyond_range[1][3] = {{0, size, 1}};
   int translated[1] = {0};
-  const int codes[] = {MPI_Group_incl(world, 1, beyond, &result), MPI_Group_excl(world, 1, negative, &result),
+  const int codes[] = {MPI_Group_incl(world, 1, beyond, &result),
+                       MPI_Group_excl(world, 1, negative, &result),
                        MPI_Group_range_incl(world, 1, beyond_range, &result),
                        MPI_Group_translate_ranks(world, 1, beyond, world, translated)};
   for (const int code : codes) {
@@ -220,7 +228,8 @@ int main(int argc, char** argv) {
   check_groups_of_communicators();
   check_choices();
   if (impishim_test::in_joined_job()) check_errors();
-  if (rank_in(MPI_COMM_WORLD) == 0) std::printf("groups of %d ranks: right\n", size_of(MPI_COMM_WORLD));
+  if (rank_in(MPI_COMM_WORLD) == 0)
+    std::printf("groups of %d ranks: right\n", size_of(MPI_COMM_WORLD));
   MPI_Finalize();
   return 0;
 }

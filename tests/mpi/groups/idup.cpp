@@ -1,5 +1,5 @@
-// MPI_Comm_idup: several at once beside other outstanding operations, completed in any order; what a duplicate takes over and
-// what stays apart. The same natively and joined.
+// MPI_Comm_idup: several at once beside other outstanding operations, completed in any order; what
+// a duplicate takes over and what stays apart. The same natively and joined.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -23,7 +23,8 @@ int copy(MPI_Comm, int, void*, void* value, void* out, int* flag) {
   return MPI_SUCCESS;
 }
 
-/// Three duplicates of two communicators, and a reduction, all under way at once; ranks complete them in different orders.
+/// Three duplicates of two communicators, and a reduction, all under way at once; ranks complete
+/// them in different orders.
 void check_several() {
   MPI_Comm other = impishim_test::world_backwards();
   std::vector<MPI_Comm> twins(3, MPI_COMM_NULL);
@@ -35,11 +36,13 @@ void check_several() {
   MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[2]);
   REQUIRE_EQUAL(MPI_Comm_idup(MPI_COMM_WORLD, &twins[2], &requests[3]), MPI_SUCCESS);
   if (mine % 2 == 0) {
-    for (auto request = requests.rbegin(); request != requests.rend(); ++request) MPI_Wait(&*request, MPI_STATUS_IGNORE);
+    for (auto request = requests.rbegin(); request != requests.rend(); ++request)
+      MPI_Wait(&*request, MPI_STATUS_IGNORE);
   } else {
     for (int done = 0; done == 0;) MPI_Testall(4, requests.data(), &done, MPI_STATUSES_IGNORE);
   }
-  REQUIRE(std::all_of(requests.begin(), requests.end(), [](MPI_Request request) { return request == MPI_REQUEST_NULL; }));
+  REQUIRE(std::all_of(requests.begin(), requests.end(),
+                      [](MPI_Request request) { return request == MPI_REQUEST_NULL; }));
   const int size = size_of(MPI_COMM_WORLD);
   REQUIRE_EQUAL(sum, size * (size + 1) / 2);
   check_members(twins[0], members_of(MPI_COMM_WORLD));
@@ -91,7 +94,8 @@ void check_taken_over() {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
   MPI_Comm_idup(ring, &twin, &request);
-  // The duplicate gets what was there at the call (MPI-3.1 6.4.2): a change is later than that, or refused.
+  // The duplicate gets what was there at the call (MPI-3.1 6.4.2): a change is later than that, or
+  // refused.
   int later = 8;
   const int changed = MPI_Comm_set_attr(ring, keyval, &later);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -146,6 +150,7 @@ int main(int argc, char** argv) {
   check_apart();
   check_taken_over();
   check_other_kinds();
-  if (rank_in(MPI_COMM_WORLD) == 0) std::printf("idup on %d ranks: right\n", size_of(MPI_COMM_WORLD));
+  if (rank_in(MPI_COMM_WORLD) == 0)
+    std::printf("idup on %d ranks: right\n", size_of(MPI_COMM_WORLD));
   MPI_Finalize();
 }

@@ -1,5 +1,6 @@
-// Duplications by MPI_Comm_idup are outstanding while other communicators are made by blocking calls: the ranks of a system
-// have begun them at different moments, and must not wait for each other in the making of different communicators.
+// Duplications by MPI_Comm_idup are outstanding while other communicators are made by blocking
+// calls: the ranks of a system have begun them at different moments, and must not wait for each
+// other in the making of different communicators.
 #include <cstdio>
 #include <vector>
 
@@ -89,10 +90,12 @@ void check(MPI_Comm half, Making make) {
     std::vector<MPI_Comm> twins(2, MPI_COMM_NULL);
     std::vector<MPI_Request> requests(2, MPI_REQUEST_NULL);
     dawdle(round);
-    for (std::size_t i = 0; i < twins.size(); ++i) MPI_Comm_idup(MPI_COMM_WORLD, &twins[i], &requests[i]);
+    for (std::size_t i = 0; i < twins.size(); ++i)
+      MPI_Comm_idup(MPI_COMM_WORLD, &twins[i], &requests[i]);
     dawdle(2 * round + 1);
     make(half, round);
-    for (int done = 0; round % 2 != 0 && done == 0;) MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE);
+    for (int done = 0; round % 2 != 0 && done == 0;)
+      MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE);
     MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
     for (MPI_Comm& twin : twins) {
       check_members(twin, members_of(MPI_COMM_WORLD));
@@ -113,6 +116,8 @@ int main(int argc, char** argv) {
   check(half, make_others);
   check(half, make_native);
   MPI_Comm_free(&half);
-  if (rank == 0) std::printf("communicators made beside duplications on %d ranks: right\n", size_of(MPI_COMM_WORLD));
+  if (rank == 0)
+    std::printf("communicators made beside duplications on %d ranks: right\n",
+                size_of(MPI_COMM_WORLD));
   MPI_Finalize();
 }

@@ -1,5 +1,5 @@
-// MPI_Comm_idup by several threads at once, each on a communicator of its own, while others duplicate MPI_COMM_SELF, blocking
-// and nonblocking (which MPICH 4.0.2 by itself does not survive).
+// MPI_Comm_idup by several threads at once, each on a communicator of its own, while others
+// duplicate MPI_COMM_SELF, blocking and nonblocking (which MPICH 4.0.2 by itself does not survive).
 // Every duplicate is complete, apart from all others, and none waits for ever.
 #include <atomic>
 #include <cstdio>
@@ -27,7 +27,8 @@ void duplicate(MPI_Comm parent, int thread) {
   for (int round = 0; round < kRounds; ++round) {
     MPI_Comm made[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    for (int i = 0; i < 2; ++i) REQUIRE_EQUAL(MPI_Comm_idup(parent, &made[i], &requests[i]), MPI_SUCCESS);
+    for (int i = 0; i < 2; ++i)
+      REQUIRE_EQUAL(MPI_Comm_idup(parent, &made[i], &requests[i]), MPI_SUCCESS);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     for (int done = 0; done == 0;) {
       MPI_Test(&requests[1], &done, MPI_STATUS_IGNORE);
@@ -42,7 +43,8 @@ void duplicate_self(const std::atomic<bool>& over, bool nonblocking) {
   while (!over.load()) {
     MPI_Comm self = MPI_COMM_NULL;
     MPI_Request request = MPI_REQUEST_NULL;
-    REQUIRE_EQUAL(nonblocking ? MPI_Comm_idup(MPI_COMM_SELF, &self, &request) : MPI_Comm_dup(MPI_COMM_SELF, &self),
+    REQUIRE_EQUAL(nonblocking ? MPI_Comm_idup(MPI_COMM_SELF, &self, &request)
+                              : MPI_Comm_dup(MPI_COMM_SELF, &self),
                   MPI_SUCCESS);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     check_sum(self, 1);
@@ -71,6 +73,7 @@ int main(int argc, char** argv) {
   beside.join();
   beside_nonblocking.join();
   for (MPI_Comm& parent : parents) MPI_Comm_free(&parent);
-  if (rank_in(MPI_COMM_WORLD) == 0) std::printf("%d ranks duplicated in %d threads\n", size_of(MPI_COMM_WORLD), kThreads);
+  if (rank_in(MPI_COMM_WORLD) == 0)
+    std::printf("%d ranks duplicated in %d threads\n", size_of(MPI_COMM_WORLD), kThreads);
   MPI_Finalize();
 }

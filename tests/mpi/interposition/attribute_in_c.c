@@ -1,4 +1,5 @@
-/* A predefined attribute as C gets it, for inside_handles.F90. MPICH's keys have other numbers in Fortran. */
+/* A predefined attribute as C gets it, for inside_handles.F90. MPICH's keys have other numbers in
+ * Fortran. */
 #include <mpi.h>
 
 int attribute_in_c_(const MPI_Fint* comm, const MPI_Fint* which) {

@@ -1,5 +1,5 @@
-/* What one MPI call costs, best of many rounds: to compare with and without the shim, on one process. Machine-readable lines:
- * call_overhead <what> <nanoseconds per call>. */
+/* What one MPI call costs, best of many rounds: to compare with and without the shim, on one
+ * process. Machine-readable lines: call_overhead <what> <nanoseconds per call>. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>

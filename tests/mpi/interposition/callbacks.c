@@ -1,5 +1,6 @@
-/* MPI calls in functions that the MPI library calls are the user's: they see the joined job. Every function notes the size of
- * MPI_COMM_WORLD; the output is the same for a native job of as many processes. */
+/* MPI calls in functions that the MPI library calls are the user's: they see the joined job. Every
+ * function notes the size of MPI_COMM_WORLD; the output is the same for a native job of as many
+ * processes. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,7 +155,8 @@ int main(int argc, char** argv) {
   MPI_Comm_create_keyval(copy_comm, delete_comm, &key, &expected);
   MPI_Comm_set_attr(MPI_COMM_SELF, key, &expected);
   MPI_Finalize(); /* deletes it */
-  /* 3 of the communicator keyval, 1 of MPI_COMM_SELF, 3 of the type, 2 of the window, 2 handlers, 3 of the request */
+  /* 3 of the communicator keyval, 1 of MPI_COMM_SELF, 3 of the type, 2 of the window, 2 handlers, 3
+   * of the request */
   printf("%d calls, %d wrong\n", calls, wrong);
   return wrong != 0;
 }

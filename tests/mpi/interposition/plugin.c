@@ -20,8 +20,8 @@ int run(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  printf("rank %d of %d, sum %d, MPI_Send in %s, PMPI_Send in %s\n", rank, size, sum, owner((const void*)&MPI_Send),
-         owner((const void*)&PMPI_Send));
+  printf("rank %d of %d, sum %d, MPI_Send in %s, PMPI_Send in %s\n", rank, size, sum,
+         owner((const void*)&MPI_Send), owner((const void*)&PMPI_Send));
   MPI_Finalize();
   return 0;
 }

@@ -1,5 +1,6 @@
-/* Functions that cannot act on a spanning communicator yet say so by name, through the communicator's own error handler; on a
- * communicator inside one system they work. For a joined job. */
+/* Functions that cannot act on a spanning communicator yet say so by name, through the
+ * communicator's own error handler; on a communicator inside one system they work. For a joined
+ * job. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,15 +44,20 @@ static void try_refused(MPI_Comm comm) {
   MPI_Win window = MPI_WIN_NULL;
   MPI_File file = MPI_FILE_NULL;
   MPI_Comm made = MPI_COMM_NULL;
-  expect_refused(MPI_Win_create(buffer, sizeof(buffer), 4, MPI_INFO_NULL, comm, &window), "MPI_Win_create");
-  expect_refused(MPI_Win_allocate(64, 1, MPI_INFO_NULL, comm, &memory, &window), "MPI_Win_allocate");
+  expect_refused(MPI_Win_create(buffer, sizeof(buffer), 4, MPI_INFO_NULL, comm, &window),
+                 "MPI_Win_create");
+  expect_refused(MPI_Win_allocate(64, 1, MPI_INFO_NULL, comm, &memory, &window),
+                 "MPI_Win_allocate");
   expect_refused(PMPI_Win_create_dynamic(MPI_INFO_NULL, comm, &window), "MPI_Win_create_dynamic");
-  expect_refused(MPI_File_open(comm, "/nowhere", MPI_MODE_RDONLY, MPI_INFO_NULL, &file), "MPI_File_open");
-  expect_refused(MPI_Comm_spawn("nobody", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, comm, &made, MPI_ERRCODES_IGNORE),
+  expect_refused(MPI_File_open(comm, "/nowhere", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+                 "MPI_File_open");
+  expect_refused(MPI_Comm_spawn("nobody", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, comm, &made,
+                                MPI_ERRCODES_IGNORE),
                  "MPI_Comm_spawn");
 }
 
-/* Functions that take a group, and act within a system, say so through the handler of MPI_COMM_WORLD. */
+/* Functions that take a group, and act within a system, say so through the handler of
+ * MPI_COMM_WORLD. */
 static void try_refused_groups(void) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
@@ -94,9 +100,13 @@ static void try_native(void) {
   MPI_Group group = MPI_GROUP_NULL;
   int dims[1] = {1};
   int periods[1] = {0};
-  expect(MPI_Alltoall(&mine, 1, MPI_INT, &sum, 1, MPI_INT, MPI_COMM_SELF) == MPI_SUCCESS && sum == 5, "alltoall with oneself");
-  expect(MPI_Scan(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF) == MPI_SUCCESS && sum == 5, "scan with oneself");
-  expect(MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &cart) == MPI_SUCCESS, "cart of oneself");
+  expect(
+      MPI_Alltoall(&mine, 1, MPI_INT, &sum, 1, MPI_INT, MPI_COMM_SELF) == MPI_SUCCESS && sum == 5,
+      "alltoall with oneself");
+  expect(MPI_Scan(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF) == MPI_SUCCESS && sum == 5,
+         "scan with oneself");
+  expect(MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &cart) == MPI_SUCCESS,
+         "cart of oneself");
   MPI_Comm_free(&cart);
   expect(MPI_Comm_group(MPI_COMM_SELF, &group) == MPI_SUCCESS, "group of oneself");
   MPI_Group_free(&group);

@@ -1,4 +1,5 @@
-/* A profiling tool of the usual kind, stacked above the shim: counts calls and passes them on to PMPI. */
+/* A profiling tool of the usual kind, stacked above the shim: counts calls and passes them on to
+ * PMPI. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -12,7 +13,8 @@ int MPI_Comm_rank(MPI_Comm comm, int* rank) {
   return code;
 }
 
-int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm) {
   ++calls;
   return PMPI_Allreduce(in, out, count, type, op, comm);
 }

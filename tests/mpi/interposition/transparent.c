@@ -1,5 +1,6 @@
-/* A plain MPI program whose output says all that a library in between might change: results of many kinds of calls, threads and
- * sockets of the process. Run with and without the shim, both outputs must be equal. */
+/* A plain MPI program whose output says all that a library in between might change: results of many
+ * kinds of calls, threads and sockets of the process. Run with and without the shim, both outputs
+ * must be equal. */
 #include <dirent.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 static int count_threads(void) {
   int threads = 0;
   DIR* directory = opendir("/proc/self/task");
-  for (struct dirent* entry = readdir(directory); entry != NULL; entry = readdir(directory)) threads += entry->d_name[0] != '.';
+  for (struct dirent* entry = readdir(directory); entry != NULL; entry = readdir(directory))
+    threads += entry->d_name[0] != '.';
   closedir(directory);
   return threads;
 }
@@ -60,8 +62,8 @@ static void communicate(int rank, int size) {
   MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   int count = 0;
   MPI_Get_count(&statuses[0], MPI_INT, &count);
-  printf("rank %d received %d from %d, tag %d, count %d; sum %d\n", rank, theirs, statuses[0].MPI_SOURCE, statuses[0].MPI_TAG,
-         count, sum);
+  printf("rank %d received %d from %d, tag %d, count %d; sum %d\n", rank, theirs,
+         statuses[0].MPI_SOURCE, statuses[0].MPI_TAG, count, sum);
 }
 
 static void call_back(int rank) {
@@ -88,8 +90,8 @@ static void call_back(int rank) {
   MPI_Error_class(MPI_Send(&weight, 1, MPI_INT, 1000, 0, MPI_COMM_WORLD), &class);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Errhandler_free(&handler);
-  printf("rank %d copied %d, reduced %d, handled %d, class is rank: %d\n", rank, copies, squares, handled,
-         class == MPI_ERR_RANK);
+  printf("rank %d copied %d, reduced %d, handled %d, class is rank: %d\n", rank, copies, squares,
+         handled, class == MPI_ERR_RANK);
 }
 
 static void use_files_and_windows(int rank) {
@@ -99,7 +101,8 @@ static void use_files_and_windows(int rank) {
   MPI_File file = MPI_FILE_NULL;
   snprintf(path, sizeof(path), "%s", getenv("TRANSPARENT_FILE"));
   MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
-  MPI_File_write_at_all(file, rank * (MPI_Offset)sizeof(int), &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_write_at_all(file, rank * (MPI_Offset)sizeof(int), &value, 1, MPI_INT,
+                        MPI_STATUS_IGNORE);
   MPI_File_sync(file);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_File_read_at(file, 0, &read, 1, MPI_INT, MPI_STATUS_IGNORE);

@@ -1,5 +1,6 @@
-// Short messages allocate nothing in steady state: every allocation of this process by operator new is counted, the library's
-// included. Each lower rank exchanges messages with one of the upper half.
+// Short messages allocate nothing in steady state: every allocation of this process by operator new
+// is counted, the library's included. Each lower rank exchanges messages with one of the upper
+// half.
 #include <mpi.h>
 
 #include <algorithm>
@@ -50,7 +51,8 @@ void windows() {
     for (int i = 0; i < kWindow; ++i) {
       const auto slot = static_cast<std::size_t>(i);
       MPI_Irecv(&in[slot], 1, MPI_LONG_LONG, partner, kTag, MPI_COMM_WORLD, &requests[2 * slot]);
-      MPI_Isend(&out[slot], 1, MPI_LONG_LONG, partner, kTag, MPI_COMM_WORLD, &requests[2 * slot + 1]);
+      MPI_Isend(&out[slot], 1, MPI_LONG_LONG, partner, kTag, MPI_COMM_WORLD,
+                &requests[2 * slot + 1]);
     }
     MPI_Waitall(2 * kWindow, requests.data(), MPI_STATUSES_IGNORE);
   }
@@ -64,7 +66,8 @@ void probed() {
     MPI_Status status;
     MPI_Probe(partner, kTag, MPI_COMM_WORLD, &status);
     long long received = 0;
-    MPI_Recv(&received, 1, MPI_LONG_LONG, status.MPI_SOURCE, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&received, 1, MPI_LONG_LONG, status.MPI_SOURCE, kTag, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 }
@@ -79,7 +82,8 @@ long fewest_allocations(void (*exchange)()) {
     fewest = fewest < 0 ? made : std::min(fewest, made);
     // Both go on as long as one has to.
     long either = 0;
-    MPI_Sendrecv(&fewest, 1, MPI_LONG, partner, kTag, &either, 1, MPI_LONG, partner, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&fewest, 1, MPI_LONG, partner, kTag, &either, 1, MPI_LONG, partner, kTag,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (fewest == 0 && either != 0) fewest = -1;
   }
   return fewest;

@@ -1,5 +1,6 @@
-// Receives from MPI_ANY_SOURCE that messages of both kinds want at the same time, some withdrawn by the user meanwhile: every
-// message is received exactly once, in its sender's order, and a receive is either cancelled or has a message.
+// Receives from MPI_ANY_SOURCE that messages of both kinds want at the same time, some withdrawn by
+// the user meanwhile: every message is received exactly once, in its sender's order, and a receive
+// is either cancelled or has a message.
 #include <random>
 #include <vector>
 
@@ -44,16 +45,19 @@ void receive_all(int ranks, int messages, unsigned seed) {
   const int wanted = messages * (ranks - 1);
   int cancelled_receives = 0;
   while (ledger.total() < wanted) {
-    // A window of receives, completed in the order of posting; some are cancelled at a random moment.
+    // A window of receives, completed in the order of posting; some are cancelled at a random
+    // moment.
     const int window = 1 + static_cast<int>(random() % 4);
     int in[4][2];
     MPI_Request requests[4];
-    for (int i = 0; i < window; ++i) MPI_Irecv(in[i], 2, MPI_INT, MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < window; ++i)
+      MPI_Irecv(in[i], 2, MPI_INT, MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &requests[i]);
     for (unsigned spin = random() % 3; spin > 0; --spin) {
       int flag = 0;
       MPI_Iprobe(0, kTag + 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     }
-    // The last ones may never get a message, so every window ends by cancelling; of the first, some wait.
+    // The last ones may never get a message, so every window ends by cancelling; of the first, some
+    // wait.
     const bool cancel_all = random() % 2 == 0 || ledger.total() + window > wanted;
     for (int i = 0; i < window; ++i) {
       if (cancel_all || i > 0) MPI_Cancel(&requests[i]);
@@ -97,7 +101,8 @@ int main(int argc, char** argv) {
   int flag = 1;
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
   REQUIRE_EQUAL(flag, 0);
-  if (rank == 0) std::printf("%d ranks: contested receives neither lose nor double a message\n", ranks);
+  if (rank == 0)
+    std::printf("%d ranks: contested receives neither lose nor double a message\n", ranks);
   MPI_Finalize();
   return 0;
 }

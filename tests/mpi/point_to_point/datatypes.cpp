@@ -1,5 +1,6 @@
-// Derived datatypes between every rank and the next: gaps, negative strides, structs, changed bounds, absolute addresses; and
-// every predefined type by its values. What arrives must be what MPI's own rules say, element by element.
+// Derived datatypes between every rank and the next: gaps, negative strides, structs, changed
+// bounds, absolute addresses; and every predefined type by its values. What arrives must be what
+// MPI's own rules say, element by element.
 #include <array>
 #include <complex>
 #include <cstddef>
@@ -21,9 +22,11 @@ int above() { return (rank_in(kWorld) + 1) % size_of(kWorld); }
 int below() { return (rank_in(kWorld) + size_of(kWorld) - 1) % size_of(kWorld); }
 
 /// Sends to the rank above and receives from the one below; returns the status of the receive.
-MPI_Status pass(const void* out, int out_count, MPI_Datatype out_type, void* in, int in_count, MPI_Datatype in_type) {
+MPI_Status pass(const void* out, int out_count, MPI_Datatype out_type, void* in, int in_count,
+                MPI_Datatype in_type) {
   MPI_Status status;
-  MPI_Sendrecv(out, out_count, out_type, above(), 1, in, in_count, in_type, below(), 1, kWorld, &status);
+  MPI_Sendrecv(out, out_count, out_type, above(), 1, in, in_count, in_type, below(), 1, kWorld,
+               &status);
   return status;
 }
 
@@ -41,13 +44,15 @@ void vector_with_gaps(int rows, int columns) {
   MPI_Type_commit(&columns_in_order);
 
   std::vector<int> transposed(total, -1);
-  MPI_Status status = pass(matrix.data(), columns, columns_in_order, transposed.data(), static_cast<int>(total), MPI_INT);
+  MPI_Status status = pass(matrix.data(), columns, columns_in_order, transposed.data(),
+                           static_cast<int>(total), MPI_INT);
   int count = 0;
   MPI_Get_count(&status, MPI_INT, &count);
   REQUIRE_EQUAL(count, total);
   for (int row = 0; row < rows; ++row) {
     for (int at = 0; at < columns; ++at) {
-      REQUIRE_EQUAL(transposed[static_cast<std::size_t>(at * rows + row)], value(below(), row * columns + at));
+      REQUIRE_EQUAL(transposed[static_cast<std::size_t>(at * rows + row)],
+                    value(below(), row * columns + at));
     }
   }
   std::vector<int> single(total, -1);
@@ -66,7 +71,8 @@ void vector_with_gaps(int rows, int columns) {
 void negative_stride() {
   constexpr int kElements = 40000;  // more than a packet
   std::vector<double> numbers(kElements);
-  for (int i = 0; i < kElements; ++i) numbers[static_cast<std::size_t>(i)] = value(rank_in(kWorld), i) + 0.25;
+  for (int i = 0; i < kElements; ++i)
+    numbers[static_cast<std::size_t>(i)] = value(rank_in(kWorld), i) + 0.25;
   MPI_Datatype backwards = MPI_DATATYPE_NULL;
   MPI_Type_vector(kElements, 1, -1, MPI_DOUBLE, &backwards);
   MPI_Type_commit(&backwards);
@@ -88,7 +94,8 @@ struct Particle {
 
 MPI_Datatype particle_type() {
   const std::array<int, 5> lengths = {1, 3, 1, 2, 1};
-  const std::array<MPI_Aint, 5> offsets = {offsetof(Particle, kind), offsetof(Particle, position), offsetof(Particle, charge),
+  const std::array<MPI_Aint, 5> offsets = {offsetof(Particle, kind), offsetof(Particle, position),
+                                           offsetof(Particle, charge),
                                            offsetof(Particle, neighbours), offsetof(Particle, id)};
   const std::array<MPI_Datatype, 5> types = {MPI_CHAR, MPI_DOUBLE, MPI_SHORT, MPI_INT, MPI_LONG};
   MPI_Datatype fields = MPI_DATATYPE_NULL;
@@ -156,7 +163,8 @@ void from_bottom() {
   std::vector<int> first(1000);
   std::vector<double> second(500);
   for (int i = 0; i < 1000; ++i) first[static_cast<std::size_t>(i)] = value(rank_in(kWorld), i);
-  for (int i = 0; i < 500; ++i) second[static_cast<std::size_t>(i)] = value(rank_in(kWorld), i) / 8.0;
+  for (int i = 0; i < 500; ++i)
+    second[static_cast<std::size_t>(i)] = value(rank_in(kWorld), i) / 8.0;
   std::vector<int> first_in(1000);
   std::vector<double> second_in(500);
   const auto type_of = [](void* ints, void* doubles) {
@@ -173,13 +181,16 @@ void from_bottom() {
   MPI_Datatype out = type_of(first.data(), second.data());
   MPI_Datatype in = type_of(first_in.data(), second_in.data());
   pass(MPI_BOTTOM, 1, out, MPI_BOTTOM, 1, in);
-  for (int i = 0; i < 1000; ++i) REQUIRE_EQUAL(first_in[static_cast<std::size_t>(i)], value(below(), i));
-  for (int i = 0; i < 500; ++i) REQUIRE(second_in[static_cast<std::size_t>(i)] == value(below(), i) / 8.0);
+  for (int i = 0; i < 1000; ++i)
+    REQUIRE_EQUAL(first_in[static_cast<std::size_t>(i)], value(below(), i));
+  for (int i = 0; i < 500; ++i)
+    REQUIRE(second_in[static_cast<std::size_t>(i)] == value(below(), i) / 8.0);
   MPI_Type_free(&out);
   MPI_Type_free(&in);
 }
 
-/// A lower bound below zero and an extent of our own; a block of a three-dimensional array; blocks at any place.
+/// A lower bound below zero and an extent of our own; a block of a three-dimensional array; blocks
+/// at any place.
 void bounds_and_blocks() {
   MPI_Datatype shifted = MPI_DATATYPE_NULL;
   MPI_Type_create_resized(MPI_INT, -4, 12, &shifted);
@@ -188,17 +199,20 @@ void bounds_and_blocks() {
   for (int i = 0; i < 30; ++i) wide[static_cast<std::size_t>(i)] = value(rank_in(kWorld), i);
   std::array<int, 10> narrow = {};
   pass(wide.data(), 10, shifted, narrow.data(), 10, MPI_INT);
-  for (int i = 0; i < 10; ++i) REQUIRE_EQUAL(narrow[static_cast<std::size_t>(i)], value(below(), 3 * i));
+  for (int i = 0; i < 10; ++i)
+    REQUIRE_EQUAL(narrow[static_cast<std::size_t>(i)], value(below(), 3 * i));
   MPI_Type_free(&shifted);
 
   const std::array<int, 3> sizes = {10, 12, 14};
   const std::array<int, 3> block = {3, 5, 7};
   const std::array<int, 3> start = {2, 4, 6};
   MPI_Datatype part = MPI_DATATYPE_NULL;
-  MPI_Type_create_subarray(3, sizes.data(), block.data(), start.data(), MPI_ORDER_C, MPI_FLOAT, &part);
+  MPI_Type_create_subarray(3, sizes.data(), block.data(), start.data(), MPI_ORDER_C, MPI_FLOAT,
+                           &part);
   MPI_Type_commit(&part);
   std::vector<float> cube(10 * 12 * 14);
-  for (std::size_t i = 0; i < cube.size(); ++i) cube[i] = static_cast<float>(rank_in(kWorld) * 10000) + static_cast<float>(i);
+  for (std::size_t i = 0; i < cube.size(); ++i)
+    cube[i] = static_cast<float>(rank_in(kWorld) * 10000) + static_cast<float>(i);
   std::vector<float> in(cube.size(), -1.0F);
   pass(cube.data(), 1, part, in.data(), 1, part);
   for (int x = 0; x < 10; ++x) {
@@ -206,7 +220,8 @@ void bounds_and_blocks() {
       for (int z = 0; z < 14; ++z) {
         const bool inside = x >= 2 && x < 5 && y >= 4 && y < 9 && z >= 6 && z < 13;
         const auto at = static_cast<std::size_t>((x * 12 + y) * 14 + z);
-        REQUIRE(in[at] == (inside ? static_cast<float>(below() * 10000) + static_cast<float>(at) : -1.0F));
+        REQUIRE(in[at] ==
+                (inside ? static_cast<float>(below() * 10000) + static_cast<float>(at) : -1.0F));
       }
     }
   }
@@ -255,7 +270,8 @@ void pair_type(MPI_Datatype type, Value first) {
   std::array<WithIndex<Value>, 20> in;
   std::memset(static_cast<void*>(in.data()), 0, sizeof in);
   for (int i = 0; i < 20; ++i)
-    out[static_cast<std::size_t>(i)] = {static_cast<Value>(first + static_cast<Value>(rank_in(kWorld) * 20 + i)), -i};
+    out[static_cast<std::size_t>(i)] = {
+        static_cast<Value>(first + static_cast<Value>(rank_in(kWorld) * 20 + i)), -i};
   pass(out.data(), 20, type, in.data(), 20, type);
   for (int i = 0; i < 20; ++i) {
     const auto& got = in[static_cast<std::size_t>(i)];

@@ -1,4 +1,5 @@
-// Errors where MPI wants them: truncation in its status, arguments by their class, refused functions by their name.
+// Errors where MPI wants them: truncation in its status, arguments by their class, refused
+// functions by their name.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -20,8 +21,8 @@ int class_of(int code) {
   return error_class;
 }
 
-/// Messages longer than the receive, from every other rank, short and long: the class, the place, and nothing behind the
-/// buffer.
+/// Messages longer than the receive, from every other rank, short and long: the class, the place,
+/// and nothing behind the buffer.
 void truncation(std::size_t sent, std::size_t room) {
   const int size = size_of(kWorld);
   const int to = (rank_in(kWorld) + 1) % size;
@@ -32,11 +33,14 @@ void truncation(std::size_t sent, std::size_t room) {
   MPI_Request send = MPI_REQUEST_NULL;
   MPI_Isend(out.data(), static_cast<int>(sent), MPI_BYTE, to, 1, kWorld, &send);
   MPI_Status status;
-  REQUIRE_EQUAL(class_of(MPI_Recv(in.data(), static_cast<int>(room), MPI_BYTE, from, 1, kWorld, &status)), MPI_ERR_TRUNCATE);
+  REQUIRE_EQUAL(
+      class_of(MPI_Recv(in.data(), static_cast<int>(room), MPI_BYTE, from, 1, kWorld, &status)),
+      MPI_ERR_TRUNCATE);
   REQUIRE_EQUAL(MPI_Wait(&send, MPI_STATUS_IGNORE), MPI_SUCCESS);
   for (std::size_t i = room; i < in.size(); ++i) REQUIRE_EQUAL(in[i], 9);
 
-  // In an array: one is cut, one is right. MPI_Waitall says MPI_ERR_IN_STATUS, the statuses say which.
+  // In an array: one is cut, one is right. MPI_Waitall says MPI_ERR_IN_STATUS, the statuses say
+  // which.
   std::array<MPI_Request, 4> requests = {};
   std::array<MPI_Status, 4> statuses = {};
   std::array<unsigned char, 4> right = {};
@@ -66,7 +70,9 @@ void bad_arguments() {
   REQUIRE_EQUAL(class_of(MPI_Send(&value, -1, MPI_INT, 0, 0, kWorld)), MPI_ERR_COUNT);
   REQUIRE_EQUAL(class_of(MPI_Send(&value, 1, MPI_DATATYPE_NULL, 0, 0, kWorld)), MPI_ERR_TYPE);
   REQUIRE_EQUAL(class_of(MPI_Send(&value, 1, MPI_INT, 0, -5, kWorld)), MPI_ERR_TAG);
-  REQUIRE_EQUAL(class_of(MPI_Recv(&value, 1, MPI_INT, size_of(kWorld), 0, kWorld, MPI_STATUS_IGNORE)), MPI_ERR_RANK);
+  REQUIRE_EQUAL(
+      class_of(MPI_Recv(&value, 1, MPI_INT, size_of(kWorld), 0, kWorld, MPI_STATUS_IGNORE)),
+      MPI_ERR_RANK);
   REQUIRE_EQUAL(class_of(MPI_Bcast(&value, 1, MPI_INT, size_of(kWorld), kWorld)), MPI_ERR_ROOT);
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status;
@@ -86,12 +92,13 @@ void bad_arguments() {
 #endif
 }
 
-/// A function that is refused on a communicator that spans systems says so with its name, and does nothing. Where it works, as
-/// it does natively, it must work.
+/// A function that is refused on a communicator that spans systems says so with its name, and does
+/// nothing. Where it works, as it does natively, it must work.
 void refused() {
   int value = 0;
   MPI_Win window = MPI_WIN_NULL;
-  const int code = MPI_Win_create(&value, sizeof value, sizeof value, MPI_INFO_NULL, kWorld, &window);
+  const int code =
+      MPI_Win_create(&value, sizeof value, sizeof value, MPI_INFO_NULL, kWorld, &window);
   if (code == MPI_SUCCESS) {
     MPI_Win_free(&window);
     return;
@@ -126,7 +133,8 @@ void user_handler() {
   int in = 0;
   MPI_Request send = MPI_REQUEST_NULL;
   MPI_Isend(out.data(), 4, MPI_INT, to, 5, kWorld, &send);
-  REQUIRE_EQUAL(class_of(MPI_Recv(&in, 1, MPI_INT, from, 5, kWorld, MPI_STATUS_IGNORE)), MPI_ERR_TRUNCATE);
+  REQUIRE_EQUAL(class_of(MPI_Recv(&in, 1, MPI_INT, from, 5, kWorld, MPI_STATUS_IGNORE)),
+                MPI_ERR_TRUNCATE);
   MPI_Wait(&send, MPI_STATUS_IGNORE);
   REQUIRE_EQUAL(handler_calls, 1);
   REQUIRE_EQUAL(handler_class, MPI_ERR_TRUNCATE);

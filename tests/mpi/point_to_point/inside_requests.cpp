@@ -1,6 +1,7 @@
-// Arrays of receives from one neighbour, which is in the same system or not, on communicators whose ranks the vendor counts as
-// the user does and on others: each way to complete them names the source as the user knows it, and nothing is left behind that
-// a later request with the same handle could meet.
+// Arrays of receives from one neighbour, which is in the same system or not, on communicators whose
+// ranks the vendor counts as the user does and on others: each way to complete them names the
+// source as the user knows it, and nothing is left behind that a later request with the same handle
+// could meet.
 #include <array>
 #include <cstdio>
 #include <vector>
@@ -12,9 +13,11 @@ namespace {
 using impishim_test::rank_in;
 using impishim_test::size_of;
 
-constexpr int kMessages = 150;  // more than any array of a call's own, and than the first table of sources
+constexpr int kMessages =
+    150;  // more than any array of a call's own, and than the first table of sources
 
-/// Receives from one neighbour, with tags from 0 on. Where `persistent` says so they stay when they are over.
+/// Receives from one neighbour, with tags from 0 on. Where `persistent` says so they stay when they
+/// are over.
 class Receives {
  public:
   Receives(MPI_Comm comm, bool persistent)
@@ -58,7 +61,8 @@ class Receives {
     REQUIRE_EQUAL(*value(tag), tag);
     ++seen_[at(tag)];
   }
-  /// The null request at the end included, unless they are persistent: the status of one that is inactive is the vendor's.
+  /// The null request at the end included, unless they are persistent: the status of one that is
+  /// inactive is the vendor's.
   [[nodiscard]] int count() const { return persistent_ ? kMessages : kMessages + 1; }
   [[nodiscard]] MPI_Request* requests() { return requests_.data(); }
 
@@ -86,7 +90,8 @@ void all(MPI_Comm comm, bool persistent, bool test) {
     receives.answer();
     MPI_Waitall(receives.count(), receives.requests(), statuses.data());
   }
-  for (int tag = 0; tag < kMessages; ++tag) receives.check(tag, statuses[static_cast<std::size_t>(tag)]);
+  for (int tag = 0; tag < kMessages; ++tag)
+    receives.check(tag, statuses[static_cast<std::size_t>(tag)]);
 }
 
 void any(MPI_Comm comm, bool persistent, bool test) {
@@ -139,14 +144,15 @@ void single(MPI_Comm comm, bool persistent, bool test) {
   }
 }
 
-/// Windows as programs post them, nothing but receives, each completed by a call of its own: in the order in which they were
-/// started or in another, with statuses or without.
+/// Windows as programs post them, nothing but receives, each completed by a call of its own: in the
+/// order in which they were started or in another, with statuses or without.
 void windows(MPI_Comm comm, int size, const std::array<int, 3>& order) {
   const int neighbour = rank_in(comm) ^ 1;
   const int all = size * static_cast<int>(order.size());
   std::vector<int> values(static_cast<std::size_t>(all), -1);
   std::vector<MPI_Request> requests(values.size(), MPI_REQUEST_NULL);
-  for (int tag = 0; tag < all; ++tag) MPI_Irecv(&values[tag], 1, MPI_INT, neighbour, tag, comm, &requests[tag]);
+  for (int tag = 0; tag < all; ++tag)
+    MPI_Irecv(&values[tag], 1, MPI_INT, neighbour, tag, comm, &requests[tag]);
   for (int tag = all; tag-- > 0;) MPI_Send(&tag, 1, MPI_INT, neighbour, tag, comm);
   for (const int window : order) {
     std::vector<MPI_Status> statuses(static_cast<std::size_t>(size));
@@ -162,8 +168,8 @@ void windows(MPI_Comm comm, int size, const std::array<int, 3>& order) {
   MPI_Barrier(comm);
 }
 
-/// Nothing of the communicator's may be left on handles that are used again: not of receives without a status, of freed ones,
-/// of cancelled ones, of such as failed.
+/// Nothing of the communicator's may be left on handles that are used again: not of receives
+/// without a status, of freed ones, of cancelled ones, of such as failed.
 void leave_handles(MPI_Comm comm) {
   const int neighbour = rank_in(comm) ^ 1;
   std::array<int, 3> values{-1, -1, -1};
@@ -219,7 +225,8 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
   for (const MPI_Comm comm : {MPI_COMM_WORLD, reversed, copy, pair}) {
     // MPICH raises the error of a request that has completed already at MPI_COMM_WORLD's handler.
-    for (const MPI_Comm raising : {MPI_COMM_WORLD, comm}) MPI_Comm_set_errhandler(raising, MPI_ERRORS_RETURN);
+    for (const MPI_Comm raising : {MPI_COMM_WORLD, comm})
+      MPI_Comm_set_errhandler(raising, MPI_ERRORS_RETURN);
     everything(comm);
     leave_handles(comm);
     everything(pair);

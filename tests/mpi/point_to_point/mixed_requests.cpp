@@ -1,5 +1,5 @@
-// Waiting and testing on arrays that hold requests of every kind: to one's own and to other systems, from anybody, generalized,
-// persistent and inactive, and null.
+// Waiting and testing on arrays that hold requests of every kind: to one's own and to other
+// systems, from anybody, generalized, persistent and inactive, and null.
 #include <array>
 #include <set>
 #include <vector>
@@ -18,11 +18,12 @@ int query(void*, MPI_Status* status) {
 int nothing_to_free(void*) { return MPI_SUCCESS; }
 int nothing_to_cancel(void*, int) { return MPI_SUCCESS; }
 
-/// One request from each peer, one from anybody, one generalized, an inactive one and a null one. Peers answer when they are
-/// told.
+/// One request from each peer, one from anybody, one generalized, an inactive one and a null one.
+/// Peers answer when they are told.
 class Mixture {
  public:
-  Mixture(int rank, int ranks) : rank_(rank), ranks_(ranks), values_(static_cast<std::size_t>(ranks) + 1, -1) {
+  Mixture(int rank, int ranks)
+      : rank_(rank), ranks_(ranks), values_(static_cast<std::size_t>(ranks) + 1, -1) {
     MPI_Recv_init(&idle_value_, 1, MPI_INT, (rank + 1) % ranks, 90, MPI_COMM_WORLD, &idle_);
     MPI_Send_init(&idle_value_, 1, MPI_INT, rank, 91, MPI_COMM_WORLD, &idle_here_);
   }
@@ -39,7 +40,8 @@ class Mixture {
     for (int peer = 0; peer < ranks_; ++peer) {
       values_[static_cast<std::size_t>(peer)] = -1;
       requests_.emplace_back();
-      MPI_Irecv(&values_[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 20, MPI_COMM_WORLD, &requests_.back());
+      MPI_Irecv(&values_[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 20, MPI_COMM_WORLD,
+                &requests_.back());
     }
     requests_.push_back(MPI_REQUEST_NULL);
     values_.back() = -1;
@@ -60,14 +62,17 @@ class Mixture {
       MPI_Isend(&value, 1, MPI_INT, peer, 20, MPI_COMM_WORLD, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
-    MPI_Send(&rank_, 1, MPI_INT, (rank_ + 2) % ranks_ == rank_ ? (rank_ + 1) % ranks_ : (rank_ + 2) % ranks_, 21,
+    MPI_Send(&rank_, 1, MPI_INT,
+             (rank_ + 2) % ranks_ == rank_ ? (rank_ + 1) % ranks_ : (rank_ + 2) % ranks_, 21,
              MPI_COMM_WORLD);
     MPI_Grequest_complete(general_);
   }
   [[nodiscard]] MPI_Request* requests() { return requests_.data(); }
   [[nodiscard]] int size() const { return static_cast<int>(requests_.size()); }
   /// Index of what is never active.
-  [[nodiscard]] bool never_active(int i) const { return i == ranks_ || i == ranks_ + 2 || i == ranks_ + 4; }
+  [[nodiscard]] bool never_active(int i) const {
+    return i == ranks_ || i == ranks_ + 2 || i == ranks_ + 4;
+  }
 
   /// Checks a completed one.
   void check(int i, const MPI_Status& status) {
@@ -118,7 +123,8 @@ void all(Mixture& mixture) {
     MPI_Barrier(MPI_COMM_WORLD);
     mixture.answer();
     if (test) {
-      for (flag = 0; flag == 0;) MPI_Testall(mixture.size(), mixture.requests(), &flag, statuses.data());
+      for (flag = 0; flag == 0;)
+        MPI_Testall(mixture.size(), mixture.requests(), &flag, statuses.data());
     } else {
       MPI_Waitall(mixture.size(), mixture.requests(), statuses.data());
     }
@@ -150,7 +156,8 @@ void any(Mixture& mixture) {
     std::set<int> seen;
     for (; active > 0; --active) {
       if (test) {
-        for (flag = 0; flag == 0;) MPI_Testany(mixture.size(), mixture.requests(), &index, &flag, &status);
+        for (flag = 0; flag == 0;)
+          MPI_Testany(mixture.size(), mixture.requests(), &index, &flag, &status);
       } else {
         MPI_Waitany(mixture.size(), mixture.requests(), &index, &status);
       }
@@ -181,10 +188,12 @@ void some(Mixture& mixture) {
     while (active > 0) {
       if (test) {
         for (outcount = 0; outcount == 0;) {
-          MPI_Testsome(mixture.size(), mixture.requests(), &outcount, indices.data(), statuses.data());
+          MPI_Testsome(mixture.size(), mixture.requests(), &outcount, indices.data(),
+                       statuses.data());
         }
       } else {
-        MPI_Waitsome(mixture.size(), mixture.requests(), &outcount, indices.data(), statuses.data());
+        MPI_Waitsome(mixture.size(), mixture.requests(), &outcount, indices.data(),
+                     statuses.data());
       }
       REQUIRE(outcount > 0 && outcount <= active);
       for (int i = 0; i < outcount; ++i) {
@@ -193,9 +202,11 @@ void some(Mixture& mixture) {
       }
       active -= outcount;
     }
-    MPI_Testsome(mixture.size(), mixture.requests(), &outcount, indices.data(), MPI_STATUSES_IGNORE);
+    MPI_Testsome(mixture.size(), mixture.requests(), &outcount, indices.data(),
+                 MPI_STATUSES_IGNORE);
     REQUIRE_EQUAL(outcount, MPI_UNDEFINED);
-    MPI_Waitsome(mixture.size(), mixture.requests(), &outcount, indices.data(), MPI_STATUSES_IGNORE);
+    MPI_Waitsome(mixture.size(), mixture.requests(), &outcount, indices.data(),
+                 MPI_STATUSES_IGNORE);
     REQUIRE_EQUAL(outcount, MPI_UNDEFINED);
   }
 }
@@ -246,13 +257,15 @@ void persistent_sends(int rank, int ranks) {
   std::vector<MPI_Request> requests(static_cast<std::size_t>(ranks) + 1);
   std::vector<int> in(static_cast<std::size_t>(ranks), -1);
   for (int peer = 0; peer < ranks; ++peer) {
-    MPI_Send_init(&rank, 1, MPI_INT, peer, 30, MPI_COMM_WORLD, &requests[static_cast<std::size_t>(peer)]);
+    MPI_Send_init(&rank, 1, MPI_INT, peer, 30, MPI_COMM_WORLD,
+                  &requests[static_cast<std::size_t>(peer)]);
   }
   MPI_Startall(ranks, requests.data());
   int late = -1;
   MPI_Irecv(&late, 1, MPI_INT, MPI_ANY_SOURCE, 31, MPI_COMM_WORLD, &requests.back());
   for (int peer = 0; peer < ranks; ++peer)
-    MPI_Recv(&in[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 30, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&in[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 30, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
   std::set<int> seen;
   for (int i = 0; i < ranks; ++i) {
     int index = -1;
@@ -263,7 +276,8 @@ void persistent_sends(int rank, int ranks) {
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Startall(ranks, requests.data());
   for (int peer = 0; peer < ranks; ++peer)
-    MPI_Recv(&in[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 30, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&in[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 30, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
   std::vector<int> indices(requests.size());
   for (int left = ranks; left > 0;) {
     int outcount = -1;
@@ -277,7 +291,8 @@ void persistent_sends(int rank, int ranks) {
   MPI_Waitany(ranks + 1, requests.data(), &index, MPI_STATUS_IGNORE);
   REQUIRE_EQUAL(index, ranks);
   REQUIRE_EQUAL(late, (rank + ranks - 1) % ranks);
-  for (int peer = 0; peer < ranks; ++peer) MPI_Request_free(&requests[static_cast<std::size_t>(peer)]);
+  for (int peer = 0; peer < ranks; ++peer)
+    MPI_Request_free(&requests[static_cast<std::size_t>(peer)]);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Every send mode, blocking, nonblocking and persistent, among all pairs of ranks, of sizes around the limits of packets.
+// Every send mode, blocking, nonblocking and persistent, among all pairs of ranks, of sizes around
+// the limits of packets.
 #include <array>
 #include <cstdio>
 #include <functional>
@@ -34,14 +35,17 @@ struct Mode {
 
 Mode blocking(const char* name, Blocking call, bool ready = false) {
   return {name, ready, [call](const Message& message) {
-            REQUIRE_EQUAL(call(message.data, message.size, MPI_BYTE, message.to, message.tag, MPI_COMM_WORLD), MPI_SUCCESS);
+            REQUIRE_EQUAL(
+                call(message.data, message.size, MPI_BYTE, message.to, message.tag, MPI_COMM_WORLD),
+                MPI_SUCCESS);
           }};
 }
 
 Mode nonblocking(const char* name, Starting call, bool ready = false) {
   return {name, ready, [call](const Message& message) {
             MPI_Request request = MPI_REQUEST_NULL;
-            call(message.data, message.size, MPI_BYTE, message.to, message.tag, MPI_COMM_WORLD, &request);
+            call(message.data, message.size, MPI_BYTE, message.to, message.tag, MPI_COMM_WORLD,
+                 &request);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
             REQUIRE(request == MPI_REQUEST_NULL);
           }};
@@ -50,7 +54,8 @@ Mode nonblocking(const char* name, Starting call, bool ready = false) {
 Mode persistent(const char* name, Starting call, bool ready = false) {
   return {name, ready, [call](const Message& message) {
             MPI_Request request = MPI_REQUEST_NULL;
-            call(message.data, message.size, MPI_BYTE, message.to, message.tag, MPI_COMM_WORLD, &request);
+            call(message.data, message.size, MPI_BYTE, message.to, message.tag, MPI_COMM_WORLD,
+                 &request);
             MPI_Start(&request);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
             REQUIRE(request != MPI_REQUEST_NULL);
@@ -79,11 +84,14 @@ void exchange(const Mode& mode, std::size_t size, int shift, int tag) {
   const int rank = impishim_test::rank_in(MPI_COMM_WORLD);
   const int to = (rank + shift) % size_of_world;
   const int from = (rank + size_of_world - shift) % size_of_world;
-  const auto seed_of = [&](int sender) { return static_cast<std::uint64_t>(sender * 1000 + tag) + size; };
+  const auto seed_of = [&](int sender) {
+    return static_cast<std::uint64_t>(sender * 1000 + tag) + size;
+  };
 
   std::vector<unsigned char> in = content(size + kGuard, kUntouched);
   MPI_Request receive = MPI_REQUEST_NULL;
-  MPI_Irecv(in.data(), static_cast<int>(size + kGuard), MPI_BYTE, from, tag, MPI_COMM_WORLD, &receive);
+  MPI_Irecv(in.data(), static_cast<int>(size + kGuard), MPI_BYTE, from, tag, MPI_COMM_WORLD,
+            &receive);
   if (mode.ready) MPI_Barrier(MPI_COMM_WORLD);
   const std::vector<unsigned char> out = content(size, seed_of(rank));
   mode.send({out.data(), static_cast<int>(size), to, tag});
@@ -113,7 +121,8 @@ void buffer_is_used_again(std::size_t buffer_size) {
     REQUIRE_EQUAL(MPI_Bsend(out.data(), kSize, MPI_BYTE, to, 0, MPI_COMM_WORLD), MPI_SUCCESS);
     MPI_Recv(in.data(), kSize, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     REQUIRE(holds(in.data(), kSize, static_cast<std::uint64_t>(from) + sent));
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, from, 1, nullptr, 0, MPI_BYTE, to, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(nullptr, 0, MPI_BYTE, from, 1, nullptr, 0, MPI_BYTE, to, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
   }
 }
 
@@ -142,7 +151,8 @@ void buffer_of_large_count_is_used(std::vector<unsigned char>& buffer) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  constexpr std::array<std::size_t, 11> kSizes = {0, 1, 8, 1000, 65535, 65536, 65537, 131072, 131073, 1 << 20, 4 << 20};
+  constexpr std::array<std::size_t, 11> kSizes = {0,     1,      8,      1000,    65535,  65536,
+                                                  65537, 131072, 131073, 1 << 20, 4 << 20};
   // Room for all messages of a mode: that a rank has received says nothing about what it has sent.
   std::vector<unsigned char> buffer((std::size_t{10} << 20));
   MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size()));
@@ -152,7 +162,8 @@ int main(int argc, char** argv) {
   for (const Mode& mode : all_modes()) {
     for (const std::size_t size : kSizes) {
       for (int shift = 1; shift < impishim_test::size_of(MPI_COMM_WORLD); ++shift) {
-        // The largest message goes over every pair once a mode family; all modes have the same way from the first packet on.
+        // The largest message goes over every pair once a mode family; all modes have the same way
+        // from the first packet on.
         if (size == kSizes.back() && shift != 1) continue;
         exchange(mode, size, shift, ++tag);
         ++messages;

@@ -1,5 +1,6 @@
-// A rank that stands in a blocking call inside its system has receives outstanding that ranks of another system send to, and
-// the call waits for those senders. Ranks 0 and 1, and ranks 2 and 3, are in one system each.
+// A rank that stands in a blocking call inside its system has receives outstanding that ranks of
+// another system send to, and the call waits for those senders. Ranks 0 and 1, and ranks 2 and 3,
+// are in one system each.
 #include <unistd.h>
 
 #include <numeric>
@@ -54,7 +55,9 @@ void await_go() {
   usleep(kIntoTheCall);
 }
 void give(int rank, int tag) { MPI_Send(nullptr, 0, MPI_INT, rank, tag, MPI_COMM_WORLD); }
-void await_token(int rank) { MPI_Recv(nullptr, 0, MPI_INT, rank, kToken, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+void await_token(int rank) {
+  MPI_Recv(nullptr, 0, MPI_INT, rank, kToken, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
 
 /// Long messages of ranks 2 to `last`, of standard mode, from anybody.
 void long_messages(int rank, MPI_Comm pair, Call call, int last) {
@@ -103,7 +106,8 @@ void synchronous_inside(int rank, MPI_Comm pair) {
   }
 }
 
-/// Behind a message that a receive from anybody waits for, a synchronous one for a receive that names its source.
+/// Behind a message that a receive from anybody waits for, a synchronous one for a receive that
+/// names its source.
 void named_behind_any(int rank, MPI_Comm pair) {
   if (rank == 0) {
     int in[2] = {0, 0};
@@ -161,8 +165,8 @@ void behind_unasked_messages(int rank, MPI_Comm pair) {
   }
 }
 
-/// Messages that come while rank 0 goes into its call and out of it, about when those that send to it begin to be helped. Each
-/// of ranks 1 to 3 sends a long one and a short one.
+/// Messages that come while rank 0 goes into its call and out of it, about when those that send to
+/// it begin to be helped. Each of ranks 1 to 3 sends a long one and a short one.
 void races(int rank, MPI_Comm pair, int round) {
   constexpr int kReceives = 6;
   constexpr int kShort = 16;

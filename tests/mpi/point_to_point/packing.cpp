@@ -1,4 +1,5 @@
-// MPI_Pack, MPI_Unpack and MPI_Pack_size between every rank and the next, also where one end of a message is typed.
+// MPI_Pack, MPI_Unpack and MPI_Pack_size between every rank and the next, also where one end of a
+// message is typed.
 #include <array>
 #include <cstddef>
 #include <cstdio>
@@ -17,10 +18,12 @@ const MPI_Comm kWorld = MPI_COMM_WORLD;
 int below() { return (rank_in(kWorld) + size_of(kWorld) - 1) % size_of(kWorld); }
 
 /// Sends to the rank above and receives from the one below; returns the status of the receive.
-MPI_Status pass(const void* out, int out_count, MPI_Datatype out_type, void* in, int in_count, MPI_Datatype in_type) {
+MPI_Status pass(const void* out, int out_count, MPI_Datatype out_type, void* in, int in_count,
+                MPI_Datatype in_type) {
   const int above = (rank_in(kWorld) + 1) % size_of(kWorld);
   MPI_Status status;
-  MPI_Sendrecv(out, out_count, out_type, above, 1, in, in_count, in_type, below(), 1, kWorld, &status);
+  MPI_Sendrecv(out, out_count, out_type, above, 1, in, in_count, in_type, below(), 1, kWorld,
+               &status);
   return status;
 }
 
@@ -32,8 +35,10 @@ void packed() {
   const std::array<double, 3> reals = {1.25, -2.5, static_cast<double>(rank_in(kWorld))};
   int position = 0;
   MPI_Pack(&number, 1, MPI_INT, out.data(), static_cast<int>(out.size()), &position, kWorld);
-  MPI_Pack(reals.data(), 3, MPI_DOUBLE, out.data(), static_cast<int>(out.size()), &position, kWorld);
-  const MPI_Status status = pass(out.data(), position, MPI_PACKED, in.data(), static_cast<int>(in.size()), MPI_PACKED);
+  MPI_Pack(reals.data(), 3, MPI_DOUBLE, out.data(), static_cast<int>(out.size()), &position,
+           kWorld);
+  const MPI_Status status =
+      pass(out.data(), position, MPI_PACKED, in.data(), static_cast<int>(in.size()), MPI_PACKED);
   int size = 0;
   MPI_Get_count(&status, MPI_PACKED, &size);
   int got = 0;
@@ -79,13 +84,17 @@ void bad_packing() {
   const std::array<int, 4> numbers = {};
   std::array<int, 4> room = {};
   int position = 4;
-  require_class(MPI_Pack(numbers.data(), 4, MPI_INT, room.data(), 16, &position, kWorld), MPI_ERR_TRUNCATE);
-  require_class(MPI_Unpack(numbers.data(), 16, &position, room.data(), 4, MPI_INT, kWorld), MPI_ERR_TRUNCATE);
-  require_class(MPI_Pack(numbers.data(), -1, MPI_INT, room.data(), 16, &position, kWorld), MPI_ERR_COUNT);
+  require_class(MPI_Pack(numbers.data(), 4, MPI_INT, room.data(), 16, &position, kWorld),
+                MPI_ERR_TRUNCATE);
+  require_class(MPI_Unpack(numbers.data(), 16, &position, room.data(), 4, MPI_INT, kWorld),
+                MPI_ERR_TRUNCATE);
+  require_class(MPI_Pack(numbers.data(), -1, MPI_INT, room.data(), 16, &position, kWorld),
+                MPI_ERR_COUNT);
   require_class(MPI_Pack_size(1, MPI_DATATYPE_NULL, kWorld, room.data()), MPI_ERR_TYPE);
   REQUIRE_EQUAL(position, 4);
   position = 17;
-  require_class(MPI_Unpack(numbers.data(), 16, &position, room.data(), 0, MPI_INT, kWorld), MPI_ERR_ARG);
+  require_class(MPI_Unpack(numbers.data(), 16, &position, room.data(), 0, MPI_INT, kWorld),
+                MPI_ERR_ARG);
   MPI_Comm_set_errhandler(kWorld, MPI_ERRORS_ARE_FATAL);
 }
 
@@ -109,7 +118,8 @@ void packed_column() {
   std::array<float, kRows> row = {};
   int read = 0;
   MPI_Unpack(in.data(), position, &read, row.data(), kRows, MPI_FLOAT, kWorld);
-  for (int i = 0; i < kRows; ++i) REQUIRE(row[static_cast<std::size_t>(i)] == static_cast<float>(i + below()));
+  for (int i = 0; i < kRows; ++i)
+    REQUIRE(row[static_cast<std::size_t>(i)] == static_cast<float>(i + below()));
   REQUIRE_EQUAL(read, position);
   MPI_Type_free(&column);
 }
@@ -120,7 +130,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   packed();
   packed_column();
-  // In a form that is chosen for the wire, local messages are still the vendor's, which packs as it likes.
+  // In a form that is chosen for the wire, local messages are still the vendor's, which packs as it
+  // likes.
   if (std::getenv("IMPISHIM_WIRE_FORMAT") == nullptr) packed_meets_typed();
   if (impishim_test::in_joined_job()) bad_packing();
   std::printf("rank %d: packed and unpacked\n", rank_in(kWorld));

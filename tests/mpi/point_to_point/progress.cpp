@@ -1,4 +1,5 @@
-// Deadlocks that a library above another could make: progress is needed on both sides, whatever the ranks wait for.
+// Deadlocks that a library above another could make: progress is needed on both sides, whatever the
+// ranks wait for.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -36,7 +37,8 @@ void compute(double duration) {
   }
 }
 
-/// A rank waits for a message of one system while its own long send to another needs progress of the other library; all pairs.
+/// A rank waits for a message of one system while its own long send to another needs progress of
+/// the other library; all pairs.
 void wait_elsewhere() {
   const int rank = rank_in(kWorld);
   const int size = size_of(kWorld);
@@ -47,8 +49,9 @@ void wait_elsewhere() {
     std::vector<unsigned char> in(kLong);
     MPI_Request send = MPI_REQUEST_NULL;
     MPI_Isend(out.data(), kLong, MPI_BYTE, to, 1, kWorld, &send);
-    // A token goes round all ranks, each of which waits for it in MPI_Recv with its long send under way. The long message is
-    // received before the token is passed on: the token arrives only if the waiting ranks drive their sends.
+    // A token goes round all ranks, each of which waits for it in MPI_Recv with its long send under
+    // way. The long message is received before the token is passed on: the token arrives only if
+    // the waiting ranks drive their sends.
     int token = 0;
     if (rank != 0) MPI_Recv(&token, 1, MPI_INT, rank - 1, 2, kWorld, MPI_STATUS_IGNORE);
     MPI_Recv(in.data(), kLong, MPI_BYTE, from, 1, kWorld, MPI_STATUS_IGNORE);
@@ -60,8 +63,8 @@ void wait_elsewhere() {
   }
 }
 
-/// A wildcard receive is outstanding while its rank sits in something else, which ends only once that receive is complete
-/// elsewhere.
+/// A wildcard receive is outstanding while its rank sits in something else, which ends only once
+/// that receive is complete elsewhere.
 void outstanding_wildcard(bool collective) {
   const int rank = rank_in(kWorld);
   const int size = size_of(kWorld);
@@ -69,8 +72,9 @@ void outstanding_wildcard(bool collective) {
   // Neighbours share a communicator: within a system it is the vendor's alone.
   MPI_Comm_split(kWorld, rank / 2, rank, &half);
   for (int sender = 0; sender < size; ++sender) {
-    // The partner of rank r in `half` waits for r; the long message comes from `sender`, which waits until it is received
-    // (MPI_Ssend), before it enters the barrier or sends the partner's token.
+    // The partner of rank r in `half` waits for r; the long message comes from `sender`, which
+    // waits until it is received (MPI_Ssend), before it enters the barrier or sends the partner's
+    // token.
     const int receiver = (sender + size / 2) % size;
     std::vector<unsigned char> in(kLong);
     if (rank == receiver) {
@@ -92,12 +96,15 @@ void outstanding_wildcard(bool collective) {
         MPI_Ssend(out.data(), kLong, MPI_BYTE, receiver, 3, kWorld);
         int token = 1;
         // Only now may the receiver's partner release it.
-        if (rank / 2 != receiver / 2 && (receiver ^ 1) < size) MPI_Send(&token, 1, MPI_INT, receiver ^ 1, 5, kWorld);
+        if (rank / 2 != receiver / 2 && (receiver ^ 1) < size)
+          MPI_Send(&token, 1, MPI_INT, receiver ^ 1, 5, kWorld);
         if (collective) MPI_Barrier(half);
-        if (!collective && rank == (receiver ^ 1)) MPI_Send(&token, 1, MPI_INT, 1 - rank_in(half), 4, half);
+        if (!collective && rank == (receiver ^ 1))
+          MPI_Send(&token, 1, MPI_INT, 1 - rank_in(half), 4, half);
       } else if (rank == (receiver ^ 1)) {
         int token = 0;
-        if (sender / 2 != receiver / 2) MPI_Recv(&token, 1, MPI_INT, sender, 5, kWorld, MPI_STATUS_IGNORE);
+        if (sender / 2 != receiver / 2)
+          MPI_Recv(&token, 1, MPI_INT, sender, 5, kWorld, MPI_STATUS_IGNORE);
         if (collective) {
           MPI_Barrier(half);
         } else {
@@ -140,8 +147,8 @@ class SharedNumber {
   void* memory_ = nullptr;
 };
 
-/// One rank computes until all the others have exchanged messages, some of them by way of its host, whose representative it
-/// may be: it relays and acknowledges for them meanwhile.
+/// One rank computes until all the others have exchanged messages, some of them by way of its host,
+/// whose representative it may be: it relays and acknowledges for them meanwhile.
 void others_compute() {
   SharedNumber finished;
   const int rank = rank_in(kWorld);
@@ -158,8 +165,8 @@ void others_compute() {
           const std::size_t bytes = round % 10 == 5 ? 200000 : 1000;
           const auto out = content(bytes, static_cast<std::uint64_t>(rank));
           std::vector<unsigned char> in(bytes);
-          MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, other, 6, in.data(), static_cast<int>(bytes), MPI_BYTE,
-                       other, 6, kWorld, MPI_STATUS_IGNORE);
+          MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, other, 6, in.data(),
+                       static_cast<int>(bytes), MPI_BYTE, other, 6, kWorld, MPI_STATUS_IGNORE);
           REQUIRE(holds(in.data(), bytes, static_cast<std::uint64_t>(other)));
         }
       }
@@ -169,8 +176,8 @@ void others_compute() {
   MPI_Barrier(kWorld);
 }
 
-/// The rest of a long message leaves while its sender computes, and synchronous sends end while the receiver of a posted
-/// receive computes.
+/// The rest of a long message leaves while its sender computes, and synchronous sends end while the
+/// receiver of a posted receive computes.
 void sender_computes() {
   const int rank = rank_in(kWorld);
   const int peer = size_of(kWorld) - 1 - rank;

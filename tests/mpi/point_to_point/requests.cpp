@@ -1,4 +1,5 @@
-// Completion of request arrays that mix requests of the vendor, of the library, generalized, persistent inactive and null ones.
+// Completion of request arrays that mix requests of the vendor, of the library, generalized,
+// persistent inactive and null ones.
 #include <array>
 #include <cstdio>
 #include <vector>
@@ -23,9 +24,11 @@ int query(void* /*state*/, MPI_Status* status) {
 int release(void* /*state*/) { return MPI_SUCCESS; }
 int cancel(void* /*state*/, int /*complete*/) { return MPI_SUCCESS; }
 
-/// One receive from every rank (this one too), a generalized request, an inactive persistent one, a null one.
+/// One receive from every rank (this one too), a generalized request, an inactive persistent one, a
+/// null one.
 struct Mixed {
-  explicit Mixed(int tag_of_messages) : tag(tag_of_messages), values(static_cast<std::size_t>(size_of(kWorld)), -1) {
+  explicit Mixed(int tag_of_messages)
+      : tag(tag_of_messages), values(static_cast<std::size_t>(size_of(kWorld)), -1) {
     const int size = size_of(kWorld);
     requests.resize(static_cast<std::size_t>(size) + 3, MPI_REQUEST_NULL);
     for (int from = 0; from < size; ++from) {
@@ -34,7 +37,8 @@ struct Mixed {
     }
     MPI_Grequest_start(query, release, cancel, nullptr, &generalized);
     requests[generalized_at()] = generalized;
-    MPI_Recv_init(&unused, 1, MPI_INT, (rank_in(kWorld) + size / 2) % size, 999, kWorld, &requests[inactive_at()]);
+    MPI_Recv_init(&unused, 1, MPI_INT, (rank_in(kWorld) + size / 2) % size, 999, kWorld,
+                  &requests[inactive_at()]);
   }
   ~Mixed() { MPI_Request_free(&requests[inactive_at()]); }
   Mixed(const Mixed&) = delete;
@@ -150,7 +154,8 @@ void wait_some(bool test) {
     }
     REQUIRE(count >= 0);
     for (int i = 0; i < count; ++i) {
-      mixed.check(static_cast<std::size_t>(indices[static_cast<std::size_t>(i)]), statuses[static_cast<std::size_t>(i)]);
+      mixed.check(static_cast<std::size_t>(indices[static_cast<std::size_t>(i)]),
+                  statuses[static_cast<std::size_t>(i)]);
     }
     complete += static_cast<std::size_t>(count);
   }
@@ -202,7 +207,8 @@ void persistent() {
     out = rank_in(kWorld) * 1000 + round;
     MPI_Startall(2 * size, requests.data());
     MPI_Waitall(2 * size, requests.data(), MPI_STATUSES_IGNORE);
-    for (int other = 0; other < size; ++other) REQUIRE_EQUAL(in[static_cast<std::size_t>(other)], other * 1000 + round);
+    for (int other = 0; other < size; ++other)
+      REQUIRE_EQUAL(in[static_cast<std::size_t>(other)], other * 1000 + round);
   }
   for (auto& request : requests) {
     REQUIRE(request != MPI_REQUEST_NULL);
@@ -246,7 +252,8 @@ void freed_datatype() {
     for (int& value : in) value = -1;
     MPI_Startall(2, requests);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    for (int i = 0; i < 9; ++i) REQUIRE_EQUAL(in[i], i % 2 == 0 ? below * 100 + round * 10 + i : -1);
+    for (int i = 0; i < 9; ++i)
+      REQUIRE_EQUAL(in[i], i % 2 == 0 ? below * 100 + round * 10 + i : -1);
   }
   MPI_Request_free(&requests[0]);
   MPI_Request_free(&requests[1]);

@@ -1,5 +1,5 @@
-// Every mode of sending, blocking and not, between every pair of ranks, with sizes around every protocol's limits; statuses,
-// counts, MPI_PROC_NULL and empty messages.
+// Every mode of sending, blocking and not, between every pair of ranks, with sizes around every
+// protocol's limits; statuses, counts, MPI_PROC_NULL and empty messages.
 #include <cstdint>
 #include <vector>
 
@@ -40,7 +40,8 @@ void receive_and_check(int source, int tag, int size) {
   int cancelled = 1;
   MPI_Test_cancelled(&status, &cancelled);
   REQUIRE_EQUAL(cancelled, 0);
-  for (int i = 0; i < size; ++i) REQUIRE_EQUAL(bytes[static_cast<std::size_t>(i)], byte_at(source, tag, i));
+  for (int i = 0; i < size; ++i)
+    REQUIRE_EQUAL(bytes[static_cast<std::size_t>(i)], byte_at(source, tag, i));
   for (int i = size; i < size + 16; ++i) REQUIRE_EQUAL(bytes[static_cast<std::size_t>(i)], 0xEE);
 }
 
@@ -80,7 +81,8 @@ void ready(int rank, int ranks) {
     MPI_Request requests[3];
     MPI_Irecv(&got[0], 1, MPI_INT, previous, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Irecv(&got[1], 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &requests[1]);
-    MPI_Sendrecv(nullptr, 0, MPI_INT, previous, 3, nullptr, 0, MPI_INT, next, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(nullptr, 0, MPI_INT, previous, 3, nullptr, 0, MPI_INT, next, 3, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     const int value = rank * 100 + round;
     MPI_Rsend(&value, 1, MPI_INT, next, 1, MPI_COMM_WORLD);
     MPI_Irsend(&value, 1, MPI_INT, next, 2, MPI_COMM_WORLD, &requests[2]);
@@ -98,7 +100,8 @@ void all_at_once(int rank, int ranks) {
   for (int peer = 0; peer < ranks; ++peer) {
     in[static_cast<std::size_t>(peer)].resize(size);
     requests.emplace_back();
-    MPI_Irecv(in[static_cast<std::size_t>(peer)].data(), size, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &requests.back());
+    MPI_Irecv(in[static_cast<std::size_t>(peer)].data(), size, MPI_BYTE, peer, 5, MPI_COMM_WORLD,
+              &requests.back());
   }
   for (int peer = 0; peer < ranks; ++peer) {
     out.push_back(content(rank, peer, size));
@@ -113,7 +116,8 @@ void all_at_once(int rank, int ranks) {
   }
 }
 
-/// A column of a matrix into a row: different type maps with one signature, with gaps that must stay as they are.
+/// A column of a matrix into a row: different type maps with one signature, with gaps that must
+/// stay as they are.
 void typed(int rank, int ranks) {
   MPI_Datatype column;
   MPI_Type_vector(8, 1, 8, MPI_DOUBLE, &column);
@@ -124,7 +128,8 @@ void typed(int rank, int ranks) {
   const int previous = (rank + ranks - 1) % ranks;
   double row[9] = {0, 0, 0, 0, 0, 0, 0, 0, -1};
   MPI_Status status;
-  MPI_Sendrecv(&matrix[3], 1, column, next, 0, row, 9, MPI_DOUBLE, previous, 0, MPI_COMM_WORLD, &status);
+  MPI_Sendrecv(&matrix[3], 1, column, next, 0, row, 9, MPI_DOUBLE, previous, 0, MPI_COMM_WORLD,
+               &status);
   int count = 0;
   MPI_Get_count(&status, MPI_DOUBLE, &count);
   REQUIRE_EQUAL(count, 8);
@@ -133,7 +138,8 @@ void typed(int rank, int ranks) {
   for (int i = 0; i < 8; ++i) REQUIRE(row[i] == previous * 1000 + i * 8 + 3 + 0.25);
   REQUIRE(row[8] == -1);
   // Half a column: no whole element of the type, four of its parts.
-  MPI_Sendrecv(row, 4, MPI_DOUBLE, next, 0, &matrix[3], 1, column, previous, 0, MPI_COMM_WORLD, &status);
+  MPI_Sendrecv(row, 4, MPI_DOUBLE, next, 0, &matrix[3], 1, column, previous, 0, MPI_COMM_WORLD,
+               &status);
   MPI_Get_count(&status, column, &count);
   REQUIRE_EQUAL(count, MPI_UNDEFINED);
   MPI_Get_elements(&status, column, &count);
@@ -165,7 +171,8 @@ void nobody() {
   REQUIRE_EQUAL(status.MPI_SOURCE, MPI_PROC_NULL);
   MPI_Get_count(&status, MPI_INT, &count);
   REQUIRE_EQUAL(count, 0);
-  MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &value, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status);
+  MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 0, &value, 1, MPI_INT, MPI_PROC_NULL, 0,
+               MPI_COMM_WORLD, &status);
   REQUIRE_EQUAL(status.MPI_SOURCE, MPI_PROC_NULL);
 }
 

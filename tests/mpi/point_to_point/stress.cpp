@@ -1,6 +1,6 @@
-// Random messages among all ranks: sizes of 0 B to 4 MiB, tags, modes, wildcards, probes, cancels and persistent requests by
-// chance. Every rank makes the same plan from the seed, so that each knows what it must send and what must come. Arguments:
-// messages, seed.
+// Random messages among all ranks: sizes of 0 B to 4 MiB, tags, modes, wildcards, probes, cancels
+// and persistent requests by chance. Every rank makes the same plan from the seed, so that each
+// knows what it must send and what must come. Arguments: messages, seed.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -25,7 +25,15 @@ using impishim_test::size_of;
 constexpr int kTags = 7;
 constexpr int kBatch = 100;  // messages between two barriers: bounds what is unexpected
 constexpr int kCancelTag = 1000;
-enum Mode { kStandard, kSynchronous, kBuffered, kPersistent, kPersistentSynchronous, kBlocking, kModes };
+enum Mode {
+  kStandard,
+  kSynchronous,
+  kBuffered,
+  kPersistent,
+  kPersistentSynchronous,
+  kBlocking,
+  kModes
+};
 
 struct Message {
   int from = 0;
@@ -114,13 +122,14 @@ class Batch {
         break;
       case kPersistent:
       case kPersistentSynchronous:
-        (message.mode == kPersistent ? MPI_Send_init : MPI_Ssend_init)(data, size, MPI_BYTE, message.to, message.tag, comm_,
-                                                                       &send->request);
+        (message.mode == kPersistent ? MPI_Send_init : MPI_Ssend_init)(
+            data, size, MPI_BYTE, message.to, message.tag, comm_, &send->request);
         send->persistent = true;
         MPI_Start(&send->request);
         break;
       default:
-        // A blocking send may wait for its receiver: only what every MPI buffers is sent so, and not to oneself.
+        // A blocking send may wait for its receiver: only what every MPI buffers is sent so, and
+        // not to oneself.
         if (message.size <= 1000 && message.to != rank_) {
           MPI_Bsend(data, size, MPI_BYTE, message.to, message.tag, comm_);
           return;
@@ -153,13 +162,15 @@ class Batch {
         if (found == 0) return;
         std::vector<unsigned char> in(count_of(status));
         MPI_Status received;
-        MPI_Recv(in.data(), static_cast<int>(in.size()), MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, comm_, &received);
+        MPI_Recv(in.data(), static_cast<int>(in.size()), MPI_BYTE, status.MPI_SOURCE,
+                 status.MPI_TAG, comm_, &received);
         take(in, received);
         return;
       }
       case 1: {  // a matched probe
         MPI_Message message = MPI_MESSAGE_NULL;
-        MPI_Improbe(MPI_ANY_SOURCE, static_cast<int>(random_.below(kTags)), comm_, &found, &message, &status);
+        MPI_Improbe(MPI_ANY_SOURCE, static_cast<int>(random_.below(kTags)), comm_, &found, &message,
+                    &status);
         if (found == 0) return;
         std::vector<unsigned char> in(count_of(status));
         MPI_Mrecv(in.data(), static_cast<int>(in.size()), MPI_BYTE, &message, &status);
@@ -225,7 +236,8 @@ class Batch {
     return static_cast<std::size_t>(count);
   }
 
-  /// What has come must be the oldest message that is still expected from that sender with that tag.
+  /// What has come must be the oldest message that is still expected from that sender with that
+  /// tag.
   void take(const std::vector<unsigned char>& in, const MPI_Status& status) {
     const auto at = expected_.find({status.MPI_SOURCE, status.MPI_TAG});
     REQUIRE(at != expected_.end());
@@ -248,8 +260,8 @@ class Batch {
   long long bytes_ = 0;
 };
 
-/// Sends that are cancelled while their receiver may be receiving them: received whole or cancelled whole, never both, never
-/// neither.
+/// Sends that are cancelled while their receiver may be receiving them: received whole or cancelled
+/// whole, never both, never neither.
 void cancelled_sends(int round) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int size = size_of(MPI_COMM_WORLD);
@@ -327,7 +339,8 @@ int main(int argc, char** argv) {
   long long bytes = 0;
   int round = 0;
   for (int sent = 0; sent < messages; sent += kBatch, ++round) {
-    const auto batch = plan(random, std::min(kBatch, messages - sent), size, static_cast<std::uint64_t>(sent) + seed * 1000000);
+    const auto batch = plan(random, std::min(kBatch, messages - sent), size,
+                            static_cast<std::uint64_t>(sent) + seed * 1000000);
     MPI_Comm comm = round % 3 == 2 ? second : MPI_COMM_WORLD;
     Batch mine(batch, comm, seed + static_cast<std::uint64_t>(round));
     mine.run();
@@ -342,8 +355,8 @@ int main(int argc, char** argv) {
   int detached_size = 0;
   MPI_Buffer_detach(static_cast<void*>(&detached), &detached_size);
   MPI_Comm_free(&second);
-  std::printf("rank %d: %lld bytes received in %d messages of seed %llu\n", rank_in(MPI_COMM_WORLD), bytes, messages,
-              static_cast<unsigned long long>(seed));
+  std::printf("rank %d: %lld bytes received in %d messages of seed %llu\n", rank_in(MPI_COMM_WORLD),
+              bytes, messages, static_cast<unsigned long long>(seed));
   MPI_Finalize();
   return 0;
 }

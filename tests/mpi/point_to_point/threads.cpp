@@ -1,6 +1,7 @@
-// MPI_THREAD_MULTIPLE: threads of every rank exchange messages with threads of all others at once, each pair by tags of its
-// own, with wildcards on a duplicate, and a thread that sits in a collective meanwhile. Then threads that end soon, and
-// requests that another thread completes than the one that began them.
+// MPI_THREAD_MULTIPLE: threads of every rank exchange messages with threads of all others at once,
+// each pair by tags of its own, with wildcards on a duplicate, and a thread that sits in a
+// collective meanwhile. Then threads that end soon, and requests that another thread completes than
+// the one that began them.
 #include <unistd.h>
 
 #include <array>
@@ -27,9 +28,12 @@ std::uint64_t seed_of(int sender, int thread, int round) {
   return static_cast<std::uint64_t>(((sender * kThreads) + thread) * 1000 + round);
 }
 
-std::size_t size_of_message(int round) { return round % 20 == 19 ? 150000U : static_cast<std::size_t>(round * 37); }
+std::size_t size_of_message(int round) {
+  return round % 20 == 19 ? 150000U : static_cast<std::size_t>(round * 37);
+}
 
-/// Thread `thread` of all ranks: everybody sends to everybody else and receives from there, blocking and nonblocking.
+/// Thread `thread` of all ranks: everybody sends to everybody else and receives from there,
+/// blocking and nonblocking.
 void exchange(int thread) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int size = size_of(MPI_COMM_WORLD);
@@ -52,7 +56,8 @@ void exchange(int thread) {
   }
 }
 
-/// Matched probes by several threads on one communicator: every message is received once, by whichever thread.
+/// Matched probes by several threads on one communicator: every message is received once, by
+/// whichever thread.
 void matched(MPI_Comm comm, int messages, long* sum) {
   for (int i = 0; i < messages; ++i) {
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -152,7 +157,8 @@ int main(int argc, char** argv) {
   }
   first.join();
   second.join();
-  const long expected = 1000L * kEach * size * (size - 1) / 2 + static_cast<long>(size) * kEach * (kEach - 1) / 2;
+  const long expected =
+      1000L * kEach * size * (size - 1) / 2 + static_cast<long>(size) * kEach * (kEach - 1) / 2;
   REQUIRE_EQUAL(sums[0] + sums[1], expected);
   MPI_Comm_free(&own);
   MPI_Comm_free(&probed);

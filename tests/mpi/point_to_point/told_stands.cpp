@@ -1,5 +1,6 @@
-// Ranks that stand in a collective inside their system while something waits for them that only they can do: the program goes
-// on in the end, and each has said what waited. Ranks 0 and 1, and ranks 2 and 3, are in one system each.
+// Ranks that stand in a collective inside their system while something waits for them that only
+// they can do: the program goes on in the end, and each has said what waited. Ranks 0 and 1, and
+// ranks 2 and 3, are in one system each.
 #include <unistd.h>
 
 #include "tests/support/check.hpp"
@@ -9,7 +10,8 @@ namespace {
 constexpr int kTag = 5;
 constexpr int kGo = 1;
 constexpr int kToken = 2;
-constexpr int kStandsFor = 3000000;  ///< microseconds: longer than the time after which a stand is told of
+constexpr int kStandsFor =
+    3000000;  ///< microseconds: longer than the time after which a stand is told of
 
 void meet(MPI_Comm pair) {
   const int mine = 1;

@@ -1,5 +1,6 @@
-// MPI_ANY_SOURCE and MPI_ANY_TAG among senders of one's own and of other systems: no message overtakes another of its sender,
-// posted receives match in the order of posting, and every message comes exactly once.
+// MPI_ANY_SOURCE and MPI_ANY_TAG among senders of one's own and of other systems: no message
+// overtakes another of its sender, posted receives match in the order of posting, and every message
+// comes exactly once.
 #include <vector>
 
 #include "tests/support/check.hpp"
@@ -31,7 +32,8 @@ void blocking(int rank, int ranks, int messages) {
   }
 }
 
-/// Everybody posts many receives before anybody sends: of one sender, an earlier receive has the earlier message.
+/// Everybody posts many receives before anybody sends: of one sender, an earlier receive has the
+/// earlier message.
 void posted(int rank, int ranks, int messages) {
   const int total = messages * (ranks - 1);
   std::vector<Message> in(static_cast<std::size_t>(total));
@@ -44,7 +46,8 @@ void posted(int rank, int ranks, int messages) {
   for (int i = 0; i < messages; ++i) {
     out[static_cast<std::size_t>(i)] = {rank, i};
     for (int peer = 0; peer < ranks; ++peer) {
-      if (peer != rank) MPI_Send(&out[static_cast<std::size_t>(i)], 2, MPI_INT, peer, 4, MPI_COMM_WORLD);
+      if (peer != rank)
+        MPI_Send(&out[static_cast<std::size_t>(i)], 2, MPI_INT, peer, 4, MPI_COMM_WORLD);
     }
   }
   std::vector<MPI_Status> statuses(in.size());
@@ -56,7 +59,8 @@ void posted(int rank, int ranks, int messages) {
   }
 }
 
-/// Receives from one sender and from any, in turn: a sender's n-th message belongs to the first receive that accepts it.
+/// Receives from one sender and from any, in turn: a sender's n-th message belongs to the first
+/// receive that accepts it.
 void mixed(int rank, int ranks, int rounds) {
   const int next = (rank + 1) % ranks;
   const int previous = (rank + ranks - 1) % ranks;
@@ -93,7 +97,8 @@ void large(int rank, int ranks) {
     MPI_Ssend(out.data(), 10, MPI_INT, 0, 8, MPI_COMM_WORLD);
     return;
   }
-  std::vector<std::vector<int>> in(static_cast<std::size_t>(2 * (ranks - 1)), std::vector<int>(size, -1));
+  std::vector<std::vector<int>> in(static_cast<std::size_t>(2 * (ranks - 1)),
+                                   std::vector<int>(size, -1));
   std::vector<MPI_Request> requests(in.size());
   for (std::size_t i = 0; i < in.size(); ++i) {
     MPI_Irecv(in[i].data(), size, MPI_INT, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &requests[i]);
@@ -107,14 +112,16 @@ void large(int rank, int ranks) {
     MPI_Get_count(&status, MPI_INT, &count);
     REQUIRE(count == size || count == 10);
     const auto& data = in[static_cast<std::size_t>(index)];
-    for (int j = 0; j < count; ++j) REQUIRE_EQUAL(data[static_cast<std::size_t>(j)], status.MPI_SOURCE);
+    for (int j = 0; j < count; ++j)
+      REQUIRE_EQUAL(data[static_cast<std::size_t>(j)], status.MPI_SOURCE);
     if (count < size) REQUIRE_EQUAL(data[static_cast<std::size_t>(count)], -1);
     ++seen[static_cast<std::size_t>(status.MPI_SOURCE)];
   }
   for (int peer = 1; peer < ranks; ++peer) REQUIRE_EQUAL(seen[static_cast<std::size_t>(peer)], 2);
 }
 
-/// A receive from anybody stays open over many other operations, local and remote ones, that must go on (collectives too).
+/// A receive from anybody stays open over many other operations, local and remote ones, that must
+/// go on (collectives too).
 void open_for_long(int rank, int ranks) {
   int late = -1;
   MPI_Request request;
@@ -124,7 +131,8 @@ void open_for_long(int rank, int ranks) {
     const int next = (rank + 1 + round % (ranks - 1)) % ranks;
     const int previous = (rank + ranks - 1 - round % (ranks - 1)) % ranks;
     int got = -1;
-    MPI_Sendrecv(&value, 1, MPI_INT, next, 10, &got, 1, MPI_INT, previous, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&value, 1, MPI_INT, next, 10, &got, 1, MPI_INT, previous, 10, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     REQUIRE_EQUAL(got, previous);
     int sum = 0;
     MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -1,4 +1,5 @@
-// MPI_ANY_SOURCE and MPI_ANY_TAG, probes of both kinds, cancel, MPI_PROC_NULL, Sendrecv and messages to oneself.
+// MPI_ANY_SOURCE and MPI_ANY_TAG, probes of both kinds, cancel, MPI_PROC_NULL, Sendrecv and
+// messages to oneself.
 #include <cstdio>
 #include <vector>
 
@@ -20,7 +21,8 @@ int count_of(const MPI_Status& status) {
   return count;
 }
 
-/// Rank 0 receives from all others whatever comes, by each way of receiving; each sender's messages must come in its order.
+/// Rank 0 receives from all others whatever comes, by each way of receiving; each sender's messages
+/// must come in its order.
 void any_source(int way) {
   constexpr int kMessages = 60;
   const int senders = size_of(kWorld) - 1;
@@ -28,7 +30,8 @@ void any_source(int way) {
     for (int i = 0; i < kMessages; ++i) {
       // Every tenth message is long: the order holds among short and long ones.
       const int size = i % 10 == 9 ? 100000 : i * 3;
-      const auto bytes = content(static_cast<std::size_t>(size), static_cast<std::uint64_t>(rank_in(kWorld) * 100 + i));
+      const auto bytes = content(static_cast<std::size_t>(size),
+                                 static_cast<std::uint64_t>(rank_in(kWorld) * 100 + i));
       MPI_Send(bytes.data(), size, MPI_BYTE, 0, i, kWorld);
     }
     MPI_Barrier(kWorld);
@@ -39,16 +42,19 @@ void any_source(int way) {
   for (int i = 0; i < senders * kMessages; ++i) {
     MPI_Status status;
     if (way == 0) {
-      MPI_Recv(in.data(), static_cast<int>(in.size()), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, kWorld, &status);
+      MPI_Recv(in.data(), static_cast<int>(in.size()), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
+               kWorld, &status);
     } else if (way == 1) {
       MPI_Request request = MPI_REQUEST_NULL;
-      MPI_Irecv(in.data(), static_cast<int>(in.size()), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, kWorld, &request);
+      MPI_Irecv(in.data(), static_cast<int>(in.size()), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                kWorld, &request);
       int done = 0;
       while (done == 0) MPI_Test(&request, &done, &status);
     } else if (way == 2) {
       MPI_Status probed;
       MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, kWorld, &probed);
-      MPI_Recv(in.data(), count_of(probed), MPI_BYTE, probed.MPI_SOURCE, probed.MPI_TAG, kWorld, &status);
+      MPI_Recv(in.data(), count_of(probed), MPI_BYTE, probed.MPI_SOURCE, probed.MPI_TAG, kWorld,
+               &status);
       REQUIRE_EQUAL(count_of(status), count_of(probed));
     } else {
       MPI_Message message = MPI_MESSAGE_NULL;
@@ -57,7 +63,8 @@ void any_source(int way) {
       if (way == 3) {
         MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, kWorld, &message, &probed);
       } else {
-        while (found == 0) MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, kWorld, &found, &message, &probed);
+        while (found == 0)
+          MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, kWorld, &found, &message, &probed);
       }
       if (i % 2 == 0) {
         MPI_Mrecv(in.data(), count_of(probed), MPI_BYTE, &message, &status);
@@ -83,7 +90,8 @@ void any_source(int way) {
   MPI_Barrier(kWorld);
 }
 
-/// Many receives outstanding at once, all wildcards: each sender's messages fill them in the order in which they were posted.
+/// Many receives outstanding at once, all wildcards: each sender's messages fill them in the order
+/// in which they were posted.
 void posted_wildcards() {
   constexpr int kEach = 20;
   const int senders = size_of(kWorld) - 1;
@@ -92,7 +100,8 @@ void posted_wildcards() {
     std::vector<int> values(total, -1);
     std::vector<MPI_Request> requests(total);
     std::vector<MPI_Status> statuses(total);
-    for (std::size_t i = 0; i < total; ++i) MPI_Irecv(&values[i], 1, MPI_INT, MPI_ANY_SOURCE, 5, kWorld, &requests[i]);
+    for (std::size_t i = 0; i < total; ++i)
+      MPI_Irecv(&values[i], 1, MPI_INT, MPI_ANY_SOURCE, 5, kWorld, &requests[i]);
     MPI_Barrier(kWorld);
     MPI_Waitall(static_cast<int>(total), requests.data(), statuses.data());
     std::vector<int> next(static_cast<std::size_t>(senders + 1), 0);
@@ -131,7 +140,8 @@ void mixed_receives() {
   MPI_Barrier(kWorld);
 }
 
-/// Receives that nothing will match can be cancelled; so can a send that nobody will receive; a matched one cannot.
+/// Receives that nothing will match can be cancelled; so can a send that nobody will receive; a
+/// matched one cannot.
 void cancels() {
   int value = 0;
   for (const int source : {MPI_ANY_SOURCE, 0, size_of(kWorld) - 1}) {
@@ -199,19 +209,20 @@ void send_receives() {
     const auto out = content(bytes, static_cast<std::uint64_t>(rank));
     std::vector<unsigned char> in(bytes);
     MPI_Status status;
-    MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, above, 1, in.data(), static_cast<int>(bytes), MPI_BYTE, below,
-                 1, kWorld, &status);
+    MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, above, 1, in.data(),
+                 static_cast<int>(bytes), MPI_BYTE, below, 1, kWorld, &status);
     REQUIRE(holds(in.data(), bytes, static_cast<std::uint64_t>(below)));
     REQUIRE_EQUAL(status.MPI_SOURCE, below);
     auto both = out;
-    MPI_Sendrecv_replace(both.data(), static_cast<int>(bytes), MPI_BYTE, above, 2, MPI_ANY_SOURCE, 2, kWorld, &status);
+    MPI_Sendrecv_replace(both.data(), static_cast<int>(bytes), MPI_BYTE, above, 2, MPI_ANY_SOURCE,
+                         2, kWorld, &status);
     REQUIRE(holds(both.data(), bytes, static_cast<std::uint64_t>(below)));
     REQUIRE_EQUAL(status.MPI_SOURCE, below);
     // Half of a chain: one side is MPI_PROC_NULL.
     const int next = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
     const int previous = rank > 0 ? rank - 1 : MPI_PROC_NULL;
-    MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, next, 3, in.data(), static_cast<int>(bytes), MPI_BYTE, previous,
-                 3, kWorld, &status);
+    MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, next, 3, in.data(),
+                 static_cast<int>(bytes), MPI_BYTE, previous, 3, kWorld, &status);
     REQUIRE_EQUAL(status.MPI_SOURCE, previous);
     MPI_Barrier(kWorld);
   }

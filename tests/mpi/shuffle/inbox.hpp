@@ -1,4 +1,5 @@
-/// A shuffle whose messages tell who sent them and when, and an inbox that expects them whole, once and in order.
+/// A shuffle whose messages tell who sent them and when, and an inbox that expects them whole, once
+/// and in order.
 #pragma once
 
 #include <time.h>
@@ -29,13 +30,18 @@ inline void compute(double duration) {
 inline constexpr std::size_t kLong = 200000;
 
 /// Many short messages, some of them empty, and now and then one of the longest.
-inline std::size_t size_for(unsigned type, std::size_t longest) { return type % 100 == 99 ? longest : type % 7 * 20; }
-
-inline std::uint64_t seed_for(int source, int destination, unsigned type) {
-  return (static_cast<std::uint64_t>(source) * 100 + static_cast<std::uint64_t>(destination)) * 100000 + type;
+inline std::size_t size_for(unsigned type, std::size_t longest) {
+  return type % 100 == 99 ? longest : type % 7 * 20;
 }
 
-/// What the delivery thread has seen. Failures are told by the program's own thread: the callback must not call MPI.
+inline std::uint64_t seed_for(int source, int destination, unsigned type) {
+  return (static_cast<std::uint64_t>(source) * 100 + static_cast<std::uint64_t>(destination)) *
+             100000 +
+         type;
+}
+
+/// What the delivery thread has seen. Failures are told by the program's own thread: the callback
+/// must not call MPI.
 struct Inbox {
   int rank = 0;
   std::vector<unsigned> next;  ///< by source: the type that comes next
@@ -45,11 +51,14 @@ struct Inbox {
   std::size_t longest = kLong;  ///< of the messages
 };
 
-inline void deliver(int source, int destination, unsigned type, const void* data, std::size_t bytes, void* context) {
+inline void deliver(int source, int destination, unsigned type, const void* data, std::size_t bytes,
+                    void* context) {
   Inbox& inbox = *static_cast<Inbox*>(context);
-  const bool right = destination == inbox.rank && type == inbox.next[static_cast<std::size_t>(source)]++ &&
-                     bytes == size_for(type, inbox.longest) &&
-                     (bytes == 0 || holds(static_cast<const unsigned char*>(data), bytes, seed_for(source, destination, type)));
+  const bool right =
+      destination == inbox.rank && type == inbox.next[static_cast<std::size_t>(source)]++ &&
+      bytes == size_for(type, inbox.longest) &&
+      (bytes == 0 ||
+       holds(static_cast<const unsigned char*>(data), bytes, seed_for(source, destination, type)));
   if (!right) inbox.wrong.fetch_add(1);
   if (inbox.pause_s > 0) compute(inbox.pause_s);
   inbox.messages.fetch_add(1);
@@ -76,7 +85,8 @@ class Exchange {
     std::vector<unsigned char> data(size_for(type, inbox_.longest));
     for (int to = 0; to < static_cast<int>(inbox_.next.size()); ++to) {
       fill(data.data(), data.size(), seed_for(inbox_.rank, to, type));
-      REQUIRE_EQUAL(impishim_shuffle_enqueue(shuffle_, to, type, data.data(), data.size()), MPI_SUCCESS);
+      REQUIRE_EQUAL(impishim_shuffle_enqueue(shuffle_, to, type, data.data(), data.size()),
+                    MPI_SUCCESS);
     }
   }
 

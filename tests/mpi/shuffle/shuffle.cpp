@@ -1,6 +1,6 @@
-// The shuffle through its C API: everybody sends to everybody, itself included; all arrives once, whole and in order, also
-// where receivers are slow, while processes compute, and with two shuffles at once. With the argument "left" a shuffle is left
-// to MPI_Finalize, which ends the job.
+// The shuffle through its C API: everybody sends to everybody, itself included; all arrives once,
+// whole and in order, also where receivers are slow, while processes compute, and with two shuffles
+// at once. With the argument "left" a shuffle is left to MPI_Finalize, which ends the job.
 #include "impishim/shuffle.h"
 
 #include <array>
@@ -22,8 +22,8 @@ void all_to_all(int rank, int size, bool slow) {
   Exchange exchange(slow && rank == size - 1 ? 0.0005 : 0);
   const unsigned messages = slow ? kMessages / 4 : kMessages;
   for (unsigned type = 0; type < messages; ++type) exchange.send_to_all(type);
-  for (const auto flush : {impishim_shuffle_flush_origin, impishim_shuffle_flush_remote, impishim_shuffle_flush_relay,
-                           impishim_shuffle_flush_delivery}) {
+  for (const auto flush : {impishim_shuffle_flush_origin, impishim_shuffle_flush_remote,
+                           impishim_shuffle_flush_relay, impishim_shuffle_flush_delivery}) {
     REQUIRE_EQUAL(flush(exchange.shuffle()), MPI_SUCCESS);
   }
   exchange.end(messages);
@@ -92,7 +92,8 @@ void refuse_nonsense(int size) {
   REQUIRE_EQUAL(class_of(impishim_shuffle_enqueue(shuffle, -1, 0, "x", 1)), MPI_ERR_RANK);
   REQUIRE_EQUAL(class_of(impishim_shuffle_enqueue(shuffle, 0, 0, nullptr, 1)), MPI_ERR_ARG);
   REQUIRE_EQUAL(class_of(impishim_shuffle_enqueue(nullptr, 0, 0, "x", 1)), MPI_ERR_ARG);
-  REQUIRE_EQUAL(class_of(impishim_shuffle_enqueue(shuffle, 0, 0, "x", std::size_t{1} << 31U)), MPI_ERR_COUNT);
+  REQUIRE_EQUAL(class_of(impishim_shuffle_enqueue(shuffle, 0, 0, "x", std::size_t{1} << 31U)),
+                MPI_ERR_COUNT);
   REQUIRE_EQUAL(impishim_shuffle_shutdown(&shuffle), MPI_SUCCESS);
   REQUIRE_EQUAL(class_of(impishim_shuffle_shutdown(&shuffle)), MPI_ERR_ARG);
 }

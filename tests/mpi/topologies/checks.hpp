@@ -15,8 +15,8 @@ inline int topology_of(MPI_Comm comm) {
   return kind;
 }
 
-/// `made` has the first `nodes` processes of `parent`, in this order. False: this process is none of them, and got no
-/// communicator.
+/// `made` has the first `nodes` processes of `parent`, in this order. False: this process is none
+/// of them, and got no communicator.
 inline bool check_place(MPI_Comm made, MPI_Comm parent, int nodes) {
   if (rank_in(parent) >= nodes) {
     REQUIRE(made == MPI_COMM_NULL);

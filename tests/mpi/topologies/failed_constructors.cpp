@@ -1,6 +1,7 @@
-// Constructors of communicators that fail under MPI_ERRORS_RETURN: the same error class on all ranks, as natively, and in a
-// joined job a null handle, whatever stood there before. (Of the MPI libraries MPICH makes some of these handles null, Open MPI
-// none.) The communicator works as before.
+// Constructors of communicators that fail under MPI_ERRORS_RETURN: the same error class on all
+// ranks, as natively, and in a joined job a null handle, whatever stood there before. (Of the MPI
+// libraries MPICH makes some of these handles null, Open MPI none.) The communicator works as
+// before.
 #include <cstdio>
 
 #include "tests/support/check.hpp"
@@ -28,14 +29,22 @@ void check_all(MPI_Comm comm) {
   const int too_big[2] = {size, 2};
   const int periods[2] = {0, 0};
   const int none[1] = {0};
-  check_failure(MPI_ERR_ARG, [&](MPI_Comm* made) { return MPI_Cart_create(comm, 2, too_big, periods, 0, made); });
-  check_failure(MPI_ERR_ARG, [&](MPI_Comm* made) { return MPI_Cart_create(comm, -1, too_big, periods, 0, made); });
-  check_failure(MPI_ERR_ARG, [&](MPI_Comm* made) { return MPI_Graph_create(comm, size + 1, none, none, 0, made); });
-  check_failure(MPI_ERR_TOPOLOGY, [&](MPI_Comm* made) { return MPI_Cart_sub(comm, periods, made); });
+  check_failure(MPI_ERR_ARG, [&](MPI_Comm* made) {
+    return MPI_Cart_create(comm, 2, too_big, periods, 0, made);
+  });
+  check_failure(MPI_ERR_ARG, [&](MPI_Comm* made) {
+    return MPI_Cart_create(comm, -1, too_big, periods, 0, made);
+  });
+  check_failure(MPI_ERR_ARG, [&](MPI_Comm* made) {
+    return MPI_Graph_create(comm, size + 1, none, none, 0, made);
+  });
+  check_failure(MPI_ERR_TOPOLOGY,
+                [&](MPI_Comm* made) { return MPI_Cart_sub(comm, periods, made); });
   // MPICH by itself ends the process.
   if (impishim_test::in_joined_job())
     check_failure(MPI_ERR_COMM, [&](MPI_Comm* made) { return MPI_Intercomm_merge(comm, 0, made); });
-  check_failure(MPI_ERR_GROUP, [&](MPI_Comm* made) { return MPI_Comm_create(comm, MPI_GROUP_NULL, made); });
+  check_failure(MPI_ERR_GROUP,
+                [&](MPI_Comm* made) { return MPI_Comm_create(comm, MPI_GROUP_NULL, made); });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Graph topologies: those that all processes know as a whole, and distributed ones, given by each process's own edges or by
-// anybody's; weights, several edges between two processes, loops, processes without edges.
+// Graph topologies: those that all processes know as a whole, and distributed ones, given by each
+// process's own edges or by anybody's; weights, several edges between two processes, loops,
+// processes without edges.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -44,7 +45,8 @@ void check_graph(MPI_Comm graph, const Numbers& index, const Numbers& edges) {
   REQUIRE(got_edges == edges);
   for (int node = 0; node < nodes; ++node) {
     const int begin = node == 0 ? 0 : index[static_cast<std::size_t>(node) - 1];
-    const Numbers expected(edges.begin() + begin, edges.begin() + index[static_cast<std::size_t>(node)]);
+    const Numbers expected(edges.begin() + begin,
+                           edges.begin() + index[static_cast<std::size_t>(node)]);
     int degree = -1;
     REQUIRE_EQUAL(MPI_Graph_neighbors_count(graph, node, &degree), MPI_SUCCESS);
     REQUIRE_EQUAL(degree, expected.size());
@@ -60,11 +62,13 @@ void check_graphs(MPI_Comm parent) {
     Numbers edges;
     star(nodes, index, edges);
     MPI_Comm graph = MPI_COMM_WORLD;
-    REQUIRE_EQUAL(MPI_Graph_create(parent, nodes, index.data(), edges.data(), 0, &graph), MPI_SUCCESS);
+    REQUIRE_EQUAL(MPI_Graph_create(parent, nodes, index.data(), edges.data(), 0, &graph),
+                  MPI_SUCCESS);
     int mapped = -9;
     MPI_Graph_map(parent, nodes, index.data(), edges.data(), &mapped);
     // Open MPI 4.1.4 by itself gives all processes a place.
-    if (impishim_test::in_joined_job()) REQUIRE(mapped == MPI_UNDEFINED || (mapped >= 0 && mapped < nodes));
+    if (impishim_test::in_joined_job())
+      REQUIRE(mapped == MPI_UNDEFINED || (mapped >= 0 && mapped < nodes));
     if (!impishim_test::check_place(graph, parent, nodes)) continue;
     check_graph(graph, index, edges);
     MPI_Comm twin = MPI_COMM_NULL;
@@ -80,16 +84,19 @@ using Ends = std::vector<std::pair<int, int>>;
 
 Ends pairs(const Numbers& ranks, const Numbers& weights) {
   Ends ends;
-  for (std::size_t i = 0; i < ranks.size(); ++i) ends.emplace_back(ranks[i], weights.empty() ? 0 : weights[i]);
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    ends.emplace_back(ranks[i], weights.empty() ? 0 : weights[i]);
   return ends;
 }
 
-void check_distributed(MPI_Comm graph, Ends sources, Ends destinations, bool weighted, bool ordered) {
+void check_distributed(MPI_Comm graph, Ends sources, Ends destinations, bool weighted,
+                       bool ordered) {
   REQUIRE_EQUAL(topology_of(graph), MPI_DIST_GRAPH);
   int indegree = -1;
   int outdegree = -1;
   int has_weights = -1;
-  REQUIRE_EQUAL(MPI_Dist_graph_neighbors_count(graph, &indegree, &outdegree, &has_weights), MPI_SUCCESS);
+  REQUIRE_EQUAL(MPI_Dist_graph_neighbors_count(graph, &indegree, &outdegree, &has_weights),
+                MPI_SUCCESS);
   REQUIRE_EQUAL(indegree, sources.size());
   REQUIRE_EQUAL(outdegree, destinations.size());
   REQUIRE_EQUAL(has_weights != 0, weighted);
@@ -97,18 +104,21 @@ void check_distributed(MPI_Comm graph, Ends sources, Ends destinations, bool wei
   Numbers to(static_cast<std::size_t>(outdegree));
   Numbers from_weights(weighted ? from.size() : 0);
   Numbers to_weights(weighted ? to.size() : 0);
-  MPI_Dist_graph_neighbors(graph, indegree, from.data(), weighted ? from_weights.data() : MPI_UNWEIGHTED, outdegree, to.data(),
+  MPI_Dist_graph_neighbors(graph, indegree, from.data(),
+                           weighted ? from_weights.data() : MPI_UNWEIGHTED, outdegree, to.data(),
                            weighted ? to_weights.data() : MPI_UNWEIGHTED);
   Ends got_sources = pairs(from, from_weights);
   Ends got_destinations = pairs(to, to_weights);
   if (!ordered) {
-    for (Ends* each : {&sources, &destinations, &got_sources, &got_destinations}) std::sort(each->begin(), each->end());
+    for (Ends* each : {&sources, &destinations, &got_sources, &got_destinations})
+      std::sort(each->begin(), each->end());
   }
   REQUIRE(got_sources == sources);
   REQUIRE(got_destinations == destinations);
 }
 
-/// Everybody names its own edges: two to the next process, one to itself, and the last has none at all.
+/// Everybody names its own edges: two to the next process, one to itself, and the last has none at
+/// all.
 void check_adjacent(MPI_Comm parent, bool weighted) {
   const int size = size_of(parent);
   const int rank = rank_in(parent);
@@ -129,9 +139,10 @@ void check_adjacent(MPI_Comm parent, bool weighted) {
     return !weighted ? MPI_UNWEIGHTED : weights.empty() ? MPI_WEIGHTS_EMPTY : weights.data();
   };
   MPI_Comm graph = MPI_COMM_NULL;
-  REQUIRE_EQUAL(MPI_Dist_graph_create_adjacent(parent, static_cast<int>(sources.size()), sources.data(), given(source_weights),
-                                               static_cast<int>(destinations.size()), destinations.data(),
-                                               given(destination_weights), MPI_INFO_NULL, 0, &graph),
+  REQUIRE_EQUAL(MPI_Dist_graph_create_adjacent(
+                    parent, static_cast<int>(sources.size()), sources.data(), given(source_weights),
+                    static_cast<int>(destinations.size()), destinations.data(),
+                    given(destination_weights), MPI_INFO_NULL, 0, &graph),
                 MPI_SUCCESS);
   check_members(graph, members_of(parent));
   const Ends in = pairs(sources, weighted ? source_weights : Numbers());
@@ -144,7 +155,8 @@ void check_adjacent(MPI_Comm parent, bool weighted) {
   MPI_Comm_free(&twin);
 }
 
-/// Process `namer` names the edges; every process has edges to all later ones, and the first two edges between each other.
+/// Process `namer` names the edges; every process has edges to all later ones, and the first two
+/// edges between each other.
 void check_named_by(MPI_Comm parent, int namer, bool weighted) {
   const int size = size_of(parent);
   const int rank = rank_in(parent);
@@ -169,10 +181,13 @@ void check_named_by(MPI_Comm parent, int namer, bool weighted) {
     }
   }
   MPI_Comm graph = MPI_COMM_NULL;
-  const int* given = !weighted ? MPI_UNWEIGHTED : weights.empty() ? MPI_WEIGHTS_EMPTY : weights.data();
-  REQUIRE_EQUAL(MPI_Dist_graph_create(parent, static_cast<int>(sources.size()), sources.data(), degrees.data(),
-                                      destinations.data(), given, MPI_INFO_NULL, 0, &graph),
-                MPI_SUCCESS);
+  const int* given = !weighted         ? MPI_UNWEIGHTED
+                     : weights.empty() ? MPI_WEIGHTS_EMPTY
+                                       : weights.data();
+  REQUIRE_EQUAL(
+      MPI_Dist_graph_create(parent, static_cast<int>(sources.size()), sources.data(),
+                            degrees.data(), destinations.data(), given, MPI_INFO_NULL, 0, &graph),
+      MPI_SUCCESS);
   check_distributed(graph, in, out, weighted, false);
   MPI_Comm_free(&graph);
 }
@@ -186,8 +201,8 @@ void check_errors() {
   const Numbers index{1, 2};
   const Numbers edges{1, size + 1};
   REQUIRE(MPI_Graph_create(comm, 2, index.data(), edges.data(), 0, &graph) != MPI_SUCCESS);
-  REQUIRE(MPI_Dist_graph_create_adjacent(comm, 1, &size, MPI_UNWEIGHTED, 0, nullptr, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                         &graph) != MPI_SUCCESS);
+  REQUIRE(MPI_Dist_graph_create_adjacent(comm, 1, &size, MPI_UNWEIGHTED, 0, nullptr, MPI_UNWEIGHTED,
+                                         MPI_INFO_NULL, 0, &graph) != MPI_SUCCESS);
   int number = 0;
   int other = 0;
   int third = 0;

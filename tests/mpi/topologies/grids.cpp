@@ -1,5 +1,6 @@
-// Cartesian topologies of every shape that fits, on the world and on the world backwards: what each process knows of its grid
-// and its neighbours is what coordinates say; sub-grids, duplicates, and what is no grid.
+// Cartesian topologies of every shape that fits, on the world and on the world backwards: what each
+// process knows of its grid and its neighbours is what coordinates say; sub-grids, duplicates, and
+// what is no grid.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -32,7 +33,8 @@ int rank_of(const Numbers& coordinates, const Numbers& dims) {
   return rank;
 }
 
-int neighbour(int rank, const Numbers& dims, const Numbers& periods, int dimension, int displacement) {
+int neighbour(int rank, const Numbers& dims, const Numbers& periods, int dimension,
+              int displacement) {
   Numbers place = coordinates_of(rank, dims);
   const auto d = static_cast<std::size_t>(dimension);
   place[d] += displacement;
@@ -62,7 +64,8 @@ void check_grid(MPI_Comm grid, const Numbers& dims, const Numbers& periods) {
     MPI_Cart_coords(grid, each, count, coordinates.data());
     REQUIRE(coordinates == coordinates_of(each, dims));
     int back = -1;
-    for (std::size_t d = 0; d < dims.size(); ++d) coordinates[d] += periods[d] != 0 ? 3 * dims[d] : 0;
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      coordinates[d] += periods[d] != 0 ? 3 * dims[d] : 0;
     MPI_Cart_rank(grid, coordinates.data(), &back);
     REQUIRE_EQUAL(back, each);
   }
@@ -74,7 +77,8 @@ void check_grid(MPI_Comm grid, const Numbers& dims, const Numbers& periods) {
       REQUIRE_EQUAL(source, neighbour(rank, dims, periods, d, -displacement));
       REQUIRE_EQUAL(destination, neighbour(rank, dims, periods, d, displacement));
       int from = -9;
-      MPI_Sendrecv(&rank, 1, MPI_INT, destination, 3, &from, 1, MPI_INT, source, 3, grid, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&rank, 1, MPI_INT, destination, 3, &from, 1, MPI_INT, source, 3, grid,
+                   MPI_STATUS_IGNORE);
       REQUIRE_EQUAL(from, source == MPI_PROC_NULL ? -9 : source);
     }
   }
@@ -83,7 +87,8 @@ void check_grid(MPI_Comm grid, const Numbers& dims, const Numbers& periods) {
 void check_sub_grids(MPI_Comm grid, const Numbers& dims, const Numbers& periods) {
   const auto members = members_of(grid);
   const Numbers here = coordinates_of(rank_in(grid), dims);
-  // Without any dimension the libraries differ: MPICH makes one grid of one process, Open MPI one for each.
+  // Without any dimension the libraries differ: MPICH makes one grid of one process, Open MPI one
+  // for each.
   for (int mask = 1; mask < 1 << dims.size(); ++mask) {
     Numbers remain;
     Numbers rest_dims;
@@ -100,7 +105,8 @@ void check_sub_grids(MPI_Comm grid, const Numbers& dims, const Numbers& periods)
     for (int rank = 0; rank < size_of(grid); ++rank) {
       const Numbers there = coordinates_of(rank, dims);
       bool same = true;
-      for (std::size_t d = 0; d < dims.size(); ++d) same = same && (remain[d] != 0 || there[d] == here[d]);
+      for (std::size_t d = 0; d < dims.size(); ++d)
+        same = same && (remain[d] != 0 || there[d] == here[d]);
       if (same) part_members.push_back(members[static_cast<std::size_t>(rank)]);
     }
     check_members(part, part_members);
@@ -135,7 +141,8 @@ void check_shapes(MPI_Comm parent) {
   for (int rows = 1; rows <= size; ++rows) {
     check_shape(parent, {rows}, {rows % 2});
     for (int columns = 1; rows * columns <= size; ++columns) {
-      for (const int periodic : {0, 1, 2, 3}) check_shape(parent, {rows, columns}, {periodic & 1, periodic & 2});
+      for (const int periodic : {0, 1, 2, 3})
+        check_shape(parent, {rows, columns}, {periodic & 1, periodic & 2});
     }
   }
   check_shape(parent, {1, size, 1}, {1, 1, 0});
@@ -232,7 +239,8 @@ int main(int argc, char** argv) {
   check_reordered();
   check_dims();
   if (impishim_test::in_joined_job()) check_errors();
-  if (rank_in(MPI_COMM_WORLD) == 0) std::printf("grids of %d ranks: right\n", size_of(MPI_COMM_WORLD));
+  if (rank_in(MPI_COMM_WORLD) == 0)
+    std::printf("grids of %d ranks: right\n", size_of(MPI_COMM_WORLD));
   MPI_Finalize();
   return 0;
 }

@@ -13,7 +13,9 @@ namespace {
 
 using Counts = std::vector<std::size_t>;
 
-Counts equal_counts(const SimulatedJob& job, std::size_t count) { return Counts(static_cast<std::size_t>(job.size()), count); }
+Counts equal_counts(const SimulatedJob& job, std::size_t count) {
+  return Counts(static_cast<std::size_t>(job.size()), count);
+}
 
 Counts mixed_counts(const SimulatedJob& job) {
   Counts counts;
@@ -54,7 +56,9 @@ void check_ways(SimulatedJob& job, const Counts& counts, bool equal) {
   if (!testing::Test::HasFailure()) check_allgather(job, counts, equal, false);
 }
 
-std::size_t clients(const SimulatedJob& job) { return static_cast<std::size_t>(job.shape(0).client_count()); }
+std::size_t clients(const SimulatedJob& job) {
+  return static_cast<std::size_t>(job.shape(0).client_count());
+}
 
 /// Every block once to every other client: elements.
 std::uint64_t needed(const SimulatedJob& job, const Counts& counts) {
@@ -89,8 +93,9 @@ TEST(AllgatherTest, LongBlocksAreDealtOverAllMembers) {
   check_allgather(job, equal_counts(job, 3), true, false);
   constexpr std::int32_t kTag = kStraightTag;
   EXPECT_THAT(job.crossings(),
-              testing::UnorderedElementsAre(Message{0, 4, kTag, 3}, Message{1, 4, kTag, 3}, Message{2, 5, kTag, 3},
-                                            Message{3, 5, kTag, 3}, Message{4, 0, kTag, 3}, Message{5, 2, kTag, 3}));
+              testing::UnorderedElementsAre(Message{0, 4, kTag, 3}, Message{1, 4, kTag, 3},
+                                            Message{2, 5, kTag, 3}, Message{3, 5, kTag, 3},
+                                            Message{4, 0, kTag, 3}, Message{5, 2, kTag, 3}));
 }
 
 TEST(AllgatherTest, DealingIsFairAndKeepsTheOrder) {
@@ -139,7 +144,8 @@ TEST(AllgathervTest, BlocksOfAnySizeOnceToEachClientInOneDelay) {
     for (const std::uint64_t long_from : {1U, 1U << 20U}) {
       job.limits.overrides.long_from = long_from;
       check_ways(job, mixed_counts(job), false);
-      const std::uint64_t crossed = long_from == 1 ? job.crossing_elements() : job.crossing_bytes() / 8;
+      const std::uint64_t crossed =
+          long_from == 1 ? job.crossing_elements() : job.crossing_bytes() / 8;
       EXPECT_EQ(crossed, needed(job, mixed_counts(job)));
       EXPECT_EQ(job.delays(), clients(job) > 1 ? 1 : 0);
     }
@@ -170,7 +176,8 @@ void check_inter_allgather(SimulatedJob& job, bool empty) {
     const std::int32_t begin = rank < first ? first : 0;
     const std::int32_t end = rank < first ? job.size() : first;
     for (std::int32_t from = begin; from < end; ++from) {
-      ASSERT_TRUE(here.holds(static_cast<std::size_t>(from - begin), value_of(from))) << "at " << rank;
+      ASSERT_TRUE(here.holds(static_cast<std::size_t>(from - begin), value_of(from)))
+          << "at " << rank;
     }
     ASSERT_TRUE(here.gaps_untouched());
   }

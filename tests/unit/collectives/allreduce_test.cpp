@@ -31,7 +31,8 @@ void check_allreduce(SimulatedJob& job, const ReductionCase& with) {
   };
   ASSERT_TRUE(job.run(task)) << job.failure();
   for (const PairBuffer& each : result) {
-    for (std::uint64_t i = 0; i < with.count; ++i) ASSERT_EQ(each[i], result_of(0, job.size(), i, with.commutative));
+    for (std::uint64_t i = 0; i < with.count; ++i)
+      ASSERT_EQ(each[i], result_of(0, job.size(), i, with.commutative));
     ASSERT_TRUE(each.gaps_untouched());
   }
   ASSERT_TRUE(with.in_place || operand == untouched);
@@ -58,14 +59,16 @@ Traffic of_exchange(const SimulatedJob& job, std::uint64_t count, bool commutati
 
 Traffic of_doubling(std::uint64_t clients, std::uint64_t count) {
   const std::uint64_t nodes = std::bit_floor(clients);
-  const std::uint64_t swaps = nodes * static_cast<std::uint64_t>(std::countr_zero(nodes)) + 2 * (clients - nodes);
+  const std::uint64_t swaps =
+      nodes * static_cast<std::uint64_t>(std::countr_zero(nodes)) + 2 * (clients - nodes);
   return {swaps * segments_of(count), swaps * count};
 }
 
 Traffic of_parts(std::uint64_t clients, std::uint64_t count) {
   Traffic traffic{0, 2 * (clients - 1) * count};
   for (std::uint64_t i = 0; i < clients; ++i) {
-    traffic.messages += 2 * (clients - 1) * segments_of(count * (i + 1) / clients - count * i / clients);
+    traffic.messages +=
+        2 * (clients - 1) * segments_of(count * (i + 1) / clients - count * i / clients);
   }
   return traffic;
 }
@@ -96,19 +99,23 @@ TEST(AllreduceTest, CrossesAsOftenAsTheFormulasSay) {
         EXPECT_EQ(job.delays(), 1);
       }
     });
-    for_each_case(job, {"allreduce=doubling", "allreduce=scattered"}, [&](const ReductionCase& with) {
-      check_allreduce(job, with);
-      if (runs_of_job(job, with.commutative).size() != clients) return;  // another form
-      const bool doubles = job.limits.overrides.forms[static_cast<std::size_t>(Collective::kAllreduce)] == Form::kDoubling;
-      expect_traffic(job, doubles ? of_doubling(clients, with.count) : of_parts(clients, with.count));
-      if (clients == 1 || with.count < 37) return;
-      const std::int32_t rounds = static_cast<std::int32_t>(std::bit_width(clients)) - 1;
-      if (doubles) {
-        EXPECT_LE(job.delays(), rounds + (std::has_single_bit(clients) ? 0 : 2));
-      } else {
-        EXPECT_EQ(job.delays(), 2);
-      }
-    });
+    for_each_case(
+        job, {"allreduce=doubling", "allreduce=scattered"}, [&](const ReductionCase& with) {
+          check_allreduce(job, with);
+          if (runs_of_job(job, with.commutative).size() != clients) return;  // another form
+          const bool doubles =
+              job.limits.overrides.forms[static_cast<std::size_t>(Collective::kAllreduce)] ==
+              Form::kDoubling;
+          expect_traffic(
+              job, doubles ? of_doubling(clients, with.count) : of_parts(clients, with.count));
+          if (clients == 1 || with.count < 37) return;
+          const std::int32_t rounds = static_cast<std::int32_t>(std::bit_width(clients)) - 1;
+          if (doubles) {
+            EXPECT_LE(job.delays(), rounds + (std::has_single_bit(clients) ? 0 : 2));
+          } else {
+            EXPECT_EQ(job.delays(), 2);
+          }
+        });
     for_each_case(job, {"allreduce=sliced"}, [&](const ReductionCase& with) {
       check_allreduce(job, with);
       if (!with.commutative || slice_count(job.shape(0)) < 2 || clients > 4) return;
@@ -126,7 +133,8 @@ class Addition final : public Reduction {
   Addition() : Reduction(true, 0) {}
   void combine(const std::byte* in, std::byte* inout, std::uint64_t count) const override {
     for (std::uint64_t i = 0; i < count; ++i) {
-      reinterpret_cast<double*>(inout)[i] = reinterpret_cast<const double*>(in)[i] + reinterpret_cast<double*>(inout)[i];
+      reinterpret_cast<double*>(inout)[i] =
+          reinterpret_cast<const double*>(in)[i] + reinterpret_cast<double*>(inout)[i];
     }
   }
 };
@@ -134,7 +142,8 @@ class Addition final : public Reduction {
 void check_bits(SimulatedJob& job, std::uint64_t count) {
   const ElementType type = plain_type(wire::BasicType::kDouble);
   const Addition addition;
-  std::vector<std::vector<double>> operand(static_cast<std::size_t>(job.size()), std::vector<double>(count));
+  std::vector<std::vector<double>> operand(static_cast<std::size_t>(job.size()),
+                                           std::vector<double>(count));
   for (std::size_t rank = 0; rank < operand.size(); ++rank) {
     for (std::size_t i = 0; i < count; ++i) {
       const double sign = (rank + i) % 2 == 0 ? 1 : -1;
@@ -145,7 +154,8 @@ void check_bits(SimulatedJob& job, std::uint64_t count) {
   const auto task = [&](std::int32_t rank, const Team& team) {
     const auto here = static_cast<std::size_t>(rank);
     const Data target{reinterpret_cast<std::byte*>(result[here].data()), count, &type};
-    return allreduce(team, {reinterpret_cast<const std::byte*>(operand[here].data()), count, &type}, target, addition);
+    return allreduce(team, {reinterpret_cast<const std::byte*>(operand[here].data()), count, &type},
+                     target, addition);
   };
   ASSERT_TRUE(job.run(task)) << job.failure();
   for (const auto& each : result) ASSERT_EQ(each, result[0]);

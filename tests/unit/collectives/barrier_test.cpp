@@ -22,21 +22,26 @@ std::vector<std::int32_t> destinations(const std::vector<Message>& messages, std
 TEST(BarrierTest, ImpiFormsSendOneMessageUpAndOneDownForEveryMasterButTheFirst) {
   for_each_job([](SimulatedJob& job) {
     job.limits.impi_only = true;
-    ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); })) << job.failure();
-    EXPECT_EQ(job.messages().size(), 2 * (static_cast<std::size_t>(job.shape(0).client_count()) - 1));
-    EXPECT_TRUE(std::ranges::all_of(job.messages(), [](const Message& m) { return m.tag == 110 && m.elements == 0; }));
+    ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); }))
+        << job.failure();
+    EXPECT_EQ(job.messages().size(),
+              2 * (static_cast<std::size_t>(job.shape(0).client_count()) - 1));
+    EXPECT_TRUE(std::ranges::all_of(
+        job.messages(), [](const Message& m) { return m.tag == 110 && m.elements == 0; }));
   });
 }
 
 TEST(BarrierTest, OwnFormsTakeOneDelayAmongFewAndTheLogarithmAmongMany) {
   for_each_job([](SimulatedJob& job) {
-    ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); })) << job.failure();
+    ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); }))
+        << job.failure();
     const auto clients = static_cast<std::size_t>(job.shape(0).client_count());
     const auto rounds = static_cast<std::size_t>(std::bit_width(clients - 1));
     const bool few = clients <= 4;
     EXPECT_EQ(job.delays(), clients == 1 ? 0 : (few ? 1 : static_cast<std::int32_t>(rounds)));
     EXPECT_EQ(job.messages().size(), clients * (few ? clients - 1 : rounds));
-    EXPECT_TRUE(std::ranges::all_of(job.messages(), [](const Message& m) { return m.elements == 0; }));
+    EXPECT_TRUE(
+        std::ranges::all_of(job.messages(), [](const Message& m) { return m.elements == 0; }));
   });
 }
 
@@ -50,11 +55,13 @@ Task enter_and_leave(const Team& team, std::vector<int>& entered, bool& early) {
 
 TEST(BarrierTest, HoldsEverybodyUntilTheLastHasCome) {
   for_each_job([](SimulatedJob& job) {
-    for (const char* form : {"", "barrier=linear", "barrier=tree", "barrier=exchange", "barrier=doubling"}) {
+    for (const char* form :
+         {"", "barrier=linear", "barrier=tree", "barrier=exchange", "barrier=doubling"}) {
       job.limits.overrides = *parse_overrides(form);
       std::vector<int> entered(static_cast<std::size_t>(job.size()), 0);
       bool early = false;
-      const bool ran = job.run([&](std::int32_t, const Team& team) { return enter_and_leave(team, entered, early); });
+      const bool ran = job.run(
+          [&](std::int32_t, const Team& team) { return enter_and_leave(team, entered, early); });
       ASSERT_TRUE(ran) << job.failure();
       EXPECT_FALSE(early);
     }
@@ -64,15 +71,18 @@ TEST(BarrierTest, HoldsEverybodyUntilTheLastHasCome) {
 TEST(BarrierTest, ImpiLinearFormTalksToMastersInOrder) {
   SimulatedJob job({0, 0, 1, 2, 2, 3}, SendEnds::kAtOnce);
   job.limits.impi_only = true;
-  ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); })) << job.failure();
+  ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); }))
+      << job.failure();
   EXPECT_THAT(destinations(job.messages(), 0), testing::ElementsAre(2, 3, 5));
-  for (const std::int32_t master : {2, 3, 5}) EXPECT_THAT(destinations(job.messages(), master), testing::ElementsAre(0));
+  for (const std::int32_t master : {2, 3, 5})
+    EXPECT_THAT(destinations(job.messages(), master), testing::ElementsAre(0));
 }
 
 TEST(BarrierTest, ImpiHypercubeFormTalksToNeighboursInOrder) {
   SimulatedJob job({0, 1, 2, 3, 4, 5, 6}, SendEnds::kAtOnce);
   job.limits.impi_only = true;
-  ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); })) << job.failure();
+  ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); }))
+      << job.failure();
   EXPECT_THAT(destinations(job.messages(), 0), testing::ElementsAre(1, 2, 4));
   EXPECT_THAT(destinations(job.messages(), 1), testing::ElementsAre(0, 3, 5));
   EXPECT_THAT(destinations(job.messages(), 2), testing::ElementsAre(0, 6));

@@ -10,13 +10,16 @@
 namespace impishim::collectives::test {
 namespace {
 
-std::uint64_t other_clients(const SimulatedJob& job) { return static_cast<std::uint64_t>(job.shape(0).client_count() - 1); }
+std::uint64_t other_clients(const SimulatedJob& job) {
+  return static_cast<std::uint64_t>(job.shape(0).client_count() - 1);
+}
 
 /// Broadcasts `count` longs from `root`; every rank has them in its own way.
 void check_bcast(SimulatedJob& job, std::int32_t root, std::size_t count) {
   SCOPED_TRACE(testing::Message() << "root " << root << ", " << count << " elements");
   std::vector<LongBlocks> buffers;
-  for (std::int32_t rank = 0; rank < job.size(); ++rank) buffers.emplace_back(1, count, lie_of(rank + root));
+  for (std::int32_t rank = 0; rank < job.size(); ++rank)
+    buffers.emplace_back(1, count, lie_of(rank + root));
   buffers[static_cast<std::size_t>(root)].fill(0, value_of(root));
   const auto task = [&](std::int32_t rank, const Team& team) {
     return bcast(team, buffers[static_cast<std::size_t>(rank)][0], root);
@@ -29,7 +32,8 @@ void check_bcast(SimulatedJob& job, std::int32_t root, std::size_t count) {
 }
 
 void check_every_root(SimulatedJob& job, std::size_t count) {
-  for (std::int32_t root = 0; root < job.size() && !testing::Test::HasFailure(); ++root) check_bcast(job, root, count);
+  for (std::int32_t root = 0; root < job.size() && !testing::Test::HasFailure(); ++root)
+    check_bcast(job, root, count);
 }
 
 TEST(BcastTest, ReachesEverybodyFromEveryRootWithOneMessageForEachOtherClient) {
@@ -38,7 +42,8 @@ TEST(BcastTest, ReachesEverybodyFromEveryRootWithOneMessageForEachOtherClient) {
       job.limits.impi_only = impi;
       check_every_root(job, 5);
       EXPECT_EQ(job.crossings().size(), other_clients(job));
-      EXPECT_TRUE(std::ranges::all_of(job.messages(), [](const Message& m) { return m.tag == 120 && m.elements == 5; }));
+      EXPECT_TRUE(std::ranges::all_of(
+          job.messages(), [](const Message& m) { return m.tag == 120 && m.elements == 5; }));
     }
   });
 }
@@ -57,7 +62,8 @@ TEST(BcastTest, LongDataCrossesInSegmentsOnce) {
     job.limits.overrides.segment = 56;
     for (const std::uint64_t long_from : {100U, 100000U}) {
       job.limits.overrides.long_from = long_from;
-      for (const std::int32_t root : {0, job.size() / 2, job.size() - 1}) check_bcast(job, root, kCount);
+      for (const std::int32_t root : {0, job.size() / 2, job.size() - 1})
+        check_bcast(job, root, kCount);
       // 8 bytes each, in the wide form as well.
       EXPECT_EQ(job.crossings().size(), other_clients(job) * ((kCount * 8 + 55) / 56));
       EXPECT_EQ(job.crossing_bytes(), other_clients(job) * kCount * 8);
@@ -86,12 +92,15 @@ TEST(BcastTest, ImpiTreeIsCountedFromTheRootsClient) {
   job.limits.impi_only = true;
   std::vector<std::int32_t> data(7);
   const auto task = [&](std::int32_t rank, const Team& team) {
-    return bcast(team, {reinterpret_cast<std::byte*>(&data[static_cast<std::size_t>(rank)]), 1, &type}, 5);
+    return bcast(
+        team, {reinterpret_cast<std::byte*>(&data[static_cast<std::size_t>(rank)]), 1, &type}, 5);
   };
   ASSERT_TRUE(job.run(task)) << job.failure();
   // Virtual 0..5 are clients 4, 5, 0, 1, 2, 3, spoken for by ranks 5, 6, 0, 1, 2, 3.
-  EXPECT_THAT(job.messages(), testing::UnorderedElementsAre(Message{5, 6, 120, 1}, Message{5, 0, 120, 1}, Message{5, 2, 120, 1},
-                                                            Message{6, 1, 120, 1}, Message{6, 3, 120, 1}));
+  EXPECT_THAT(job.messages(),
+              testing::UnorderedElementsAre(Message{5, 6, 120, 1}, Message{5, 0, 120, 1},
+                                            Message{5, 2, 120, 1}, Message{6, 1, 120, 1},
+                                            Message{6, 3, 120, 1}));
   std::vector<std::int32_t> from_root;
   for (const Message& message : job.messages()) {
     if (message.from == 5) from_root.push_back(message.to);
@@ -105,7 +114,8 @@ void check_inter_bcast(SimulatedJob& job, std::int32_t root, std::size_t count) 
   const std::int32_t first = job.first_group_size();
   const bool root_in_first = root < first;
   std::vector<LongBlocks> buffers;
-  for (std::int32_t rank = 0; rank < job.size(); ++rank) buffers.emplace_back(1, count, lie_of(rank + root));
+  for (std::int32_t rank = 0; rank < job.size(); ++rank)
+    buffers.emplace_back(1, count, lie_of(rank + root));
   buffers[static_cast<std::size_t>(root)].fill(0, value_of(root));
   const auto task = [&](std::int32_t rank, const InterTeam& team) {
     const bool is_receiver = (rank < first) != root_in_first;
@@ -120,8 +130,10 @@ void check_inter_bcast(SimulatedJob& job, std::int32_t root, std::size_t count) 
     ASSERT_TRUE(buffers[static_cast<std::size_t>(rank)].gaps_untouched());
   }
   std::vector<bool> reached(static_cast<std::size_t>(job.shape(0).client_count()));
-  for (std::int32_t rank = root_in_first ? first : 0; rank < (root_in_first ? job.size() : first); ++rank) {
-    if (!job.shape(root).is_local(rank)) reached[static_cast<std::size_t>(job.shape(0).client_of(rank))] = true;
+  for (std::int32_t rank = root_in_first ? first : 0; rank < (root_in_first ? job.size() : first);
+       ++rank) {
+    if (!job.shape(root).is_local(rank))
+      reached[static_cast<std::size_t>(job.shape(0).client_of(rank))] = true;
   }
   const auto clients = static_cast<std::size_t>(std::ranges::count(reached, true));
   const std::size_t segments = count * 8 > job.limits.overrides.segment ? (count * 8 + 55) / 56 : 1;

@@ -12,7 +12,9 @@ namespace {
 
 using Counts = std::vector<std::size_t>;
 
-Counts equal_counts(const SimulatedJob& job, std::size_t count) { return Counts(static_cast<std::size_t>(job.size()), count); }
+Counts equal_counts(const SimulatedJob& job, std::size_t count) {
+  return Counts(static_cast<std::size_t>(job.size()), count);
+}
 
 /// Some of them nothing, some long enough for a message of their own.
 Counts mixed_counts(const SimulatedJob& job) {
@@ -30,7 +32,8 @@ struct Setting {
 
 void check_gather(SimulatedJob& job, const Counts& counts, const Setting& setting) {
   const auto [root, equal, in_place] = setting;
-  SCOPED_TRACE(testing::Message() << "root " << root << (equal ? "" : ", v") << (in_place ? ", in place" : ""));
+  SCOPED_TRACE(testing::Message() << "root " << root << (equal ? "" : ", v")
+                                  << (in_place ? ", in place" : ""));
   std::vector<LongBlocks> sent;
   for (std::int32_t rank = 0; rank < job.size(); ++rank) {
     sent.emplace_back(1, counts[static_cast<std::size_t>(rank)], lie_of(rank));
@@ -40,7 +43,8 @@ void check_gather(SimulatedJob& job, const Counts& counts, const Setting& settin
   if (in_place) all.fill(static_cast<std::size_t>(root), value_of(root));
   const auto task = [&](std::int32_t rank, const Team& team) {
     const bool at_root = rank == root;
-    const Data block = at_root && in_place ? all[static_cast<std::size_t>(root)] : sent[static_cast<std::size_t>(rank)][0];
+    const Data block = at_root && in_place ? all[static_cast<std::size_t>(root)]
+                                           : sent[static_cast<std::size_t>(rank)][0];
     const auto target = at_root ? all.all() : std::span<const Data>();
     return equal ? gather(team, block, target, root) : gatherv(team, block, target, root);
   };
@@ -58,7 +62,9 @@ void check_every_root(SimulatedJob& job, const Counts& counts, bool equal) {
   }
 }
 
-std::uint64_t other_clients(const SimulatedJob& job) { return static_cast<std::uint64_t>(job.shape(0).client_count() - 1); }
+std::uint64_t other_clients(const SimulatedJob& job) {
+  return static_cast<std::uint64_t>(job.shape(0).client_count() - 1);
+}
 
 TEST(GatherTest, ShortBlocksComeTogetherInOneDelay) {
   for_each_job([](SimulatedJob& job) {
@@ -101,8 +107,9 @@ TEST(GatherTest, ImpiFormHasOneMessageFromEachMaster) {
       EXPECT_EQ(crossings.size(), other_clients(job));
       EXPECT_TRUE(std::ranges::all_of(crossings, [](const Message& m) { return m.tag == 130; }));
       if (count < 300) continue;
-      EXPECT_TRUE(std::ranges::all_of(crossings, [&](const Message& m) { return m.to == job.size() - 1; }))
-          << "no data goes twice";
+      EXPECT_TRUE(std::ranges::all_of(crossings, [&](const Message& m) {
+        return m.to == job.size() - 1;
+      })) << "no data goes twice";
     }
   });
 }
@@ -113,10 +120,12 @@ TEST(GatherTest, ImpiShortFormIsABinomialTree) {
   job.limits.same_representation = false;
   job.bytes_may_cross = true;
   check_gather(job, equal_counts(job, 1), {5, true, false});
-  // Virtual 0..5 are clients 4, 5, 0, 1, 2, 3, spoken for by ranks 5, 6, 0, 1, 2, 3; blocks have 4 bytes in external32.
+  // Virtual 0..5 are clients 4, 5, 0, 1, 2, 3, spoken for by ranks 5, 6, 0, 1, 2, 3; blocks have 4
+  // bytes in external32.
   EXPECT_THAT(job.crossings(),
-              testing::UnorderedElementsAre(Message{6, 5, 130, 4}, Message{1, 0, 130, 4}, Message{0, 5, 130, 8},
-                                            Message{3, 2, 130, 4}, Message{2, 5, 130, 8}));
+              testing::UnorderedElementsAre(Message{6, 5, 130, 4}, Message{1, 0, 130, 4},
+                                            Message{0, 5, 130, 8}, Message{3, 2, 130, 4},
+                                            Message{2, 5, 130, 8}));
 }
 
 TEST(GatherTest, BytesThatMastersPassOnAreInAFormThatEverybodyReads) {
@@ -151,7 +160,8 @@ TEST(GathervTest, LongBlocksTravelAloneAndShortOnesTogether) {
   job.limits.overrides.segment = 40;
   // Of ranks 2 to 5, the first and the last are long; rank 6 has nothing.
   check_gather(job, {3, 3, 10, 2, 1, 12, 0}, {0, false, false});
-  EXPECT_THAT(job.crossings(), testing::UnorderedElementsAre(Message{2, 0, kStraightTag, 10}, Message{5, 0, kStraightTag, 12},
+  EXPECT_THAT(job.crossings(), testing::UnorderedElementsAre(Message{2, 0, kStraightTag, 10},
+                                                             Message{5, 0, kStraightTag, 12},
                                                              Message{2, 0, kTogetherTag, 24}));
 }
 

@@ -8,8 +8,9 @@ namespace impishim::collectives::test {
 
 LongBlocks::LongBlocks(const std::vector<std::size_t>& counts, Lie lie)
     : lie_(lie),
-      type_(std::make_unique<ElementType>(lie == Lie::kGapped ? gapped_type(wire::BasicType::kSignedLong)
-                                                              : plain_type(wire::BasicType::kSignedLong))),
+      type_(std::make_unique<ElementType>(lie == Lie::kGapped
+                                              ? gapped_type(wire::BasicType::kSignedLong)
+                                              : plain_type(wire::BasicType::kSignedLong))),
       counts_(counts) {
   std::size_t size = 0;
   for (const std::size_t count : counts) {
@@ -19,13 +20,15 @@ LongBlocks::LongBlocks(const std::vector<std::size_t>& counts, Lie lie)
   }
   memory_.assign(size + 1, -1);
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    data_.push_back({reinterpret_cast<std::byte*>(memory_.data() + begins_[i]), counts[i], type_.get()});
+    data_.push_back(
+        {reinterpret_cast<std::byte*>(memory_.data() + begins_[i]), counts[i], type_.get()});
     const_data_.push_back(data_.back());
   }
 }
 
 void LongBlocks::fill(std::size_t block, long first) {
-  for (std::size_t i = 0; i < counts_[block]; ++i) memory_[place(block, i)] = first + static_cast<long>(i);
+  for (std::size_t i = 0; i < counts_[block]; ++i)
+    memory_[place(block, i)] = first + static_cast<long>(i);
 }
 
 testing::AssertionResult LongBlocks::holds(std::size_t block, long first) const {
@@ -33,7 +36,8 @@ testing::AssertionResult LongBlocks::holds(std::size_t block, long first) const 
     const long expected = first + static_cast<long>(i);
     const long found = memory_[place(block, i)];
     if (found == expected) continue;
-    return testing::AssertionFailure() << fmt::format("element {} of block {} is {}, not {}", i, block, found, expected);
+    return testing::AssertionFailure()
+           << fmt::format("element {} of block {} is {}, not {}", i, block, found, expected);
   }
   return testing::AssertionSuccess();
 }
@@ -44,7 +48,8 @@ testing::AssertionResult LongBlocks::gaps_untouched() const {
     for (std::size_t i = 0; i < counts_[block]; ++i) is_element[place(block, i)] = true;
   }
   for (std::size_t i = 0; i < memory_.size(); ++i) {
-    if (!is_element[i] && memory_[i] != -1) return testing::AssertionFailure() << fmt::format("{} at {}", memory_[i], i);
+    if (!is_element[i] && memory_[i] != -1)
+      return testing::AssertionFailure() << fmt::format("{} at {}", memory_[i], i);
   }
   return testing::AssertionSuccess();
 }

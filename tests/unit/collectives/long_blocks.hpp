@@ -28,7 +28,8 @@ enum class Lie {
 class LongBlocks {
  public:
   LongBlocks(const std::vector<std::size_t>& counts, Lie lie);
-  LongBlocks(std::size_t blocks, std::size_t count, Lie lie) : LongBlocks(std::vector<std::size_t>(blocks, count), lie) {}
+  LongBlocks(std::size_t blocks, std::size_t count, Lie lie)
+      : LongBlocks(std::vector<std::size_t>(blocks, count), lie) {}
   LongBlocks(LongBlocks&&) = default;
 
   [[nodiscard]] std::span<const Data> all() const { return data_; }
@@ -54,7 +55,9 @@ class LongBlocks {
 };
 
 /// What `from` has for `to`, or for everybody; small, so that it fits external32's longs.
-[[nodiscard]] inline long value_of(std::int32_t from, std::int32_t to = 0) { return 100000L * (from + 1) + 1000L * to; }
+[[nodiscard]] inline long value_of(std::int32_t from, std::int32_t to = 0) {
+  return 100000L * (from + 1) + 1000L * to;
+}
 
 /// Ranks outside a rank's client; pairs of ranks of different clients.
 [[nodiscard]] std::uint64_t ranks_elsewhere(const SimulatedJob& job, std::int32_t rank);

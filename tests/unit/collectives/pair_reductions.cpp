@@ -15,7 +15,9 @@ constexpr std::uint64_t kSegmentPairs = 2;
 PairKind::PairKind(std::ptrdiff_t a, std::ptrdiff_t b, std::ptrdiff_t extent)
     : a_(a),
       b_(b),
-      layout_({{a, wire::BasicType::kSignedLong, 1, 1, 0}, {b, wire::BasicType::kSignedLong, 1, 1, 0}}, extent),
+      layout_(
+          {{a, wire::BasicType::kSignedLong, 1, 1, 0}, {b, wire::BasicType::kSignedLong, 1, 1, 0}},
+          extent),
       type_{&layout_, nullptr, std::min(a, b), std::max(a, b) - std::min(a, b) + 8, 0},
       sum_(true, *this),
       join_(false, *this) {}
@@ -44,7 +46,8 @@ void PairKind::set(std::byte* base, std::uint64_t i, Pair pair) const {
   std::memcpy(element + b_, &pair.b, sizeof pair.b);
 }
 
-void PairKind::Operation::combine(const std::byte* in, std::byte* inout, std::uint64_t count) const {
+void PairKind::Operation::combine(const std::byte* in, std::byte* inout,
+                                  std::uint64_t count) const {
   for (std::uint64_t i = 0; i < count; ++i) {
     const Pair left = kind_.get(in, i);
     const Pair right = kind_.get(inout, i);
@@ -57,11 +60,17 @@ void PairKind::Operation::combine(const std::byte* in, std::byte* inout, std::ui
 }
 
 PairBuffer::PairBuffer(const PairKind& kind, std::uint64_t count)
-    : kind_(&kind), count_(count), memory_(count * static_cast<std::uint64_t>(kind.type().layout->extent()) / 8 + 1, kGap) {}
+    : kind_(&kind),
+      count_(count),
+      memory_(count * static_cast<std::uint64_t>(kind.type().layout->extent()) / 8 + 1, kGap) {}
 
-const std::byte* PairBuffer::origin() const { return reinterpret_cast<const std::byte*>(memory_.data()); }
+const std::byte* PairBuffer::origin() const {
+  return reinterpret_cast<const std::byte*>(memory_.data());
+}
 
-Data PairBuffer::data() { return {reinterpret_cast<std::byte*>(memory_.data()), count_, &kind_->type()}; }
+Data PairBuffer::data() {
+  return {reinterpret_cast<std::byte*>(memory_.data()), count_, &kind_->type()};
+}
 
 bool PairBuffer::gaps_untouched() const {
   PairBuffer wiped(*this);
@@ -86,14 +95,17 @@ Pair result_of(std::int32_t begin, std::int32_t end, std::uint64_t i, bool commu
 
 std::vector<PairBuffer> rooms_of(const SimulatedJob& job, std::uint64_t count) {
   std::vector<PairBuffer> all;
-  for (std::int32_t rank = 0; rank < job.size(); ++rank) all.emplace_back(PairKind::of(rank), count);
+  for (std::int32_t rank = 0; rank < job.size(); ++rank)
+    all.emplace_back(PairKind::of(rank), count);
   return all;
 }
 
-std::vector<PairBuffer> operands_of(const SimulatedJob& job, std::uint64_t count, bool commutative) {
+std::vector<PairBuffer> operands_of(const SimulatedJob& job, std::uint64_t count,
+                                    bool commutative) {
   auto all = rooms_of(job, count);
   for (std::int32_t rank = 0; rank < job.size(); ++rank) {
-    for (std::uint64_t i = 0; i < count; ++i) all[static_cast<std::size_t>(rank)].set(i, operand_of(rank, i, commutative));
+    for (std::uint64_t i = 0; i < count; ++i)
+      all[static_cast<std::size_t>(rank)].set(i, operand_of(rank, i, commutative));
   }
   return all;
 }
@@ -108,10 +120,13 @@ void for_each_case(SimulatedJob& job, const std::vector<std::string>& forms,
     job.limits.overrides.segment = kSegmentPairs * kPairBytes;
     for (const bool commutative : {true, false}) {
       for (const std::uint64_t count : {0U, 1U, 3U, 37U}) {
-        if (count > 3 && clients_of(job) % 8 > 4) continue;  // many segments take time, and some shapes are enough
+        if (count > 3 && clients_of(job) % 8 > 4)
+          continue;  // many segments take time, and some shapes are enough
         const ReductionCase with{commutative, (count + (commutative ? 1 : 0)) % 2 == 0, count};
-        SCOPED_TRACE(testing::Message() << (form.empty() ? "by the table" : form) << (with.in_place ? ", in place" : "") << ", "
-                                        << count << " elements" << (commutative ? "" : ", does not commute"));
+        SCOPED_TRACE(testing::Message()
+                     << (form.empty() ? "by the table" : form)
+                     << (with.in_place ? ", in place" : "") << ", " << count << " elements"
+                     << (commutative ? "" : ", does not commute"));
         check(with);
         if (testing::Test::HasFailure()) return;
       }
@@ -119,9 +134,13 @@ void for_each_case(SimulatedJob& job, const std::vector<std::string>& forms,
   }
 }
 
-std::uint64_t clients_of(const SimulatedJob& job) { return static_cast<std::uint64_t>(job.shape(0).client_count()); }
+std::uint64_t clients_of(const SimulatedJob& job) {
+  return static_cast<std::uint64_t>(job.shape(0).client_count());
+}
 
-std::uint64_t segments_of(std::uint64_t count) { return (count + kSegmentPairs - 1) / kSegmentPairs; }
+std::uint64_t segments_of(std::uint64_t count) {
+  return (count + kSegmentPairs - 1) / kSegmentPairs;
+}
 
 std::vector<Run> runs_of_job(const SimulatedJob& job, bool commutative) {
   return runs_for(job.shape(0), PairKind::plain().operation(commutative));

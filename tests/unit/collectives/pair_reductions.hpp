@@ -1,5 +1,5 @@
-/// Operands of reductions for tests: pairs that lie in memory in different ways, a sum, and an operation that finds out about a
-/// wrong order.
+/// Operands of reductions for tests: pairs that lie in memory in different ways, a sum, and an
+/// operation that finds out about a wrong order.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,12 @@ struct Pair {
   bool operator==(const Pair&) const = default;
 };
 
-/// Bytes of a pair on its way between systems of this library: two longs. In external32 it has half of them.
+/// Bytes of a pair on its way between systems of this library: two longs. In external32 it has half
+/// of them.
 inline constexpr std::uint64_t kPairBytes = 16;
 
-/// How pairs lie: without gaps, or with gaps, the second before the first, and the origin elsewhere.
+/// How pairs lie: without gaps, or with gaps, the second before the first, and the origin
+/// elsewhere.
 class PairKind {
  public:
   static const PairKind& plain();
@@ -32,9 +34,12 @@ class PairKind {
   [[nodiscard]] const ElementType& type() const { return type_; }
   /// Adds both halves.
   [[nodiscard]] const Reduction& sum() const { return sum_; }
-  /// Joins ranges [a, b) and [b, c), and does not commute; ranges that do not meet give nonsense for good.
+  /// Joins ranges [a, b) and [b, c), and does not commute; ranges that do not meet give nonsense
+  /// for good.
   [[nodiscard]] const Reduction& join() const { return join_; }
-  [[nodiscard]] const Reduction& operation(bool commutative) const { return commutative ? sum_ : join_; }
+  [[nodiscard]] const Reduction& operation(bool commutative) const {
+    return commutative ? sum_ : join_;
+  }
 
   [[nodiscard]] Pair get(const std::byte* base, std::uint64_t i) const;
   void set(std::byte* base, std::uint64_t i, Pair pair) const;
@@ -80,20 +85,24 @@ class PairBuffer {
 
 /// Element `i` of `rank`'s operand, and of the result of ranks [begin, end).
 [[nodiscard]] Pair operand_of(std::int32_t rank, std::uint64_t i, bool commutative);
-[[nodiscard]] Pair result_of(std::int32_t begin, std::int32_t end, std::uint64_t i, bool commutative);
+[[nodiscard]] Pair result_of(std::int32_t begin, std::int32_t end, std::uint64_t i,
+                             bool commutative);
 
 /// Operands of all ranks.
-[[nodiscard]] std::vector<PairBuffer> operands_of(const SimulatedJob& job, std::uint64_t count, bool commutative);
+[[nodiscard]] std::vector<PairBuffer> operands_of(const SimulatedJob& job, std::uint64_t count,
+                                                  bool commutative);
 /// Room for a result on each rank.
 [[nodiscard]] std::vector<PairBuffer> rooms_of(const SimulatedJob& job, std::uint64_t count);
 
-/// What is varied with every shape of a job. Segments have two pairs, so that counts are many segments.
+/// What is varied with every shape of a job. Segments have two pairs, so that counts are many
+/// segments.
 struct ReductionCase {
   bool commutative = true;
   bool in_place = false;
   std::uint64_t count = 0;
 };
-/// Runs `check` with all cases, and with overrides `forms` (one after the other; "impi": the forms of IMPI 0.0).
+/// Runs `check` with all cases, and with overrides `forms` (one after the other; "impi": the forms
+/// of IMPI 0.0).
 void for_each_case(SimulatedJob& job, const std::vector<std::string>& forms,
                    const std::function<void(const ReductionCase& with)>& check);
 

@@ -85,8 +85,10 @@ void expect_tree(std::int32_t count, const std::function<std::int32_t(std::int32
 
 TEST(PatternTest, TreesOfAnySizeReachEverybodyOnce) {
   for (std::int32_t count = 1; count <= 70; ++count) {
-    expect_tree(count, hypercube_parent, [count](std::int32_t node) { return hypercube_children(node, count); });
-    expect_tree(count, binomial_parent, [count](std::int32_t node) { return binomial_children(node, count); });
+    expect_tree(count, hypercube_parent,
+                [count](std::int32_t node) { return hypercube_children(node, count); });
+    expect_tree(count, binomial_parent,
+                [count](std::int32_t node) { return binomial_children(node, count); });
   }
 }
 

@@ -20,18 +20,22 @@ void check_reduce(SimulatedJob& job, const ReductionCase& with, std::int32_t roo
   if (with.in_place) result = operand[at_root];
   const auto task = [&](std::int32_t rank, const Team& team) {
     const bool in_place = with.in_place && rank == root;
-    const ConstData mine = in_place ? result.data() : operand[static_cast<std::size_t>(rank)].data();
-    return reduce(team, mine, rank == root ? result.data() : Data(), PairKind::of(rank).operation(with.commutative), root);
+    const ConstData mine =
+        in_place ? result.data() : operand[static_cast<std::size_t>(rank)].data();
+    return reduce(team, mine, rank == root ? result.data() : Data(),
+                  PairKind::of(rank).operation(with.commutative), root);
   };
   ASSERT_TRUE(job.run(task)) << job.failure();
-  for (std::uint64_t i = 0; i < with.count; ++i) ASSERT_EQ(result[i], result_of(0, job.size(), i, with.commutative));
+  for (std::uint64_t i = 0; i < with.count; ++i)
+    ASSERT_EQ(result[i], result_of(0, job.size(), i, with.commutative));
   ASSERT_TRUE(result.gaps_untouched());
   ASSERT_EQ(operand, untouched);
 }
 
 std::uint64_t members_elsewhere(const SimulatedJob& job, std::int32_t root) {
   std::uint64_t number = 0;
-  for (std::int32_t rank = 0; rank < job.size(); ++rank) number += job.shape(root).is_local(rank) ? 0 : 1;
+  for (std::int32_t rank = 0; rank < job.size(); ++rank)
+    number += job.shape(root).is_local(rank) ? 0 : 1;
   return number;
 }
 
@@ -40,9 +44,11 @@ TEST(ReduceTest, ImpiFormsSendOneMessageFromEachClientOrFromEachProcessIfTheOrde
     for_each_case(job, {"impi"}, [&](const ReductionCase& with) {
       for (std::int32_t root = 0; root < job.size(); root += with.count == 3 ? 1 : 5) {
         check_reduce(job, with, root);
-        EXPECT_EQ(job.crossings().size(), with.commutative ? clients_of(job) - 1 : members_elsewhere(job, root));
-        EXPECT_TRUE(std::ranges::all_of(job.messages(),
-                                        [&](const Message& m) { return m.tag == 190 && m.elements == 2 * with.count; }));
+        EXPECT_EQ(job.crossings().size(),
+                  with.commutative ? clients_of(job) - 1 : members_elsewhere(job, root));
+        EXPECT_TRUE(std::ranges::all_of(job.messages(), [&](const Message& m) {
+          return m.tag == 190 && m.elements == 2 * with.count;
+        }));
       }
     });
   });
@@ -62,8 +68,10 @@ TEST(ReduceTest, OwnFormsSendSegmentsOfEachClientsResult) {
       for (std::int32_t root = 0; root < job.size(); root += with.count == 3 ? 1 : 5) {
         check_reduce(job, with, root);
         EXPECT_EQ(job.crossings().size(), messages_to(job, root, with));
-        const bool tree = job.limits.overrides.forms[static_cast<std::size_t>(Collective::kReduce)] == Form::kTree ||
-                          (clients_of(job) > 4 && with.commutative);
+        const bool tree =
+            job.limits.overrides.forms[static_cast<std::size_t>(Collective::kReduce)] ==
+                Form::kTree ||
+            (clients_of(job) > 4 && with.commutative);
         if (!tree && with.count > 0 && clients_of(job) > 1 && clients_of(job) < 5) {
           EXPECT_EQ(job.delays(), 1);
         }
@@ -95,8 +103,9 @@ TEST(ReduceTest, ImpiTreeIsBinomialAndCountedFromTheRootsClient) {
   job.limits.impi_only = true;
   check_reduce(job, {true, false, 1}, 5);
   EXPECT_THAT(job.crossings(),
-              testing::UnorderedElementsAre(Message{6, 5, 190, 2}, Message{1, 0, 190, 2}, Message{0, 5, 190, 2},
-                                            Message{3, 2, 190, 2}, Message{2, 5, 190, 2}));
+              testing::UnorderedElementsAre(Message{6, 5, 190, 2}, Message{1, 0, 190, 2},
+                                            Message{0, 5, 190, 2}, Message{3, 2, 190, 2},
+                                            Message{2, 5, 190, 2}));
 }
 
 /// A type whose elements lie backwards and start before their origin needs room on both sides.

@@ -27,7 +27,8 @@ void check_scan(SimulatedJob& job, const ReductionCase& with, bool inclusive) {
   for (std::int32_t rank = inclusive ? 0 : 1; rank < job.size(); ++rank) {
     const PairBuffer& each = result[static_cast<std::size_t>(rank)];
     for (std::uint64_t i = 0; i < with.count; ++i) {
-      ASSERT_EQ(each[i], result_of(0, rank + (inclusive ? 1 : 0), i, with.commutative)) << "rank " << rank;
+      ASSERT_EQ(each[i], result_of(0, rank + (inclusive ? 1 : 0), i, with.commutative))
+          << "rank " << rank;
     }
     ASSERT_TRUE(each.gaps_untouched());
   }
@@ -37,7 +38,8 @@ void check_scan(SimulatedJob& job, const ReductionCase& with, bool inclusive) {
   ASSERT_TRUE(with.in_place || operand == untouched);
 }
 
-void check_both(SimulatedJob& job, const ReductionCase& with, const std::function<void()>& and_then) {
+void check_both(SimulatedJob& job, const ReductionCase& with,
+                const std::function<void()>& and_then) {
   for (const bool inclusive : {true, false}) {
     check_scan(job, with, inclusive);
     if (!testing::Test::HasFailure()) and_then();
@@ -51,7 +53,8 @@ TEST(ScanTest, ImpiFormIsAChainOfRanks) {
         if (clients_of(job) == 1) return;
         ASSERT_EQ(job.messages().size(), static_cast<std::size_t>(job.size()) - 1);
         for (const Message& message : job.messages()) {
-          EXPECT_EQ(message, (Message{message.from, message.from + 1, 200, 2 * with.count, message.local}));
+          EXPECT_EQ(message,
+                    (Message{message.from, message.from + 1, 200, 2 * with.count, message.local}));
         }
       });
     });
@@ -62,9 +65,10 @@ TEST(ScanTest, ImpiFormIsAChainOfRanks) {
 std::uint64_t totals_that_cross(const std::vector<Run>& runs, std::int32_t clients) {
   std::uint64_t number = 0;
   for (std::int32_t client = 0; client < clients; ++client) {
-    const auto last = std::ranges::find(runs.rbegin(), runs.rend(), client, &collectives::Run::client).base();
-    number += static_cast<std::uint64_t>(
-        std::count_if(runs.begin(), last, [&](const collectives::Run& run) { return run.client != client; }));
+    const auto last =
+        std::ranges::find(runs.rbegin(), runs.rend(), client, &collectives::Run::client).base();
+    number += static_cast<std::uint64_t>(std::count_if(
+        runs.begin(), last, [&](const collectives::Run& run) { return run.client != client; }));
   }
   return number;
 }
@@ -75,8 +79,9 @@ TEST(ScanTest, TotalsOfRunsCrossToWhereTheyAreNeeded) {
       check_both(job, with, [&] {
         const auto clients = static_cast<std::int32_t>(clients_of(job));
         const auto runs = runs_of_ranks(job.shape(0));
-        const bool doubles = clients > 4 && runs.size() == clients_of(job) &&
-                             !job.limits.overrides.forms[static_cast<std::size_t>(Collective::kScan)];
+        const bool doubles =
+            clients > 4 && runs.size() == clients_of(job) &&
+            !job.limits.overrides.forms[static_cast<std::size_t>(Collective::kScan)];
         if (doubles) return;
         const std::uint64_t totals = totals_that_cross(runs, clients);
         EXPECT_EQ(job.crossings().size(), totals * segments_of(with.count));
@@ -95,7 +100,8 @@ TEST(ScanTest, DoublingTakesTheLogarithmOfDelays) {
         if (runs_of_ranks(job.shape(0)).size() != clients) return;
         std::uint64_t totals = 0;
         int rounds = 0;
-        for (std::uint64_t distance = 1; distance < clients; distance *= 2, ++rounds) totals += clients - distance;
+        for (std::uint64_t distance = 1; distance < clients; distance *= 2, ++rounds)
+          totals += clients - distance;
         EXPECT_EQ(job.crossings().size(), totals * segments_of(with.count));
         EXPECT_LE(job.delays(), rounds);
       });

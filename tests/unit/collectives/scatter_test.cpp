@@ -12,7 +12,9 @@ namespace {
 
 using Counts = std::vector<std::size_t>;
 
-Counts equal_counts(const SimulatedJob& job, std::size_t count) { return Counts(static_cast<std::size_t>(job.size()), count); }
+Counts equal_counts(const SimulatedJob& job, std::size_t count) {
+  return Counts(static_cast<std::size_t>(job.size()), count);
+}
 
 /// Some of them nothing, some long enough for a message of their own.
 Counts mixed_counts(const SimulatedJob& job) {
@@ -30,7 +32,8 @@ struct Setting {
 
 void check_scatter(SimulatedJob& job, const Counts& counts, const Setting& setting) {
   const auto [root, equal, in_place] = setting;
-  SCOPED_TRACE(testing::Message() << "root " << root << (equal ? "" : ", v") << (in_place ? ", in place" : ""));
+  SCOPED_TRACE(testing::Message() << "root " << root << (equal ? "" : ", v")
+                                  << (in_place ? ", in place" : ""));
   LongBlocks all(counts, lie_of(root / 2));
   std::vector<LongBlocks> received;
   for (std::int32_t rank = 0; rank < job.size(); ++rank) {
@@ -39,7 +42,8 @@ void check_scatter(SimulatedJob& job, const Counts& counts, const Setting& setti
   }
   const auto task = [&](std::int32_t rank, const Team& team) {
     const bool at_root = rank == root;
-    const Data block = at_root && in_place ? all[static_cast<std::size_t>(root)] : received[static_cast<std::size_t>(rank)][0];
+    const Data block = at_root && in_place ? all[static_cast<std::size_t>(root)]
+                                           : received[static_cast<std::size_t>(rank)][0];
     const auto source = at_root ? all.all_const() : std::span<const ConstData>();
     return equal ? scatter(team, source, block, root) : scatterv(team, source, block, root);
   };
@@ -59,7 +63,9 @@ void check_every_root(SimulatedJob& job, const Counts& counts, bool equal) {
   }
 }
 
-std::uint64_t other_clients(const SimulatedJob& job) { return static_cast<std::uint64_t>(job.shape(0).client_count() - 1); }
+std::uint64_t other_clients(const SimulatedJob& job) {
+  return static_cast<std::uint64_t>(job.shape(0).client_count() - 1);
+}
 
 TEST(ScatterTest, ShortBlocksGoTogetherInOneDelay) {
   for_each_job([](SimulatedJob& job) {
@@ -102,8 +108,9 @@ TEST(ScatterTest, ImpiFormHasOneMessageToEachMaster) {
       EXPECT_EQ(crossings.size(), other_clients(job));
       EXPECT_TRUE(std::ranges::all_of(crossings, [](const Message& m) { return m.tag == 150; }));
       if (count < 300) continue;
-      EXPECT_TRUE(std::ranges::all_of(crossings, [&](const Message& m) { return m.from == job.size() - 1; }))
-          << "no data goes twice";
+      EXPECT_TRUE(std::ranges::all_of(crossings, [&](const Message& m) {
+        return m.from == job.size() - 1;
+      })) << "no data goes twice";
     }
   });
 }
@@ -114,10 +121,12 @@ TEST(ScatterTest, ImpiShortFormIsABinomialTree) {
   job.limits.same_representation = false;
   job.bytes_may_cross = true;
   check_scatter(job, equal_counts(job, 1), {5, true, false});
-  // Virtual 0..5 are clients 4, 5, 0, 1, 2, 3, spoken for by ranks 5, 6, 0, 1, 2, 3; blocks have 4 bytes in external32.
+  // Virtual 0..5 are clients 4, 5, 0, 1, 2, 3, spoken for by ranks 5, 6, 0, 1, 2, 3; blocks have 4
+  // bytes in external32.
   EXPECT_THAT(job.crossings(),
-              testing::UnorderedElementsAre(Message{5, 6, 150, 4}, Message{0, 1, 150, 4}, Message{5, 0, 150, 8},
-                                            Message{2, 3, 150, 4}, Message{5, 2, 150, 8}));
+              testing::UnorderedElementsAre(Message{5, 6, 150, 4}, Message{0, 1, 150, 4},
+                                            Message{5, 0, 150, 8}, Message{2, 3, 150, 4},
+                                            Message{5, 2, 150, 8}));
 }
 
 TEST(ScatterTest, BytesThatMastersPassOnAreInAFormThatEverybodyReads) {
@@ -152,7 +161,8 @@ TEST(ScattervTest, LongBlocksTravelAloneAndShortOnesTogether) {
   job.limits.overrides.segment = 40;
   // Of ranks 2 to 5, the first and the last are long; rank 6 has nothing.
   check_scatter(job, {3, 3, 10, 2, 1, 12, 0}, {0, false, false});
-  EXPECT_THAT(job.crossings(), testing::UnorderedElementsAre(Message{0, 2, kStraightTag, 10}, Message{0, 5, kStraightTag, 12},
+  EXPECT_THAT(job.crossings(), testing::UnorderedElementsAre(Message{0, 2, kStraightTag, 10},
+                                                             Message{0, 5, kStraightTag, 12},
                                                              Message{0, 2, kTogetherTag, 24}));
 }
 
@@ -179,7 +189,8 @@ void check_inter_scatter(SimulatedJob& job, std::int32_t root, bool empty) {
     received.emplace_back(1, counts[static_cast<std::size_t>(rank)], lie_of(rank));
   }
   LongBlocks all(Counts(counts.begin() + begin, counts.begin() + end), lie_of(root));
-  for (std::int32_t rank = begin; rank < end; ++rank) all.fill(static_cast<std::size_t>(rank - begin), value_of(rank));
+  for (std::int32_t rank = begin; rank < end; ++rank)
+    all.fill(static_cast<std::size_t>(rank - begin), value_of(rank));
   const auto task = [&](std::int32_t rank, const InterTeam& team) {
     const bool is_receiver = rank >= begin && rank < end;
     const std::int32_t other_side = rank == root ? inter::kIsRoot : inter::kIsBystander;

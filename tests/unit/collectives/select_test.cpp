@@ -54,7 +54,8 @@ TEST(SelectTest, NeverComputesTheSameTwiceWhereDataIsRepresentedDifferently) {
 }
 
 TEST(SelectTest, IsOverridden) {
-  const Limits limits = with("barrier=tree, allreduce = scattered ,segment=1000,long=5000,reduce=linear");
+  const Limits limits =
+      with("barrier=tree, allreduce = scattered ,segment=1000,long=5000,reduce=linear");
   EXPECT_EQ(choose(Collective::kBarrier, 2, 0, limits), Form::kTree);
   EXPECT_EQ(choose(Collective::kAllreduce, 2, 8, limits), Form::kScattered);
   EXPECT_EQ(choose(Collective::kReduce, 17, kMega, limits, kEverything), Form::kLinear);
@@ -85,12 +86,15 @@ TEST(OverridesTest, ErrorsNameTheBadWordAndWhatIsAllowed) {
     const auto parsed = parse_overrides(text);
     return parsed ? std::string("no error") : parsed.error().text;
   };
-  EXPECT_THAT(text_of("brodcast=linear"), testing::HasSubstr("there is no 'brodcast'; allowed are barrier, bcast"));
+  EXPECT_THAT(text_of("brodcast=linear"),
+              testing::HasSubstr("there is no 'brodcast'; allowed are barrier, bcast"));
   EXPECT_THAT(text_of("barrier=sliced"),
-              testing::HasSubstr("barrier has no form 'sliced'; allowed are linear, tree, exchange, doubling"));
+              testing::HasSubstr(
+                  "barrier has no form 'sliced'; allowed are linear, tree, exchange, doubling"));
   EXPECT_THAT(text_of("barrier"), testing::HasSubstr("'barrier' is not of the form name=value"));
   EXPECT_THAT(text_of("barrier=tree,"), testing::HasSubstr("'' is not of the form"));
-  for (const char* bad : {"segment=0", "segment=-1", "segment=", "long=64k", "segment=99999999999999999999999"}) {
+  for (const char* bad :
+       {"segment=0", "segment=-1", "segment=", "long=64k", "segment=99999999999999999999999"}) {
     EXPECT_THAT(text_of(bad), testing::HasSubstr("a number of bytes from 1 on is allowed")) << bad;
   }
 }

@@ -15,19 +15,22 @@ struct SimulatedCommunicator::Member {
   std::unique_ptr<Team> team;
 };
 
-SimulatedCommunicator::SimulatedCommunicator(World& shared, const std::vector<std::int32_t>& processes,
+SimulatedCommunicator::SimulatedCommunicator(World& shared,
+                                             const std::vector<std::int32_t>& processes,
                                              const std::vector<std::int32_t>& client_of)
     : world(shared), processes_(processes), members_(processes.size()) {
   std::map<std::int32_t, std::int32_t> number_of;
   for (std::size_t rank = 0; rank < processes.size(); ++rank) {
     client_of_.push_back(client_of[static_cast<std::size_t>(processes[rank])]);
-    const auto [entry, first] = number_of.emplace(client_of_.back(), static_cast<std::int32_t>(masters_.size()));
+    const auto [entry, first] =
+        number_of.emplace(client_of_.back(), static_cast<std::int32_t>(masters_.size()));
     if (first) {
       masters_.push_back(static_cast<std::int32_t>(rank));
       ranks_of_client_.emplace_back();
     }
     master_of_.push_back(entry->second);
-    ranks_of_client_[static_cast<std::size_t>(entry->second)].push_back(static_cast<std::int32_t>(rank));
+    ranks_of_client_[static_cast<std::size_t>(entry->second)].push_back(
+        static_cast<std::int32_t>(rank));
   }
   phases_.resize(masters_.size());
   for (std::size_t rank = 0; rank < members_.size(); ++rank) {
@@ -37,16 +40,20 @@ SimulatedCommunicator::SimulatedCommunicator(World& shared, const std::vector<st
     for (std::size_t i = 0; i < mine.size(); ++i) {
       member.local_ranks[static_cast<std::size_t>(mine[i])] = static_cast<std::int32_t>(i);
     }
-    member.shape = {static_cast<std::int32_t>(rank), masters_, master_of_, member.local_ranks, mine};
+    member.shape = {static_cast<std::int32_t>(rank), masters_, master_of_, member.local_ranks,
+                    mine};
     member.local = std::make_unique<SimulatedLocal>(*this, member.shape);
     member.leaders = std::make_unique<SimulatedLeaders>(*this, member.shape);
-    member.team = std::make_unique<Team>(Team{member.shape, world.limits, *member.local, *member.leaders});
+    member.team =
+        std::make_unique<Team>(Team{member.shape, world.limits, *member.local, *member.leaders});
   }
 }
 
 SimulatedCommunicator::~SimulatedCommunicator() = default;
 
-const Team& SimulatedCommunicator::team(std::int32_t rank) const { return *members_[static_cast<std::size_t>(rank)].team; }
+const Team& SimulatedCommunicator::team(std::int32_t rank) const {
+  return *members_[static_cast<std::size_t>(rank)].team;
+}
 
 wire::Format SimulatedCommunicator::format_between(std::int32_t a, std::int32_t b) const {
   const std::int32_t first = client_of_[static_cast<std::size_t>(a)];
@@ -55,10 +62,12 @@ wire::Format SimulatedCommunicator::format_between(std::int32_t a, std::int32_t 
   return (first + second) % 2 == 0 ? wire::Format::kExternal32 : wire::Format::kWide;
 }
 
-LocalPhase& SimulatedCommunicator::phase(std::int32_t client, std::size_t number, const std::string& kind) {
+LocalPhase& SimulatedCommunicator::phase(std::int32_t client, std::size_t number,
+                                         const std::string& kind) {
   LocalPhase& phase = phases_[static_cast<std::size_t>(client)][number];
   if (phase.kind.empty()) phase.kind = kind;
-  if (phase.kind != kind) world.fail(fmt::format("client {}, phase {}: {} meets {}", client, number, kind, phase.kind));
+  if (phase.kind != kind)
+    world.fail(fmt::format("client {}, phase {}: {} meets {}", client, number, kind, phase.kind));
   phase.blocks.resize(ranks_of_client_[static_cast<std::size_t>(client)].size());
   phase.clocks.resize(phase.blocks.size());
   return phase;
@@ -66,13 +75,16 @@ LocalPhase& SimulatedCommunicator::phase(std::int32_t client, std::size_t number
 
 bool SimulatedCommunicator::has_late_messages() const {
   return std::ranges::any_of(under_way | std::views::values, [this](const auto& parcels) {
-    return std::ranges::any_of(parcels, [this](const auto& parcel) { return parcel->arrives > world.round; });
+    return std::ranges::any_of(
+        parcels, [this](const auto& parcel) { return parcel->arrives > world.round; });
   });
 }
 
 void SimulatedCommunicator::check_end() {
   for (const auto& [pair, parcels] : under_way) {
-    if (!parcels.empty()) world.fail(fmt::format("{} messages left from {} to {}", parcels.size(), pair.first, pair.second));
+    if (!parcels.empty())
+      world.fail(
+          fmt::format("{} messages left from {} to {}", parcels.size(), pair.first, pair.second));
   }
   for (const auto& phases : phases_) {
     for (const LocalPhase& phase : phases | std::views::values) {
@@ -81,8 +93,10 @@ void SimulatedCommunicator::check_end() {
     }
   }
   for (const Member& member : members_) {
-    if (!member.local->all_awaited()) world.fail(fmt::format("rank {} has not awaited a local phase", member.shape.rank));
-    if (!member.leaders->all_awaited()) world.fail(fmt::format("rank {} has not awaited a message", member.shape.rank));
+    if (!member.local->all_awaited())
+      world.fail(fmt::format("rank {} has not awaited a local phase", member.shape.rank));
+    if (!member.leaders->all_awaited())
+      world.fail(fmt::format("rank {} has not awaited a message", member.shape.rank));
   }
 }
 

@@ -1,4 +1,5 @@
-/// One communicator of a simulated job: its shape, messages under way between its members, and its clients' local phases.
+/// One communicator of a simulated job: its shape, messages under way between its members, and its
+/// clients' local phases.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +20,13 @@ namespace impishim::collectives::test {
 
 /// What all communicators of a job share.
 struct World {
-  World(const Limits& limits, SendEnds send_ends, bool bytes_may_cross, unsigned seed, std::size_t processes)
-      : limits(limits), send_ends(send_ends), bytes_may_cross(bytes_may_cross), random(seed), clocks(processes, 0) {}
+  World(const Limits& limits, SendEnds send_ends, bool bytes_may_cross, unsigned seed,
+        std::size_t processes)
+      : limits(limits),
+        send_ends(send_ends),
+        bytes_may_cross(bytes_may_cross),
+        random(seed),
+        clocks(processes, 0) {}
 
   const Limits& limits;
   SendEnds send_ends;
@@ -30,7 +36,8 @@ struct World {
   std::vector<Message> messages;
   std::vector<std::vector<std::byte>> untyped;
   std::uint64_t crossing_bytes = 0;
-  std::vector<std::int32_t> clocks;  ///< by process: messages between clients on the longest chain that has led there
+  std::vector<std::int32_t>
+      clocks;  ///< by process: messages between clients on the longest chain that has led there
   std::string failure;
 
   void fail(const std::string& text) {
@@ -38,12 +45,17 @@ struct World {
   }
 };
 
-/// Something that a task awaits, once: `finish` returns true when it is over, and `after` tells how far the clock is then.
+/// Something that a task awaits, once: `finish` returns true when it is over, and `after` tells how
+/// far the clock is then.
 class SimulatedPending final : public Pending {
  public:
   SimulatedPending(World& world, bool in_vendor, std::int32_t& clock, std::function<bool()> finish,
                    std::function<std::int32_t()> after)
-      : world_(world), in_vendor_(in_vendor), clock_(clock), finish_(std::move(finish)), after_(std::move(after)) {}
+      : world_(world),
+        in_vendor_(in_vendor),
+        clock_(clock),
+        finish_(std::move(finish)),
+        after_(std::move(after)) {}
   bool done() override {
     if (awaited_) world_.fail("something is awaited twice");
     over_ = over_ || finish_();
@@ -80,7 +92,8 @@ struct Parcel {
 /// A phase of one client: members join it in their own time.
 struct LocalPhase {
   std::string kind;
-  std::vector<std::optional<std::vector<std::byte>>> blocks;  ///< by local rank; empty until it joins
+  std::vector<std::optional<std::vector<std::byte>>>
+      blocks;  ///< by local rank; empty until it joins
   std::vector<std::int32_t> clocks;
 };
 
@@ -90,14 +103,19 @@ class SimulatedLeaders;
 class SimulatedCommunicator {
  public:
   /// `processes[rank]`: the process of each rank; `client_of[process]`: its client.
-  SimulatedCommunicator(World& world, const std::vector<std::int32_t>& processes, const std::vector<std::int32_t>& client_of);
+  SimulatedCommunicator(World& world, const std::vector<std::int32_t>& processes,
+                        const std::vector<std::int32_t>& client_of);
   ~SimulatedCommunicator();
   SimulatedCommunicator(const SimulatedCommunicator&) = delete;
   SimulatedCommunicator& operator=(const SimulatedCommunicator&) = delete;
 
   [[nodiscard]] const Team& team(std::int32_t rank) const;
-  [[nodiscard]] std::int32_t process(std::int32_t rank) const { return processes_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] std::int32_t& clock(std::int32_t rank) { return world.clocks[static_cast<std::size_t>(process(rank))]; }
+  [[nodiscard]] std::int32_t process(std::int32_t rank) const {
+    return processes_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] std::int32_t& clock(std::int32_t rank) {
+    return world.clocks[static_cast<std::size_t>(process(rank))];
+  }
   /// Pairs of clients differ in how they talk, as impishim and foreign ones do.
   [[nodiscard]] wire::Format format_between(std::int32_t a, std::int32_t b) const;
   LocalPhase& phase(std::int32_t client, std::size_t number, const std::string& kind);
@@ -107,7 +125,8 @@ class SimulatedCommunicator {
   void check_end();
 
   World& world;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::list<std::shared_ptr<Parcel>>> under_way;  ///< (from, to)
+  std::map<std::pair<std::int32_t, std::int32_t>, std::list<std::shared_ptr<Parcel>>>
+      under_way;  ///< (from, to)
 
  private:
   struct Member;
@@ -123,22 +142,29 @@ class SimulatedCommunicator {
 /// One member's view of its client's phases.
 class SimulatedLocal final : public LocalGroup {
  public:
-  SimulatedLocal(SimulatedCommunicator& communicator, const Shape& shape) : communicator_(communicator), shape_(shape) {}
+  SimulatedLocal(SimulatedCommunicator& communicator, const Shape& shape)
+      : communicator_(communicator), shape_(shape) {}
 
   Pending& barrier() override;
   Pending& broadcast(const Data& data, std::int32_t root) override;
   Pending& broadcast(std::span<std::byte> bytes, std::int32_t root) override;
-  Pending& reduce(const ConstData& contribution, const Data& result, const Reduction& operation, std::int32_t root) override;
-  Pending& allreduce(const ConstData& contribution, const Data& result, const Reduction& operation) override;
-  Pending& reduce_scatter(const ConstData& contribution, const Data& result, std::span<const std::uint64_t> counts,
+  Pending& reduce(const ConstData& contribution, const Data& result, const Reduction& operation,
+                  std::int32_t root) override;
+  Pending& allreduce(const ConstData& contribution, const Data& result,
+                     const Reduction& operation) override;
+  Pending& reduce_scatter(const ConstData& contribution, const Data& result,
+                          std::span<const std::uint64_t> counts,
                           const Reduction& operation) override;
-  Pending& scan(const ConstData& contribution, const Data& result, const Reduction& operation) override;
-  Pending& exscan(const ConstData& contribution, const Data& result, const Reduction& operation) override;
-  Pending& gather(std::span<const std::byte> block, std::span<std::byte> all, std::int32_t root) override;
-  Pending& gatherv(std::span<const std::byte> block, std::span<std::byte> all, std::span<const std::uint64_t> sizes,
-                   std::int32_t root) override;
-  Pending& scatterv(std::span<const std::byte> all, std::span<const std::uint64_t> sizes, std::span<std::byte> block,
-                    std::int32_t root) override;
+  Pending& scan(const ConstData& contribution, const Data& result,
+                const Reduction& operation) override;
+  Pending& exscan(const ConstData& contribution, const Data& result,
+                  const Reduction& operation) override;
+  Pending& gather(std::span<const std::byte> block, std::span<std::byte> all,
+                  std::int32_t root) override;
+  Pending& gatherv(std::span<const std::byte> block, std::span<std::byte> all,
+                   std::span<const std::uint64_t> sizes, std::int32_t root) override;
+  Pending& scatterv(std::span<const std::byte> all, std::span<const std::uint64_t> sizes,
+                    std::span<std::byte> block, std::int32_t root) override;
   Pending& allgatherv(std::span<const std::byte> block, std::span<std::byte> all,
                       std::span<const std::uint64_t> sizes) override;
 
@@ -148,12 +174,16 @@ class SimulatedLocal final : public LocalGroup {
   using Read = std::function<std::vector<std::byte>()>;
   using Needs = std::function<bool(std::size_t member)>;
   using Deliver = std::function<void(const LocalPhase& phase)>;
-  Pending& start(const std::string& kind, const Read& read, const Needs& needs, const Deliver& deliver);
+  Pending& start(const std::string& kind, const Read& read, const Needs& needs,
+                 const Deliver& deliver);
   [[nodiscard]] Needs all_at(std::int32_t root) const;
-  void combine(const LocalPhase& phase, std::size_t begin, std::size_t end, std::size_t first, const Data& result,
-               const Reduction& operation) const;
-  void concatenate(const LocalPhase& phase, std::span<const std::uint64_t> sizes, std::span<std::byte> all) const;
-  [[nodiscard]] std::size_t me() const { return static_cast<std::size_t>(shape_.local_rank(shape_.rank)); }
+  void combine(const LocalPhase& phase, std::size_t begin, std::size_t end, std::size_t first,
+               const Data& result, const Reduction& operation) const;
+  void concatenate(const LocalPhase& phase, std::span<const std::uint64_t> sizes,
+                   std::span<std::byte> all) const;
+  [[nodiscard]] std::size_t me() const {
+    return static_cast<std::size_t>(shape_.local_rank(shape_.rank));
+  }
   [[nodiscard]] std::size_t locals() const { return shape_.spanning_ranks.size(); }
 
   SimulatedCommunicator& communicator_;
@@ -168,7 +198,8 @@ class SimulatedLeaders final : public LeaderGroup {
   SimulatedLeaders(SimulatedCommunicator& communicator, const Shape& shape);
 
   Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) override;
-  Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) override;
+  Pending& post_receive(std::int32_t from, std::int32_t tag,
+                        const wire::MutableBuffer& room) override;
   Pending& post_send(std::int32_t to, std::int32_t tag, const ConstData& data) override;
   Pending& post_receive(std::int32_t from, std::int32_t tag, const Data& room) override;
   Pending& all_posted() override;

@@ -16,15 +16,18 @@ std::vector<std::byte> packed(const wire::ConstBuffer& data, wire::Format format
 
 bool plain_bytes(const wire::TypeLayout& layout, std::uint64_t count) {
   const auto& blocks = layout.blocks();
-  return layout.contiguous(count) &&
-         std::ranges::all_of(blocks, [](const auto& b) { return b.type == wire::BasicType::kByte; });
+  return layout.contiguous(count) && std::ranges::all_of(blocks, [](const auto& b) {
+           return b.type == wire::BasicType::kByte;
+         });
 }
 
 }  // namespace
 
-void SimulatedLeaders::check_plain(std::int32_t member, const wire::TypeLayout& layout, std::uint64_t count) {
+void SimulatedLeaders::check_plain(std::int32_t member, const wire::TypeLayout& layout,
+                                   std::uint64_t count) {
   if (!layout.contiguous(count)) world_.fail("a wire buffer with gaps");
-  if (shape_.is_local(member) && !plain_bytes(layout, count)) world_.fail("a typed wire buffer for the own client");
+  if (shape_.is_local(member) && !plain_bytes(layout, count))
+    world_.fail("a typed wire buffer for the own client");
 }
 
 SimulatedLeaders::SimulatedLeaders(SimulatedCommunicator& communicator, const Shape& shape)
@@ -33,7 +36,8 @@ SimulatedLeaders::SimulatedLeaders(SimulatedCommunicator& communicator, const Sh
 Pending& SimulatedLeaders::all_posted() {
   const auto finish = [this] {
     match();
-    return std::ranges::all_of(pendings_, [](auto& pending) { return pending.awaited() || pending.done(); });
+    return std::ranges::all_of(pendings_,
+                               [](auto& pending) { return pending.awaited() || pending.done(); });
   };
   const auto after = [this] {
     for (auto& pending : pendings_) {
@@ -44,12 +48,14 @@ Pending& SimulatedLeaders::all_posted() {
   return all_posted_.emplace_back(world_, false, communicator_.clock(shape_.rank), finish, after);
 }
 
-Pending& SimulatedLeaders::post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
+Pending& SimulatedLeaders::post_send(std::int32_t to, std::int32_t tag,
+                                     const wire::ConstBuffer& data) {
   check_plain(to, *data.layout, data.count);
   return send(to, tag, data);
 }
 
-Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
+Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag,
+                                        const wire::MutableBuffer& room) {
   check_plain(from, *room.layout, room.count);
   return receive(from, tag, room);
 }
@@ -66,34 +72,42 @@ Pending& SimulatedLeaders::send(std::int32_t to, std::int32_t tag, const wire::C
   const bool local = shape_.is_local(to);
   const auto format = communicator_.format_between(shape_.rank, to);
   if (format != wire::Format::kNative && data.count > 0 && plain_bytes(*data.layout, data.count)) {
-    if (!world_.bytes_may_cross) world_.fail("untyped bytes between clients that represent data differently");
+    if (!world_.bytes_may_cross)
+      world_.fail("untyped bytes between clients that represent data differently");
     world_.untyped.push_back(packed(data, wire::Format::kNative));
   }
   std::int32_t& clock = communicator_.clock(shape_.rank);
   auto parcel = std::make_shared<Parcel>();
-  *parcel = {tag, format, packed(data, format), clock + (local ? 0 : 1), world_.round + world_.random() % 3, false};
+  *parcel = {tag,
+             format,
+             packed(data, format),
+             clock + (local ? 0 : 1),
+             world_.round + world_.random() % 3,
+             false};
   if (parcel->bytes.size() != data.packed_size(format)) world_.fail("a message does not pack");
-  world_.messages.push_back(
-      {communicator_.process(shape_.rank), communicator_.process(to), tag, data.count * data.layout->basic_count(), local});
+  world_.messages.push_back({communicator_.process(shape_.rank), communicator_.process(to), tag,
+                             data.count * data.layout->basic_count(), local});
   communicator_.under_way[{shape_.rank, to}].push_back(parcel);
   if (!local) world_.crossing_bytes += parcel->bytes.size();
   const auto finish = [this, parcel, data] {
     match();  // whoever waits makes progress with everything of its own
     if (world_.send_ends == SendEnds::kAtMatch && !parcel->matched) return false;
-    if (packed(data, parcel->format) != parcel->bytes) world_.fail("a message's buffer has been changed before its end");
+    if (packed(data, parcel->format) != parcel->bytes)
+      world_.fail("a message's buffer has been changed before its end");
     return true;
   };
   return pendings_.emplace_back(world_, local, clock, finish, [] { return 0; });
 }
 
-Pending& SimulatedLeaders::receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room) {
+Pending& SimulatedLeaders::receive(std::int32_t from, std::int32_t tag,
+                                   const wire::MutableBuffer& room) {
   Room& waiting = rooms_.emplace_back(Room{from, tag, room, nullptr});
   const auto finish = [this, &waiting] {
     match();
     return waiting.parcel != nullptr;
   };
-  return pendings_.emplace_back(world_, shape_.is_local(from), communicator_.clock(shape_.rank), finish,
-                                [&waiting] { return waiting.parcel->clock; });
+  return pendings_.emplace_back(world_, shape_.is_local(from), communicator_.clock(shape_.rank),
+                                finish, [&waiting] { return waiting.parcel->clock; });
 }
 
 void SimulatedLeaders::match() {
@@ -104,14 +118,16 @@ void SimulatedLeaders::match() {
 
 void SimulatedLeaders::fill(Room& room) {
   auto& parcels = communicator_.under_way[{room.from, shape_.rank}];
-  const auto next = std::ranges::find_if(parcels, [&room](const auto& parcel) { return parcel->tag == room.tag; });
+  const auto next = std::ranges::find_if(
+      parcels, [&room](const auto& parcel) { return parcel->tag == room.tag; });
   if (next == parcels.end() || (*next)->arrives > world_.round) return;
   room.parcel = *next;
   parcels.erase(next);
   const Parcel& parcel = *room.parcel;
   if (parcel.bytes.size() != room.buffer.packed_size(parcel.format)) {
-    world_.fail(fmt::format("a message of {} bytes from {} to {}, tag {}, for a room of {}", parcel.bytes.size(), room.from,
-                            shape_.rank, room.tag, room.buffer.packed_size(parcel.format)));
+    world_.fail(fmt::format("a message of {} bytes from {} to {}, tag {}, for a room of {}",
+                            parcel.bytes.size(), room.from, shape_.rank, room.tag,
+                            room.buffer.packed_size(parcel.format)));
     return;
   }
   room.parcel->matched = true;

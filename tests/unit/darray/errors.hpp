@@ -12,7 +12,8 @@ namespace impishim_test {
 /// "kind: text" of the error that a call throws, or "none".
 template <class Call>
 std::string error_of(const Call& call) {
-  static const char* const kNames[] = {"argument", "shape", "key", "layout", "protocol", "type", "mpi", "unsupported"};
+  static const char* const kNames[] = {"argument", "shape", "key", "layout",
+                                       "protocol", "type",  "mpi", "unsupported"};
   try {
     call();
   } catch (const impishim::darray::Error& error) {
@@ -21,7 +22,8 @@ std::string error_of(const Call& call) {
   return "none";
 }
 
-/// The text of the error of this kind that a call throws; a failure of the test if there is none, or one of another kind.
+/// The text of the error of this kind that a call throws; a failure of the test if there is none,
+/// or one of another kind.
 template <class Call>
 std::string error_of(impishim::darray::ErrorKind kind, const Call& call) {
   try {

@@ -33,7 +33,8 @@ DimMap random_labels(Chance& chance, Index extent, int parts, bool shared) {
   for (const Index label : all) {
     const int owner = chance.small(0, parts - 1);
     for (int part = 0; part < parts; ++part) {
-      if (part == owner || (shared && chance.once_in(3))) labels[static_cast<std::size_t>(part)].push_back(label);
+      if (part == owner || (shared && chance.once_in(3)))
+        labels[static_cast<std::size_t>(part)].push_back(label);
     }
   }
   return DimMap::unstructured(labels, !shared);
@@ -41,7 +42,8 @@ DimMap random_labels(Chance& chance, Index extent, int parts, bool shared) {
 
 }  // namespace
 
-DimMap random_map(Chance& chance, Index extent, int parts, const LayoutChoice& choice, bool shared) {
+DimMap random_map(Chance& chance, Index extent, int parts, const LayoutChoice& choice,
+                  bool shared) {
   const int kinds = choice.blocks_only ? 3 : (choice.unstructured ? 6 : 5);
   switch (chance.small(0, kinds - 1)) {
     case 0:
@@ -58,8 +60,8 @@ DimMap random_map(Chance& chance, Index extent, int parts, const LayoutChoice& c
   }
 }
 
-DistributionPtr random_layout(Chance& chance, const std::vector<Index>& shape, int ranks, const LayoutChoice& choice,
-                              bool shared) {
+DistributionPtr random_layout(Chance& chance, const std::vector<Index>& shape, int ranks,
+                              const LayoutChoice& choice, bool shared) {
   std::vector<int> extents;
   std::vector<Axis> axes;
   int left = ranks;
@@ -74,9 +76,11 @@ DistributionPtr random_layout(Chance& chance, const std::vector<Index>& shape, i
     const int parts = distributed ? extents.back() : 1;
     Axis axis{random_map(chance, extent, parts, choice, shared),
               distributed ? static_cast<int>(extents.size()) - 1 : kNotDistributed};
-    const bool blocks = axis.map.kind() == DimMap::Kind::kBlock || axis.map.kind() == DimMap::Kind::kCollapsed;
+    const bool blocks =
+        axis.map.kind() == DimMap::Kind::kBlock || axis.map.kind() == DimMap::Kind::kCollapsed;
     if (choice.ghosts && blocks && chance.once_in(2)) {
-      for (int part = 0; part < parts; ++part) axis.ghosts.push_back({chance.number(0, 3), chance.number(0, 3)});
+      for (int part = 0; part < parts; ++part)
+        axis.ghosts.push_back({chance.number(0, 3), chance.number(0, 3)});
     }
     axes.push_back(axis);
   }

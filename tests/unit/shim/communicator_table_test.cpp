@@ -1,4 +1,5 @@
-// The table from a native handle to its spanning communicator: insertion, removal, growth, readers without locks, and its cost.
+// The table from a native handle to its spanning communicator: insertion, removal, growth, readers
+// without locks, and its cost.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -83,10 +84,12 @@ TEST(CommunicatorTable, AHiddenCommunicatorComesBackAndIsNotInTheWayOfItsHandles
   table.show(*first);
   EXPECT_EQ(table.find(handle), first);
 
-  // Freed by the vendor, and given to another thread before the first one is retired, while the table grows.
+  // Freed by the vendor, and given to another thread before the first one is retired, while the
+  // table grows.
   table.hide(*first);
   Communicator* second = table.insert(communicator_of(handle, 4));
-  for (std::uintptr_t i = 2; i < 100; ++i) table.insert(communicator_of(handle_number(0x84000000U + i), 2 * i));
+  for (std::uintptr_t i = 2; i < 100; ++i)
+    table.insert(communicator_of(handle_number(0x84000000U + i), 2 * i));
   EXPECT_EQ(table.find(handle), second);
   table.retire(*first);
   EXPECT_EQ(table.find(handle), second);
@@ -96,7 +99,8 @@ TEST(CommunicatorTable, RemovalHidesNoOtherHandleOfTheSameChain) {
   // With as many handles as half the slots, chains of colliding handles are certain.
   constexpr std::uintptr_t kHandles = 30;
   CommunicatorTable table;
-  for (std::uintptr_t i = 0; i < kHandles; ++i) table.insert(communicator_of(handle_number(0x84000000U + i), 2 * i));
+  for (std::uintptr_t i = 0; i < kHandles; ++i)
+    table.insert(communicator_of(handle_number(0x84000000U + i), 2 * i));
   for (std::uintptr_t i = 0; i < kHandles; i += 3) remove(table, handle_number(0x84000000U + i));
   for (std::uintptr_t i = 0; i < kHandles; ++i) {
     Communicator* found = table.find(handle_number(0x84000000U + i));
@@ -115,12 +119,14 @@ TEST(CommunicatorTable, GrowsAndKeepsPointersValid) {
   std::vector<Communicator*> made;
   for (std::uintptr_t i = 0; i < kHandles; ++i)
     made.push_back(table.insert(communicator_of(handle_number(0x84000000U + i), i)));
-  for (std::uintptr_t i = 0; i < kHandles; ++i) EXPECT_EQ(table.find(handle_number(0x84000000U + i)), made[i]);
+  for (std::uintptr_t i = 0; i < kHandles; ++i)
+    EXPECT_EQ(table.find(handle_number(0x84000000U + i)), made[i]);
   EXPECT_EQ(table.all().size(), kHandles);
 }
 
 TEST(CommunicatorTable, ManyShortLivedHandlesNeverFillIt) {
-  // Libraries that dup and free for every solve: always other handles, few at once. find() must still end.
+  // Libraries that dup and free for every solve: always other handles, few at once. find() must
+  // still end.
   CommunicatorTable table;
   table.insert(communicator_of(MPI_COMM_WORLD, 0));
   for (std::uintptr_t i = 0; i < 100000; ++i) {
@@ -135,7 +141,8 @@ TEST(CommunicatorTable, ManyShortLivedHandlesNeverFillIt) {
 }
 
 TEST(CommunicatorTable, ReadersNeedNoLock) {
-  // Under ThreadSanitizer this proves more; without it, readers must at least never see a wrong communicator.
+  // Under ThreadSanitizer this proves more; without it, readers must at least never see a wrong
+  // communicator.
   CommunicatorTable table;
   const MPI_Comm stable = handle_number(0x44000000U);
   table.insert(communicator_of(stable, 7));

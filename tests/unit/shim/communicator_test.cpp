@@ -1,5 +1,5 @@
-// What follows from a spanning communicator's members: ranks on both sides, masters, and the IMPI colours; which of its ranks
-// the short ways of messages inside this system take.
+// What follows from a spanning communicator's members: ranks on both sides, masters, and the IMPI
+// colours; which of its ranks the short ways of messages inside this system take.
 #include "shim/job/communicator.hpp"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,8 @@ wire::JobMap job_of(const std::vector<std::vector<int>>& procs_of_hosts_of_clien
       wire::Host host;
       host.proc_count = count;
       hosts.push_back(host);
-      for (int i = 0; i < count; ++i) procs.push_back({{}, static_cast<std::int64_t>(procs.size() + 100)});
+      for (int i = 0; i < count; ++i)
+        procs.push_back({{}, static_cast<std::int64_t>(procs.size() + 100)});
     }
     clients.push_back(client);
   }
@@ -71,7 +72,8 @@ TEST(Communicator, InterleavedAndReversedMembers) {
   EXPECT_FALSE(communicator->local_ranks_are_spanning);
   EXPECT_THAT(communicator->masters, ElementsAre(0, 1));
   EXPECT_THAT(communicator->master_of, ElementsAre(0, 1, 0, 1));
-  // Hosts 0, 1 and 3 are in it; colours follow the order of hosts and clients in the world, not of ranks.
+  // Hosts 0, 1 and 3 are in it; colours follow the order of hosts and clients in the world, not of
+  // ranks.
   EXPECT_EQ(communicator->host_count, 3);
   EXPECT_EQ(communicator->host_color, 1);
   EXPECT_EQ(communicator->client_color, 0);
@@ -102,7 +104,8 @@ TEST(RanksInside, AreThoseOfThisSystem) {
   EXPECT_TRUE(first.has_source(MPI_COMM_WORLD, 1));
   EXPECT_FALSE(first.has(MPI_COMM_WORLD, 2));
   EXPECT_FALSE(first.has(MPI_COMM_SELF, 0));
-  for (const int none : {MPI_PROC_NULL, MPI_ANY_SOURCE, 5}) EXPECT_FALSE(first.has_source(MPI_COMM_WORLD, none));
+  for (const int none : {MPI_PROC_NULL, MPI_ANY_SOURCE, 5})
+    EXPECT_FALSE(first.has_source(MPI_COMM_WORLD, none));
   EXPECT_EQ(first.local_rank(1), 1);
   EXPECT_FALSE(first.renames_sources());
 
@@ -112,7 +115,8 @@ TEST(RanksInside, AreThoseOfThisSystem) {
   EXPECT_TRUE(last.has_source(MPI_COMM_WORLD, 2));
   EXPECT_FALSE(last.has_source(MPI_COMM_SELF, 2));
   EXPECT_TRUE(last.has(MPI_COMM_WORLD, 4));
-  for (const int none : {MPI_PROC_NULL, MPI_ANY_SOURCE, 5}) EXPECT_FALSE(last.has(MPI_COMM_WORLD, none));
+  for (const int none : {MPI_PROC_NULL, MPI_ANY_SOURCE, 5})
+    EXPECT_FALSE(last.has(MPI_COMM_WORLD, none));
   EXPECT_EQ(last.local_rank(4), 2);
   EXPECT_EQ(last.offset(), 2);
   EXPECT_TRUE(last.renames_sources());
@@ -123,7 +127,8 @@ TEST(RanksInside, AreThoseOfThisSystem) {
 
 TEST(RanksInside, AreNoneWhereTheyDoNotStandSideBySide) {
   const wire::JobMap job = job_of({{1, 1, 1}, {3}});
-  for (const auto& members : {std::vector<wire::WorldRank>{5, 1, 3, 0}, std::vector<wire::WorldRank>{1, 0, 5, 2}}) {
+  for (const auto& members :
+       {std::vector<wire::WorldRank>{5, 1, 3, 0}, std::vector<wire::WorldRank>{1, 0, 5, 2}}) {
     const RanksInside inside(*Communicator::create(job, 1, MPI_COMM_WORLD, 0, members), true);
     for (int rank = 0; rank < 4; ++rank) EXPECT_FALSE(inside.has(MPI_COMM_WORLD, rank)) << rank;
   }

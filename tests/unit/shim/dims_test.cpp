@@ -43,7 +43,8 @@ std::vector<std::int32_t> best_by_trying(std::int32_t nodes, std::size_t count) 
 TEST(Dims, AllSmallGridsAreTheBestThereAre) {
   for (std::int32_t nodes = 1; nodes <= 240; ++nodes) {
     for (std::size_t count = 1; count <= 4; ++count) {
-      EXPECT_EQ(chosen(nodes, std::vector<std::int32_t>(count, 0)), best_by_trying(nodes, count)) << nodes << " " << count;
+      EXPECT_EQ(chosen(nodes, std::vector<std::int32_t>(count, 0)), best_by_trying(nodes, count))
+          << nodes << " " << count;
     }
   }
 }
@@ -67,8 +68,9 @@ TEST(Dims, ErrorsSetNothing) {
     std::int32_t nodes;
     std::vector<std::int32_t> dims;
   };
-  for (Case wrong : {Case{7, {0, 3, 0}}, Case{6, {2, 2}}, Case{6, {-2, 0}}, Case{0, {0}}, Case{-4, {0}}, Case{2, {}},
-                     Case{4, {8, 0}}, Case{4, {65536, 65536, 65536, 65536, 0}}}) {
+  for (Case wrong :
+       {Case{7, {0, 3, 0}}, Case{6, {2, 2}}, Case{6, {-2, 0}}, Case{0, {0}}, Case{-4, {0}},
+        Case{2, {}}, Case{4, {8, 0}}, Case{4, {65536, 65536, 65536, 65536, 0}}}) {
     const auto before = wrong.dims;
     EXPECT_FALSE(choose_dims(wrong.nodes, wrong.dims).ok()) << wrong.nodes;
     EXPECT_EQ(wrong.dims, before);

@@ -1,4 +1,5 @@
-// Set operations on groups: every pair of small groups against what sets say, orders, errors of ranks and ranges.
+// Set operations on groups: every pair of small groups against what sets say, orders, errors of
+// ranks and ranges.
 #include "shim/values/rank_list.hpp"
 
 #include <gmock/gmock.h>
@@ -43,7 +44,8 @@ TEST(RankList, UnionIntersectionAndDifferenceOfAllSmallGroups) {
   EXPECT_EQ(groups.size(), 65U);
   for (const RankList& one : groups) {
     for (const RankList& two : groups) {
-      // Straight from MPI-3.1 6.3.2: members of the first in its order, then those of the second that are new.
+      // Straight from MPI-3.1 6.3.2: members of the first in its order, then those of the second
+      // that are new.
       RankList both = one;
       for (const auto process : two) {
         if (!has(one, process)) both.push_back(process);
@@ -55,7 +57,9 @@ TEST(RankList, UnionIntersectionAndDifferenceOfAllSmallGroups) {
       EXPECT_EQ(intersection_of(one, two), common);
       EXPECT_EQ(difference_of(one, two), rest);
       const bool same_set = std::set(one.begin(), one.end()) == std::set(two.begin(), two.end());
-      EXPECT_EQ(compare(one, two), one == two ? Likeness::kIdentical : same_set ? Likeness::kSimilar : Likeness::kUnequal);
+      EXPECT_EQ(compare(one, two), one == two ? Likeness::kIdentical
+                                   : same_set ? Likeness::kSimilar
+                                              : Likeness::kUnequal);
     }
   }
 }
@@ -82,8 +86,10 @@ TEST(RankList, RanksOutOfRangeOrTwiceAreErrors) {
     EXPECT_THAT(included(group, wrong).error().text, HasSubstr("not in a group of 2"));
     EXPECT_THAT(excluded(group, wrong).error().text, HasSubstr("not in a group of 2"));
   }
-  EXPECT_THAT(included(group, std::vector<std::int32_t>{1, 1}).error().text, HasSubstr("rank 1 is named twice"));
-  EXPECT_THAT(excluded(group, std::vector<std::int32_t>{0, 1, 0}).error().text, HasSubstr("rank 0 is named twice"));
+  EXPECT_THAT(included(group, std::vector<std::int32_t>{1, 1}).error().text,
+              HasSubstr("rank 1 is named twice"));
+  EXPECT_THAT(excluded(group, std::vector<std::int32_t>{0, 1, 0}).error().text,
+              HasSubstr("rank 0 is named twice"));
 }
 
 TEST(RankList, RangesInBothDirections) {
@@ -92,14 +98,17 @@ TEST(RankList, RangesInBothDirections) {
 }
 
 TEST(RankList, RangesOutOfRangeOrWithoutStrideAreErrors) {
-  EXPECT_THAT(expanded(std::vector<RankRange>{{0, 3, 0}}, 4).error().text, HasSubstr("in steps of 0"));
+  EXPECT_THAT(expanded(std::vector<RankRange>{{0, 3, 0}}, 4).error().text,
+              HasSubstr("in steps of 0"));
   for (const RankRange away : {RankRange{3, 1, 1}, RankRange{1, 3, -1}}) {
     EXPECT_THAT(expanded(std::vector<RankRange>{away}, 4).error().text, HasSubstr("a range from"));
   }
   EXPECT_THAT(expanded(std::vector<RankRange>{{0, 4, 1}}, 4).error().text, HasSubstr("rank 4"));
   EXPECT_THAT(expanded(std::vector<RankRange>{{2, -1, -1}}, 4).error().text, HasSubstr("rank -1"));
   // The step after the first rank leaves the range of an int.
-  EXPECT_THAT(ranks(expanded(std::vector<RankRange>{{1, 3, 2147483647}, {3, 1, -2147483647 - 1}}, 4)), ElementsAre(1, 3));
+  EXPECT_THAT(
+      ranks(expanded(std::vector<RankRange>{{1, 3, 2147483647}, {3, 1, -2147483647 - 1}}, 4)),
+      ElementsAre(1, 3));
 }
 
 }  // namespace

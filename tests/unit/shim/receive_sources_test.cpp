@@ -1,4 +1,5 @@
-// The table of receives' sources beside a map: growth, gaps that are closed, handles that come again.
+// The table of receives' sources beside a map: growth, gaps that are closed, handles that come
+// again.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,7 +35,8 @@ TEST(ReceiveSources, BehavesAsAMapDoes) {
   ReceiveSources sources(kWorld);
   std::map<std::uintptr_t, std::int32_t> expected;
   std::mt19937 random(1);
-  // Handles as vendors number them, and more of them than the first table holds: many meet on their way to a place.
+  // Handles as vendors number them, and more of them than the first table holds: many meet on their
+  // way to a place.
   for (int step = 0; step < 200000; ++step) {
     const std::uintptr_t number = 0x98000000U + random() % (step < 100000 ? 2000U : 150U);
     const auto found = expected.find(number);
@@ -53,7 +55,8 @@ TEST(ReceiveSources, BehavesAsAMapDoes) {
     }
     ASSERT_EQ(sources.empty(), expected.empty());
   }
-  for (const auto& [number, offset] : expected) ASSERT_EQ(sources.take(handle_number(number)), offset);
+  for (const auto& [number, offset] : expected)
+    ASSERT_EQ(sources.take(handle_number(number)), offset);
   EXPECT_TRUE(sources.empty());
 }
 
@@ -78,7 +81,8 @@ TEST(ReceiveSources, AreTakenInAnyOrder) {
         }
         for (int k = 0; k < count; ++k) {
           const int i = (first + step * k + count) % count;
-          ASSERT_EQ(sources.take(handle_number(0x98000000U + static_cast<unsigned>(i))), i % 100 == 99 ? i : 2)
+          ASSERT_EQ(sources.take(handle_number(0x98000000U + static_cast<unsigned>(i))),
+                    i % 100 == 99 ? i : 2)
               << count << " from " << first;
         }
         ASSERT_TRUE(sources.empty());
@@ -89,7 +93,8 @@ TEST(ReceiveSources, AreTakenInAnyOrder) {
 
 TEST(ReceiveSources, AreTakenAtOnceOnlyInTurn) {
   std::array<MPI_Request, 5> requests{};
-  for (std::size_t i = 0; i < requests.size(); ++i) requests[i] = handle_number(0x98000000U + 16 * (i + 1));
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    requests[i] = handle_number(0x98000000U + 16 * (i + 1));
   ReceiveSources sources(2);
   EXPECT_FALSE(sources.take_in_turn(0, nullptr));
   EXPECT_FALSE(sources.take_in_turn(-1, nullptr));
@@ -149,7 +154,8 @@ TEST_F(FinishInTurn, GivesBackWhatAnErrorHasLeft) {
 }
 
 TEST(ReceiveSources, NeverCountOnThatWhatMayLiveOnIsGone) {
-  // A persistent request is never taken with others at once, neither when it is new nor when a call has given it back.
+  // A persistent request is never taken with others at once, neither when it is new nor when a call
+  // has given it back.
   std::array<MPI_Request, 2> requests{handle_number(16), handle_number(32)};
   ReceiveSources sources(2);
   for (const MPI_Request request : requests) sources.put_to_stay(request, 2);

@@ -1,4 +1,5 @@
-// Grids and graphs as arithmetic: coordinates, shifts over every kind of edge, sub-grids, and the edges of neighbourhoods.
+// Grids and graphs as arithmetic: coordinates, shifts over every kind of edge, sub-grids, and the
+// edges of neighbourhoods.
 #include "shim/values/topology.hpp"
 
 #include <gmock/gmock.h>
@@ -21,7 +22,8 @@ TEST(Cartesian, RanksAndCoordinatesAreRowMajor) {
   EXPECT_THAT(grid.coordinates(1), ElementsAre(0, 0, 1));
   EXPECT_THAT(grid.coordinates(7), ElementsAre(1, 0, 1));
   EXPECT_THAT(grid.coordinates(11), ElementsAre(1, 2, 1));
-  for (std::int32_t rank = 0; rank < 12; ++rank) EXPECT_EQ(grid.rank_at(grid.coordinates(rank)), rank);
+  for (std::int32_t rank = 0; rank < 12; ++rank)
+    EXPECT_EQ(grid.rank_at(grid.coordinates(rank)), rank);
 }
 
 TEST(Cartesian, CoordinatesWrapInPeriodicDimensionsOnly) {
@@ -96,7 +98,8 @@ TEST(Neighbourhood, EveryEdgeOfEveryGridHasTwoEnds) {
   for (const std::int32_t rows : {1, 2, 3}) {
     for (const std::int32_t columns : {1, 2, 4}) {
       for (const int periodic : {0, 1, 2, 3}) {
-        expect_edges_meet(all_of({{rows, columns}, {(periodic & 1) != 0, (periodic & 2) != 0}}, rows * columns));
+        expect_edges_meet(
+            all_of({{rows, columns}, {(periodic & 1) != 0, (periodic & 2) != 0}}, rows * columns));
       }
     }
   }
@@ -114,7 +117,8 @@ TEST(Neighbourhood, NegativeNeighboursComeFirst) {
 }
 
 TEST(Neighbourhood, WhatGoesToTheNegativeNeighbourComesFromThePositiveOne) {
-  // Two processes in a ring: both neighbours are the same process, only the label tells the two blocks apart.
+  // Two processes in a ring: both neighbours are the same process, only the label tells the two
+  // blocks apart.
   for (const std::int32_t length : {1, 2}) {
     const CartesianTopology ring{{length}, {true}};
     const Topology first{0, ring};

@@ -9,9 +9,11 @@
 namespace impishim::darray {
 
 /// The part's elements as the first end of overlaps; the second end is their number alone.
-[[nodiscard]] inline std::vector<Overlap> own_elements(const DimMap& map, int part, const Triplet& section) {
+[[nodiscard]] inline std::vector<Overlap> own_elements(const DimMap& map, int part,
+                                                       const Triplet& section) {
   std::vector<Overlap> own;
-  for (const auto& [run, repeats, position_period, local_period] : map.repeated_runs(part, section)) {
+  for (const auto& [run, repeats, position_period, local_period] :
+       map.repeated_runs(part, section)) {
     Overlap overlap;
     overlap.position = run.position;
     overlap.count = run.count;

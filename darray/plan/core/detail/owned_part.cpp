@@ -10,7 +10,8 @@ namespace {
 
 // Calls visit(sum of terms[axis][index along axis]) for each element in row-major order.
 template <class Visit>
-void visit_sums(const std::vector<std::vector<Index>>& terms, std::size_t axis, Index sum, Visit& visit) {
+void visit_sums(const std::vector<std::vector<Index>>& terms, std::size_t axis, Index sum,
+                Visit& visit) {
   if (axis == terms.size()) {
     visit(sum);
   } else if (axis + 1 == terms.size()) {
@@ -31,7 +32,8 @@ std::vector<Index> sums(const std::vector<std::vector<Index>>& terms, Index firs
 
 std::vector<Index> sorted_labels(const UnstructuredMap& map) {
   std::vector<Index> labels;
-  for (int part = 0; part < map.parts(); ++part) labels.insert(labels.end(), map.labels(part).begin(), map.labels(part).end());
+  for (int part = 0; part < map.parts(); ++part)
+    labels.insert(labels.end(), map.labels(part).begin(), map.labels(part).end());
   std::sort(labels.begin(), labels.end());
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
   return labels;
@@ -41,7 +43,8 @@ std::vector<Index> sorted_labels(const UnstructuredMap& map) {
 
 Patch OwnedPart::patch() const {
   Patch result{offset, {}};
-  for (std::size_t axis = 0; axis < extents.size(); ++axis) result.dimensions.push_back({extents[axis], strides[axis]});
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    result.dimensions.push_back({extents[axis], strides[axis]});
   if (size == 0) result.dimensions.push_back({0, 1});
   return result;
 }
@@ -61,7 +64,8 @@ OwnedPart owned_part(const Distribution& distribution, int rank) {
   result.strides = StridedView<std::byte>::row_major(distribution.local_shape(rank));
   result.size = distribution.owned_size(rank);
   const std::vector<Index> begin = distribution.owned_offset(rank);
-  for (std::size_t axis = 0; axis < begin.size(); ++axis) result.offset += begin[axis] * result.strides[axis];
+  for (std::size_t axis = 0; axis < begin.size(); ++axis)
+    result.offset += begin[axis] * result.strides[axis];
   return result;
 }
 
@@ -69,8 +73,8 @@ void require_ranks(const Distribution& distribution, const Communicator& communi
   const ProcessGrid& grid = distribution.grid();
   for (int place = 0; place < grid.size(); ++place) {
     if (grid.rank_at(place) >= communicator.size()) {
-      fail(ErrorKind::kLayout, "a distribution names rank {}, but the communicator has {}", grid.rank_at(place),
-           communicator.size());
+      fail(ErrorKind::kLayout, "a distribution names rank {}, but the communicator has {}",
+           grid.rank_at(place), communicator.size());
     }
   }
 }
@@ -92,8 +96,9 @@ std::vector<AxisOrder> axis_orders(const Distribution& distribution, int rank) {
     for (Index k = 0; k < owned; ++k) {
       const Index global = map.global(part, k);
       const auto& labels = order.labels;
-      order.numbers.push_back(labels.empty() ? global
-                                             : std::lower_bound(labels.begin(), labels.end(), global) - labels.begin());
+      order.numbers.push_back(
+          labels.empty() ? global
+                         : std::lower_bound(labels.begin(), labels.end(), global) - labels.begin());
     }
   }
   return orders;

@@ -1,4 +1,5 @@
-// How a rank's owned elements lie in its local buffer, and which place they have among all. Not for users.
+// How a rank's owned elements lie in its local buffer, and which place they have among all. Not for
+// users.
 #pragma once
 
 #include <vector>
@@ -26,21 +27,24 @@ OwnedPart owned_part(const Distribution& distribution, int rank);
 /// Errors: kLayout when the distribution names a rank that the communicator does not have.
 void require_ranks(const Distribution& distribution, const Communicator& communicator);
 
-/// The global index of each of a rank's local indices along an axis; of an unstructured axis its label's number among all
-/// labels in ascending order, `labels` (which is empty for other maps).
+/// The global index of each of a rank's local indices along an axis; of an unstructured axis its
+/// label's number among all labels in ascending order, `labels` (which is empty for other maps).
 struct AxisOrder {
   Index extent = 0;  // numbers go up to this
   std::vector<Index> numbers;
   std::vector<Index> labels;
 
   /// The global index or label of a number.
-  [[nodiscard]] Index global(Index number) const { return labels.empty() ? number : labels[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] Index global(Index number) const {
+    return labels.empty() ? number : labels[static_cast<std::size_t>(number)];
+  }
 };
 
 /// One for each axis. Empty numbers for ranks outside of the grid.
 std::vector<AxisOrder> axis_orders(const Distribution& distribution, int rank);
 
-/// The place of every owned element in the row-major order of all elements of the array, in the rank's row-major order.
+/// The place of every owned element in the row-major order of all elements of the array, in the
+/// rank's row-major order.
 std::vector<Index> global_numbers(const Distribution& distribution, int rank);
 
 }  // namespace impishim::darray

@@ -15,12 +15,14 @@ struct Progression {
 };
 
 Progression at_end(const Overlap& overlap, Crossing::End end, Index stride) {
-  if (end == Crossing::End::kA) return {overlap.local_a * stride, overlap.step_a * stride, overlap.period_a * stride};
+  if (end == Crossing::End::kA)
+    return {overlap.local_a * stride, overlap.step_a * stride, overlap.period_a * stride};
   return {overlap.local_b * stride, overlap.step_b * stride, overlap.period_b * stride};
 }
 
 /// The offset that every element along an axis adds.
-std::vector<Index> offsets_along(const std::vector<Overlap>& overlaps, Crossing::End end, Index stride) {
+std::vector<Index> offsets_along(const std::vector<Overlap>& overlaps, Crossing::End end,
+                                 Index stride) {
   std::vector<Index> offsets;
   for (const Overlap& overlap : overlaps) {
     const auto [first, step, period] = at_end(overlap, end, stride);
@@ -51,7 +53,8 @@ BufferShape buffer_shape(const Distribution& layout, int rank, const std::vector
   }
   if (layout.has_ghosts()) {
     const std::vector<Index> first = layout.owned_offset(rank);
-    for (std::size_t axis = 0; axis < dimensions; ++axis) shape.origin += first[axis] * shape.strides[axis];
+    for (std::size_t axis = 0; axis < dimensions; ++axis)
+      shape.origin += first[axis] * shape.strides[axis];
   }
   return shape;
 }

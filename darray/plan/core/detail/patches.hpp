@@ -17,10 +17,11 @@ struct BufferShape {
 };
 
 /// `strides`: of the user's, or none for row-major. All zero for a rank that has no part.
-[[nodiscard]] BufferShape buffer_shape(const Distribution& layout, int rank, const std::vector<Index>& strides);
+[[nodiscard]] BufferShape buffer_shape(const Distribution& layout, int rank,
+                                       const std::vector<Index>& strides);
 
-/// The elements at the crossings of axes: for each, a list of overlaps and the stride of the buffer. The order is the same for
-/// both ends: it depends on the overlaps' counts alone.
+/// The elements at the crossings of axes: for each, a list of overlaps and the stride of the
+/// buffer. The order is the same for both ends: it depends on the overlaps' counts alone.
 class Crossing {
  public:
   enum class End { kA, kB };
@@ -36,7 +37,8 @@ class Crossing {
   bool small_pieces_ = false;
 };
 
-/// Calls use(numbers) for all tuples of numbers below these extents, in row-major order; once for no extents.
+/// Calls use(numbers) for all tuples of numbers below these extents, in row-major order; once for
+/// no extents.
 template <class Use>
 void for_all_tuples(std::span<const std::size_t> extents, const Use& use) {
   for (const std::size_t extent : extents) {

@@ -27,27 +27,33 @@ Selection repeated_value(const Selection& elements) {
 
 }  // namespace
 
-PlannedExchange::PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options,
-                                 RankPlan plan, const FillValue& fill)
-    : schedule_(communicator, element, unchecked(options)), value_(fill.bytes()), turn_(communicator.turns()) {
+PlannedExchange::PlannedExchange(const Communicator& communicator, const Element& element,
+                                 ScheduleOptions options, RankPlan plan, const FillValue& fill)
+    : schedule_(communicator, element, unchecked(options)),
+      value_(fill.bytes()),
+      turn_(communicator.turns()) {
   for (auto& [peer, elements] : plan.sends) schedule_.add_send(peer, std::move(elements));
   for (auto& [peer, elements] : plan.receives) schedule_.add_receive(peer, std::move(elements));
-  for (auto& [source, destination] : plan.local) schedule_.add_local(std::move(source), std::move(destination));
+  for (auto& [source, destination] : plan.local)
+    schedule_.add_local(std::move(source), std::move(destination));
   schedule_.build();
   statistics_ = schedule_.statistics();
   if (plan.multicast) {
     const RankPlan::Multicast& multicast = *plan.multicast;
     const bool root = communicator.rank() == multicast.root;
-    tree_.emplace(communicator, element, multicast.root, multicast.members, root ? multicast.elements : Selection(),
-                  root ? Selection() : multicast.elements, unchecked(options));
+    tree_.emplace(communicator, element, multicast.root, multicast.members,
+                  root ? multicast.elements : Selection(), root ? Selection() : multicast.elements,
+                  unchecked(options));
     statistics_ += tree_->statistics();
   }
-  if (!plan.fills.empty()) fill_.emplace(repeated_value(plan.fills), plan.fills, element.size, false);
+  if (!plan.fills.empty())
+    fill_.emplace(repeated_value(plan.fills), plan.fills, element.size, false);
 }
 
 void PlannedExchange::fill(std::span<void* const> destinations) const {
   if (!fill_) return;
-  for (void* destination : destinations) fill_->run(value_.data(), static_cast<std::byte*>(destination), {});
+  for (void* destination : destinations)
+    fill_->run(value_.data(), static_cast<std::byte*>(destination), {});
 }
 
 void PlannedExchange::require_idle() const {
@@ -55,8 +61,8 @@ void PlannedExchange::require_idle() const {
     fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
 }
 
-void PlannedExchange::begin(std::span<const void* const> sources, std::span<void* const> destinations,
-                            const Combiner& combine) {
+void PlannedExchange::begin(std::span<const void* const> sources,
+                            std::span<void* const> destinations, const Combiner& combine) {
   require_idle();
   schedule_.start(sources, destinations, combine);
   fill(destinations);
@@ -66,8 +72,8 @@ void PlannedExchange::begin(std::span<const void* const> sources, std::span<void
   stage_ = Stage::kExchanging;
 }
 
-void PlannedExchange::execute(std::span<const void* const> sources, std::span<void* const> destinations,
-                              const Combiner& combine) {
+void PlannedExchange::execute(std::span<const void* const> sources,
+                              std::span<void* const> destinations, const Combiner& combine) {
   begin(sources, destinations, combine);
   exchange(true);
   stage_ = Stage::kIdle;
@@ -75,13 +81,14 @@ void PlannedExchange::execute(std::span<const void* const> sources, std::span<vo
   failure_.rethrow();
 }
 
-void PlannedExchange::start(std::span<const void* const> sources, std::span<void* const> destinations,
-                            const Combiner& combine) {
+void PlannedExchange::start(std::span<const void* const> sources,
+                            std::span<void* const> destinations, const Combiner& combine) {
   begin(sources, destinations, combine);
   if (tree_) turn_.start([this](bool blocking) { return advance(blocking); });
 }
 
-void PlannedExchange::start_backward(std::span<void* const> sources, std::span<const void* const> destinations,
+void PlannedExchange::start_backward(std::span<void* const> sources,
+                                     std::span<const void* const> destinations,
                                      const Combiner& combine) {
   require_idle();
   schedule_.start_backward(sources, destinations, combine);
@@ -142,7 +149,8 @@ void PlanChecks::require_members(const Distribution& layout) const {
   for (int place = 0; place < layout.grid().size(); ++place) {
     const int rank = layout.grid().rank_at(place);
     if (rank >= communicator_.size()) {
-      fail(ErrorKind::kArgument, "a layout has rank {}: the communicator has {} ranks", rank, communicator_.size());
+      fail(ErrorKind::kArgument, "a layout has rank {}: the communicator has {} ranks", rank,
+           communicator_.size());
     }
   }
 }

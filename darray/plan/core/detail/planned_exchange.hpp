@@ -1,4 +1,5 @@
-/// The list of a plan as what runs: a schedule, a tree for copies, and values to fill in. Not for users.
+/// The list of a plan as what runs: a schedule, a tree for copies, and values to fill in. Not for
+/// users.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +17,22 @@ namespace impishim::darray {
 
 class PlannedExchange {
  public:
-  /// Local, but for the first use of a set of copies. `fill` is as large as an element if the plan has something to fill.
-  PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options, RankPlan plan,
-                  const FillValue& fill = {});
+  /// Local, but for the first use of a set of copies. `fill` is as large as an element if the plan
+  /// has something to fill.
+  PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options,
+                  RankPlan plan, const FillValue& fill = {});
 
-  /// As start() and wait(), but with the faster blocking collectives, which do not match others: for all ranks or none.
-  void execute(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine);
-  /// Plans with copies are started in the same order on all ranks. Errors: kArgument when an execution is under way.
-  void start(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine);
+  /// As start() and wait(), but with the faster blocking collectives, which do not match others:
+  /// for all ranks or none.
+  void execute(std::span<const void* const> sources, std::span<void* const> destinations,
+               const Combiner& combine);
+  /// Plans with copies are started in the same order on all ranks. Errors: kArgument when an
+  /// execution is under way.
+  void start(std::span<const void* const> sources, std::span<void* const> destinations,
+             const Combiner& combine);
   /// Destinations to sources, by the schedule alone: for plans without copies.
-  void start_backward(std::span<void* const> sources, std::span<const void* const> destinations, const Combiner& combine);
+  void start_backward(std::span<void* const> sources, std::span<const void* const> destinations,
+                      const Combiner& combine);
   bool test() { return move_on(false); }
   void wait() { move_on(true); }
   void require_idle() const;
@@ -33,8 +40,11 @@ class PlannedExchange {
 
  private:
   enum class Stage { kIdle, kExchanging, kSpreading };
-  void begin(std::span<const void* const> sources, std::span<void* const> destinations, const Combiner& combine);
-  bool move_on(bool blocking) { return turn_.under_way() ? turn_.advance(blocking) : advance(blocking); }
+  void begin(std::span<const void* const> sources, std::span<void* const> destinations,
+             const Combiner& combine);
+  bool move_on(bool blocking) {
+    return turn_.under_way() ? turn_.advance(blocking) : advance(blocking);
+  }
   bool advance(bool blocking);
   bool exchange(bool blocking);
   bool spread(bool blocking);
@@ -54,11 +64,12 @@ class PlannedExchange {
   Turn turn_;  // of executions that use the tree
 };
 
-/// Checked construction of a plan: `make` checks the arguments and plans, and may throw; all ranks then agree on its error and
-/// on `call`, what they have been given.
+/// Checked construction of a plan: `make` checks the arguments and plans, and may throw; all ranks
+/// then agree on its error and on `call`, what they have been given.
 class PlanChecks {
  public:
-  PlanChecks(const Communicator& communicator, Checks checks) : communicator_(communicator), checks_(checks) {}
+  PlanChecks(const Communicator& communicator, Checks checks)
+      : communicator_(communicator), checks_(checks) {}
   template <class Call, class Make>
   RankPlan run(const Call& call, const Make& make) const {
     RankPlan plan;

@@ -10,13 +10,15 @@ namespace impishim::darray {
 /// Elements of an aligned array with their subscripts: those that the mask lets through.
 class ActiveSubscripts {
  public:
-  /// `owned`: how many elements of the aligned array the rank owns. Errors: kShape for other numbers of lists, subscripts or
-  /// mask values.
+  /// `owned`: how many elements of the aligned array the rank owns. Errors: kShape for other
+  /// numbers of lists, subscripts or mask values.
   ActiveSubscripts(const Subscripts& subscripts, Mask mask, int axes, Index owned);
 
   [[nodiscard]] Index count() const { return count_; }
   /// Of the k-th active element: which owned one it is.
-  [[nodiscard]] Index element(Index k) const { return elements_.empty() ? k : elements_[static_cast<std::size_t>(k)]; }
+  [[nodiscard]] Index element(Index k) const {
+    return elements_.empty() ? k : elements_[static_cast<std::size_t>(k)];
+  }
   [[nodiscard]] std::span<const Index> axis(std::size_t axis) const { return lists_[axis]; }
 
  private:
@@ -31,7 +33,8 @@ class Locator {
  public:
   Locator(const Communicator& communicator, const Distribution& distribution);
 
-  /// For each active element, where the nearest copy of the one that it names is. Errors: kKey for subscripts that name none.
+  /// For each active element, where the nearest copy of the one that it names is. Errors: kKey for
+  /// subscripts that name none.
   [[nodiscard]] std::vector<Location> nearest(const ActiveSubscripts& subscripts) const;
 
   /// All copies of the elements that are named, and which active element names each.
@@ -59,10 +62,11 @@ class Locator {
   [[nodiscard]] bool shares_labels() const;
   void locate(const ActiveSubscripts& subscripts, Index from, Index count, Chunk& chunk) const;
   template <class PartOf, class LocalOf>
-  static void add_axis(const Axis& axis, std::span<const Index> indices, PartOf part_of, LocalOf local_of, Chunk& chunk);
+  static void add_axis(const Axis& axis, std::span<const Index> indices, PartOf part_of,
+                       LocalOf local_of, Chunk& chunk);
   template <class Found>
-  void locate_owners(const ActiveSubscripts& subscripts, Index k, std::size_t axis, Index place, Index offset, bool one,
-                     const Found& found) const;
+  void locate_owners(const ActiveSubscripts& subscripts, Index k, std::size_t axis, Index place,
+                     Index offset, bool one, const Found& found) const;
   template <class Found>
   void visit(const ActiveSubscripts& subscripts, bool one, Found found) const;
   void check(const ActiveSubscripts& subscripts) const;

@@ -26,15 +26,17 @@ std::vector<bool> flags_of(const Distribution& source, const std::vector<int>& a
   std::vector<bool> is_reduced(source.axes().size(), false);
   for (const int axis : axes) {
     static_cast<void>(source.axis(axis));
-    if (is_reduced[static_cast<std::size_t>(axis)]) fail(ErrorKind::kArgument, "axis {} is to be reduced twice", axis);
+    if (is_reduced[static_cast<std::size_t>(axis)])
+      fail(ErrorKind::kArgument, "axis {} is to be reduced twice", axis);
     is_reduced[static_cast<std::size_t>(axis)] = true;
   }
   return is_reduced;
 }
 
 bool has_elements(const Distribution& source, const std::vector<int>& axes, int rank) {
-  return std::all_of(axes.begin(), axes.end(),
-                     [&](int axis) { return source.axis(axis).map.owned(source.part(rank, axis)) > 0; });
+  return std::all_of(axes.begin(), axes.end(), [&](int axis) {
+    return source.axis(axis).map.owned(source.part(rank, axis)) > 0;
+  });
 }
 
 // Ranks of the grid that differ from this one only along dimensions that reduced axes follow.
@@ -45,7 +47,8 @@ std::vector<int> along_axes(const Distribution& source, const std::vector<int>& 
   if (!mine) return members;
   std::vector<bool> runs(static_cast<std::size_t>(grid.dimensions()), false);
   for (const int axis : axes) {
-    if (const int d = source.axis(axis).grid_dimension; d != kNotDistributed) runs[static_cast<std::size_t>(d)] = true;
+    if (const int d = source.axis(axis).grid_dimension; d != kNotDistributed)
+      runs[static_cast<std::size_t>(d)] = true;
   }
   Index base = *mine;
   std::vector<int> places{0};
@@ -65,21 +68,25 @@ std::vector<int> along_axes(const Distribution& source, const std::vector<int>& 
 
 }  // namespace
 
-ReducePiece reduce_piece(const OwnedPart& first, const std::vector<Index>& other_strides, const std::vector<bool>& is_reduced) {
+ReducePiece reduce_piece(const OwnedPart& first, const std::vector<Index>& other_strides,
+                         const std::vector<bool>& is_reduced) {
   ReducePiece piece;
   for (std::size_t axis = 0; axis < is_reduced.size(); ++axis) {
-    append(is_reduced[axis] ? piece.reduced : piece.kept, {first.extents[axis], first.strides[axis], other_strides[axis]});
+    append(is_reduced[axis] ? piece.reduced : piece.kept,
+           {first.extents[axis], first.strides[axis], other_strides[axis]});
   }
   return piece;
 }
 
-ReduceGroup::ReduceGroup(const Distribution& source, std::vector<int> reduced, Known known, int rank, int ranks)
+ReduceGroup::ReduceGroup(const Distribution& source, std::vector<int> reduced, Known known,
+                         int rank, int ranks)
     : axes(std::move(reduced)), part(owned_part(source, rank)), is_reduced(flags_of(source, axes)) {
   piece = reduce_piece(part, StridedView<bool>::row_major(part.extents), is_reduced);
   const bool everywhere = known == Known::kEverywhere;
   if (everywhere && axes.size() != source.axes().size()) {
-    fail(ErrorKind::kLayout, "only reductions over all axes can be known everywhere: {} of {} axes are reduced", axes.size(),
-         source.axes().size());
+    fail(ErrorKind::kLayout,
+         "only reductions over all axes can be known everywhere: {} of {} axes are reduced",
+         axes.size(), source.axes().size());
   }
   // Ranks outside of the grid can only be served by all together.
   const bool together = everywhere && source.grid().size() < ranks;
@@ -88,7 +95,8 @@ ReduceGroup::ReduceGroup(const Distribution& source, std::vector<int> reduced, K
   } else {
     std::vector<Axis> kept;
     for (std::size_t axis = 0; axis < is_reduced.size(); ++axis) {
-      if (!is_reduced[axis]) kept.push_back({source.axes()[axis].map, source.axes()[axis].grid_dimension});
+      if (!is_reduced[axis])
+        kept.push_back({source.axes()[axis].map, source.axes()[axis].grid_dimension});
     }
     result = Distribution::make(source.grid(), std::move(kept));
   }
@@ -97,7 +105,8 @@ ReduceGroup::ReduceGroup(const Distribution& source, std::vector<int> reduced, K
     members.resize(static_cast<std::size_t>(ranks));
     std::iota(members.begin(), members.end(), 0);
     for (const int member : members) {
-      if (source.is_primary(member) && has_elements(source, axes, member)) contributors.push_back(member);
+      if (source.is_primary(member) && has_elements(source, axes, member))
+        contributors.push_back(member);
     }
   } else {
     members = along_axes(source, axes, rank);

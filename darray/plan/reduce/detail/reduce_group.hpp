@@ -16,9 +16,10 @@ struct ReduceGroup {
 
   DistributionPtr result;
   std::vector<int> axes;
-  std::vector<int> members;       // ranks that share this one's results, ascending; none if it has no part in it
+  std::vector<int>
+      members;  // ranks that share this one's results, ascending; none if it has no part in it
   std::vector<int> contributors;  // those of them that bring elements
-  bool alone = false;             // on every rank, the only member is itself: there is nothing to exchange
+  bool alone = false;  // on every rank, the only member is itself: there is nothing to exchange
   bool contributes = false;
 
   OwnedPart part;                // of the source
@@ -28,6 +29,7 @@ struct ReduceGroup {
 };
 
 /// Two aligned pieces as one: strides of the first, others those of the second.
-ReducePiece reduce_piece(const OwnedPart& first, const std::vector<Index>& other_strides, const std::vector<bool>& is_reduced);
+ReducePiece reduce_piece(const OwnedPart& first, const std::vector<Index>& other_strides,
+                         const std::vector<bool>& is_reduced);
 
 }  // namespace impishim::darray

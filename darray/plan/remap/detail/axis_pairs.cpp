@@ -15,33 +15,39 @@ bool is_unstructured(const DimMap& map) { return map.kind() == DimMap::Kind::kUn
 void check_side(const RemapSide& side, const char* name) {
   const auto dimensions = static_cast<std::size_t>(side.layout.dimensions());
   if (!side.section.empty() && side.section.size() != dimensions) {
-    fail(ErrorKind::kArgument, "a section of {} axes for a {} with {}", side.section.size(), name, dimensions);
+    fail(ErrorKind::kArgument, "a section of {} axes for a {} with {}", side.section.size(), name,
+         dimensions);
   }
   if (!side.strides.empty() && side.strides.size() != dimensions) {
-    fail(ErrorKind::kArgument, "{} strides for a {} with {} axes", side.strides.size(), name, dimensions);
+    fail(ErrorKind::kArgument, "{} strides for a {} with {} axes", side.strides.size(), name,
+         dimensions);
   }
 }
 
-std::vector<int> complete_permutation(const std::vector<int>& permutation, int destination_axes, int source_axes) {
+std::vector<int> complete_permutation(const std::vector<int>& permutation, int destination_axes,
+                                      int source_axes) {
   if (permutation.empty()) {
     if (destination_axes != source_axes) {
-      fail(ErrorKind::kShape, "a destination with {} axes for a source with {}: give a permutation", destination_axes,
-           source_axes);
+      fail(ErrorKind::kShape, "a destination with {} axes for a source with {}: give a permutation",
+           destination_axes, source_axes);
     }
     std::vector<int> same(static_cast<std::size_t>(destination_axes));
     std::iota(same.begin(), same.end(), 0);
     return same;
   }
   if (permutation.size() != static_cast<std::size_t>(destination_axes)) {
-    fail(ErrorKind::kArgument, "a permutation of {} axes for a destination with {}", permutation.size(), destination_axes);
+    fail(ErrorKind::kArgument, "a permutation of {} axes for a destination with {}",
+         permutation.size(), destination_axes);
   }
   std::vector<bool> named(static_cast<std::size_t>(source_axes), false);
   for (const int axis : permutation) {
     if (axis == kRepeated) continue;
     if (axis < 0 || axis >= source_axes) {
-      fail(ErrorKind::kArgument, "a permutation names source axis {}: there are {}", axis, source_axes);
+      fail(ErrorKind::kArgument, "a permutation names source axis {}: there are {}", axis,
+           source_axes);
     }
-    if (named[static_cast<std::size_t>(axis)]) fail(ErrorKind::kArgument, "a permutation names source axis {} twice", axis);
+    if (named[static_cast<std::size_t>(axis)])
+      fail(ErrorKind::kArgument, "a permutation names source axis {} twice", axis);
     named[static_cast<std::size_t>(axis)] = true;
   }
   return permutation;
@@ -49,24 +55,31 @@ std::vector<int> complete_permutation(const std::vector<int>& permutation, int d
 
 PairedAxis paired(const RemapSide& side, int axis) {
   const DimMap& map = side.layout.axis(axis).map;
-  return {map, side.section.empty() ? Triplet{0, map.extent(), 1} : side.section[static_cast<std::size_t>(axis)], axis};
+  return {map,
+          side.section.empty() ? Triplet{0, map.extent(), 1}
+                               : side.section[static_cast<std::size_t>(axis)],
+          axis};
 }
 
 /// The lowest and highest label of two unstructured maps, as a section.
 Triplet label_section(const DimMap& a, const DimMap& b) {
   std::optional<std::pair<Index, Index>> range = a.labels().label_range();
   if (const auto other = b.labels().label_range()) {
-    range = range ? std::pair(std::min(range->first, other->first), std::max(range->second, other->second)) : *other;
+    range = range ? std::pair(std::min(range->first, other->first),
+                              std::max(range->second, other->second))
+                  : *other;
   }
   if (!range) return {0, 0, 1};
   Index count = 0;
   if (__builtin_sub_overflow(range->second, range->first, &count) || count >= kMaximumExtent) {
-    fail(ErrorKind::kUnsupported, "labels from {} to {}: a remap counts them in 62 bits", range->first, range->second);
+    fail(ErrorKind::kUnsupported, "labels from {} to {}: a remap counts them in 62 bits",
+         range->first, range->second);
   }
   return {range->first, count + 1, 1};
 }
 
-/// The section of an unstructured axis that is given none: the labels that the other side's section names.
+/// The section of an unstructured axis that is given none: the labels that the other side's section
+/// names.
 Triplet labels_for(const PairedAxis& other) {
   return is_unstructured(other.map) ? other.section : Triplet{0, other.section.count, 1};
 }
@@ -81,7 +94,8 @@ void set_whole_labels(PairedAxis& to, PairedAxis& from, bool to_given, bool from
   }
 }
 
-/// Every label of `axis` that its section selects must be the other side's, and with `all` it must select every one.
+/// Every label of `axis` that its section selects must be the other side's, and with `all` it must
+/// select every one.
 void check_labels(const PairedAxis& axis, const PairedAxis& other, bool all, const char* name) {
   if (!is_unstructured(axis.map)) return;
   for (int part = 0; part < axis.map.parts(); ++part) {
@@ -89,8 +103,9 @@ void check_labels(const PairedAxis& axis, const PairedAxis& other, bool all, con
       const auto position = axis.section.position_of(label);
       if (!position && !all) continue;
       if (!position || !other.map.contains(other.section.at(*position))) {
-        fail(ErrorKind::kKey, "axis {}: label {} of part {} of the {} is nobody's on the other side", axis.axis, label, part,
-             name);
+        fail(ErrorKind::kKey,
+             "axis {}: label {} of part {} of the {} is nobody's on the other side", axis.axis,
+             label, part, name);
       }
     }
   }
@@ -103,7 +118,8 @@ void check_complete(const PairedAxis& to, const PairedAxis& from) {
     const Index label = from.section.at(position);
     if (from.map.contains(label)) continue;
     fail(ErrorKind::kKey,
-         "axis {}: index {} of the destination gets label {}, which is nobody's in the source: leave it out by a section",
+         "axis {}: index {} of the destination gets label {}, which is nobody's in the source: "
+         "leave it out by a section",
          to.axis, to.section.at(position), label);
   }
 }
@@ -111,8 +127,8 @@ void check_complete(const PairedAxis& to, const PairedAxis& from) {
 void check_pair(const AxisPair& pair, bool to_given, bool from_given, bool complete) {
   const auto& [to, from] = pair;
   if (to.section.count != from.section.count) {
-    fail(ErrorKind::kShape, "destination axis {} takes {} elements, source axis {} gives {}", to.axis, to.section.count,
-         from.axis, from.section.count);
+    fail(ErrorKind::kShape, "destination axis {} takes {} elements, source axis {} gives {}",
+         to.axis, to.section.count, from.axis, from.section.count);
   }
   for (const PairedAxis* each : {&to, &from}) {
     if (is_unstructured(each->map)) {
@@ -129,14 +145,17 @@ void check_pair(const AxisPair& pair, bool to_given, bool from_given, bool compl
 
 }  // namespace
 
-bool has_shared_labels(const DimMap& map) { return is_unstructured(map) && !map.labels().one_to_one(); }
+bool has_shared_labels(const DimMap& map) {
+  return is_unstructured(map) && !map.labels().one_to_one();
+}
 
-std::vector<AxisPair> pair_axes(const RemapSide& destination, const RemapSide& source, const std::vector<int>& permutation,
-                                bool complete) {
+std::vector<AxisPair> pair_axes(const RemapSide& destination, const RemapSide& source,
+                                const std::vector<int>& permutation, bool complete) {
   check_side(destination, "destination");
   check_side(source, "source");
   const int source_axes = source.layout.dimensions();
-  const std::vector<int> order = complete_permutation(permutation, destination.layout.dimensions(), source_axes);
+  const std::vector<int> order =
+      complete_permutation(permutation, destination.layout.dimensions(), source_axes);
   const bool to_given = !destination.section.empty();
   const bool from_given = !source.section.empty();
   std::vector<AxisPair> pairs;
@@ -148,7 +167,8 @@ std::vector<AxisPair> pair_axes(const RemapSide& destination, const RemapSide& s
     if (partner == kRepeated) {
       if (is_unstructured(to.map) && !to_given) to.section = label_section(to.map, to.map);
       const Triplet everywhere{0, to.section.count, 1};
-      pairs.push_back({std::move(to), {DimMap::collapsed(std::max<Index>(0, everywhere.count)), everywhere}});
+      pairs.push_back(
+          {std::move(to), {DimMap::collapsed(std::max<Index>(0, everywhere.count)), everywhere}});
     } else {
       named[static_cast<std::size_t>(partner)] = true;
       pairs.push_back({std::move(to), paired(source, partner)});
@@ -168,8 +188,10 @@ std::vector<AxisPair> pair_axes(const RemapSide& destination, const RemapSide& s
   return pairs;
 }
 
-std::vector<Overlap> common_elements(const AxisPair& pair, int from_part, int to_part, bool lowest_label_only) {
-  std::vector<Overlap> common = overlaps(pair.from.map, from_part, pair.from.section, pair.to.map, to_part, pair.to.section);
+std::vector<Overlap> common_elements(const AxisPair& pair, int from_part, int to_part,
+                                     bool lowest_label_only) {
+  std::vector<Overlap> common =
+      overlaps(pair.from.map, from_part, pair.from.section, pair.to.map, to_part, pair.to.section);
   if (!lowest_label_only || !has_shared_labels(pair.from.map)) return common;
   std::vector<Match> kept;
   for (const Overlap& each : common) {
@@ -177,8 +199,8 @@ std::vector<Overlap> common_elements(const AxisPair& pair, int from_part, int to
       for (Index j = 0; j < each.count; ++j) {
         const Index position = each.position + i * each.position_period + j * each.position_step;
         if (pair.from.map.owner(pair.from.section.at(position)) != from_part) continue;
-        kept.push_back(
-            {position, each.local_a + i * each.period_a + j * each.step_a, each.local_b + i * each.period_b + j * each.step_b});
+        kept.push_back({position, each.local_a + i * each.period_a + j * each.step_a,
+                        each.local_b + i * each.period_b + j * each.step_b});
       }
     }
   }

@@ -15,7 +15,8 @@ int nearest_copy(const Distribution& layout, int primary, int reader, const Syst
   const std::vector<int> copies = layout.copies(primary);
   if (std::ranges::find(copies, reader) != copies.end()) return reader;
   std::vector<int> near;
-  std::ranges::copy_if(copies, std::back_inserter(near), [&](int copy) { return !systems.crosses(copy, reader); });
+  std::ranges::copy_if(copies, std::back_inserter(near),
+                       [&](int copy) { return !systems.crosses(copy, reader); });
   const std::vector<int>& choice = near.empty() ? copies : near;
   return choice[static_cast<std::size_t>(reader) % choice.size()];
 }
@@ -23,10 +24,12 @@ int nearest_copy(const Distribution& layout, int primary, int reader, const Syst
 std::vector<int> receiving_copies(const Distribution& layout, int primary, const Systems& systems) {
   if (!layout.is_replicated()) return {primary};
   const std::vector<int> copies = layout.copies(primary);
-  if (systems.count() == 1) return copies.size() <= kDirect ? copies : std::vector<int>{copies.front()};
+  if (systems.count() == 1)
+    return copies.size() <= kDirect ? copies : std::vector<int>{copies.front()};
   std::vector<int> receivers;
   for (const int copy : copies) {
-    if (std::ranges::none_of(receivers, [&](int other) { return !systems.crosses(copy, other); })) receivers.push_back(copy);
+    if (std::ranges::none_of(receivers, [&](int other) { return !systems.crosses(copy, other); }))
+      receivers.push_back(copy);
   }
   return receivers;
 }

@@ -19,7 +19,8 @@ struct ShiftedSections {
 /// destination[x] = source[x + amount] on an axis of that extent.
 [[nodiscard]] ShiftedSections shifted_sections(Index extent, Index amount, ShiftMode mode);
 
-/// Errors: kUnsupported for sections and unstructured axes, kArgument for an axis that is not there.
+/// Errors: kUnsupported for sections and unstructured axes, kArgument for an axis that is not
+/// there.
 void check_shift(const RemapSide& destination, const RemapSide& source, int axis);
 
 }  // namespace impishim::darray

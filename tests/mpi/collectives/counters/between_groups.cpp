@@ -9,7 +9,8 @@ namespace {
 
 class BetweenGroups {
  public:
-  BetweenGroups(Bench& bench, MPI_Comm comm, const TwoGroups& groups, bool in_first, std::string where)
+  BetweenGroups(Bench& bench, MPI_Comm comm, const TwoGroups& groups, bool in_first,
+                std::string where)
       : bench_(bench),
         comm_(comm),
         groups_(groups),
@@ -21,7 +22,8 @@ class BetweenGroups {
         remote_(static_cast<int>((in_first ? groups.second : groups.first).size())) {}
 
   void barrier() {
-    bench_.meter.check("barrier between groups", where_, formulas_.barrier(), [&] { MPI_Barrier(comm_); });
+    bench_.meter.check("barrier between groups", where_, formulas_.barrier(),
+                       [&] { MPI_Barrier(comm_); });
   }
 
   /// A root in the first group or in the second, `root` being its rank there.
@@ -46,18 +48,27 @@ class BetweenGroups {
     meter.check("bcast between groups", name, formulas_.bcast(sample.data, client, others),
                 [&] { MPI_Bcast(own.data(), count, type, as, comm_); });
     const Blocks equal(others.size(), sample.data);
-    meter.check("gather between groups", name, blocks_and_root(set, "gatherv", others, equal, client),
+    meter.check("gather between groups", name,
+                blocks_and_root(set, "gatherv", others, equal, client),
                 [&] { MPI_Gather(own.data(), count, type, all.data(), count, type, as, comm_); });
-    meter.check("scatter between groups", name, blocks_and_root(set, "scatterv", others, equal, client),
+    meter.check("scatter between groups", name,
+                blocks_and_root(set, "scatterv", others, equal, client),
                 [&] { MPI_Scatter(all.data(), count, type, own.data(), count, type, as, comm_); });
     const Blocks blocks = of(sample, counts);
-    meter.check("gatherv between groups", name, blocks_and_root(set, "gatherv", others, blocks, client),
-                [&] { MPI_Gatherv(own.data(), mine, type, all.data(), counts.data(), places.data(), type, as, comm_); });
-    meter.check("scatterv between groups", name, blocks_and_root(set, "scatterv", others, blocks, client),
-                [&] { MPI_Scatterv(all.data(), counts.data(), places.data(), type, own.data(), mine, type, as, comm_); });
+    meter.check("gatherv between groups", name,
+                blocks_and_root(set, "gatherv", others, blocks, client), [&] {
+                  MPI_Gatherv(own.data(), mine, type, all.data(), counts.data(), places.data(),
+                              type, as, comm_);
+                });
+    meter.check("scatterv between groups", name,
+                blocks_and_root(set, "scatterv", others, blocks, client), [&] {
+                  MPI_Scatterv(all.data(), counts.data(), places.data(), type, own.data(), mine,
+                               type, as, comm_);
+                });
     for (const bool commutes : {true, false}) {
       const auto in = room(count);
-      meter.check("reduce between groups", name + named(commutes), formulas_.reduce(sample.data, commutes, client, others),
+      meter.check("reduce between groups", name + named(commutes),
+                  formulas_.reduce(sample.data, commutes, client, others),
                   [&] { MPI_Reduce(in.data(), own.data(), count, type, op(commutes), as, comm_); });
     }
   }
@@ -79,8 +90,11 @@ class BetweenGroups {
     const auto uneven_of = [&](const std::vector<int>& group) {
       return of(sample, uneven(static_cast<int>(group.size()), count));
     };
-    meter.check("allgatherv between groups", name, formulas_.allgatherv(uneven_of(groups_.first), uneven_of(groups_.second)),
-                [&] { MPI_Allgatherv(own.data(), mine, type, all.data(), counts.data(), places.data(), type, comm_); });
+    meter.check("allgatherv between groups", name,
+                formulas_.allgatherv(uneven_of(groups_.first), uneven_of(groups_.second)), [&] {
+                  MPI_Allgatherv(own.data(), mine, type, all.data(), counts.data(), places.data(),
+                                 type, comm_);
+                });
     const auto block = [&](int, int) { return sample.data; };
     meter.check("alltoall between groups", name, formulas_.alltoallv(block, block),
                 [&] { MPI_Alltoall(own.data(), count, type, all.data(), count, type, comm_); });
@@ -101,12 +115,14 @@ class BetweenGroups {
     const auto from_places = displacements(from);
     const auto out = room(to_places.back());
     auto in = room(from_places.back());
-    const Traffic expected = formulas_.alltoallv([&](int i, int j) { return sample.data.of(there(i, j)); },
-                                                 [&](int j, int i) { return sample.data.of(back(j, i)); });
-    bench_.meter.check("alltoallv between groups", described(sample) + ", " + where_, expected, [&] {
-      MPI_Alltoallv(out.data(), to.data(), to_places.data(), sample.type, in.data(), from.data(), from_places.data(),
-                    sample.type, comm_);
-    });
+    const Traffic expected =
+        formulas_.alltoallv([&](int i, int j) { return sample.data.of(there(i, j)); },
+                            [&](int j, int i) { return sample.data.of(back(j, i)); });
+    bench_.meter.check(
+        "alltoallv between groups", described(sample) + ", " + where_, expected, [&] {
+          MPI_Alltoallv(out.data(), to.data(), to_places.data(), sample.type, in.data(),
+                        from.data(), from_places.data(), sample.type, comm_);
+        });
   }
 
   void reductions_for_all(const Sample& sample, bool commutes) {
@@ -114,21 +130,25 @@ class BetweenGroups {
     const int count = sample.count();
     const auto in = room(count);
     auto out = room(count);
-    bench_.meter.check("allreduce between groups", name, formulas_.allreduce(sample.data, commutes),
-                       [&] { MPI_Allreduce(in.data(), out.data(), count, sample.type, op(commutes), comm_); });
+    bench_.meter.check(
+        "allreduce between groups", name, formulas_.allreduce(sample.data, commutes),
+        [&] { MPI_Allreduce(in.data(), out.data(), count, sample.type, op(commutes), comm_); });
     const auto of_first = split(count, groups_.first.size());
     const auto of_second = split(count, groups_.second.size());
     const auto& own = in_first_ ? of_first : of_second;
     const std::vector<int> counts(own.begin(), own.end());
     bench_.meter.check("reduce_scatter between groups", name,
-                       formulas_.reduce_scatter(sample.data, of_first, of_second, commutes),
-                       [&] { MPI_Reduce_scatter(in.data(), out.data(), counts.data(), sample.type, op(commutes), comm_); });
+                       formulas_.reduce_scatter(sample.data, of_first, of_second, commutes), [&] {
+                         MPI_Reduce_scatter(in.data(), out.data(), counts.data(), sample.type,
+                                            op(commutes), comm_);
+                       });
   }
 
  private:
   /// All to the last rank but one for each of the others.
   static std::vector<long long> split(long long count, std::size_t ranks) {
-    std::vector<long long> counts(ranks, count > 0 && count >= static_cast<long long>(ranks) ? 1 : 0);
+    std::vector<long long> counts(ranks,
+                                  count > 0 && count >= static_cast<long long>(ranks) ? 1 : 0);
     counts.back() += count - std::accumulate(counts.begin(), counts.end(), 0LL);
     return counts;
   }
@@ -153,7 +173,8 @@ class BetweenGroups {
 
 }  // namespace
 
-void check_between_groups(Bench& bench, MPI_Comm comm, const TwoGroups& groups, bool in_first, const std::string& where) {
+void check_between_groups(Bench& bench, MPI_Comm comm, const TwoGroups& groups, bool in_first,
+                          const std::string& where) {
   BetweenGroups between(bench, comm, groups, in_first, where);
   between.barrier();
   for (const Sample& sample : samples(bench.setting)) {

@@ -1,8 +1,9 @@
-/// What collectives send between systems, counted and compared with the formulas of collectives/README.md, call by call.
+/// What collectives send between systems, counted and compared with the formulas of
+/// collectives/README.md, call by call.
 ///
-/// The forms that count are those that IMPISHIM_WIRE_FORMAT and IMPISHIM_COLLECTIVES choose: the program reads the same
-/// variables, and so tells which formula is the right one. Every call that sends something else is reported with its figures,
-/// and the program then ends with 1.
+/// The forms that count are those that IMPISHIM_WIRE_FORMAT and IMPISHIM_COLLECTIVES choose: the
+/// program reads the same variables, and so tells which formula is the right one. Every call that
+/// sends something else is reported with its figures, and the program then ends with 1.
 #include <cstring>
 
 #include "tests/mpi/collectives/counters/meter.hpp"
@@ -39,12 +40,14 @@ std::string named(const char* what, const std::vector<int>& client) {
 }
 
 /// `key`: the order of ranks.
-void check_all_of_world(Bench& bench, const std::vector<int>& client_of_world, int key, const char* what) {
+void check_all_of_world(Bench& bench, const std::vector<int>& client_of_world, int key,
+                        const char* what) {
   const int rank = rank_in(MPI_COMM_WORLD);
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, 0, key, &comm);
   std::vector<int> colors(client_of_world.size());
-  MPI_Allgather(&client_of_world[static_cast<std::size_t>(rank)], 1, MPI_INT, colors.data(), 1, MPI_INT, comm);
+  MPI_Allgather(&client_of_world[static_cast<std::size_t>(rank)], 1, MPI_INT, colors.data(), 1,
+                MPI_INT, comm);
   const Members members = numbered(colors);
   REQUIRE_EQUAL(members.clients(), attribute(comm, IMPI_CLIENT_SIZE));
   const std::string where = named(what, members.client);
@@ -56,13 +59,15 @@ void check_all_of_world(Bench& bench, const std::vector<int>& client_of_world, i
 
 /// `in_first`: whether a rank of the world is in the first group; rank 0 is.
 template <class InFirst>
-void check_two_groups(Bench& bench, const std::vector<int>& client_of_world, InFirst&& in_first, const char* what) {
+void check_two_groups(Bench& bench, const std::vector<int>& client_of_world, InFirst&& in_first,
+                      const char* what) {
   const int rank = rank_in(MPI_COMM_WORLD);
   const int size = size_of(MPI_COMM_WORLD);
   TwoGroups groups;
   int leader_of_second = -1;
   for (int each = 0; each < size; ++each) {
-    (in_first(each) ? groups.first : groups.second).push_back(client_of_world[static_cast<std::size_t>(each)]);
+    (in_first(each) ? groups.first : groups.second)
+        .push_back(client_of_world[static_cast<std::size_t>(each)]);
     if (leader_of_second < 0 && !in_first(each)) leader_of_second = each;
   }
   const bool mine_is_first = in_first(rank);

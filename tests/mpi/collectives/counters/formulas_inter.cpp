@@ -28,7 +28,8 @@ Traffic InterFormulas::barrier() const {
   return within(both).barrier();
 }
 
-Traffic InterFormulas::bcast(const Elements& data, int root_client, const std::vector<int>& takers) const {
+Traffic InterFormulas::bcast(const Elements& data, int root_client,
+                             const std::vector<int>& takers) const {
   Traffic all;
   for (const int client : clients_of(takers)) {
     if (client != root_client) all += {std::max(1LL, set_.pieces(data.bytes())), data.bytes()};
@@ -38,8 +39,10 @@ Traffic InterFormulas::bcast(const Elements& data, int root_client, const std::v
 
 Traffic InterFormulas::allgatherv(const Blocks& of_first, const Blocks& of_second) const {
   Traffic all;
-  for (const int client : clients_of(groups_.second)) all += blocks_and_root(set_, "gatherv", groups_.first, of_first, client);
-  for (const int client : clients_of(groups_.first)) all += blocks_and_root(set_, "gatherv", groups_.second, of_second, client);
+  for (const int client : clients_of(groups_.second))
+    all += blocks_and_root(set_, "gatherv", groups_.first, of_first, client);
+  for (const int client : clients_of(groups_.first))
+    all += blocks_and_root(set_, "gatherv", groups_.second, of_second, client);
   return all;
 }
 
@@ -48,8 +51,8 @@ Traffic InterFormulas::alltoallv(const BlockBetween& there, const BlockBetween& 
   for (std::size_t i = 0; i < groups_.first.size(); ++i) {
     for (std::size_t j = 0; j < groups_.second.size(); ++j) {
       if (groups_.first[i] == groups_.second[j]) continue;
-      for (const Elements& block :
-           {there(static_cast<int>(i), static_cast<int>(j)), back(static_cast<int>(j), static_cast<int>(i))}) {
+      for (const Elements& block : {there(static_cast<int>(i), static_cast<int>(j)),
+                                    back(static_cast<int>(j), static_cast<int>(i))}) {
         if (block.count > 0) all += {1, block.bytes()};
       }
     }
@@ -57,7 +60,8 @@ Traffic InterFormulas::alltoallv(const BlockBetween& there, const BlockBetween& 
   return all;
 }
 
-Traffic InterFormulas::reduce(const Elements& data, bool commutes, int root_client, const std::vector<int>& givers) const {
+Traffic InterFormulas::reduce(const Elements& data, bool commutes, int root_client,
+                              const std::vector<int>& givers) const {
   const auto [speaker, with_root] = nearest(givers, root_client);
   const Traffic inside = within(givers).reduce(data, commutes, speaker);
   return with_root ? inside : inside + Traffic{set_.segments(data), data.bytes()};
@@ -79,13 +83,16 @@ Traffic InterFormulas::totals_swapped(const Elements& data, bool commutes) const
 }
 
 Traffic InterFormulas::allreduce(const Elements& data, bool commutes) const {
-  return totals_swapped(data, commutes) + within(groups_.first).bcast(data) + within(groups_.second).bcast(data);
+  return totals_swapped(data, commutes) + within(groups_.first).bcast(data) +
+         within(groups_.second).bcast(data);
 }
 
 Traffic InterFormulas::reduce_scatter(const Elements& data, const std::vector<long long>& of_first,
-                                      const std::vector<long long>& of_second, bool commutes) const {
+                                      const std::vector<long long>& of_second,
+                                      bool commutes) const {
   const Speakers who = speakers();
-  const auto scattered = [&](const std::vector<int>& group, const std::vector<long long>& counts, int root) {
+  const auto scattered = [&](const std::vector<int>& group, const std::vector<long long>& counts,
+                             int root) {
     Blocks parts;
     for (const long long count : counts) parts.push_back(data.of(count));
     return within(group).rooted_blocks("scatterv", parts, root);

@@ -16,8 +16,8 @@ int log2_up(int n) {
 }  // namespace
 
 Traffic Formulas::barrier() const {
-  const std::string usual =
-      set_.impi ? (m() <= set_.max_linear ? "linear" : "tree") : (set_.few(m()) ? "exchange" : "doubling");
+  const std::string usual = set_.impi ? (m() <= set_.max_linear ? "linear" : "tree")
+                                      : (set_.few(m()) ? "exchange" : "doubling");
   const std::string form = set_.form("barrier", usual);
   if (form == "exchange") return {1LL * m() * (m() - 1), 0};
   if (form == "doubling") return {1LL * m() * log2_up(m()), 0};
@@ -33,8 +33,8 @@ bool travels_alone(const Setting& set, const std::string& name, const Elements& 
   return set.form(name, block.length() >= set.segment ? "direct" : "linear") == "direct";
 }
 
-Traffic blocks_and_root(const Setting& set, const std::string& name, const std::vector<int>& client, const Blocks& blocks,
-                        int root_client) {
+Traffic blocks_and_root(const Setting& set, const std::string& name, const std::vector<int>& client,
+                        const Blocks& blocks, int root_client) {
   Traffic all;
   for (int other = 0; other <= *std::max_element(client.begin(), client.end()); ++other) {
     if (other == root_client || std::count(client.begin(), client.end(), other) == 0) continue;
@@ -58,7 +58,8 @@ Traffic Formulas::through_tree(const Elements& block, int root) const {
   for (int node = 1; node < m(); ++node) {
     const int end = std::min(m(), node + (node & -node));
     long long bytes = 0;
-    for (int below = node; below < end; ++below) bytes += members_.of_client((below + client_of(root)) % m()) * block.bytes();
+    for (int below = node; below < end; ++below)
+      bytes += members_.of_client((below + client_of(root)) % m()) * block.bytes();
     all += {set_.pieces(bytes), bytes};
   }
   return all;
@@ -67,7 +68,8 @@ Traffic Formulas::through_tree(const Elements& block, int root) const {
 Traffic Formulas::rooted_equal(const std::string& name, const Elements& block, int root) const {
   const bool impi_tree = set_.impi && m() > set_.max_linear && block.length() < set_.xsize;
   if (impi_tree || set_.forced(name) == "tree") return through_tree(block, root);
-  return blocks_and_root(set_, name, members_.client, Blocks(members_.client.size(), block), client_of(root));
+  return blocks_and_root(set_, name, members_.client, Blocks(members_.client.size(), block),
+                         client_of(root));
 }
 
 Traffic Formulas::rooted_blocks(const std::string& name, const Blocks& blocks, int root) const {
@@ -81,10 +83,12 @@ Traffic Formulas::allgather(const std::string& name, const Blocks& blocks) const
     length += block.length();
     bytes += block.bytes();
   }
-  const std::string form = set_.impi ? "rooted" : set_.form(name, length >= set_.long_from ? "direct" : "exchange");
+  const std::string form =
+      set_.impi ? "rooted" : set_.form(name, length >= set_.long_from ? "direct" : "exchange");
   if (form == "rooted") {
     const Traffic bcast{m() - 1, (m() - 1) * bytes};
-    return bcast + (name == "allgather" ? rooted_equal("gather", blocks[0], 0) : rooted_blocks("gatherv", blocks, 0));
+    return bcast + (name == "allgather" ? rooted_equal("gather", blocks[0], 0)
+                                        : rooted_blocks("gatherv", blocks, 0));
   }
   Traffic all;
   for (int client = 0; client < m(); ++client) {
@@ -107,7 +111,8 @@ Traffic Formulas::alltoall(const Elements& block) const {
   for (int from = 0; from < m(); ++from) {
     for (int to = 0; to < m(); ++to) {
       if (from == to) continue;
-      const long long bytes = 1LL * members_.of_client(from) * members_.of_client(to) * block.bytes();
+      const long long bytes =
+          1LL * members_.of_client(from) * members_.of_client(to) * block.bytes();
       all += {set_.pieces(bytes), bytes};
     }
   }
@@ -126,7 +131,8 @@ Traffic Formulas::alltoallv(const BlockBetween& block) const {
   return all;
 }
 
-Traffic Formulas::edges(const std::vector<int>& from, const std::vector<int>& to, const Elements& block) const {
+Traffic Formulas::edges(const std::vector<int>& from, const std::vector<int>& to,
+                        const Elements& block) const {
   Traffic all;
   for (std::size_t edge = 0; edge < from.size(); ++edge) {
     if (client_of(from[edge]) != client_of(to[edge]) && block.count > 0) all += {1, block.bytes()};

@@ -15,10 +15,12 @@ std::vector<int> Formulas::runs_for(bool commutes) const {
 }
 
 /// As many slices as the smallest client has members; they differ by one element at most.
-Traffic Formulas::sliced(const Elements& data, const std::function<Traffic(const Elements&)>& of_slice) const {
+Traffic Formulas::sliced(const Elements& data,
+                         const std::function<Traffic(const Elements&)>& of_slice) const {
   const long long slices = members_.fewest();
   Traffic all;
-  for (long long i = 0; i < slices; ++i) all += of_slice(data.of(data.count * (i + 1) / slices - data.count * i / slices));
+  for (long long i = 0; i < slices; ++i)
+    all += of_slice(data.of(data.count * (i + 1) / slices - data.count * i / slices));
   return all;
 }
 
@@ -26,13 +28,17 @@ Traffic Formulas::reduce(const Elements& data, bool commutes, int root) const {
   if (m() == 1) return {};
   const int from_elsewhere = members_.size() - members_.of_client(client_of(root));
   if (set_.impi && !commutes) return {from_elsewhere, from_elsewhere * data.bytes()};
-  const auto to_root = [&](const Elements& part) { return Traffic{(m() - 1) * set_.segments(part), (m() - 1) * part.bytes()}; };
+  const auto to_root = [&](const Elements& part) {
+    return Traffic{(m() - 1) * set_.segments(part), (m() - 1) * part.bytes()};
+  };
   if (set_.impi) return to_root(data);
   const std::vector<int> runs = runs_for(commutes);
-  const auto outside = std::count_if(runs.begin(), runs.end(), [&](int client) { return client != client_of(root); });
+  const auto outside = std::count_if(runs.begin(), runs.end(),
+                                     [&](int client) { return client != client_of(root); });
   const bool slices = commutes && members_.fewest() > 1;
   const std::string form = set_.forced("reduce");
-  const bool takes_slices = slices && (form.empty() ? data.length() >= set_.long_from : form == "sliced");
+  const bool takes_slices =
+      slices && (form.empty() ? data.length() >= set_.long_from : form == "sliced");
   if (takes_slices) return sliced(data, to_root);
   // Linear for runs; in a tree each client but the root's sends once as well.
   return {outside * set_.segments(data), outside * data.bytes()};
@@ -57,7 +63,8 @@ std::string Formulas::allreduce_form(const Elements& data, bool in_order, bool s
 
 /// Of one result of each client, by its master or by members with the same slice.
 Traffic Formulas::allreduce_by(const std::string& form, const Elements& data) const {
-  if (form == "exchange") return {1LL * (m() - 1) * m() * set_.segments(data), 1LL * (m() - 1) * m() * data.bytes()};
+  if (form == "exchange")
+    return {1LL * (m() - 1) * m() * set_.segments(data), 1LL * (m() - 1) * m() * data.bytes()};
   if (form == "doubling") {
     long long power = 1;
     long long rounds = 0;
@@ -77,20 +84,24 @@ Traffic Formulas::allreduce_by(const std::string& form, const Elements& data) co
 Traffic Formulas::allreduce(const Elements& data, bool commutes) const {
   if (m() == 1) return {};
   const bool in_order = commutes || members_.in_order();
-  const std::string form = set_.impi ? "rooted" : allreduce_form(data, in_order, commutes && members_.fewest() > 1);
+  const std::string form =
+      set_.impi ? "rooted" : allreduce_form(data, in_order, commutes && members_.fewest() > 1);
   if (form == "rooted") return reduce(data, commutes, 0) + bcast(data);
   if (form == "sliced") {
     const Elements share{1, 0, static_cast<int>(data.length() / members_.fewest())};
     // A slice has no slices; what is left when nothing else can be had is scattered.
     const std::string inner = allreduce_form(share, true, false);
-    return sliced(data, [&](const Elements& slice) { return allreduce_by(inner == "rooted" ? "scattered" : inner, slice); });
+    return sliced(data, [&](const Elements& slice) {
+      return allreduce_by(inner == "rooted" ? "scattered" : inner, slice);
+    });
   }
   if (form != "exchange") return allreduce_by(form, data);
   const auto runs = static_cast<long long>(runs_for(commutes).size());
   return {(m() - 1) * runs * set_.segments(data), (m() - 1) * runs * data.bytes()};
 }
 
-Traffic Formulas::reduce_scatter(const Elements& data, const std::vector<long long>& counts, bool commutes) const {
+Traffic Formulas::reduce_scatter(const Elements& data, const std::vector<long long>& counts,
+                                 bool commutes) const {
   if (m() == 1) return {};
   if (set_.impi || set_.forced("reduce_scatter") == "rooted") {
     Blocks parts;
@@ -102,8 +113,10 @@ Traffic Formulas::reduce_scatter(const Elements& data, const std::vector<long lo
   for (std::size_t rank = 0; rank < counts.size();) {
     const int client = members_.client[rank];
     long long together = 0;
-    for (; rank < counts.size() && members_.client[rank] == client; ++rank) together += counts[rank];
-    const auto from = std::count_if(runs.begin(), runs.end(), [&](int other) { return other != client; });
+    for (; rank < counts.size() && members_.client[rank] == client; ++rank)
+      together += counts[rank];
+    const auto from =
+        std::count_if(runs.begin(), runs.end(), [&](int other) { return other != client; });
     all += {from * set_.segments(data.of(together)), from * data.of(together).bytes()};
   }
   return all;
@@ -113,7 +126,8 @@ Traffic Formulas::scan(const Elements& data) const {
   if (m() == 1) return {};
   const std::vector<int> runs = members_.runs();
   const bool in_order = members_.in_order();
-  std::string form = set_.impi ? "chain" : set_.form("scan", set_.few(m()) ? "exchange" : "doubling");
+  std::string form =
+      set_.impi ? "chain" : set_.form("scan", set_.few(m()) ? "exchange" : "doubling");
   if (form == "doubling" && !in_order) form = "exchange";
   if (form == "chain") {
     const auto steps = static_cast<long long>(runs.size()) - 1;
@@ -127,7 +141,8 @@ Traffic Formulas::scan(const Elements& data) const {
       std::vector<int> later(run + 1, runs.end());
       std::sort(later.begin(), later.end());
       later.erase(std::unique(later.begin(), later.end()), later.end());
-      times += std::count_if(later.begin(), later.end(), [&](int client) { return client != *run; });
+      times +=
+          std::count_if(later.begin(), later.end(), [&](int client) { return client != *run; });
     }
   }
   return {times * set_.segments(data), times * data.bytes()};

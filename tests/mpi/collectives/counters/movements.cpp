@@ -28,16 +28,23 @@ class Movements {
     auto all = room(std::max<long long>(1LL * count * size_, places.back()));
     const int mine = counts[static_cast<std::size_t>(rank_)];
     const MPI_Datatype type = sample.type;
-    meter_.check("bcast", name, formulas_.bcast(sample.data), [&] { MPI_Bcast(own.data(), count, type, root, comm_); });
-    meter_.check("gather", name, formulas_.rooted_equal("gather", sample.data, root),
-                 [&] { MPI_Gather(own.data(), count, type, all.data(), count, type, root, comm_); });
-    meter_.check("scatter", name, formulas_.rooted_equal("scatter", sample.data, root),
-                 [&] { MPI_Scatter(all.data(), count, type, own.data(), count, type, root, comm_); });
+    meter_.check("bcast", name, formulas_.bcast(sample.data),
+                 [&] { MPI_Bcast(own.data(), count, type, root, comm_); });
+    meter_.check("gather", name, formulas_.rooted_equal("gather", sample.data, root), [&] {
+      MPI_Gather(own.data(), count, type, all.data(), count, type, root, comm_);
+    });
+    meter_.check("scatter", name, formulas_.rooted_equal("scatter", sample.data, root), [&] {
+      MPI_Scatter(all.data(), count, type, own.data(), count, type, root, comm_);
+    });
     const Blocks blocks = of(sample, counts);
-    meter_.check("gatherv", name, formulas_.rooted_blocks("gatherv", blocks, root),
-                 [&] { MPI_Gatherv(own.data(), mine, type, all.data(), counts.data(), places.data(), type, root, comm_); });
-    meter_.check("scatterv", name, formulas_.rooted_blocks("scatterv", blocks, root),
-                 [&] { MPI_Scatterv(all.data(), counts.data(), places.data(), type, own.data(), mine, type, root, comm_); });
+    meter_.check("gatherv", name, formulas_.rooted_blocks("gatherv", blocks, root), [&] {
+      MPI_Gatherv(own.data(), mine, type, all.data(), counts.data(), places.data(), type, root,
+                  comm_);
+    });
+    meter_.check("scatterv", name, formulas_.rooted_blocks("scatterv", blocks, root), [&] {
+      MPI_Scatterv(all.data(), counts.data(), places.data(), type, own.data(), mine, type, root,
+                   comm_);
+    });
   }
 
   void to_everybody(const Sample& sample) {
@@ -49,40 +56,45 @@ class Movements {
     auto own = room(std::max(count, mine));
     auto all = room(std::max<long long>(1LL * count * size_, places.back()));
     const MPI_Datatype type = sample.type;
-    meter_.check("allgather", name, formulas_.allgather("allgather", Blocks(static_cast<std::size_t>(size_), sample.data)),
-                 [&] { MPI_Allgather(own.data(), count, type, all.data(), count, type, comm_); });
-    meter_.check("allgatherv", name, formulas_.allgather("allgatherv", of(sample, counts)),
-                 [&] { MPI_Allgatherv(own.data(), mine, type, all.data(), counts.data(), places.data(), type, comm_); });
+    meter_.check(
+        "allgather", name,
+        formulas_.allgather("allgather", Blocks(static_cast<std::size_t>(size_), sample.data)),
+        [&] { MPI_Allgather(own.data(), count, type, all.data(), count, type, comm_); });
+    meter_.check("allgatherv", name, formulas_.allgather("allgatherv", of(sample, counts)), [&] {
+      MPI_Allgatherv(own.data(), mine, type, all.data(), counts.data(), places.data(), type, comm_);
+    });
     auto from = room(1LL * count * size_);
     meter_.check("alltoall", name, formulas_.alltoall(sample.data),
                  [&] { MPI_Alltoall(from.data(), count, type, all.data(), count, type, comm_); });
   }
 
   void between_all(const Sample& sample) {
-    const auto count_between = [&](int from, int to) { return (from + 2 * to) % 3 * sample.count() / 2; };
+    const auto count_between = [&](int from, int to) {
+      return (from + 2 * to) % 3 * sample.count() / 2;
+    };
     std::vector<int> to;
     std::vector<int> from;
     for (int peer = 0; peer < size_; ++peer) {
       to.push_back(count_between(rank_, peer));
       from.push_back(count_between(peer, rank_));
     }
-    const auto expected =
-        formulas_.alltoallv([&](int sender, int receiver) { return sample.data.of(count_between(sender, receiver)); });
+    const auto expected = formulas_.alltoallv(
+        [&](int sender, int receiver) { return sample.data.of(count_between(sender, receiver)); });
     auto to_places = displacements(to);
     auto from_places = displacements(from);
     const auto out = room(to_places.back());
     auto in = room(from_places.back());
     const std::string name = described(sample) + ", " + where_;
     meter_.check("alltoallv", name, expected, [&] {
-      MPI_Alltoallv(out.data(), to.data(), to_places.data(), sample.type, in.data(), from.data(), from_places.data(),
-                    sample.type, comm_);
+      MPI_Alltoallv(out.data(), to.data(), to_places.data(), sample.type, in.data(), from.data(),
+                    from_places.data(), sample.type, comm_);
     });
     for (int& place : to_places) place *= 8;  // bytes
     for (int& place : from_places) place *= 8;
     const std::vector<MPI_Datatype> types(static_cast<std::size_t>(size_), sample.type);
     meter_.check("alltoallw", name, expected, [&] {
-      MPI_Alltoallw(out.data(), to.data(), to_places.data(), types.data(), in.data(), from.data(), from_places.data(),
-                    types.data(), comm_);
+      MPI_Alltoallw(out.data(), to.data(), to_places.data(), types.data(), in.data(), from.data(),
+                    from_places.data(), types.data(), comm_);
     });
   }
 
@@ -101,10 +113,12 @@ class Movements {
     const int count = sample.count();
     const auto out = room(2LL * count);
     auto in = room(2LL * count);
-    meter_.check("neighbor_allgather", name, expected,
-                 [&] { MPI_Neighbor_allgather(out.data(), count, sample.type, in.data(), count, sample.type, ring); });
-    meter_.check("neighbor_alltoall", name, expected,
-                 [&] { MPI_Neighbor_alltoall(out.data(), count, sample.type, in.data(), count, sample.type, ring); });
+    meter_.check("neighbor_allgather", name, expected, [&] {
+      MPI_Neighbor_allgather(out.data(), count, sample.type, in.data(), count, sample.type, ring);
+    });
+    meter_.check("neighbor_alltoall", name, expected, [&] {
+      MPI_Neighbor_alltoall(out.data(), count, sample.type, in.data(), count, sample.type, ring);
+    });
   }
 
  private:
@@ -124,7 +138,8 @@ class Movements {
 
 }  // namespace
 
-void check_movements(Bench& bench, MPI_Comm comm, const Members& members, const std::string& where) {
+void check_movements(Bench& bench, MPI_Comm comm, const Members& members,
+                     const std::string& where) {
   Movements movements(bench, comm, members, where);
   movements.barrier();
   const int size = members.size();

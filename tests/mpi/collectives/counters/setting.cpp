@@ -18,8 +18,10 @@ Setting Setting::from_environment() {
   Setting setting;
   setting.impi = variable("IMPISHIM_WIRE_FORMAT") == "external32";
   setting.alike = !setting.impi && variable("IMPISHIM_WIRE_FORMAT") != "wide";
-  if (const auto xsize = variable("IMPISHIM_COLL_XSIZE"); !xsize.empty()) setting.xsize = std::stoll(xsize);
-  if (const auto few = variable("IMPISHIM_COLL_MAXLINEAR"); !few.empty()) setting.max_linear = std::stoi(few);
+  if (const auto xsize = variable("IMPISHIM_COLL_XSIZE"); !xsize.empty())
+    setting.xsize = std::stoll(xsize);
+  if (const auto few = variable("IMPISHIM_COLL_MAXLINEAR"); !few.empty())
+    setting.max_linear = std::stoi(few);
   std::istringstream items(variable("IMPISHIM_COLLECTIVES"));
   for (std::string item; std::getline(items, item, ',');) {
     const std::string name = item.substr(0, item.find('='));
@@ -51,11 +53,17 @@ long long Setting::segments(const Elements& data) const {
   return (data.count + length - 1) / length;
 }
 
-long long Setting::pieces(long long bytes) const { return impi ? 1 : (bytes + segment - 1) / segment; }
+long long Setting::pieces(long long bytes) const {
+  return impi ? 1 : (bytes + segment - 1) / segment;
+}
 
-int Members::clients() const { return client.empty() ? 0 : *std::max_element(client.begin(), client.end()) + 1; }
+int Members::clients() const {
+  return client.empty() ? 0 : *std::max_element(client.begin(), client.end()) + 1;
+}
 
-int Members::of_client(int number) const { return static_cast<int>(std::count(client.begin(), client.end(), number)); }
+int Members::of_client(int number) const {
+  return static_cast<int>(std::count(client.begin(), client.end(), number));
+}
 
 int Members::fewest() const {
   int fewest = size();

@@ -1,4 +1,5 @@
-/// What a run is set to, read from the same variables as the library reads; and what crosses between clients.
+/// What a run is set to, read from the same variables as the library reads; and what crosses
+/// between clients.
 #pragma once
 
 #include <map>
@@ -33,8 +34,10 @@ struct Elements {
 };
 
 struct Setting {
-  bool impi = false;  ///< IMPISHIM_WIRE_FORMAT=external32: IMPI's forms, one message each, also of nothing
-  bool alike = true;  ///< systems represent data alike; not so as far as IMPISHIM_WIRE_FORMAT=wide goes
+  bool impi =
+      false;  ///< IMPISHIM_WIRE_FORMAT=external32: IMPI's forms, one message each, also of nothing
+  bool alike =
+      true;  ///< systems represent data alike; not so as far as IMPISHIM_WIRE_FORMAT=wide goes
   long long segment = 65536;
   long long long_from = 262144;
   long long xsize = 1024;
@@ -44,7 +47,8 @@ struct Setting {
   static Setting from_environment();
   /// The form forced upon `collective`, or none.
   [[nodiscard]] std::string forced(const std::string& collective) const;
-  /// The forced form, or else `usual`. For collectives that can take any of their forms at any time.
+  /// The forced form, or else `usual`. For collectives that can take any of their forms at any
+  /// time.
   [[nodiscard]] std::string form(const std::string& collective, const std::string& usual) const;
   [[nodiscard]] bool few(int clients) const { return clients <= (max_linear > 2 ? max_linear : 2); }
 
@@ -64,13 +68,15 @@ struct Members {
   [[nodiscard]] int size() const { return static_cast<int>(client.size()); }
   [[nodiscard]] int clients() const;
   [[nodiscard]] int of_client(int number) const;
-  [[nodiscard]] int fewest() const;             ///< members of the client with the fewest
-  [[nodiscard]] std::vector<int> runs() const;  ///< clients of the runs of consecutive ranks of one client
+  [[nodiscard]] int fewest() const;  ///< members of the client with the fewest
+  [[nodiscard]] std::vector<int> runs()
+      const;  ///< clients of the runs of consecutive ranks of one client
   [[nodiscard]] bool in_order() const { return static_cast<int>(runs().size()) == clients(); }
 };
 [[nodiscard]] Members numbered(const std::vector<int>& colors);
 
-/// The groups of an intercommunicator; `first` has the lower first rank. Clients have the same numbers in both.
+/// The groups of an intercommunicator; `first` has the lower first rank. Clients have the same
+/// numbers in both.
 struct TwoGroups {
   std::vector<int> first;
   std::vector<int> second;

@@ -23,8 +23,8 @@ void one_by_one(std::vector<MPI_Request>& requests, Random& random, bool by_test
   }
 }
 
-/// Requests under way, and where they belong. Completed ones are taken out: MPICH 4.0.2 takes inactive persistent collectives
-/// for complete ones, again and again.
+/// Requests under way, and where they belong. Completed ones are taken out: MPICH 4.0.2 takes
+/// inactive persistent collectives for complete ones, again and again.
 class UnderWay {
  public:
   explicit UnderWay(std::vector<MPI_Request>& all) : all_(all) {
@@ -74,7 +74,8 @@ void some_at_a_time(std::vector<MPI_Request>& requests, bool by_tests) {
   for (UnderWay left(requests); !left.empty();) {
     std::vector<int> indices(static_cast<std::size_t>(left.count()));
     int done = 0;
-    (by_tests ? MPI_Testsome : MPI_Waitsome)(left.count(), left.requests(), &done, indices.data(), MPI_STATUSES_IGNORE);
+    (by_tests ? MPI_Testsome : MPI_Waitsome)(left.count(), left.requests(), &done, indices.data(),
+                                             MPI_STATUSES_IGNORE);
     indices.resize(static_cast<std::size_t>(done));
     left.take_out(indices);
   }
@@ -125,7 +126,8 @@ void Batch::check(const Started& started) {
 }
 
 bool Batch::some_persistent() const {
-  return std::ranges::any_of(started_, [](const Started& started) { return started.form == Form::kPersistent; });
+  return std::ranges::any_of(
+      started_, [](const Started& started) { return started.form == Form::kPersistent; });
 }
 
 void Batch::complete() {
@@ -162,7 +164,8 @@ void Batch::finish(bool free_early) {
     if (round > 0) restart(round);
     complete();
     for (const Started& started : started_) {
-      const bool over = started.form == Form::kPersistent || (started.form == Form::kNonblocking && round == 0);
+      const bool over =
+          started.form == Form::kPersistent || (started.form == Form::kNonblocking && round == 0);
       if (over) check(started);
     }
   }

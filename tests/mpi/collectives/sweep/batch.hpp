@@ -14,8 +14,9 @@ class Batch {
 
   /// Begins the operation: a blocking one is over then.
   void add(Operation operation, Form form, bool large, std::uint64_t seed);
-  /// Completes what is under way, in an order and by functions of this process's choice; starts persistent ones again.
-  /// With `free_early` the handles of datatypes and operations are freed before, where MPI allows it.
+  /// Completes what is under way, in an order and by functions of this process's choice; starts
+  /// persistent ones again. With `free_early` the handles of datatypes and operations are freed
+  /// before, where MPI allows it.
   void finish(bool free_early);
   [[nodiscard]] int failures() const { return failures_; }
 
@@ -38,7 +39,8 @@ class Batch {
   int failures_ = 0;
 };
 
-/// Completes all requests, by a function and in an order that `random` chooses. Persistent ones become inactive.
+/// Completes all requests, by a function and in an order that `random` chooses. Persistent ones
+/// become inactive.
 void complete_all(std::vector<MPI_Request>& requests, Random& random, bool some_persistent);
 
 }  // namespace sweep

@@ -27,9 +27,11 @@ std::vector<Block> spread_by_types(Random& random, const std::vector<Block>& siz
   return blocks;
 }
 
-void set_arguments(Arguments& arguments, const std::vector<Block>& blocks, Spread spread, bool sending) {
+void set_arguments(Arguments& arguments, const std::vector<Block>& blocks, Spread spread,
+                   bool sending) {
   Counts& counts = sending ? arguments.send_counts : arguments.receive_counts;
-  Displacements& displacements = sending ? arguments.send_displacements : arguments.receive_displacements;
+  Displacements& displacements =
+      sending ? arguments.send_displacements : arguments.receive_displacements;
   auto& types = sending ? arguments.send_types : arguments.receive_types;
   types.assign(1, MPI_DATATYPE_NULL);
   for (const Block& block : blocks) {
@@ -39,14 +41,16 @@ void set_arguments(Arguments& arguments, const std::vector<Block>& blocks, Sprea
     types.push_back(MPI_DATATYPE_NULL);
   }
   if (blocks.empty()) return;
-  (sending ? arguments.send_count : arguments.receive_count) = static_cast<int>(blocks.front().count);
+  (sending ? arguments.send_count : arguments.receive_count) =
+      static_cast<int>(blocks.front().count);
   (sending ? arguments.send_type : arguments.receive_type) = blocks.front().layout->handle;
 }
 
 }  // namespace
 
 Item draw_item(Random& random, const Payload& payload, bool plain) {
-  if (payload.pattern.size() == 1 && random.below(3) == 0) return {&layouts().single(*payload.pattern.front()), 1};
+  if (payload.pattern.size() == 1 && random.below(3) == 0)
+    return {&layouts().single(*payload.pattern.front()), 1};
   if (plain) return {&layouts().ascending(payload.pattern), 1};
   constexpr int kRepeats[] = {1, 2, 3, 6};
   const int repeats = kRepeats[random.below(4)];
@@ -58,7 +62,8 @@ Block one_block(Draft& draft, const Payload& payload, std::size_t amount, bool s
   return place_blocks(draft, {item}, {amount}, Spread::kEqual, sending).front();
 }
 
-std::vector<Block> many_blocks(Draft& draft, const Payload& payload, const std::vector<std::size_t>& amounts, Spread spread,
+std::vector<Block> many_blocks(Draft& draft, const Payload& payload,
+                               const std::vector<std::size_t>& amounts, Spread spread,
                                bool sending) {
   std::vector<Item> items(amounts.size(), draw_item(draft.own, payload, draft.plain));
   if (spread == Spread::kTypes) {
@@ -67,12 +72,14 @@ std::vector<Block> many_blocks(Draft& draft, const Payload& payload, const std::
   return place_blocks(draft, items, amounts, spread, sending);
 }
 
-std::vector<Block> place_blocks(Draft& draft, const std::vector<Item>& items, const std::vector<std::size_t>& amounts,
-                                Spread spread, bool sending) {
+std::vector<Block> place_blocks(Draft& draft, const std::vector<Item>& items,
+                                const std::vector<std::size_t>& amounts, Spread spread,
+                                bool sending) {
   std::vector<Block> blocks(amounts.size());
   for (std::size_t i = 0; i < amounts.size(); ++i) {
     const std::size_t count = amounts[i] / items[i].repeats;
-    blocks[i] = {items[i].layout, count, static_cast<std::ptrdiff_t>(i * count) * items[i].layout->extent};
+    blocks[i] = {items[i].layout, count,
+                 static_cast<std::ptrdiff_t>(i * count) * items[i].layout->extent};
   }
   if (spread == Spread::kCounts) blocks = spread_by_counts(draft.own, blocks);
   if (spread == Spread::kTypes) blocks = spread_by_types(draft.own, blocks);

@@ -9,18 +9,22 @@ namespace {
 
 constexpr std::ptrdiff_t kGuard = 64;
 
-std::byte untouched(std::size_t position) { return static_cast<std::byte>(0xA0 + position * 7 % 90); }
+std::byte untouched(std::size_t position) {
+  return static_cast<std::byte>(0xA0 + position * 7 % 90);
+}
 
 }  // namespace
 
 std::ptrdiff_t Block::begin() const {
   if (count == 0) return at;
-  return at + layout->low + std::min<std::ptrdiff_t>(0, (static_cast<std::ptrdiff_t>(count) - 1) * layout->extent);
+  return at + layout->low +
+         std::min<std::ptrdiff_t>(0, (static_cast<std::ptrdiff_t>(count) - 1) * layout->extent);
 }
 
 std::ptrdiff_t Block::end() const {
   if (count == 0) return at;
-  return at + layout->high + std::max<std::ptrdiff_t>(0, (static_cast<std::ptrdiff_t>(count) - 1) * layout->extent);
+  return at + layout->high +
+         std::max<std::ptrdiff_t>(0, (static_cast<std::ptrdiff_t>(count) - 1) * layout->extent);
 }
 
 Buffer::Buffer(const std::vector<Block>& blocks) {
@@ -47,7 +51,8 @@ template <typename Visit>
 void Buffer::visit(const Block& block, Visit&& visit_element) const {
   std::size_t dense = 0;
   for (std::size_t item = 0; item < block.count; ++item) {
-    const std::ptrdiff_t base = origin_ + block.at + static_cast<std::ptrdiff_t>(item) * block.layout->extent;
+    const std::ptrdiff_t base =
+        origin_ + block.at + static_cast<std::ptrdiff_t>(item) * block.layout->extent;
     for (std::size_t i = 0; i < block.layout->map.size(); ++i) {
       const Basic& type = *block.layout->map[i];
       visit_element(static_cast<std::size_t>(base + block.layout->offsets[i]), dense, type);
@@ -71,7 +76,9 @@ void Buffer::expect(const Block& block, const Dense& content) {
 }
 
 void Buffer::ignore(const Block& block) {
-  visit(block, [&](std::size_t to, std::size_t, const Basic& type) { std::memset(mask_.data() + to, 0, type.size); });
+  visit(block, [&](std::size_t to, std::size_t, const Basic& type) {
+    std::memset(mask_.data() + to, 0, type.size);
+  });
 }
 
 std::string Buffer::difference() const {
@@ -88,8 +95,10 @@ std::string Buffer::difference() const {
   }
   if (wrong == 0) return {};
   char text[200];
-  std::snprintf(text, sizeof(text), "%zu bytes are wrong, the first at %td (of %td to %td): 0x%02x, not 0x%02x%s", wrong,
-                static_cast<std::ptrdiff_t>(first) - origin_, -origin_, static_cast<std::ptrdiff_t>(memory_.size()) - origin_,
+  std::snprintf(text, sizeof(text),
+                "%zu bytes are wrong, the first at %td (of %td to %td): 0x%02x, not 0x%02x%s",
+                wrong, static_cast<std::ptrdiff_t>(first) - origin_, -origin_,
+                static_cast<std::ptrdiff_t>(memory_.size()) - origin_,
                 static_cast<unsigned>(memory_[first]), static_cast<unsigned>(expected_[first]),
                 memory_[first] == untouched(first)     ? " (nothing came)"
                 : expected_[first] == untouched(first) ? " (nothing belongs here)"
@@ -97,7 +106,8 @@ std::string Buffer::difference() const {
   return text;
 }
 
-Dense content(const std::vector<const Basic*>& pattern, std::size_t elements, std::uint64_t seed, Op op) {
+Dense content(const std::vector<const Basic*>& pattern, std::size_t elements, std::uint64_t seed,
+              Op op) {
   std::size_t size = 0;
   for (std::size_t i = 0; i < elements; ++i) size += pattern[i % pattern.size()]->size;
   Dense made(size);

@@ -50,6 +50,7 @@ class Buffer {
 };
 
 /// The content that `seed` names, for `elements` elements of the pattern in turn.
-Dense content(const std::vector<const Basic*>& pattern, std::size_t elements, std::uint64_t seed, Op op);
+Dense content(const std::vector<const Basic*>& pattern, std::size_t elements, std::uint64_t seed,
+              Op op);
 
 }  // namespace sweep

@@ -92,7 +92,8 @@ int reduce(Function function, Form form, bool large, const Arguments& a, MPI_Req
     case Function::kAllreduce:
       CALL(Allreduce, allreduce, REDUCE);
     case Function::kReduceScatter:
-      CALL(Reduce_scatter, reduce_scatter, a.send, a.receive, a.receive_counts, a.receive_type, a.op);
+      CALL(Reduce_scatter, reduce_scatter, a.send, a.receive, a.receive_counts, a.receive_type,
+           a.op);
     case Function::kReduceScatterBlock:
       CALL(Reduce_scatter_block, reduce_scatter_block, REDUCE);
     case Function::kScan:
@@ -123,8 +124,10 @@ int exchange(Function function, Form form, bool large, const Arguments& a, MPI_R
 
 }  // namespace
 
-int call(Function function, Form form, bool large, const Arguments& arguments, MPI_Request* request) {
-  if (function >= Function::kNeighborAllgather) return exchange(function, form, large, arguments, request);
+int call(Function function, Form form, bool large, const Arguments& arguments,
+         MPI_Request* request) {
+  if (function >= Function::kNeighborAllgather)
+    return exchange(function, form, large, arguments, request);
   if (function >= Function::kReduce) return reduce(function, form, large, arguments, request);
   return move(function, form, large, arguments, request);
 }

@@ -77,7 +77,8 @@ T small_value(std::uint64_t seed, Op op) {
 template <typename T>
 T value_for(std::uint64_t seed, Op op) {
   constexpr bool has_bits = std::is_integral_v<T> && !std::is_same_v<T, bool>;
-  const bool any = op == Op::kMove || (has_bits && (op == Op::kBand || op == Op::kBor || op == Op::kBxor));
+  const bool any =
+      op == Op::kMove || (has_bits && (op == Op::kBand || op == Op::kBor || op == Op::kBxor));
   return any ? any_value<T>(seed) : small_value<T>(seed, op);
 }
 
@@ -91,9 +92,11 @@ void make(std::byte* to, std::uint64_t seed, Op op) {
     std::memcpy(to + offsetof(T, index), &pair.index, sizeof(pair.index));
   } else if constexpr (IsComplex<T>::value) {
     using Part = typename T::value_type;
-    // No product of these has a part of zero, whose sign would depend on the order of multiplication.
+    // No product of these has a part of zero, whose sign would depend on the order of
+    // multiplication.
     const T factor = seed % 2 == 0 ? T(2, 1) : T(3, 2);
-    const T value = op == Op::kProd ? factor : T(value_for<Part>(seed, op), value_for<Part>(seed >> 32, op));
+    const T value =
+        op == Op::kProd ? factor : T(value_for<Part>(seed, op), value_for<Part>(seed >> 32, op));
     std::memcpy(to, &value, sizeof(T));
   } else {
     const T value = value_for<T>(seed, op);
@@ -156,7 +159,8 @@ void combine(Op op, const std::byte* left, std::byte* right) {
 /// Of the 16 bytes of x86's long double 10 hold something.
 template <typename T>
 void mark(std::vector<unsigned char>& mask, std::size_t at) {
-  const std::size_t used = std::is_same_v<T, long double> && sizeof(T) == 16 && __LDBL_MANT_DIG__ == 64 ? 10 : sizeof(T);
+  const std::size_t used =
+      std::is_same_v<T, long double> && sizeof(T) == 16 && __LDBL_MANT_DIG__ == 64 ? 10 : sizeof(T);
   std::fill_n(mask.begin() + static_cast<std::ptrdiff_t>(at), used, 0xFF);
 }
 
@@ -323,11 +327,14 @@ MPI_Op predefined(Op op) {
 }
 
 const char* name(Op op) {
-  constexpr const char* kNames[] = {"move", "max", "min",  "sum",    "prod",   "land",     "lor",        "lxor",
-                                    "band", "bor", "bxor", "minloc", "maxloc", "user sum", "user affine"};
+  constexpr const char* kNames[] = {"move", "max",    "min",    "sum",      "prod",
+                                    "land", "lor",    "lxor",   "band",     "bor",
+                                    "bxor", "minloc", "maxloc", "user sum", "user affine"};
   return kNames[static_cast<std::size_t>(op)];
 }
 
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return impishim_test::Random(a * 0x9E3779B97F4A7C15U + b).next(); }
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  return impishim_test::Random(a * 0x9E3779B97F4A7C15U + b).next();
+}
 
 }  // namespace sweep

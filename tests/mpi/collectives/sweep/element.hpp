@@ -1,4 +1,5 @@
-/// The basic types of MPI with values of their own, and what the predefined operations make of them (MPI-3.1 5.9.2, 5.9.4).
+/// The basic types of MPI with values of their own, and what the predefined operations make of them
+/// (MPI-3.1 5.9.2, 5.9.4).
 #pragma once
 
 #include <mpi.h>
@@ -35,12 +36,15 @@ struct Basic {
   std::size_t size;                 ///< bytes from one element to the next
   std::vector<unsigned char> mask;  ///< 0 for bytes that hold nothing
   std::uint32_t operations;         ///< bit n: Op n is allowed
-  /// Writes a value that `seed` names: any for kMove, one whose results are exact in any order for the others.
+  /// Writes a value that `seed` names: any for kMove, one whose results are exact in any order for
+  /// the others.
   void (*make)(std::byte* to, std::uint64_t seed, Op op);
   /// right = left op right.
   void (*combine)(Op op, const std::byte* left, std::byte* right);
 
-  [[nodiscard]] bool allows(Op op) const { return (operations >> static_cast<unsigned>(op) & 1U) != 0; }
+  [[nodiscard]] bool allows(Op op) const {
+    return (operations >> static_cast<unsigned>(op) & 1U) != 0;
+  }
 };
 
 /// All that this MPI library has; made at the first call, after MPI_Init.

@@ -10,7 +10,8 @@ constexpr std::ptrdiff_t kUnit = 16;  // no basic type is aligned to more
 
 std::ptrdiff_t size_of(const Basic& type) { return static_cast<std::ptrdiff_t>(type.size); }
 
-/// low, high and an extent from the lowest byte to behind the highest, as MPI computes them without alignment at stake.
+/// low, high and an extent from the lowest byte to behind the highest, as MPI computes them without
+/// alignment at stake.
 void finish(Layout& layout) {
   layout.low = layout.offsets.front();
   layout.high = layout.low;
@@ -21,7 +22,8 @@ void finish(Layout& layout) {
 }
 
 /// Commits a datatype that is `made` of offsets, with an explicit lower bound and extent.
-void resize_and_commit(Layout& layout, MPI_Datatype made, std::ptrdiff_t lower_bound, std::ptrdiff_t extent) {
+void resize_and_commit(Layout& layout, MPI_Datatype made, std::ptrdiff_t lower_bound,
+                       std::ptrdiff_t extent) {
   MPI_Type_create_resized(made, lower_bound, extent, &layout.handle);
   MPI_Type_commit(&layout.handle);
   MPI_Type_free(&made);
@@ -88,7 +90,8 @@ Layout of_struct(const std::vector<const Basic*>& map, Random& random) {
   std::vector<MPI_Datatype> types;
   for (const Basic* type : map) types.push_back(type->handle);
   std::vector<MPI_Aint> places;
-  for (const std::size_t place : shuffled(map.size(), random)) places.push_back(static_cast<MPI_Aint>(place) * slot - slot);
+  for (const std::size_t place : shuffled(map.size(), random))
+    places.push_back(static_cast<MPI_Aint>(place) * slot - slot);
   layout.offsets.assign(places.begin(), places.end());
   finish(layout);
   const std::vector<int> ones(map.size(), 1);
@@ -115,7 +118,8 @@ const Layout& Layouts::single(const Basic& type) {
   return singles_.emplace_back(Layout{type.handle, {&type}, {0}, size, 0, size, "itself"});
 }
 
-const Layout& Layouts::derived(const std::vector<const Basic*>& pattern, int repeat, Random& random) {
+const Layout& Layouts::derived(const std::vector<const Basic*>& pattern, int repeat,
+                               Random& random) {
   if (pattern.size() == 1) return keep(of_one_type(*pattern.front(), repeat, random));
   std::vector<const Basic*> map;
   for (int i = 0; i < repeat; ++i) map.insert(map.end(), pattern.begin(), pattern.end());
@@ -136,7 +140,8 @@ const Layout& Layouts::ascending(const std::vector<const Basic*>& pattern) {
   finish(layout);
   const std::vector<int> ones(pattern.size(), 1);
   MPI_Datatype made = MPI_DATATYPE_NULL;
-  MPI_Type_create_struct(static_cast<int>(pattern.size()), ones.data(), places.data(), types.data(), &made);
+  MPI_Type_create_struct(static_cast<int>(pattern.size()), ones.data(), places.data(), types.data(),
+                         &made);
   resize_and_commit(layout, made, 0, static_cast<std::ptrdiff_t>(pattern.size()) * 2 * kUnit);
   return keep(std::move(layout));
 }
@@ -154,8 +159,8 @@ const Layout& Layouts::gapped_pair() {
 }
 
 const Layout* Layouts::find(MPI_Datatype handle) const {
-  const auto found =
-      std::find_if(derived_.rbegin(), derived_.rend(), [&](const Layout& layout) { return layout.handle == handle; });
+  const auto found = std::find_if(derived_.rbegin(), derived_.rend(),
+                                  [&](const Layout& layout) { return layout.handle == handle; });
   return found == derived_.rend() ? nullptr : &*found;
 }
 

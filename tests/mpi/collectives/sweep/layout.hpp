@@ -1,4 +1,5 @@
-/// Datatypes whose memory layout is known without asking MPI: the tests' own typemaps (MPI-3.1 4.1).
+/// Datatypes whose memory layout is known without asking MPI: the tests' own typemaps
+/// (MPI-3.1 4.1).
 #pragma once
 
 #include <mpi.h>
@@ -34,7 +35,8 @@ class Layouts {
  public:
   /// An element type by itself.
   const Layout& single(const Basic& type);
-  /// `repeat` times the pattern in one of several layouts with gaps, strides of both signs and lower bounds.
+  /// `repeat` times the pattern in one of several layouts with gaps, strides of both signs and
+  /// lower bounds.
   const Layout& derived(const std::vector<const Basic*>& pattern, int repeat, Random& random);
   /// The pattern once, in ascending order from 0 on.
   const Layout& ascending(const std::vector<const Basic*>& pattern);

@@ -8,9 +8,11 @@ namespace {
 
 constexpr int kAll = -1;
 
-/// Repeats that go from `from` to `to`: a number of times those of the payload. `key` is one of the operation's.
+/// Repeats that go from `from` to `to`: a number of times those of the payload. `key` is one of the
+/// operation's.
 std::size_t amount(const Payload& payload, std::uint64_t key, int from, int to) {
-  const std::uint64_t drawn = mix(mix(key, static_cast<std::uint64_t>(from + 1)), static_cast<std::uint64_t>(to + 2));
+  const std::uint64_t drawn =
+      mix(mix(key, static_cast<std::uint64_t>(from + 1)), static_cast<std::uint64_t>(to + 2));
   constexpr std::size_t kTimes[] = {0, 1, 1, 2};
   return payload.repeats * kTimes[drawn % 4];
 }
@@ -76,7 +78,8 @@ void gather(Draft& draft, Spread spread) {
     spoil(draft, true);
   }
   if (!about.root.is_root) return spoil(draft, false);
-  const auto blocks = many_blocks(draft, about.payload, about.amounts(draft.space.peers()), spread, false);
+  const auto blocks =
+      many_blocks(draft, about.payload, about.amounts(draft.space.peers()), spread, false);
   for (int from = 0; from < draft.space.peers(); ++from) {
     const bool own = about.in_place && from == draft.space.rank;
     (own ? operation.present : operation.received)
@@ -95,9 +98,11 @@ void scatter(Draft& draft, Spread spread) {
     spoil(draft, false);
   }
   if (!about.root.is_root) return spoil(draft, true);
-  const auto blocks = many_blocks(draft, about.payload, about.amounts(draft.space.peers()), spread, true);
+  const auto blocks =
+      many_blocks(draft, about.payload, about.amounts(draft.space.peers()), spread, true);
   for (int to = 0; to < draft.space.peers(); ++to) {
-    operation.sent.push_back(part(blocks[static_cast<std::size_t>(to)], about.payload, about.root.rank, to));
+    operation.sent.push_back(
+        part(blocks[static_cast<std::size_t>(to)], about.payload, about.root.rank, to));
   }
 }
 
@@ -134,15 +139,18 @@ void allgather(Draft& draft, Spread spread) {
   if (operation.in_place) {
     spoil(draft, true);
   } else {
-    const Block block = one_block(draft, about.to, amount_of(about.to, about.to_key, space.rank), true);
+    const Block block =
+        one_block(draft, about.to, amount_of(about.to, about.to_key, space.rank), true);
     operation.sent.push_back(part(block, about.to, sender(draft, space.rank, true), kAll));
   }
   std::vector<std::size_t> amounts;
-  for (int from = 0; from < space.peers(); ++from) amounts.push_back(amount_of(about.from, about.from_key, from));
+  for (int from = 0; from < space.peers(); ++from)
+    amounts.push_back(amount_of(about.from, about.from_key, from));
   const auto blocks = many_blocks(draft, about.from, amounts, spread, false);
   for (int from = 0; from < space.peers(); ++from) {
     auto& parts = operation.in_place && from == space.rank ? operation.present : operation.received;
-    parts.push_back(part(blocks[static_cast<std::size_t>(from)], about.from, sender(draft, from, false), kAll));
+    parts.push_back(
+        part(blocks[static_cast<std::size_t>(from)], about.from, sender(draft, from, false), kAll));
   }
 }
 
@@ -159,8 +167,10 @@ void alltoall_in_place(Draft& draft, Spread spread) {
   for (int peer = 0; peer < space.size(); ++peer) {
     const auto [low, high] = std::minmax(peer, space.rank);
     amounts.push_back(spread == Spread::kEqual ? payload.repeats : amount(payload, key, low, high));
-    Random pair(mix(mix(key, static_cast<std::uint64_t>(low)), static_cast<std::uint64_t>(high) + 500));
-    if (spread == Spread::kTypes) items[static_cast<std::size_t>(peer)] = draw_item(pair, payload, draft.plain);
+    Random pair(
+        mix(mix(key, static_cast<std::uint64_t>(low)), static_cast<std::uint64_t>(high) + 500));
+    if (spread == Spread::kTypes)
+      items[static_cast<std::size_t>(peer)] = draw_item(pair, payload, draft.plain);
   }
   const auto blocks = place_blocks(draft, items, amounts, spread, false);
   for (int peer = 0; peer < space.size(); ++peer) {
@@ -188,7 +198,8 @@ void alltoall(Draft& draft, Spread spread) {
   for (int peer = 0; peer < space.peers(); ++peer) {
     const auto i = static_cast<std::size_t>(peer);
     draft.operation.sent.push_back(part(sent[i], about.to, sender(draft, space.rank, true), peer));
-    draft.operation.received.push_back(part(received[i], about.from, sender(draft, peer, false), space.rank));
+    draft.operation.received.push_back(
+        part(received[i], about.from, sender(draft, peer, false), space.rank));
   }
 }
 

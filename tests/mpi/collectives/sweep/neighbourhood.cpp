@@ -13,8 +13,8 @@ struct Incoming {
   std::size_t edge;
 };
 
-/// For each edge into this process the sender's edge: those between the same two processes match in order, but in grids what is
-/// sent backward in a dimension comes in from ahead.
+/// For each edge into this process the sender's edge: those between the same two processes match in
+/// order, but in grids what is sent backward in a dimension comes in from ahead.
 std::vector<Incoming> incoming(const Space& space) {
   const auto& sources = space.sources[static_cast<std::size_t>(space.rank)];
   std::vector<Incoming> found;
@@ -27,7 +27,8 @@ std::vector<Incoming> incoming(const Space& space) {
       found.push_back({sources[i], i ^ 1U});
       continue;
     }
-    auto earlier = std::count(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(i), sources[i]);
+    auto earlier =
+        std::count(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(i), sources[i]);
     const auto& edges = space.destinations[static_cast<std::size_t>(sources[i])];
     for (std::size_t edge = 0; edge < edges.size(); ++edge) {
       if (edges[edge] == space.rank && earlier-- == 0) found.push_back({sources[i], edge});
@@ -53,8 +54,9 @@ void receive(Draft& draft, const About& about, bool same_for_all) {
   const std::vector<Incoming> edges = incoming(draft.space);
   std::vector<std::size_t> amounts;
   for (const Incoming& edge : edges) {
-    amounts.push_back(edge.from == MPI_PROC_NULL ? about.payload.repeats
-                                                 : about.amount(edge.from, same_for_all ? 0 : edge.edge));
+    amounts.push_back(edge.from == MPI_PROC_NULL
+                          ? about.payload.repeats
+                          : about.amount(edge.from, same_for_all ? 0 : edge.edge));
   }
   const auto blocks = many_blocks(draft, about.payload, amounts, about.spread, false);
   for (std::size_t i = 0; i < edges.size(); ++i) {

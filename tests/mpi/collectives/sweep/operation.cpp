@@ -17,10 +17,11 @@ std::vector<Block> blocks_of(const std::vector<Part>& parts) {
 void Operation::make_buffers() {
   const auto describe = [&](const char* what, const std::vector<Part>& parts) {
     for (const Part& part : parts)
-      text += std::string(", ") + what + " " + std::to_string(part.block.count) + " x " + part.block.layout->map.front()->name +
-              "/" + (part.block.layout->map.size() > 1 ? part.block.layout->map[1]->name : "") +
-              std::to_string(part.block.layout->map.size()) + " (" + part.block.layout->kind + ") at " +
-              std::to_string(part.block.at);
+      text += std::string(", ") + what + " " + std::to_string(part.block.count) + " x " +
+              part.block.layout->map.front()->name + "/" +
+              (part.block.layout->map.size() > 1 ? part.block.layout->map[1]->name : "") +
+              std::to_string(part.block.layout->map.size()) + " (" + part.block.layout->kind +
+              ") at " + std::to_string(part.block.at);
   };
   describe("sent", sent);
   describe("present", present);
@@ -84,14 +85,16 @@ std::size_t draw_repeats(Draft& draft, const std::vector<const Basic*>& pattern,
   const std::size_t drawn = kRepeats[draft.shared.below(std::size(kRepeats))];
   // MPICH 4.0.2 copies inside a process by pieces of 16 KiB, wrongly so if they cut an element.
   const bool uneven = pattern.size() > 1 || has_holes(pattern.front());
-  // Both libraries fail to unpack longer elements than 16 bytes of which a long message's fragments cut one: MPICH tells of a
-  // truncation, Open MPI 4.1 overruns a buffer of 16 bytes.
+  // Both libraries fail to unpack longer elements than 16 bytes of which a long message's fragments
+  // cut one: MPICH tells of a truncation, Open MPI 4.1 overruns a buffer of 16 bytes.
   const bool wide = std::ranges::any_of(pattern, [](const Basic* type) { return type->size > 16; });
   if (wide) return std::min<std::size_t>(drawn, 12);
   if (draft.space.native && uneven) return std::min<std::size_t>(drawn, 60);
   std::size_t bytes = 0;
   for (const Basic* type : pattern) bytes += type->size;
-  return draft.big ? (std::size_t{4} << 20) / bytes / static_cast<std::size_t>(std::max(blocks, 1)) / 6 * 6 : drawn;
+  return draft.big ? (std::size_t{4} << 20) / bytes /
+                         static_cast<std::size_t>(std::max(blocks, 1)) / 6 * 6
+                   : drawn;
 }
 
 }  // namespace
@@ -109,7 +112,8 @@ Part part(const Block& block, const Payload& payload, int from, int to) {
   const std::size_t elements = block.count * block.layout->map.size();
   return {block, [=, pattern = payload.pattern](std::uint64_t seed) {
             const auto sender = static_cast<std::uint64_t>(from + 1);
-            return content(pattern, elements, mix(mix(seed, sender), static_cast<std::uint64_t>(to + 2)), Op::kMove);
+            return content(pattern, elements,
+                           mix(mix(seed, sender), static_cast<std::uint64_t>(to + 2)), Op::kMove);
           }};
 }
 

@@ -1,4 +1,5 @@
-/// One collective call of this process: its arguments, its buffers, and what they must hold afterwards.
+/// One collective call of this process: its arguments, its buffers, and what they must hold
+/// afterwards.
 #pragma once
 
 #include <mpi.h>
@@ -84,8 +85,10 @@ struct Arguments {
   MPI_Comm comm = MPI_COMM_NULL;
 };
 
-/// Calls the function in one of its forms; `large` takes the one for counts of MPI_Count, where there is one (MPI 4).
-int call(Function function, Form form, bool large, const Arguments& arguments, MPI_Request* request);
+/// Calls the function in one of its forms; `large` takes the one for counts of MPI_Count, where
+/// there is one (MPI 4).
+int call(Function function, Form form, bool large, const Arguments& arguments,
+         MPI_Request* request);
 
 /// A block and its content in a round of the operation, which `seed` names.
 struct Part {
@@ -109,7 +112,8 @@ struct Operation {
   bool in_place = false;        ///< the send buffer is MPI_IN_PLACE here
   bool user_operation = false;  ///< the operation is to be freed
 
-  /// Makes the buffers for the parts, and their addresses arguments. To be called once, when all parts are known.
+  /// Makes the buffers for the parts, and their addresses arguments. To be called once, when all
+  /// parts are known.
   void make_buffers();
   /// Contents for a round that begins.
   void fill(std::uint64_t seed);
@@ -117,7 +121,8 @@ struct Operation {
   [[nodiscard]] std::string difference() const;
 };
 
-/// What an operation is made from. `shared` gives the same to all members of the communicator, `own` differs.
+/// What an operation is made from. `shared` gives the same to all members of the communicator,
+/// `own` differs.
 struct Draft {
   const Space& space;
   Random shared;
@@ -149,7 +154,8 @@ struct Payload {
   std::vector<const Basic*> pattern;
   std::size_t repeats = 0;
 };
-/// Repeats are multiples of 6, so that types of 1, 2, 3 and 6 of them fit. For about `blocks` of them in a buffer.
+/// Repeats are multiples of 6, so that types of 1, 2, 3 and 6 of them fit. For about `blocks` of
+/// them in a buffer.
 Payload draw_payload(Draft& draft, int blocks);
 /// A type of this process's choice for the payload's pattern, and the repeats in one item of it.
 struct Item {
@@ -161,15 +167,18 @@ Item draw_item(Random& random, const Payload& payload, bool plain);
 /// What `from` sends to `to` (-1: to all).
 Part part(const Block& block, const Payload& payload, int from, int to);
 
-/// How the blocks for several peers lie: one after another, with counts and displacements of their own, with types of their
-/// own.
+/// How the blocks for several peers lie: one after another, with counts and displacements of their
+/// own, with types of their own.
 enum class Spread : std::uint8_t { kEqual, kCounts, kTypes };
-/// Sets the arguments for one block, or for one of each peer, on the side that sends or receives. `amounts` are repeats.
+/// Sets the arguments for one block, or for one of each peer, on the side that sends or receives.
+/// `amounts` are repeats.
 Block one_block(Draft& draft, const Payload& payload, std::size_t amount, bool sending);
-std::vector<Block> many_blocks(Draft& draft, const Payload& payload, const std::vector<std::size_t>& amounts, Spread spread,
+std::vector<Block> many_blocks(Draft& draft, const Payload& payload,
+                               const std::vector<std::size_t>& amounts, Spread spread,
                                bool sending);
 /// The same with these types for the peers; all the same unless the spread is kTypes.
-std::vector<Block> place_blocks(Draft& draft, const std::vector<Item>& items, const std::vector<std::size_t>& amounts,
-                                Spread spread, bool sending);
+std::vector<Block> place_blocks(Draft& draft, const std::vector<Item>& items,
+                                const std::vector<std::size_t>& amounts, Spread spread,
+                                bool sending);
 
 }  // namespace sweep

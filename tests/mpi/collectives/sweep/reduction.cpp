@@ -53,12 +53,15 @@ bool is_user(Op op) { return op == Op::kUserSum || op == Op::kUserAffine; }
 
 /// `group` tells the two sides of an intercommunicator apart.
 Dense contribution(const Work& work, std::uint64_t seed, int group, int rank) {
-  const std::uint64_t key = mix(mix(seed, static_cast<std::uint64_t>(group)), static_cast<std::uint64_t>(rank));
-  return content(work.layout->map, work.items * work.layout->map.size(), key, is_user(work.op) ? Op::kMove : work.op);
+  const std::uint64_t key =
+      mix(mix(seed, static_cast<std::uint64_t>(group)), static_cast<std::uint64_t>(rank));
+  return content(work.layout->map, work.items * work.layout->map.size(), key,
+                 is_user(work.op) ? Op::kMove : work.op);
 }
 
 /// Of ranks 0 to `count` - 1, in their order; `items` of it from `first` on.
-Dense reduced(const Work& work, std::uint64_t seed, int group, int count, std::size_t first, std::size_t items) {
+Dense reduced(const Work& work, std::uint64_t seed, int group, int count, std::size_t first,
+              std::size_t items) {
   Dense total = contribution(work, seed, group, 0);
   for (int rank = 1; rank < count; ++rank) {
     Dense next = contribution(work, seed, group, rank);
@@ -84,8 +87,8 @@ class Reducer {
     arguments.receive_count = static_cast<int>(work.items);
     arguments.receive_type = work.layout->handle;
     draft.operation.user_operation = is_user(work.op);
-    draft.operation.text +=
-        std::string(" ") + sweep::name(work.op) + " " + work.layout->map.front()->name + " (" + work.layout->kind + ")";
+    draft.operation.text += std::string(" ") + sweep::name(work.op) + " " +
+                            work.layout->map.front()->name + " (" + work.layout->kind + ")";
   }
 
   /// This process contributes: from the send buffer, or in place from the receive buffer.
@@ -93,16 +96,17 @@ class Reducer {
     Operation& operation = draft_.operation;
     operation.in_place = in_place;
     auto& parts = in_place ? operation.present : operation.sent;
-    parts.push_back({block(work_.items), [work = work_, group = own_group(draft_.space), rank = draft_.space.rank](
-                                             std::uint64_t seed) { return contribution(work, seed, group, rank); }});
+    parts.push_back({block(work_.items),
+                     [work = work_, group = own_group(draft_.space), rank = draft_.space.rank](
+                         std::uint64_t seed) { return contribution(work, seed, group, rank); }});
   }
 
   /// It gets `items` from `first` on of the reduction of `count` ranks' contributions.
   void get(int count, std::size_t first, std::size_t items) {
     draft_.operation.received.push_back(
-        {block(items), [work = work_, group = giving_group(draft_.space), count, first, items](std::uint64_t seed) {
-           return reduced(work, seed, group, count, first, items);
-         }});
+        {block(items),
+         [work = work_, group = giving_group(draft_.space), count, first,
+          items](std::uint64_t seed) { return reduced(work, seed, group, count, first, items); }});
   }
 
   /// The receive buffer may become anything.
@@ -150,16 +154,21 @@ void reduce_scatter(Draft& draft, bool equal) {
   const Space& space = draft.space;
   Work work = draw_work(draft);
   // In both groups the same number of items is cut into equal blocks.
-  if (equal) work.items = work.items / (draft.big ? 16 : 1) * space.members.size() * (space.inter() ? space.remote.size() : 1);
+  if (equal)
+    work.items = work.items / (draft.big ? 16 : 1) * space.members.size() *
+                 (space.inter() ? space.remote.size() : 1);
   const std::vector<std::size_t> counts = draw_counts(draft, work.items, equal);
   const auto rank = static_cast<std::size_t>(space.rank);
   const bool in_place = draw_in_place(draft);
   Reducer reducer(draft, work);
   reducer.contribute(in_place);
-  for (const std::size_t count : counts) draft.operation.arguments.receive_counts.add(static_cast<std::int64_t>(count));
+  for (const std::size_t count : counts)
+    draft.operation.arguments.receive_counts.add(static_cast<std::int64_t>(count));
   draft.operation.arguments.receive_count = static_cast<int>(counts[rank]);
   if (in_place) reducer.leave_open();
-  reducer.get(space.peers(), std::accumulate(counts.begin(), counts.begin() + space.rank, std::size_t{0}), counts[rank]);
+  reducer.get(space.peers(),
+              std::accumulate(counts.begin(), counts.begin() + space.rank, std::size_t{0}),
+              counts[rank]);
 }
 
 void scan(Draft& draft, bool exclusive) {

@@ -29,7 +29,8 @@ std::vector<int> systems_of_all() {
   if (impishim_comm_world != nullptr && impishim_test::in_joined_job()) {
     int* colour = nullptr;
     int found = 0;
-    REQUIRE_EQUAL(MPI_Comm_get_attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR, &colour, &found), MPI_SUCCESS);
+    REQUIRE_EQUAL(MPI_Comm_get_attr(MPI_COMM_WORLD, IMPI_CLIENT_COLOR, &colour, &found),
+                  MPI_SUCCESS);
     REQUIRE(found != 0);
     mine = *colour;
   }
@@ -75,7 +76,8 @@ Space split(const char* name, const Placing& placing) {
   const Place mine = placing(me);
   Space space;
   space.name = name;
-  MPI_Comm_split(MPI_COMM_WORLD, mine.colour < 0 ? MPI_UNDEFINED : mine.colour, mine.key, &space.comm);
+  MPI_Comm_split(MPI_COMM_WORLD, mine.colour < 0 ? MPI_UNDEFINED : mine.colour, mine.key,
+                 &space.comm);
   if (mine.colour < 0) return space;
   space.members = members_of(mine.colour, placing);
   space.rank = position(space.members, me);
@@ -94,12 +96,18 @@ std::vector<Space> intra_spaces(int size) {
   spaces.push_back(split("all", [](int rank) { return Place{0, rank}; }));
   spaces.push_back(duplicate("dup", spaces.front()));
   spaces.push_back(split("reversed", [](int rank) { return Place{0, -rank}; }));
-  spaces.push_back(split("rotated", [size](int rank) { return Place{0, (rank + size - 1) % size}; }));
+  spaces.push_back(split("rotated", [size](int rank) {
+    return Place{0, (rank + size - 1) % size};
+  }));
   spaces.push_back(split("interleaved", [](int rank) { return Place{0, rank % 2 * 1000 + rank}; }));
   spaces.push_back(split("even and odd", [](int rank) { return Place{rank % 2, -rank}; }));
   spaces.push_back(split("halves", [size](int rank) { return Place{rank * 2 / size, rank}; }));
-  spaces.push_back(split("first and rest", [](int rank) { return Place{rank == 0 ? 0 : 1, rank}; }));
-  spaces.push_back(split("all but the second", [](int rank) { return Place{rank == 1 ? -1 : 0, rank}; }));
+  spaces.push_back(split("first and rest", [](int rank) {
+    return Place{rank == 0 ? 0 : 1, rank};
+  }));
+  spaces.push_back(split("all but the second", [](int rank) {
+    return Place{rank == 1 ? -1 : 0, rank};
+  }));
   spaces.push_back(split("alone", [](int rank) { return Place{rank, 0}; }));
   return spaces;
 }
@@ -109,8 +117,10 @@ void finish_neighbours(Space& space, std::function<std::vector<int>(int)> neighb
   space.destinations = space.sources;
 }
 
-/// Neighbours of a rank in a grid: for each dimension the one before and the one behind (MPI-3.1 7.6).
-std::vector<int> grid_neighbours(int rank, const std::vector<int>& dims, const std::vector<int>& periods) {
+/// Neighbours of a rank in a grid: for each dimension the one before and the one behind
+/// (MPI-3.1 7.6).
+std::vector<int> grid_neighbours(int rank, const std::vector<int>& dims,
+                                 const std::vector<int>& periods) {
   std::vector<int> found;
   int below = std::accumulate(dims.begin(), dims.end(), 1, std::multiplies<>());
   for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -119,16 +129,19 @@ std::vector<int> grid_neighbours(int rank, const std::vector<int>& dims, const s
     for (const int step : {-1, 1}) {
       const int wanted = coordinate + step;
       const int wrapped = (wanted + dims[d]) % dims[d];
-      found.push_back(wanted == wrapped || periods[d] != 0 ? rank + (wrapped - coordinate) * below : MPI_PROC_NULL);
+      found.push_back(wanted == wrapped || periods[d] != 0 ? rank + (wrapped - coordinate) * below
+                                                           : MPI_PROC_NULL);
     }
   }
   return found;
 }
 
-Space grid(const char* name, const Space& of, const std::vector<int>& dims, const std::vector<int>& periods) {
+Space grid(const char* name, const Space& of, const std::vector<int>& dims,
+           const std::vector<int>& periods) {
   Space space = of;
   space.name = name;
-  MPI_Cart_create(of.comm, static_cast<int>(dims.size()), dims.data(), periods.data(), 0, &space.comm);
+  MPI_Cart_create(of.comm, static_cast<int>(dims.size()), dims.data(), periods.data(), 0,
+                  &space.comm);
   space.grid = true;
   finish_neighbours(space, [&](int rank) { return grid_neighbours(rank, dims, periods); });
   return space;
@@ -171,8 +184,9 @@ Space random_graph(const char* name, const Space& of, int edges, std::uint64_t s
   }
   const auto& sources = space.sources[static_cast<std::size_t>(of.rank)];
   const auto& destinations = space.destinations[static_cast<std::size_t>(of.rank)];
-  MPI_Dist_graph_create_adjacent(of.comm, static_cast<int>(sources.size()), sources.data(), MPI_UNWEIGHTED,
-                                 static_cast<int>(destinations.size()), destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+  MPI_Dist_graph_create_adjacent(of.comm, static_cast<int>(sources.size()), sources.data(),
+                                 MPI_UNWEIGHTED, static_cast<int>(destinations.size()),
+                                 destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                  &space.comm);
   return space;
 }
@@ -213,9 +227,15 @@ std::vector<Space> inter_spaces(int size) {
   std::vector<Space> spaces;
   spaces.push_back(bridge("halves", [size](int rank) { return Place{rank * 2 / size, rank}; }));
   spaces.push_back(bridge("even and odd", [](int rank) { return Place{rank % 2, rank}; }));
-  spaces.push_back(bridge("first and rest", [](int rank) { return Place{rank == 0 ? 0 : 1, -rank}; }));
-  spaces.push_back(bridge("last and rest", [size](int rank) { return Place{rank == size - 1 ? 0 : 1, rank}; }));
-  spaces.push_back(bridge("third and first", [](int rank) { return Place{rank == 2 ? 0 : (rank == 0 ? 1 : -1), rank}; }));
+  spaces.push_back(bridge("first and rest", [](int rank) {
+    return Place{rank == 0 ? 0 : 1, -rank};
+  }));
+  spaces.push_back(bridge("last and rest", [size](int rank) {
+    return Place{rank == size - 1 ? 0 : 1, rank};
+  }));
+  spaces.push_back(bridge("third and first", [](int rank) {
+    return Place{rank == 2 ? 0 : (rank == 0 ? 1 : -1), rank};
+  }));
   spaces.push_back(duplicate("dup of even and odd", spaces[1]));
   return spaces;
 }
@@ -228,7 +248,9 @@ bool has_repetition(std::vector<int> neighbours) {
 
 }  // namespace
 
-bool Space::first_group() const { return !inter() || *std::ranges::min_element(members) < *std::ranges::min_element(remote); }
+bool Space::first_group() const {
+  return !inter() || *std::ranges::min_element(members) < *std::ranges::min_element(remote);
+}
 
 int Space::identity() const {
   const int lowest = members.empty() ? 0 : *std::ranges::min_element(members);
@@ -245,7 +267,8 @@ std::vector<Space> make_spaces(const std::string& kind) {
     check(space);
     space.native = is_native(space, systems);
     for (std::size_t i = 0; i < space.sources.size(); ++i) {
-      space.one_sided = space.one_sided || space.sources[i].empty() != space.destinations[i].empty();
+      space.one_sided =
+          space.one_sided || space.sources[i].empty() != space.destinations[i].empty();
     }
     space.parallel = std::ranges::any_of(space.sources, has_repetition);
   }

@@ -1,9 +1,10 @@
-// A sweep over collectives, seeded: thousands of calls with arguments drawn from (function, form, datatype, operation, count,
-// root, in place or not, communicator). Every process draws the same calls and computes by itself what must come of them; bytes
-// that nothing belongs to must stay as they were. Prints how many calls of each function were made; a difference makes it end
-// with 1.
+// A sweep over collectives, seeded: thousands of calls with arguments drawn from (function, form,
+// datatype, operation, count, root, in place or not, communicator). Every process draws the same
+// calls and computes by itself what must come of them; bytes that nothing belongs to must stay as
+// they were. Prints how many calls of each function were made; a difference makes it end with 1.
 //
-//   sweep intra|topology|inter BATCHES SEED [ONLY]     ONLY: the number of one batch, to repeat it alone
+//   sweep intra|topology|inter BATCHES SEED [ONLY]     ONLY: the number of one batch, to repeat it
+//   alone
 //
 // SWEEP_TRACE in the environment: every call is told beforehand.
 #include <array>
@@ -50,12 +51,14 @@ void tell_once(const Operation& operation, Form form, const char* reason) {
 }
 
 /// Draws one call and begins it.
-void one_call(const std::vector<Space>& spaces, std::uint64_t seed, const std::string& number, Batch& batch, Totals& totals) {
+void one_call(const std::vector<Space>& spaces, std::uint64_t seed, const std::string& number,
+              Batch& batch, Totals& totals) {
   Random random(seed);
   const Space& space = spaces[random.below(spaces.size())];
   const std::vector<Function> functions = functions_on(space);
   const Function function = functions[random.below(functions.size())];
-  constexpr Form kForms[] = {Form::kBlocking, Form::kBlocking, Form::kNonblocking, Form::kNonblocking, Form::kPersistent};
+  constexpr Form kForms[] = {Form::kBlocking, Form::kBlocking, Form::kNonblocking,
+                             Form::kNonblocking, Form::kPersistent};
   const Form form = kForms[random.below(std::size(kForms))];
   const bool large = random.below(4) == 0 && MPI_VERSION >= 4 && function != Function::kBarrier;
   const bool big = random.below(kOneIsBig) == 0;
@@ -66,8 +69,8 @@ void one_call(const std::vector<Space>& spaces, std::uint64_t seed, const std::s
   const auto me = static_cast<std::uint64_t>(impishim_test::rank_in(MPI_COMM_WORLD));
   Draft draft{space, Random(shared), Random(mix(shared, me)), big, needs_plain_types(space), {}};
   draft.operation.function = function;
-  draft.operation.text = "rank " + std::to_string(me) + ", call " + number + ": " + name(function) + name(form) +
-                         (large ? " (large counts)" : "") + " on " + space.name;
+  draft.operation.text = "rank " + std::to_string(me) + ", call " + number + ": " + name(function) +
+                         name(form) + (large ? " (large counts)" : "") + " on " + space.name;
   draft.operation.arguments.comm = space.comm;
   if (space.topology()) {
     draft_neighbourhood(draft);
@@ -87,7 +90,8 @@ int one_batch(const std::vector<Space>& spaces, std::uint64_t seed, int number, 
   Batch batch(mix(random.next(), me));
   const auto calls = 1 + random.below(kMostInBatch);
   for (std::uint64_t i = 0; i < calls; ++i) {
-    one_call(spaces, random.next(), std::to_string(number) + "." + std::to_string(i), batch, totals);
+    one_call(spaces, random.next(), std::to_string(number) + "." + std::to_string(i), batch,
+             totals);
   }
   batch.finish(random.below(2) == 0);
   return batch.failures();
@@ -110,7 +114,8 @@ int main(int argc, char** argv) {
   }
   sweep::free_spaces(spaces);
   for (std::size_t i = 0; i < totals.size() && impishim_test::rank_in(MPI_COMM_WORLD) == 0; ++i) {
-    if (totals[i] > 0) std::printf("sweep %s: %s %d\n", argv[1], name(static_cast<sweep::Function>(i)), totals[i]);
+    if (totals[i] > 0)
+      std::printf("sweep %s: %s %d\n", argv[1], name(static_cast<sweep::Function>(i)), totals[i]);
   }
   MPI_Finalize();
   return failures == 0 ? 0 : 1;

@@ -28,7 +28,8 @@ Places places_of(MPI_Datatype type) {
   if (type == MPI_UINT64_T) return {8, 0, 4};
   const Layout* layout = layouts().find(type);
   if (layout == nullptr) {
-    std::fprintf(stderr, "a function of an operation was called with a datatype that is not the caller's\n");
+    std::fprintf(
+        stderr, "a function of an operation was called with a datatype that is not the caller's\n");
     MPI_Abort(MPI_COMM_WORLD, 1);
     return {};
   }
@@ -47,7 +48,8 @@ void store(std::byte* item, const Places& places, const Pair& pair) {
   std::memcpy(item + places.summand, &pair.summand, sizeof(pair.summand));
 }
 
-void apply(Op op, const std::byte* left, std::byte* right, std::size_t items, const Places& places) {
+void apply(Op op, const std::byte* left, std::byte* right, std::size_t items,
+           const Places& places) {
   for (std::size_t i = 0; i < items; ++i) {
     store(right, places, of_two(op, load(left, places), load(right, places)));
     left += places.extent;
@@ -56,21 +58,23 @@ void apply(Op op, const std::byte* left, std::byte* right, std::size_t items, co
 }
 
 void add(void* left, void* right, int* length, MPI_Datatype* type) {
-  apply(Op::kUserSum, static_cast<const std::byte*>(left), static_cast<std::byte*>(right), static_cast<std::size_t>(*length),
-        places_of(*type));
+  apply(Op::kUserSum, static_cast<const std::byte*>(left), static_cast<std::byte*>(right),
+        static_cast<std::size_t>(*length), places_of(*type));
 }
 
 void compose(void* left, void* right, int* length, MPI_Datatype* type) {
-  apply(Op::kUserAffine, static_cast<const std::byte*>(left), static_cast<std::byte*>(right), static_cast<std::size_t>(*length),
-        places_of(*type));
+  apply(Op::kUserAffine, static_cast<const std::byte*>(left), static_cast<std::byte*>(right),
+        static_cast<std::size_t>(*length), places_of(*type));
 }
 
 }  // namespace
 
 void combine(const Layout& layout, std::size_t items, Op op, const Dense& left, Dense& right) {
-  if (op == Op::kUserSum || op == Op::kUserAffine) return apply(op, left.data(), right.data(), items, {8, 0, 4});
+  if (op == Op::kUserSum || op == Op::kUserAffine)
+    return apply(op, left.data(), right.data(), items, {8, 0, 4});
   const Basic& type = *layout.map.front();
-  for (std::size_t i = 0; i < items; ++i) type.combine(op, left.data() + i * type.size, right.data() + i * type.size);
+  for (std::size_t i = 0; i < items; ++i)
+    type.combine(op, left.data() + i * type.size, right.data() + i * type.size);
 }
 
 MPI_Op create_user_operation(Op op) {

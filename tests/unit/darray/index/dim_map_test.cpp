@@ -1,4 +1,5 @@
-// Maps of one axis: the sizes and pieces that are known, and all kinds against indices dealt out one by one.
+// Maps of one axis: the sizes and pieces that are known, and all kinds against indices dealt out
+// one by one.
 #include "darray/index/dim_map.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +35,8 @@ TEST(BlockCyclicMap, WithARaggedEnd) {
   EXPECT_EQ(map.local(1, 8), 2);
   EXPECT_EQ(map.local(0, 8), std::nullopt);
   EXPECT_EQ(counts(DimMap::block_cyclic(23, 3, 4)), (std::vector<Index>{8, 8, 7}));
-  EXPECT_EQ(pieces_of(DimMap::block_cyclic(9, 4, 5)), (Pieces{{0, 1, 2, 3, 4}, {5, 6, 7, 8}, {}, {}}));
+  EXPECT_EQ(pieces_of(DimMap::block_cyclic(9, 4, 5)),
+            (Pieces{{0, 1, 2, 3, 4}, {5, 6, 7, 8}, {}, {}}));
   EXPECT_EQ(pieces_of(DimMap::block_cyclic(3, 4)), (Pieces{{0}, {1}, {2}, {}}));
 }
 
@@ -46,7 +48,8 @@ TEST(BlockCyclicMap, WithTheBlockMapsBlockSizeIsTheBlockMap) {
   for (Index extent = 0; extent <= 13; ++extent) {
     for (int parts = 1; parts <= 4; ++parts) {
       const DimMap block = DimMap::block(extent, parts);
-      const DimMap cyclic = DimMap::block_cyclic(extent, parts, std::max<Index>(1, (extent + parts - 1) / parts));
+      const DimMap cyclic =
+          DimMap::block_cyclic(extent, parts, std::max<Index>(1, (extent + parts - 1) / parts));
       EXPECT_EQ(pieces_of(cyclic), pieces_of(block));
       for (int part = 0; part < parts; ++part) EXPECT_TRUE(same_piece(block, part, cyclic, part));
     }
@@ -83,14 +86,16 @@ TEST(UnstructuredMap, HasLabels) {
   EXPECT_EQ(error_of([&] { (void)map.owner(5); }), "key: label 5 is no part's");
   EXPECT_EQ(error_of([&] { (void)map.owners(5); }), "key: label 5 is no part's");
   EXPECT_EQ(error_of([&] { (void)map.local(0, 5); }), "key: label 5 is no part's");
-  EXPECT_EQ(error_of([] {
-              (void)DimMap::unstructured({{-1, 4, 100}, {4, 7, -1}}, true);
-            }),
-            "layout: label -1 is both part 0's and part 1's, though the map is said to be one-to-one");
-  EXPECT_EQ(error_of([] {
-              (void)DimMap::unstructured({{}, {3, 3, 1}}, false);
-            }),
-            "layout: label 3 stands at the local indices 0 and 1 of part 1: a part has a label once");
+  EXPECT_EQ(
+      error_of([] {
+        (void)DimMap::unstructured({{-1, 4, 100}, {4, 7, -1}}, true);
+      }),
+      "layout: label -1 is both part 0's and part 1's, though the map is said to be one-to-one");
+  EXPECT_EQ(
+      error_of([] {
+        (void)DimMap::unstructured({{}, {3, 3, 1}}, false);
+      }),
+      "layout: label 3 stands at the local indices 0 and 1 of part 1: a part has a label once");
 }
 
 void check_case(const Case& each) {
@@ -104,12 +109,14 @@ void check_case(const Case& each) {
     sum += map.owned(part);
     for (Index global = 0; global < map.extent(); ++global) {
       const auto found = std::find(piece.begin(), piece.end(), global);
-      ASSERT_EQ(map.local(part, global), found == piece.end() ? std::nullopt : std::optional<Index>(found - piece.begin()));
+      ASSERT_EQ(map.local(part, global),
+                found == piece.end() ? std::nullopt : std::optional<Index>(found - piece.begin()));
       if (found == piece.end()) continue;
       ASSERT_EQ(map.owner(global), part);
       ASSERT_EQ(map.owners(global), std::vector<int>{part});
     }
-    ASSERT_EQ(error_of([&] { (void)map.global(part, map.owned(part)); }).substr(0, 17), "key: local index ");
+    ASSERT_EQ(error_of([&] { (void)map.global(part, map.owned(part)); }).substr(0, 17),
+              "key: local index ");
     ASSERT_EQ(error_of([&] { (void)map.global(part, -1); }).substr(0, 17), "key: local index ");
   }
   ASSERT_EQ(sum, map.extent());
@@ -150,7 +157,8 @@ TEST(DimMap, EqualsAndResemblesAnotherExactlyIfThePiecesDo) {
           }
           for (int i = 0; i < parts; ++i) {
             for (int j = 0; j < parts; ++j) {
-              const bool same = a.pieces[static_cast<std::size_t>(i)] == b.pieces[static_cast<std::size_t>(j)];
+              const bool same =
+                  a.pieces[static_cast<std::size_t>(i)] == b.pieces[static_cast<std::size_t>(j)];
               ASSERT_EQ(same_piece(a.map, i, b.map, j), same);
             }
           }
@@ -187,8 +195,8 @@ TEST(DimMap, HashesDiffer) {
 
 TEST(DimMap, OfVeryLongAxes) {
   const Index extent = (Index{1} << 40) + 3;
-  for (const DimMap& map :
-       {DimMap::block(extent, 1000), DimMap::balanced(extent, 1000), DimMap::block_cyclic(extent, 1000, 77, 13)}) {
+  for (const DimMap& map : {DimMap::block(extent, 1000), DimMap::balanced(extent, 1000),
+                            DimMap::block_cyclic(extent, 1000, 77, 13)}) {
     Index sum = 0;
     for (int part = 0; part < 1000; ++part) sum += map.owned(part);
     EXPECT_EQ(sum, extent);
@@ -202,32 +210,44 @@ TEST(DimMap, OfVeryLongAxes) {
 }
 
 TEST(DimMap, OfBadArgumentsIsAnErrorThatNamesThem) {
-  EXPECT_EQ(error_of([] { (void)DimMap::collapsed(-1); }), "layout: an axis of extent -1: an extent is at least 0");
+  EXPECT_EQ(error_of([] { (void)DimMap::collapsed(-1); }),
+            "layout: an axis of extent -1: an extent is at least 0");
   EXPECT_EQ(error_of([] { (void)DimMap::block(kMaximumExtent + 1, 2); }),
             "layout: an axis of extent 4611686018427387905: an extent is at most 2^62");
-  EXPECT_EQ(error_of([] { (void)DimMap::balanced(3, 0); }), "layout: a map of 0 parts: there is at least one");
-  EXPECT_EQ(error_of([] { (void)DimMap::bounded({0}); }), "layout: a block map with 1 bounds: there are two at least");
-  EXPECT_EQ(error_of([] { (void)DimMap::bounded({1, 2}); }), "layout: the first bound of a block map is 1, not 0");
+  EXPECT_EQ(error_of([] { (void)DimMap::balanced(3, 0); }),
+            "layout: a map of 0 parts: there is at least one");
+  EXPECT_EQ(error_of([] { (void)DimMap::bounded({0}); }),
+            "layout: a block map with 1 bounds: there are two at least");
+  EXPECT_EQ(error_of([] {
+              (void)DimMap::bounded({1, 2});
+            }),
+            "layout: the first bound of a block map is 1, not 0");
   EXPECT_EQ(error_of([] {
               (void)DimMap::bounded({0, 4, 3});
             }),
             "layout: part 1: its bounds 4 and 3 of a block map are not ascending");
-  EXPECT_EQ(error_of([] { (void)DimMap::block_cyclic(5, 2, 0); }), "layout: block size 0: it is at least 1");
+  EXPECT_EQ(error_of([] { (void)DimMap::block_cyclic(5, 2, 0); }),
+            "layout: block size 0: it is at least 1");
   EXPECT_EQ(error_of([] { (void)DimMap::block_cyclic(5, 3, kMaximumExtent); }),
             "layout: block size 4611686018427387904 on 3 parts: the product is at most 2^62");
   EXPECT_EQ(error_of([] { (void)DimMap::block_cyclic(5, 2, 1, 2); }),
             "layout: the first block is to be part 2's, but there are 2 parts");
-  EXPECT_EQ(error_of([] { (void)DimMap::unstructured({}, false); }), "layout: a map of 0 parts: there is at least one");
-  EXPECT_EQ(error_of([] { (void)DimMap::block(5, 2).owner(5); }), "key: index 5 is outside of the extent 5");
-  EXPECT_EQ(error_of([] { (void)DimMap::block(5, 2).owned(2); }), "argument: part 2 of a map with 2 parts");
-  EXPECT_EQ(error_of([] { (void)DimMap::block(5, 2).global(1, 2); }), "key: local index 2: part 1 owns 2 indices");
+  EXPECT_EQ(error_of([] { (void)DimMap::unstructured({}, false); }),
+            "layout: a map of 0 parts: there is at least one");
+  EXPECT_EQ(error_of([] { (void)DimMap::block(5, 2).owner(5); }),
+            "key: index 5 is outside of the extent 5");
+  EXPECT_EQ(error_of([] { (void)DimMap::block(5, 2).owned(2); }),
+            "argument: part 2 of a map with 2 parts");
+  EXPECT_EQ(error_of([] { (void)DimMap::block(5, 2).global(1, 2); }),
+            "key: local index 2: part 1 owns 2 indices");
   EXPECT_EQ(error_of([] { (void)DimMap::block_cyclic(5, 2).block_of(1); }),
             "unsupported: the begin and end of part 1: only a collapsed or block map has them");
   EXPECT_EQ(error_of([] { (void)DimMap::block(5, 2).block_size(); }),
             "unsupported: the block size of a map that is not block-cyclic");
   EXPECT_EQ(error_of([] { (void)DimMap::block(5, 2).first_part(); }),
             "unsupported: the first part of a map that is not block-cyclic");
-  EXPECT_EQ(error_of([] { (void)DimMap::block(5, 2).labels(); }), "unsupported: the labels of a map that is not unstructured");
+  EXPECT_EQ(error_of([] { (void)DimMap::block(5, 2).labels(); }),
+            "unsupported: the labels of a map that is not unstructured");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Whole arrays on grids: published pieces, every element's owners, copies, ghosts, comparison, and errors with their axis.
+// Whole arrays on grids: published pieces, every element's owners, copies, ghosts, comparison, and
+// errors with their axis.
 #include "darray/index/distribution.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,8 @@ void for_each(const Indices& shape, const Use& use) {
 
 Index flat(const Indices& shape, const Indices& indices) {
   Index number = 0;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) number = number * shape[axis] + indices[axis];
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    number = number * shape[axis] + indices[axis];
   return number;
 }
 
@@ -51,8 +53,9 @@ Index flat(const Indices& shape, const Indices& indices) {
 Indices piece(const Distribution& layout, int rank) {
   Indices all;
   if (!layout.is_member(rank)) return all;
-  for_each(layout.owned_shape(rank),
-           [&](const Indices& local) { all.push_back(flat(layout.shape(), layout.to_global(rank, local))); });
+  for_each(layout.owned_shape(rank), [&](const Indices& local) {
+    all.push_back(flat(layout.shape(), layout.to_global(rank, local)));
+  });
   return all;
 }
 
@@ -106,23 +109,27 @@ TEST(Distribution, OfThreeAxesAsPublished) {
 }
 
 TEST(Distribution, OfLabelsOnTwoAxes) {
-  const auto layout = make_distribution(
-      {DimMap::unstructured({{3, 0}, {4, 2, 1}}, true), DimMap::unstructured({{2, 3, 7, 1}, {6, 5, 8, 0, 4}}, true)});
+  const auto layout =
+      make_distribution({DimMap::unstructured({{3, 0}, {4, 2, 1}}, true),
+                         DimMap::unstructured({{2, 3, 7, 1}, {6, 5, 8, 0, 4}}, true)});
   EXPECT_EQ(piece(*layout, 0), (Indices{29, 30, 34, 28, 2, 3, 7, 1}));
   EXPECT_EQ(piece(*layout, 1), (Indices{33, 32, 35, 27, 31, 6, 5, 8, 0, 4}));
   EXPECT_EQ(piece(*layout, 2), (Indices{38, 39, 43, 37, 20, 21, 25, 19, 11, 12, 16, 10}));
-  EXPECT_EQ(piece(*layout, 3), (Indices{42, 41, 44, 36, 40, 24, 23, 26, 18, 22, 15, 14, 17, 9, 13}));
+  EXPECT_EQ(piece(*layout, 3),
+            (Indices{42, 41, 44, 36, 40, 24, 23, 26, 18, 22, 15, 14, 17, 9, 13}));
   check(*layout, 4);
 }
 
 TEST(Distribution, OfLabelsThatSeveralProcessesHave) {
-  const auto layout = make_distribution({DimMap::unstructured({{-1, 4, 100}, {4, 7, -1}}, false)}, {5, 2});
+  const auto layout =
+      make_distribution({DimMap::unstructured({{-1, 4, 100}, {4, 7, -1}}, false)}, {5, 2});
   EXPECT_EQ(layout->size(), 6);
   EXPECT_EQ(layout->owners(Indices{-1}), (Ranks{5, 2}));
   EXPECT_EQ(layout->owner(Indices{4}), 5);
   EXPECT_EQ(layout->to_local(2, Indices{-1}), (Indices{2}));
   EXPECT_EQ(layout->to_local(5, Indices{7}), std::nullopt);
-  EXPECT_EQ(error_of([&] { (void)layout->owner(Indices{5}); }), "key: axis 0: label 5 is no part's");
+  EXPECT_EQ(error_of([&] { (void)layout->owner(Indices{5}); }),
+            "key: axis 0: label 5 is no part's");
 }
 
 TEST(Distribution, WithEmptyPieces) {
@@ -152,7 +159,8 @@ TEST(Distribution, WithoutAxesIsOneElement) {
 }
 
 TEST(Distribution, IsReplicatedAlongFreeGridDimensions) {
-  const Distribution layout(ProcessGrid({2, 3, 2}), {{DimMap::block(7, 3), 1}, {DimMap::collapsed(2)}});
+  const Distribution layout(ProcessGrid({2, 3, 2}),
+                            {{DimMap::block(7, 3), 1}, {DimMap::collapsed(2)}});
   EXPECT_EQ(layout.replicas(), 4);
   EXPECT_EQ(layout.copies(8), (Ranks{2, 3, 8, 9}));
   EXPECT_EQ(layout.primary(9), 2);
@@ -173,12 +181,15 @@ TEST(Distribution, OverSomeProcessesOnly) {
   EXPECT_EQ(layout->part(2, 0), 2);
   EXPECT_EQ(layout->part(2, 1), 0);
   check(*layout, 6);
-  EXPECT_EQ(error_of([&] { (void)layout->part(1, 0); }), "argument: rank 1 is no member of the grid of 3 processes");
-  EXPECT_EQ(error_of([&] { (void)layout->copies(1); }), "argument: rank 1 is no member of the grid of 3 processes");
+  EXPECT_EQ(error_of([&] { (void)layout->part(1, 0); }),
+            "argument: rank 1 is no member of the grid of 3 processes");
+  EXPECT_EQ(error_of([&] { (void)layout->copies(1); }),
+            "argument: rank 1 is no member of the grid of 3 processes");
 }
 
 TEST(Distribution, OfManyKindsAndEightAxes) {
-  check(*make({2, 3, 1, 2, 3, 2, 1, 2}, 8, {.kinds = "bncnecnb", .grid = {2, 1, 1, 1, 2, 1, 1, 2}}), 8);
+  check(*make({2, 3, 1, 2, 3, 2, 1, 2}, 8, {.kinds = "bncnecnb", .grid = {2, 1, 1, 1, 2, 1, 1, 2}}),
+        8);
   for (const char first : {'n', 'b', 'e', 'c'}) {
     for (const char second : {'n', 'b', 'e', 'c'}) {
       for (const Index extent : {0, 1, 2, 5, 7}) {
@@ -213,7 +224,8 @@ TEST(Distribution, HasTheSamePiecesWhateverItsMapsAreCalled) {
   const auto same = [&](const DistributionPtr& other) {
     EXPECT_EQ(block->same_pieces(*other), other->same_pieces(*block));
     bool pieces = true;
-    for (int rank = 0; rank < 4; ++rank) pieces = pieces && piece(*block, rank) == piece(*other, rank);
+    for (int rank = 0; rank < 4; ++rank)
+      pieces = pieces && piece(*block, rank) == piece(*other, rank);
     EXPECT_EQ(block->same_pieces(*other), pieces);
     return pieces;
   };
@@ -221,11 +233,13 @@ TEST(Distribution, HasTheSamePiecesWhateverItsMapsAreCalled) {
   EXPECT_TRUE(same(make({8, 3}, 4, {.kinds = "c", .grid = {4}, .block_sizes = {{0, 2}}})));
   EXPECT_TRUE(same(make({8, 3}, 4, {.kinds = "bb", .grid = {4, 1}})));
   EXPECT_TRUE(same(make({8, 3}, 4, {.kinds = "b", .grid = {4}, .ghosts = {{0, {1, 1}}}})));
-  EXPECT_TRUE(same(make_distribution({DimMap::unstructured({{0, 1}, {2, 3}, {4, 5}, {6, 7}}, true), DimMap::collapsed(3)})));
+  EXPECT_TRUE(same(make_distribution(
+      {DimMap::unstructured({{0, 1}, {2, 3}, {4, 5}, {6, 7}}, true), DimMap::collapsed(3)})));
   EXPECT_FALSE(same(make({8, 3}, 4, {.kinds = "c", .grid = {4}})));
   EXPECT_FALSE(same(make({8, 3}, 4, {.kinds = "b", .grid = {4}, .members = {0, 1, 3, 2}})));
   EXPECT_FALSE(same(make({8, 3}, 4, {.kinds = "b", .grid = {2}})));
-  EXPECT_FALSE(same(make_distribution({DimMap::unstructured({{0, 1}, {3, 2}, {4, 5}, {6, 7}}, true), DimMap::collapsed(3)})));
+  EXPECT_FALSE(same(make_distribution(
+      {DimMap::unstructured({{0, 1}, {3, 2}, {4, 5}, {6, 7}}, true), DimMap::collapsed(3)})));
   EXPECT_FALSE(block->same_pieces(*make({8, 4}, 4, {.kinds = "b", .grid = {4}})));
   EXPECT_FALSE(block->same_pieces(*make_replicated(Indices{8, 3}, 4)));
   // Two processes that own nothing may as well be outside of the grid.
@@ -244,9 +258,12 @@ TEST(Distribution, EqualsAndHashesByContent) {
   EXPECT_TRUE(differs({6, 9}, plain));
   EXPECT_TRUE(differs({5, 9}, {.kinds = "cc", .grid = {2, 2}, .block_sizes = {{1, 2}}}));
   EXPECT_TRUE(differs({5, 9}, {.kinds = "bc", .grid = {2, 2}, .block_sizes = {{1, 3}}}));
-  EXPECT_TRUE(differs({5, 9}, {.kinds = "bc", .grid = {2, 2}, .block_sizes = {{1, 2}}, .first_parts = {{1, 1}}}));
-  EXPECT_TRUE(differs({5, 9}, {.kinds = "bc", .grid = {2, 2}, .block_sizes = {{1, 2}}, .ghosts = {{0, {1, 0}}}}));
-  EXPECT_TRUE(differs({5, 9}, {.kinds = "bc", .grid = {2, 2}, .block_sizes = {{1, 2}}, .members = {3, 2, 1, 0}}));
+  EXPECT_TRUE(differs(
+      {5, 9}, {.kinds = "bc", .grid = {2, 2}, .block_sizes = {{1, 2}}, .first_parts = {{1, 1}}}));
+  EXPECT_TRUE(differs(
+      {5, 9}, {.kinds = "bc", .grid = {2, 2}, .block_sizes = {{1, 2}}, .ghosts = {{0, {1, 0}}}}));
+  EXPECT_TRUE(differs(
+      {5, 9}, {.kinds = "bc", .grid = {2, 2}, .block_sizes = {{1, 2}}, .members = {3, 2, 1, 0}}));
   EXPECT_TRUE(differs({5, 9}, {.kinds = "bc", .grid = {1, 4}, .block_sizes = {{1, 2}}}));
   Axis periodic{DimMap::collapsed(4)};
   periodic.periodic = true;
@@ -258,22 +275,31 @@ TEST(Distribution, OfContradictionsIsAnErrorWithItsAxis) {
     return error_of([&] { Distribution(std::move(grid), std::move(axes)); });
   };
   const DimMap two = DimMap::block(5, 2);
-  EXPECT_EQ(error(ProcessGrid({2}), {{two, 1}}), "layout: axis 0 follows grid dimension 1, but the grid has 1");
-  EXPECT_EQ(error(ProcessGrid({2}), {{two, -2}}), "layout: axis 0 follows grid dimension -2, but the grid has 1");
-  EXPECT_EQ(error(ProcessGrid({2}), {{two, 0}, {two, 0}}), "layout: axes 0 and 1 both follow grid dimension 0: one may");
+  EXPECT_EQ(error(ProcessGrid({2}), {{two, 1}}),
+            "layout: axis 0 follows grid dimension 1, but the grid has 1");
+  EXPECT_EQ(error(ProcessGrid({2}), {{two, -2}}),
+            "layout: axis 0 follows grid dimension -2, but the grid has 1");
+  EXPECT_EQ(error(ProcessGrid({2}), {{two, 0}, {two, 0}}),
+            "layout: axes 0 and 1 both follow grid dimension 0: one may");
   EXPECT_EQ(error(ProcessGrid({3}), {{DimMap::collapsed(1)}, {two, 0}}),
             "layout: axis 1: its map has 2 parts for 3 processes: both numbers are equal");
-  EXPECT_EQ(error({}, {{two}}), "layout: axis 0: its map has 2 parts for 1 processes: both numbers are equal");
-  EXPECT_EQ(error(ProcessGrid({2}), {{two, 0, {{1, 1}}}}), "layout: axis 0: ghosts for 1 parts, but the map has 2");
+  EXPECT_EQ(error({}, {{two}}),
+            "layout: axis 0: its map has 2 parts for 1 processes: both numbers are equal");
+  EXPECT_EQ(error(ProcessGrid({2}), {{two, 0, {{1, 1}}}}),
+            "layout: axis 0: ghosts for 1 parts, but the map has 2");
   EXPECT_EQ(error(ProcessGrid({2}), {{two, 0, {{1, 1}, {0, -1}}}}),
             "layout: axis 0, part 1: 0 and -1 ghosts: none is negative");
   EXPECT_EQ(error(ProcessGrid({2}), {{DimMap::block_cyclic(5, 2), 0, {{0, 0}, {1, 0}}}}),
             "layout: axis 0, part 1: 1 and 0 ghosts: only collapsed and block axes have ghosts");
-  EXPECT_EQ(error(ProcessGrid({2}), {{two, 0, {}, {4, 0}}}), "layout: axis 0: a lower boundary of 4, but part 0 owns 3");
-  EXPECT_EQ(error(ProcessGrid({2}), {{two, 0, {}, {0, 3}}}), "layout: axis 0: an upper boundary of 3, but part 1 owns 2");
-  EXPECT_EQ(error({}, {{DimMap::collapsed(5), kNotDistributed, {}, {3, 3}}}),
-            "layout: axis 0: an upper boundary of 3, but part 0 owns 5, 3 of them as the lower one");
-  EXPECT_EQ(error(ProcessGrid({2}), {{two, 0, {}, {-1, 0}}}), "layout: axis 0: a boundary of -1 and 0: none is negative");
+  EXPECT_EQ(error(ProcessGrid({2}), {{two, 0, {}, {4, 0}}}),
+            "layout: axis 0: a lower boundary of 4, but part 0 owns 3");
+  EXPECT_EQ(error(ProcessGrid({2}), {{two, 0, {}, {0, 3}}}),
+            "layout: axis 0: an upper boundary of 3, but part 1 owns 2");
+  EXPECT_EQ(
+      error({}, {{DimMap::collapsed(5), kNotDistributed, {}, {3, 3}}}),
+      "layout: axis 0: an upper boundary of 3, but part 0 owns 5, 3 of them as the lower one");
+  EXPECT_EQ(error(ProcessGrid({2}), {{two, 0, {}, {-1, 0}}}),
+            "layout: axis 0: a boundary of -1 and 0: none is negative");
   EXPECT_EQ(error(ProcessGrid({2}), {{DimMap::block_cyclic(5, 2), 0, {}, {1, 0}}}),
             "layout: axis 0: a boundary of 1 and 0: only collapsed and block axes have one");
   EXPECT_EQ(error({}, {{DimMap::collapsed(Index{1} << 40)}, {DimMap::collapsed(Index{1} << 40)}}),
@@ -282,12 +308,23 @@ TEST(Distribution, OfContradictionsIsAnErrorWithItsAxis) {
 
 TEST(Distribution, AskedForWhatIsNotThereIsAnErrorWithItsAxis) {
   const auto layout = make({5, 7}, 2, {.kinds = "nb"});
-  EXPECT_EQ(error_of([&] { (void)layout->owners(Indices{1, 7}); }), "key: axis 1: index 7 is outside of the extent 7");
-  EXPECT_EQ(error_of([&] { (void)layout->owner(Indices{-1, 0}); }), "key: axis 0: index -1 is outside of the extent 5");
-  EXPECT_EQ(error_of([&] { (void)layout->to_local(0, Indices{1}); }), "argument: 1 indices for an array with 2 axes");
-  EXPECT_EQ(error_of([&] { (void)layout->to_global(1, Indices{1, 3}); }), "key: axis 1: local index 3: rank 1 owns 3 indices");
+  EXPECT_EQ(error_of([&] {
+              (void)layout->owners(Indices{1, 7});
+            }),
+            "key: axis 1: index 7 is outside of the extent 7");
+  EXPECT_EQ(error_of([&] {
+              (void)layout->owner(Indices{-1, 0});
+            }),
+            "key: axis 0: index -1 is outside of the extent 5");
+  EXPECT_EQ(error_of([&] { (void)layout->to_local(0, Indices{1}); }),
+            "argument: 1 indices for an array with 2 axes");
+  EXPECT_EQ(error_of([&] {
+              (void)layout->to_global(1, Indices{1, 3});
+            }),
+            "key: axis 1: local index 3: rank 1 owns 3 indices");
   EXPECT_EQ(error_of([&] { (void)layout->axis(2); }), "argument: axis 2 of an array with 2 axes");
-  EXPECT_EQ(error_of([&] { (void)layout->part(0, -1); }), "argument: axis -1 of an array with 2 axes");
+  EXPECT_EQ(error_of([&] { (void)layout->part(0, -1); }),
+            "argument: axis -1 of an array with 2 axes");
 }
 
 TEST(MakeDistribution, ReadsKindsAsDistArrayDoes) {
@@ -299,12 +336,16 @@ TEST(MakeDistribution, ReadsKindsAsDistArrayDoes) {
   using enum DimMap::Kind;
   EXPECT_EQ(kinds(make({8, 8}, 4)), (std::vector{kBlock, kCollapsed}));
   EXPECT_EQ(kinds(make({8, 8}, 4, {.kinds = "nc"})), (std::vector{kCollapsed, kBlockCyclic}));
-  EXPECT_EQ(kinds(make({8, 8, 8}, 4, {.kinds_by_axis = {{2, 'b'}}})), (std::vector{kCollapsed, kCollapsed, kBlock}));
-  EXPECT_EQ(make({8, 8, 8}, 4, {.kinds_by_axis = {{0, 'b'}, {2, 'e'}}})->grid(), ProcessGrid({2, 2}));
+  EXPECT_EQ(kinds(make({8, 8, 8}, 4, {.kinds_by_axis = {{2, 'b'}}})),
+            (std::vector{kCollapsed, kCollapsed, kBlock}));
+  EXPECT_EQ(make({8, 8, 8}, 4, {.kinds_by_axis = {{0, 'b'}, {2, 'e'}}})->grid(),
+            ProcessGrid({2, 2}));
   EXPECT_EQ(make({8, 8}, 6, {.kinds = "bb", .grid = {3}})->grid(), ProcessGrid({3, 1}));
-  EXPECT_EQ(make({8}, 3, {.kinds = "c", .block_sizes = {{0, 3}}, .first_parts = {{0, 2}}})->axis(0).map,
-            DimMap::block_cyclic(8, 3, 3, 2));
-  EXPECT_EQ(make({8}, 2, {.ghosts = {{0, {1, 2}}}})->axis(0).ghosts, (std::vector<Ghosts>{{1, 2}, {1, 2}}));
+  EXPECT_EQ(
+      make({8}, 3, {.kinds = "c", .block_sizes = {{0, 3}}, .first_parts = {{0, 2}}})->axis(0).map,
+      DimMap::block_cyclic(8, 3, 3, 2));
+  EXPECT_EQ(make({8}, 2, {.ghosts = {{0, {1, 2}}}})->axis(0).ghosts,
+            (std::vector<Ghosts>{{1, 2}, {1, 2}}));
 }
 
 TEST(MakeDistribution, RefusesWhatItCannotRead) {
@@ -313,14 +354,19 @@ TEST(MakeDistribution, RefusesWhatItCannotRead) {
   };
   EXPECT_EQ(error({8}, {.kinds = "q"}), "argument: axis 0: the kind 'q' is none of n, b, e, c");
   EXPECT_EQ(error({8}, {.kinds = "bb"}), "argument: 2 kinds for an array with 1 axes");
-  EXPECT_EQ(error({8}, {.kinds_by_axis = {{1, 'b'}}}), "argument: a kind for axis 1 of an array with 1 axes");
+  EXPECT_EQ(error({8}, {.kinds_by_axis = {{1, 'b'}}}),
+            "argument: a kind for axis 1 of an array with 1 axes");
   EXPECT_EQ(error({8}, {.grid = {2, 2}}), "argument: grid extents for 2 axes, but the array has 1");
-  EXPECT_EQ(error({8, 8}, {.grid = {2, 2}}),
-            "layout: axis 1: 2 processes, though it is not distributed: give it a kind or 1 process");
+  EXPECT_EQ(
+      error({8, 8}, {.grid = {2, 2}}),
+      "layout: axis 1: 2 processes, though it is not distributed: give it a kind or 1 process");
   EXPECT_EQ(error({8}, {.grid = {5}}), "layout: a grid of 5 places for 4 processes");
-  EXPECT_EQ(error({8}, {.block_sizes = {{0, 2}}}), "argument: axis 0: a block size for an axis that is not block-cyclic");
-  EXPECT_EQ(error({8}, {.kinds = "c", .first_parts = {{2, 2}}}), "argument: a first part for axis 2 of an array with 1 axes");
-  EXPECT_EQ(error({8}, {.ghosts = {{-1, {1, 1}}}}), "argument: ghosts for axis -1 of an array with 1 axes");
+  EXPECT_EQ(error({8}, {.block_sizes = {{0, 2}}}),
+            "argument: axis 0: a block size for an axis that is not block-cyclic");
+  EXPECT_EQ(error({8}, {.kinds = "c", .first_parts = {{2, 2}}}),
+            "argument: a first part for axis 2 of an array with 1 axes");
+  EXPECT_EQ(error({8}, {.ghosts = {{-1, {1, 1}}}}),
+            "argument: ghosts for axis -1 of an array with 1 axes");
   EXPECT_EQ(error({8, -2}, {}), "shape: axis 1: the extent -2 is negative");
 }
 

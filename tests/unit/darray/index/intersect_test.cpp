@@ -45,7 +45,8 @@ Places expected_places(const std::vector<Index>& piece, const Triplet& section) 
 
 void add_run(const Run& run, Index position, Index local, Places& places) {
   for (Index j = 0; j < run.count; ++j) {
-    places.emplace_back(run.position + position + j * run.position_step, run.local + local + j * run.local_step);
+    places.emplace_back(run.position + position + j * run.position_step,
+                        run.local + local + j * run.local_step);
   }
 }
 
@@ -83,7 +84,8 @@ TEST(Runs, OfEveryKindAndSection) {
       for (const Case& each : cases(extent, parts, 5)) {
         SCOPED_TRACE(each.name);
         for (const Triplet& section : all) {
-          SCOPED_TRACE(testing::Message() << section.start << '+' << section.count << '*' << section.step);
+          SCOPED_TRACE(testing::Message()
+                       << section.start << '+' << section.count << '*' << section.step);
           ASSERT_NO_FATAL_FAILURE(check_runs(each, section));
         }
       }
@@ -95,13 +97,15 @@ TEST(Runs, OfAPatternAreFewHoweverLongTheSection) {
   const Index extent = Index{1} << 40;
   const DimMap map = DimMap::block_cyclic(extent, 4, 3);
   EXPECT_EQ(map.repeated_runs(1, {0, extent, 1}),
-            (std::vector<RepeatedRun>{{{3, 91625968982, 12, 0, 3}, 1, 0, 0}, {{4, 2, 1, 1, 1}, 91625968981, 12, 3}}));
+            (std::vector<RepeatedRun>{{{3, 91625968982, 12, 0, 3}, 1, 0, 0},
+                                      {{4, 2, 1, 1, 1}, 91625968981, 12, 3}}));
   EXPECT_EQ(map.position_period(1), 12);
   EXPECT_EQ(map.position_period(-8), 3);
   EXPECT_LE(map.repeated_runs(1, {extent - 1, extent / 5, -5}).size(), 4U);
   EXPECT_EQ(DimMap::block_cyclic(100, 4).runs(1, {0, 100, 1}), (Runs{{1, 25, 4, 0, 1}}));
   EXPECT_EQ(DimMap::block(100, 4).runs(1, {90, 30, -3}), (Runs{{14, 8, 1, 23, -3}}));
-  EXPECT_EQ(DimMap::unstructured({{5, 7, 9, 11, 2, 3}}, true).runs(0, {0, 20, 1}), (Runs{{2, 2, 1, 4, 1}, {5, 4, 2, 0, 1}}));
+  EXPECT_EQ(DimMap::unstructured({{5, 7, 9, 11, 2, 3}}, true).runs(0, {0, 20, 1}),
+            (Runs{{2, 2, 1, 4, 1}, {5, 4, 2, 0, 1}}));
 }
 
 void add_overlap(const Overlap& overlap, Pairs& pairs) {
@@ -127,7 +131,8 @@ std::vector<std::vector<Index>> locals_of(const Case& each) {
   return locals;
 }
 
-void check_overlaps(const Case& a, const Triplet& section_a, const Case& b, const Triplet& section_b) {
+void check_overlaps(const Case& a, const Triplet& section_a, const Case& b,
+                    const Triplet& section_b) {
   const auto locals_a = locals_of(a);
   const auto locals_b = locals_of(b);
   for (int part_a = 0; part_a < a.map.parts(); ++part_a) {
@@ -135,8 +140,10 @@ void check_overlaps(const Case& a, const Triplet& section_a, const Case& b, cons
     for (int part_b = 0; part_b < b.map.parts(); ++part_b) {
       Pairs expected;
       for (Index position = 0; position < section_a.count; ++position) {
-        const Index local_a = locals_a[static_cast<std::size_t>(part_a)][static_cast<std::size_t>(section_a.at(position))];
-        const Index local_b = locals_b[static_cast<std::size_t>(part_b)][static_cast<std::size_t>(section_b.at(position))];
+        const Index local_a = locals_a[static_cast<std::size_t>(part_a)]
+                                      [static_cast<std::size_t>(section_a.at(position))];
+        const Index local_b = locals_b[static_cast<std::size_t>(part_b)]
+                                      [static_cast<std::size_t>(section_b.at(position))];
         if (local_a >= 0 && local_b >= 0) expected.emplace_back(position, local_a, local_b);
       }
       if (!expected.empty()) found_partners.push_back(part_b);
@@ -154,7 +161,8 @@ void check_overlaps(const Case& a, const Triplet& section_a, const Case& b, cons
   }
 }
 
-void check_pairs(const std::vector<Case>& all_a, Index extent_a, const std::vector<Case>& all_b, Index extent_b, Index period) {
+void check_pairs(const std::vector<Case>& all_a, Index extent_a, const std::vector<Case>& all_b,
+                 Index extent_b, Index period) {
   const auto sections_a = sections(extent_a, true);
   const auto sections_b = sections(extent_b, true);
   Index number = 0;
@@ -164,8 +172,9 @@ void check_pairs(const std::vector<Case>& all_a, Index extent_a, const std::vect
       for (const Triplet& section_a : sections_a) {
         for (const Triplet& section_b : sections_b) {
           if (section_a.count != section_b.count || number++ % period != 0) continue;
-          SCOPED_TRACE(testing::Message() << section_a.start << '+' << section_a.count << '*' << section_a.step << " | "
-                                          << section_b.start << '+' << section_b.count << '*' << section_b.step);
+          SCOPED_TRACE(testing::Message() << section_a.start << '+' << section_a.count << '*'
+                                          << section_a.step << " | " << section_b.start << '+'
+                                          << section_b.count << '*' << section_b.step);
           ASSERT_NO_FATAL_FAILURE(check_overlaps(a, section_a, b, section_b));
         }
       }
@@ -199,7 +208,8 @@ TEST(Overlaps, OverManyPeriods) {
   for (const Index extent : {180, 203}) {
     const auto all_a = cases(extent, 2, 3);
     const auto all_b = cases(extent, 3, 4);
-    for (const Triplet& section : {Triplet{0, extent, 1}, {extent - 1, extent, -1}, {3, (extent - 3) / 2, 2}}) {
+    for (const Triplet& section :
+         {Triplet{0, extent, 1}, {extent - 1, extent, -1}, {3, (extent - 3) / 2, 2}}) {
       for (const Case& a : all_a) {
         for (const Case& b : all_b) {
           SCOPED_TRACE(a.name + " | " + b.name);
@@ -250,15 +260,21 @@ TEST(Overlaps, OfLongAxesAreFew) {
   const DimMap coarse = DimMap::block_cyclic(extent, 2, 128);
   const DimMap fine = DimMap::block_cyclic(extent, 2, 36);
   const auto found = overlaps(fine, 0, whole, coarse, 1, whole);
-  EXPECT_LT(found.size(), 64U);  // a common period has 32 blocks of the one and 9 of the other, half of them each part's
+  EXPECT_LT(found.size(), 64U);  // a common period has 32 blocks of the one and 9 of the other,
+                                 // half of them each part's
   Index elements = 0;
   for (const Overlap& each : found) elements += each.elements();
   Index others = 0;
   for (const Overlap& each : overlaps(fine, 0, whole, coarse, 0, whole)) others += each.elements();
   EXPECT_EQ(elements + others, fine.owned(0));
-  EXPECT_EQ(overlaps(DimMap::block(extent, 1000), 500, whole, DimMap::block(extent, 999), 500, whole).size(), 1U);
-  EXPECT_EQ(partners(DimMap::block(extent, 1000), 500, whole, DimMap::block(extent, 999), whole), (std::vector<int>{499, 500}));
-  EXPECT_EQ(partners(fine, 0, whole, DimMap::block(extent, 4), whole), (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(
+      overlaps(DimMap::block(extent, 1000), 500, whole, DimMap::block(extent, 999), 500, whole)
+          .size(),
+      1U);
+  EXPECT_EQ(partners(DimMap::block(extent, 1000), 500, whole, DimMap::block(extent, 999), whole),
+            (std::vector<int>{499, 500}));
+  EXPECT_EQ(partners(fine, 0, whole, DimMap::block(extent, 4), whole),
+            (std::vector<int>{0, 1, 2, 3}));
 }
 
 TEST(Overlaps, OfSingleElementsWithAnyStep) {
@@ -268,7 +284,8 @@ TEST(Overlaps, OfSingleElementsWithAnyStep) {
     for (Index start = 0; start < 9; ++start) {
       for (const Case& a : all) {
         ASSERT_NO_FATAL_FAILURE(check_runs(a, {start, 1, step}));
-        for (const Case& b : all) ASSERT_NO_FATAL_FAILURE(check_overlaps(a, {start, 1, step}, b, {8 - start, 1, -step}));
+        for (const Case& b : all)
+          ASSERT_NO_FATAL_FAILURE(check_overlaps(a, {start, 1, step}, b, {8 - start, 1, -step}));
       }
     }
   }
@@ -288,8 +305,14 @@ TEST(Overlaps, OfBadSectionsAreErrors) {
               (void)map.runs(0, {0, 6, 1});
             }),
             "key: axis 0: the triplet start 0 count 6 step 1 leaves the extent 5");
-  EXPECT_EQ(error_of([&] { (void)map.runs(2, {0, 5, 1}); }), "argument: part 2 of a map with 2 parts");
-  EXPECT_EQ(error_of([&] { (void)overlaps(map, 0, {0, 5, 1}, map, 2, {0, 5, 1}); }), "argument: part 2 of a map with 2 parts");
+  EXPECT_EQ(error_of([&] {
+              (void)map.runs(2, {0, 5, 1});
+            }),
+            "argument: part 2 of a map with 2 parts");
+  EXPECT_EQ(error_of([&] {
+              (void)overlaps(map, 0, {0, 5, 1}, map, 2, {0, 5, 1});
+            }),
+            "argument: part 2 of a map with 2 parts");
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 namespace impishim::darray {
 namespace {
 
-ResolvedKey resolve(std::vector<AxisKey> key, std::vector<Index> shape, EmptyLists empty = EmptyLists::kRefused) {
+ResolvedKey resolve(std::vector<AxisKey> key, std::vector<Index> shape,
+                    EmptyLists empty = EmptyLists::kRefused) {
   return {key, shape, empty};
 }
 
@@ -18,7 +19,8 @@ std::vector<Index> shape_of(std::vector<AxisKey> key, std::vector<Index> shape) 
 }
 
 ErrorKind refused(std::vector<AxisKey> key, std::vector<Index> shape) {
-  return impishim_test::kind_of([&] { static_cast<void>(resolve(std::move(key), std::move(shape))); });
+  return impishim_test::kind_of(
+      [&] { static_cast<void>(resolve(std::move(key), std::move(shape))); });
 }
 
 using Shape = std::vector<Index>;
@@ -59,7 +61,8 @@ TEST(Key, OfListsHasOneDimensionForAllOfThem) {
   EXPECT_EQ(shape_of({kAll, IndexList{0, 1}, IndexList{2, 3}}, kCube), (Shape{4, 2}));
   // Separated ones come first; an ellipsis separates, even if it stands for no axis.
   EXPECT_EQ(shape_of({IndexList{0, 1}, kAll, IndexList{2, 3}}, kCube), (Shape{2, 5}));
-  EXPECT_EQ(shape_of({kAll, IndexList{0, 1, 2}, kEllipsis, IndexList{2, 3, 4}}, kCube), (Shape{3, 4}));
+  EXPECT_EQ(shape_of({kAll, IndexList{0, 1, 2}, kEllipsis, IndexList{2, 3, 4}}, kCube),
+            (Shape{3, 4}));
   // A single index counts as a list beside one.
   EXPECT_EQ(shape_of({Index{0}, kAll, IndexList{2, 3}}, kCube), (Shape{2, 5}));
   EXPECT_EQ(shape_of({kAll, Index{0}, IndexList{2, 3}}, kCube), (Shape{4, 2}));
@@ -73,14 +76,16 @@ TEST(Key, OfListsHasOneDimensionForAllOfThem) {
 }
 
 TEST(Key, OfAMaskIsTheListsOfItsTruePlaces) {
-  const ResolvedKey key = resolve({MaskList{{2, 3}, {false, true, false, true, false, true}}}, {2, 3});
+  const ResolvedKey key =
+      resolve({MaskList{{2, 3}, {false, true, false, true, false, true}}}, {2, 3});
   EXPECT_EQ(key.shape(), Shape{3});
   EXPECT_EQ(key.index_of(0, 0), 0);
   EXPECT_EQ(key.index_of(1, 0), 1);
   EXPECT_EQ(key.index_of(0, 2), 1);
   EXPECT_EQ(key.index_of(1, 2), 2);
   EXPECT_EQ(shape_of({MaskList{{2, 3}, std::vector<bool>(6, false)}}, {2, 3}), Shape{0});
-  EXPECT_EQ(shape_of({kAll, MaskList{{5}, {true, false, true, true, false}}}, kCube), (Shape{4, 3, 6}));
+  EXPECT_EQ(shape_of({kAll, MaskList{{5}, {true, false, true, true, false}}}, kCube),
+            (Shape{4, 3, 6}));
 }
 
 TEST(Key, ThatDoesNotFitIsRefused) {
@@ -101,7 +106,8 @@ TEST(Key, ThatDoesNotFitIsRefused) {
 
 TEST(Key, MayHaveEmptyListsWhereThatIsAllowed) {
   EXPECT_EQ(resolve({IndexList{}}, kCube, EmptyLists::kAllowed).shape(), (Shape{0, 5, 6}));
-  EXPECT_EQ(resolve({IndexList{}, IndexList{3}}, kCube, EmptyLists::kAllowed).shape(), (Shape{0, 6}));
+  EXPECT_EQ(resolve({IndexList{}, IndexList{3}}, kCube, EmptyLists::kAllowed).shape(),
+            (Shape{0, 6}));
 }
 
 TEST(Key, HashesByWhatItSelects) {

@@ -64,7 +64,8 @@ TEST(ProcessGrid, EqualsTheSameProcessesInTheSamePlaces) {
   EXPECT_NE(ProcessGrid({2}).hash(), ProcessGrid({2}, {1, 0}).hash());
 }
 
-Ranks for_shape(int processes, const std::vector<Index>& shape, const std::vector<bool>& distributed) {
+Ranks for_shape(int processes, const std::vector<Index>& shape,
+                const std::vector<bool>& distributed) {
   return ProcessGrid::for_shape(processes, shape, distributed).extents();
 }
 
@@ -90,15 +91,26 @@ TEST(ProcessGrid, OfOneAxisTakesAtMostItsExtent) {
 }
 
 TEST(ProcessGrid, OfBadArgumentsIsAnError) {
-  EXPECT_EQ(error_of([] { ProcessGrid({2, 0}); }), "layout: grid dimension 1: the extent 0 is below 1");
-  EXPECT_EQ(error_of([] { ProcessGrid({70000, 70000}); }), "layout: the grid has more than 2147483647 places");
-  EXPECT_EQ(error_of([] { ProcessGrid({2}, {1}); }), "layout: a grid of 2 places is given 1 members: both numbers are equal");
-  EXPECT_EQ(error_of([] { ProcessGrid({2}, {-1, 0}); }), "layout: grid member -1: a rank is at least 0");
+  EXPECT_EQ(error_of([] {
+              ProcessGrid({2, 0});
+            }),
+            "layout: grid dimension 1: the extent 0 is below 1");
+  EXPECT_EQ(error_of([] {
+              ProcessGrid({70000, 70000});
+            }),
+            "layout: the grid has more than 2147483647 places");
+  EXPECT_EQ(error_of([] { ProcessGrid({2}, {1}); }),
+            "layout: a grid of 2 places is given 1 members: both numbers are equal");
+  EXPECT_EQ(error_of([] {
+              ProcessGrid({2}, {-1, 0});
+            }),
+            "layout: grid member -1: a rank is at least 0");
   EXPECT_EQ(error_of([] {
               ProcessGrid({3}, {1, 0, 1});
             }),
             "layout: rank 1 stands at the places 0 and 2 of the grid: a process has one place");
-  EXPECT_EQ(error_of([] { (void)ProcessGrid({2}).extent(1); }), "argument: grid dimension 1 of a grid with 1 dimensions");
+  EXPECT_EQ(error_of([] { (void)ProcessGrid({2}).extent(1); }),
+            "argument: grid dimension 1 of a grid with 1 dimensions");
   EXPECT_EQ(error_of([] {
               (void)ProcessGrid({2}).rank_of(Ranks{0, 0});
             }),
@@ -107,8 +119,10 @@ TEST(ProcessGrid, OfBadArgumentsIsAnError) {
             "argument: grid dimension 0: coordinate 2 is outside of the extent 2");
   EXPECT_EQ(error_of([] { (void)ProcessGrid({2}).restricted(0, 2); }),
             "argument: grid dimension 0: coordinate 2 is outside of the extent 2");
-  EXPECT_EQ(error_of([] { (void)for_shape(0, {2}, {true}); }), "argument: a grid of 0 processes: there is at least one");
-  EXPECT_EQ(error_of([] { (void)for_shape(1, {2}, {}); }), "argument: 1 extents, but 0 axes are said to be distributed or not");
+  EXPECT_EQ(error_of([] { (void)for_shape(0, {2}, {true}); }),
+            "argument: a grid of 0 processes: there is at least one");
+  EXPECT_EQ(error_of([] { (void)for_shape(1, {2}, {}); }),
+            "argument: 1 extents, but 0 axes are said to be distributed or not");
 }
 
 }  // namespace

@@ -34,15 +34,18 @@ Case bounded(Index extent, int parts) {
     bounds.push_back(part == parts - 1 ? extent : std::min(extent, bounds.back() + length));
   }
   std::vector<Index> lengths;
-  for (std::size_t part = 1; part < bounds.size(); ++part) lengths.push_back(bounds[part] - bounds[part - 1]);
+  for (std::size_t part = 1; part < bounds.size(); ++part)
+    lengths.push_back(bounds[part] - bounds[part - 1]);
   return {"bounded", DimMap::bounded(bounds), in_blocks(extent, lengths)};
 }
 
 Case unstructured(Index extent, int parts) {
-  // A permutation: 7 has no common divisor with the extents of the tests, but for its own multiples.
+  // A permutation: 7 has no common divisor with the extents of the tests, but for its own
+  // multiples.
   Pieces labels(static_cast<std::size_t>(parts));
   const Index factor = extent % 7 == 0 ? 1 : 7;
-  for (Index i = 0; i < extent; ++i) labels[static_cast<std::size_t>(i * i % parts)].push_back(i * factor % extent);
+  for (Index i = 0; i < extent; ++i)
+    labels[static_cast<std::size_t>(i * i % parts)].push_back(i * factor % extent);
   return {"unstructured", DimMap::unstructured(labels, true), labels};
 }
 
@@ -50,18 +53,21 @@ Case unstructured(Index extent, int parts) {
 
 std::vector<Case> cases(Index extent, int parts, Index blocks) {
   std::vector<Case> all;
-  if (parts == 1) all.push_back({"collapsed", DimMap::collapsed(extent), in_blocks(extent, {extent})});
+  if (parts == 1)
+    all.push_back({"collapsed", DimMap::collapsed(extent), in_blocks(extent, {extent})});
   Index block = 0;
   while (block * parts < extent) ++block;
   const auto count = static_cast<std::size_t>(parts);
-  all.push_back({"block", DimMap::block(extent, parts), in_blocks(extent, std::vector<Index>(count, block))});
+  all.push_back(
+      {"block", DimMap::block(extent, parts), in_blocks(extent, std::vector<Index>(count, block))});
   std::vector<Index> lengths(count, 0);
   for (Index i = 0; i < extent; ++i) ++lengths[static_cast<std::size_t>(i) % count];
   all.push_back({"balanced", DimMap::balanced(extent, parts), in_blocks(extent, lengths)});
   all.push_back(bounded(extent, parts));
   for (Index size = 1; size <= blocks; ++size) {
     for (int first = 0; first < parts; ++first) {
-      all.push_back({fmt::format("cyclic {} first {}", size, first), DimMap::block_cyclic(extent, parts, size, first),
+      all.push_back({fmt::format("cyclic {} first {}", size, first),
+                     DimMap::block_cyclic(extent, parts, size, first),
                      dealt(extent, parts, size, first)});
     }
   }

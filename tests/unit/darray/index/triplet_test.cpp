@@ -31,7 +31,8 @@ std::vector<Index> numbers(const Triplet& triplet) {
   return all;
 }
 
-/// What a slice selects, by its definition: from the start on while the stop is not reached, indices that the axis has.
+/// What a slice selects, by its definition: from the start on while the stop is not reached,
+/// indices that the axis has.
 std::vector<Index> selected(const Slice& slice, Index extent) {
   const Index step = slice.step.value_or(1);
   const auto from_end = [&](Index bound) { return bound < 0 ? bound + extent : bound; };
@@ -51,10 +52,12 @@ TEST(Slice, SelectsWhatItsDefinitionSays) {
   for (const Index extent : {0, 1, 2, 5, 6}) {
     for (const auto& start : bounds) {
       for (const auto& stop : bounds) {
-        for (const std::optional<Index> step : {std::optional<Index>(), {1}, {2}, {4}, {9}, {-1}, {-2}, {-4}, {-9}}) {
+        for (const std::optional<Index> step :
+             {std::optional<Index>(), {1}, {2}, {4}, {9}, {-1}, {-2}, {-4}, {-9}}) {
           const Slice slice{start, stop, step};
           ASSERT_EQ(numbers(slice.resolve(extent)), selected(slice, extent))
-              << start.value_or(-99) << ':' << stop.value_or(-99) << ':' << step.value_or(0) << " of " << extent;
+              << start.value_or(-99) << ':' << stop.value_or(-99) << ':' << step.value_or(0)
+              << " of " << extent;
         }
       }
     }
@@ -75,8 +78,12 @@ TEST(Slice, OfExtremeNumbers) {
 }
 
 TEST(Slice, WithAStepOfZeroOrOfANegativeExtentIsAnError) {
-  EXPECT_EQ(error_of([] { (void)Slice{0, 1, 0}.resolve(4); }), "key: slice with step 0: a step is positive or negative");
-  EXPECT_EQ(error_of([] { (void)Slice{}.resolve(-1); }), "argument: slice of an axis of extent -1: an extent is at least 0");
+  EXPECT_EQ(error_of([] {
+              (void)Slice{0, 1, 0}.resolve(4);
+            }),
+            "key: slice with step 0: a step is positive or negative");
+  EXPECT_EQ(error_of([] { (void)Slice{}.resolve(-1); }),
+            "argument: slice of an axis of extent -1: an extent is at least 0");
 }
 
 TEST(Triplet, KnowsThePositionOfItsNumbers) {
@@ -100,7 +107,9 @@ TEST(Triplet, IsTheSameSetUpwards) {
   EXPECT_EQ((Triplet{9, 0, -2}.ascending()), (Triplet{9, 0, 2}));
 }
 
-TEST(Triplet, OfATriplet) { EXPECT_EQ((Triplet{10, 6, -2}.at(Triplet{1, 2, 3})), (Triplet{8, 2, -6})); }
+TEST(Triplet, OfATriplet) {
+  EXPECT_EQ((Triplet{10, 6, -2}.at(Triplet{1, 2, 3})), (Triplet{8, 2, -6}));
+}
 
 TEST(Triplet, HasToLieInItsAxis) {
   EXPECT_NO_THROW(check_triplet({0, 5, 1}, 5));
@@ -114,9 +123,18 @@ TEST(Triplet, HasToLieInItsAxis) {
               check_triplet({3, 5, -1}, 5, 1);
             }),
             "key: axis 1: the triplet start 3 count 5 step -1 leaves the extent 5");
-  EXPECT_EQ(error_of([] { check_triplet({0, 5, 0}, 5); }), "argument: axis 0: a triplet has step 0");
-  EXPECT_EQ(error_of([] { check_triplet({0, 1, kLowest}, 5); }), "argument: axis 0: a triplet has step -2^63");
-  EXPECT_EQ(error_of([] { check_triplet({0, -1, 1}, 5); }), "argument: axis 0: a triplet has the negative count -1");
+  EXPECT_EQ(error_of([] {
+              check_triplet({0, 5, 0}, 5);
+            }),
+            "argument: axis 0: a triplet has step 0");
+  EXPECT_EQ(error_of([] {
+              check_triplet({0, 1, kLowest}, 5);
+            }),
+            "argument: axis 0: a triplet has step -2^63");
+  EXPECT_EQ(error_of([] {
+              check_triplet({0, -1, 1}, 5);
+            }),
+            "argument: axis 0: a triplet has the negative count -1");
   EXPECT_EQ(error_of([] {
               check_triplet({0, 4, kHighest}, 5);
             }),
@@ -137,14 +155,18 @@ TEST(SingleIndex, CountsFromTheEndOnce) {
             "key: axis 1: index -4 is outside of the extent 3: allowed are -3 to 2");
   EXPECT_EQ(error_of([] { (void)wrap_index(3, 3, 0); }),
             "key: axis 0: index 3 is outside of the extent 3: allowed are -3 to 2");
-  EXPECT_EQ(error_of([] { (void)wrap_index(0, 0, 0); }), "key: axis 0: index 0 is outside of the extent 0: the axis is empty");
+  EXPECT_EQ(error_of([] { (void)wrap_index(0, 0, 0); }),
+            "key: axis 0: index 0 is outside of the extent 0: the axis is empty");
 }
 
 TEST(ElementCount, OfAShape) {
   EXPECT_EQ(element_count(std::vector<Index>{}), 1);
   EXPECT_EQ(element_count(std::vector<Index>{3, 4, 5}), 60);
   EXPECT_EQ(element_count(std::vector<Index>{Index{1} << 40, Index{1} << 40, 0}), 0);
-  EXPECT_EQ(error_of([] { (void)element_count(std::vector<Index>{2, -1}); }), "shape: axis 1: the extent -1 is negative");
+  EXPECT_EQ(error_of([] {
+              (void)element_count(std::vector<Index>{2, -1});
+            }),
+            "shape: axis 1: the extent -1 is negative");
   EXPECT_EQ(error_of([] {
               (void)element_count(std::vector<Index>{Index{1} << 40, Index{1} << 23});
             }),
@@ -153,9 +175,21 @@ TEST(ElementCount, OfAShape) {
 
 TEST(Divider, IsADivision) {
   std::mt19937_64 random(7);
-  std::vector<Index> numbers{
-      0, 1, 2, 3, 7, 8, 9, 1000, (Index{1} << 31) - 1, Index{1} << 31, Index{1} << 62, kHighest - 1, kHighest};
-  for (int i = 0; i < 200; ++i) numbers.push_back(static_cast<Index>(random() >> (1 + random() % 63)));
+  std::vector<Index> numbers{0,
+                             1,
+                             2,
+                             3,
+                             7,
+                             8,
+                             9,
+                             1000,
+                             (Index{1} << 31) - 1,
+                             Index{1} << 31,
+                             Index{1} << 62,
+                             kHighest - 1,
+                             kHighest};
+  for (int i = 0; i < 200; ++i)
+    numbers.push_back(static_cast<Index>(random() >> (1 + random() % 63)));
   for (const Index divisor : numbers) {
     if (divisor == 0) continue;
     const Divider divider(divisor);
@@ -163,7 +197,8 @@ TEST(Divider, IsADivision) {
     for (const Index number : numbers) {
       const Index multiple = number / divisor * divisor;
       // The last number before the next multiple, if there is one.
-      const Index before_next = divisor - 1 <= kHighest - multiple ? multiple + (divisor - 1) : kHighest;
+      const Index before_next =
+          divisor - 1 <= kHighest - multiple ? multiple + (divisor - 1) : kHighest;
       for (const Index near : {number, multiple, before_next}) {
         ASSERT_EQ(divider.quotient(near), near / divisor) << near << " / " << divisor;
         ASSERT_EQ(divider.remainder(near), near % divisor) << near << " / " << divisor;

@@ -82,7 +82,8 @@ TEST(DimData, RaggedBlockCyclic) {
   EXPECT_THAT(owned_indices(cyclic(9, 4, 2, 5)), IsEmpty());
   EXPECT_THAT(owned_indices(cyclic(9, 4, 3, 5)), IsEmpty());
   EXPECT_EQ(to_local(cyclic(9, 3, 1, 2), 8), 2);
-  EXPECT_THAT(owned_indices(cyclic(10, 3, 1)), ElementsAre(1, 4, 7));  // slice(1, 10, 3); block_size is absent
+  EXPECT_THAT(owned_indices(cyclic(10, 3, 1)),
+              ElementsAre(1, 4, 7));  // slice(1, 10, 3); block_size is absent
   EXPECT_EQ(owned_count(cyclic(3, 4, 3)), 0);
   EXPECT_EQ(owned_count(cyclic(5, 1, 0, Index{1} << 62)), 5);
 }
@@ -112,9 +113,11 @@ TEST(DimData, LabelsAreNeitherOrderedNorPositive) {
 
 // DAP-75: both directions are each other's inverse on what is owned, and out of range is an error.
 TEST(DimData, MapsRoundTripAndRefuseWhatIsOutside) {
-  for (const DimData& dimension : {block(18, 2, 1, 8, 18, Padding{1, 1}), cyclic(23, 3, 1, 4), labels(6, 2, 1, {4, 7, -1})}) {
+  for (const DimData& dimension :
+       {block(18, 2, 1, 8, 18, Padding{1, 1}), cyclic(23, 3, 1, 4), labels(6, 2, 1, {4, 7, -1})}) {
     const Triplet owned = owned_part(dimension);
-    for (Index k = 0; k < owned.count; ++k) EXPECT_EQ(to_local(dimension, to_global(dimension, owned.at(k))), owned.at(k));
+    for (Index k = 0; k < owned.count; ++k)
+      EXPECT_EQ(to_local(dimension, to_global(dimension, owned.at(k))), owned.at(k));
     EXPECT_EQ(kind_of([&] { to_global(dimension, buffer_extent(dimension)); }), ErrorKind::kKey);
     EXPECT_EQ(kind_of([&] { to_global(dimension, -1); }), ErrorKind::kKey);
   }
@@ -142,24 +145,31 @@ TEST(DimData, SlicesMapToLocalSlices) {
   for (const DimData& dimension : dimensions)
     for (Index start = 0; start <= 18; ++start)
       for (Index step : {Index{1}, Index{2}, Index{3}, Index{7}, Index{1} << 61})
-        for (Index count = 0; count == 0 || (start < 18 && (count - 1) <= (17 - start) / step); ++count) {
+        for (Index count = 0; count == 0 || (start < 18 && (count - 1) <= (17 - start) / step);
+             ++count) {
           std::vector<Index> expected;
           const Triplet global{start, count, step};
           for (Index k = 0; k < count; ++k)
             if (const auto local = to_local(dimension, global.at(k))) expected.push_back(*local);
-          EXPECT_EQ(positions(to_local(dimension, global)), expected) << start << ' ' << count << ' ' << step;
+          EXPECT_EQ(positions(to_local(dimension, global)), expected)
+              << start << ' ' << count << ' ' << step;
         }
   EXPECT_EQ(to_local(dimensions[1], Triplet{0, 18, 1}), (std::vector<Triplet>{{1, 9, 1}}));
   EXPECT_EQ(to_local(dimensions[2], Triplet{0, 18, 1}), (std::vector<Triplet>{{0, 9, 1}}));
   EXPECT_EQ(kind_of([&] { to_local(dimensions[0], Triplet{17, 18, -1}); }), ErrorKind::kKey);
   EXPECT_EQ(kind_of([&] { to_local(dimensions[0], Triplet{0, 19, 1}); }), ErrorKind::kKey);
-  EXPECT_EQ(kind_of([&] { to_local(labels(1, 1, 0, {0}), Triplet{0, 1, 1}); }), ErrorKind::kUnsupported);
+  EXPECT_EQ(kind_of([&] {
+              to_local(labels(1, 1, 0, {0}), Triplet{0, 1, 1});
+            }),
+            ErrorKind::kUnsupported);
 }
 
 // DAP-07, DAP-73
 TEST(DimData, CountOfAllElements) {
   EXPECT_EQ(global_count({}), 1);
-  EXPECT_EQ(global_count(std::vector{block(5, 1, 0, 0, 5), cyclic(9, 3, 0, 2), labels(3, 1, 0, {1, 2, 3})}), 135);
+  EXPECT_EQ(global_count(
+                std::vector{block(5, 1, 0, 0, 5), cyclic(9, 3, 0, 2), labels(3, 1, 0, {1, 2, 3})}),
+            135);
   const DimData huge = block(Index{1} << 40, 1, 0, 0, Index{1} << 40);
   EXPECT_EQ(kind_of([&] { global_count(std::vector{huge, huge}); }), ErrorKind::kShape);
   EXPECT_EQ(global_count(std::vector{huge, huge, block(0, 1, 0, 0, 0)}), 0);
@@ -170,8 +180,8 @@ TEST(DimData, DictionariesHoldExactlyTheKeysThatAreSet) {
   const Dictionary dictionary = to_dictionary(block(18, 2, 0, 0, 10, Padding{1, 1}, true));
   std::vector<std::string> keys;
   for (const auto& [key, value] : dictionary) keys.push_back(key);
-  EXPECT_THAT(keys,
-              ElementsAre("dist_type", "padding", "periodic", "proc_grid_rank", "proc_grid_size", "size", "start", "stop"));
+  EXPECT_THAT(keys, ElementsAre("dist_type", "padding", "periodic", "proc_grid_rank",
+                                "proc_grid_size", "size", "start", "stop"));
   EXPECT_EQ(to_dictionary(cyclic(9, 3, 0)).count("block_size"), 0U);
 }
 

@@ -1,4 +1,5 @@
-// Memory and distributions in and out: the same address, every layout, and what the protocol cannot say.
+// Memory and distributions in and out: the same address, every layout, and what the protocol cannot
+// say.
 #include "darray/interop/dap/export.hpp"
 
 #include <gmock/gmock.h>
@@ -61,7 +62,8 @@ TEST(Export, StridedReversedAndFortranBuffersStayWhereTheyAre) {
   std::vector<int> memory(24);
   std::iota(memory.begin(), memory.end(), 0);
   const StridedView<int> fortran(memory.data(), {4, 6}, {1, 4});
-  const StridedView<int> sliced = StridedView<int>(memory.data(), {4, 6}).section({{1, 2, 2}, {5, 3, -2}});
+  const StridedView<int> sliced =
+      StridedView<int>(memory.data(), {4, 6}).section({{1, 2, 2}, {5, 3, -2}});
   for (const StridedView<int>& view : {fortran, sliced}) {
     const auto layout = make_distribution(view.extents(), 1);
     const Export out = export_piece(*layout, 0, view);
@@ -79,10 +81,15 @@ TEST(Export, BuffersAreCheckedAgainstTheElementType) {
   EXPECT_EQ(buffer.typestr, "<f8");
   EXPECT_THAT(buffer.strides, ElementsAre(8));
   const std::vector<DimData> dim_data{block(4, 1, 0, 0, 4)};
-  const auto take = [&](Buffer changed) { return [=] { piece_of<double>(exported(dim_data, changed)); }; };
+  const auto take = [&](Buffer changed) {
+    return [=] { piece_of<double>(exported(dim_data, changed)); };
+  };
   take(buffer)();
-  EXPECT_THAT(error_of(ErrorKind::kType, [&] { piece_of<float>(exported(dim_data, buffer)); }), HasSubstr("'<f8'"));
-  EXPECT_THAT(error_of(ErrorKind::kType, [&] { piece_of<std::int64_t>(exported(dim_data, buffer)); }), HasSubstr("'<i8'"));
+  EXPECT_THAT(error_of(ErrorKind::kType, [&] { piece_of<float>(exported(dim_data, buffer)); }),
+              HasSubstr("'<f8'"));
+  EXPECT_THAT(
+      error_of(ErrorKind::kType, [&] { piece_of<std::int64_t>(exported(dim_data, buffer)); }),
+      HasSubstr("'<i8'"));
   Buffer changed = buffer;
   changed.typestr = ">f8";
   EXPECT_THAT(error_of(ErrorKind::kType, take(changed)), HasSubstr("byte order"));
@@ -145,10 +152,13 @@ TEST(Export, PaddedPiecesOfTheSpecification) {
   std::vector<double> right{.3, .9, .2, 1., .4, .5, 0., .6, .8, .6};
   const std::vector<DimData> first{block(18, 2, 0, 0, 10, Padding{1, 1})};
   const std::vector<DimData> second{block(18, 2, 1, 8, 18, Padding{1, 1})};
-  auto all = values(piece_of<double>(exported(first, buffer_of(StridedView<double>(left.data(), {10})))).owned);
-  const auto rest = values(piece_of<double>(exported(second, buffer_of(StridedView<double>(right.data(), {10})))).owned);
+  auto all = values(
+      piece_of<double>(exported(first, buffer_of(StridedView<double>(left.data(), {10})))).owned);
+  const auto rest = values(
+      piece_of<double>(exported(second, buffer_of(StridedView<double>(right.data(), {10})))).owned);
   all.insert(all.end(), rest.begin(), rest.end());
-  EXPECT_THAT(all, ElementsAre(.2, .6, .9, .6, .8, .4, .2, .2, .3, .9, .2, 1., .4, .5, 0., .6, .8, .6));
+  EXPECT_THAT(all,
+              ElementsAre(.2, .6, .9, .6, .8, .4, .2, .2, .3, .9, .2, 1., .4, .5, 0., .6, .8, .6));
   const auto layout = distribution_of(std::vector{piece(first), piece(second)}, Level::kStrict);
   EXPECT_EQ(layout->axis(0).map.owner(8), 0);
   EXPECT_EQ(layout->axis(0).map.owner(9), 1);
@@ -168,9 +178,11 @@ void expect_round_trip(const std::vector<ProcessPiece>& pieces) {
       const int part = layout->part(static_cast<int>(rank), static_cast<int>(axis));
       const DimData& dimension = pieces[rank].dimensions[axis];
       const auto owned = test::owned_indices(dimension);
-      EXPECT_EQ(layout->axis(static_cast<int>(axis)).map.owned(part), static_cast<Index>(owned.size()));
+      EXPECT_EQ(layout->axis(static_cast<int>(axis)).map.owned(part),
+                static_cast<Index>(owned.size()));
       for (std::size_t k = 0; k < owned.size(); ++k)
-        EXPECT_EQ(layout->axis(static_cast<int>(axis)).map.global(part, static_cast<Index>(k)), owned[k]);
+        EXPECT_EQ(layout->axis(static_cast<int>(axis)).map.global(part, static_cast<Index>(k)),
+                  owned[k]);
     }
   }
 }
@@ -179,11 +191,12 @@ void expect_round_trip(const std::vector<ProcessPiece>& pieces) {
 TEST(Export, DictionariesRoundTripThroughDistributions) {
   expect_round_trip(test::pieces(test::padded()));
   expect_round_trip({piece({block(10, 1, 0, 0, 10, Padding{2, 2}, true)})});
+  expect_round_trip({piece({block(18, 2, 0, 0, 10, Padding{1, 1}, true)}),
+                     piece({block(18, 2, 1, 8, 18, Padding{1, 1}, true)})});
   expect_round_trip(
-      {piece({block(18, 2, 0, 0, 10, Padding{1, 1}, true)}), piece({block(18, 2, 1, 8, 18, Padding{1, 1}, true)})});
-  expect_round_trip({piece({cyclic(9, 3, 0, 2)}), piece({cyclic(9, 3, 1, 2)}), piece({cyclic(9, 3, 2, 2)})});
-  expect_round_trip(
-      {piece({cyclic(9, 4, 0, 5)}), piece({cyclic(9, 4, 1, 5)}), piece({cyclic(9, 4, 2, 5)}), piece({cyclic(9, 4, 3, 5)})});
+      {piece({cyclic(9, 3, 0, 2)}), piece({cyclic(9, 3, 1, 2)}), piece({cyclic(9, 3, 2, 2)})});
+  expect_round_trip({piece({cyclic(9, 4, 0, 5)}), piece({cyclic(9, 4, 1, 5)}),
+                     piece({cyclic(9, 4, 2, 5)}), piece({cyclic(9, 4, 3, 5)})});
   expect_round_trip({piece({labels(6, 2, 0, {-1, 4, 100})}), piece({labels(6, 2, 1, {4, 7, -1})})});
   expect_round_trip(test::labelled_on_both_axes());
   expect_round_trip({piece({block(0, 2, 0, 0, 0)}), piece({block(0, 2, 1, 0, 0)})});
@@ -216,7 +229,8 @@ TEST(Export, BlocksLongerThanTheAxisHoldAllOfIt) {
   std::vector<ProcessPiece> pieces;
   for (int part = 0; part < 4; ++part) pieces.push_back(piece({cyclic(4, 4, part, kLong)}));
   EXPECT_EQ(distribution_of(pieces, Level::kStrict)->owned_size(0), 4);
-  for (int part = 0; part < 4; ++part) pieces[static_cast<std::size_t>(part)] = piece({cyclic(4, 4, part, kLong / 2)});
+  for (int part = 0; part < 4; ++part)
+    pieces[static_cast<std::size_t>(part)] = piece({cyclic(4, 4, part, kLong / 2)});
   EXPECT_EQ(dim_data_of(*distribution_of(pieces, Level::kStrict), 3)[0].block_size, kLong / 2);
 }
 
@@ -224,14 +238,19 @@ TEST(Export, ArraysWithNothingInThemHaveStrides) {
   constexpr Index kGreat = Index{1} << 40;
   EXPECT_THAT(row_major_strides({2, 3}, 8), ElementsAre(24, 8));
   EXPECT_EQ(row_major_strides({kGreat, 0, kGreat}, 8).size(), 3U);
-  EXPECT_THAT(error_of(ErrorKind::kShape, [] { row_major_strides({kGreat, 1, kGreat}, 8); }), HasSubstr("axis 0"));
+  EXPECT_THAT(error_of(ErrorKind::kShape,
+                       [] {
+                         row_major_strides({kGreat, 1, kGreat}, 8);
+                       }),
+              HasSubstr("axis 0"));
 }
 
 // T9, DAP-70: an alias beside a distributed axis, on a 1 x 2 grid.
 TEST(Export, AliasesJoinDistributedAxes) {
   std::vector<ProcessPiece> pieces(2);
   for (int part = 0; part < 2; ++part)
-    pieces[static_cast<std::size_t>(part)] = {{{}, block(10, 2, part, part * 5, part * 5 + 5)}, {7, 5}};
+    pieces[static_cast<std::size_t>(part)] = {{{}, block(10, 2, part, part * 5, part * 5 + 5)},
+                                              {7, 5}};
   const auto layout = distribution_of(pieces, Level::kStrict);
   EXPECT_THAT(layout->shape(), ElementsAre(7, 10));
   EXPECT_EQ(dim_data_of(*layout, 1), (std::vector{block(7, 1, 0, 0, 7), block(10, 2, 1, 5, 10)}));
@@ -258,21 +277,23 @@ std::vector<Index> flat_indices(const Distribution& layout, int rank) {
 }
 
 TEST(Export, MixedKindsOnARowMajorGrid) {  // T1, DAP-26, DAP-77
-  const auto layout =
-      make_distribution(std::array<Index, 2>{5, 7}, 6, {.kinds = "bc", .grid = {2, 3}, .block_sizes = {{1, 2}}});
+  const auto layout = make_distribution(std::array<Index, 2>{5, 7}, 6,
+                                        {.kinds = "bc", .grid = {2, 3}, .block_sizes = {{1, 2}}});
   EXPECT_THAT(flat_indices(*layout, 0), ElementsAre(0, 1, 6, 7, 8, 13, 14, 15, 20));
   EXPECT_THAT(flat_indices(*layout, 1), ElementsAre(2, 3, 9, 10, 16, 17));
   EXPECT_THAT(flat_indices(*layout, 2), ElementsAre(4, 5, 11, 12, 18, 19));
   EXPECT_THAT(flat_indices(*layout, 3), ElementsAre(21, 22, 27, 28, 29, 34));
   EXPECT_THAT(flat_indices(*layout, 4), ElementsAre(23, 24, 30, 31));
   EXPECT_THAT(flat_indices(*layout, 5), ElementsAre(25, 26, 32, 33));
-  const auto cube = make_distribution(std::array<Index, 3>{5, 9, 3}, 8, {.kinds = "cbc", .grid = {2, 2, 2}});
+  const auto cube =
+      make_distribution(std::array<Index, 3>{5, 9, 3}, 8, {.kinds = "cbc", .grid = {2, 2, 2}});
   EXPECT_THAT(flat_indices(*cube, 5), ElementsAre(28, 31, 34, 37, 40, 82, 85, 88, 91, 94));
 }
 
 TEST(Export, EightAxes) {  // DAP-77
   const std::vector<Index> shape{2, 3, 1, 4, 2, 2, 3, 2};
-  const auto layout = make_distribution(shape, 8, {.kinds = "bncnbncn", .grid = {2, 1, 1, 1, 2, 1, 2, 1}});
+  const auto layout =
+      make_distribution(shape, 8, {.kinds = "bncnbncn", .grid = {2, 1, 1, 1, 2, 1, 2, 1}});
   std::vector<ProcessPiece> pieces;
   std::vector<Index> all;
   for (int rank = 0; rank < 8; ++rank) {
@@ -294,32 +315,46 @@ TEST(Export, WhatTheProtocolCannotSayIsRefused) {
     return error_of(kind, [&] { dim_data_of(layout, 0); });
   };
   // DAP-55
-  EXPECT_THAT(refuse(ErrorKind::kUnsupported, Distribution(ProcessGrid({2}), {{DimMap::block_cyclic(9, 2, 2, 1), 0}})),
+  EXPECT_THAT(refuse(ErrorKind::kUnsupported,
+                     Distribution(ProcessGrid({2}), {{DimMap::block_cyclic(9, 2, 2, 1), 0}})),
               HasSubstr("DAP-55"));
   // DAP-24, DAP-26
-  EXPECT_THAT(refuse(ErrorKind::kUnsupported, Distribution(ProcessGrid({2}), {{DimMap::collapsed(4)}})), HasSubstr("DAP-24"));
-  EXPECT_THAT(refuse(ErrorKind::kLayout, Distribution(ProcessGrid({2}, {1, 0}), {{map, 0}})), HasSubstr("DAP-26"));
-  EXPECT_THAT(refuse(ErrorKind::kLayout, Distribution(ProcessGrid({2, 2}), {{map, 1}, {map, 0}})), HasSubstr("DAP-26"));
+  EXPECT_THAT(
+      refuse(ErrorKind::kUnsupported, Distribution(ProcessGrid({2}), {{DimMap::collapsed(4)}})),
+      HasSubstr("DAP-24"));
+  EXPECT_THAT(refuse(ErrorKind::kLayout, Distribution(ProcessGrid({2}, {1, 0}), {{map, 0}})),
+              HasSubstr("DAP-26"));
+  EXPECT_THAT(refuse(ErrorKind::kLayout, Distribution(ProcessGrid({2, 2}), {{map, 1}, {map, 0}})),
+              HasSubstr("DAP-26"));
   EXPECT_THAT(error_of(ErrorKind::kLayout,
                        [&] {
                          dim_data_of(Distribution(ProcessGrid({2}), {{map, 0}}), 2);
                        }),
               HasSubstr("rank 2"));
   // DAP-36 to DAP-38; T12's halo is wider than the neighbour.
-  EXPECT_THAT(refuse(ErrorKind::kUnsupported, Distribution(ProcessGrid({2}), {{map, 0, {{1, 1}, {1, 1}}}})),
-              HasSubstr("DAP-36"));
-  EXPECT_THAT(refuse(ErrorKind::kProtocol, Distribution(ProcessGrid({2}), {{map, 0, {{0, 1}, {2, 0}}}})), HasSubstr("DAP-37"));
-  EXPECT_THAT(refuse(ErrorKind::kProtocol, Distribution(ProcessGrid({2}), {{DimMap::block(3, 2), 0, {{0, 3}, {3, 0}}}})),
+  EXPECT_THAT(
+      refuse(ErrorKind::kUnsupported, Distribution(ProcessGrid({2}), {{map, 0, {{1, 1}, {1, 1}}}})),
+      HasSubstr("DAP-36"));
+  EXPECT_THAT(
+      refuse(ErrorKind::kProtocol, Distribution(ProcessGrid({2}), {{map, 0, {{0, 1}, {2, 0}}}})),
+      HasSubstr("DAP-37"));
+  EXPECT_THAT(refuse(ErrorKind::kProtocol,
+                     Distribution(ProcessGrid({2}), {{DimMap::block(3, 2), 0, {{0, 3}, {3, 0}}}})),
               HasSubstr("DAP-38"));
   // Either neighbour may be the one that has too little.
-  EXPECT_THAT(refuse(ErrorKind::kProtocol, Distribution(ProcessGrid({2}), {{DimMap::bounded({0, 3, 4}), 0, {{0, 2}, {2, 0}}}})),
-              HasSubstr("DAP-38: axis 0: 2 ghosts, but their owner, part 1, has 1"));
-  EXPECT_THAT(refuse(ErrorKind::kProtocol, Distribution(ProcessGrid({2}), {{DimMap::bounded({0, 1, 4}), 0, {{0, 2}, {2, 0}}}})),
-              HasSubstr("DAP-38: axis 0: 2 ghosts, but their owner, part 0, has 1"));
+  EXPECT_THAT(
+      refuse(ErrorKind::kProtocol,
+             Distribution(ProcessGrid({2}), {{DimMap::bounded({0, 3, 4}), 0, {{0, 2}, {2, 0}}}})),
+      HasSubstr("DAP-38: axis 0: 2 ghosts, but their owner, part 1, has 1"));
+  EXPECT_THAT(
+      refuse(ErrorKind::kProtocol,
+             Distribution(ProcessGrid({2}), {{DimMap::bounded({0, 1, 4}), 0, {{0, 2}, {2, 0}}}})),
+      HasSubstr("DAP-38: axis 0: 2 ghosts, but their owner, part 0, has 1"));
   // DAP-34, DAP-06
   std::vector<int> memory(9);
   const Distribution plain(ProcessGrid({2}), {{map, 0}});
-  EXPECT_THAT(error_of(ErrorKind::kShape, [&] { export_piece(plain, 0, StridedView<int>(memory.data(), {3})); }),
+  EXPECT_THAT(error_of(ErrorKind::kShape,
+                       [&] { export_piece(plain, 0, StridedView<int>(memory.data(), {3})); }),
               HasSubstr("DAP-34"));
   EXPECT_THAT(error_of(ErrorKind::kShape,
                        [&] {
@@ -331,19 +366,22 @@ TEST(Export, WhatTheProtocolCannotSayIsRefused) {
 TEST(Export, ReplicatedArraysLeaveCopyByCopyWhenAsked) {
   const Distribution layout(ProcessGrid({3, 2}), {{DimMap::block(4, 2), 1}});
   std::vector<ProcessPiece> pieces;
-  for (int rank = 0; rank < 6; ++rank) pieces.push_back(piece(dim_data_of(layout, rank, Replicated::kExportEachCopy)));
+  for (int rank = 0; rank < 6; ++rank)
+    pieces.push_back(piece(dim_data_of(layout, rank, Replicated::kExportEachCopy)));
   EXPECT_EQ(pieces[5].dimensions, pieces[1].dimensions);
   const auto again = distribution_of(pieces, Level::kStrict, true);
   EXPECT_EQ(again->replicas(), 3);
   EXPECT_TRUE(again->same_pieces(layout));
   const Distribution behind(ProcessGrid({2, 3}), {{DimMap::block(4, 2), 0}});
-  EXPECT_THAT(error_of(ErrorKind::kUnsupported, [&] { dim_data_of(behind, 0, Replicated::kExportEachCopy); }),
+  EXPECT_THAT(error_of(ErrorKind::kUnsupported,
+                       [&] { dim_data_of(behind, 0, Replicated::kExportEachCopy); }),
               HasSubstr("DAP-26"));
 }
 
 TEST(Export, DistributionsOfInvalidPiecesAreRefused) {
   EXPECT_THAT(
-      error_of(ErrorKind::kProtocol, [] { distribution_of(std::vector{piece({block(4, 2, 0, 0, 2)})}, Level::kStrict); }),
+      error_of(ErrorKind::kProtocol,
+               [] { distribution_of(std::vector{piece({block(4, 2, 0, 0, 2)})}, Level::kStrict); }),
       HasSubstr("DAP-24"));
   const auto edge = [](int column, Index width) {
     return piece({block(6, 1, 0, 0, 6, Padding{width, 0}), cyclic(6, 2, column)});
@@ -373,20 +411,31 @@ TEST(Export, Dap01To05ForeignExports) {
     return text_of(validate(changed, level));
   };
   EXPECT_THAT(check([](ForeignExport&) {}), IsEmpty());
-  EXPECT_EQ(reinterpret_cast<double*>(accept(foreign(memory.data()), Level::kStrict).buffer.data), memory.data());
-  EXPECT_THAT(check([](ForeignExport& all) { all.version.reset(); }), HasSubstr("'__version__': DAP-01"));
-  EXPECT_THAT(check([](ForeignExport& all) { all.has_buffer = false, all.buffer.reset(); }), HasSubstr("'buffer': DAP-01"));
+  EXPECT_EQ(reinterpret_cast<double*>(accept(foreign(memory.data()), Level::kStrict).buffer.data),
+            memory.data());
+  EXPECT_THAT(check([](ForeignExport& all) { all.version.reset(); }),
+              HasSubstr("'__version__': DAP-01"));
+  EXPECT_THAT(check([](ForeignExport& all) { all.has_buffer = false, all.buffer.reset(); }),
+              HasSubstr("'buffer': DAP-01"));
   EXPECT_THAT(check([](ForeignExport& all) { all.has_dim_data = false, all.dim_data.reset(); }),
               HasSubstr("'dim_data': DAP-01"));
-  EXPECT_THAT(check([](ForeignExport& all) { all.other_keys = {"owner"}; }, Level::kLenient), HasSubstr("'owner': DAP-01"));
-  EXPECT_THAT(check([](ForeignExport& all) { all.version = Value{Index{1}}; }), HasSubstr("'__version__': DAP-02"));
-  EXPECT_THAT(check([](ForeignExport& all) { all.version = Value{std::string("v0.10.0")}; }), HasSubstr("DAP-02"));
-  EXPECT_THAT(check([](ForeignExport& all) { all.version = Value{std::string("1.10.0")}; }), HasSubstr("DAP-03"));
+  EXPECT_THAT(check([](ForeignExport& all) { all.other_keys = {"owner"}; }, Level::kLenient),
+              HasSubstr("'owner': DAP-01"));
+  EXPECT_THAT(check([](ForeignExport& all) { all.version = Value{Index{1}}; }),
+              HasSubstr("'__version__': DAP-02"));
+  EXPECT_THAT(check([](ForeignExport& all) { all.version = Value{std::string("v0.10.0")}; }),
+              HasSubstr("DAP-02"));
+  EXPECT_THAT(check([](ForeignExport& all) { all.version = Value{std::string("1.10.0")}; }),
+              HasSubstr("DAP-03"));
   EXPECT_THAT(check([](ForeignExport& all) { all.buffer.reset(); }), HasSubstr("'buffer': DAP-04"));
-  EXPECT_THAT(check([](ForeignExport& all) { all.dim_data.reset(); }), HasSubstr("'dim_data': DAP-05"));
-  EXPECT_THAT(check([](ForeignExport& all) { all.dim_data_is_tuple = false; }), HasSubstr("'dim_data': DAP-05"));
-  EXPECT_THAT(check([](ForeignExport& all) { all.dim_data_is_tuple = false; }, Level::kLenient), IsEmpty());
-  EXPECT_THAT(error_of(ErrorKind::kProtocol, [&] { accept({}, Level::kLenient); }), HasSubstr("DAP-01"));
+  EXPECT_THAT(check([](ForeignExport& all) { all.dim_data.reset(); }),
+              HasSubstr("'dim_data': DAP-05"));
+  EXPECT_THAT(check([](ForeignExport& all) { all.dim_data_is_tuple = false; }),
+              HasSubstr("'dim_data': DAP-05"));
+  EXPECT_THAT(check([](ForeignExport& all) { all.dim_data_is_tuple = false; }, Level::kLenient),
+              IsEmpty());
+  EXPECT_THAT(error_of(ErrorKind::kProtocol, [&] { accept({}, Level::kLenient); }),
+              HasSubstr("DAP-01"));
 }
 
 }  // namespace

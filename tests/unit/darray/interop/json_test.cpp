@@ -48,17 +48,30 @@ TEST(Json, WrongKindsAreViolationsAndWrongFormsAreErrors) {
   const auto check = [](const std::string& text) {
     return text_of(validate(dictionaries_from_json(text), std::vector<Index>{4}, Level::kStrict));
   };
-  EXPECT_THAT(check(R"([{"dist_type":"b","size":4,"proc_grid_size":1,"proc_grid_rank":0,"start":0,"stop":4}])"), IsEmpty());
-  EXPECT_THAT(check(R"([{"dist_type":"b","size":4.0,"proc_grid_size":1,"proc_grid_rank":0,"start":0,"stop":4}])"),
-              HasSubstr("DAP-27"));
   EXPECT_THAT(
-      check(R"([{"dist_type":"b","size":9223372036854775808,"proc_grid_size":1,"proc_grid_rank":0,"start":0,"stop":4}])"),
+      check(
+          R"([{"dist_type":"b","size":4,"proc_grid_size":1,"proc_grid_rank":0,"start":0,"stop":4}])"),
+      IsEmpty());
+  EXPECT_THAT(
+      check(
+          R"([{"dist_type":"b","size":4.0,"proc_grid_size":1,"proc_grid_rank":0,"start":0,"stop":4}])"),
+      HasSubstr("DAP-27"));
+  EXPECT_THAT(
+      check(
+          R"([{"dist_type":"b","size":9223372036854775808,"proc_grid_size":1,"proc_grid_rank":0,"start":0,"stop":4}])"),
       HasSubstr("beyond 64 bits"));
-  EXPECT_THAT(check(R"([{"dist_type":"u","size":4,"proc_grid_size":1,"proc_grid_rank":0,"indices":[1,2,3,4.5]}])"),
-              HasSubstr("DAP-60"));
-  EXPECT_THAT(check(R"([{"dist_type":"u","size":4,"proc_grid_size":1,"proc_grid_rank":0,"indices":[1,2,3,true]}])"),
-              HasSubstr("DAP-60"));
-  EXPECT_THAT(check(R"([{"dist_type":"u","size":4,"proc_grid_size":1,"proc_grid_rank":0,"indices":[1,2,-3,4]}])"), IsEmpty());
+  EXPECT_THAT(
+      check(
+          R"([{"dist_type":"u","size":4,"proc_grid_size":1,"proc_grid_rank":0,"indices":[1,2,3,4.5]}])"),
+      HasSubstr("DAP-60"));
+  EXPECT_THAT(
+      check(
+          R"([{"dist_type":"u","size":4,"proc_grid_size":1,"proc_grid_rank":0,"indices":[1,2,3,true]}])"),
+      HasSubstr("DAP-60"));
+  EXPECT_THAT(
+      check(
+          R"([{"dist_type":"u","size":4,"proc_grid_size":1,"proc_grid_rank":0,"indices":[1,2,-3,4]}])"),
+      IsEmpty());
   for (const char* text : {"", "{", "[1]", "{}", "3", "[{}", "null", "[{\"a\":}]", "[\"\xff\"]"})
     EXPECT_THROW(dictionaries_from_json(text), Error) << text;
   EXPECT_THROW(dictionaries_from_json(std::string(100000, '[')), Error);
@@ -71,27 +84,31 @@ TEST(Json, ExportsAndTheArrayInterfaceRoundTrip) {
   exported.dim_data = {block(18, 2, 0, 0, 10, Padding{1, 1})};
   EXPECT_EQ(accept(export_from_json(to_json(exported)), Level::kStrict), exported);
   EXPECT_EQ(buffer_from_array_interface(array_interface(exported.buffer)), exported.buffer);
-  EXPECT_THAT(array_interface(exported.buffer), HasSubstr(R"("shape":[10],"strides":[-16],"typestr":"<f8","version":3)"));
-  const Buffer plain = buffer_from_array_interface(R"({"version":3,"typestr":"<i4","shape":[2,3],"data":[64,false]})");
+  EXPECT_THAT(array_interface(exported.buffer),
+              HasSubstr(R"("shape":[10],"strides":[-16],"typestr":"<f8","version":3)"));
+  const Buffer plain = buffer_from_array_interface(
+      R"({"version":3,"typestr":"<i4","shape":[2,3],"data":[64,false]})");
   EXPECT_EQ(plain.strides, (std::vector<Index>{12, 4}));
 }
 
 TEST(Json, WrongExportsAndInterfaces) {
-  EXPECT_THAT(
-      text_of(validate(export_from_json("{}"), Level::kLenient)),
-      ::testing::AllOf(HasSubstr("'__version__': DAP-01"), HasSubstr("'buffer': DAP-01"), HasSubstr("'dim_data': DAP-01")));
+  EXPECT_THAT(text_of(validate(export_from_json("{}"), Level::kLenient)),
+              ::testing::AllOf(HasSubstr("'__version__': DAP-01"), HasSubstr("'buffer': DAP-01"),
+                               HasSubstr("'dim_data': DAP-01")));
   EXPECT_THAT(text_of(validate(export_from_json(R"({"dim_data":[3],"extra":1})"), Level::kLenient)),
               ::testing::AllOf(HasSubstr("'dim_data': DAP-05"), HasSubstr("'extra': DAP-01")));
   EXPECT_THROW(export_from_json("[]"), Error);
-  for (const char* text :
-       {"[]", "{}", R"({"version":2,"typestr":"<i4","shape":[2],"data":[64,false]})",
-        R"({"version":3,"typestr":"O","shape":[2],"data":[64,false]})", R"({"version":3,"shape":[2],"data":[64,false]})",
-        R"({"version":3,"typestr":"<i4","shape":[-2],"data":[64,false]})",
-        R"({"version":3,"typestr":"<i4","shape":2,"data":[64,false]})",
-        R"({"version":3,"typestr":"<i4","shape":[2],"strides":[4,4],"data":[64,false]})",
-        R"({"version":3,"typestr":"<i4","shape":[2],"data":[64]})",
-        R"({"version":3,"typestr":"<i4","shape":[2],"data":[-64,false]})",
-        R"({"version":3,"typestr":"<i4","shape":[4611686018427387904,4611686018427387904],"data":[64,false]})"})
+  for (
+      const char* text :
+      {"[]", "{}", R"({"version":2,"typestr":"<i4","shape":[2],"data":[64,false]})",
+       R"({"version":3,"typestr":"O","shape":[2],"data":[64,false]})",
+       R"({"version":3,"shape":[2],"data":[64,false]})",
+       R"({"version":3,"typestr":"<i4","shape":[-2],"data":[64,false]})",
+       R"({"version":3,"typestr":"<i4","shape":2,"data":[64,false]})",
+       R"({"version":3,"typestr":"<i4","shape":[2],"strides":[4,4],"data":[64,false]})",
+       R"({"version":3,"typestr":"<i4","shape":[2],"data":[64]})",
+       R"({"version":3,"typestr":"<i4","shape":[2],"data":[-64,false]})",
+       R"({"version":3,"typestr":"<i4","shape":[4611686018427387904,4611686018427387904],"data":[64,false]})"})
     EXPECT_THROW(buffer_from_array_interface(text), Error) << text;
 }
 

@@ -11,7 +11,8 @@
 
 namespace impishim::darray::dap::test {
 
-inline DimData block(Index size, int parts, int part, Index start, Index stop, std::optional<Padding> padding = std::nullopt,
+inline DimData block(Index size, int parts, int part, Index start, Index stop,
+                     std::optional<Padding> padding = std::nullopt,
                      std::optional<bool> periodic = std::nullopt) {
   DimData dimension;
   dimension.dist_type = DistType::kBlock;
@@ -25,7 +26,8 @@ inline DimData block(Index size, int parts, int part, Index start, Index stop, s
   return dimension;
 }
 
-inline DimData cyclic(Index size, int parts, int part, std::optional<Index> block_size = std::nullopt) {
+inline DimData cyclic(Index size, int parts, int part,
+                      std::optional<Index> block_size = std::nullopt) {
   DimData dimension;
   dimension.dist_type = DistType::kCyclic;
   dimension.size = size;
@@ -51,7 +53,8 @@ inline DimData labels(Index size, int parts, int part, std::vector<Index> indice
 /// Dictionaries with the buffer shape that they ask for.
 inline ProcessPiece piece(std::vector<DimData> dimensions) {
   ProcessPiece piece;
-  for (const DimData& dimension : dimensions) piece.buffer_shape.push_back(buffer_extent(dimension));
+  for (const DimData& dimension : dimensions)
+    piece.buffer_shape.push_back(buffer_extent(dimension));
   piece.dimensions = std::move(dimensions);
   return piece;
 }
@@ -65,8 +68,8 @@ inline std::vector<ProcessPiece> pieces(const std::vector<DimData>& parts) {
 
 /// The four processes of the specification's padding table (T3).
 inline std::vector<DimData> padded() {
-  return {block(30, 4, 0, 0, 9, Padding{4, 1}), block(30, 4, 1, 7, 16, Padding{1, 2}), block(30, 4, 2, 12, 24, Padding{2, 3}),
-          block(30, 4, 3, 18, 30, Padding{3, 0})};
+  return {block(30, 4, 0, 0, 9, Padding{4, 1}), block(30, 4, 1, 7, 16, Padding{1, 2}),
+          block(30, 4, 2, 12, 24, Padding{2, 3}), block(30, 4, 3, 18, 30, Padding{3, 0})};
 }
 
 /// Five rows and nine columns on 2 x 2 processes, both by labels (T6).
@@ -76,7 +79,8 @@ inline std::vector<ProcessPiece> labelled_on_both_axes() {
   std::vector<ProcessPiece> all;
   for (int row = 0; row < 2; ++row)
     for (int column = 0; column < 2; ++column)
-      all.push_back(piece({labels(5, 2, row, rows[row], true), labels(9, 2, column, columns[column], true)}));
+      all.push_back(
+          piece({labels(5, 2, row, rows[row], true), labels(9, 2, column, columns[column], true)}));
   return all;
 }
 

@@ -53,23 +53,29 @@ Dictionary without(Dictionary dictionary, const std::string& key) {
 }
 
 TEST(Validate, Dap06OneDictionaryForEachDimension) {
-  EXPECT_THAT(text_of(validate(std::vector{block(3, 1, 0, 0, 3)}, std::vector<Index>{3}, Level::kStrict)), IsEmpty());
-  EXPECT_THAT(text_of(validate(std::vector{block(3, 1, 0, 0, 3)}, std::vector<Index>{3, 3}, Level::kLenient)),
+  EXPECT_THAT(
+      text_of(validate(std::vector{block(3, 1, 0, 0, 3)}, std::vector<Index>{3}, Level::kStrict)),
+      IsEmpty());
+  EXPECT_THAT(text_of(validate(std::vector{block(3, 1, 0, 0, 3)}, std::vector<Index>{3, 3},
+                               Level::kLenient)),
               HasSubstr("DAP-06"));
 }
 
 // DAP-07, T9
 TEST(Validate, Dap07NoDictionariesAreAZeroDimensionalArray) {
   EXPECT_THAT(validate(std::span<const DimData>(), {}, Level::kStrict), IsEmpty());
-  EXPECT_THAT(text_of(validate(std::span<const DimData>(), std::vector<Index>{1}, Level::kLenient)), HasSubstr("DAP-06"));
+  EXPECT_THAT(text_of(validate(std::span<const DimData>(), std::vector<Index>{1}, Level::kLenient)),
+              HasSubstr("DAP-06"));
 }
 
 TEST(Validate, Dap20DistType) {
   for (const char* type : {"b", "c", "u"})
-    EXPECT_THAT(check(with(block_dictionary(), "dist_type", {std::string(type)}), 5), ::testing::Not(HasSubstr("DAP-20")));
+    EXPECT_THAT(check(with(block_dictionary(), "dist_type", {std::string(type)}), 5),
+                ::testing::Not(HasSubstr("DAP-20")));
   for (const char* type : {"q", "n", "", "bb", "B"})
     for (const Level level : kBoth) {
-      const std::string found = check(with(block_dictionary(), "dist_type", {std::string(type)}), 5, level);
+      const std::string found =
+          check(with(block_dictionary(), "dist_type", {std::string(type)}), 5, level);
       EXPECT_THAT(found, HasSubstr("dimension 0: 'dist_type': DAP-20"));
       EXPECT_THAT(found, HasSubstr("'" + std::string(type) + "'"));
     }
@@ -83,7 +89,8 @@ TEST(Validate, Dap21Size) {
   expect_invalid(block(-1, 1, 0, 0, 0), 0, "'size': DAP-21");
   expect_invalid(labels(-1, 1, 0, {}), 0, "'size': DAP-21");
   expect_invalid(cyclic(kMaximumExtent + 1, 1, 0), 0, "'size': DAP-21");
-  for (const DimData& dimension : {block(5, 1, 0, 0, 5), cyclic(5, 1, 0), labels(5, 1, 0, {1, 2, 3, 4, 5})})
+  for (const DimData& dimension :
+       {block(5, 1, 0, 0, 5), cyclic(5, 1, 0), labels(5, 1, 0, {1, 2, 3, 4, 5})})
     EXPECT_THAT(check(without(to_dictionary(dimension), "size"), 5), HasSubstr("'size': DAP-21"));
 }
 
@@ -102,16 +109,20 @@ TEST(Validate, Dap23And25Grid) {
   DimData crowded = block(5, 2, 0, 0, 3);
   crowded.proc_grid_size = Index{1} << 31;
   expect_invalid(crowded, 3, "'proc_grid_size': DAP-23");
-  EXPECT_THAT(check(without(block_dictionary(), "proc_grid_size"), 5), HasSubstr("'proc_grid_size': DAP-23"));
-  EXPECT_THAT(check(without(block_dictionary(), "proc_grid_rank"), 5), HasSubstr("'proc_grid_rank': DAP-25"));
+  EXPECT_THAT(check(without(block_dictionary(), "proc_grid_size"), 5),
+              HasSubstr("'proc_grid_size': DAP-23"));
+  EXPECT_THAT(check(without(block_dictionary(), "proc_grid_rank"), 5),
+              HasSubstr("'proc_grid_rank': DAP-25"));
 }
 
 TEST(Validate, Dap27IntegersAreIntegers) {
   EXPECT_THAT(check(block_dictionary(), 5), IsEmpty());
   for (const std::string key : {"size", "proc_grid_size", "proc_grid_rank", "start", "stop"}) {
-    for (const Value& value : {Value{2.0}, Value{std::string("2")}, Value{}, Value{Value::Sequence{}}})
+    for (const Value& value :
+         {Value{2.0}, Value{std::string("2")}, Value{}, Value{Value::Sequence{}}})
       for (const Level level : kBoth)
-        EXPECT_THAT(check(with(block_dictionary(), key, value), 5, level), HasSubstr("'" + key + "': DAP-27"));
+        EXPECT_THAT(check(with(block_dictionary(), key, value), 5, level),
+                    HasSubstr("'" + key + "': DAP-27"));
   }
   // true for 1: the only process of two would be rank 1.
   const Dictionary boolean = with(to_dictionary(block(10, 2, 1, 5, 10)), "proc_grid_rank", {true});
@@ -124,8 +135,10 @@ TEST(Validate, Dap28UnknownKeysAreTolerated) {
   const Dictionary dictionary = with(block_dictionary(), "colour", {std::string("green")});
   for (const Level level : kBoth) EXPECT_THAT(check(dictionary, 5, level), IsEmpty());
   EXPECT_EQ(read(std::vector{dictionary}, Level::kLenient).dimensions[0].extra.count("colour"), 1U);
-  EXPECT_EQ(to_dictionary(read(std::vector{dictionary}, Level::kLenient).dimensions[0]), dictionary);
-  EXPECT_EQ(to_dictionary(read(std::vector{dictionary}, Level::kStrict).dimensions[0]), block_dictionary());
+  EXPECT_EQ(to_dictionary(read(std::vector{dictionary}, Level::kLenient).dimensions[0]),
+            dictionary);
+  EXPECT_EQ(to_dictionary(read(std::vector{dictionary}, Level::kStrict).dimensions[0]),
+            block_dictionary());
 }
 
 TEST(Validate, Dap30StartAndStop) {
@@ -159,24 +172,32 @@ TEST(Validate, Dap35Padding) {
   expect_invalid(block(10, 2, 0, 0, 5, Padding{-1, 0}), 5, "'padding': DAP-35");
   expect_invalid(block(10, 2, 0, 0, 5, Padding{0, -1}), 5, "'padding': DAP-35");
   expect_invalid(block(10, 2, 0, 0, 5, Padding{3, 3}), 5, "'padding': DAP-35");
-  expect_invalid(block(10, 2, 0, 0, 5, Padding{std::numeric_limits<Index>::max(), 1}), 5, "'padding': DAP-35");
+  expect_invalid(block(10, 2, 0, 0, 5, Padding{std::numeric_limits<Index>::max(), 1}), 5,
+                 "'padding': DAP-35");
   const Value one{Index{1}};
-  EXPECT_THAT(check(with(block_dictionary(), "padding", {Value::Sequence{one, one}}), 5), IsEmpty());
-  for (const Value& value : {one, Value{Value::Sequence{one}}, Value{Value::Sequence{one, one, one}},
-                             Value{Value::Sequence{one, Value{1.0}}}, Value{std::string("11")}, Value{}})
+  EXPECT_THAT(check(with(block_dictionary(), "padding", {Value::Sequence{one, one}}), 5),
+              IsEmpty());
+  for (const Value& value :
+       {one, Value{Value::Sequence{one}}, Value{Value::Sequence{one, one, one}},
+        Value{Value::Sequence{one, Value{1.0}}}, Value{std::string("11")}, Value{}})
     for (const Level level : kBoth)
-      EXPECT_THAT(check(with(block_dictionary(), "padding", value), 5, level), HasSubstr("'padding': DAP-35"));
+      EXPECT_THAT(check(with(block_dictionary(), "padding", value), 5, level),
+                  HasSubstr("'padding': DAP-35"));
 }
 
 TEST(Validate, Dap40Periodic) {
-  for (const bool periodic : {false, true}) EXPECT_THAT(check(with(block_dictionary(), "periodic", {periodic}), 5), IsEmpty());
+  for (const bool periodic : {false, true})
+    EXPECT_THAT(check(with(block_dictionary(), "periodic", {periodic}), 5), IsEmpty());
   for (const Value& value : {Value{Index{1}}, Value{std::string("yes")}, Value{}})
     for (const Level level : kBoth)
-      EXPECT_THAT(check(with(block_dictionary(), "periodic", value), 5, level), HasSubstr("'periodic': DAP-40"));
+      EXPECT_THAT(check(with(block_dictionary(), "periodic", value), 5, level),
+                  HasSubstr("'periodic': DAP-40"));
 }
 
 // DAP-41, T4
-TEST(Validate, Dap41PeriodicAndPaddedOnOneProcess) { expect_valid(block(10, 1, 0, 0, 10, Padding{2, 2}, true), 10); }
+TEST(Validate, Dap41PeriodicAndPaddedOnOneProcess) {
+  expect_valid(block(10, 1, 0, 0, 10, Padding{2, 2}, true), 10);
+}
 
 TEST(Validate, Dap50Cyclic) {
   expect_valid(cyclic(10, 2, 1), 5);
@@ -186,7 +207,8 @@ TEST(Validate, Dap50Cyclic) {
   DimData negative = cyclic(10, 2, 0);
   negative.start = -1;
   expect_invalid(negative, 5, "'start': DAP-50");
-  EXPECT_THAT(check(without(to_dictionary(cyclic(10, 2, 1)), "start"), 5), HasSubstr("'start': DAP-50"));
+  EXPECT_THAT(check(without(to_dictionary(cyclic(10, 2, 1)), "start"), 5),
+              HasSubstr("'start': DAP-50"));
   expect_valid(cyclic(5, 1, 0, std::numeric_limits<Index>::max()), 5);
   DimData huge = cyclic(Index{1} << 62, 4, 0, Index{1} << 62);
   expect_invalid(huge, 5, "'block_size': DAP-50");
@@ -222,10 +244,11 @@ TEST(Validate, Dap60Indices) {
   const Dictionary dictionary = to_dictionary(labels(3, 1, 0, {7, -1, 4}));
   EXPECT_THAT(check(dictionary, 3), IsEmpty());
   const Value one{Index{1}};
-  for (const Value& value :
-       {Value{Value::Sequence{one, one, one}}, Value{Index{3}}, Value{}, Value{Other{"a buffer of reals"}}})
+  for (const Value& value : {Value{Value::Sequence{one, one, one}}, Value{Index{3}}, Value{},
+                             Value{Other{"a buffer of reals"}}})
     for (const Level level : kBoth)
-      EXPECT_THAT(check(with(dictionary, "indices", value), 3, level), HasSubstr("'indices': DAP-60"));
+      EXPECT_THAT(check(with(dictionary, "indices", value), 3, level),
+                  HasSubstr("'indices': DAP-60"));
   EXPECT_THAT(check(without(dictionary, "indices"), 3), HasSubstr("'indices': DAP-60"));
 }
 
@@ -238,9 +261,11 @@ TEST(Validate, Dap61LabelsAreLocallyUniqueElseFree) {
 
 TEST(Validate, Dap62OneToOne) {
   const Dictionary dictionary = to_dictionary(labels(3, 1, 0, {7, -1, 4}));
-  for (const bool truth : {false, true}) EXPECT_THAT(check(with(dictionary, "one_to_one", {truth}), 3), IsEmpty());
+  for (const bool truth : {false, true})
+    EXPECT_THAT(check(with(dictionary, "one_to_one", {truth}), 3), IsEmpty());
   for (const Level level : kBoth)
-    EXPECT_THAT(check(with(dictionary, "one_to_one", {Index{1}}), 3, level), HasSubstr("'one_to_one': DAP-62"));
+    EXPECT_THAT(check(with(dictionary, "one_to_one", {Index{1}}), 3, level),
+                HasSubstr("'one_to_one': DAP-62"));
 }
 
 TEST(Validate, Dap63And64OneLabelForEachElement) {
@@ -282,16 +307,21 @@ TEST(Validate, Dap77EightAxesOfAllKinds) {
   }
   EXPECT_THAT(validate(dimensions, shape, Level::kStrict), IsEmpty());
   dimensions[8].size = -1;
-  EXPECT_THAT(text_of(validate(dimensions, shape, Level::kStrict)), HasSubstr("dimension 8: 'size': DAP-21"));
+  EXPECT_THAT(text_of(validate(dimensions, shape, Level::kStrict)),
+              HasSubstr("dimension 8: 'size': DAP-21"));
 }
 
 TEST(Validate, Dap02And03Version) {
   for (const std::string_view version : {"0.10.0", "0.9.0", "0.0.1", "0.123.4"})
-    for (const Level level : kBoth) EXPECT_THAT(validate_version(version, level), IsEmpty()) << version;
-  for (const std::string_view version : {"", "0", "0.10", "0.10.", "0.10.0.", "v0.10.0", "v1.0.0alpha", "0.-1.0", "0.01.0",
-                                         " 0.10.0", "0.10.0 ", "0.10.x", "0.10.0.0", "0.10.0-", "99999999999.0.0"})
-    for (const Level level : kBoth) EXPECT_THAT(text_of(validate_version(version, level)), HasSubstr("DAP-02")) << version;
-  for (const std::string_view version : {"0.10.0rc1", "0.10.0-rc.1", "0.10.0+local", "0.10.0.dev3", "0.10.0a1"}) {
+    for (const Level level : kBoth)
+      EXPECT_THAT(validate_version(version, level), IsEmpty()) << version;
+  for (const std::string_view version :
+       {"", "0", "0.10", "0.10.", "0.10.0.", "v0.10.0", "v1.0.0alpha", "0.-1.0", "0.01.0",
+        " 0.10.0", "0.10.0 ", "0.10.x", "0.10.0.0", "0.10.0-", "99999999999.0.0"})
+    for (const Level level : kBoth)
+      EXPECT_THAT(text_of(validate_version(version, level)), HasSubstr("DAP-02")) << version;
+  for (const std::string_view version :
+       {"0.10.0rc1", "0.10.0-rc.1", "0.10.0+local", "0.10.0.dev3", "0.10.0a1"}) {
     EXPECT_THAT(validate_version(version, Level::kLenient), IsEmpty()) << version;
     EXPECT_THAT(text_of(validate_version(version, Level::kStrict)), HasSubstr("DAP-02")) << version;
   }
@@ -304,17 +334,21 @@ TEST(Validate, Dap02And03Version) {
 TEST(Validate, EverythingWrongIsReportedAtOnceAndOnce) {
   Dictionary first = with(block_dictionary(), "size", {2.5});
   const Dictionary second = without(block_dictionary(), "stop");
-  const Violations found = validate(std::vector{first, second}, std::vector<Index>{5, 5}, Level::kStrict);
+  const Violations found =
+      validate(std::vector{first, second}, std::vector<Index>{5, 5}, Level::kStrict);
   ASSERT_EQ(found.size(), 2U) << text_of(found);
   EXPECT_EQ(found[0].message(),
-            "dimension 0: 'size': DAP-27 an integer of at most 64 bits, not a boolean (the real number 2.5)");
-  EXPECT_EQ(found[1].message(), "dimension 1: 'stop': DAP-30 'b' requires stop (the key is missing)");
+            "dimension 0: 'size': DAP-27 an integer of at most 64 bits, not a boolean (the real "
+            "number 2.5)");
+  EXPECT_EQ(found[1].message(),
+            "dimension 1: 'stop': DAP-30 'b' requires stop (the key is missing)");
   try {
     require_none(found, "the export");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kProtocol);
-    EXPECT_THAT(error.what(), ::testing::AllOf(HasSubstr(found[0].message()), HasSubstr(found[1].message())));
+    EXPECT_THAT(error.what(),
+                ::testing::AllOf(HasSubstr(found[0].message()), HasSubstr(found[1].message())));
   }
 }
 

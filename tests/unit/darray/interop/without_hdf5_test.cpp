@@ -16,13 +16,14 @@ TEST(WithoutHdf5, RefusesAndNamesTheCure) {
   Header header{Scalar::kDouble, {3}};
   double data[3];
   const std::string text =
-      "unsupported: array.h5: impishim was built without HDF5: build it with libhdf5-dev installed, or use a name that ends in "
+      "unsupported: array.h5: impishim was built without HDF5: build it with libhdf5-dev "
+      "installed, or use a name that ends in "
       ".npy";
-  for (const auto& call :
-       std::vector<std::function<void()>>{[&] { static_cast<void>(read_header(place)); }, [&] { create(place, header, true); },
-                                          [&] {
-                                            read(place, header, {0, 3}, data);
-                                          }}) {
+  for (const auto& call : std::vector<std::function<void()>>{
+           [&] { static_cast<void>(read_header(place)); }, [&] { create(place, header, true); },
+           [&] {
+             read(place, header, {0, 3}, data);
+           }}) {
     EXPECT_EQ(impishim_test::error_of(call), text);
   }
 }

@@ -21,7 +21,8 @@ Bytes numbered(Index elements, std::size_t size, int first = 0) {
 }
 
 void move_element(Bytes& to, Index at, const Bytes& from, Index origin, std::size_t size) {
-  std::memcpy(to.data() + at * static_cast<Index>(size), from.data() + origin * static_cast<Index>(size), size);
+  std::memcpy(to.data() + at * static_cast<Index>(size),
+              from.data() + origin * static_cast<Index>(size), size);
 }
 
 class ElementSizes : public testing::TestWithParam<std::size_t> {};
@@ -93,7 +94,8 @@ TEST_P(ElementSizes, PermutedPatchesAreCopied) {
     destination.dimensions[2].stride *= -1;
     Bytes target(buffer.size());
     Bytes expected(buffer.size());
-    for (Index k = 0; k < source.size(); ++k) move_element(expected, destination.at(k), buffer, source.at(k), size);
+    for (Index k = 0; k < source.size(); ++k)
+      move_element(expected, destination.at(k), buffer, source.at(k), size);
     copy(source, buffer.data(), destination, target.data(), size);
     ASSERT_EQ(target, expected);
   } while (std::next_permutation(order.begin(), order.end()));
@@ -112,7 +114,8 @@ TEST_P(ElementSizes, PatchesOfOtherExtentsAreCopied) {
     const Bytes buffer = numbered(1300, size);
     Bytes target = numbered(1300, size, 9);
     Bytes expected = target;
-    for (Index k = 0; k < source.size(); ++k) move_element(expected, destination.at(k), buffer, source.at(k), size);
+    for (Index k = 0; k < source.size(); ++k)
+      move_element(expected, destination.at(k), buffer, source.at(k), size);
     copy(source, buffer.data(), destination, target.data(), size);
     ASSERT_EQ(target, expected);
   }
@@ -120,7 +123,8 @@ TEST_P(ElementSizes, PatchesOfOtherExtentsAreCopied) {
 
 TEST(Copy, SizesMustBeEqual) {
   Bytes bytes(64);
-  EXPECT_THROW(copy(contiguous_patch(0, 3), bytes.data(), contiguous_patch(8, 4), bytes.data(), 1), Error);
+  EXPECT_THROW(copy(contiguous_patch(0, 3), bytes.data(), contiguous_patch(8, 4), bytes.data(), 1),
+               Error);
   EXPECT_THROW(StridedCopy({0, {{2, 2}, {2, 1}}}, contiguous_patch(0, 4), 1), Error);
 }
 
@@ -135,7 +139,8 @@ TEST(Copy, BetweenWordsAndPatchesLongerThanTheBuffer) {
   Selection destination(Patch{0, {{4000, 3}}});
   destination.add(Patch{19999, {{count - 4000, -1}}});
   LocalCopy(source, destination, sizeof(double), false)
-      .run(reinterpret_cast<const std::byte*>(from.data()), reinterpret_cast<std::byte*>(to.data()), {});
+      .run(reinterpret_cast<const std::byte*>(from.data()), reinterpret_cast<std::byte*>(to.data()),
+           {});
   const auto places = destination.offsets();
   for (std::size_t k = 0; k < words.size(); ++k) {
     ASSERT_EQ(to[static_cast<std::size_t>(places[k])], from[static_cast<std::size_t>(words[k])]);
@@ -155,9 +160,11 @@ TEST(CombineTest, RandomPatchesAndWords) {
     std::iota(arrived.begin(), arrived.end(), 1);
     std::vector<std::int64_t> expected = target;
     const auto offsets = selection.offsets();
-    for (std::size_t k = 0; k < offsets.size(); ++k) expected[static_cast<std::size_t>(offsets[k])] += arrived[k];
+    for (std::size_t k = 0; k < offsets.size(); ++k)
+      expected[static_cast<std::size_t>(offsets[k])] += arrived[k];
     Packer(selection, 8, true)
-        .unpack_combine(reinterpret_cast<std::byte*>(target.data()), reinterpret_cast<const std::byte*>(arrived.data()),
+        .unpack_combine(reinterpret_cast<std::byte*>(target.data()),
+                        reinterpret_cast<const std::byte*>(arrived.data()),
                         combine_function(Combine::kSum, Scalar::kInt64));
     ASSERT_EQ(target, expected);
   }
@@ -166,7 +173,8 @@ TEST(CombineTest, RandomPatchesAndWords) {
 TEST(CombineTest, LongStridedRows) {
   std::vector<double> target(9000, 1), arrived(4500, 2);
   unpack_combine({8998, {{4500, -2}}}, 8, reinterpret_cast<std::byte*>(target.data()),
-                 reinterpret_cast<const std::byte*>(arrived.data()), combine_function(Combine::kProduct, Scalar::kDouble));
+                 reinterpret_cast<const std::byte*>(arrived.data()),
+                 combine_function(Combine::kProduct, Scalar::kDouble));
   for (std::size_t k = 0; k < target.size(); ++k) ASSERT_EQ(target[k], k % 2 == 0 ? 2 : 1);
 }
 

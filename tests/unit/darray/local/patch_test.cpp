@@ -57,11 +57,13 @@ TEST(Patch, RandomPatchesKeepTheirElements) {
   Random random(1);
   for (int round = 0; round < 500; ++round) {
     const Patch patch = random_patch(random);
-    const std::vector<Index> expected = patch.size() == 0 ? std::vector<Index>{} : offsets_of(patch);
+    const std::vector<Index> expected =
+        patch.size() == 0 ? std::vector<Index>{} : offsets_of(patch);
     ASSERT_EQ(patch.size(), static_cast<Index>(expected.size()));
     if (patch.size() == 0) continue;
     ASSERT_EQ(offsets_of(patch.normalised()), expected);
-    for (Index k = 0; k < patch.size(); ++k) ASSERT_EQ(patch.at(k), expected[static_cast<std::size_t>(k)]);
+    for (Index k = 0; k < patch.size(); ++k)
+      ASSERT_EQ(patch.at(k), expected[static_cast<std::size_t>(k)]);
     const auto [low, high] = std::minmax_element(expected.begin(), expected.end());
     ASSERT_EQ(patch.bounds(), std::pair(*low, *high));
 

@@ -12,17 +12,20 @@ namespace impishim::darray {
 
 using Random = std::mt19937;
 
-inline Index between(Random& random, Index low, Index high) { return std::uniform_int_distribution<Index>(low, high)(random); }
+inline Index between(Random& random, Index low, Index high) {
+  return std::uniform_int_distribution<Index>(low, high)(random);
+}
 
-/// A section of a buffer of up to four axes, its axes in any order, steps of both signs: names no element twice. Offsets lie
-/// from 0 to 5 * 5 * 5 * 5 - 1.
+/// A section of a buffer of up to four axes, its axes in any order, steps of both signs: names no
+/// element twice. Offsets lie from 0 to 5 * 5 * 5 * 5 - 1.
 inline Patch random_patch(Random& random) {
   std::vector<Index> extents(static_cast<std::size_t>(between(random, 0, 4)));
   Section section;
   for (Index& extent : extents) {
     extent = between(random, 1, 5);
     Index step = between(random, 1, 2);
-    const Index count = between(random, 0, 9) == 0 ? 0 : between(random, 1, (extent - 1) / step + 1);
+    const Index count =
+        between(random, 0, 9) == 0 ? 0 : between(random, 1, (extent - 1) / step + 1);
     Index start = between(random, 0, std::max<Index>(0, extent - 1 - (count - 1) * step));
     if (count > 0 && between(random, 0, 2) == 0) {
       start += (count - 1) * step;

@@ -1,4 +1,5 @@
-// The local part of reductions and scans against loops over single elements, on random strided pieces.
+// The local part of reductions and scans against loops over single elements, on random strided
+// pieces.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,15 +14,19 @@ namespace {
 
 using namespace impishim::darray;
 
-/// A piece with room for a mask, and the offsets of the elements of each result, worked out one by one.
+/// A piece with room for a mask, and the offsets of the elements of each result, worked out one by
+/// one.
 struct Case {
   ReducePiece piece;
   Index room = 1;
   Index other_room = 1;
-  std::vector<std::vector<std::pair<Index, Index>>> elements;  // of each result: offset, other offset
+  std::vector<std::vector<std::pair<Index, Index>>>
+      elements;  // of each result: offset, other offset
 
   explicit Case(std::mt19937& random, bool long_dimensions) {
-    const auto below = [&](Index end) { return static_cast<Index>(random() % static_cast<std::uint64_t>(end)); };
+    const auto below = [&](Index end) {
+      return static_cast<Index>(random() % static_cast<std::uint64_t>(end));
+    };
     const Index most = long_dimensions ? 400 : 6;
     // From the innermost dimension out: now kept, now reduced, with gaps.
     const Index dimensions = long_dimensions ? 2 : below(5);
@@ -36,11 +41,13 @@ struct Case {
     std::vector<std::pair<Index, Index>> results = offsets(piece.kept);
     for (const auto& [at, other] : results) {
       elements.emplace_back();
-      for (const auto& [more, other_more] : offsets(piece.reduced)) elements.back().emplace_back(at + more, other + other_more);
+      for (const auto& [more, other_more] : offsets(piece.reduced))
+        elements.back().emplace_back(at + more, other + other_more);
     }
   }
 
-  static std::vector<std::pair<Index, Index>> offsets(const std::vector<ReduceDimension>& dimensions) {
+  static std::vector<std::pair<Index, Index>> offsets(
+      const std::vector<ReduceDimension>& dimensions) {
     std::vector<std::pair<Index, Index>> list{{0, 0}};
     for (const ReduceDimension& dimension : dimensions) {
       std::vector<std::pair<Index, Index>> longer;
@@ -63,8 +70,10 @@ TEST(ReduceKernel, SumsAnyPieceAndMask) {
     std::vector<std::int32_t> data(static_cast<std::size_t>(now.room));
     for (auto& value : data) value = static_cast<std::int32_t>(random() % 2000000) - 1000000;
     const auto mask = std::make_unique<bool[]>(static_cast<std::size_t>(now.other_room));
-    for (Index k = 0; k < now.other_room; ++k) mask[static_cast<std::size_t>(k)] = random() % 3 != 0;
-    for (const bool* chosen : {static_cast<const bool*>(nullptr), static_cast<const bool*>(mask.get())}) {
+    for (Index k = 0; k < now.other_room; ++k)
+      mask[static_cast<std::size_t>(k)] = random() % 3 != 0;
+    for (const bool* chosen :
+         {static_cast<const bool*>(nullptr), static_cast<const bool*>(mask.get())}) {
       std::vector<Index> found(now.elements.size(), -1);
       sum.reduce(now.piece, data.data(), chosen, found.data());
       for (std::size_t result = 0; result < found.size(); ++result) {
@@ -85,8 +94,11 @@ TEST(ReduceKernel, KeepsTheOrderForOperatorsOfUsers) {
   struct Span {
     std::int64_t first, last;
   };
-  const auto join = [](const Span& a, const Span& b) { return Span{a.last + 1 == b.first ? a.first : -1, b.last}; };
-  const OperatorKernels operation = detail::make_kernels(detail::UserPolicy<Span, decltype(join)>{join, {}});
+  const auto join = [](const Span& a, const Span& b) {
+    return Span{a.last + 1 == b.first ? a.first : -1, b.last};
+  };
+  const OperatorKernels operation =
+      detail::make_kernels(detail::UserPolicy<Span, decltype(join)>{join, {}});
   EXPECT_FALSE(operation.has_identity());
   for (int number = 0; number < 200; ++number) {
     const Case now(random, number % 4 == 0);
@@ -109,7 +121,8 @@ TEST(ReduceKernel, KeepsTheOrderForOperatorsOfUsers) {
 }
 
 TEST(ReduceKernel, SumsPairwise) {
-  // One after the other, 1e7 times 0.1f is 1.087937e6; the exact sum of these floats is 1.0000000149e6.
+  // One after the other, 1e7 times 0.1f is 1.087937e6; the exact sum of these floats
+  // is 1.0000000149e6.
   const std::vector<float> data(10'000'000, 0.1F);
   const OperatorKernels sum = operator_kernels(Reducer::kSum, Scalar::kFloat);
   float result = 0;
@@ -127,13 +140,15 @@ TEST(ReduceKernel, ReducesColumnsOfLargeElements) {
     std::byte rest[4088];
   };
   const auto add = [](const Large& a, const Large& b) { return Large{a.value + b.value, {}}; };
-  const OperatorKernels operation = detail::make_kernels(detail::UserPolicy<Large, decltype(add)>{add, {}});
+  const OperatorKernels operation =
+      detail::make_kernels(detail::UserPolicy<Large, decltype(add)>{add, {}});
   const Index columns = 2;
   const Index rows = 4096;
   std::vector<Large> data(static_cast<std::size_t>(rows * columns));
   for (Index k = 0; k < rows * columns; ++k) data[static_cast<std::size_t>(k)].value = k % columns;
   std::vector<Large> found(static_cast<std::size_t>(columns));
-  operation.reduce({{{columns, 1, 1}}, {{rows, columns, columns}}}, data.data(), nullptr, found.data());
+  operation.reduce({{{columns, 1, 1}}, {{rows, columns, columns}}}, data.data(), nullptr,
+                   found.data());
   for (Index k = 0; k < columns; ++k) EXPECT_EQ(found[static_cast<std::size_t>(k)].value, rows * k);
 }
 
@@ -142,11 +157,13 @@ TEST(ReduceKernel, WrapsAround) {
   const std::vector<std::int64_t> left(3, most);
   const std::vector<std::int64_t> right(3, 1);
   std::int64_t found = 0;
-  detail::dot_pieces<std::int64_t, std::int64_t, std::int64_t, false>({{}, {{3, 1, 1}}}, left.data(), right.data(), &found);
+  detail::dot_pieces<std::int64_t, std::int64_t, std::int64_t, false>(
+      {{}, {{3, 1, 1}}}, left.data(), right.data(), &found);
   EXPECT_EQ(found, most - 2);
   const std::uint16_t large = 65535;
   std::uint16_t product = 0;
-  detail::dot_pieces<std::uint16_t, std::uint16_t, std::uint16_t, false>({{}, {{1, 1, 1}}}, &large, &large, &product);
+  detail::dot_pieces<std::uint16_t, std::uint16_t, std::uint16_t, false>({{}, {{1, 1, 1}}}, &large,
+                                                                         &large, &product);
   EXPECT_EQ(product, 1);
 }
 
@@ -162,8 +179,10 @@ TEST(ReduceKernel, MergesMoments) {
   // Nothing merged with something is that, either way round.
   Moments nothing;
   Moments some = found;
-  moments.combine(reinterpret_cast<std::byte*>(&some), reinterpret_cast<const std::byte*>(&nothing), 1);
-  moments.combine(reinterpret_cast<std::byte*>(&nothing), reinterpret_cast<const std::byte*>(&found), 1);
+  moments.combine(reinterpret_cast<std::byte*>(&some), reinterpret_cast<const std::byte*>(&nothing),
+                  1);
+  moments.combine(reinterpret_cast<std::byte*>(&nothing),
+                  reinterpret_cast<const std::byte*>(&found), 1);
   EXPECT_EQ(some.squares, found.squares);
   EXPECT_EQ(nothing.mean, found.mean);
 }

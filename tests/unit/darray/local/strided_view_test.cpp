@@ -49,7 +49,8 @@ TEST_F(View, NoAxesAndNoElements) {
   const StridedView<int> none(data.data(), {0, 5});
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(elements(none), std::vector<int>{});
-  EXPECT_EQ(elements(StridedView<int>(data.data(), {4, 6}).section({{0, 0, 1}, {0, 6, 1}})), std::vector<int>{});
+  EXPECT_EQ(elements(StridedView<int>(data.data(), {4, 6}).section({{0, 0, 1}, {0, 6, 1}})),
+            std::vector<int>{});
 }
 
 TEST_F(View, Errors) {

@@ -22,7 +22,8 @@ Simulation halo_of(int ranks, const Distribution& layout, const HaloOptions& opt
   return {ranks, [&](int rank) { return plan_halo(rank, layout, options); }};
 }
 
-Buffers after_halo(const Distribution& layout, Buffers buffers, const HaloOptions& options = {}, Index fill = 0) {
+Buffers after_halo(const Distribution& layout, Buffers buffers, const HaloOptions& options = {},
+                   Index fill = 0) {
   const Simulation plans = halo_of(static_cast<int>(buffers.size()), layout, options);
   EXPECT_EQ(plans.defect(), "");
   const Buffers before = buffers;
@@ -32,8 +33,8 @@ Buffers after_halo(const Distribution& layout, Buffers buffers, const HaloOption
 
 Index only(const std::vector<Index>& global) { return global[0]; }
 
-DistributionPtr line(const std::vector<Index>& bounds, const std::vector<Ghosts>& ghosts, Ghosts boundary = {},
-                     bool periodic = false) {
+DistributionPtr line(const std::vector<Index>& bounds, const std::vector<Ghosts>& ghosts,
+                     Ghosts boundary = {}, bool periodic = false) {
   const DimMap map = DimMap::bounded(bounds);
   return Distribution::make(ProcessGrid({map.parts()}), {{map, 0, ghosts, boundary, periodic}});
 }
@@ -51,7 +52,8 @@ TEST(Halo, OfPaddedBlocksT2) {
 
 TEST(Halo, OfPeriodicBoundariesT4) {
   const auto alone = line({0, 10}, {}, {2, 2}, true);
-  EXPECT_THAT(after_halo(*alone, filled(*alone, 1, only))[0], ElementsAre(6, 7, 2, 3, 4, 5, 6, 7, 2, 3));
+  EXPECT_THAT(after_halo(*alone, filled(*alone, 1, only))[0],
+              ElementsAre(6, 7, 2, 3, 4, 5, 6, 7, 2, 3));
   const auto open = line({0, 10}, {}, {2, 2}, false);
   EXPECT_EQ(after_halo(*open, filled(*open, 1, only)), filled(*open, 1, only));
   const auto two = line({0, 9, 18}, {{0, 1}, {1, 0}}, {1, 1}, true);
@@ -71,7 +73,12 @@ TEST(Halo, WiderThanTheNeighbourT12) {
 class Square : public testing::Test {
  protected:
   static Buffers square(const HaloOptions& options) {
-    return after_halo(*layout(), filled(*layout(), 4, [](const auto& global) { return flat(global, {4, 4}); }), options);
+    return after_halo(*layout(),
+                      filled(*layout(), 4,
+                             [](const auto& global) {
+                               return flat(global, {4, 4});
+                             }),
+                      options);
   }
   static DistributionPtr layout() {
     return make_distribution(std::array<Index, 2>{4, 4}, 4,
@@ -93,7 +100,8 @@ TEST_F(Square, KeepsEdgesAndAxesWithoutHaloT12) {
 }
 
 TEST_F(Square, HasFacesAlone) {
-  const Buffers data = square({.axes = {{HaloMode::kCyclic}, {HaloMode::kCyclic}}, .corners = false});
+  const Buffers data =
+      square({.axes = {{HaloMode::kCyclic}, {HaloMode::kCyclic}}, .corners = false});
   EXPECT_THAT(data[0], ElementsAre(-1, 12, 13, -1, 3, 0, 1, 2, 7, 4, 5, 6, -1, 8, 9, -1));
 }
 
@@ -108,14 +116,16 @@ TEST_F(Square, ReducesItsGhostsBackT12) {
   Buffers data = filled(*layout(), 4, [](const auto&) { return 0; });
   for (auto& buffer : data) std::ranges::replace(buffer, -1, 1);
   const Buffers ghosts = data;
-  const Simulation plans = halo_of(4, *layout(), {.axes = {{HaloMode::kCyclic}, {HaloMode::kCyclic}}});
+  const Simulation plans =
+      halo_of(4, *layout(), {.axes = {{HaloMode::kCyclic}, {HaloMode::kCyclic}}});
   plans.run_backward(data, ghosts, [](Index there, Index arriving) { return there + arriving; });
   for_all_owned(*layout(), data, [](int, const auto&, Index& element) { EXPECT_EQ(element, 3); });
   for (const auto& buffer : data) EXPECT_EQ(std::ranges::count(buffer, 1), 12);
 }
 
 TEST_F(Square, SendsOneMessageToEachNeighbour) {
-  const Simulation ring = halo_of(4, *layout(), {.axes = {{HaloMode::kCyclic}, {HaloMode::kCyclic}}});
+  const Simulation ring =
+      halo_of(4, *layout(), {.axes = {{HaloMode::kCyclic}, {HaloMode::kCyclic}}});
   EXPECT_EQ(ring.messages(), 12);
   EXPECT_EQ(ring.moved(), 48);
   EXPECT_EQ(halo_of(4, *layout(), {.corners = false}).messages(), 8);
@@ -128,9 +138,11 @@ struct Cell {
   Index index = 0;
 };
 
-Cell cell_of(Index position, Index begin, Index end, Index extent, HaloMode mode, const Ghosts& widths) {
+Cell cell_of(Index position, Index begin, Index end, Index extent, HaloMode mode,
+             const Ghosts& widths) {
   if (position >= begin && position < end) return {true, false, position};
-  if (mode == HaloMode::kNone || position < begin - widths.lower || position >= end + widths.upper) return {false, false, 0};
+  if (mode == HaloMode::kNone || position < begin - widths.lower || position >= end + widths.upper)
+    return {false, false, 0};
   if (position >= 0 && position < extent) return {true, false, position};
   if (mode == HaloMode::kFill) return {true, true, 0};
   if (mode != HaloMode::kCyclic || extent == 0) return {false, false, 0};
@@ -147,14 +159,17 @@ TEST(Halo, OfRandomLayoutsEqualsASerialOne) {
     const auto layout = random_layout(chance, shape, ranks, {.blocks_only = true});
     HaloOptions options{.corners = !chance.once_in(4), .fill = Index{-9}};
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      const HaloMode modes[] = {HaloMode::kAuto, HaloMode::kEdge, HaloMode::kCyclic, HaloMode::kNone, HaloMode::kFill};
+      const HaloMode modes[] = {HaloMode::kAuto, HaloMode::kEdge, HaloMode::kCyclic,
+                                HaloMode::kNone, HaloMode::kFill};
       options.axes.push_back({modes[chance.small(0, 4)]});
       Ghosts least{3, 3};
       for (const Ghosts& each : layout->axes()[axis].ghosts) {
         least = {std::min(least.lower, each.lower), std::min(least.upper, each.upper)};
       }
       if (layout->axes()[axis].ghosts.empty()) least = {};
-      if (chance.once_in(2)) options.axes.back().widths = Ghosts{chance.number(0, least.lower), chance.number(0, least.upper)};
+      if (chance.once_in(2))
+        options.axes.back().widths =
+            Ghosts{chance.number(0, least.lower), chance.number(0, least.upper)};
     }
     const auto value = [&](const std::vector<Index>& global) { return flat(global, shape); };
     const Buffers before = filled(*layout, ranks, value);
@@ -170,7 +185,8 @@ TEST(Halo, OfRandomLayoutsEqualsASerialOne) {
         int outside = 0;
         for (std::size_t axis = shape.size(); axis-- > 0;) {
           const Ghosts allocated = layout->ghosts(rank, static_cast<int>(axis));
-          const auto [begin, end] = layout->axes()[axis].map.block_of(layout->part(rank, static_cast<int>(axis)));
+          const auto [begin, end] =
+              layout->axes()[axis].map.block_of(layout->part(rank, static_cast<int>(axis)));
           const Index position = rest % extents[axis] - allocated.lower + begin;
           rest /= extents[axis];
           const Cell cell = cell_of(position, begin, end, shape[axis], options.axes[axis].mode,
@@ -182,8 +198,10 @@ TEST(Halo, OfRandomLayoutsEqualsASerialOne) {
         }
         if (outside > 1 && !options.corners) written = false;
         const auto at = static_cast<std::size_t>(number);
-        const Index expected = written ? (fill ? -9 : value(global)) : before[static_cast<std::size_t>(rank)][at];
-        ASSERT_EQ(after[static_cast<std::size_t>(rank)][at], expected) << "rank " << rank << ", cell " << number;
+        const Index expected =
+            written ? (fill ? -9 : value(global)) : before[static_cast<std::size_t>(rank)][at];
+        ASSERT_EQ(after[static_cast<std::size_t>(rank)][at], expected)
+            << "rank " << rank << ", cell " << number;
       }
     }
   }
@@ -198,7 +216,8 @@ TEST(Halo, NamesWhatDoesNotFit) {
             "layout: axis 0: a lower halo of 2 cells, but part 0 has 1 ghosts there");
   EXPECT_EQ(error({.axes = {{HaloMode::kEdge, Ghosts{0, 2}}}}),
             "layout: axis 0: an upper halo of 2 cells, but part 0 has 1 ghosts there");
-  EXPECT_EQ(error({.axes = {{HaloMode::kEdge, Ghosts{-1, 0}}}}), "argument: axis 0: a lower halo of -1 cells");
+  EXPECT_EQ(error({.axes = {{HaloMode::kEdge, Ghosts{-1, 0}}}}),
+            "argument: axis 0: a lower halo of -1 cells");
   EXPECT_EQ(error({.axes = {{}, {}}}), "argument: halos along 2 axes of an array with 1");
   EXPECT_EQ(error({.strides = {1, 1}}), "argument: 2 strides for an array with 1 axes");
 }

@@ -66,10 +66,13 @@ struct RandomRemap {
 
   [[nodiscard]] RemapSide destination() const { return {*to, to_section}; }
   [[nodiscard]] RemapSide source() const { return {*from, from_section}; }
-  [[nodiscard]] bool repeats() const { return std::ranges::find(options.permutation, kRepeated) != options.permutation.end(); }
+  [[nodiscard]] bool repeats() const {
+    return std::ranges::find(options.permutation, kRepeated) != options.permutation.end();
+  }
 
   /// The source element for a destination element, if there is one.
-  [[nodiscard]] std::optional<std::vector<Index>> source_of(const std::vector<Index>& global) const {
+  [[nodiscard]] std::optional<std::vector<Index>> source_of(
+      const std::vector<Index>& global) const {
     std::vector<Index> source;
     for (const Triplet& triplet : from_section) source.push_back(triplet.start);
     for (std::size_t axis = 0; axis < global.size(); ++axis) {
@@ -77,12 +80,14 @@ struct RandomRemap {
       if (!position) return std::nullopt;
       const int partner = options.permutation[axis];
       if (partner != kRepeated)
-        source[static_cast<std::size_t>(partner)] = from_section[static_cast<std::size_t>(partner)].at(*position);
+        source[static_cast<std::size_t>(partner)] =
+            from_section[static_cast<std::size_t>(partner)].at(*position);
     }
     return source;
   }
 
-  /// What the source holds, what the destination then holds or `kept`, and what a way back brings to a source full of `kept`.
+  /// What the source holds, what the destination then holds or `kept`, and what a way back brings
+  /// to a source full of `kept`.
   [[nodiscard]] Value source_value() const {
     return [this](const std::vector<Index>& global) { return 1000 + flat(global, from->shape()); };
   }

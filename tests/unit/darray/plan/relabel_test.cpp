@@ -26,7 +26,8 @@ TEST(Relabel, SavesAThirdOfT10) {
     EXPECT_EQ(found.moved_after, 8);
     // The plans say the same.
     const auto plans = [&](const Distribution& layout) {
-      return Simulation(8, [&](int rank) { return plan_remap(rank, one_system(8), {layout}, {*from}); });
+      return Simulation(
+          8, [&](int rank) { return plan_remap(rank, one_system(8), {layout}, {*from}); });
     };
     EXPECT_EQ(plans(*to).moved(), 12);
     EXPECT_EQ(plans(*found.layout).moved(), 8);
@@ -35,9 +36,11 @@ TEST(Relabel, SavesAThirdOfT10) {
 
 TEST(Relabel, OfAPermutedLayoutMovesNothing) {
   const std::array<Index, 2> shape{6, 10};
-  const auto from = make_distribution(shape, 6, {.kinds = "bc", .grid = {2, 3}, .block_sizes = {{1, 2}}});
-  const auto to =
-      make_distribution(shape, 6, {.kinds = "bc", .grid = {2, 3}, .block_sizes = {{1, 2}}, .members = {3, 5, 0, 4, 1, 2}});
+  const auto from =
+      make_distribution(shape, 6, {.kinds = "bc", .grid = {2, 3}, .block_sizes = {{1, 2}}});
+  const auto to = make_distribution(
+      shape, 6,
+      {.kinds = "bc", .grid = {2, 3}, .block_sizes = {{1, 2}}, .members = {3, 5, 0, 4, 1, 2}});
   for (const int exact_up_to : {256, 0}) {
     const Relabelling found = relabel(one_system(6), {*to}, {*from}, {.exact_up_to = exact_up_to});
     EXPECT_EQ(found.moved_after, 0);
@@ -55,7 +58,8 @@ TEST(Relabel, KeepsDataInItsSystem) {
   EXPECT_EQ(indifferent.moved_after, 8);
   const Relabelling found = relabel(systems, {*to}, {*from}, {.crossing_weight = 10});
   EXPECT_EQ(found.members, (std::vector<int>{1, 3}));
-  const Simulation plans(4, [&](int rank) { return plan_remap(rank, systems, {*found.layout}, {*from}); });
+  const Simulation plans(
+      4, [&](int rank) { return plan_remap(rank, systems, {*found.layout}, {*from}); });
   EXPECT_EQ(plans.crossing(systems), 0);
 }
 
@@ -66,7 +70,9 @@ TEST(Relabel, CountsSharedLabelsOnce) {
   const auto to = make_distribution(std::array<Index, 1>{8}, 3);
   const Relabelling found = relabel(one_system(3), {*to}, {*from});
   const auto moved = [&](const Distribution& layout) {
-    return Simulation(3, [&](int rank) { return plan_remap(rank, one_system(3), {layout}, {*from}); }).moved();
+    return Simulation(3,
+                      [&](int rank) { return plan_remap(rank, one_system(3), {layout}, {*from}); })
+        .moved();
   };
   EXPECT_EQ(found.elements, 8);
   EXPECT_EQ(found.moved_before, moved(*to));
@@ -81,7 +87,8 @@ TEST(Relabel, IsNeverWorse) {
     const auto to = random_layout(chance, shape, 8);
     Index exact = -1;
     for (const int exact_up_to : {256, 0}) {
-      const Relabelling found = relabel(one_system(8), {*to}, {*from}, {.exact_up_to = exact_up_to});
+      const Relabelling found =
+          relabel(one_system(8), {*to}, {*from}, {.exact_up_to = exact_up_to});
       EXPECT_LE(found.moved_after, found.moved_before) << "seed " << seed;
       if (exact_up_to > 0) exact = found.moved_after;
       EXPECT_LE(exact, found.moved_after) << "seed " << seed;
@@ -99,11 +106,13 @@ TEST(Assignment, IsTheCheapestOfAll) {
   for (int round = 0; round < 400; ++round) {
     const int size = chance.small(0, 6);
     std::vector<double> costs;
-    for (int k = 0; k < size * size; ++k) costs.push_back(static_cast<double>(chance.number(-3, 12)));
+    for (int k = 0; k < size * size; ++k)
+      costs.push_back(static_cast<double>(chance.number(-3, 12)));
     const auto cost_of = [&](const std::vector<int>& columns) {
       double cost = 0;
       for (int row = 0; row < size; ++row)
-        cost += costs[static_cast<std::size_t>(row * size + columns[static_cast<std::size_t>(row)])];
+        cost +=
+            costs[static_cast<std::size_t>(row * size + columns[static_cast<std::size_t>(row)])];
       return cost;
     };
     std::vector<int> order(static_cast<std::size_t>(size));

@@ -40,9 +40,11 @@ std::vector<DimMap> maps_of_every_kind(Index extent, int parts) {
   for (int part = 1; part < parts; ++part) bounds.push_back(std::min<Index>(extent, part * part));
   bounds.push_back(extent);
   maps.push_back(DimMap::bounded(bounds));
-  for (Index block = 1; block <= 5; ++block) maps.push_back(DimMap::block_cyclic(extent, parts, block, parts / 2));
+  for (Index block = 1; block <= 5; ++block)
+    maps.push_back(DimMap::block_cyclic(extent, parts, block, parts / 2));
   std::vector<std::vector<Index>> labels(static_cast<std::size_t>(parts));
-  for (Index k = 0; k < extent; ++k) labels[static_cast<std::size_t>((k * k + 1) % parts)].push_back(extent - 1 - k);
+  for (Index k = 0; k < extent; ++k)
+    labels[static_cast<std::size_t>((k * k + 1) % parts)].push_back(extent - 1 - k);
   maps.push_back(DimMap::unstructured(labels, true));
   return maps;
 }
@@ -85,7 +87,8 @@ TEST(Remap, OfRandomLayoutsAndSectionsEqualsASerialCopy) {
     Chance chance(seed);
     const int ranks = chance.small(1, 8);
     const RandomRemap random(chance, ranks);
-    const Simulation plans = remap_of(ranks, random.systems, random.destination(), random.source(), random.options);
+    const Simulation plans =
+        remap_of(ranks, random.systems, random.destination(), random.source(), random.options);
     ASSERT_EQ(plans.defect(), "");
     const Buffers sources = filled(*random.from, ranks, random.source_value());
     Buffers destinations = filled(*random.to, ranks, [](const auto&) { return -2; });
@@ -95,8 +98,8 @@ TEST(Remap, OfRandomLayoutsAndSectionsEqualsASerialCopy) {
     if (random.repeats()) continue;
 
     // The way back, planned for itself, reaches all copies.
-    const Simulation back =
-        remap_of(ranks, random.systems, random.source(), random.destination(), {.permutation = random.inverse()});
+    const Simulation back = remap_of(ranks, random.systems, random.source(), random.destination(),
+                                     {.permutation = random.inverse()});
     ASSERT_EQ(back.defect(), "");
     Buffers restored = filled(*random.from, ranks, [](const auto&) { return -2; });
     back.run(destinations, restored);
@@ -117,7 +120,8 @@ TEST(Remap, OfAReplicatedArrayCrossesBetweenSystemsOnce) {
     Index lacking = 0;
     for (std::size_t system = 0, first = 0; system < sizes.size(); ++system) {
       Index own = 0;
-      for (std::size_t rank = first; rank < first + static_cast<std::size_t>(sizes[system]); ++rank) {
+      for (std::size_t rank = first; rank < first + static_cast<std::size_t>(sizes[system]);
+           ++rank) {
         own += blocks->owned_size(static_cast<int>(rank));
       }
       first += static_cast<std::size_t>(sizes[system]);
@@ -129,8 +133,10 @@ TEST(Remap, OfAReplicatedArrayCrossesBetweenSystemsOnce) {
     EXPECT_EQ(dealt_out.messages(), 0);
     // The nearest copy: one process of each system has all.
     std::vector<int> firsts{0};
-    for (std::size_t system = 0; system + 1 < sizes.size(); ++system) firsts.push_back(firsts.back() + sizes[system]);
-    const Distribution copies(ProcessGrid({static_cast<int>(firsts.size())}, firsts), {{DimMap::collapsed(24)}});
+    for (std::size_t system = 0; system + 1 < sizes.size(); ++system)
+      firsts.push_back(firsts.back() + sizes[system]);
+    const Distribution copies(ProcessGrid({static_cast<int>(firsts.size())}, firsts),
+                              {{DimMap::collapsed(24)}});
     EXPECT_EQ(remap_of(ranks, systems, {*blocks}, {copies}).crossing(systems), 0);
   }
 }
@@ -185,7 +191,8 @@ TEST(Remap, WithoutAxesCopiesTheOneElementT9) {
 TEST(Remap, OfLabelsInDetailT7) {
   const auto odd = one_axis(DimMap::unstructured({{-1, 4, 100}, {4, 7, -1}}, false), {0, 1});
   const auto block = one_axis(DimMap::block(6, 2), {0, 1});
-  EXPECT_THAT(error_of([&] { static_cast<void>(plan_remap(0, one_system(2), {*block}, {*odd})); }), says("key", "label -1"));
+  EXPECT_THAT(error_of([&] { static_cast<void>(plan_remap(0, one_system(2), {*block}, {*odd})); }),
+              says("key", "label -1"));
 
   const auto labels = one_axis(DimMap::unstructured({{0, 2, 4}, {1, 2, 3}}, false), {0, 1});
   const auto everywhere = make_replicated(std::array<Index, 1>{5}, 2);
@@ -197,7 +204,8 @@ TEST(Remap, OfLabelsInDetailT7) {
   EXPECT_EQ(lowest, Buffers(2, {10, 21, 12, 23, 14}));
 
   Buffers sum(2, std::vector<Index>(5, 0));
-  const Simulation all = remap_of(2, one_system(2), {*everywhere}, {*labels}, {.duplicates = Duplicates::kAll});
+  const Simulation all =
+      remap_of(2, one_system(2), {*everywhere}, {*labels}, {.duplicates = Duplicates::kAll});
   EXPECT_EQ(all.defect(), "");
   all.run(sources, sum, 0, [](Index there, Index arriving) { return there + arriving; });
   EXPECT_EQ(sum, Buffers(2, {10, 21, 34, 23, 14}));
@@ -224,7 +232,8 @@ TEST(Remap, OfLabelsAlongTwoAxesT6) {
 TEST(Remap, BetweenEqualLayoutsSendsNothing) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     Chance chance(seed);
-    const auto layout = random_layout(chance, {chance.number(0, 9), chance.number(0, 9)}, 6, {}, chance.once_in(2));
+    const auto layout =
+        random_layout(chance, {chance.number(0, 9), chance.number(0, 9)}, 6, {}, chance.once_in(2));
     const Simulation plans = remap_of(6, one_system(6), {*layout}, {*layout});
     ASSERT_EQ(plans.messages(), 0) << "seed " << seed;
     // Also of labels that several have: everybody keeps its own.
@@ -252,27 +261,45 @@ TEST(Remap, NamesWhatDoesNotFit) {
   const auto five = make_distribution(std::array<Index, 1>{5}, 2);
   const auto six = make_distribution(std::array<Index, 1>{6}, 2);
   const auto plane = make_distribution(std::array<Index, 2>{5, 6}, 2);
-  const auto plan = [&](const RemapSide& to, const RemapSide& from, const std::vector<int>& permutation = {}) {
+  const auto plan = [&](const RemapSide& to, const RemapSide& from,
+                        const std::vector<int>& permutation = {}) {
     static_cast<void>(plan_remap(0, systems, to, from, {.permutation = permutation}));
   };
   EXPECT_THAT(error_of([&] { plan({*five}, {*six}); }),
               says("shape", "destination axis 0 takes 5 elements, source axis 0 gives 6"));
-  EXPECT_THAT(error_of([&] { plan({*plane}, {*six}); }), says("shape", "2 axes for a source with 1"));
-  EXPECT_THAT(error_of([&] { plan({*five, {{0, 3, 1}}}, {*six, {{4, 3, 1}}}); }), says("key", "axis 0"));
-  EXPECT_THAT(error_of([&] { plan({*five, {{0, 3, 1}, {0, 3, 1}}}, {*six}); }), says("argument", "a section of 2 axes"));
+  EXPECT_THAT(error_of([&] { plan({*plane}, {*six}); }),
+              says("shape", "2 axes for a source with 1"));
+  EXPECT_THAT(error_of([&] {
+                plan({*five, {{0, 3, 1}}}, {*six, {{4, 3, 1}}});
+              }),
+              says("key", "axis 0"));
+  EXPECT_THAT(error_of([&] {
+                plan({*five, {{0, 3, 1}, {0, 3, 1}}}, {*six});
+              }),
+              says("argument", "a section of 2 axes"));
   EXPECT_THAT(error_of([&] { plan({*five, {}, {1, 1}}, {*five}); }), says("argument", "2 strides"));
-  EXPECT_THAT(error_of([&] { plan({*plane}, {*plane}, {0, 0}); }), says("argument", "source axis 0 twice"));
-  EXPECT_THAT(error_of([&] { plan({*plane}, {*plane}, {0, 2}); }), says("argument", "source axis 2"));
-  EXPECT_THAT(error_of([&] { plan({*plane}, {*plane}, {1}); }), says("argument", "a permutation of 1"));
-  EXPECT_THAT(error_of([&] { plan({*five}, {*plane}, {0}); }), says("shape", "source axis 1 gives 6"));
+  EXPECT_THAT(error_of([&] {
+                plan({*plane}, {*plane}, {0, 0});
+              }),
+              says("argument", "source axis 0 twice"));
+  EXPECT_THAT(error_of([&] {
+                plan({*plane}, {*plane}, {0, 2});
+              }),
+              says("argument", "source axis 2"));
+  EXPECT_THAT(error_of([&] { plan({*plane}, {*plane}, {1}); }),
+              says("argument", "a permutation of 1"));
+  EXPECT_THAT(error_of([&] { plan({*five}, {*plane}, {0}); }),
+              says("shape", "source axis 1 gives 6"));
   const auto labels = one_axis(DimMap::unstructured({{0, 1}, {2, 4}}, true), {0, 1});
   EXPECT_THAT(error_of([&] { plan({*five}, {*labels}); }), says("key", "gets label 3"));
   const auto more = one_axis(DimMap::unstructured({{0, 1}, {2, 9}}, true), {0, 1});
-  EXPECT_THAT(error_of([&] { plan({*more}, {*six}); }), says("key", "label 9 of part 1 of the destination"));
+  EXPECT_THAT(error_of([&] { plan({*more}, {*six}); }),
+              says("key", "label 9 of part 1 of the destination"));
 }
 
 TEST(Reshape, OfRandomLayoutsKeepsTheFlatOrder) {
-  const std::vector<std::vector<Index>> shapes{{24}, {4, 6}, {2, 3, 4}, {24, 1}, {1, 6, 1, 4}, {12, 2}, {3, 8}};
+  const std::vector<std::vector<Index>> shapes{{24},         {4, 6},  {2, 3, 4}, {24, 1},
+                                               {1, 6, 1, 4}, {12, 2}, {3, 8}};
   for (unsigned seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Chance chance(seed);
@@ -285,12 +312,15 @@ TEST(Reshape, OfRandomLayoutsKeepsTheFlatOrder) {
     const auto to = random_layout(chance, any_shape(), ranks, choice);
     const int first = chance.small(1, ranks);
     const Systems systems = first < ranks ? systems_of({first, ranks - first}) : one_system(ranks);
-    const Simulation plans(ranks, [&](int rank) { return plan_reshape(rank, systems, {*to}, {*from}); });
+    const Simulation plans(ranks,
+                           [&](int rank) { return plan_reshape(rank, systems, {*to}, {*from}); });
     ASSERT_EQ(plans.defect(), "");
-    const Buffers sources = filled(*from, ranks, [&](const auto& global) { return flat(global, from->shape()); });
+    const Buffers sources =
+        filled(*from, ranks, [&](const auto& global) { return flat(global, from->shape()); });
     Buffers destinations = filled(*to, ranks, [](const auto&) { return -2; });
     plans.run(sources, destinations);
-    ASSERT_EQ(destinations, filled(*to, ranks, [&](const auto& global) { return flat(global, to->shape()); }));
+    ASSERT_EQ(destinations,
+              filled(*to, ranks, [&](const auto& global) { return flat(global, to->shape()); }));
   }
 }
 

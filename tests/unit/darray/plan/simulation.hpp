@@ -31,15 +31,20 @@ class Simulation {
   /// plan(rank) for all ranks.
   Simulation(int ranks, const std::function<RankPlan(int)>& plan);
 
-  /// What a schedule could not run: messages without a counterpart of as many elements, two for one peer, a message to oneself.
+  /// What a schedule could not run: messages without a counterpart of as many elements, two for one
+  /// peer, a message to oneself.
   [[nodiscard]] std::string defect() const;
 
   using Operator = std::function<Index(Index there, Index arriving)>;
-  void run(const Buffers& sources, Buffers& destinations, Index fill = 0, const Operator& combine = {}) const;
+  void run(const Buffers& sources, Buffers& destinations, Index fill = 0,
+           const Operator& combine = {}) const;
   /// Without copies.
-  void run_backward(Buffers& sources, const Buffers& destinations, const Operator& combine = {}) const;
+  void run_backward(Buffers& sources, const Buffers& destinations,
+                    const Operator& combine = {}) const;
 
-  [[nodiscard]] const RankPlan& plan(int rank) const { return plans_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const RankPlan& plan(int rank) const {
+    return plans_[static_cast<std::size_t>(rank)];
+  }
   [[nodiscard]] int messages() const;
   [[nodiscard]] Index moved() const;
   [[nodiscard]] Index copied() const;
@@ -51,8 +56,10 @@ class Simulation {
 };
 
 /// Buffers of a layout: owned elements hold value(global indices), ghosts -1.
-Buffers filled(const Distribution& layout, int ranks, const std::function<Index(const std::vector<Index>&)>& value);
-/// A rank's buffer as elements of another type. A rank without elements has room for an address all the same.
+Buffers filled(const Distribution& layout, int ranks,
+               const std::function<Index(const std::vector<Index>&)>& value);
+/// A rank's buffer as elements of another type. A rank without elements has room for an address all
+/// the same.
 template <class T>
 std::vector<T> buffer_of(int rank, const Buffers& all) {
   const auto& buffer = all[static_cast<std::size_t>(rank)];

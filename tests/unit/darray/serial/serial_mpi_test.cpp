@@ -29,24 +29,30 @@ class OneJob : public ::testing::Environment {
     EXPECT_EQ(MPI_Finalize(), MPI_ERR_OTHER);
   }
 };
-const auto* const one_job = ::testing::AddGlobalTestEnvironment(new OneJob);  // NOLINT: GoogleTest owns it
+const auto* const one_job =
+    ::testing::AddGlobalTestEnvironment(new OneJob);  // NOLINT: GoogleTest owns it
 
 TEST(SerialMpi, CollectivesCopyWhatTheOneRankSends) {
   const std::vector<double> sent{1, 2, 3};
   std::vector<double> received(5, -1);
-  ASSERT_EQ(MPI_Allgather(sent.data(), 3, MPI_DOUBLE, received.data(), 3, MPI_DOUBLE, MPI_COMM_WORLD), MPI_SUCCESS);
+  ASSERT_EQ(
+      MPI_Allgather(sent.data(), 3, MPI_DOUBLE, received.data(), 3, MPI_DOUBLE, MPI_COMM_WORLD),
+      MPI_SUCCESS);
   EXPECT_EQ(received, (std::vector<double>{1, 2, 3, -1, -1}));
   const int count = 3;
   const int place = 2;
-  ASSERT_EQ(MPI_Allgatherv(sent.data(), 3, MPI_DOUBLE, received.data(), &count, &place, MPI_DOUBLE, MPI_COMM_WORLD),
+  ASSERT_EQ(MPI_Allgatherv(sent.data(), 3, MPI_DOUBLE, received.data(), &count, &place, MPI_DOUBLE,
+                           MPI_COMM_WORLD),
             MPI_SUCCESS);
   EXPECT_EQ(received, (std::vector<double>{1, 2, 1, 2, 3}));
-  ASSERT_EQ(MPI_Allreduce(MPI_IN_PLACE, received.data(), 5, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Allreduce(MPI_IN_PLACE, received.data(), 5, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD),
+            MPI_SUCCESS);
   EXPECT_EQ(received, (std::vector<double>{1, 2, 1, 2, 3}));
   MPI_Request request = 77;
   std::int16_t small = 0;
   const std::int16_t seven = 7;
-  ASSERT_EQ(MPI_Ialltoall(&seven, 1, MPI_INT16_T, &small, 1, MPI_INT16_T, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+  ASSERT_EQ(MPI_Ialltoall(&seven, 1, MPI_INT16_T, &small, 1, MPI_INT16_T, MPI_COMM_WORLD, &request),
+            MPI_SUCCESS);
   int done = 0;
   ASSERT_EQ(MPI_Test(&request, &done, MPI_STATUS_IGNORE), MPI_SUCCESS);
   EXPECT_EQ(done, 1);
@@ -58,13 +64,16 @@ TEST(SerialMpi, CollectivesCopyWhatTheOneRankSends) {
 TEST(SerialMpi, RefusesToSendAndSaysWhy) {
   int value = 0;
   MPI_Request request = 77;
-  EXPECT_EQ(MPI_Isend(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_UNSUPPORTED_OPERATION);
+  EXPECT_EQ(MPI_Isend(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request),
+            MPI_ERR_UNSUPPORTED_OPERATION);
   EXPECT_EQ(request, MPI_REQUEST_NULL);
-  EXPECT_EQ(MPI_Recv_init(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_UNSUPPORTED_OPERATION);
+  EXPECT_EQ(MPI_Recv_init(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request),
+            MPI_ERR_UNSUPPORTED_OPERATION);
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   ASSERT_EQ(MPI_Error_string(MPI_ERR_UNSUPPORTED_OPERATION, text.data(), &length), MPI_SUCCESS);
-  EXPECT_EQ(std::string(text.data()), "MPI_ERR_UNSUPPORTED_OPERATION: one process has nobody to send to; link a real MPI");
+  EXPECT_EQ(std::string(text.data()),
+            "MPI_ERR_UNSUPPORTED_OPERATION: one process has nobody to send to; link a real MPI");
   EXPECT_EQ(static_cast<std::size_t>(length), std::string(text.data()).size());
 }
 

@@ -12,7 +12,8 @@ TEST(Printable, PlainTextStaysAsItIs) {
 }
 
 TEST(Printable, ControlCharactersAreEscaped) {
-  EXPECT_EQ(printable("\x1b[2Jgone\r\nimpishim: all is well\a"), "\\x1b[2Jgone\\r\\nimpishim: all is well\\x07");
+  EXPECT_EQ(printable("\x1b[2Jgone\r\nimpishim: all is well\a"),
+            "\\x1b[2Jgone\\r\\nimpishim: all is well\\x07");
   EXPECT_EQ(printable(std::string_view("a\0\t\x7f", 4)), "a\\x00\\t\\x7f");
 }
 
@@ -25,7 +26,8 @@ TEST(Printable, UnicodeControlsAreEscaped) {
                       "x"),
             "\\u202ex");  // right-to-left override
   EXPECT_EQ(printable("\xe2\x80\xa8\xef\xbb\xbf"), "\\u2028\\ufeff");
-  EXPECT_EQ(printable("\xc2\xa0\xe2\x80\xa6"), "\xc2\xa0\xe2\x80\xa6");  // a space and an ellipsis are none
+  EXPECT_EQ(printable("\xc2\xa0\xe2\x80\xa6"),
+            "\xc2\xa0\xe2\x80\xa6");  // a space and an ellipsis are none
 }
 
 TEST(Printable, BytesThatAreNoUtf8AreEscaped) {

@@ -15,7 +15,8 @@ TEST(StrangerReport, FirstIsReportedAtOnceAndTheRestOfItsMinuteTogether) {
   StrangerReport report;
   EXPECT_FALSE(report.next().has_value());
   EXPECT_EQ(report.add("turned away a", kStart), "turned away a");
-  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(report.add("turned away b", kStart + milliseconds(i)).has_value());
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_FALSE(report.add("turned away b", kStart + milliseconds(i)).has_value());
   EXPECT_EQ(report.next(), kStart + seconds(60));
   EXPECT_FALSE(report.due(kStart + seconds(59)).has_value());
   EXPECT_EQ(report.due(kStart + seconds(60)), "turned away b (the latest of 1000 within 60 s)");

@@ -65,8 +65,8 @@ TEST(Address, IsSplitFromItsPort) {
   EXPECT_EQ(split("192.0.2.7:80"), "192.0.2.7|80");
   EXPECT_EQ(split("[::1]:65535"), "::1|65535");
   EXPECT_EQ(split("head.cluster:1"), "head.cluster|1");
-  for (const char* bad : {"", ":", "host", "host:", ":80", "host:0", "host:65536", "host:80x", "host:-1", "::1:80", "[]:80",
-                          "host: 80", "host:99999999999999999999"}) {
+  for (const char* bad : {"", ":", "host", "host:", ":80", "host:0", "host:65536", "host:80x",
+                          "host:-1", "::1:80", "[]:80", "host: 80", "host:99999999999999999999"}) {
     auto parts = split_address_and_port(bad);
     ASSERT_FALSE(parts.ok()) << bad;
     EXPECT_EQ(parts.error().kind, ErrorKind::kConfiguration);
@@ -84,13 +84,16 @@ TEST(OwnAddress, OfManyIsRefusedWithTheVariablesName) {
     auto parsed = parse_own_address("IMPISHIM_HOST_ADDRESS", text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_EQ(parsed.error().kind, ErrorKind::kConfiguration);
-    EXPECT_EQ(parsed.error().text, std::string("IMPISHIM_HOST_ADDRESS=") + text + ": that is " + kind +
-                                       ", which names no single machine: set it to the address at which others reach this one");
+    EXPECT_EQ(parsed.error().text, std::string("IMPISHIM_HOST_ADDRESS=") + text + ": that is " +
+                                       kind +
+                                       ", which names no single machine: set it to the address at "
+                                       "which others reach this one");
   }
 }
 
 TEST(OwnAddress, OfOneMachineIsTaken) {
-  for (const char* text : {"127.0.0.1", "127.0.0.255", "192.0.2.7", "240.0.0.1", "::1", "fe80::1", "2001:db8::1"}) {
+  for (const char* text :
+       {"127.0.0.1", "127.0.0.255", "192.0.2.7", "240.0.0.1", "::1", "fe80::1", "2001:db8::1"}) {
     auto parsed = parse_own_address("IMPISHIM_HOST_ADDRESS", text);
     ASSERT_TRUE(parsed.ok()) << parsed.error().text;
     EXPECT_EQ(*parsed, address(text));

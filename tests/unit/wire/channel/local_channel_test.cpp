@@ -35,10 +35,12 @@ ChannelPair make_channels() {
   auto right_in = Ring::create(right_fd);
   auto left_out = Ring::attach(right_fd);
   auto right_out = Ring::attach(left_fd);
-  return {std::make_unique<SharedMemoryChannel>(std::move(left_in).value(), std::move(left_out).value(), Descriptor(sockets[0]),
-                                                "left's peer"),
-          std::make_unique<SharedMemoryChannel>(std::move(right_in).value(), std::move(right_out).value(),
-                                                Descriptor(sockets[1]), "right's peer")};
+  return {
+      std::make_unique<SharedMemoryChannel>(std::move(left_in).value(), std::move(left_out).value(),
+                                            Descriptor(sockets[0]), "left's peer"),
+      std::make_unique<SharedMemoryChannel>(std::move(right_in).value(),
+                                            std::move(right_out).value(), Descriptor(sockets[1]),
+                                            "right's peer")};
 }
 
 std::size_t try_send(Channel& channel, std::span<const std::byte> bytes) {
@@ -112,7 +114,8 @@ TEST(LocalChannel, AnnouncesNoRoomToAProducerThatDoesNotWant) {
   EXPECT_FALSE(readable(left->descriptor(), 0));
 }
 
-/// The consumer empties the ring between the producer's short send and its wish for room: nobody would ring any more.
+/// The consumer empties the ring between the producer's short send and its wish for room: nobody
+/// would ring any more.
 TEST(LocalChannel, DoesNotLetAProducerSleepOnRoom) {
   auto [left, right] = make_channels();
   EXPECT_EQ(try_send(*left, random_bytes(kRingCapacity + 1, 6)), kRingCapacity);

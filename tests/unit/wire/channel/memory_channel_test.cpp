@@ -15,7 +15,8 @@ using test::piece;
 using test::random_bytes;
 
 /// Moves `bytes` from one end to the other and writes down the size of every step.
-std::vector<std::size_t> steps_of_transfer(const MemoryChannelOptions& options, const std::vector<std::byte>& bytes,
+std::vector<std::size_t> steps_of_transfer(const MemoryChannelOptions& options,
+                                           const std::vector<std::byte>& bytes,
                                            std::vector<std::byte>& got) {
   auto [left, right] = MemoryChannel::make_pair(options);
   std::vector<std::size_t> steps;
@@ -23,9 +24,11 @@ std::vector<std::size_t> steps_of_transfer(const MemoryChannelOptions& options, 
   got.assign(bytes.size(), std::byte{0});
   std::span<std::byte> room = got;
   while (!room.empty()) {
-    const std::array<iovec, 2> out = {piece(rest.first(rest.size() / 3)), piece(rest.subspan(rest.size() / 3))};
+    const std::array<iovec, 2> out = {piece(rest.first(rest.size() / 3)),
+                                      piece(rest.subspan(rest.size() / 3))};
     auto sent = left->try_send(out);
-    const std::array<iovec, 2> in = {piece(room.first(room.size() / 2)), piece(room.subspan(room.size() / 2))};
+    const std::array<iovec, 2> in = {piece(room.first(room.size() / 2)),
+                                     piece(room.subspan(room.size() / 2))};
     auto received = right->try_receive(in);
     if (!sent || !received) return {};
     steps.insert(steps.end(), {*sent, *received});

@@ -47,12 +47,17 @@ TEST_F(PollerTest, TellsWhoIsReadyByItsToken) {
   EXPECT_NE(events[0].events & EPOLLIN, 0U);
   // Level-triggered: still there.
   EXPECT_EQ(*poller.wait(milliseconds(kLongMs), events), 1U);
-  EXPECT_EQ(*poller.wait(999999us, events), 1U) << "part of it is waited for on the epoll descriptor";
+  EXPECT_EQ(*poller.wait(999999us, events), 1U)
+      << "part of it is waited for on the epoll descriptor";
 }
 
 TEST_F(PollerTest, ChangesWhatIsAwaited) {
   ASSERT_TRUE(poller.add(event.get(), EPOLLIN, 1).ok());
-  ASSERT_TRUE(poller.modify(event.get(), static_cast<std::uint32_t>(EPOLLIN) | static_cast<std::uint32_t>(EPOLLOUT), 2).ok());
+  ASSERT_TRUE(
+      poller
+          .modify(event.get(),
+                  static_cast<std::uint32_t>(EPOLLIN) | static_cast<std::uint32_t>(EPOLLOUT), 2)
+          .ok());
   ASSERT_EQ(*poller.wait(milliseconds(kLongMs), events), 1U);
   EXPECT_EQ(events[0].data.u64, 2U);
   EXPECT_EQ(events[0].events, static_cast<std::uint32_t>(EPOLLOUT));

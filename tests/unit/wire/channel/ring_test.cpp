@@ -73,13 +73,13 @@ TEST(Ring, GathersAndScatters) {
   Ring ring = make_ring();
   const auto bytes = random_bytes(1000, 3);
   const std::span<const std::byte> all = bytes;
-  const std::array<iovec, 4> out = {piece(all.first(1)), piece(all.first(0)), piece(all.subspan(1, 700)),
-                                    piece(all.subspan(701))};
+  const std::array<iovec, 4> out = {piece(all.first(1)), piece(all.first(0)),
+                                    piece(all.subspan(1, 700)), piece(all.subspan(701))};
   EXPECT_EQ(ring.push(out), bytes.size());
   std::vector<std::byte> got(1200);
   const std::span<std::byte> room = got;
-  const std::array<iovec, 4> in = {piece(room.first(300)), piece(room.first(0)), piece(room.subspan(300, 1)),
-                                   piece(room.subspan(301))};
+  const std::array<iovec, 4> in = {piece(room.first(300)), piece(room.first(0)),
+                                   piece(room.subspan(300, 1)), piece(room.subspan(301))};
   EXPECT_EQ(ring.pop(in), bytes.size());
   got.resize(bytes.size());
   EXPECT_EQ(got, bytes);
@@ -124,7 +124,8 @@ TEST(Ring, CarriesAStreamFromThreadToThread) {
     std::mt19937 random(6);
     std::span<const std::byte> rest = bytes;
     while (!rest.empty()) {
-      const auto sent = push(ring, rest.first(std::min<std::size_t>(rest.size(), 1 + random() % 40000)));
+      const auto sent =
+          push(ring, rest.first(std::min<std::size_t>(rest.size(), 1 + random() % 40000)));
       rest = rest.subspan(sent);
       if (sent == 0) std::this_thread::yield();
     }
@@ -181,9 +182,11 @@ TEST(Ring, CannotBeShrunkUnderItsUser) {
   EXPECT_NE(ftruncate(descriptor.get(), 0), 0);
 }
 
-/// Whatever a peer writes into the shared indices, reads and writes stay inside the mapping (ASan and the kernel watch).
+/// Whatever a peer writes into the shared indices, reads and writes stay inside the mapping (ASan
+/// and the kernel watch).
 TEST(Ring, SurvivesIndicesThatLie) {
-  const std::array<std::uint64_t, 6> lies = {~std::uint64_t{0}, std::uint64_t{1} << 63U, kRingCapacity + 1, 12345, 1, 0};
+  const std::array<std::uint64_t, 6> lies = {
+      ~std::uint64_t{0}, std::uint64_t{1} << 63U, kRingCapacity + 1, 12345, 1, 0};
   for (const std::uint64_t lie : lies) {
     Ring ring = make_ring();
     ring.state().tail.store(lie);

@@ -11,7 +11,8 @@ using std::chrono::seconds;
 /// A connection observed as often as it should be, in time that the test makes.
 class SilenceTest : public testing::Test {
  protected:
-  /// Observes `length` of a state in which the last answer gets older. Returns after how long the peer counted as gone.
+  /// Observes `length` of a state in which the last answer gets older. Returns after how long the
+  /// peer counted as gone.
   std::optional<milliseconds> observe(milliseconds length, bool unanswered) {
     for (milliseconds passed{0}; passed < length; passed += kSilenceCheckInterval) {
       now_ += kSilenceCheckInterval;
@@ -36,9 +37,11 @@ TEST_F(SilenceTest, AMachineThatIsGoneIsNoticedInTime) {
 
 TEST_F(SilenceTest, AStoppedProcessWhoseKernelAnswersProbesIsNotGone) {
   // Probes of a full window come further and further apart, and each of them is answered at once.
-  for (const seconds gap : {seconds(3), seconds(12), seconds(51), seconds(102), seconds(120), seconds(120)}) {
+  for (const seconds gap :
+       {seconds(3), seconds(12), seconds(51), seconds(102), seconds(120), seconds(120)}) {
     EXPECT_FALSE(observe(gap, false));
-    EXPECT_FALSE(observe(kSilenceCheckInterval, true)) << "a probe that has just left, behind a gap of " << gap.count();
+    EXPECT_FALSE(observe(kSilenceCheckInterval, true))
+        << "a probe that has just left, behind a gap of " << gap.count();
     answered();
   }
 }

@@ -1,4 +1,5 @@
-/// What the tests of channels share: byte patterns, and sending and receiving with sleeps as the engine does them.
+/// What the tests of channels share: byte patterns, and sending and receiving with sleeps as the
+/// engine does them.
 #pragma once
 
 #include <poll.h>
@@ -23,7 +24,8 @@ inline constexpr int kLongMs = 30000;
 
 inline iovec piece(std::span<const std::byte> bytes) {
   // iovec serves reading and writing alike, so it has no const form.
-  return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  return {const_cast<std::byte*>(bytes.data()),
+          bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
 inline std::vector<std::byte> random_bytes(std::size_t size, std::uint32_t seed) {
@@ -91,8 +93,8 @@ inline Result<void> receive_all(Channel& channel, std::span<std::byte> room) {
   return {};
 }
 
-/// Echoes `rounds` messages of 8 bytes over the two ends, each side asleep before every single one: a lost wake-up ends in an
-/// error.
+/// Echoes `rounds` messages of 8 bytes over the two ends, each side asleep before every single one:
+/// a lost wake-up ends in an error.
 inline Result<void> echo_rounds(Channel& near, Channel& far, int rounds) {
   Result<void> echoed;
   std::thread echo([&] {
@@ -118,7 +120,8 @@ inline Result<void> echo_rounds(Channel& near, Channel& far, int rounds) {
   return result.ok() ? echoed : result;
 }
 
-/// A stream of 16 MiB that finds the channel full or empty most of the time, each side asleep on room or bytes.
+/// A stream of 16 MiB that finds the channel full or empty most of the time, each side asleep on
+/// room or bytes.
 inline Result<void> stream_that_fills(Channel& near, Channel& far) {
   const auto there = random_bytes(16U << 20U, 12);
   std::vector<std::byte> got(there.size());
@@ -141,12 +144,14 @@ inline Result<void> stream_that_fills(Channel& near, Channel& far) {
     rest = rest.subspan(size);
   }
   consumer.join();
-  if (sent.ok() && received.ok() && got != there) return Error{ErrorKind::kProtocol, "the stream differs"};
+  if (sent.ok() && received.ok() && got != there)
+    return Error{ErrorKind::kProtocol, "the stream differs"};
   return sent.ok() ? received : sent;
 }
 
-/// One thread sleeps on `far`'s descriptor while another one polls `far`: the poller takes a message and then looks often
-/// enough to take what was meant to wake the sleeper. Whether the next message still makes the descriptor readable.
+/// One thread sleeps on `far`'s descriptor while another one polls `far`: the poller takes a
+/// message and then looks often enough to take what was meant to wake the sleeper. Whether the next
+/// message still makes the descriptor readable.
 inline bool wakes_a_sleeper_beside_a_poller(Channel& near, Channel& far) {
   const std::array<std::byte, 1> message{};
   std::array<std::byte, 1> room{};

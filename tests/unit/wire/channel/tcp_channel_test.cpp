@@ -61,7 +61,9 @@ class TcpChannelTest : public testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Loopback, TcpChannelTest, testing::Values("127.0.0.1", "::1"),
-                         [](const auto& info) { return std::string(info.param) == "::1" ? "Ipv6" : "Ipv4"; });
+                         [](const auto& info) {
+                           return std::string(info.param) == "::1" ? "Ipv6" : "Ipv4";
+                         });
 
 TEST_P(TcpChannelTest, SetsWhatLatencyAndDeadPeersNeed) {
   EXPECT_EQ(option(IPPROTO_TCP, TCP_NODELAY), 1);
@@ -69,7 +71,8 @@ TEST_P(TcpChannelTest, SetsWhatLatencyAndDeadPeersNeed) {
   // It would end a connection to a process that is stopped, whose window stays closed.
   EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
   // An idle connection to a vanished machine ends within the bound, too.
-  EXPECT_LE(option(IPPROTO_TCP, TCP_KEEPIDLE) + option(IPPROTO_TCP, TCP_KEEPINTVL) * option(IPPROTO_TCP, TCP_KEEPCNT),
+  EXPECT_LE(option(IPPROTO_TCP, TCP_KEEPIDLE) +
+                option(IPPROTO_TCP, TCP_KEEPINTVL) * option(IPPROTO_TCP, TCP_KEEPCNT),
             std::chrono::duration_cast<std::chrono::seconds>(kDeadPeerTime).count());
   EXPECT_EQ(channel.peer_name(), "host 3");
 }
@@ -85,7 +88,8 @@ TEST_P(TcpChannelTest, GivesNothingBeforeAnythingArrives) {
 TEST_P(TcpChannelTest, GathersAndScatters) {
   const auto bytes = random_bytes(1000, 1);
   const std::span<const std::byte> all = bytes;
-  const std::array<iovec, 3> out = {piece(all.first(10)), piece(all.first(0)), piece(all.subspan(10))};
+  const std::array<iovec, 3> out = {piece(all.first(10)), piece(all.first(0)),
+                                    piece(all.subspan(10))};
   ASSERT_EQ(*channel.try_send(out), bytes.size());
   std::vector<std::byte> got(bytes.size());
   ASSERT_EQ(recv(far.get(), got.data(), got.size(), MSG_WAITALL), static_cast<ssize_t>(got.size()));
@@ -107,7 +111,8 @@ TEST_P(TcpChannelTest, TakesPartAndAnnouncesRoom) {
   EXPECT_GT(taken, 0U);
   EXPECT_TRUE(channel.set_want_output(true));
   EXPECT_FALSE(channel.set_want_output(true));
-  EXPECT_EQ(channel.epoll_events(), static_cast<std::uint32_t>(EPOLLIN) | static_cast<std::uint32_t>(EPOLLOUT));
+  EXPECT_EQ(channel.epoll_events(),
+            static_cast<std::uint32_t>(EPOLLIN) | static_cast<std::uint32_t>(EPOLLOUT));
   pollfd state{channel.descriptor(), POLLOUT, 0};
   EXPECT_EQ(poll(&state, 1, 0), 0) << "full";
   std::vector<std::byte> sink(1U << 16U);

@@ -62,19 +62,23 @@ struct Floor {
   }
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(addresses.size()); }
   [[nodiscard]] std::future<Danced> start(std::int32_t host, int timeout_ms = kLongMs) {
-    return std::async(std::launch::async, [this, host, timeout_ms] { return collect(host, timeout_ms); });
+    return std::async(std::launch::async,
+                      [this, host, timeout_ms] { return collect(host, timeout_ms); });
   }
   [[nodiscard]] Danced collect(std::int32_t host, int timeout_ms) {
     std::vector<HostChannel> channels;
     const auto take = [&](std::int32_t other, Descriptor socket) {
-      channels.push_back({other, std::make_unique<TcpChannel>(std::move(socket), host_name(job, other))});
+      channels.push_back(
+          {other, std::make_unique<TcpChannel>(std::move(socket), host_name(job, other))});
       return Result<void>();
     };
     DanceOptions bounded = options;
     bounded.timeout_ms = timeout_ms;
-    auto danced = dance(job, host, std::move(listeners[static_cast<std::size_t>(host)]), bounded, take);
+    auto danced =
+        dance(job, host, std::move(listeners[static_cast<std::size_t>(host)]), bounded, take);
     if (!danced) return danced.error();
-    std::sort(channels.begin(), channels.end(), [](const auto& a, const auto& b) { return a.host < b.host; });
+    std::sort(channels.begin(), channels.end(),
+              [](const auto& a, const auto& b) { return a.host < b.host; });
     return channels;
   }
   [[nodiscard]] Descriptor stranger(const std::string& from, std::int32_t to = 0) const {
@@ -111,7 +115,8 @@ inline void expect_joined(std::vector<Danced>& danced) {
       std::array<std::byte, 1> got{};
       ASSERT_TRUE(receive_all(*from.channel, got).ok());
       EXPECT_EQ(std::to_integer<std::int32_t>(got[0]), from.host);
-      EXPECT_THAT(from.channel->peer_name(), testing::HasSubstr(fmt::format("host {} ", from.host)));
+      EXPECT_THAT(from.channel->peer_name(),
+                  testing::HasSubstr(fmt::format("host {} ", from.host)));
     }
   }
 }

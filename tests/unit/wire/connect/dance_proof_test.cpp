@@ -1,4 +1,5 @@
-// Who is taken for a host of the job: strangers with every trick but the job's secret, floods, and a lack of descriptors.
+// Who is taken for a host of the job: strangers with every trick but the job's secret, floods, and
+// a lack of descriptors.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -89,8 +90,10 @@ TEST_F(DanceProof, AnotherJobsSecretIsNone) {
 
 TEST_F(DanceProof, AProofForAnotherPurposeHostOrAcceptorIsNone) {
   const JobSecret& secret = *floor.options.secret;
-  for (const LinkTerms& terms : {LinkTerms{secret, LinkPurpose::kGateway, 1, 0}, LinkTerms{secret, LinkPurpose::kHosts, 2, 0},
-                                 LinkTerms{secret, LinkPurpose::kHosts, 1, 2}, LinkTerms{secret, LinkPurpose::kHosts, 0, 1}}) {
+  for (const LinkTerms& terms :
+       {LinkTerms{secret, LinkPurpose::kGateway, 1, 0},
+        LinkTerms{secret, LinkPurpose::kHosts, 2, 0}, LinkTerms{secret, LinkPurpose::kHosts, 1, 2},
+        LinkTerms{secret, LinkPurpose::kHosts, 0, 1}}) {
     auto hello = hello_of(terms);
     store_big_endian(hello.data(), std::int32_t{1});
     const Descriptor stranger = floor.stranger("127.0.0.2");
@@ -126,13 +129,15 @@ TEST_F(DanceProof, ARecordedHandshakeProvesNothing) {
   EXPECT_EQ(verdict(second), static_cast<std::uint32_t>(Refusal::kRepeated));
 }
 
-/// A whole handshake is recorded at one acceptor and said again at another one with the same secret and number.
+/// A whole handshake is recorded at one acceptor and said again at another one with the same secret
+/// and number.
 TEST_F(DanceProof, ARecordedAnswerDoesNotFitANewChallenge) {
   auto handshake = ConnectorHandshake::prove(floor.terms(1, 0));
   ASSERT_TRUE(handshake.ok());
   const auto hello = test::bytes_of(handshake->output());
   const LinkTerms terms = floor.terms(1, 0);
-  const LinkJudge judge{[](std::int32_t) { return LinkJudgement{}; }, [](const LinkNonce&) { return true; }};
+  const LinkJudge judge{[](std::int32_t) { return LinkJudgement{}; },
+                        [](const LinkNonce&) { return true; }};
   AcceptorHandshake recorder(&terms, judge);
   for (std::size_t done = 0; done < hello.size();) {
     const auto room = recorder.room();
@@ -186,7 +191,8 @@ TEST_F(DanceProof, AHandshakeInSmallPiecesIsTaken) {
   testing::internal::GetCapturedStderr();
 }
 
-/// More than a listen queue holds and much more than are kept, some with half a number, all before the right one.
+/// More than a listen queue holds and much more than are kept, some with half a number, all before
+/// the right one.
 TEST_F(DanceProof, AFloodOfSilentConnectionsDelaysNoHost) {
   std::vector<Descriptor> silent;
   for (int i = 0; i < 500; ++i) {
@@ -207,7 +213,8 @@ TEST_F(DanceProof, AFloodOfSilentConnectionsDelaysNoHost) {
 TEST(DanceProofOfTheAcceptor, AStrangerAtAHostsPortIsNotTaken) {
   const auto [listener, port] = test::bound_socket(host_id("127.0.0.7"), true);
   Floor floor({"127.0.0.1", "127.0.0.2"});
-  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")}, {port, floor.listeners[1].port()});
+  floor.job =
+      job_of({host_id("127.0.0.7"), host_id("127.0.0.2")}, {port, floor.listeners[1].port()});
   testing::internal::CaptureStderr();
   auto running = floor.start(1, 500);
   const Descriptor connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -237,15 +244,18 @@ TEST(DanceProofOfTheAcceptor, BothEndsSayWhyThereIsNoConnection) {
   testing::internal::GetCapturedStderr();
   ASSERT_TRUE(!danced.ok() && !accepted.ok());
   EXPECT_THAT(danced.error().text, HasSubstr("it does not take this process for one of its job"));
-  EXPECT_THAT(accepted.error().text, AllOf(HasSubstr("host 1 (system 1, 127.0.0.2"), HasSubstr("was turned away"),
-                                           HasSubstr("does not know this job's secret")));
+  EXPECT_THAT(accepted.error().text,
+              AllOf(HasSubstr("host 1 (system 1, 127.0.0.2"), HasSubstr("was turned away"),
+                    HasSubstr("does not know this job's secret")));
 }
 
-/// It has been listening, its connection ended, and now no process listens there: waiting for it would be in vain.
+/// It has been listening, its connection ended, and now no process listens there: waiting for it
+/// would be in vain.
 TEST(DanceProofOfTheAcceptor, AHostThatHasEndedIsNotAwaited) {
   auto bound = test::bound_socket(host_id("127.0.0.7"), true);
   Floor floor({"127.0.0.1", "127.0.0.2"});
-  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")}, {bound.second, floor.listeners[1].port()});
+  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")},
+                     {bound.second, floor.listeners[1].port()});
   auto running = floor.start(1);
   Descriptor connection(accept4(bound.first.get(), nullptr, nullptr, SOCK_CLOEXEC));
   bound.first.reset();
@@ -272,11 +282,13 @@ TEST(LinkAcceptor, ALackOfDescriptorsEndsNothing) {
   auto listener = HostListener::open(host_id("127.0.0.1"));
   ASSERT_TRUE(listener.ok());
   std::optional<std::int32_t> taken;
-  LinkAcceptor acceptor(listener->socket(), {.log_prefix = "",
-                                             .terms = LinkTerms{secret, LinkPurpose::kHosts, -1, 0},
-                                             .judge = [](std::int32_t, const SocketAddress&) { return LinkJudgement{}; },
-                                             .take = [&](std::int32_t number, const Descriptor&) { taken = number; },
-                                             .may_end_early = false});
+  LinkAcceptor acceptor(
+      listener->socket(),
+      {.log_prefix = "",
+       .terms = LinkTerms{secret, LinkPurpose::kHosts, -1, 0},
+       .judge = [](std::int32_t, const SocketAddress&) { return LinkJudgement{}; },
+       .take = [&](std::int32_t number, const Descriptor&) { taken = number; },
+       .may_end_early = false});
   const auto here = host_id("127.0.0.1");
   const Descriptor waiting = connect_by_hand(here, here, listener->port());
   int rounds = 0;
@@ -291,11 +303,15 @@ TEST(LinkAcceptor, ALackOfDescriptorsEndsNothing) {
   {
     const NoDescriptors none;
     const auto end = std::chrono::steady_clock::now() + 4 * LinkAcceptor::kRest;
-    while (std::chrono::steady_clock::now() < end) round(static_cast<int>(LinkAcceptor::kRest.count()));
-    EXPECT_THAT(acceptor.trouble(), AllOf(HasSubstr("Too many open files"), HasSubstr("ulimit -n")));
+    while (std::chrono::steady_clock::now() < end)
+      round(static_cast<int>(LinkAcceptor::kRest.count()));
+    EXPECT_THAT(acceptor.trouble(),
+                AllOf(HasSubstr("Too many open files"), HasSubstr("ulimit -n")));
     EXPECT_LT(rounds, 20);
   }
-  auto proven = std::async(std::launch::async, [&] { return prove(waiting, {secret, LinkPurpose::kHosts, 3, 0}); });
+  auto proven = std::async(std::launch::async, [&] {
+    return prove(waiting, {secret, LinkPurpose::kHosts, 3, 0});
+  });
   const auto late = std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kLongMs);
   while (!taken && std::chrono::steady_clock::now() < late) round(10);
   testing::internal::GetCapturedStderr();

@@ -37,12 +37,13 @@ class DanceOfHosts : public testing::TestWithParam<std::vector<std::string>> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Addresses, DanceOfHosts,
-    testing::Values(std::vector<std::string>{"127.0.0.1"}, std::vector<std::string>{"127.0.0.1", "127.0.0.1"},
-                    std::vector<std::string>{"127.0.0.1", "127.0.0.1", "127.0.0.1"},
-                    std::vector<std::string>{"127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1"},
-                    std::vector<std::string>{"127.0.0.2", "127.0.0.3", "127.0.0.4"},
-                    std::vector<std::string>{"127.0.0.6", "127.0.0.5", "127.0.0.4", "127.0.0.3", "127.0.0.2"},
-                    std::vector<std::string>{"::1", "::1", "::1"}),
+    testing::Values(
+        std::vector<std::string>{"127.0.0.1"}, std::vector<std::string>{"127.0.0.1", "127.0.0.1"},
+        std::vector<std::string>{"127.0.0.1", "127.0.0.1", "127.0.0.1"},
+        std::vector<std::string>{"127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1"},
+        std::vector<std::string>{"127.0.0.2", "127.0.0.3", "127.0.0.4"},
+        std::vector<std::string>{"127.0.0.6", "127.0.0.5", "127.0.0.4", "127.0.0.3", "127.0.0.2"},
+        std::vector<std::string>{"::1", "::1", "::1"}),
     [](const auto& info) { return fmt::format("{}of{}", info.param.size(), info.index); });
 
 TEST_P(DanceOfHosts, JoinsAllWithAll) {
@@ -91,12 +92,18 @@ std::string number(std::int32_t value) {
 
 INSTANTIATE_TEST_SUITE_P(
     Intrusions, DanceWithStranger,
-    testing::Values(Intrusion{"WrongAddress", "127.0.0.9", number(1), "it claims to be host 1 (system 1, 127.0.0.2 port"},
-                    Intrusion{"OtherHostsAddress", "127.0.0.3", number(1), "it claims to be host 1 (system 1, 127.0.0.2 port"},
-                    Intrusion{"OwnNumber", "127.0.0.2", number(0), "it claims to be host 0, which does not connect here"},
-                    Intrusion{"OneTooMany", "127.0.0.2", number(3), "it claims to be host 3, which does not connect here"},
-                    Intrusion{"Negative", "127.0.0.2", number(-1), "it claims to be host -1, which does not connect here"},
-                    Intrusion{"Http", "127.0.0.9", "GET / HTTP/1.1\r\n\r\n", "which does not connect here"},
+    testing::Values(Intrusion{"WrongAddress", "127.0.0.9", number(1),
+                              "it claims to be host 1 (system 1, 127.0.0.2 port"},
+                    Intrusion{"OtherHostsAddress", "127.0.0.3", number(1),
+                              "it claims to be host 1 (system 1, 127.0.0.2 port"},
+                    Intrusion{"OwnNumber", "127.0.0.2", number(0),
+                              "it claims to be host 0, which does not connect here"},
+                    Intrusion{"OneTooMany", "127.0.0.2", number(3),
+                              "it claims to be host 3, which does not connect here"},
+                    Intrusion{"Negative", "127.0.0.2", number(-1),
+                              "it claims to be host -1, which does not connect here"},
+                    Intrusion{"Http", "127.0.0.9", "GET / HTTP/1.1\r\n\r\n",
+                              "which does not connect here"},
                     Intrusion{"Half", "127.0.0.9", "ab", "it closed the connection"},
                     Intrusion{"Nothing", "127.0.0.9", "", "it closed the connection"}),
     [](const auto& info) { return info.param.name; });
@@ -121,7 +128,8 @@ TEST_P(DanceWithStranger, TurnsItAwayAndJoinsAllTheSame) {
 TEST(Dance, IsNotDelayedBySilence) {
   Floor floor({"127.0.0.1", "127.0.0.2"});
   std::vector<Descriptor> silent;
-  for (int i = 0; i < 50; ++i) silent.push_back(floor.stranger(i % 2 == 0 ? "127.0.0.9" : "127.0.0.2"));
+  for (int i = 0; i < 50; ++i)
+    silent.push_back(floor.stranger(i % 2 == 0 ? "127.0.0.9" : "127.0.0.2"));
   // Half a number is no more than silence.
   ASSERT_EQ(send(silent.front().get(), "\0\0", 2, MSG_NOSIGNAL), 2);
   const auto begin = std::chrono::steady_clock::now();
@@ -173,7 +181,8 @@ TEST(Dance, ReadsTheNumberAndNoMore) {
 TEST(Dance, ConnectsFromTheAdvertisedAddressAndSaysItsNumber) {
   const auto [listener, port] = test::bound_socket(host_id("127.0.0.7"), true);
   Floor floor({"127.0.0.1", "127.0.0.2"}, Systems::kForeign);
-  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")}, {port, floor.listeners[1].port()}, Systems::kForeign);
+  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")},
+                     {port, floor.listeners[1].port()}, Systems::kForeign);
   auto running = floor.start(1);
   SocketAddress from;
   const Descriptor accepted(accept4(listener.get(), from.get(), &from.size, SOCK_CLOEXEC));
@@ -187,9 +196,11 @@ TEST(Dance, ConnectsFromTheAdvertisedAddressAndSaysItsNumber) {
 TEST(Dance, TriesAgainWhileAConnectionIsRefused) {
   const auto [late, port] = test::bound_socket(host_id("127.0.0.7"), false);
   Floor floor({"127.0.0.1", "127.0.0.2"}, Systems::kForeign);
-  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")}, {port, floor.listeners[1].port()}, Systems::kForeign);
+  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2")},
+                     {port, floor.listeners[1].port()}, Systems::kForeign);
   auto running = floor.start(1);
-  // Nothing tells when the first attempts have been refused; if there were none, the test is only weaker.
+  // Nothing tells when the first attempts have been refused; if there were none, the test is only
+  // weaker.
   EXPECT_EQ(running.wait_for(std::chrono::milliseconds(150)), std::future_status::timeout);
   ASSERT_EQ(listen(late.get(), 1), 0);
   EXPECT_TRUE(running.get().ok());
@@ -198,14 +209,16 @@ TEST(Dance, TriesAgainWhileAConnectionIsRefused) {
 TEST(Dance, NamesTheMissingWhenTimeIsOver) {
   const auto [closed, port] = test::bound_socket(host_id("127.0.0.7"), false);
   Floor floor({"127.0.0.1", "127.0.0.2", "127.0.0.3"});
-  floor.job =
-      job_of({host_id("127.0.0.7"), host_id("127.0.0.2"), host_id("127.0.0.3")}, {port, floor.listeners[1].port(), 4711});
+  floor.job = job_of({host_id("127.0.0.7"), host_id("127.0.0.2"), host_id("127.0.0.3")},
+                     {port, floor.listeners[1].port(), 4711});
   const auto begin = std::chrono::steady_clock::now();
   Danced danced = floor.start(1, 200).get();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   ASSERT_FALSE(danced.ok());
   EXPECT_EQ(danced.error().kind, ErrorKind::kTimeout);
-  EXPECT_THAT(danced.error().text, HasSubstr(fmt::format("host 0 (system 0, 127.0.0.7 port {}): Connection refused", port)));
+  EXPECT_THAT(
+      danced.error().text,
+      HasSubstr(fmt::format("host 0 (system 0, 127.0.0.7 port {}): Connection refused", port)));
   EXPECT_THAT(danced.error().text, HasSubstr("host 2 (system 2, 127.0.0.3 port 4711)"));
 }
 

@@ -33,7 +33,8 @@ class Handover : public testing::Test {
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
     return {Descriptor(ends[0]), Descriptor(ends[1])};
   }
-  const std::string token = fmt::format("handover-test-{}-{}", getpid(), testing::UnitTest::GetInstance()->random_seed());
+  const std::string token =
+      fmt::format("handover-test-{}-{}", getpid(), testing::UnitTest::GetInstance()->random_seed());
   std::optional<HandoverGiver> giver;
 };
 
@@ -48,7 +49,8 @@ TEST_F(Handover, GivesEachItsOwn) {
       for (std::int32_t k = 0; k < kEach; ++k) {
         auto taken = taker->take(kLongMs);
         if (!taken) return taken.error().text;
-        if (taken->first % (kTakers + 1) != index) return fmt::format("host {} went to {}", taken->first, index);
+        if (taken->first % (kTakers + 1) != index)
+          return fmt::format("host {} went to {}", taken->first, index);
         const std::int32_t host = taken->first;
         if (write(taken->second.get(), &host, sizeof(host)) != sizeof(host)) return "cannot write";
       }

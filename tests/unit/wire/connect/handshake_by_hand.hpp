@@ -36,7 +36,9 @@ inline Result<void> prove(const Descriptor& socket, const LinkTerms& terms) {
   return complete(socket, *handshake);
 }
 
-inline std::vector<std::byte> bytes_of(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
+inline std::vector<std::byte> bytes_of(std::span<const std::byte> bytes) {
+  return {bytes.begin(), bytes.end()};
+}
 
 /// The first message of a process that knows `terms`, fresh each time.
 inline std::vector<std::byte> hello_of(const LinkTerms& terms) {
@@ -46,7 +48,8 @@ inline std::vector<std::byte> hello_of(const LinkTerms& terms) {
 }
 
 inline void say(const Descriptor& socket, std::span<const std::byte> bytes) {
-  EXPECT_EQ(send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  EXPECT_EQ(send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
 }
 
 /// Exactly `size` bytes, or fewer if the peer closes before.
@@ -60,7 +63,8 @@ inline std::vector<std::byte> hear(const Descriptor& socket, std::size_t size) {
 /// The verdict with which the acceptor closes; 0 if it goes on, or closes without one.
 inline std::uint32_t verdict(const Descriptor& socket) {
   const auto bytes = hear(socket, LinkHandshake::kVerdictSize);
-  return bytes.size() == LinkHandshake::kVerdictSize ? load_big_endian<std::uint32_t>(bytes.data()) : 0;
+  return bytes.size() == LinkHandshake::kVerdictSize ? load_big_endian<std::uint32_t>(bytes.data())
+                                                     : 0;
 }
 
 }  // namespace impishim::wire::test

@@ -43,9 +43,13 @@ Result<Descriptor> connected(const GatewayOffer& offer, std::int32_t index) {
 }
 
 /// A port of this address where nobody listens.
-std::uint16_t closed_port(const std::string& address) { return bound_socket(host_id(address), false).second; }
+std::uint16_t closed_port(const std::string& address) {
+  return bound_socket(host_id(address), false).second;
+}
 
-LinkTerms terms_of(const GatewayOffer& offer, std::int32_t index) { return {offer.secret, LinkPurpose::kGateway, index, 0}; }
+LinkTerms terms_of(const GatewayOffer& offer, std::int32_t index) {
+  return {offer.secret, LinkPurpose::kGateway, index, 0};
+}
 
 GatewayOffer offer_of(std::vector<HostId> addresses, std::uint16_t port) {
   return {std::move(addresses), port, *JobSecret::random()};
@@ -72,7 +76,8 @@ TEST(InnerHop, EveryProcGetsAChannelOfItsOwn) {
   auto procs = make_inner_channels(Client{}, std::move(of_procs), kLongMs);
   ASSERT_TRUE(gateway.ok() && procs.ok());
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_THAT((*procs)[i]->peer_name(), AllOf(HasSubstr("the gateway (127.0.0.1:"), HasSubstr(std::to_string(offer->port))));
+    EXPECT_THAT((*procs)[i]->peer_name(), AllOf(HasSubstr("the gateway (127.0.0.1:"),
+                                                HasSubstr(std::to_string(offer->port))));
     const auto sent = random_bytes(1000, static_cast<std::uint32_t>(i));
     std::vector<std::byte> received(sent.size());
     ASSERT_TRUE(send_all(*(*procs)[i], sent).ok());
@@ -85,7 +90,8 @@ TEST(InnerHop, AddressesThatLeadNowhereDelayNoProc) {
   InnerListener listener = listening();
   GatewayOffer offer = listener.offer();
   // Loopback addresses where nobody listens, before and behind the right one.
-  offer.addresses = {host_id("127.0.0.77"), host_id("::1"), host_id("127.0.0.1"), host_id("127.0.0.78")};
+  offer.addresses = {host_id("127.0.0.77"), host_id("::1"), host_id("127.0.0.1"),
+                     host_id("127.0.0.78")};
   auto proc = std::async(std::launch::async, connected, offer, 1);
   auto accepted = listener.accept({1}, kLongMs, no_proc_gives_up);
   EXPECT_TRUE(accepted.ok());
@@ -93,14 +99,15 @@ TEST(InnerHop, AddressesThatLeadNowhereDelayNoProc) {
 }
 
 TEST(InnerHop, AnUnreachableGatewayIsToldWithAllAddresses) {
-  const GatewayOffer offer = offer_of({host_id("127.0.0.77"), host_id("127.0.0.78")}, closed_port("127.0.0.77"));
+  const GatewayOffer offer =
+      offer_of({host_id("127.0.0.77"), host_id("127.0.0.78")}, closed_port("127.0.0.77"));
   auto proc = connect_to_gateway(offer, 1, kLongMs);
   ASSERT_FALSE(proc.ok());
   EXPECT_EQ(proc.error().kind, ErrorKind::kConnection);
   const std::string port = std::to_string(offer.port);
-  EXPECT_THAT(proc.error().text,
-              AllOf(HasSubstr("127.0.0.77:" + port + " (Connection refused)"),
-                    HasSubstr("127.0.0.78:" + port + " (Connection refused)"), HasSubstr("IMPISHIM_GATEWAY_ADDRESS")));
+  EXPECT_THAT(proc.error().text, AllOf(HasSubstr("127.0.0.77:" + port + " (Connection refused)"),
+                                       HasSubstr("127.0.0.78:" + port + " (Connection refused)"),
+                                       HasSubstr("IMPISHIM_GATEWAY_ADDRESS")));
 }
 
 TEST(InnerHop, AGatewayThatDoesNotAnswerIsToldAsWell) {
@@ -110,7 +117,8 @@ TEST(InnerHop, AGatewayThatDoesNotAnswerIsToldAsWell) {
   EXPECT_THAT(proc.error().text, HasSubstr("(no answer in time)"));
 }
 
-/// A stranger at the gateway's port sends the proc's own message back, and then one that it has recorded.
+/// A stranger at the gateway's port sends the proc's own message back, and then one that it has
+/// recorded.
 TEST(InnerHop, AStrangerIsNotTakenForTheGateway) {
   const auto [listener, port] = bound_socket(host_id("127.0.0.1"), true);
   const GatewayOffer offer = offer_of({host_id("127.0.0.1")}, port);
@@ -143,11 +151,13 @@ TEST(InnerHop, StrangersAreTurnedAwayAndDelayNoProc) {
   say(of_hosts, hello_of({offer.secret, LinkPurpose::kHosts, 1, 0}));
   say(not_awaited, hello_of(terms_of(offer, 7)));
   connect_by_hand(here, here, offer.port).reset();
-  auto accepted = std::async(std::launch::async, [&] { return listener.accept({1}, kLongMs, no_proc_gives_up); });
+  auto accepted = std::async(std::launch::async,
+                             [&] { return listener.accept({1}, kLongMs, no_proc_gives_up); });
   for (const Descriptor* each : {&without_secret, &of_hosts}) {
     EXPECT_EQ(verdict(*each), static_cast<std::uint32_t>(Refusal::kNoProof));
   }
-  for (const Descriptor* each : {&garbage, &without_secret, &of_hosts, &not_awaited}) EXPECT_TRUE(was_turned_away(*each));
+  for (const Descriptor* each : {&garbage, &without_secret, &of_hosts, &not_awaited})
+    EXPECT_TRUE(was_turned_away(*each));
   EXPECT_TRUE(connected(offer, 1).ok());
   EXPECT_TRUE(accepted.get().ok());
   EXPECT_TRUE(was_turned_away(silent));
@@ -158,7 +168,9 @@ TEST(InnerHop, ARecordedProcIsNotTakenForAProc) {
   InnerListener listener = listening();
   const GatewayOffer offer = listener.offer();
   const auto here = host_id("127.0.0.1");
-  auto accepted = std::async(std::launch::async, [&] { return listener.accept({1, 2}, kLongMs, no_proc_gives_up); });
+  auto accepted = std::async(std::launch::async, [&] {
+    return listener.accept({1, 2}, kLongMs, no_proc_gives_up);
+  });
   const auto hello = hello_of(terms_of(offer, 1));
   const Descriptor first = connect_by_hand(here, here, offer.port);
   say(first, hello);
@@ -177,7 +189,8 @@ TEST(InnerHop, MissingProcsAreNamed) {
   ASSERT_FALSE(accepted.ok());
   EXPECT_EQ(accepted.error().kind, ErrorKind::kTimeout);
   EXPECT_THAT(accepted.error().text,
-              AllOf(HasSubstr("process 4 of this host, process 9 of this host"), HasSubstr("IMPISHIM_GATEWAY_ADDRESS")));
+              AllOf(HasSubstr("process 4 of this host, process 9 of this host"),
+                    HasSubstr("IMPISHIM_GATEWAY_ADDRESS")));
 }
 
 TEST(InnerHop, AProcThatGivesUpEndsTheWait) {
@@ -194,7 +207,8 @@ TEST(InnerHop, AnAddressOfAnotherMachineIsRefused) {
   auto listener = InnerListener::open(host_id("192.0.2.1"));
   ASSERT_FALSE(listener.ok());
   EXPECT_EQ(listener.error().kind, ErrorKind::kConfiguration);
-  EXPECT_THAT(listener.error().text, AllOf(HasSubstr("192.0.2.1"), HasSubstr("IMPISHIM_GATEWAY_ADDRESS")));
+  EXPECT_THAT(listener.error().text,
+              AllOf(HasSubstr("192.0.2.1"), HasSubstr("IMPISHIM_GATEWAY_ADDRESS")));
 }
 
 /// What is offered without an address depends on the machine; none is of the loopback.
@@ -207,7 +221,8 @@ TEST(InnerHop, WithoutAnAddressAllInterfacesAreOffered) {
     EXPECT_THAT(listener.error().text, HasSubstr("no network interface but the loopback"));
     return;
   }
-  for (const HostId& each : listener->offer().addresses) EXPECT_NE(address_text(each).rfind("127.", 0), 0U);
+  for (const HostId& each : listener->offer().addresses)
+    EXPECT_NE(address_text(each).rfind("127.", 0), 0U);
   auto proc = std::async(std::launch::async, connected, listener->offer(), 1);
   EXPECT_TRUE(listener->accept({1}, kLongMs, no_proc_gives_up).ok());
   EXPECT_TRUE(proc.get().ok());
@@ -216,7 +231,8 @@ TEST(InnerHop, WithoutAnAddressAllInterfacesAreOffered) {
 TEST(InnerHop, AnOfferThatIsCut) {
   const auto whole = listening().offer().encode();
   ASSERT_TRUE(GatewayOffer::decode(whole).ok());
-  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(GatewayOffer::decode(std::span(whole).first(size)).ok());
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(GatewayOffer::decode(std::span(whole).first(size)).ok());
 }
 
 }  // namespace

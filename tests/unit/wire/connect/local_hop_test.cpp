@@ -71,7 +71,8 @@ class Child {
 };
 
 /// Sends and receives at the same time; true if what came is what was expected.
-bool exchange(Channel& channel, const std::vector<std::byte>& out, const std::vector<std::byte>& expected) {
+bool exchange(Channel& channel, const std::vector<std::byte>& out,
+              const std::vector<std::byte>& expected) {
   std::span<const std::byte> to_send = out;
   std::vector<std::byte> got(expected.size());
   std::span<std::byte> room = got;
@@ -190,9 +191,11 @@ TEST(LocalHop, JoinsEveryoneWithEveryone) {
       }
       for (std::size_t i = 0; i < peers.size(); ++i) {
         std::array<std::byte, 1> got{};
-        if (auto received = receive_all(*(*channels)[i], got); !received) return received.error().text;
+        if (auto received = receive_all(*(*channels)[i], got); !received)
+          return received.error().text;
         if (std::to_integer<std::int32_t>(got[0]) != peers[i]) return "channels in the wrong order";
-        if ((*channels)[i]->peer_name() != fmt::format("process {} of this host", peers[i])) return "wrong name";
+        if ((*channels)[i]->peer_name() != fmt::format("process {} of this host", peers[i]))
+          return "wrong name";
       }
       return "";
     }));
@@ -256,7 +259,8 @@ TEST(UnixToken, IsRandomAndOfOneSize) {
 /// A connection to the hop of `index` that speaks for itself.
 class Stranger {
  public:
-  Stranger(const std::string& name, std::int32_t index) : socket_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  Stranger(const std::string& name, std::int32_t index)
+      : socket_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::string path = fmt::format("impishim-{}-{}", name, index);
@@ -283,7 +287,9 @@ class Stranger {
     }
     EXPECT_EQ(sendmsg(socket_.get(), &message, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof(hello)));
   }
-  void say_garbage() { EXPECT_GT(send(socket_.get(), "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 0); }
+  void say_garbage() {
+    EXPECT_GT(send(socket_.get(), "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 0);
+  }
   void hang_up() { socket_.reset(); }
   /// True once the other side has closed.
   [[nodiscard]] bool turned_away() const {

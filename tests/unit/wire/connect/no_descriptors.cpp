@@ -23,7 +23,8 @@ class AllDescriptors {
     getrlimit(RLIMIT_NOFILE, &before_);
     const rlimit tight{64, before_.rlim_max};
     setrlimit(RLIMIT_NOFILE, &tight);
-    for (int each = open("/dev/null", O_RDONLY | O_CLOEXEC); each >= 0; each = open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+    for (int each = open("/dev/null", O_RDONLY | O_CLOEXEC); each >= 0;
+         each = open("/dev/null", O_RDONLY | O_CLOEXEC)) {
       taken_.emplace_back(each);
     }
   }

@@ -1,4 +1,5 @@
-// Sizes of external32 (MPI-3.1 table 13.2) and of the wide form, names of formats, the representation's fingerprint.
+// Sizes of external32 (MPI-3.1 table 13.2) and of the wide form, names of formats, the
+// representation's fingerprint.
 #include "wire/data/basic_type.hpp"
 
 #include <gtest/gtest.h>
@@ -27,10 +28,12 @@ TEST(BasicTypes, HaveTheStandardsSizes) {
       {BasicType::kLongDouble, sizeof(long double), 16, 16},
       {BasicType::kQuad, 16, 16, 16},
   };
-  ASSERT_EQ(std::size(table), static_cast<std::size_t>(BasicType::kCount_)) << "a type without a row";
+  ASSERT_EQ(std::size(table), static_cast<std::size_t>(BasicType::kCount_))
+      << "a type without a row";
   for (const Sizes& row : table) {
     EXPECT_EQ(element_size(row.type, Format::kNative), row.native) << static_cast<int>(row.type);
-    EXPECT_EQ(element_size(row.type, Format::kExternal32), row.external32) << static_cast<int>(row.type);
+    EXPECT_EQ(element_size(row.type, Format::kExternal32), row.external32)
+        << static_cast<int>(row.type);
     EXPECT_EQ(element_size(row.type, Format::kWide), row.wide) << static_cast<int>(row.type);
   }
 }
@@ -41,7 +44,8 @@ TEST(Formats, HaveNames) {
   }
   EXPECT_EQ(format_name(Format::kExternal32), "external32");
   EXPECT_EQ(format_name(Format::kNative), "native");
-  for (const char* other : {"auto", "", "External32", "external64"}) EXPECT_FALSE(format_from_name(other).has_value()) << other;
+  for (const char* other : {"auto", "", "External32", "external64"})
+    EXPECT_FALSE(format_from_name(other).has_value()) << other;
 }
 
 // Systems of different releases compare fingerprints, so the number for a machine never changes.

@@ -33,7 +33,8 @@ inline std::vector<std::byte> bytes_of_hex(const std::string& digits) {
 /// `values` of `type` as they go over the wire.
 template <class Value>
 std::string packed(BasicType type, Format format, const std::vector<Value>& values) {
-  const ConstBuffer buffer{reinterpret_cast<const std::byte*>(values.data()), values.size(), &TypeLayout::basic(type)};
+  const ConstBuffer buffer{reinterpret_cast<const std::byte*>(values.data()), values.size(),
+                           &TypeLayout::basic(type)};
   PackCursor cursor(buffer, format);
   std::vector<std::byte> out(cursor.total());
   const auto size = cursor.pack(out);
@@ -47,7 +48,9 @@ template <class Value>
 std::vector<Value> unpacked(BasicType type, Format format, const std::string& digits) {
   const auto stream = bytes_of_hex(digits);
   std::vector<Value> values(stream.size() / element_size(type, format));
-  UnpackCursor cursor({reinterpret_cast<std::byte*>(values.data()), values.size(), &TypeLayout::basic(type)}, format);
+  UnpackCursor cursor(
+      {reinterpret_cast<std::byte*>(values.data()), values.size(), &TypeLayout::basic(type)},
+      format);
   const auto stored = cursor.unpack(stream);
   EXPECT_TRUE(stored.ok()) << stored.error().text;
   return values;

@@ -46,8 +46,9 @@ std::vector<std::byte> pack_in_pieces(const Sample& sample, const TypeLayout& la
 }
 
 /// The memory that the stream makes of `room`.
-std::vector<std::byte> unpack_in_pieces(std::vector<std::byte> room, const Sample& sample, const TypeLayout& layout,
-                                        Format format, std::span<const std::byte> stream,
+std::vector<std::byte> unpack_in_pieces(std::vector<std::byte> room, const Sample& sample,
+                                        const TypeLayout& layout, Format format,
+                                        std::span<const std::byte> stream,
                                         const std::vector<std::size_t>& pieces) {
   UnpackCursor cursor({room.data() + sample.origin, sample.count, &layout}, format);
   std::size_t done = 0;
@@ -66,7 +67,8 @@ std::vector<std::byte> expected_memory(const Sample& sample, std::vector<std::by
   for (std::uint64_t item = 0; item < sample.count; ++item) {
     for (const reference::Entry& entry : sample.type_map) {
       const std::size_t at = sample.address(item, entry);
-      std::copy_n(sample.memory.begin() + static_cast<std::ptrdiff_t>(at), element_size(entry.type, Format::kNative),
+      std::copy_n(sample.memory.begin() + static_cast<std::ptrdiff_t>(at),
+                  element_size(entry.type, Format::kNative),
                   room.begin() + static_cast<std::ptrdiff_t>(at));
     }
   }
@@ -81,10 +83,12 @@ void check(const Sample& sample, Format format, std::mt19937_64& random) {
   std::vector<std::byte> room(sample.memory.size(), std::byte{0xa5});
   const auto stored = expected_memory(sample, room);
 
-  std::vector<std::vector<std::size_t>> cuts = {{expected.size()}, std::vector<std::size_t>(expected.size(), 1)};
+  std::vector<std::vector<std::size_t>> cuts = {{expected.size()},
+                                                std::vector<std::size_t>(expected.size(), 1)};
   for (int i = 0; i < 4; ++i) cuts.push_back(random_pieces(expected.size(), random));
   if (expected.size() <= 100) {
-    for (std::size_t cut = 0; cut <= expected.size(); ++cut) cuts.push_back({cut, expected.size() - cut});
+    for (std::size_t cut = 0; cut <= expected.size(); ++cut)
+      cuts.push_back({cut, expected.size() - cut});
   }
   for (const auto& pieces : cuts) {
     ASSERT_EQ(pack_in_pieces(sample, layout, format, pieces), expected);
@@ -132,12 +136,14 @@ TEST_P(RandomLayouts, AreContiguousExactlyIfTheTypeMapIs) {
       std::ptrdiff_t next = sample.type_map.front().offset;
       for (std::uint64_t item = 0; item < count; ++item) {
         for (const reference::Entry& entry : sample.type_map) {
-          const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(item) * sample.extent + entry.offset;
+          const std::ptrdiff_t at =
+              static_cast<std::ptrdiff_t>(item) * sample.extent + entry.offset;
           expected = expected && at == next;
           next = at + static_cast<std::ptrdiff_t>(element_size(entry.type, Format::kNative));
         }
       }
-      EXPECT_EQ(layout.contiguous(count), expected) << reference::describe(sample) << "\nfor " << count;
+      EXPECT_EQ(layout.contiguous(count), expected)
+          << reference::describe(sample) << "\nfor " << count;
       contiguous += expected ? 1 : 0;
     }
   }

@@ -1,5 +1,5 @@
-// long double: x87's 80 bits to IEEE binary128 and back. The binary128 forms of constants are the published ones (IEEE
-// 754-2008 3.4).
+// long double: x87's 80 bits to IEEE binary128 and back. The binary128 forms of constants are the
+// published ones (IEEE 754-2008 3.4).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -77,8 +77,8 @@ TEST(LongDouble, RoundTripsEveryKindOfValue) {
   }
   for (const long double value : values) {
     const std::string digits = wire_form(value);
-    const auto bytes =
-        reference::element_to_wire(BasicType::kLongDouble, Format::kExternal32, reinterpret_cast<const std::byte*>(&value));
+    const auto bytes = reference::element_to_wire(BasicType::kLongDouble, Format::kExternal32,
+                                                  reinterpret_cast<const std::byte*>(&value));
     if (std::isfinite(value)) {
       ASSERT_EQ(digits, hex(bytes)) << value;
     }
@@ -118,12 +118,14 @@ TEST(LongDouble, RoundsPeersExtraBitsToNearestEven) {
 TEST(LongDouble, PiIsExact) {
   EXPECT_EQ(wire_form(3.14159265358979323846264338327950288L), "4000921fb54442d1846a000000000000");
   // binary128's own pi comes out as the nearest of ours.
-  EXPECT_EQ(machine_form("4000921fb54442d18469898cc51701b8"), 3.14159265358979323846264338327950288L);
+  EXPECT_EQ(machine_form("4000921fb54442d18469898cc51701b8"),
+            3.14159265358979323846264338327950288L);
 }
 
 TEST(LongDouble, LeavesNothingInPadding) {
   std::vector<std::byte> memory(16, std::byte{0xff});
-  UnpackCursor cursor({memory.data(), 1, &TypeLayout::basic(BasicType::kLongDouble)}, Format::kExternal32);
+  UnpackCursor cursor({memory.data(), 1, &TypeLayout::basic(BasicType::kLongDouble)},
+                      Format::kExternal32);
   ASSERT_TRUE(cursor.unpack(bytes_of_hex("3fff0000000000000000000000000000")).ok());
   EXPECT_EQ(hex(memory), "0000000000000080ff3f000000000000");
 }

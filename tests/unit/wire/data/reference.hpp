@@ -1,5 +1,5 @@
-/// The slow and obvious way to pack and unpack: every element of the type map by itself, every byte by shifts. What wire/data
-/// is compared with; shares none of its code.
+/// The slow and obvious way to pack and unpack: every element of the type map by itself, every byte
+/// by shifts. What wire/data is compared with; shares none of its code.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ struct Entry {
   std::ptrdiff_t offset;
 };
 
-/// A datatype as the standard describes it, and memory for some elements of it with whatever lies between them.
+/// A datatype as the standard describes it, and memory for some elements of it with whatever lies
+/// between them.
 struct Sample {
   std::vector<Block> blocks;  ///< as given to TypeLayout
   std::vector<Entry> type_map;
@@ -28,22 +29,24 @@ struct Sample {
   std::ptrdiff_t origin = 0;  ///< the first element's origin in `memory`
 
   [[nodiscard]] std::size_t address(std::uint64_t item, const Entry& entry) const {
-    return static_cast<std::size_t>(origin + static_cast<std::ptrdiff_t>(item) * extent + entry.offset);
+    return static_cast<std::size_t>(origin + static_cast<std::ptrdiff_t>(item) * extent +
+                                    entry.offset);
   }
 };
 
 /// The type map of blocks that have not been merged.
 [[nodiscard]] std::vector<Entry> type_map_of(const std::vector<Block>& blocks);
 
-/// Random blocks in random order, some of them neighbours, none overlapping, with negative strides and extents among them;
-/// memory with random values that fit all formats, and noise in the gaps.
+/// Random blocks in random order, some of them neighbours, none overlapping, with negative strides
+/// and extents among them; memory with random values that fit all formats, and noise in the gaps.
 [[nodiscard]] Sample random_sample(std::mt19937_64& random);
 
 /// A random value of `type` that fits all formats, at `at`.
 void store_random(BasicType type, std::byte* at, std::mt19937_64& random);
 
 /// One element's bytes on the wire.
-[[nodiscard]] std::vector<std::byte> element_to_wire(BasicType type, Format format, const std::byte* at);
+[[nodiscard]] std::vector<std::byte> element_to_wire(BasicType type, Format format,
+                                                     const std::byte* at);
 
 /// The bytes that the whole sample packs to.
 [[nodiscard]] std::vector<std::byte> pack(const Sample& sample, Format format);

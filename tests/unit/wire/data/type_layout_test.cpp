@@ -1,4 +1,5 @@
-// Layouts: what is merged, what is contiguous, and that regular types stay small however large they are.
+// Layouts: what is merged, what is contiguous, and that regular types stay small however large they
+// are.
 #include "wire/data/type_layout.hpp"
 
 #include <gtest/gtest.h>
@@ -15,12 +16,14 @@ TEST(TypeLayout, BasicTypesAreContiguous) {
     EXPECT_TRUE(layout.contiguous(1000));
     EXPECT_EQ(layout.basic_count(), 1U);
     EXPECT_EQ(layout.extent(), static_cast<std::ptrdiff_t>(element_size(type, Format::kNative)));
-    for (const Format format : kAll) EXPECT_EQ(layout.packed_size(format), element_size(type, format));
+    for (const Format format : kAll)
+      EXPECT_EQ(layout.packed_size(format), element_size(type, format));
   }
 }
 
 TEST(TypeLayout, MergesNeighboursOfOneType) {
-  const TypeLayout layout({{0, BasicType::kInt32, 2}, {8, BasicType::kInt32, 1}, {12, BasicType::kInt32, 5}}, 32);
+  const TypeLayout layout(
+      {{0, BasicType::kInt32, 2}, {8, BasicType::kInt32, 1}, {12, BasicType::kInt32, 5}}, 32);
   ASSERT_EQ(layout.blocks().size(), 1U);
   EXPECT_EQ(layout.blocks()[0].count, 8U);
   EXPECT_TRUE(layout.contiguous(10));

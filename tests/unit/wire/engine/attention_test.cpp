@@ -1,4 +1,5 @@
-// A thread that looks for more before it sleeps, and one that shares its processor with a thread that computes.
+// A thread that looks for more before it sleeps, and one that shares its processor with a thread
+// that computes.
 #include "wire/engine/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -50,8 +51,8 @@ TEST_F(LooksForMore, ForAWhileAfterEachFind) {
 TEST_F(LooksForMore, UntilYieldsTellOfAThreadThatComputes) {
   ASSERT_TRUE(look(seconds(1), true));
   // For longer each time that it tries again and finds that thread still there.
-  for (auto inattention = Attention::kShortestInattention; inattention < Attention::kLongestInattention;
-       inattention *= Attention::kLonger) {
+  for (auto inattention = Attention::kShortestInattention;
+       inattention < Attention::kLongestInattention; inattention *= Attention::kLonger) {
     finds_a_thread_that_computes();
     expect_inattention(inattention);
   }
@@ -88,7 +89,9 @@ TEST_F(LooksForMore, WhenYieldsTakeLongNowAndThen) {
   }
 }
 
-TEST_F(LooksForMore, WhenYieldsAreShort) { EXPECT_TRUE(keeps_looking(100000, Attention::kLongYield)); }
+TEST_F(LooksForMore, WhenYieldsAreShort) {
+  EXPECT_TRUE(keeps_looking(100000, Attention::kLongYield));
+}
 
 TEST_F(LooksForMore, WhenSomebodyElseLookedMeanwhile) {
   for (int i = 0; i < 10 * Attention::kTellingYields; ++i) {

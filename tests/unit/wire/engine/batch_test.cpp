@@ -1,5 +1,5 @@
-// Short messages that a program begins in quick succession: the first few leave at once, the rest in batches, in order, and
-// none is forgotten. Counted in calls on the channel.
+// Short messages that a program begins in quick succession: the first few leave at once, the rest
+// in batches, in order, and none is forgotten. Counted in calls on the channel.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -25,7 +25,8 @@ constexpr std::size_t kPacket = 128 + 8;  // header and payload
 
 class Batch : public testing::TestWithParam<bool> {
  protected:
-  /// Two systems of one proc; with the parameter of two, rank 1 behind rank 0 and rank 3 behind rank 2.
+  /// Two systems of one proc; with the parameter of two, rank 1 behind rank 0 and rank 3 behind
+  /// rank 2.
   static JobShape shape() {
     JobShape shape;
     if (GetParam()) shape.procs_of_hosts = {{2}, {2}};
@@ -42,7 +43,8 @@ class Batch : public testing::TestWithParam<bool> {
   }
   void send(std::size_t size = 8, SendMode mode = SendMode::kStandard) {
     const auto tag = static_cast<std::int32_t>(sends.size());
-    sends.push_back(std::make_unique<Send>(job, from, to, tag, pattern(size, static_cast<unsigned>(tag)), mode));
+    sends.push_back(std::make_unique<Send>(job, from, to, tag,
+                                           pattern(size, static_cast<unsigned>(tag)), mode));
   }
   /// Wildcards take messages in the order of their arrival.
   void expect_all_in_order() {
@@ -96,7 +98,8 @@ TEST_P(Batch, AfterALongBurstOnlyTheFirstOfTheNextLeavesAlone) {
   };
   EXPECT_FALSE(waits_after(kAtOnce));
   EXPECT_TRUE(waits_after(kAtOnce + 1));
-  static_cast<void>(job.engine(from).poll(false));  // a poll without a burst before it tells nothing
+  static_cast<void>(
+      job.engine(from).poll(false));  // a poll without a burst before it tells nothing
   EXPECT_TRUE(waits_after(2));
   EXPECT_FALSE(waits_after(kAtOnce));
   EXPECT_TRUE(waits_after(kAtOnce + 1));
@@ -159,7 +162,8 @@ TEST_P(Batch, NoTargetNoBatches) {
   without.relay.origin_batch_target = 0;
   SimulatedJob at_once(without);
   std::vector<std::unique_ptr<Send>> all;
-  for (int i = 0; i < 10; ++i) all.push_back(std::make_unique<Send>(at_once, from, to, i, pattern(8, 1)));
+  for (int i = 0; i < 10; ++i)
+    all.push_back(std::make_unique<Send>(at_once, from, to, i, pattern(8, 1)));
   EXPECT_EQ(packets_left(at_once.engine(from)), 10U);
 }
 
@@ -171,7 +175,8 @@ TEST_P(Batch, TornChannelsKeepTheOrder) {
     std::vector<std::unique_ptr<Send>> all;
     for (int i = 0; i < 500; ++i) {
       const std::size_t size = i % 17 == 0 ? 3000 : static_cast<std::size_t>(i % 40);
-      all.push_back(std::make_unique<Send>(rough, from, to, i, pattern(size, static_cast<unsigned>(i))));
+      all.push_back(
+          std::make_unique<Send>(rough, from, to, i, pattern(size, static_cast<unsigned>(i))));
     }
     for (int i = 0; i < 500; ++i) {
       Receive receive(rough, to, kAnySource, kAnyTag, 4000);
@@ -204,7 +209,8 @@ TEST(BatchWithProgressThread, AProgramThatComputesNeedNotSendWhatItBegan) {
   std::uint64_t arrived = 0;
   while (arrived < kMessages) arrived = receiver.await_arrival(arrived);
   EXPECT_EQ(arrived, kMessages);
-  for (std::uint64_t i = 0; i < kMessages; ++i) EXPECT_TRUE(receiver.probe(0, 0, static_cast<std::int32_t>(i)));
+  for (std::uint64_t i = 0; i < kMessages; ++i)
+    EXPECT_TRUE(receiver.probe(0, 0, static_cast<std::int32_t>(i)));
 }
 
 }  // namespace

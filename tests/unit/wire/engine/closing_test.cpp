@@ -39,7 +39,8 @@ TEST_P(Closing, WaitsForWhatWasSent) {
   ASSERT_TRUE(job.run_until([&] { return receive.complete() && send.operation.complete(); }));
   EXPECT_TRUE(receive.bytes() == send.data);
   EXPECT_TRUE(job.close_all());
-  for (int rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job.engine(rank).failure(), nullptr) << rank;
+  for (int rank = 0; rank < job.size(); ++rank)
+    EXPECT_EQ(job.engine(rank).failure(), nullptr) << rank;
 }
 
 TEST_P(Closing, WaitsForTheOthers) {
@@ -66,7 +67,8 @@ TEST_P(Closing, WaitsForTheOthersAtAGateway) {
   job.settle();
   job.engine(2).close();
   EXPECT_TRUE(job.close_all());
-  for (int rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job.engine(rank).failure(), nullptr) << rank;
+  for (int rank = 0; rank < job.size(); ++rank)
+    EXPECT_EQ(job.engine(rank).failure(), nullptr) << rank;
 }
 
 TEST_P(Closing, TellsEverybodyThatAGatewayHasDied) {
@@ -82,7 +84,8 @@ TEST_P(Closing, TellsEverybodyThatAGatewayHasDied) {
     }
     return true;
   }));
-  for (const int rank : {0, 2, 3}) EXPECT_THAT(job.engine(rank).failure()->text, HasSubstr("without FINI")) << rank;
+  for (const int rank : {0, 2, 3})
+    EXPECT_THAT(job.engine(rank).failure()->text, HasSubstr("without FINI")) << rank;
 }
 
 TEST_P(Closing, DestroysWhatNobodyReceived) {
@@ -99,7 +102,9 @@ TEST_P(Closing, IsTheEndOfEveryOperationWhenAPeerDies) {
   Send unanswered(job, 1, 3, 9, pattern(5000, 1));
   job.settle();
   job.kill(2);
-  ASSERT_TRUE(job.run_until([&] { return waiting.complete() && of_other.complete() && unanswered.operation.complete(); }));
+  ASSERT_TRUE(job.run_until([&] {
+    return waiting.complete() && of_other.complete() && unanswered.operation.complete();
+  }));
   ASSERT_TRUE(waiting.operation.result.error);
   EXPECT_EQ(waiting.operation.result.error->kind, ErrorKind::kConnection);
   EXPECT_THAT(waiting.operation.result.error->text, HasSubstr("without FINI"));
@@ -124,7 +129,8 @@ TEST_P(Closing, IsToldToEverybodyByAnAbort) {
   EXPECT_TRUE(job.engine(3).carried_out(too_short.operation)) << "an error of its own";
   job.engine(1).announce_abort(42, "rank 1 gave up");
   ASSERT_TRUE(job.run_until([&] {
-    return job.engine(0).failure() != nullptr && job.engine(2).failure() != nullptr && job.engine(3).failure() != nullptr;
+    return job.engine(0).failure() != nullptr && job.engine(2).failure() != nullptr &&
+           job.engine(3).failure() != nullptr;
   }));
   for (const int rank : {0, 2, 3}) {
     EXPECT_EQ(job.engine(rank).failure()->kind, ErrorKind::kAborted);
@@ -144,7 +150,8 @@ TEST_P(Closing, TextOfAnAbortCannotSteerTheTerminalOfOthers) {
   EXPECT_EQ(job.engine(3).failure()->text, "\\x1b[2Jover\\nimpishim: all is well");
 }
 
-/// Wherever the connection is cut, both sides end: with the whole exchange done, or with a failure that names the cause.
+/// Wherever the connection is cut, both sides end: with the whole exchange done, or with a failure
+/// that names the cause.
 TEST_P(Closing, EndsWhereverTheConnectionIsCut) {
   int failures = 0;
   int successes = 0;
@@ -158,7 +165,8 @@ TEST_P(Closing, EndsWhereverTheConnectionIsCut) {
     Receive first(job, 1, 0, 1, 100);
     Receive second(job, 1, 0, 2, 3500);
     ASSERT_TRUE(job.run_until([&] {
-      return shorter.operation.complete() && longer.operation.complete() && first.complete() && second.complete();
+      return shorter.operation.complete() && longer.operation.complete() && first.complete() &&
+             second.complete();
     })) << cut;
     EXPECT_TRUE(first.operation.result.error || first.data == shorter.data);
     EXPECT_TRUE(second.operation.result.error || second.data == longer.data);
@@ -217,9 +225,11 @@ TEST(EndOfStream, DoesNotComeBeforeThePeersFini) {
   EXPECT_TRUE(peer.engine->closed());
 }
 
-/// A foreign implementation would not understand our abort packet; it sees the connection end instead.
+/// A foreign implementation would not understand our abort packet; it sees the connection end
+/// instead.
 TEST(Abort, IsNotSentToForeignClients) {
-  const RawPeer peer({.procs_of_hosts = {{1}, {1}, {1}}, .values = {.datalen = 1000}, .foreign = {0}});
+  const RawPeer peer(
+      {.procs_of_hosts = {{1}, {1}, {1}}, .values = {.datalen = 1000}, .foreign = {0}});
   peer.engine->announce_abort(1, "over");
   EXPECT_FALSE(peer.hear());
 }

@@ -1,5 +1,5 @@
-// What leaves together: acknowledgements with the program's answer, held messages with each other. Counted in calls on the
-// channel.
+// What leaves together: acknowledgements with the program's answer, held messages with each other.
+// Counted in calls on the channel.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -87,7 +87,8 @@ TEST_F(Company, MessagesHeldByFlowControlLeaveTogether) {
   EXPECT_EQ(send_calls(0), kHiwater);
   ASSERT_TRUE(job.run_until([&] { return receives.back()->complete(); }));
   for (int i = 0; i < kMessages; ++i)
-    EXPECT_EQ(receives[static_cast<std::size_t>(i)]->bytes(), sends[static_cast<std::size_t>(i)]->data);
+    EXPECT_EQ(receives[static_cast<std::size_t>(i)]->bytes(),
+              sends[static_cast<std::size_t>(i)]->data);
   EXPECT_LE(send_calls(0), kHiwater + kGroups);
 }
 

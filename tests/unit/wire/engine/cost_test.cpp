@@ -1,5 +1,5 @@
-// What a message costs in this process, short and long: copies of its payload, allocations, system calls. docs/performance.md
-// has the figures.
+// What a message costs in this process, short and long: copies of its payload, allocations, system
+// calls. docs/performance.md has the figures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace {
 std::size_t allocations = 0;
 }  // namespace
 
-// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): what everything else allocates by
+// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): what everything else
+// allocates by
 void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
@@ -103,9 +104,11 @@ class Cost : public testing::Test {
 
   [[nodiscard]] Costs now(int rank) const {
     const EngineCounters counters = engines[static_cast<std::size_t>(rank)]->counters();
-    return {counters.copied.packets, counters.copied.bytes, counters.send_calls, counters.receive_calls, allocations};
+    return {counters.copied.packets, counters.copied.bytes, counters.send_calls,
+            counters.receive_calls, allocations};
   }
-  /// Of `run`, after the same has been done once. Calls that found nothing to receive are the test's polling.
+  /// Of `run`, after the same has been done once. Calls that found nothing to receive are the
+  /// test's polling.
   template <class Run>
   void measure(const Run& run) {
     run();
@@ -119,8 +122,8 @@ class Cost : public testing::Test {
     sender.allocations = receiver.allocations = allocated;
   }
   static Costs difference(const Costs& after, const Costs& before) {
-    return {after.copies - before.copies, after.copied_bytes - before.copied_bytes, after.send_calls - before.send_calls,
-            after.receive_calls - before.receive_calls, 0};
+    return {after.copies - before.copies, after.copied_bytes - before.copied_bytes,
+            after.send_calls - before.send_calls, after.receive_calls - before.receive_calls, 0};
   }
 
   std::vector<std::unique_ptr<Engine>> engines;
@@ -166,7 +169,8 @@ TEST_F(Cost, ShortMessagesInQuickSuccession) {
   measure([&] { bursts(kBursts); });
   EXPECT_EQ(sender.copies, 64U * kBursts);
   EXPECT_EQ(receiver.copies, 64U * kBursts);
-  // The first alone, then all others, since the burst before was long, too; what waits for an acknowledgement by itself.
+  // The first alone, then all others, since the burst before was long, too; what waits for an
+  // acknowledgement by itself.
   constexpr std::uint64_t kAwaited = 64U * kBursts / 160;
   EXPECT_LE(sender.send_calls, 2U * kBursts + kAwaited);
   EXPECT_LE(sender.allocations, 10U);  // the test's own
@@ -190,7 +194,8 @@ TEST_F(Cost, ALongMessageAfterShortOnesIsCopiedWhereItCameWithItsFirstHeader) {
 
 TEST_F(Cost, ShortMessagesBehindAFullChannelCostNoCallsOfTheirOwn) {
   constexpr std::size_t kLong = 100000;
-  constexpr int kFilling = 16;  // first packets of more bytes than a socket takes, fewer than flow control lets out
+  constexpr int kFilling =
+      16;  // first packets of more bytes than a socket takes, fewer than flow control lets out
   const auto filling = pattern(kLong, 1);
   const auto data = pattern(8, 2);
   std::vector<SendOperation> sends(kFilling);

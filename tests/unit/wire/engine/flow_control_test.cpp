@@ -1,5 +1,5 @@
-// Flow control between pairs of processes (IMPI 3.7): a fast sender stops at hiwater, memory stays bounded while the receiver
-// computes, and a wait that needs what is held back gets it.
+// Flow control between pairs of processes (IMPI 3.7): a fast sender stops at hiwater, memory stays
+// bounded while the receiver computes, and a wait that needs what is held back gets it.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -30,8 +30,8 @@ struct Parameters {
 };
 
 void PrintTo(const Parameters& parameters, std::ostream* out) {
-  *out << "seed " << parameters.seed << ", marks " << parameters.ackmark << " and " << parameters.hiwater
-       << (parameters.foreign ? ", foreign" : "");
+  *out << "seed " << parameters.seed << ", marks " << parameters.ackmark << " and "
+       << parameters.hiwater << (parameters.foreign ? ", foreign" : "");
 }
 
 class FlowControl : public testing::TestWithParam<Parameters> {
@@ -48,19 +48,24 @@ class FlowControl : public testing::TestWithParam<Parameters> {
   }
   /// Packets of `size` bytes that may be on their way.
   [[nodiscard]] std::uint32_t most_packets(std::uint32_t size) const {
-    return GetParam().foreign ? hiwater : (hiwater * FlowMarks::kFullPacket + cost(size) - 1) / cost(size);
+    return GetParam().foreign ? hiwater
+                              : (hiwater * FlowMarks::kFullPacket + cost(size) - 1) / cost(size);
   }
-  [[nodiscard]] static std::uint32_t cost(std::uint32_t size) { return FlowMarks::by_size(1, 1, kDatalen).cost(size); }
+  [[nodiscard]] static std::uint32_t cost(std::uint32_t size) {
+    return FlowMarks::by_size(1, 1, kDatalen).cost(size);
+  }
 
   std::uint32_t hiwater = GetParam().hiwater;
   SimulatedJob job{shape()};
 };
 
 INSTANTIATE_TEST_SUITE_P(Marks, FlowControl,
-                         testing::Values(Parameters{0, 10, 20, true}, Parameters{1, 10, 20, true}, Parameters{0, 1, 1, true},
-                                         Parameters{2, 1, 1, true}, Parameters{3, 7, 7, true}, Parameters{0, 1, 100, true},
-                                         Parameters{4, 3, 8, true}, Parameters{0, 10, 20, false}, Parameters{5, 10, 20, false},
-                                         Parameters{6, 1, 1, false}, Parameters{7, 3, 8, false}));
+                         testing::Values(Parameters{0, 10, 20, true}, Parameters{1, 10, 20, true},
+                                         Parameters{0, 1, 1, true}, Parameters{2, 1, 1, true},
+                                         Parameters{3, 7, 7, true}, Parameters{0, 1, 100, true},
+                                         Parameters{4, 3, 8, true}, Parameters{0, 10, 20, false},
+                                         Parameters{5, 10, 20, false}, Parameters{6, 1, 1, false},
+                                         Parameters{7, 3, 8, false}));
 
 TEST(FlowMarks, ImpiCountsPackets) {
   const FlowMarks marks = FlowMarks::of_packets(10, 20);
@@ -80,7 +85,8 @@ TEST(FlowMarks, BySizeShortPacketsWeighASixteenth) {
   EXPECT_EQ(marks.cost(4370), 3U);
   EXPECT_EQ(marks.cost(65536), 16U);
   // No packet is due more than one acknowledgement.
-  EXPECT_LE(FlowMarks::by_size(1, 1, 0xFFFFFFFF).cost(0xFFFFFFFF), FlowMarks::by_size(1, 1, 0xFFFFFFFF).ackmark());
+  EXPECT_LE(FlowMarks::by_size(1, 1, 0xFFFFFFFF).cost(0xFFFFFFFF),
+            FlowMarks::by_size(1, 1, 0xFFFFFFFF).ackmark());
 }
 
 TEST(FlowMarks, BothEndsAgreeWhateverTheSizes) {
@@ -108,11 +114,12 @@ TEST(FlowMarks, ASenderThatDoesNotStopIsFoundOut) {
   EXPECT_FALSE(receiver.packet_arrived(marks, 0));
 }
 
-std::vector<std::unique_ptr<Send>> send_many(SimulatedJob& job, int from, int to, std::size_t count, std::size_t size) {
+std::vector<std::unique_ptr<Send>> send_many(SimulatedJob& job, int from, int to, std::size_t count,
+                                             std::size_t size) {
   std::vector<std::unique_ptr<Send>> sends;
   for (std::size_t i = 0; i < count; ++i) {
-    sends.push_back(
-        std::make_unique<Send>(job, from, to, static_cast<std::int32_t>(i), pattern(size, static_cast<unsigned>(i))));
+    sends.push_back(std::make_unique<Send>(job, from, to, static_cast<std::int32_t>(i),
+                                           pattern(size, static_cast<unsigned>(i))));
   }
   return sends;
 }
@@ -146,7 +153,8 @@ TEST_P(FlowControl, GivesAWaitWhatIsHeldBackBehindOthers) {
   constexpr std::size_t kMessages = 300;
   const auto sends = send_many(job, 0, 2, kMessages, 20);
   Receive last(job, 2, 0, kMessages - 1, 20);
-  ASSERT_TRUE(job.run_until([&] { return last.complete(); })) << "it waits behind messages that nobody receives";
+  ASSERT_TRUE(job.run_until([&] { return last.complete(); }))
+      << "it waits behind messages that nobody receives";
   EXPECT_EQ(last.bytes(), sends.back()->data);
   for (std::size_t i = 0; i + 1 < kMessages; ++i) {
     Receive receive(job, 2, 0, static_cast<std::int32_t>(i), 20);
@@ -164,7 +172,9 @@ TEST_P(FlowControl, LetsLongAndShortMessagesThroughTogether) {
     receives.push_back(std::make_unique<Receive>(job, 2, 0, i, size));
   }
   for (std::size_t i = 0; i < sends.size(); ++i) {
-    ASSERT_TRUE(job.run_until([&] { return receives[i]->complete() && sends[i]->operation.complete(); })) << i;
+    ASSERT_TRUE(job.run_until([&] {
+      return receives[i]->complete() && sends[i]->operation.complete();
+    })) << i;
     EXPECT_TRUE(receives[i]->bytes() == sends[i]->data);
   }
 }
@@ -175,24 +185,29 @@ TEST_P(FlowControl, DoesNotLockTwoSendersUp) {
   std::vector<std::unique_ptr<Receive>> receives;
   for (int i = 0; i < 60; ++i) {
     for (const int from : {0, 2}) {
-      sends.push_back(std::make_unique<Send>(job, from, 2 - from, i,
-                                             pattern(i % 2 == 0 ? 30000 : 300, static_cast<unsigned>(i)),
-                                             i % 3 == 0 ? SendMode::kSynchronous : SendMode::kStandard));
+      sends.push_back(std::make_unique<Send>(
+          job, from, 2 - from, i, pattern(i % 2 == 0 ? 30000 : 300, static_cast<unsigned>(i)),
+          i % 3 == 0 ? SendMode::kSynchronous : SendMode::kStandard));
     }
   }
   for (int i = 60; i-- > 0;) {
-    for (const int from : {2, 0}) receives.push_back(std::make_unique<Receive>(job, 2 - from, from, i, 30000));
+    for (const int from : {2, 0})
+      receives.push_back(std::make_unique<Receive>(job, 2 - from, from, i, 30000));
   }
   ASSERT_TRUE(job.run_until([&] {
-    return std::all_of(receives.begin(), receives.end(), [](const auto& each) { return each->complete(); }) &&
-           std::all_of(sends.begin(), sends.end(), [](const auto& each) { return each->operation.complete(); });
+    return std::all_of(receives.begin(), receives.end(),
+                       [](const auto& each) { return each->complete(); }) &&
+           std::all_of(sends.begin(), sends.end(),
+                       [](const auto& each) { return each->operation.complete(); });
   }));
 }
 
-/// What has a place to go to fills nothing that acknowledgements would have to bound: between processes of this library a long
-/// message stops sixteen times as late. IMPI counts all packets alike.
+/// What has a place to go to fills nothing that acknowledgements would have to bound: between
+/// processes of this library a long message stops sixteen times as late. IMPI counts all packets
+/// alike.
 TEST_P(FlowControl, LetsTheRestOfALongMessageThrough) {
-  const std::uint32_t most = (GetParam().hiwater - 1) * (GetParam().foreign ? 1 : FlowMarks::kFullPacket);
+  const std::uint32_t most =
+      (GetParam().hiwater - 1) * (GetParam().foreign ? 1 : FlowMarks::kFullPacket);
   const std::size_t size = std::size_t{kDatalen} * most;
   Receive receive(job, 2, 0, 0, size);
   const Send send(job, 0, 2, 0, pattern(size, 1));
@@ -223,8 +238,8 @@ TEST_P(FlowControl, CanWithdrawWhatItHolds) {
   EXPECT_FALSE(job.engine(2).probe(0, 0, 199));
 }
 
-/// A wait that nothing ends may need what stands behind messages that nobody has asked for. They are let in at once up to
-/// 64 MiB, and beyond that each 10 ms as many as a sender may be ahead.
+/// A wait that nothing ends may need what stands behind messages that nobody has asked for. They
+/// are let in at once up to 64 MiB, and beyond that each 10 ms as many as a sender may be ahead.
 TEST(StarvingWaits, LetMemoryGrowSlowlyBeyondAComfort) {
   using Clock = std::chrono::steady_clock;
   constexpr std::size_t kMiB = 1U << 20U;
@@ -241,8 +256,10 @@ TEST(StarvingWaits, LetMemoryGrowSlowlyBeyondAComfort) {
   Receive awaited(job, 1, 0, 5000, 10);
   while (!awaited.complete() && Clock::now() - begun < std::chrono::seconds(60)) {
     static_cast<void>(job.run_until([&] { return awaited.complete(); }));
-    const auto pauses = static_cast<std::uint64_t>((Clock::now() - begun) / std::chrono::milliseconds(10));
-    ASSERT_LE(job.engine(1).counters().unexpected_bytes_peak, kComfort + (pauses + 2) * shape.values.hiwater * kPayload);
+    const auto pauses =
+        static_cast<std::uint64_t>((Clock::now() - begun) / std::chrono::milliseconds(10));
+    ASSERT_LE(job.engine(1).counters().unexpected_bytes_peak,
+              kComfort + (pauses + 2) * shape.values.hiwater * kPayload);
   }
   EXPECT_TRUE(awaited.complete());
   EXPECT_GT(job.engine(1).counters().unexpected_bytes_peak, kComfort);

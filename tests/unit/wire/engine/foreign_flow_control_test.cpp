@@ -1,6 +1,6 @@
-// Flow control with an implementation that counts as IMPI says (3.6, 3.7): every packet but PROTOACK and FINI, in both
-// directions; a PROTOACK after each ackmark of them; answers beyond hiwater, all else never. The peer is made of bytes and
-// keeps its own account.
+// Flow control with an implementation that counts as IMPI says (3.6, 3.7): every packet but
+// PROTOACK and FINI, in both directions; a PROTOACK after each ackmark of them; answers beyond
+// hiwater, all else never. The peer is made of bytes and keeps its own account.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,10 +31,13 @@ struct Marks {
   std::uint32_t hiwater;
 };
 
-void PrintTo(const Marks& marks, std::ostream* out) { *out << "marks " << marks.ackmark << " and " << marks.hiwater; }
+void PrintTo(const Marks& marks, std::ostream* out) {
+  *out << "marks " << marks.ackmark << " and " << marks.hiwater;
+}
 
 bool is_answer(PacketType type) {
-  return type == PacketType::kSyncAck || type == PacketType::kCancelYes || type == PacketType::kCancelNo;
+  return type == PacketType::kSyncAck || type == PacketType::kCancelYes ||
+         type == PacketType::kCancelNo;
 }
 
 /// Rank 0, of another implementation; the engine is rank 1.
@@ -58,7 +61,8 @@ class ForeignPeer {
     while (!heard_.empty()) {
       const PacketHeader packet = std::exchange(heard_.front().header, {});
       heard_.pop_front();
-      if (packet.type == PacketType::kDataSync) answer(PacketType::kSyncAck, packet.srqid, packet.srqid);
+      if (packet.type == PacketType::kDataSync)
+        answer(PacketType::kSyncAck, packet.srqid, packet.srqid);
       if (packet.type == PacketType::kCancel) answer(PacketType::kCancelNo, packet.srqid, 0);
       listen();
     }
@@ -145,7 +149,8 @@ class ForeignFlowControl : public testing::TestWithParam<Marks> {
     peer.near().engine->start(operation);
   }
   [[nodiscard]] int complete() const {
-    return static_cast<int>(std::count_if(sends.begin(), sends.end(), [](const auto& each) { return each->complete(); }));
+    return static_cast<int>(std::count_if(sends.begin(), sends.end(),
+                                          [](const auto& each) { return each->complete(); }));
   }
   void expect_quiet() {
     peer.listen();
@@ -154,15 +159,16 @@ class ForeignFlowControl : public testing::TestWithParam<Marks> {
     EXPECT_LT(peer.ahead_of_engine(), GetParam().ackmark);
     EXPECT_LT(peer.ahead_of_me(), GetParam().ackmark);
   }
-  /// The peer sends a message of `size` bytes to a receive that is posted, as far as flow control lets it.
+  /// The peer sends a message of `size` bytes to a receive that is posted, as far as flow control
+  /// lets it.
   void receive(std::size_t size, bool synchronous) {
     Receive receive(0, 0, size);
     peer.near().engine->start(receive.operation);
     ASSERT_TRUE(peer.may_send());
     const bool is_long = size > kDatalen;
     const auto type = is_long || synchronous ? PacketType::kDataSync : PacketType::kData;
-    auto header =
-        peer.near().header(0, type, next_request++, static_cast<std::uint32_t>(std::min<std::size_t>(size, kDatalen)));
+    auto header = peer.near().header(
+        0, type, next_request++, static_cast<std::uint32_t>(std::min<std::size_t>(size, kDatalen)));
     header.msglen = size;
     peer.say(header);
     if (type == PacketType::kDataSync) {
@@ -187,7 +193,8 @@ class ForeignFlowControl : public testing::TestWithParam<Marks> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Marks, ForeignFlowControl,
-                         testing::Values(Marks{10, 20}, Marks{1, 1}, Marks{1, 20}, Marks{5, 5}, Marks{3, 8}));
+                         testing::Values(Marks{10, 20}, Marks{1, 1}, Marks{1, 20}, Marks{5, 5},
+                                         Marks{3, 8}));
 
 TEST_P(ForeignFlowControl, SynchronousMessagesToItBeyondHiwater) {
   for (int i = 0; i < kMessages; ++i) send(10, SendMode::kSynchronous);
@@ -314,7 +321,8 @@ TEST_P(ForeignFlowControl, ACancelThatWaitsIsForgottenWhenItsMessageMatches) {
 }
 
 TEST_P(ForeignFlowControl, ACancelBeyondHiwaterIsRefused) {
-  for (std::uint32_t i = 0; i < GetParam().hiwater; ++i) peer.say(peer.near().header(0, PacketType::kData, i, 10));
+  for (std::uint32_t i = 0; i < GetParam().hiwater; ++i)
+    peer.say(peer.near().header(0, PacketType::kData, i, 10));
   EXPECT_EQ(peer.near().failure(), "");
   peer.say(peer.near().header(0, PacketType::kCancel, 0));
   EXPECT_THAT(peer.near().failure(), HasSubstr("without waiting for acknowledgements"));

@@ -1,5 +1,5 @@
-// Control packets that are early, doubled, crossed or of another process than the one that was asked: each ends the job by
-// name, and none has an effect on an operation before.
+// Control packets that are early, doubled, crossed or of another process than the one that was
+// asked: each ends the job by name, and none has an effect on an operation before.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,8 @@ using testing::HasSubstr;
 constexpr std::uint32_t kDatalen = 1000;
 constexpr std::size_t kFullAfter = 300;  ///< bytes that a channel takes which is to be full
 
-/// The engine is rank 1, on host 1 with rank 2, which relays for rank 3 on host 2. Rank 0 is on host 0.
+/// The engine is rank 1, on host 1 with rank 2, which relays for rank 3 on host 2. Rank 0 is on
+/// host 0.
 JobShape shape() {
   JobShape shape;
   shape.procs_of_hosts = {{1}, {2}, {1}};
@@ -65,7 +66,8 @@ class ForgedControl : public testing::Test {
   void expect_refused(const std::string& offender, const std::string& what) {
     ASSERT_NE(near.engine->failure(), nullptr);
     EXPECT_EQ(near.engine->failure()->kind, ErrorKind::kProtocol);
-    EXPECT_THAT(near.failure(), AllOf(HasSubstr(offender), HasSubstr("broke the IMPI protocol"), HasSubstr(what)));
+    EXPECT_THAT(near.failure(),
+                AllOf(HasSubstr(offender), HasSubstr("broke the IMPI protocol"), HasSubstr(what)));
   }
 
   RawNeighbours near{shape()};
@@ -96,7 +98,9 @@ class ForgedControlAtAFullChannel : public testing::Test {
   static bool holds_what_was_written_later(const std::vector<std::byte>& bytes) {
     return std::search_n(bytes.begin(), bytes.end(), 8, std::byte{0xDD}) != bytes.end();
   }
-  void answer(PacketType type, std::uint64_t request) { near.say(near.host(0), near.header(0, type, request)); }
+  void answer(PacketType type, std::uint64_t request) {
+    near.say(near.host(0), near.header(0, type, request));
+  }
 
   static constexpr std::uint32_t kLarge = 4000;  ///< above what is copied for sending
   RawNeighbours near{large_packets(), 1, kFullAfter};
@@ -104,14 +108,17 @@ class ForgedControlAtAFullChannel : public testing::Test {
 
 TEST_F(ForgedControlAtAFullChannel, AnEarlySyncAckDoesNotCompleteASendWhosePacketsHaveNotLeft) {
   std::vector<std::unique_ptr<OwnedSend>> sends;
-  for (int i = 0; i < 10; ++i) sends.push_back(std::make_unique<OwnedSend>(near, 0, kLarge, SendMode::kSynchronous));
+  for (int i = 0; i < 10; ++i)
+    sends.push_back(std::make_unique<OwnedSend>(near, 0, kLarge, SendMode::kSynchronous));
   // Ids are easily guessed; the first message is leaving, the others wait behind it.
   for (std::uint64_t id = 2; id <= 10; ++id) answer(PacketType::kSyncAck, id);
   for (auto& each : sends) {
     ASSERT_TRUE(each->complete());
     each->reuse();
   }
-  EXPECT_THAT(near.failure(), AllOf(HasSubstr(kRank0), HasSubstr("a SYNCACK of request 2, whose message has not left")));
+  EXPECT_THAT(
+      near.failure(),
+      AllOf(HasSubstr(kRank0), HasSubstr("a SYNCACK of request 2, whose message has not left")));
   EXPECT_TRUE(sends[1]->failed());
   EXPECT_FALSE(holds_what_was_written_later(drain()));
 }
@@ -123,14 +130,17 @@ TEST_F(ForgedControlAtAFullChannel, AnEarlyCancelYesDoesNotCompleteASendWhosePac
   answer(PacketType::kCancelYes, 2);
   ASSERT_TRUE(second.complete());
   second.reuse();
-  EXPECT_THAT(near.failure(), AllOf(HasSubstr(kRank0), HasSubstr("a CANCELYES about request 2, whose message has not left")));
+  EXPECT_THAT(near.failure(),
+              AllOf(HasSubstr(kRank0),
+                    HasSubstr("a CANCELYES about request 2, whose message has not left")));
   EXPECT_TRUE(second.failed());
   EXPECT_FALSE(second.operation->result.cancelled);
   EXPECT_FALSE(holds_what_was_written_later(drain()));
 }
 
 /// A receiver need not wait for a packet's end before it says that it has matched.
-class SyncAckOfAMessageThatIsLeaving : public ForgedControlAtAFullChannel, public testing::WithParamInterface<std::size_t> {};
+class SyncAckOfAMessageThatIsLeaving : public ForgedControlAtAFullChannel,
+                                       public testing::WithParamInterface<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, SyncAckOfAMessageThatIsLeaving, testing::Values(4000, 10000));
 
 TEST_P(SyncAckOfAMessageThatIsLeaving, CompletesItWhenItHasLeft) {
@@ -197,13 +207,14 @@ TEST_F(ForgedControl, RequestIdsAreNeverPointers) {
 }
 
 TEST_F(ForgedControl, AnAnswerToACancelThatWasNotAskedIsRefused) {
-  for (const auto& [type, name] :
-       {std::pair(PacketType::kCancelYes, "CANCELYES"), std::pair(PacketType::kCancelNo, "CANCELNO")}) {
+  for (const auto& [type, name] : {std::pair(PacketType::kCancelYes, "CANCELYES"),
+                                   std::pair(PacketType::kCancelNo, "CANCELNO")}) {
     RawNeighbours fresh(shape());
     const OwnedSend send(fresh, 0, 10, SendMode::kSynchronous);
     fresh.say(fresh.host(0), fresh.header(0, type, 1));
     EXPECT_TRUE(send.failed());
-    EXPECT_THAT(fresh.failure(), AllOf(HasSubstr(kRank0), HasSubstr(name), HasSubstr("of which it has not been asked")));
+    EXPECT_THAT(fresh.failure(), AllOf(HasSubstr(kRank0), HasSubstr(name),
+                                       HasSubstr("of which it has not been asked")));
   }
 }
 
@@ -255,7 +266,8 @@ TEST_F(ForgedControl, ACancelNoAfterTheSyncAckIsItsAnswer) {
 
 TEST_F(ForgedControl, ADoubledCancelIsAnsweredEachTime) {
   near.say(near.host(0), near.header(0, PacketType::kData, 7, 10));
-  for (const PacketType expected : {PacketType::kCancelYes, PacketType::kCancelNo, PacketType::kCancelNo}) {
+  for (const PacketType expected :
+       {PacketType::kCancelYes, PacketType::kCancelNo, PacketType::kCancelNo}) {
     say(0, PacketType::kCancel, 7);
     const auto answer = near.hear(near.host(0));
     ASSERT_TRUE(answer);
@@ -398,7 +410,8 @@ TEST_F(ForgedControl, ARelayMayNotSpeakForThoseOfWhomItDoesNotRelay) {
   expect_refused("rank 2 (host 1 of system 1", "claims to come from rank 0");
 }
 
-/// Hosts are connected with each other: what comes from one does not go to another by way of a third.
+/// Hosts are connected with each other: what comes from one does not go to another by way of a
+/// third.
 TEST(ForgedRoute, FromOneHostToAnotherIsRefused) {
   JobShape wide = shape();
   wide.procs_of_hosts = {{1}, {1}, {1}};
@@ -406,7 +419,9 @@ TEST(ForgedRoute, FromOneHostToAnotherIsRefused) {
   auto header = near.header(0, PacketType::kData, 7, 10);
   header.dest = near.id_of(2);
   near.say(near.host(0), header);
-  EXPECT_THAT(near.failure(), AllOf(HasSubstr("host 0"), HasSubstr("a packet for rank 2, which is not to be reached here")));
+  EXPECT_THAT(near.failure(),
+              AllOf(HasSubstr("host 0"),
+                    HasSubstr("a packet for rank 2, which is not to be reached here")));
   EXPECT_NE(near.engine->failure(), nullptr);
 }
 
@@ -416,7 +431,8 @@ TEST(ForgedAbort, OfAForeignHostIsRefused) {
     foreign.foreign = {0};
     RawNeighbours near(foreign);
     near.say(near.host(0), near.header(0, type, 0));
-    EXPECT_THAT(near.failure(), AllOf(HasSubstr("host 0 of system 0"), HasSubstr("only systems of this library")));
+    EXPECT_THAT(near.failure(),
+                AllOf(HasSubstr("host 0 of system 0"), HasSubstr("only systems of this library")));
     EXPECT_FALSE(near.engine->abort_code());
   }
 }

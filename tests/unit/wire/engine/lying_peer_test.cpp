@@ -1,5 +1,5 @@
-// What IMPI does not allow ends the job with a text that names the peer, whatever a peer sends; what IMPI leaves open is
-// ignored.
+// What IMPI does not allow ends the job with a text that names the peer, whatever a peer sends;
+// what IMPI leaves open is ignored.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,11 +22,14 @@ struct Lie {
   std::string complaint;
 };
 
-PacketHeader message(const RawPeer& peer, std::uint32_t len) { return peer.header(PacketType::kData, len); }
+PacketHeader message(const RawPeer& peer, std::uint32_t len) {
+  return peer.header(PacketType::kData, len);
+}
 
 const std::vector<Lie>& lies() {
   static const std::vector<Lie> all = {
-      {"UnknownType", [](const RawPeer& peer) { peer.say(peer.header(static_cast<PacketType>(8))); }, "type"},
+      {"UnknownType",
+       [](const RawPeer& peer) { peer.say(peer.header(static_cast<PacketType>(8))); }, "type"},
       {"PayloadAboveTheNegotiatedLength",
        [](const RawPeer& peer) {
          auto header = message(peer, 1001);
@@ -99,7 +102,8 @@ const std::vector<Lie>& lies() {
          peer.say(header);
        },
        "rank -5"},
-      {"AcknowledgementOfNothing", [](const RawPeer& peer) { peer.say(peer.header(PacketType::kProtoAck)); }, "never sent"},
+      {"AcknowledgementOfNothing",
+       [](const RawPeer& peer) { peer.say(peer.header(PacketType::kProtoAck)); }, "never sent"},
       {"RelayedWhatWasNeverSent",
        [](const RawPeer& peer) {
          auto header = peer.header(PacketType::kRelayAck);
@@ -107,7 +111,8 @@ const std::vector<Lie>& lies() {
          peer.say(header);
        },
        "5000 bytes relayed that were never sent"},
-      {"RelayedNothing", [](const RawPeer& peer) { peer.say(peer.header(PacketType::kRelayAck)); }, "never sent"},
+      {"RelayedNothing", [](const RawPeer& peer) { peer.say(peer.header(PacketType::kRelayAck)); },
+       "never sent"},
       {"MorePacketsThanHiwater",
        [](const RawPeer& peer) {
          for (int i = 0; i < 21; ++i) peer.say(message(peer, 1000));
@@ -200,7 +205,8 @@ TEST(OpenPoints, UnusedFieldsAreIgnored) {
   EXPECT_TRUE(send.complete());
 }
 
-/// Garbage of any kind ends in an error, never in a crash or an endless loop (run under ASan as well).
+/// Garbage of any kind ends in an error, never in a crash or an endless loop (run under ASan as
+/// well).
 TEST(Garbage, IsSurvived) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {

@@ -1,4 +1,5 @@
-// A process with connections to many hosts: one question to the kernel tells which of them are to be read.
+// A process with connections to many hosts: one question to the kernel tells which of them are to
+// be read.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -11,7 +12,8 @@
 namespace impishim::wire {
 namespace {
 
-/// Rank 0 alone in its system, and a system of hosts with one process each; sockets between, and no progress threads.
+/// Rank 0 alone in its system, and a system of hosts with one process each; sockets between, and no
+/// progress threads.
 class ManyLinks : public testing::Test {
  protected:
   void join(int hosts) {
@@ -21,7 +23,8 @@ class ManyLinks : public testing::Test {
     std::vector<HostChannel> of_first;
     for (int host = 1; host <= hosts; ++host) {
       auto [near, far] = test::socket_channels();
-      of_first.push_back({host, std::make_unique<test::ObservedChannel>(std::move(near), observed)});
+      of_first.push_back(
+          {host, std::make_unique<test::ObservedChannel>(std::move(near), observed)});
       std::vector<HostChannel> one;
       one.push_back({0, std::move(far)});
       others.push_back(make_engine(job, host, std::move(one)));
@@ -29,7 +32,8 @@ class ManyLinks : public testing::Test {
     first = make_engine(job, 0, std::move(of_first));
     first->poll(true);
   }
-  static std::unique_ptr<Engine> make_engine(const JobMap& job, int rank, std::vector<HostChannel> channels) {
+  static std::unique_ptr<Engine> make_engine(const JobMap& job, int rank,
+                                             std::vector<HostChannel> channels) {
     EngineOptions options;
     options.job = job;
     options.here = rank;

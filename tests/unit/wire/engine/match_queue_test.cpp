@@ -1,4 +1,5 @@
-// MPI's matching order (MPI-3.1 3.5), and contests between remote messages and receives with a native twin.
+// MPI's matching order (MPI-3.1 3.5), and contests between remote messages and receives with a
+// native twin.
 #include "wire/engine/match_queue.hpp"
 
 #include <gtest/gtest.h>
@@ -91,9 +92,11 @@ TEST(MatchQueue, AMessageContestsAReceiveWithATwinAndHoldsBackWhatFollows) {
   EXPECT_EQ(queue.match_arrival(4, 1, 5), nullptr);
   EXPECT_FALSE(queue.store(message(1, 5, 100)));
   EXPECT_EQ(queue.contested(), 1U);
-  EXPECT_EQ(queue.match_arrival(4, 1, 5), nullptr) << "the second message may not overtake the first";
+  EXPECT_EQ(queue.match_arrival(4, 1, 5), nullptr)
+      << "the second message may not overtake the first";
   EXPECT_FALSE(queue.store(message(1, 5, 101)));
-  EXPECT_EQ(queue.find(4, 1, 5), nullptr) << "a probe may not see a message that an older receive may take";
+  EXPECT_EQ(queue.find(4, 1, 5), nullptr)
+      << "a probe may not see a message that an older receive may take";
   EXPECT_EQ(queue.next_contested(), &wildcard);
   EXPECT_EQ(queue.next_contested(), nullptr) << "only one thread settles";
   auto matches = queue.settle(wildcard, false);
@@ -159,7 +162,8 @@ TEST(MatchQueue, AMessageWhoseReceiveNoContestTouchesNeedNotWait) {
   EXPECT_TRUE(queue.post(named).empty());
   EXPECT_TRUE(queue.post(shared).empty());
   EXPECT_FALSE(queue.store(message(1, 5, 100)));
-  EXPECT_EQ(queue.match_arrival(4, 2, 6), &named) << "no other message and no twin can take this receive";
+  EXPECT_EQ(queue.match_arrival(4, 2, 6), &named)
+      << "no other message and no twin can take this receive";
   EXPECT_EQ(queue.match_arrival(4, 1, 5), nullptr) << "what contests is first";
   EXPECT_EQ(queue.match_arrival(4, 3, 7), &shared);
   auto matches = queue.settle(wildcard, false);
@@ -176,7 +180,8 @@ TEST(MatchQueue, AMessageWaitsWhereAnEarlierOneMayTakeItsReceive) {
   EXPECT_TRUE(queue.post(wildcard).empty());
   EXPECT_TRUE(queue.post(behind).empty());
   EXPECT_FALSE(queue.store(message(1, 5, 100)));
-  EXPECT_EQ(queue.match_arrival(4, 2, 6), nullptr) << "if the native message wins, the first message goes there";
+  EXPECT_EQ(queue.match_arrival(4, 2, 6), nullptr)
+      << "if the native message wins, the first message goes there";
   EXPECT_FALSE(queue.store(message(2, 6, 101)));
   auto matches = queue.settle(wildcard, true);
   ASSERT_EQ(matches.size(), 1U);
@@ -196,7 +201,8 @@ TEST(MatchQueue, CountsEachUnexpectedMessageOnce) {
   EXPECT_EQ(queue.uncounted(), 0U);
 }
 
-/// Reference: plain deques searched in order. Twins always lose or always win at once, so the reference needs no contests.
+/// Reference: plain deques searched in order. Twins always lose or always win at once, so the
+/// reference needs no contests.
 TEST(MatchQueue, AgreesWithAReferenceOnRandomTraffic) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     std::mt19937 random(seed);
@@ -213,7 +219,8 @@ TEST(MatchQueue, AgreesWithAReferenceOnRandomTraffic) {
       const auto tag = static_cast<std::int32_t>(random() % 3);
       if (random() % 2 == 0) {
         Message m = message(source, tag, id);
-        const auto expected = std::find_if(posted.begin(), posted.end(), [&](auto* r) { return fits(*r, m); });
+        const auto expected =
+            std::find_if(posted.begin(), posted.end(), [&](auto* r) { return fits(*r, m); });
         ReceiveOperation* got = queue.match_arrival(4, source, tag);
         if (got == nullptr) {
           auto match = queue.store(message(source, tag, id));
@@ -232,8 +239,10 @@ TEST(MatchQueue, AgreesWithAReferenceOnRandomTraffic) {
         }
       } else {
         ReceiveOperation& receive = operations.emplace_back();
-        prepare(receive, random() % 3 == 0 ? kAnySource : source, random() % 3 == 0 ? kAnyTag : tag, random() % 2 == 0);
-        const auto expected = std::find_if(unexpected.begin(), unexpected.end(), [&](auto& m) { return fits(receive, m); });
+        prepare(receive, random() % 3 == 0 ? kAnySource : source, random() % 3 == 0 ? kAnyTag : tag,
+                random() % 2 == 0);
+        const auto expected = std::find_if(unexpected.begin(), unexpected.end(),
+                                           [&](auto& m) { return fits(receive, m); });
         auto got = queue.post(receive);
         ASSERT_EQ(got.empty(), expected == unexpected.end());
         if (got.empty()) {
@@ -247,7 +256,8 @@ TEST(MatchQueue, AgreesWithAReferenceOnRandomTraffic) {
   }
 }
 
-/// Contests that last, and end in either way, give every message the receive that it gets where each ends at once.
+/// Contests that last, and end in either way, give every message the receive that it gets where
+/// each ends at once.
 TEST(MatchQueue, LastingContestsEndAsThoseThatAreSettledAtOnce) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
@@ -295,10 +305,12 @@ TEST(MatchQueue, LastingContestsEndAsThoseThatAreSettledAtOnce) {
       } else {
         ReceiveOperation& receive = operations.emplace_back();
         const bool twin = random() % 2 == 0;
-        prepare(receive, random() % 3 == 0 ? kAnySource : source, random() % 3 == 0 ? kAnyTag : tag, twin);
+        prepare(receive, random() % 3 == 0 ? kAnySource : source, random() % 3 == 0 ? kAnyTag : tag,
+                twin);
         native_wins.push_back(twin && random() % 2 == 0);
         receive.owner = reinterpret_cast<void*>(static_cast<std::uintptr_t>(native_wins.size()));
-        const auto there = std::find_if(unexpected.begin(), unexpected.end(), [&](auto& m) { return fits(receive, m); });
+        const auto there = std::find_if(unexpected.begin(), unexpected.end(),
+                                        [&](auto& m) { return fits(receive, m); });
         if (there == unexpected.end()) {
           posted.push_back(&receive);
         } else {

@@ -1,5 +1,5 @@
-// The message protocols of IMPI 3.7 between engines: every kind of message, posted before or after its arrival, over channels
-// that tear it.
+// The message protocols of IMPI 3.7 between engines: every kind of message, posted before or after
+// its arrival, over channels that tear it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -115,15 +115,17 @@ TEST_P(Messages, OfOneSenderDoNotOvertake) {
   std::vector<std::unique_ptr<Receive>> receives;
   for (unsigned i = 0; i < 200; ++i) {
     const std::size_t size = random() % 5 == 0 ? 1000 + random() % 3000 : random() % 300;
-    sends.push_back(std::make_unique<Send>(job, 0, 1, 7, pattern(size, i),
-                                           random() % 4 == 0 ? SendMode::kSynchronous : SendMode::kStandard));
+    sends.push_back(
+        std::make_unique<Send>(job, 0, 1, 7, pattern(size, i),
+                               random() % 4 == 0 ? SendMode::kSynchronous : SendMode::kStandard));
     if (random() % 2 == 0) {
-      receives.push_back(
-          std::make_unique<Receive>(job, 1, random() % 2 == 0 ? 0 : kAnySource, random() % 2 == 0 ? 7 : kAnyTag, 4000));
+      receives.push_back(std::make_unique<Receive>(job, 1, random() % 2 == 0 ? 0 : kAnySource,
+                                                   random() % 2 == 0 ? 7 : kAnyTag, 4000));
     }
     if (random() % 8 == 0) job.settle();
   }
-  while (receives.size() < sends.size()) receives.push_back(std::make_unique<Receive>(job, 1, kAnySource, kAnyTag, 4000));
+  while (receives.size() < sends.size())
+    receives.push_back(std::make_unique<Receive>(job, 1, kAnySource, kAnyTag, 4000));
   for (std::size_t i = 0; i < sends.size(); ++i) {
     ASSERT_TRUE(run_until_complete(*sends[i], *receives[i])) << i;
     expect_received(*receives[i], *sends[i]);
@@ -149,8 +151,9 @@ TEST_P(Messages, CrossOnTheirWay) {
   std::vector<std::unique_ptr<Receive>> receives;
   for (int i = 0; i < 20; ++i) {
     for (const int from : {0, 1}) {
-      sends.push_back(
-          std::make_unique<Send>(job, from, 1 - from, i, pattern(10000, static_cast<unsigned>(i)), SendMode::kSynchronous));
+      sends.push_back(std::make_unique<Send>(job, from, 1 - from, i,
+                                             pattern(10000, static_cast<unsigned>(i)),
+                                             SendMode::kSynchronous));
       receives.push_back(std::make_unique<Receive>(job, 1 - from, from, i, 10000));
     }
   }
@@ -164,7 +167,8 @@ TEST_P(Messages, CanBeProbedAndThenReceived) {
   for (const std::size_t size : {0, 10, 5000}) {
     EXPECT_FALSE(job.engine(1).probe(0, kAnySource, kAnyTag));
     Send send(job, 0, 1, 7, pattern(size, 1));
-    ASSERT_TRUE(job.run_until([&] { return job.engine(1).probe(0, kAnySource, kAnyTag).has_value(); }));
+    ASSERT_TRUE(
+        job.run_until([&] { return job.engine(1).probe(0, kAnySource, kAnyTag).has_value(); }));
     const auto found = job.engine(1).probe(0, 0, 7);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->source, 0);
@@ -232,13 +236,15 @@ TEST_P(Messages, CannotBeCancelledOnceMatched) {
   }
 }
 
-/// Whatever the race between a cancel and the match ends in, both sides agree, and nothing else is disturbed.
+/// Whatever the race between a cancel and the match ends in, both sides agree, and nothing else is
+/// disturbed.
 TEST_P(Messages, AreEitherCancelledOrReceived) {
   std::mt19937 random(GetParam() + 100);
   int cancelled = 0;
   int received = 0;
   const auto poll_a_while = [&] {
-    for (auto n = random() % (GetParam() == 0 ? 6 : 80); n > 0; --n) job.engine(static_cast<int>(random() % 2)).poll(true);
+    for (auto n = random() % (GetParam() == 0 ? 6 : 80); n > 0; --n)
+      job.engine(static_cast<int>(random() % 2)).poll(true);
   };
   for (unsigned round = 0; round < 200; ++round) {
     Send send(job, 0, 1, 7, pattern(random() % 2 == 0 ? 10 : 3000, round),
@@ -292,7 +298,8 @@ TEST_P(Messages, OfAFreedContextAreForgotten) {
 class ConvertedMessages : public testing::TestWithParam<std::tuple<Format, std::uint32_t>> {};
 
 INSTANTIATE_TEST_SUITE_P(Formats, ConvertedMessages,
-                         testing::Combine(testing::Values(Format::kNative, Format::kExternal32, Format::kWide),
+                         testing::Combine(testing::Values(Format::kNative, Format::kExternal32,
+                                                          Format::kWide),
                                           testing::Values(0, 1, 2)));
 
 TEST_P(ConvertedMessages, ArriveAsTheyWere) {
@@ -310,7 +317,9 @@ TEST_P(ConvertedMessages, ArriveAsTheyWere) {
   for (const std::size_t count : {0, 1, 7, 1000}) {
     std::vector<Item> out(count);
     for (std::size_t i = 0; i < count; ++i) {
-      out[i] = {static_cast<double>(i) + 0.25, {std::byte{1}, std::byte{2}, static_cast<std::byte>(i)}, -static_cast<long>(i)};
+      out[i] = {static_cast<double>(i) + 0.25,
+                {std::byte{1}, std::byte{2}, static_cast<std::byte>(i)},
+                -static_cast<long>(i)};
     }
     std::vector<Item> in(count);
     SendOperation send;
@@ -344,7 +353,8 @@ TEST(UnconvertibleMessages, FailAtTheirSenderAndHarmNoOther) {
     values.back() = 1L << 40U;  // does not fit external32's four bytes
     SendOperation send;
     send.destination = 1;
-    send.buffer = {reinterpret_cast<const std::byte*>(values.data()), count, &TypeLayout::basic(BasicType::kSignedLong)};
+    send.buffer = {reinterpret_cast<const std::byte*>(values.data()), count,
+                   &TypeLayout::basic(BasicType::kSignedLong)};
     job.engine(0).start(send);
     ASSERT_TRUE(send.complete());
     ASSERT_TRUE(send.result.error);

@@ -19,8 +19,9 @@ namespace impishim::wire::test {
 struct Observation {
   int asked = 0;                ///< how often somebody asked for what it is to be watched
   std::size_t most_pieces = 0;  ///< that one call offered for sending
-  std::size_t room = SIZE_MAX;  ///< bytes that one call takes at most; if it is set, every second call takes none
-  bool watchable = true;        ///< false: nobody can watch its descriptor
+  std::size_t room =
+      SIZE_MAX;  ///< bytes that one call takes at most; if it is set, every second call takes none
+  bool watchable = true;  ///< false: nobody can watch its descriptor
 };
 
 class ObservedChannel final : public Channel {
@@ -37,7 +38,9 @@ class ObservedChannel final : public Channel {
     const iovec first = {pieces[0].iov_base, std::min(pieces[0].iov_len, observation_.room)};
     return channel_->try_send(std::span(&first, 1));
   }
-  Result<std::size_t> try_receive(std::span<const iovec> pieces) override { return channel_->try_receive(pieces); }
+  Result<std::size_t> try_receive(std::span<const iovec> pieces) override {
+    return channel_->try_receive(pieces);
+  }
   int descriptor() const override { return file_.get() < 0 ? channel_->descriptor() : file_.get(); }
   std::uint32_t epoll_events() const override {
     ++observation_.asked;

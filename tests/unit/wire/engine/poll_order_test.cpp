@@ -6,7 +6,8 @@
 namespace impishim::wire {
 namespace {
 
-/// Rank 0 and its neighbour, rank 1, on one host, and rank 2 on another; rank 0 alone is looked at by the tests.
+/// Rank 0 and its neighbour, rank 1, on one host, and rank 2 on another; rank 0 alone is looked at
+/// by the tests.
 class PollOrder : public testing::Test {
  protected:
   void send(int from) {
@@ -14,7 +15,9 @@ class PollOrder : public testing::Test {
     job.engine(from).poll(true);
     ASSERT_TRUE(message.operation.complete());
   }
-  [[nodiscard]] bool has_come(int from) { return job.engine(0).probe(0, from, kAnyTag).has_value(); }
+  [[nodiscard]] bool has_come(int from) {
+    return job.engine(0).probe(0, from, kAnyTag).has_value();
+  }
   void take(int from) {
     test::Receive receive(job, 0, from, kAnyTag, 8);
     ASSERT_TRUE(receive.complete());

@@ -1,5 +1,6 @@
-/// One engine among neighbours made of bytes: every link of its ends in the test, which speaks for all other processes, truly
-/// or not. For what several peers do to each other's operations, and for channels that are full.
+/// One engine among neighbours made of bytes: every link of its ends in the test, which speaks for
+/// all other processes, truly or not. For what several peers do to each other's operations, and for
+/// channels that are full.
 #pragma once
 
 #include <array>
@@ -42,14 +43,16 @@ class RawLink {
     const std::array<iovec, 1> pieces = {{{room.data(), room.size()}}};
     auto received = channel_->try_receive(pieces);
     if (!received || *received == 0) return false;
-    heard_.insert(heard_.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(*received));
+    heard_.insert(heard_.end(), room.begin(),
+                  room.begin() + static_cast<std::ptrdiff_t>(*received));
     return true;
   }
   /// The next packet that has been taken whole; what came of a later one is kept.
   [[nodiscard]] std::optional<Packet> hear() {
     if (heard_.size() < kPacketHeaderSize) return std::nullopt;
     Packet packet;
-    if (!decode_packet_header(std::span<const std::byte>(heard_).first<kPacketHeaderSize>(), 1U << 20U, packet.header))
+    if (!decode_packet_header(std::span<const std::byte>(heard_).first<kPacketHeaderSize>(),
+                              1U << 20U, packet.header))
       return std::nullopt;
     const std::size_t size = kPacketHeaderSize + packet.header.payload_size();
     if (heard_.size() < size) return std::nullopt;
@@ -69,9 +72,10 @@ class RawLink {
 
 class RawNeighbours {
  public:
-  /// Of rank `here`; `capacity`: bytes that each channel takes in a direction before it is full; `seed`: whether it tears reads
-  /// and writes, and how.
-  explicit RawNeighbours(const JobShape& shape, int here = 1, std::size_t capacity = 1U << 20U, std::uint32_t seed = 0)
+  /// Of rank `here`; `capacity`: bytes that each channel takes in a direction before it is full;
+  /// `seed`: whether it tears reads and writes, and how.
+  explicit RawNeighbours(const JobShape& shape, int here = 1, std::size_t capacity = 1U << 20U,
+                         std::uint32_t seed = 0)
       : job_(make_job(shape)), here_(here), patience_(seed == 0 ? 3 : 20) {
     EngineOptions options;
     options.job = job_;
@@ -104,7 +108,8 @@ class RawNeighbours {
   }
 
   /// From rank `from` to the engine's, to be changed at will.
-  [[nodiscard]] PacketHeader header(int from, PacketType type, std::uint64_t srqid, std::uint32_t len = 0) const {
+  [[nodiscard]] PacketHeader header(int from, PacketType type, std::uint64_t srqid,
+                                    std::uint32_t len = 0) const {
     PacketHeader made;
     made.type = type;
     made.srqid = srqid;
@@ -115,9 +120,12 @@ class RawNeighbours {
     made.dest = id_of(here_);
     return made;
   }
-  [[nodiscard]] const ProcId& id_of(int rank) const { return job_.procs()[static_cast<std::size_t>(rank)].id; }
+  [[nodiscard]] const ProcId& id_of(int rank) const {
+    return job_.procs()[static_cast<std::size_t>(rank)].id;
+  }
 
-  /// Sends bytes over `link`, and lets the engine see them; what it does not read any more is dropped.
+  /// Sends bytes over `link`, and lets the engine see them; what it does not read any more is
+  /// dropped.
   void say_bytes(RawLink& link, std::span<const std::byte> bytes) {
     for (int quiet = 0; !bytes.empty() && quiet < patience_; ++quiet) {
       const std::size_t taken = link.say(bytes);
@@ -126,13 +134,15 @@ class RawNeighbours {
       poll();
     }
   }
-  /// Sends a packet over `link`, with a payload of zeros as long as the header says, and lets the engine see it.
+  /// Sends a packet over `link`, with a payload of zeros as long as the header says, and lets the
+  /// engine see it.
   void say(RawLink& link, const PacketHeader& header) {
     std::vector<std::byte> bytes(kPacketHeaderSize + header.payload_size());
     encode_packet_header(header, std::span(bytes).first<kPacketHeaderSize>());
     say_bytes(link, bytes);
   }
-  /// The next packet that the engine sent over `link`, which is polled until it has arrived whole, or no more comes.
+  /// The next packet that the engine sent over `link`, which is polled until it has arrived whole,
+  /// or no more comes.
   [[nodiscard]] std::optional<RawLink::Packet> hear(RawLink& link) {
     for (int quiet = 0; quiet < patience_; ++quiet) {
       if (auto packet = link.hear()) return packet;
@@ -144,7 +154,9 @@ class RawNeighbours {
   void poll(bool application_waits = false) {
     for (int round = 0; round < 3; ++round) engine->poll(application_waits);
   }
-  [[nodiscard]] std::string failure() const { return engine->failure() == nullptr ? "" : engine->failure()->text; }
+  [[nodiscard]] std::string failure() const {
+    return engine->failure() == nullptr ? "" : engine->failure()->text;
+  }
 
   std::unique_ptr<Engine> engine;
 

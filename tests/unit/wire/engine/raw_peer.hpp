@@ -1,4 +1,5 @@
-/// A peer made of bytes: the other end of an engine's only channel, for tests of what no engine of ours would send.
+/// A peer made of bytes: the other end of an engine's only channel, for tests of what no engine of
+/// ours would send.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,10 +16,13 @@
 
 namespace impishim::wire::test {
 
-/// Rank 1 is an engine on a host of its own; this is host 0, with rank 0 and, to lie about, rank 2 on a third host.
+/// Rank 1 is an engine on a host of its own; this is host 0, with rank 0 and, to lie about, rank 2
+/// on a third host.
 class RawPeer {
  public:
-  explicit RawPeer(JobShape shape = {.procs_of_hosts = {{1}, {1}, {1}}, .values = {.datalen = 1000}}) : job_(make_job(shape)) {
+  explicit RawPeer(JobShape shape = {.procs_of_hosts = {{1}, {1}, {1}},
+                                     .values = {.datalen = 1000}})
+      : job_(make_job(shape)) {
     auto [near, far] = MemoryChannel::make_pair({});
     EngineOptions options;
     options.job = job_;
@@ -40,7 +44,9 @@ class RawPeer {
     made.srqid = 77;
     return made;
   }
-  [[nodiscard]] const ProcId& id_of(int rank) const { return job_.procs()[static_cast<std::size_t>(rank)].id; }
+  [[nodiscard]] const ProcId& id_of(int rank) const {
+    return job_.procs()[static_cast<std::size_t>(rank)].id;
+  }
 
   void say_bytes(std::span<const std::byte> bytes) const {
     while (!bytes.empty()) {
@@ -81,7 +87,9 @@ class RawPeer {
     }
     return true;
   }
-  [[nodiscard]] std::string failure() const { return engine->failure() == nullptr ? "" : engine->failure()->text; }
+  [[nodiscard]] std::string failure() const {
+    return engine->failure() == nullptr ? "" : engine->failure()->text;
+  }
   [[nodiscard]] const JobMap& job() const { return job_; }
 
   std::unique_ptr<Channel> channel;

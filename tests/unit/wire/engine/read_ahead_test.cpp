@@ -1,4 +1,5 @@
-// Payloads that are read to where the next packet's is expected: rows of one message's packets, and what breaks them.
+// Payloads that are read to where the next packet's is expected: rows of one message's packets, and
+// what breaks them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +20,9 @@ constexpr std::uint32_t kPacket = 16384;  // long enough for its header to be re
 class LongMessage {
  public:
   LongMessage(const test::RawPeer& peer, std::int32_t tag, std::size_t size)
-      : peer_(peer), data_(test::pattern(size, static_cast<unsigned>(tag))), receive_(0, tag, size) {
+      : peer_(peer),
+        data_(test::pattern(size, static_cast<unsigned>(tag))),
+        receive_(0, tag, size) {
     peer.engine->start(receive_.operation);
     auto header = peer.header(PacketType::kDataSync, kPacket);
     header.msglen = size;
@@ -36,16 +39,21 @@ class LongMessage {
   [[nodiscard]] bool all_sent() const { return sent_ == data_.size(); }
   [[nodiscard]] PacketHeader next_header(std::uint32_t most = kPacket) const {
     auto header =
-        peer_.header(PacketType::kData, static_cast<std::uint32_t>(std::min<std::size_t>(most, data_.size() - sent_)));
+        peer_.header(PacketType::kData,
+                     static_cast<std::uint32_t>(std::min<std::size_t>(most, data_.size() - sent_)));
     header.msglen = data_.size();
     header.drqid = request_;
     return header;
   }
-  void append_next(std::vector<std::byte>& bytes, std::uint32_t most = kPacket) { append(next_header(most), bytes); }
+  void append_next(std::vector<std::byte>& bytes, std::uint32_t most = kPacket) {
+    append(next_header(most), bytes);
+  }
   void append_row(std::size_t packets, std::vector<std::byte>& bytes) {
     for (std::size_t i = 0; i < packets && !all_sent(); ++i) append_next(bytes);
   }
-  [[nodiscard]] bool has_arrived() const { return receive_.complete() && receive_.bytes() == data_; }
+  [[nodiscard]] bool has_arrived() const {
+    return receive_.complete() && receive_.bytes() == data_;
+  }
 
  private:
   void append(const PacketHeader& header, std::vector<std::byte>& bytes) {
@@ -67,7 +75,9 @@ class LongMessage {
 /// A short message from the peer to the engine.
 struct ShortMessage {
   ShortMessage(const test::RawPeer& peer, std::int32_t tag)
-      : header(peer.header(PacketType::kData, 8)), data(test::pattern(8, static_cast<unsigned>(tag))), receive(0, tag, 8) {
+      : header(peer.header(PacketType::kData, 8)),
+        data(test::pattern(8, static_cast<unsigned>(tag))),
+        receive(0, tag, 8) {
     header.tag = tag;
     peer.engine->start(receive.operation);
   }
@@ -111,7 +121,8 @@ TEST_F(ReadAhead, ARowTakesOneCallForTwoPackets) {
 }
 
 TEST_F(ReadAhead, ARowThatComesInPiecesIsNotCopied) {
-  for (const std::size_t piece : {std::size_t{1}, std::size_t{127}, std::size_t{kPacket - 1}, std::size_t{kPacket + 129}}) {
+  for (const std::size_t piece :
+       {std::size_t{1}, std::size_t{127}, std::size_t{kPacket - 1}, std::size_t{kPacket + 129}}) {
     LongMessage message(peer, 1, 6 * kPacket + 5);
     std::vector<std::byte> bytes;
     message.append_row(6, bytes);
@@ -134,8 +145,12 @@ TEST_F(ReadAhead, WhatWasTakenForTheNextPacketGoesBackIfItIsAnother) {
   const std::vector<std::function<void(std::vector<std::byte>&)>> breaks = {
       [&](std::vector<std::byte>& bytes) { brief.append(bytes); },
       [&](std::vector<std::byte>& bytes) { other.append_next(bytes); },
-      [&](std::vector<std::byte>& bytes) { bytes.insert(bytes.end(), control.begin(), control.end()); },
-      [&](std::vector<std::byte>& bytes) { message.append_next(bytes, 500); },  // as a foreign peer may
+      [&](std::vector<std::byte>& bytes) {
+        bytes.insert(bytes.end(), control.begin(), control.end());
+      },
+      [&](std::vector<std::byte>& bytes) {
+        message.append_next(bytes, 500);
+      },  // as a foreign peer may
   };
   std::vector<std::byte> row;
   message.append_row(2, row);
@@ -167,13 +182,15 @@ TEST_F(ReadAhead, AnyOrderInAnyPieces) {
   for (int round = 0; round < 200; ++round) {
     std::vector<std::unique_ptr<LongMessage>> messages;
     for (const std::int32_t tag : {1, 2})
-      messages.push_back(std::make_unique<LongMessage>(peer, tag, kPacket + 1 + random() % (10 * kPacket)));
+      messages.push_back(
+          std::make_unique<LongMessage>(peer, tag, kPacket + 1 + random() % (10 * kPacket)));
     std::vector<std::unique_ptr<ShortMessage>> brief;
     std::vector<std::byte> bytes;
     while (!messages[0]->all_sent() || !messages[1]->all_sent()) {
       messages[random() % 2]->append_row(1 + random() % 5, bytes);
       if (random() % 4 != 0) continue;
-      brief.push_back(std::make_unique<ShortMessage>(peer, 3 + static_cast<std::int32_t>(brief.size())));
+      brief.push_back(
+          std::make_unique<ShortMessage>(peer, 3 + static_cast<std::int32_t>(brief.size())));
       brief.back()->append(bytes);
     }
     while (!bytes.empty()) {

@@ -1,5 +1,5 @@
-// A flood through relays whose next processes have stopped: what they hold stays within its bound, the senders wait, and
-// nothing is lost when all go on.
+// A flood through relays whose next processes have stopped: what they hold stays within its bound,
+// the senders wait, and nothing is lost when all go on.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -39,20 +39,24 @@ class RelayFlood : public testing::TestWithParam<std::uint32_t> {
     return shape;
   }
 
-  /// Everybody of the first system to everybody of the second: short messages, and one that takes several packets.
+  /// Everybody of the first system to everybody of the second: short messages, and one that takes
+  /// several packets.
   void flood(SimulatedJob& job) {
     for (int from = 0; from < kHalf; ++from) {
       for (int to = kHalf; to < 2 * kHalf; ++to) {
         for (int k = 0; k < kMessages; ++k) {
-          const std::size_t size = k == kMessages / 2 ? 3 * kDatalen + 7 : kDatalen - static_cast<std::size_t>(k);
-          sends.push_back(std::make_unique<Send>(job, from, to, k, pattern(size, static_cast<std::uint32_t>(from * 1000 + k))));
+          const std::size_t size =
+              k == kMessages / 2 ? 3 * kDatalen + 7 : kDatalen - static_cast<std::size_t>(k);
+          sends.push_back(std::make_unique<Send>(
+              job, from, to, k, pattern(size, static_cast<std::uint32_t>(from * 1000 + k))));
         }
       }
     }
   }
 
   /// The README's formula: what a process holds for others at most.
-  static std::uint64_t bound(const SimulatedJob& job, int rank, std::uint64_t local_limit, std::uint64_t remote_limit) {
+  static std::uint64_t bound(const SimulatedJob& job, int rank, std::uint64_t local_limit,
+                             std::uint64_t remote_limit) {
     return local_partners(job.job(), rank).size() * (local_limit + kPacket) +
            hosts_represented_by(job.job(), rank).size() * (remote_limit + kPacket);
   }
@@ -60,11 +64,14 @@ class RelayFlood : public testing::TestWithParam<std::uint32_t> {
   void receive_all(SimulatedJob& job) {
     std::vector<std::unique_ptr<Receive>> receives;
     for (const auto& send : sends) {
-      receives.push_back(std::make_unique<Receive>(job, send->operation.destination, send->operation.source_rank,
-                                                   send->operation.tag, 4 * kDatalen));
+      receives.push_back(std::make_unique<Receive>(job, send->operation.destination,
+                                                   send->operation.source_rank, send->operation.tag,
+                                                   4 * kDatalen));
     }
     for (std::size_t i = 0; i < sends.size(); ++i) {
-      ASSERT_TRUE(job.run_until([&] { return receives[i]->complete() && sends[i]->operation.complete(); })) << i;
+      ASSERT_TRUE(job.run_until([&] {
+        return receives[i]->complete() && sends[i]->operation.complete();
+      })) << i;
       ASSERT_TRUE(receives[i]->bytes() == sends[i]->data);
     }
     EXPECT_TRUE(job.close_all());
@@ -76,7 +83,8 @@ class RelayFlood : public testing::TestWithParam<std::uint32_t> {
 
   static std::uint64_t most_held(SimulatedJob& job) {
     std::uint64_t most = 0;
-    for (int rank = 0; rank < job.size(); ++rank) most = std::max(most, job.engine(rank).counters().relay_bytes_peak);
+    for (int rank = 0; rank < job.size(); ++rank)
+      most = std::max(most, job.engine(rank).counters().relay_bytes_peak);
     return most;
   }
 
@@ -94,18 +102,21 @@ TEST_P(RelayFlood, ASystemThatHasStoppedFillsNobodysMemory) {
   job.settle();
   std::uint64_t stalls = 0;
   for (int rank = 0; rank < kHalf; ++rank) {
-    EXPECT_LE(job.engine(rank).counters().relay_bytes_peak, bound(job, rank, kLocal, kRemote)) << rank;
+    EXPECT_LE(job.engine(rank).counters().relay_bytes_peak, bound(job, rank, kLocal, kRemote))
+        << rank;
     stalls += job.engine(rank).counters().relay_stalls;
   }
   EXPECT_GT(stalls, 0U);
   job.stop({});
   receive_all(job);
   for (int rank = 0; rank < job.size(); ++rank) {
-    EXPECT_LE(job.engine(rank).counters().relay_bytes_peak, bound(job, rank, kLocal, kRemote)) << rank;
+    EXPECT_LE(job.engine(rank).counters().relay_bytes_peak, bound(job, rank, kLocal, kRemote))
+        << rank;
   }
 }
 
-/// The last hop is blocked: the packets of all others are in the memory of one process's neighbours.
+/// The last hop is blocked: the packets of all others are in the memory of one process's
+/// neighbours.
 TEST_P(RelayFlood, AProcessThatHasStoppedFillsNobodysMemory) {
   constexpr std::uint64_t kLocal = 2 * RelayDebt::kLeastLimit;
   constexpr std::uint64_t kRemote = RelayDebt::kLeastLimit;
@@ -116,7 +127,8 @@ TEST_P(RelayFlood, AProcessThatHasStoppedFillsNobodysMemory) {
   job.stop({});
   receive_all(job);
   for (int rank = 0; rank < job.size(); ++rank) {
-    EXPECT_LE(job.engine(rank).counters().relay_bytes_peak, bound(job, rank, kLocal, kRemote)) << rank;
+    EXPECT_LE(job.engine(rank).counters().relay_bytes_peak, bound(job, rank, kLocal, kRemote))
+        << rank;
   }
 }
 

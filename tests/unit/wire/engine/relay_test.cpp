@@ -1,4 +1,5 @@
-// Messages between any two processes of jobs with several hosts and several processes per host: one to three hops.
+// Messages between any two processes of jobs with several hosts and several processes per host: one
+// to three hops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,12 +42,13 @@ class Relays : public testing::TestWithParam<std::tuple<Hosts, std::uint32_t>> {
   SimulatedJob job{shape()};
 };
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Relays,
-                         testing::Combine(testing::Values(Hosts{{{1}, {1}}}, Hosts{{{2}, {2}}}, Hosts{{{3, 1}, {2}}},
-                                                          Hosts{{{2, 2}, {2, 2}}}, Hosts{{{1}, {2, 2}, {3}}},
-                                                          Hosts{{{2}, {2}}, {1}}, Hosts{{{3}, {3, 2}}, {2, 1, 0}},
-                                                          Hosts{{{2}, {3}, {2, 2}}, {1, -1, 1, 1}}),
-                                          testing::Values(0, 1, 2)));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Relays,
+    testing::Combine(testing::Values(Hosts{{{1}, {1}}}, Hosts{{{2}, {2}}}, Hosts{{{3, 1}, {2}}},
+                                     Hosts{{{2, 2}, {2, 2}}}, Hosts{{{1}, {2, 2}, {3}}},
+                                     Hosts{{{2}, {2}}, {1}}, Hosts{{{3}, {3, 2}}, {2, 1, 0}},
+                                     Hosts{{{2}, {3}, {2, 2}}, {1, -1, 1, 1}}),
+                     testing::Values(0, 1, 2)));
 
 TEST_P(Relays, CarryEveryMessageToItsReceiver) {
   std::mt19937 random(5);
@@ -57,19 +59,22 @@ TEST_P(Relays, CarryEveryMessageToItsReceiver) {
       for (int to = 0; to < job.size(); ++to) {
         if (!remote(from, to)) continue;
         const std::size_t size = random() % 3 == 0 ? 5000 : random() % 700;
-        sends.push_back(std::make_unique<Send>(job, from, to, round, pattern(size, random()),
-                                               random() % 4 == 0 ? SendMode::kSynchronous : SendMode::kStandard));
+        sends.push_back(std::make_unique<Send>(
+            job, from, to, round, pattern(size, random()),
+            random() % 4 == 0 ? SendMode::kSynchronous : SendMode::kStandard));
         receives.push_back(std::make_unique<Receive>(job, to, from, round, 5000));
       }
     }
   }
   for (std::size_t i = 0; i < sends.size(); ++i) {
-    ASSERT_TRUE(job.run_until([&] { return sends[i]->operation.complete() && receives[i]->complete(); }));
+    ASSERT_TRUE(
+        job.run_until([&] { return sends[i]->operation.complete() && receives[i]->complete(); }));
     ASSERT_EQ(receives[i]->operation.result.source, sends[i]->operation.source_rank);
     ASSERT_TRUE(receives[i]->bytes() == sends[i]->data);
   }
   EXPECT_TRUE(job.close_all());
-  for (int rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job.engine(rank).failure(), nullptr) << rank;
+  for (int rank = 0; rank < job.size(); ++rank)
+    EXPECT_EQ(job.engine(rank).failure(), nullptr) << rank;
 }
 
 /// The representatives compute: their progress threads alone relay, and match nothing of their own.
@@ -87,14 +92,18 @@ TEST_P(Relays, CountThePacketsOfOthersOnly) {
   Receive receive(job, job.size() - 1, 0, 1, 10);
   ASSERT_TRUE(job.run_until([&] { return receive.complete(); }));
   std::uint64_t relayed = 0;
-  for (int rank = 0; rank < job.size(); ++rank) relayed += job.engine(rank).counters().packets_relayed;
+  for (int rank = 0; rank < job.size(); ++rank)
+    relayed += job.engine(rank).counters().packets_relayed;
   // A process on the way relays it, and nobody else.
-  const auto host_of = [&](WorldRank proc) { return job.job().procs()[static_cast<std::size_t>(proc)].host; };
+  const auto host_of = [&](WorldRank proc) {
+    return job.job().procs()[static_cast<std::size_t>(proc)].host;
+  };
   const WorldRank last = job.size() - 1;
   std::uint64_t on_the_way = 0;
   for (WorldRank at = 0; at != last;) {
     const NextHop hop = next_hop(job.job(), at, last);
-    at = hop.kind == NextHop::Kind::kLocal ? hop.proc : representative(job.job(), hop.host, host_of(at));
+    at = hop.kind == NextHop::Kind::kLocal ? hop.proc
+                                           : representative(job.job(), hop.host, host_of(at));
     if (at != last) ++on_the_way;
   }
   EXPECT_LE(on_the_way, 2U);

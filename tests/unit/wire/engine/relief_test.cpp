@@ -1,5 +1,6 @@
-// Senders to a process whose program stands in a call of the vendor's: long messages of standard mode that contest a receive
-// with a native twin come before their match, and unexpected messages are acknowledged.
+// Senders to a process whose program stands in a call of the vendor's: long messages of standard
+// mode that contest a receive with a native twin come before their match, and unexpected messages
+// are acknowledged.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -64,7 +65,8 @@ TEST_P(Relief, TheSenderOfALongMessageThatContestsAReceiveGoesOn) {
   post(any);
   Send send(job, 0, 2, 5, pattern(kLong, 1));
   job.settle();
-  ASSERT_FALSE(send.operation.complete()) << "only the program's thread can tell whether the message matches";
+  ASSERT_FALSE(send.operation.complete())
+      << "only the program's thread can tell whether the message matches";
   job.engine(2).relieve();
   ASSERT_TRUE(run_until_complete(send.operation));
   EXPECT_FALSE(any.complete());
@@ -230,12 +232,14 @@ TEST_P(Relief, AMessageOfAFreedContextIsForgotten) {
   EXPECT_TRUE(job.close_all());
 }
 
-/// Unexpected messages use up the flow control credit, and the awaited message is queued behind them.
+/// Unexpected messages use up the flow control credit, and the awaited message is queued behind
+/// them.
 TEST_P(Relief, WhatNobodyHasAskedForHoldsNothingBack) {
   Receive any(kAnySource, 5, 10);
   post(any);
   std::vector<std::unique_ptr<Send>> before;
-  for (unsigned i = 0; i < 50; ++i) before.push_back(std::make_unique<Send>(job, 0, 2, 9, pattern(kDatalen, i)));
+  for (unsigned i = 0; i < 50; ++i)
+    before.push_back(std::make_unique<Send>(job, 0, 2, 9, pattern(kDatalen, i)));
   Send wanted(job, 0, 2, 5, pattern(10, 1));
   job.settle();
   EXPECT_EQ(job.engine(2).contested_count(), 0U);
@@ -391,7 +395,8 @@ TEST(ProgressThreadTicks, AreMadeWhenAskedForAndUntilTheyAreNotWanted) {
         return wanted.load();
       });
   const auto await_more = [&](int more) {
-    for (int seen = ticks.load(), last = seen + more; seen < last; seen = ticks.load()) ticks.wait(seen);
+    for (int seen = ticks.load(), last = seen + more; seen < last; seen = ticks.load())
+      ticks.wait(seen);
   };
   // Asleep without end until then, and again when the last tick of a round has said so.
   for (int round = 0; round < 3; ++round) {
@@ -404,7 +409,8 @@ TEST(ProgressThreadTicks, AreMadeWhenAskedForAndUntilTheyAreNotWanted) {
 }
 
 class ConvertedRelief : public testing::TestWithParam<Format> {};
-INSTANTIATE_TEST_SUITE_P(Formats, ConvertedRelief, testing::Values(Format::kNative, Format::kExternal32, Format::kWide));
+INSTANTIATE_TEST_SUITE_P(Formats, ConvertedRelief,
+                         testing::Values(Format::kNative, Format::kExternal32, Format::kWide));
 
 TEST_P(ConvertedRelief, WhatComesEarlyIsConvertedAtItsMatch) {
   SimulatedJob job(shape_of(1, GetParam()));

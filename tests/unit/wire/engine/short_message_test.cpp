@@ -1,4 +1,5 @@
-// Messages without an operation: they arrive as those with one do, in order among them, or nothing at all has been done.
+// Messages without an operation: they arrive as those with one do, in order among them, or nothing
+// at all has been done.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -44,8 +45,8 @@ void expect_received(const Receive& receive, int from, std::int32_t tag, std::si
   EXPECT_TRUE(receive.bytes() == pattern(size, static_cast<unsigned>(tag)));
 }
 
-/// From rank 0 to rank 2, their hosts' representatives, and from 1 to 3 through them; channels that tear, and one that does
-/// not.
+/// From rank 0 to rank 2, their hosts' representatives, and from 1 to 3 through them; channels that
+/// tear, and one that does not.
 class ShortMessages : public testing::TestWithParam<std::tuple<std::uint32_t, int>> {
  protected:
   int from = std::get<1>(GetParam());
@@ -53,7 +54,8 @@ class ShortMessages : public testing::TestWithParam<std::tuple<std::uint32_t, in
   SimulatedJob job{shape_of(std::get<0>(GetParam()))};
 };
 
-INSTANTIATE_TEST_SUITE_P(SeedsAndSenders, ShortMessages, testing::Combine(testing::Values(0, 1, 2), testing::Values(0, 1)));
+INSTANTIATE_TEST_SUITE_P(SeedsAndSenders, ShortMessages,
+                         testing::Combine(testing::Values(0, 1, 2), testing::Values(0, 1)));
 
 TEST_P(ShortMessages, ArriveWhereTheyAreAwaited) {
   for (const std::size_t size : {0, 1, 8, 872, 1000}) {
@@ -92,7 +94,8 @@ TEST_P(ShortMessages, DoNotOvertakeThoseWithAnOperation) {
   for (std::int32_t tag = 0; tag < 200; ++tag) {
     sizes.push_back(random() % 5 == 0 ? 1001 + random() % 2000 : random() % 300);
     if (random() % 2 == 0 && send_short(job, from, to, tag, sizes.back())) continue;
-    sends.push_back(std::make_unique<Send>(job, from, to, tag, pattern(sizes.back(), static_cast<unsigned>(tag))));
+    sends.push_back(std::make_unique<Send>(job, from, to, tag,
+                                           pattern(sizes.back(), static_cast<unsigned>(tag))));
     if (random() % 8 == 0) job.settle();
   }
   ASSERT_LT(sends.size(), 180U);

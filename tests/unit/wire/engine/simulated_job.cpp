@@ -30,7 +30,8 @@ JobMap make_job(const JobShape& shape) {
       host.proc_count = count;
       if (hosts.size() < shape.gateways.size()) host.gateway = shape.gateways[hosts.size()];
       client.proc_count += count;
-      for (int i = 0; i < count; ++i) procs.push_back({host.address, static_cast<std::int64_t>(100 + procs.size())});
+      for (int i = 0; i < count; ++i)
+        procs.push_back({host.address, static_cast<std::int64_t>(100 + procs.size())});
       hosts.push_back(host);
     }
     clients.push_back(client);
@@ -60,8 +61,10 @@ SimulatedJob::SimulatedJob(const JobShape& shape) : job_(make_job(shape)) {
       channel.seed = next_seed();
       channel.cut_after = shape.cut_after;
       auto [left, right] = MemoryChannel::make_pair(channel);
-      options[static_cast<std::size_t>(representative(job_, low, high))].host_channels.push_back({high, std::move(left)});
-      options[static_cast<std::size_t>(representative(job_, high, low))].host_channels.push_back({low, std::move(right)});
+      options[static_cast<std::size_t>(representative(job_, low, high))].host_channels.push_back(
+          {high, std::move(left)});
+      options[static_cast<std::size_t>(representative(job_, high, low))].host_channels.push_back(
+          {low, std::move(right)});
     }
     const Host& host = job_.hosts()[static_cast<std::size_t>(low)];
     for (std::int32_t a = host.first_proc; a < host.first_proc + host.proc_count; ++a) {
@@ -102,11 +105,13 @@ void SimulatedJob::settle() {
 
 bool SimulatedJob::close_all() {
   for (auto& engine : engines_) engine->close();
-  return run_until([this] { return std::all_of(engines_.begin(), engines_.end(), [](auto& each) { return each->closed(); }); });
+  return run_until([this] {
+    return std::all_of(engines_.begin(), engines_.end(), [](auto& each) { return each->closed(); });
+  });
 }
 
-Send::Send(SimulatedJob& job, int from, int to, std::int32_t tag, std::vector<std::byte> bytes, SendMode mode,
-           ContextId context)
+Send::Send(SimulatedJob& job, int from, int to, std::int32_t tag, std::vector<std::byte> bytes,
+           SendMode mode, ContextId context)
     : data(std::move(bytes)) {
   operation.destination = to;
   operation.source_rank = from;
@@ -117,14 +122,16 @@ Send::Send(SimulatedJob& job, int from, int to, std::int32_t tag, std::vector<st
   job.engine(from).start(operation);
 }
 
-Receive::Receive(std::int32_t source, std::int32_t tag, std::size_t room, ContextId context) : data(room) {
+Receive::Receive(std::int32_t source, std::int32_t tag, std::size_t room, ContextId context)
+    : data(room) {
   operation.source = source;
   operation.tag = tag;
   operation.context = context;
   operation.buffer = {data.data(), data.size(), &TypeLayout::basic(BasicType::kByte)};
 }
 
-Receive::Receive(SimulatedJob& job, int at, std::int32_t source, std::int32_t tag, std::size_t room, ContextId context)
+Receive::Receive(SimulatedJob& job, int at, std::int32_t source, std::int32_t tag, std::size_t room,
+                 ContextId context)
     : Receive(source, tag, room, context) {
   job.engine(at).start(operation);
 }

@@ -1,4 +1,5 @@
-/// A whole job in one thread: one Engine per proc, joined by memory channels that tear reads and writes by a seed.
+/// A whole job in one thread: one Engine per proc, joined by memory channels that tear reads and
+/// writes by a seed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,9 +16,10 @@
 namespace impishim::wire::test {
 
 struct JobShape {
-  std::vector<std::vector<int>> procs_of_hosts = {{1}, {1}};  ///< for each client, for each of its hosts
-  std::uint32_t seed = 0;                                     ///< of the channels
-  std::uint64_t cut_after = 0;                                ///< bytes after which host channels end
+  std::vector<std::vector<int>> procs_of_hosts = {{1},
+                                                  {1}};  ///< for each client, for each of its hosts
+  std::uint32_t seed = 0;                                ///< of the channels
+  std::uint64_t cut_after = 0;                           ///< bytes after which host channels end
   Format format = Format::kNative;
   NegotiatedValues values{};
   RelayOptions relay{};
@@ -37,7 +39,8 @@ class SimulatedJob {
   [[nodiscard]] int size() const { return static_cast<int>(engines_.size()); }
   [[nodiscard]] const JobMap& job() const { return job_; }
 
-  /// These ranks wait in MPI calls; the others compute, and only their progress threads poll. At first all wait.
+  /// These ranks wait in MPI calls; the others compute, and only their progress threads poll. At
+  /// first all wait.
   void only_these_wait(std::set<int> ranks) { waiting_ = std::move(ranks); }
 
   /// These ranks are not polled at all, as if their machines were slow without end. At first none.
@@ -62,8 +65,8 @@ class SimulatedJob {
 
 /// A send of bytes, started at once; the communicator is the world.
 struct Send {
-  Send(SimulatedJob& job, int from, int to, std::int32_t tag, std::vector<std::byte> bytes, SendMode mode = SendMode::kStandard,
-       ContextId context = 0);
+  Send(SimulatedJob& job, int from, int to, std::int32_t tag, std::vector<std::byte> bytes,
+       SendMode mode = SendMode::kStandard, ContextId context = 0);
   std::vector<std::byte> data;
   SendOperation operation;
 };
@@ -71,7 +74,8 @@ struct Send {
 /// A receive of bytes and its room.
 struct Receive {
   /// Started at once on rank `at`.
-  Receive(SimulatedJob& job, int at, std::int32_t source, std::int32_t tag, std::size_t room, ContextId context = 0);
+  Receive(SimulatedJob& job, int at, std::int32_t source, std::int32_t tag, std::size_t room,
+          ContextId context = 0);
   /// Not started.
   Receive(std::int32_t source, std::int32_t tag, std::size_t room, ContextId context = 0);
   [[nodiscard]] bool complete() const { return operation.complete(); }

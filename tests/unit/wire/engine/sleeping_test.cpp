@@ -18,7 +18,8 @@ class Sleeping : public testing::Test {
     observed.watchable = watchable;
     const JobMap job = test::make_job({});
     auto [left, right] = test::socket_channels();
-    std::unique_ptr<Channel> ends[2] = {std::move(left), std::make_unique<test::ObservedChannel>(std::move(right), observed)};
+    std::unique_ptr<Channel> ends[2] = {
+        std::move(left), std::make_unique<test::ObservedChannel>(std::move(right), observed)};
     for (int rank = 0; rank < 2; ++rank) {
       EngineOptions options;
       options.job = job;
@@ -94,7 +95,8 @@ TEST_F(Sleeping, WhatCannotBeWatchedIsAFailureThatNobodySleepsThrough) {
   join(false);
   engines[1]->wait_for_event(Engine::kForever);
   ASSERT_NE(engines[1]->failure(), nullptr);
-  EXPECT_NE(engines[1]->failure()->text.find("epoll"), std::string::npos) << engines[1]->failure()->text;
+  EXPECT_NE(engines[1]->failure()->text.find("epoll"), std::string::npos)
+      << engines[1]->failure()->text;
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ class Streams : public testing::Test {
     shape.values.datalen = kPacket;
     const JobMap job = test::make_job(shape);
     auto [left, right] = MemoryChannel::make_pair({});
-    std::unique_ptr<Channel> ends[2] = {std::make_unique<test::ObservedChannel>(std::move(left), observed), std::move(right)};
+    std::unique_ptr<Channel> ends[2] = {
+        std::make_unique<test::ObservedChannel>(std::move(left), observed), std::move(right)};
     for (int rank = 0; rank < 2; ++rank) {
       EngineOptions options;
       options.job = job;
@@ -36,7 +37,8 @@ class Streams : public testing::Test {
     std::unique_ptr<test::Receive> receive;
     [[nodiscard]] bool complete() const { return send.complete() && receive->complete(); }
   };
-  std::unique_ptr<Message> begin(std::int32_t tag, std::size_t packets, BasicType type = BasicType::kByte) {
+  std::unique_ptr<Message> begin(std::int32_t tag, std::size_t packets,
+                                 BasicType type = BasicType::kByte) {
     auto message = std::make_unique<Message>();
     message->data = test::pattern(packets * kPacket, static_cast<unsigned>(tag));
     message->receive = std::make_unique<test::Receive>(0, tag, message->data.size());

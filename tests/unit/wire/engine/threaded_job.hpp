@@ -1,4 +1,5 @@
-/// A whole job in one process: engines joined by socket pairs, each driven by its progress thread alone.
+/// A whole job in one process: engines joined by socket pairs, each driven by its progress thread
+/// alone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,21 +38,22 @@ class ThreadedJob {
         if (partner < rank) continue;
         auto [left, right] = socket_channels();
         mine.local_channels.push_back({partner, std::move(left)});
-        options[static_cast<std::size_t>(partner)].local_channels.push_back({rank, std::move(right)});
+        options[static_cast<std::size_t>(partner)].local_channels.push_back(
+            {rank, std::move(right)});
       }
       const std::int32_t my_host = job.procs()[static_cast<std::size_t>(rank)].host;
       for (const std::int32_t host : hosts_represented_by(job, rank)) {
         if (host < my_host) continue;
         auto [left, right] = socket_channels();
         mine.host_channels.push_back({host, std::move(left)});
-        options[static_cast<std::size_t>(representative(job, host, my_host))].host_channels.push_back(
-            {my_host, std::move(right)});
+        options[static_cast<std::size_t>(representative(job, host, my_host))]
+            .host_channels.push_back({my_host, std::move(right)});
       }
     }
     for (EngineOptions& each : options) {
       engines.push_back(std::make_unique<Engine>(std::move(each)));
-      progress.push_back(
-          std::make_unique<ProgressThread>(*engines.back(), [](const Error& error) { ADD_FAILURE() << error.text; }));
+      progress.push_back(std::make_unique<ProgressThread>(
+          *engines.back(), [](const Error& error) { ADD_FAILURE() << error.text; }));
     }
   }
   ThreadedJob(const ThreadedJob&) = delete;

@@ -1,5 +1,5 @@
-// Channels over libfabric, by each provider that every machine with libfabric has: one that wakes by a descriptor, one by
-// words.
+// Channels over libfabric, by each provider that every machine with libfabric has: one that wakes
+// by a descriptor, one by words.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -142,8 +142,8 @@ TEST_P(FabricChannels, CanStillSendAfterThePeersLastByte) {
 TEST_P(FabricChannels, TellsOfThePeersDeath) {
   auto [near, far] = test::guard_pair(GetParam());
   const Descriptor kept(dup(far.get()));
-  auto [mine, other] =
-      test::meet(GetParam(), test::one_link(std::move(near), "near"), GetParam(), test::one_link(std::move(far), "far"));
+  auto [mine, other] = test::meet(GetParam(), test::one_link(std::move(near), "near"), GetParam(),
+                                  test::one_link(std::move(far), "far"));
   ASSERT_TRUE(mine.ok() && other.ok());
   Channel& survivor = *mine->front();
   shutdown(kept.get(), SHUT_RDWR);
@@ -184,7 +184,8 @@ TEST_P(FabricChannels, OneEndpointServesSeveralPeers) {
     ASSERT_TRUE(send_all(*(*mine)[i], random_bytes(3, 50 + static_cast<std::uint32_t>(i))).ok());
   for (std::size_t i = kPeers; i-- > 0;) {
     ASSERT_TRUE(receive_all(*(*other)[i], got).ok());
-    EXPECT_THAT(got, testing::ElementsAreArray(random_bytes(3, 50 + static_cast<std::uint32_t>(i))));
+    EXPECT_THAT(got,
+                testing::ElementsAreArray(random_bytes(3, 50 + static_cast<std::uint32_t>(i))));
   }
 }
 

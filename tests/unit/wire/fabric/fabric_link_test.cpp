@@ -35,16 +35,18 @@ TEST(FabricProviders, ThatAreMissingAreToldWithThoseThatAreThere) {
   auto missing = usable_providers(named("tcp,quantum"));
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().kind, ErrorKind::kConfiguration);
-  EXPECT_THAT(missing.error().text,
-              AllOf(HasSubstr("no provider quantum"), HasSubstr("shm"), HasSubstr("tcp"), HasSubstr("none")));
+  EXPECT_THAT(missing.error().text, AllOf(HasSubstr("no provider quantum"), HasSubstr("shm"),
+                                          HasSubstr("tcp"), HasSubstr("none")));
 }
 
 /// What a peer that says `bytes` and closes is answered.
 Error answer_to(const std::vector<std::byte>& bytes) {
   auto [near, far] = test::guard_pair("tcp");
-  EXPECT_EQ(send(far.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  EXPECT_EQ(send(far.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
   shutdown(far.get(), SHUT_WR);
-  auto made = make_fabric_channels("tcp", one_link(std::move(near), "the stranger"), test::kMeetingMs);
+  auto made =
+      make_fabric_channels("tcp", one_link(std::move(near), "the stranger"), test::kMeetingMs);
   EXPECT_FALSE(made.ok());
   return made ? Error{ErrorKind::kSystem, "a channel was made"} : made.error();
 }
@@ -74,21 +76,25 @@ TEST(FabricLink, IsBoundedInTime) {
 
 TEST(FabricLink, DifferentProvidersAreToldAtBothEnds) {
   auto [near, far] = test::guard_pair("tcp");
-  auto [mine, other] = meet("tcp", one_link(std::move(near), "near"), "shm", one_link(std::move(far), "far"));
+  auto [mine, other] =
+      meet("tcp", one_link(std::move(near), "near"), "shm", one_link(std::move(far), "far"));
   ASSERT_FALSE(mine.ok());
   ASSERT_FALSE(other.ok());
-  EXPECT_THAT(mine.error().text, AllOf(HasSubstr("near"), HasSubstr("it uses the provider shm"), HasSubstr("IMPISHIM_FABRIC")));
+  EXPECT_THAT(mine.error().text, AllOf(HasSubstr("near"), HasSubstr("it uses the provider shm"),
+                                       HasSubstr("IMPISHIM_FABRIC")));
   EXPECT_THAT(other.error().text, AllOf(HasSubstr("far"), HasSubstr("it uses the provider tcp")));
 }
 
 /// The peer hears why.
 TEST(FabricLink, AMissingProviderIsToldAtBothEnds) {
   auto [near, far] = test::guard_pair("tcp");
-  auto [mine, other] = meet("quantum", one_link(std::move(near), "near"), "tcp", one_link(std::move(far), "far"));
+  auto [mine, other] =
+      meet("quantum", one_link(std::move(near), "near"), "tcp", one_link(std::move(far), "far"));
   ASSERT_FALSE(mine.ok());
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(mine.error().text, HasSubstr("no provider quantum"));
-  EXPECT_THAT(other.error().text, AllOf(HasSubstr("far"), HasSubstr("it refuses"), HasSubstr("no provider quantum")));
+  EXPECT_THAT(other.error().text,
+              AllOf(HasSubstr("far"), HasSubstr("it refuses"), HasSubstr("no provider quantum")));
 }
 
 /// Nothing of the failed attempt is left on the socket.
@@ -98,8 +104,8 @@ TEST(FabricLink, FallsBackToTheSocketAtBothEnds) {
   };
   for (const char* other_provider : {"quantum", "shm"}) {
     auto [near, far] = test::guard_pair("tcp");
-    auto [mine, other] =
-        meet("tcp", one_link(std::move(near), "near"), other_provider, one_link(std::move(far), "far"), fallback);
+    auto [mine, other] = meet("tcp", one_link(std::move(near), "near"), other_provider,
+                              one_link(std::move(far), "far"), fallback);
     ASSERT_TRUE(mine.ok()) << mine.error().text;
     ASSERT_TRUE(other.ok()) << other.error().text;
     Channel& left = *mine->front();

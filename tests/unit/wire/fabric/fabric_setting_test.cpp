@@ -26,11 +26,13 @@ TEST(FabricSetting, TakesWordsAndLists) {
 }
 
 TEST(FabricSetting, RefusesTheRest) {
-  for (const char* text : {"", ",", "tcp,", ",tcp", "tcp,,shm", "auto,tcp", "tcp,none", "a b", "tcp="}) {
+  for (const char* text :
+       {"", ",", "tcp,", ",tcp", "tcp,,shm", "auto,tcp", "tcp,none", "a b", "tcp="}) {
     auto choice = FabricChoice::parse(text);
     ASSERT_FALSE(choice.ok()) << text;
     EXPECT_EQ(choice.error().kind, ErrorKind::kConfiguration);
-    EXPECT_THAT(choice.error().text, HasSubstr(std::string("IMPISHIM_FABRIC=") + text + ": use auto"));
+    EXPECT_THAT(choice.error().text,
+                HasSubstr(std::string("IMPISHIM_FABRIC=") + text + ": use auto"));
   }
 }
 
@@ -77,7 +79,9 @@ TEST(FabricOffer, ARefusalHasAReason) {
 TEST(FabricOffer, RefusesGarbage) {
   const auto whole = some_offer().encode();
   for (std::size_t size = FabricOffer::kHeadSize; size < whole.size(); ++size) {
-    EXPECT_FALSE(FabricOffer::decode(std::span(whole).subspan(FabricOffer::kHeadSize, size - FabricOffer::kHeadSize)).ok())
+    EXPECT_FALSE(FabricOffer::decode(std::span(whole).subspan(FabricOffer::kHeadSize,
+                                                              size - FabricOffer::kHeadSize))
+                     .ok())
         << size;
   }
   auto strange = whole;

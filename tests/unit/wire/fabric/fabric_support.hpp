@@ -28,11 +28,15 @@ inline std::pair<Descriptor, Descriptor> guard_pair(const std::string& provider)
 using FabricResult = Result<std::vector<std::unique_ptr<Channel>>>;
 
 /// What both ends of `links` get, each as a process of its own would ask for it.
-inline std::pair<FabricResult, FabricResult> meet(const std::string& left_provider, std::vector<FabricLink> left,
-                                                  const std::string& right_provider, std::vector<FabricLink> right,
+inline std::pair<FabricResult, FabricResult> meet(const std::string& left_provider,
+                                                  std::vector<FabricLink> left,
+                                                  const std::string& right_provider,
+                                                  std::vector<FabricLink> right,
                                                   const SocketFallback& fallback = {}) {
   FabricResult other = Error{ErrorKind::kSystem, "not run"};
-  std::thread thread([&] { other = make_fabric_channels(right_provider, std::move(right), kMeetingMs, fallback); });
+  std::thread thread([&] {
+    other = make_fabric_channels(right_provider, std::move(right), kMeetingMs, fallback);
+  });
   FabricResult mine = make_fabric_channels(left_provider, std::move(left), kMeetingMs, fallback);
   thread.join();
   return {std::move(mine), std::move(other)};
@@ -45,10 +49,11 @@ inline std::vector<FabricLink> one_link(Descriptor socket, const std::string& na
 }
 
 /// Empty pointers: they did not meet.
-inline std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> fabric_pair(const std::string& provider) {
+inline std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> fabric_pair(
+    const std::string& provider) {
   auto [left, right] = guard_pair(provider);
-  auto [mine, other] =
-      meet(provider, one_link(std::move(left), "left's peer"), provider, one_link(std::move(right), "right's peer"));
+  auto [mine, other] = meet(provider, one_link(std::move(left), "left's peer"), provider,
+                            one_link(std::move(right), "right's peer"));
   if (!mine || !other) return {};
   return {std::move(mine->front()), std::move(other->front())};
 }

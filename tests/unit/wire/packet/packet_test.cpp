@@ -105,8 +105,9 @@ TEST(Packet, AllowingAnEarlyAnswerChangesTheReservedFieldAlone) {
 }
 
 TEST(Packet, NumbersOfTheTypes) {
-  const std::array types = {PacketType::kData,   PacketType::kDataSync,  PacketType::kProtoAck, PacketType::kSyncAck,
-                            PacketType::kCancel, PacketType::kCancelYes, PacketType::kCancelNo, PacketType::kFini};
+  const std::array types = {PacketType::kData,     PacketType::kDataSync, PacketType::kProtoAck,
+                            PacketType::kSyncAck,  PacketType::kCancel,   PacketType::kCancelYes,
+                            PacketType::kCancelNo, PacketType::kFini};
   for (std::size_t i = 0; i < types.size(); ++i) {
     PacketHeader header;
     header.type = types[i];
@@ -123,8 +124,9 @@ TEST(Packet, OnlyDataCarriesAPayload) {
   PacketHeader header;
   header.len = 128;
   for (const auto& [type, size] :
-       {std::pair(PacketType::kData, 128U), std::pair(PacketType::kDataSync, 128U), std::pair(PacketType::kProtoAck, 0U),
-        std::pair(PacketType::kSyncAck, 0U), std::pair(PacketType::kCancel, 0U), std::pair(PacketType::kCancelYes, 0U),
+       {std::pair(PacketType::kData, 128U), std::pair(PacketType::kDataSync, 128U),
+        std::pair(PacketType::kProtoAck, 0U), std::pair(PacketType::kSyncAck, 0U),
+        std::pair(PacketType::kCancel, 0U), std::pair(PacketType::kCancelYes, 0U),
         std::pair(PacketType::kCancelNo, 0U), std::pair(PacketType::kFini, 0U)}) {
     header.type = type;
     EXPECT_EQ(header.payload_size(), size);
@@ -144,7 +146,8 @@ TEST(Packet, JunkInUnusedFieldsIsNobodysBusiness) {
 }
 
 /// The sample with its first two integers and its message length replaced.
-Result<PacketHeader> decoded(std::uint32_t type, std::uint32_t len, std::uint64_t msglen, std::uint32_t max_payload) {
+Result<PacketHeader> decoded(std::uint32_t type, std::uint32_t len, std::uint64_t msglen,
+                             std::uint32_t max_payload) {
   PacketHeader header = sample();
   header.type = static_cast<PacketType>(type);
   header.len = len;
@@ -161,7 +164,8 @@ void expect_refused(const Result<PacketHeader>& header, const std::string& text)
 }
 
 TEST(Packet, UnknownTypesAreRefused) {
-  for (const std::uint32_t type : {8U, 255U, 0x01000000U, 0x47455420U, 0x49530000U, 0x49530003U, 0xFFFFFFFFU}) {
+  for (const std::uint32_t type :
+       {8U, 255U, 0x01000000U, 0x47455420U, 0x49530000U, 0x49530003U, 0xFFFFFFFFU}) {
     expect_refused(decoded(type, 0, 0, 65536), "a packet of unknown type " + std::to_string(type));
   }
   EXPECT_TRUE(decoded(0x49530001, 5, 5, 65536).ok());
@@ -171,7 +175,8 @@ TEST(Packet, UnknownTypesAreRefused) {
 TEST(Packet, PayloadIsBoundedByWhatWasAgreedOn) {
   for (const std::uint32_t type : {0U, 1U, 0x49530001U}) {
     EXPECT_TRUE(decoded(type, 65536, 65536, 65536).ok());
-    expect_refused(decoded(type, 65537, 65537, 65536), "65537 payload bytes; at most 65536 were agreed on");
+    expect_refused(decoded(type, 65537, 65537, 65536),
+                   "65537 payload bytes; at most 65536 were agreed on");
     expect_refused(decoded(type, 0xFFFFFFFF, ~0ULL, 65536), "at most 65536 were agreed on");
   }
 }

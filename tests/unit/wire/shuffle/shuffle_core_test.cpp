@@ -1,5 +1,6 @@
-// The three-hop shuffle of whole jobs in one thread: every message arrives once, in order, whatever is slow; memory stays
-// within the bound; lone messages do not wait, and loaded queues fill their batches.
+// The three-hop shuffle of whole jobs in one thread: every message arrives once, in order, whatever
+// is slow; memory stays within the bound; lone messages do not wait, and loaded queues fill their
+// batches.
 #include "wire/shuffle/shuffle_core.hpp"
 
 #include <gmock/gmock.h>
@@ -24,20 +25,22 @@ constexpr std::size_t kOrigin = 0;
 constexpr std::size_t kRelay = 1;
 constexpr std::size_t kRemote = 2;
 
-/// All processes of a job, and what is on its way between them. Transfers of one queue keep their order, all others come as the
-/// seed has it.
+/// All processes of a job, and what is on its way between them. Transfers of one queue keep their
+/// order, all others come as the seed has it.
 class Network {
  public:
   Network(const ScaleShape& shape, const ShuffleOptions& options, std::uint32_t seed)
       : job(make_large_job(shape)), random_(seed) {
-    for (WorldRank rank = 0; rank < job.size(); ++rank) cores.push_back(std::make_unique<ShuffleCore>(job, rank, options));
+    for (WorldRank rank = 0; rank < job.size(); ++rank)
+      cores.push_back(std::make_unique<ShuffleCore>(job, rank, options));
     delivered.resize(cores.size());
   }
 
   [[nodiscard]] ShuffleCore& core(WorldRank rank) { return *cores[static_cast<std::size_t>(rank)]; }
 
   bool enqueue(WorldRank from, WorldRank to, std::uint32_t type, std::size_t size) {
-    const ShuffleMessage message{from, to, type, std::vector<std::byte>(size, static_cast<std::byte>(type))};
+    const ShuffleMessage message{from, to, type,
+                                 std::vector<std::byte>(size, static_cast<std::byte>(type))};
     const bool taken = core(from).enqueue(message);
     collect(from);
     return taken;
@@ -68,7 +71,8 @@ class Network {
     }
   }
   void flush_all() {
-    for (WorldRank rank = 0; rank < job.size(); ++rank) static_cast<void>(core(rank).flush_delivery());
+    for (WorldRank rank = 0; rank < job.size(); ++rank)
+      static_cast<void>(core(rank).flush_delivery());
     run();
   }
 
@@ -96,8 +100,10 @@ class Network {
     const Travelling one = std::move(road.front());
     road.pop_front();
     const ShuffleTransfer& transfer = one.transfer;
-    const auto result = transfer.answer ? core(one.to).answer_arrived(one.from, transfer.kind, transfer.number)
-                                        : core(one.to).batch_arrived(one.from, transfer.kind, transfer.number, transfer.batch);
+    const auto result =
+        transfer.answer
+            ? core(one.to).answer_arrived(one.from, transfer.kind, transfer.number)
+            : core(one.to).batch_arrived(one.from, transfer.kind, transfer.number, transfer.batch);
     ASSERT_TRUE(result.ok()) << result.error().text;
     collect(one.to);
   }
@@ -109,7 +115,8 @@ class Network {
   }
 
   std::mt19937 random_;
-  std::map<std::tuple<WorldRank, WorldRank, ShuffleQueueKind, bool>, std::deque<Travelling>> travelling_;
+  std::map<std::tuple<WorldRank, WorldRank, ShuffleQueueKind, bool>, std::deque<Travelling>>
+      travelling_;
 };
 
 ShuffleOptions tight() {
@@ -132,7 +139,8 @@ void all_to_all(Network& network, std::uint32_t messages, std::size_t size) {
         while (!network.enqueue(from, to, k, size)) {
           // Its own messages may be what is in the way of its delivery queue.
           static_cast<void>(network.core(from).flush_delivery());
-          ASSERT_TRUE(network.step()) << from << " to " << to << ": nothing moves\n" << network.core(from).report();
+          ASSERT_TRUE(network.step()) << from << " to " << to << ": nothing moves\n"
+                                      << network.core(from).report();
         }
       }
     }
@@ -144,9 +152,11 @@ void expect_all(const Network& network, std::uint32_t messages) {
     std::map<WorldRank, std::uint32_t> next;
     for (const ShuffleMessage& message : network.delivered[to]) {
       ASSERT_EQ(message.destination, static_cast<WorldRank>(to));
-      ASSERT_EQ(message.type, next[message.source]++) << "in order, from " << message.source << " to " << to;
-      ASSERT_TRUE(std::all_of(message.data.begin(), message.data.end(),
-                              [&](std::byte each) { return each == static_cast<std::byte>(message.type); }));
+      ASSERT_EQ(message.type, next[message.source]++)
+          << "in order, from " << message.source << " to " << to;
+      ASSERT_TRUE(std::all_of(message.data.begin(), message.data.end(), [&](std::byte each) {
+        return each == static_cast<std::byte>(message.type);
+      }));
     }
     ASSERT_EQ(next.size(), network.delivered.size());
     for (const auto& [source, number] : next) EXPECT_EQ(number, messages) << source << " to " << to;
@@ -155,12 +165,15 @@ void expect_all(const Network& network, std::uint32_t messages) {
 
 class Shuffles : public testing::TestWithParam<std::tuple<ScaleShape, std::uint32_t>> {
  protected:
-  Network make(const ShuffleOptions& options) { return {std::get<0>(GetParam()), options, std::get<1>(GetParam())}; }
+  Network make(const ShuffleOptions& options) {
+    return {std::get<0>(GetParam()), options, std::get<1>(GetParam())};
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Jobs, Shuffles,
-                         testing::Combine(testing::Values(ScaleShape{1, 1, 1}, ScaleShape{2, 2, 1}, ScaleShape{2, 2, 3},
-                                                          ScaleShape{2, 5, 2}, ScaleShape{3, 3, 3}),
+                         testing::Combine(testing::Values(ScaleShape{1, 1, 1}, ScaleShape{2, 2, 1},
+                                                          ScaleShape{2, 2, 3}, ScaleShape{2, 5, 2},
+                                                          ScaleShape{3, 3, 3}),
                                           testing::Values(1U, 2U)));
 
 TEST_P(Shuffles, BringEveryMessageInOrder) {
@@ -174,7 +187,8 @@ TEST_P(Shuffles, BringEveryMessageInOrder) {
   }
 }
 
-/// A callback that blocks holds up its own messages; their senders stop in the end, and nobody else's messages are lost.
+/// A callback that blocks holds up its own messages; their senders stop in the end, and nobody
+/// else's messages are lost.
 TEST_P(Shuffles, StopSendersOfASlowProcess) {
   auto network = make(tight());
   const WorldRank slow = network.job.size() - 1;
@@ -201,7 +215,8 @@ TEST_P(Shuffles, StopSendersOfASlowProcess) {
 
 TEST_P(Shuffles, ALoneMessageLeavesAtOnce) {
   ShuffleOptions options;
-  options.local_origin.buftarget = options.local_relay.buftarget = options.remote.buftarget = 1U << 20U;
+  options.local_origin.buftarget = options.local_relay.buftarget = options.remote.buftarget =
+      1U << 20U;
   auto network = make(options);
   const WorldRank last = network.job.size() - 1;
   ASSERT_TRUE(network.enqueue(0, last, 7, 8));
@@ -256,7 +271,8 @@ TEST(ShuffleFlushes, WaitForAnswers) {
   EXPECT_EQ(network.batch_sizes.size(), 1U);
   const auto flush = network.core(0).flush(ShuffleQueueKind::kRemote);
   EXPECT_FALSE(ShuffleCore::done(flush));
-  EXPECT_TRUE(ShuffleCore::done(network.core(0).flush(ShuffleQueueKind::kLocalRelay))) << "nothing there";
+  EXPECT_TRUE(ShuffleCore::done(network.core(0).flush(ShuffleQueueKind::kLocalRelay)))
+      << "nothing there";
   ASSERT_TRUE(network.enqueue(0, 1, 2, 8));
   network.run();
   EXPECT_TRUE(ShuffleCore::done(flush));
@@ -275,7 +291,8 @@ TEST(ShuffleFlushes, DeliverBelowTheThreshold) {
   EXPECT_EQ(network.delivered[1].size(), 1U);
 }
 
-/// With everything slow, each process holds what the formula in shuffle_core.hpp allows, and no more.
+/// With everything slow, each process holds what the formula in shuffle_core.hpp allows, and no
+/// more.
 TEST(ShuffleMemory, StaysWithinItsBound) {
   const ShuffleOptions options = tight();
   constexpr std::size_t kSize = 40;
@@ -292,10 +309,13 @@ TEST(ShuffleMemory, StaysWithinItsBound) {
   }
   const std::size_t message = kSize + kShuffleMessageHeader;
   const auto procs = static_cast<std::size_t>(network.job.size());
-  // In each process: origin and relay queues to two others, a remote one at the representative; those that lead to it likewise.
-  const auto bytes = [&](const ShuffleQueueOptions& queue) { return (queue.maxrpc + 1) * (queue.buftarget + message); };
-  const std::size_t bound = 2 * bytes(options.local_origin) + 2 * bytes(options.local_relay) + 2 * bytes(options.remote) +
-                            options.deliverq_max * message;
+  // In each process: origin and relay queues to two others, a remote one at the representative;
+  // those that lead to it likewise.
+  const auto bytes = [&](const ShuffleQueueOptions& queue) {
+    return (queue.maxrpc + 1) * (queue.buftarget + message);
+  };
+  const std::size_t bound = 2 * bytes(options.local_origin) + 2 * bytes(options.local_relay) +
+                            2 * bytes(options.remote) + options.deliverq_max * message;
   EXPECT_LE(accepted * message, procs * bound);
   for (WorldRank rank = 0; rank < network.job.size(); ++rank) {
     EXPECT_LE(network.core(rank).counters().held_bytes_peak, bound) << rank;
@@ -308,7 +328,8 @@ TEST(ShuffleMemory, StaysWithinItsBound) {
   std::size_t delivered = 0;
   for (const auto& each : network.delivered) delivered += each.size();
   EXPECT_EQ(delivered, accepted);
-  for (WorldRank rank = 0; rank < network.job.size(); ++rank) EXPECT_EQ(network.core(rank).counters().held_bytes, 0U) << rank;
+  for (WorldRank rank = 0; rank < network.job.size(); ++rank)
+    EXPECT_EQ(network.core(rank).counters().held_bytes, 0U) << rank;
 }
 
 TEST(ShuffleLies, AreErrors) {
@@ -319,15 +340,21 @@ TEST(ShuffleLies, AreErrors) {
     append_message(batch, message);
     return batch;
   };
-  const auto refused = [&](WorldRank neighbour, ShuffleQueueKind kind, const std::vector<std::byte>& batch) {
+  const auto refused = [&](WorldRank neighbour, ShuffleQueueKind kind,
+                           const std::vector<std::byte>& batch) {
     const auto result = core.batch_arrived(neighbour, kind, 1, batch);
     return result.ok() ? std::string() : result.error().text;
   };
-  EXPECT_THAT(refused(1, ShuffleQueueKind::kLocalOrigin, batch_of({3, 0, 0, {}})), HasSubstr("should not have sent"));
-  EXPECT_THAT(refused(1, ShuffleQueueKind::kLocalRelay, batch_of({2, 3, 0, {}})), HasSubstr("should not have sent"));
-  EXPECT_THAT(refused(2, ShuffleQueueKind::kRemote, batch_of({2, 3, 0, {}})), HasSubstr("should not have sent"));
-  EXPECT_THAT(refused(2, ShuffleQueueKind::kRemote, batch_of({1, 0, 0, {}})), HasSubstr("should not have sent"));
-  EXPECT_THAT(refused(1, ShuffleQueueKind::kLocalOrigin, batch_of({1, 99, 0, {}})), HasSubstr("in a job of 4"));
+  EXPECT_THAT(refused(1, ShuffleQueueKind::kLocalOrigin, batch_of({3, 0, 0, {}})),
+              HasSubstr("should not have sent"));
+  EXPECT_THAT(refused(1, ShuffleQueueKind::kLocalRelay, batch_of({2, 3, 0, {}})),
+              HasSubstr("should not have sent"));
+  EXPECT_THAT(refused(2, ShuffleQueueKind::kRemote, batch_of({2, 3, 0, {}})),
+              HasSubstr("should not have sent"));
+  EXPECT_THAT(refused(2, ShuffleQueueKind::kRemote, batch_of({1, 0, 0, {}})),
+              HasSubstr("should not have sent"));
+  EXPECT_THAT(refused(1, ShuffleQueueKind::kLocalOrigin, batch_of({1, 99, 0, {}})),
+              HasSubstr("in a job of 4"));
   auto cut = batch_of({1, 0, 0, std::vector<std::byte>(5)});
   cut.pop_back();
   EXPECT_THAT(refused(1, ShuffleQueueKind::kLocalOrigin, cut), HasSubstr("ends inside"));

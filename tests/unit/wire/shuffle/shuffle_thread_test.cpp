@@ -1,4 +1,5 @@
-// The shuffle with its threads, for all processes of a job inside this one: what ThreadSanitizer looks at.
+// The shuffle with its threads, for all processes of a job inside this one: what ThreadSanitizer
+// looks at.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -34,15 +35,16 @@ class ThreadedShuffle : public testing::TestWithParam<ScaleShape> {
       inboxes.push_back(std::make_unique<Inbox>());
       Inbox& inbox = *inboxes.back();
       inbox.next.resize(static_cast<std::size_t>(job.job.size()));
-      shuffles.push_back(std::make_unique<Shuffle>(*job.engines[static_cast<std::size_t>(rank)], rank, kContext, options,
-                                                   [&inbox, rank, pause](const ShuffleMessage& message) {
-                                                     const bool right =
-                                                         message.destination == rank &&
-                                                         message.type == inbox.next[static_cast<std::size_t>(message.source)]++;
-                                                     if (!right) ++inbox.wrong;
-                                                     if (pause.count() > 0) std::this_thread::sleep_for(pause);
-                                                     ++inbox.messages;
-                                                   }));
+      shuffles.push_back(std::make_unique<Shuffle>(
+          *job.engines[static_cast<std::size_t>(rank)], rank, kContext, options,
+          [&inbox, rank, pause](const ShuffleMessage& message) {
+            const bool right =
+                message.destination == rank &&
+                message.type == inbox.next[static_cast<std::size_t>(message.source)]++;
+            if (!right) ++inbox.wrong;
+            if (pause.count() > 0) std::this_thread::sleep_for(pause);
+            ++inbox.messages;
+          }));
     }
   }
 
@@ -77,7 +79,9 @@ class ThreadedShuffle : public testing::TestWithParam<ScaleShape> {
   std::vector<std::unique_ptr<Shuffle>> shuffles;
 };
 
-INSTANTIATE_TEST_SUITE_P(Jobs, ThreadedShuffle, testing::Values(ScaleShape{2, 2, 1}, ScaleShape{2, 2, 3}, ScaleShape{2, 4, 2}));
+INSTANTIATE_TEST_SUITE_P(Jobs, ThreadedShuffle,
+                         testing::Values(ScaleShape{2, 2, 1}, ScaleShape{2, 2, 3},
+                                         ScaleShape{2, 4, 2}));
 
 TEST_P(ThreadedShuffle, BringsEveryMessageInOrder) {
   start(ShuffleOptions(), {});
@@ -103,7 +107,8 @@ TEST(FailedShuffle, SaysWhy) {
   EngineOptions options;
   options.job = map;
   options.format_of_client.assign(2, Format::kNative);
-  options.host_channels.push_back({1, std::make_unique<TcpChannel>(Descriptor(ends[0]), "the other host")});
+  options.host_channels.push_back(
+      {1, std::make_unique<TcpChannel>(Descriptor(ends[0]), "the other host")});
   Engine engine(std::move(options));
   ProgressThread progress(engine, [](const Error&) {});
   Shuffle shuffle(engine, 0, kContext, ShuffleOptions(), [](const ShuffleMessage&) {});

@@ -30,7 +30,8 @@ class KeyFile : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
   static void clear() {
-    for (const char* name : {"IMPI_AUTH_KEY", "IMPI_AUTH_KEY_FILE", "IMPI_AUTH_NONE"}) unsetenv(name);
+    for (const char* name : {"IMPI_AUTH_KEY", "IMPI_AUTH_KEY_FILE", "IMPI_AUTH_NONE"})
+      unsetenv(name);
   }
   void write(const std::string& text, mode_t mode = S_IRUSR | S_IWUSR) {
     std::filesystem::remove(path_);
@@ -47,7 +48,8 @@ class KeyFile : public testing::Test {
 };
 
 TEST_F(KeyFile, HoldsADecimalNumber) {
-  for (const char* text : {"18446744073709551615", "18446744073709551615\n", "18446744073709551615 \r\n\n"}) {
+  for (const char* text :
+       {"18446744073709551615", "18446744073709551615\n", "18446744073709551615 \r\n\n"}) {
     write(text);
     auto key = read_key_file(path_);
     ASSERT_TRUE(key.ok()) << text;
@@ -55,7 +57,8 @@ TEST_F(KeyFile, HoldsADecimalNumber) {
   }
   write("77\n", S_IRUSR);
   EXPECT_EQ(*read_key_file(path_), 77U);
-  for (const char* text : {"", "\n", "secret\n", "1 2\n", "-1\n", "0x10\n", "18446744073709551616\n"}) {
+  for (const char* text :
+       {"", "\n", "secret\n", "1 2\n", "-1\n", "0x10\n", "18446744073709551616\n"}) {
     write(text);
     EXPECT_THAT(reason(), HasSubstr("must hold one decimal 64-bit number")) << text;
   }

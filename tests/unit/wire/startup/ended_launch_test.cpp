@@ -24,7 +24,8 @@ using testing::HasSubstr;
 constexpr AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
 constexpr AuthenticationMethods kKey{.none = false, .key = true, .key_value = 0x1122334455667788};
 
-/// Reports the end over a new connection. Returns whether the server says that the client has never joined.
+/// Reports the end over a new connection. Returns whether the server says that the client has never
+/// joined.
 std::optional<bool> report(DrivenServer& driven, int connection, const EndedLaunch& launch) {
   driven.connect(connection);
   driven.say(connection, auth(1));
@@ -44,7 +45,8 @@ TEST(EndedLaunch, EndsTheWaitingOfOthersAtOnce) {
   driven.join(1, 0);
   EXPECT_EQ(report(driven, 2, {1, 0}), true);
   ASSERT_TRUE(driven.server.failure().has_value());
-  EXPECT_EQ(driven.server.failure()->text, "client 1 ended before it had joined; 1 of 2 clients have joined; missing: 1");
+  EXPECT_EQ(driven.server.failure()->text,
+            "client 1 ended before it had joined; 1 of 2 clients have joined; missing: 1");
   expect_turned_away(driven, 1, "client 1 ended before it had joined");
 }
 
@@ -52,7 +54,8 @@ TEST(EndedLaunch, IsToldToThoseThatComeLater) {
   DrivenServer driven(2);
   EXPECT_EQ(report(driven, 1, {1, 0}), true);
   EXPECT_FALSE(driven.server.failure().has_value());
-  EXPECT_THAT(driven.told(), ElementsAre(HasSubstr("client 1 ended before it had joined, says peer 1")));
+  EXPECT_THAT(driven.told(),
+              ElementsAre(HasSubstr("client 1 ended before it had joined, says peer 1")));
   driven.join(2, 0);
   ASSERT_TRUE(driven.server.failure().has_value());
   expect_turned_away(driven, 2, "client 1 ended before it had joined");
@@ -111,7 +114,8 @@ TEST(EndedLaunch, NumberThatDoesNotExist) {
   DrivenServer driven(2);
   driven.join(1, 0);
   int connection = 1;
-  for (const std::int32_t client : {2, -1, INT32_MIN, INT32_MAX}) EXPECT_EQ(report(driven, ++connection, {client, 0}), false);
+  for (const std::int32_t client : {2, -1, INT32_MIN, INT32_MAX})
+    EXPECT_EQ(report(driven, ++connection, {client, 0}), false);
   EXPECT_FALSE(driven.server.failure().has_value());
   EXPECT_FALSE(driven.server.nobody_came());
 }
@@ -124,7 +128,8 @@ TEST(EndedLaunch, IsBelievedOfAuthenticatedPeersAlone) {
   driven.connect(2);
   driven.say(2, auth(1U << kAuthKey));
   static_cast<void>(driven.take(2));
-  driven.say(2, bytes_of(std::uint64_t{7}) + command(StartupCommand::kHello) + encode_ended({1, 0}));
+  driven.say(2,
+             bytes_of(std::uint64_t{7}) + command(StartupCommand::kHello) + encode_ended({1, 0}));
   expect_turned_away(driven, 2, "wrong authentication key");
   DrivenServer plain(2);
   plain.join(1, 0);
@@ -138,7 +143,8 @@ TEST(EndedLaunch, IsBelievedOfAuthenticatedPeersAlone) {
 TEST(EndedLaunch, TooShort) {
   DrivenServer driven(2);
   driven.connect(1);
-  driven.say(1, auth(1) + command(StartupCommand::kHello) + encode_startup(StartupCommand::kEnded, Bytes(11)));
+  driven.say(1, auth(1) + command(StartupCommand::kHello) +
+                    encode_startup(StartupCommand::kEnded, Bytes(11)));
   static_cast<void>(driven.next(1));
   EXPECT_FALSE(parse_ended(Bytes(11)).has_value());
   EXPECT_EQ(parse_ended(bytes_of(3, std::uint64_t{5}, 9)), (EndedLaunch{3, 5}));
@@ -152,7 +158,8 @@ TEST(EndedLaunch, ReporterGetsTheAnswer) {
     ScriptedServer server([&](Peer& peer) {
       EXPECT_EQ(peer.receive(12), auth(1U << kAuthKey));
       peer.send(bytes_of(kAuthKey, 0));
-      EXPECT_EQ(peer.receive(36), bytes_of(kKey.key_value) + command(StartupCommand::kHello) + encode_ended({4, 77}));
+      EXPECT_EQ(peer.receive(36),
+                bytes_of(kKey.key_value) + command(StartupCommand::kHello) + encode_ended({4, 77}));
       peer.send(command(StartupCommand::kHello) + encode_ended_answer(never_joined));
     });
     auto answer = report_ended(server.address, {4, 77}, kKey, milliseconds(30000));
@@ -166,7 +173,8 @@ TEST(EndedLaunch, ReporterKnowsNothingFromOtherServers) {
   EXPECT_FALSE(report_ended(gone.address, {0, 0}, kNone, milliseconds(30000)).ok());
   ScriptedServer short_answer([](Peer& peer) {
     static_cast<void>(peer.receive(12));
-    peer.send(bytes_of(kAuthNone, 0) + command(StartupCommand::kHello) + encode_startup(StartupCommand::kEnded, Bytes(3)));
+    peer.send(bytes_of(kAuthNone, 0) + command(StartupCommand::kHello) +
+              encode_startup(StartupCommand::kEnded, Bytes(3)));
     static_cast<void>(peer.receive(28));
   });
   EXPECT_FALSE(report_ended(short_answer.address, {0, 0}, kNone, milliseconds(30000)).ok());

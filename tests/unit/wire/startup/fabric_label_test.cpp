@@ -26,7 +26,8 @@ Result<JobMap> negotiated(const std::vector<JoinOptions>& clients) {
 
 TEST(Fabrics, NothingIsSaidOfNone) {
   auto clients = clients_with({{}, {}});
-  EXPECT_EQ(test::concatenate(clients).count(static_cast<std::uint32_t>(StartupLabel::kFabrics)), 0U);
+  EXPECT_EQ(test::concatenate(clients).count(static_cast<std::uint32_t>(StartupLabel::kFabrics)),
+            0U);
   EXPECT_TRUE(negotiated(clients).ok());
 }
 
@@ -48,8 +49,9 @@ TEST(Fabrics, WhatIsAskedForByNameIsNotLeftOut) {
   auto map = negotiated(clients);
   ASSERT_FALSE(map.ok());
   EXPECT_EQ(map.error().kind, ErrorKind::kConfiguration);
-  EXPECT_THAT(map.error().text, AllOf(HasSubstr("clients 0 and 1"), HasSubstr("one has none, the other tcp;ofi_rxm"),
-                                      HasSubstr("IMPISHIM_FABRIC")));
+  EXPECT_THAT(map.error().text,
+              AllOf(HasSubstr("clients 0 and 1"), HasSubstr("one has none, the other tcp;ofi_rxm"),
+                    HasSubstr("IMPISHIM_FABRIC")));
   clients[0].fabrics = {"tcp;ofi_rxm"};
   EXPECT_TRUE(negotiated(clients).ok());
 }

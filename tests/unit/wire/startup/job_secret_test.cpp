@@ -10,7 +10,8 @@ namespace {
 
 LabelData contributions(std::uint32_t mask, std::size_t count) {
   LabelData label{mask, {}};
-  for (std::size_t i = 0; i < count * JobSecret::kSize; ++i) label.data.push_back(static_cast<std::byte>(i));
+  for (std::size_t i = 0; i < count * JobSecret::kSize; ++i)
+    label.data.push_back(static_cast<std::byte>(i));
   return label;
 }
 
@@ -37,8 +38,8 @@ TEST(JobSecret, DependsOnEveryContribution) {
 
 TEST(JobSecret, NeedsOneContributionOfEachImpishimClient) {
   EXPECT_FALSE(combine_secret(nullptr, clients(0b1, 1)).ok());
-  for (const LabelData& label :
-       {contributions(0b01, 2), contributions(0b11, 1), contributions(0b111, 3), contributions(0, 0)}) {
+  for (const LabelData& label : {contributions(0b01, 2), contributions(0b11, 1),
+                                 contributions(0b111, 3), contributions(0, 0)}) {
     auto secret = combine_secret(&label, clients(0b11, 3));
     ASSERT_FALSE(secret.ok());
     EXPECT_EQ(secret.error().kind, ErrorKind::kProtocol);

@@ -21,7 +21,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Three clients of 1, 2 and 1 hosts.
-std::vector<JoinOptions> three() { return {test::joining(0, {2}), test::joining(1, {1, 3}), test::joining(2, {1})}; }
+std::vector<JoinOptions> three() {
+  return {test::joining(0, {2}), test::joining(1, {1, 3}), test::joining(2, {1})};
+}
 
 Result<JobMap> negotiated(const std::vector<JoinOptions>& clients) {
   return negotiate(static_cast<std::int32_t>(clients.size()), test::concatenate(clients));
@@ -49,8 +51,8 @@ TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   const auto labels = contributions(options);
   std::vector<std::uint32_t> order;
   for (const auto& [label, data] : labels) order.push_back(label);
-  EXPECT_THAT(order, ElementsAre(0x1000, 0x1100, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600, 0x2000, 0x2100, 0x2200, 0x2300, 0x2400,
-                                 0x3000, 0x3100, 0x49530001));
+  EXPECT_THAT(order, ElementsAre(0x1000, 0x1100, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600, 0x2000,
+                                 0x2100, 0x2200, 0x2300, 0x2400, 0x3000, 0x3100, 0x49530001));
   const std::map<std::uint32_t, Bytes> data(labels.begin(), labels.end());
   EXPECT_EQ(data.at(0x1000), bytes_of(0U, 0U));
   EXPECT_EQ(data.at(0x1100), bytes_of(2U));
@@ -65,7 +67,8 @@ TEST(Contributions, EveryMandatedLabelInAscendingOrder) {
   EXPECT_EQ(data.at(0x2200), bytes_of(1U, 2U));
   EXPECT_EQ(data.at(0x2300), bytes_of(10U, 10U));
   EXPECT_EQ(data.at(0x2400), bytes_of(20U, 20U));
-  EXPECT_EQ(data.at(0x3000), bytes_of(0ULL, 0U, 0x0A00000AU, 0ULL, 0U, 0x0A00000BU, 0ULL, 0U, 0x0A00000BU));
+  EXPECT_EQ(data.at(0x3000),
+            bytes_of(0ULL, 0U, 0x0A00000AU, 0ULL, 0U, 0x0A00000BU, 0ULL, 0U, 0x0A00000BU));
   EXPECT_EQ(data.at(0x3100), bytes_of(std::int64_t{100}, std::int64_t{100}, std::int64_t{101}));
   EXPECT_EQ(test::as_text(std::span(data.at(0x49530001)).first(8)), "IMPISHIM");
   EXPECT_EQ(Bytes(data.at(0x49530001).begin() + 8, data.at(0x49530001).end()),
@@ -106,17 +109,27 @@ TEST(Negotiation, DefaultsOfTheSpecification) {
 }
 
 TEST(Negotiation, DataLenIsTheMinimum) {
-  EXPECT_EQ(with<std::uint32_t>(&ClientValues::datalen, {70000, 4096, 65536})->values().datalen, 4096U);
+  EXPECT_EQ(with<std::uint32_t>(&ClientValues::datalen, {70000, 4096, 65536})->values().datalen,
+            4096U);
   EXPECT_EQ(with<std::uint32_t>(&ClientValues::datalen, {1, 4096, 65536})->values().datalen, 1U);
-  EXPECT_EQ(with<std::uint32_t>(&ClientValues::datalen, {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFE})->values().datalen, 0xFFFFFFFEU);
-  expect_refused(with<std::uint32_t>(&ClientValues::datalen, {4096, 0, 4096}), ErrorKind::kProtocol, "C_DATALEN: 0 bytes");
+  EXPECT_EQ(with<std::uint32_t>(&ClientValues::datalen, {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFE})
+                ->values()
+                .datalen,
+            0xFFFFFFFEU);
+  expect_refused(with<std::uint32_t>(&ClientValues::datalen, {4096, 0, 4096}), ErrorKind::kProtocol,
+                 "C_DATALEN: 0 bytes");
 }
 
 TEST(Negotiation, TagUbIsTheMinimumAboveTheLeastOfMpi) {
-  EXPECT_EQ(with<std::int32_t>(&ClientValues::tag_ub, {2147483647, 268435455, 1000000})->values().tag_ub, 1000000);
-  EXPECT_EQ(with<std::int32_t>(&ClientValues::tag_ub, {32767, 32768, 40000})->values().tag_ub, 32767);
-  expect_refused(with<std::int32_t>(&ClientValues::tag_ub, {40000, 40000, 32766}), ErrorKind::kProtocol, "C_TAGUB: 32766");
-  expect_refused(with<std::int32_t>(&ClientValues::tag_ub, {40000, -1, 40000}), ErrorKind::kProtocol, "C_TAGUB: -1");
+  EXPECT_EQ(
+      with<std::int32_t>(&ClientValues::tag_ub, {2147483647, 268435455, 1000000})->values().tag_ub,
+      1000000);
+  EXPECT_EQ(with<std::int32_t>(&ClientValues::tag_ub, {32767, 32768, 40000})->values().tag_ub,
+            32767);
+  expect_refused(with<std::int32_t>(&ClientValues::tag_ub, {40000, 40000, 32766}),
+                 ErrorKind::kProtocol, "C_TAGUB: 32766");
+  expect_refused(with<std::int32_t>(&ClientValues::tag_ub, {40000, -1, 40000}),
+                 ErrorKind::kProtocol, "C_TAGUB: -1");
 }
 
 TEST(Negotiation, CrossoverValuesMustBeEqualAfterDefaults) {
@@ -127,17 +140,20 @@ TEST(Negotiation, CrossoverValuesMustBeEqualAfterDefaults) {
     const char* label;
     const char* variable;
   };
-  for (const Case& each :
-       {Case{&ClientValues::coll_xsize, &NegotiatedValues::coll_xsize, 1024, "C_COLL_XSIZE", "IMPISHIM_COLL_XSIZE"},
-        Case{&ClientValues::coll_maxlinear, &NegotiatedValues::coll_maxlinear, 4, "C_COLL_MAXLINEAR",
-             "IMPISHIM_COLL_MAXLINEAR"}}) {
-    const auto outcome = [&](const std::vector<std::int32_t>& values) { return with(each.member, values); };
+  for (const Case& each : {Case{&ClientValues::coll_xsize, &NegotiatedValues::coll_xsize, 1024,
+                                "C_COLL_XSIZE", "IMPISHIM_COLL_XSIZE"},
+                           Case{&ClientValues::coll_maxlinear, &NegotiatedValues::coll_maxlinear, 4,
+                                "C_COLL_MAXLINEAR", "IMPISHIM_COLL_MAXLINEAR"}}) {
+    const auto outcome = [&](const std::vector<std::int32_t>& values) {
+      return with(each.member, values);
+    };
     EXPECT_EQ(outcome({-1, -1, -1})->values().*each.result, each.fallback);
     EXPECT_EQ(outcome({-1, each.fallback, -1})->values().*each.result, each.fallback);
     EXPECT_EQ(outcome({0, 0, 0})->values().*each.result, 0);
     EXPECT_EQ(outcome({77, 77, 77})->values().*each.result, 77);
     EXPECT_EQ(outcome({INT32_MAX, INT32_MAX, INT32_MAX})->values().*each.result, INT32_MAX);
-    expect_refused(outcome({-1, 77, -1}), ErrorKind::kConfiguration, "give " + std::string(each.variable) + " the same value");
+    expect_refused(outcome({-1, 77, -1}), ErrorKind::kConfiguration,
+                   "give " + std::string(each.variable) + " the same value");
     expect_refused(outcome({77, 77, 78}), ErrorKind::kConfiguration,
                    "client 0 wants " + std::string(each.label) + " = 77, client 2 wants 78");
     expect_refused(outcome({-2, -2, -2}), ErrorKind::kProtocol, each.label);
@@ -160,8 +176,10 @@ TEST(Negotiation, FlowControlIsOnePairForAll) {
   EXPECT_EQ(map->values().hiwater, 16U);
   EXPECT_EQ(with_marks({{1, 1}, {1, 1}, {1, 1}})->values().hiwater, 1U);
   EXPECT_EQ(with_marks({{8, 8}, {8, 9}, {8, 10}})->values().ackmark, 8U);
-  expect_refused(with_marks({{10, 20}, {0, 20}, {10, 20}}), ErrorKind::kProtocol, "host 1 has ackmark 0 and hiwater 20");
-  expect_refused(with_marks({{10, 20}, {10, 20}, {21, 20}}), ErrorKind::kProtocol, "host 3 has ackmark 21 and hiwater 20");
+  expect_refused(with_marks({{10, 20}, {0, 20}, {10, 20}}), ErrorKind::kProtocol,
+                 "host 1 has ackmark 0 and hiwater 20");
+  expect_refused(with_marks({{10, 20}, {10, 20}, {21, 20}}), ErrorKind::kProtocol,
+                 "host 3 has ackmark 21 and hiwater 20");
   EXPECT_EQ(with_marks({{10, 100}, {1, 5}, {6, 100}})->values().hiwater, 5U);
 }
 
@@ -175,13 +193,18 @@ TEST(Negotiation, HighestCommonVersion) {
   const auto version = [&](const std::vector<Versions>& versions) {
     auto map = outcome(versions);
     EXPECT_TRUE(map.ok()) << map.error().text;
-    return map ? std::pair(map->values().version_major, map->values().version_minor) : std::pair(99U, 99U);
+    return map ? std::pair(map->values().version_major, map->values().version_minor)
+               : std::pair(99U, 99U);
   };
   EXPECT_EQ(version({{{0, 0}}, {{0, 0}}, {{0, 0}}}), std::pair(0U, 0U));
-  EXPECT_EQ(version({{{0, 0}, {0, 1}, {1, 0}}, {{0, 0}, {1, 0}}, {{0, 0}, {0, 1}, {1, 0}, {2, 5}}}), std::pair(1U, 0U));
-  EXPECT_EQ(version({{{0, 0}, {1, 0}}, {{0, 0}, {0, 1}}, {{0, 0}, {0, 1}, {1, 0}}}), std::pair(0U, 0U));
-  EXPECT_EQ(version({{{0, 0}, {0, 7}}, {{0, 0}, {0, 7}, {0, 8}}, {{0, 0}, {0, 6}, {0, 7}}}), std::pair(0U, 7U));
-  expect_refused(outcome({{{0, 0}}, {{0, 0}}, {}}), ErrorKind::kProtocol, "2 version lists from 3 clients");
+  EXPECT_EQ(version({{{0, 0}, {0, 1}, {1, 0}}, {{0, 0}, {1, 0}}, {{0, 0}, {0, 1}, {1, 0}, {2, 5}}}),
+            std::pair(1U, 0U));
+  EXPECT_EQ(version({{{0, 0}, {1, 0}}, {{0, 0}, {0, 1}}, {{0, 0}, {0, 1}, {1, 0}}}),
+            std::pair(0U, 0U));
+  EXPECT_EQ(version({{{0, 0}, {0, 7}}, {{0, 0}, {0, 7}, {0, 8}}, {{0, 0}, {0, 6}, {0, 7}}}),
+            std::pair(0U, 7U));
+  expect_refused(outcome({{{0, 0}}, {{0, 0}}, {}}), ErrorKind::kProtocol,
+                 "2 version lists from 3 clients");
   expect_refused(outcome({{{0, 0}}, {{0, 0}}, {{0, 1}}}), ErrorKind::kProtocol, "C_VERSION");
 }
 
@@ -214,7 +237,8 @@ TEST(Negotiation, ImpishimClientsMustChooseCollectivesAlike) {
   EXPECT_TRUE(negotiated(clients).ok());
   clients[2].collectives = 6;
   expect_refused(negotiated(clients), ErrorKind::kConfiguration,
-                 "clients 0 and 2 choose collective algorithms differently: give IMPISHIM_COLLECTIVES the same value");
+                 "clients 0 and 2 choose collective algorithms differently: give "
+                 "IMPISHIM_COLLECTIVES the same value");
 }
 
 TEST(Negotiation, SomebodyElsesUseOfOurLabelIsIgnored) {
@@ -273,12 +297,16 @@ TEST(Negotiation, NodeNamesThatAreCutOrCouldMoveACursor) {
     labels[number_of(StartupLabel::kNodeNames)] = {2, data};
     return negotiate(3, labels);
   };
-  const auto map = outcome(bytes_of(std::uint8_t{2}, std::uint8_t{0x1b}, std::uint8_t{'c'}, std::uint8_t{0}));
+  const auto map =
+      outcome(bytes_of(std::uint8_t{2}, std::uint8_t{0x1b}, std::uint8_t{'c'}, std::uint8_t{0}));
   ASSERT_TRUE(map.ok()) << map.error().text;
   EXPECT_EQ(map->node_name(1), "\\x1bc");
-  expect_refused(outcome(bytes_of(std::uint8_t{2}, std::uint8_t{'c'})), ErrorKind::kProtocol, "host 1 of client 1 has none");
-  expect_refused(outcome(bytes_of(std::uint8_t{0})), ErrorKind::kProtocol, "host 2 of client 1 has none");
-  expect_refused(outcome(bytes_of(std::uint8_t{0}, std::uint8_t{0}, std::uint8_t{0})), ErrorKind::kProtocol, "more than hosts");
+  expect_refused(outcome(bytes_of(std::uint8_t{2}, std::uint8_t{'c'})), ErrorKind::kProtocol,
+                 "host 1 of client 1 has none");
+  expect_refused(outcome(bytes_of(std::uint8_t{0})), ErrorKind::kProtocol,
+                 "host 2 of client 1 has none");
+  expect_refused(outcome(bytes_of(std::uint8_t{0}, std::uint8_t{0}, std::uint8_t{0})),
+                 ErrorKind::kProtocol, "more than hosts");
 }
 
 TEST(ProcessName, SaysRankPidAndNode) {
@@ -286,9 +314,11 @@ TEST(ProcessName, SaysRankPidAndNode) {
   ASSERT_TRUE(map.ok());
   const Host& named = map->hosts()[1];
   const std::int64_t pid = map->procs()[static_cast<std::size_t>(named.first_proc)].id.pid;
-  EXPECT_EQ(process_name(*map, named.first_proc), fmt::format("rank {} (pid {} on node17)", named.first_proc, pid));
+  EXPECT_EQ(process_name(*map, named.first_proc),
+            fmt::format("rank {} (pid {} on node17)", named.first_proc, pid));
   const Proc& nameless = map->procs()[0];
-  EXPECT_EQ(process_name(*map, 0), fmt::format("rank 0 (pid {} on {})", nameless.id.pid, address_text(nameless.id.host)));
+  EXPECT_EQ(process_name(*map, 0),
+            fmt::format("rank 0 (pid {} on {})", nameless.id.pid, address_text(nameless.id.host)));
 }
 
 TEST(Negotiation, GatewaysMustBeAmongTheirHostsProcs) {
@@ -299,13 +329,15 @@ TEST(Negotiation, GatewaysMustBeAmongTheirHostsProcs) {
   };
   EXPECT_TRUE(outcome(2, bytes_of(0U, 1U)).ok());
   EXPECT_TRUE(outcome(7, bytes_of(1U, 0U, 1U, 0U)).ok());
-  expect_refused(outcome(2, bytes_of(1U, 2U)), ErrorKind::kProtocol, "gateways: host 1 of client 1 has none among its procs");
+  expect_refused(outcome(2, bytes_of(1U, 2U)), ErrorKind::kProtocol,
+                 "gateways: host 1 of client 1 has none among its procs");
   expect_refused(outcome(2, bytes_of(0U, 0xFFFFFFFFU)), ErrorKind::kProtocol, "host 2 of client 1");
   expect_refused(outcome(2, bytes_of(0U)), ErrorKind::kProtocol, "host 2 of client 1");
   expect_refused(outcome(2, bytes_of(0U, 2U, 0U)), ErrorKind::kProtocol, "more than hosts");
   auto labels = test::concatenate(three_with_gateways());
   labels.erase(number_of(StartupLabel::kImpishim));
-  expect_refused(negotiate(3, labels), ErrorKind::kProtocol, "client 1 announces them, but is no impishim");
+  expect_refused(negotiate(3, labels), ErrorKind::kProtocol,
+                 "client 1 announces them, but is no impishim");
 }
 
 TEST(Negotiation, AnotherVersionOfOursIsRefused) {
@@ -317,24 +349,27 @@ TEST(Negotiation, AnotherVersionOfOursIsRefused) {
   const auto map = negotiate(3, labels);
   ASSERT_FALSE(map.ok());
   EXPECT_EQ(map.error().kind, ErrorKind::kConfiguration);
-  EXPECT_THAT(map.error().text, testing::HasSubstr("client 1 runs version 2 of impishim's own protocol, this library 6"));
+  EXPECT_THAT(
+      map.error().text,
+      testing::HasSubstr("client 1 runs version 2 of impishim's own protocol, this library 6"));
 }
 
 TEST(Negotiation, EveryMandatedLabelIsNeededFromEveryClient) {
-  for (const auto& [label, name] : std::map<StartupLabel, std::string>{{StartupLabel::kVersion, "C_VERSION"},
-                                                                       {StartupLabel::kNHosts, "C_NHOSTS"},
-                                                                       {StartupLabel::kNProcs, "C_NPROCS"},
-                                                                       {StartupLabel::kDataLen, "C_DATALEN"},
-                                                                       {StartupLabel::kTagUb, "C_TAGUB"},
-                                                                       {StartupLabel::kCollXSize, "C_COLL_XSIZE"},
-                                                                       {StartupLabel::kCollMaxLinear, "C_COLL_MAXLINEAR"},
-                                                                       {StartupLabel::kHostIpv6, "H_IPV6"},
-                                                                       {StartupLabel::kHostPort, "H_PORT"},
-                                                                       {StartupLabel::kHostNProcs, "H_NPROCS"},
-                                                                       {StartupLabel::kHostAckMark, "H_ACKMARK"},
-                                                                       {StartupLabel::kHostHiWater, "H_HIWATER"},
-                                                                       {StartupLabel::kProcIpv6, "P_IPV6"},
-                                                                       {StartupLabel::kProcPid, "P_PID"}}) {
+  for (const auto& [label, name] :
+       std::map<StartupLabel, std::string>{{StartupLabel::kVersion, "C_VERSION"},
+                                           {StartupLabel::kNHosts, "C_NHOSTS"},
+                                           {StartupLabel::kNProcs, "C_NPROCS"},
+                                           {StartupLabel::kDataLen, "C_DATALEN"},
+                                           {StartupLabel::kTagUb, "C_TAGUB"},
+                                           {StartupLabel::kCollXSize, "C_COLL_XSIZE"},
+                                           {StartupLabel::kCollMaxLinear, "C_COLL_MAXLINEAR"},
+                                           {StartupLabel::kHostIpv6, "H_IPV6"},
+                                           {StartupLabel::kHostPort, "H_PORT"},
+                                           {StartupLabel::kHostNProcs, "H_NPROCS"},
+                                           {StartupLabel::kHostAckMark, "H_ACKMARK"},
+                                           {StartupLabel::kHostHiWater, "H_HIWATER"},
+                                           {StartupLabel::kProcIpv6, "P_IPV6"},
+                                           {StartupLabel::kProcPid, "P_PID"}}) {
     const auto sound = test::concatenate(three());
     auto labels = sound;
     labels.erase(number_of(label));
@@ -358,18 +393,22 @@ TEST(Negotiation, CountsThatDoNotAddUp) {
     return negotiate(3, labels);
   };
   EXPECT_TRUE(outcome(StartupLabel::kNHosts, bytes_of(1U, 2U, 1U)).ok());
-  for (const Bytes& hosts : {bytes_of(0U, 3U, 1U), bytes_of(2U, 1U, 1U), bytes_of(1U, 2U, 2U), bytes_of(0xFFFFFFFFU, 4U, 1U),
-                             bytes_of(0xFFFFFFFFU, 0xFFFFFFFFU, 0xFFFFFFFFU)}) {
+  for (const Bytes& hosts :
+       {bytes_of(0U, 3U, 1U), bytes_of(2U, 1U, 1U), bytes_of(1U, 2U, 2U),
+        bytes_of(0xFFFFFFFFU, 4U, 1U), bytes_of(0xFFFFFFFFU, 0xFFFFFFFFU, 0xFFFFFFFFU)}) {
     EXPECT_FALSE(outcome(StartupLabel::kNHosts, hosts).ok());
   }
-  for (const Bytes& procs : {bytes_of(0U, 6U, 1U), bytes_of(3U, 3U, 1U), bytes_of(2U, 4U, 2U), bytes_of(0xFFFFFFFFU, 8U, 0U)}) {
+  for (const Bytes& procs : {bytes_of(0U, 6U, 1U), bytes_of(3U, 3U, 1U), bytes_of(2U, 4U, 2U),
+                             bytes_of(0xFFFFFFFFU, 8U, 0U)}) {
     EXPECT_FALSE(outcome(StartupLabel::kNProcs, procs).ok());
   }
-  for (const Bytes& procs : {bytes_of(1U, 2U, 3U, 1U), bytes_of(2U, 1U, 4U, 0U), bytes_of(2U, 1U, 3U, 0x80000000U),
-                             bytes_of(2U, 0xFFFFFFFFU, 3U, 1U)}) {
+  for (const Bytes& procs :
+       {bytes_of(1U, 2U, 3U, 1U), bytes_of(2U, 1U, 4U, 0U), bytes_of(2U, 1U, 3U, 0x80000000U),
+        bytes_of(2U, 0xFFFFFFFFU, 3U, 1U)}) {
     EXPECT_FALSE(outcome(StartupLabel::kHostNProcs, procs).ok());
   }
-  expect_refused(outcome(StartupLabel::kHostPort, bytes_of(1U, 2U, 65536U, 3U)), ErrorKind::kProtocol, "65536 is no port");
+  expect_refused(outcome(StartupLabel::kHostPort, bytes_of(1U, 2U, 65536U, 3U)),
+                 ErrorKind::kProtocol, "65536 is no port");
 }
 
 TEST(Negotiation, TwoProcsOfOneName) {
@@ -381,7 +420,8 @@ TEST(Negotiation, TwoProcsOfOneName) {
 TEST(Negotiation, FullMaskOf32Clients) {
   std::vector<JoinOptions> clients;
   for (int client = 0; client < 32; ++client) clients.push_back(test::joining(client % 24, {1}));
-  for (int client = 24; client < 32; ++client) clients[static_cast<std::size_t>(client)].hosts[0].procs[0].pid += 5000;
+  for (int client = 24; client < 32; ++client)
+    clients[static_cast<std::size_t>(client)].hosts[0].procs[0].pid += 5000;
   auto map = negotiated(clients);
   ASSERT_TRUE(map.ok()) << map.error().text;
   EXPECT_EQ(map->clients().size(), 32U);

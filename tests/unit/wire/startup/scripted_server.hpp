@@ -20,7 +20,9 @@ namespace impishim::wire::test {
 class Peer {
  public:
   explicit Peer(Descriptor socket) : socket_(std::move(socket)) {}
-  void send(const Bytes& bytes) { static_cast<void>(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL)); }
+  void send(const Bytes& bytes) {
+    static_cast<void>(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+  }
   /// Nothing more will be sent.
   void end_output() { shutdown(socket_.get(), SHUT_WR); }
   Bytes receive(std::size_t size) {
@@ -32,8 +34,9 @@ class Peer {
   /// Everything until the client has sent `end`.
   Bytes receive_until(const Bytes& end) {
     Bytes all;
-    while (all.size() < end.size() ||
-           !std::equal(end.begin(), end.end(), all.end() - static_cast<std::ptrdiff_t>(end.size()))) {
+    while (
+        all.size() < end.size() ||
+        !std::equal(end.begin(), end.end(), all.end() - static_cast<std::ptrdiff_t>(end.size()))) {
       const Bytes one = receive(1);
       if (one.empty()) break;
       all.push_back(one.front());

@@ -20,7 +20,9 @@ class Labels : public testing::Test {
     for (const int client : {1, 2, 0}) driven.join(client, client);
     for (int client = 0; client < 3; ++client) static_cast<void>(driven.take(client));
   }
-  void coll(int client, std::uint32_t label, const Bytes& data) { driven.say(client, encode_coll(label, data)); }
+  void coll(int client, std::uint32_t label, const Bytes& data) {
+    driven.say(client, encode_coll(label, data));
+  }
   void done(int client) { driven.say(client, command(StartupCommand::kDone)); }
   /// The next answer for all clients is this one.
   void expect_answer(std::uint32_t label, std::uint32_t mask, const Bytes& data) {
@@ -60,7 +62,8 @@ TEST_F(Labels, AnsweredAsSoonAsNobodyCanStillSendIt) {
   done(1);
   expect_answer(0x1200, 4, bytes_of(3U));
   done(2);
-  for (int client = 0; client < 3; ++client) EXPECT_EQ(driven.take(client), command(StartupCommand::kDone));
+  for (int client = 0; client < 3; ++client)
+    EXPECT_EQ(driven.take(client), command(StartupCommand::kDone));
 }
 
 TEST_F(Labels, UnknownOnesOfTheSpecificationsRangeAreTreatedLikeAnyOther) {
@@ -102,11 +105,13 @@ TEST(PrivateLabels, ReachClientsThatHaveAnnouncedThemselves) {
 }
 
 TEST_F(Labels, NumberAndBytesOfAClientAreBounded) {
-  for (std::uint32_t label = 0; label < LabelCollection::kMaxLabels; ++label) coll(0, 0x1000 + label, {});
+  for (std::uint32_t label = 0; label < LabelCollection::kMaxLabels; ++label)
+    coll(0, 0x1000 + label, {});
   EXPECT_FALSE(driven.server.failure().has_value());
   coll(0, 0x2000, {});
   ASSERT_TRUE(driven.server.failure().has_value());
-  EXPECT_THAT(driven.server.failure()->text, HasSubstr("client 0 at peer 0: it sent more than 256 labels"));
+  EXPECT_THAT(driven.server.failure()->text,
+              HasSubstr("client 0 at peer 0: it sent more than 256 labels"));
 
   LabelCollection labels;
   Bytes payload(kMaxStartupPayload);
@@ -144,7 +149,8 @@ TEST_F(Labels, MustAscend) {
 TEST_F(Labels, CollWithoutALabelIsAProtocolError) {
   driven.say(1, encode_startup(StartupCommand::kColl, Bytes(3)));
   ASSERT_TRUE(driven.server.failure().has_value());
-  EXPECT_THAT(driven.server.failure()->text, HasSubstr("client 1 at peer 1: it sent COLL without a label"));
+  EXPECT_THAT(driven.server.failure()->text,
+              HasSubstr("client 1 at peer 1: it sent COLL without a label"));
   for (int client = 0; client < 3; ++client) EXPECT_TRUE(driven.closed(client));
 }
 
@@ -153,7 +159,8 @@ TEST_F(Labels, AfterDoneNoMore) {
   coll(0, 0x3000, bytes_of(1U));
   done(1);
   done(2);
-  for (int client = 0; client < 3; ++client) EXPECT_EQ(driven.take(client), command(StartupCommand::kDone));
+  for (int client = 0; client < 3; ++client)
+    EXPECT_EQ(driven.take(client), command(StartupCommand::kDone));
 }
 
 TEST(EarlyLabels, SentBeforeAllHaveJoinedAreKept) {
@@ -172,7 +179,8 @@ TEST(AllLabels, OfFullJobOf32Clients) {
   constexpr int kClients = 32;
   DrivenServer driven(kClients);
   std::vector<JoinOptions> options;
-  for (int client = 0; client < kClients; ++client) options.push_back(test::joining(client % 20, {1}));
+  for (int client = 0; client < kClients; ++client)
+    options.push_back(test::joining(client % 20, {1}));
   for (int client = kClients - 1; client >= 0; --client) driven.join(client, client);
   for (int client = 0; client < kClients; ++client) {
     for (const auto& [label, data] : contributions(options[static_cast<std::size_t>(client)])) {

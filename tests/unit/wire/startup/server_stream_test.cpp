@@ -1,4 +1,5 @@
-// A client that waits: for how long, what it says meanwhile, and how it hears that the job is given up.
+// A client that waits: for how long, what it says meanwhile, and how it hears that the job is given
+// up.
 #include "wire/startup/server_stream.hpp"
 
 #include <gmock/gmock.h>
@@ -36,7 +37,8 @@ Error after_silence(const Bytes& before) {
     peer.send(before);
     static_cast<void>(peer.receive(1000));  // until the client closes
   });
-  auto connection = ServerConnection::connect(server.address, 0, kNone, kTimeoutMs, {.answer = std::chrono::milliseconds(50)});
+  auto connection = ServerConnection::connect(server.address, 0, kNone, kTimeoutMs,
+                                              {.answer = std::chrono::milliseconds(50)});
   if (connection) return {ErrorKind::kSystem, "it connected"};
   return connection.error();
 }
@@ -59,8 +61,8 @@ TEST(ServerStream, SilentServerDuringTheExchangeIsGivenUp) {
       static_cast<void>(peer.receive_until(command(StartupCommand::kFini)));
     });
     constexpr std::chrono::milliseconds kShort{50};
-    auto connection =
-        ServerConnection::connect(server.address, 1, kNone, kTimeoutMs, {.answer = kShort, .foreign_answer = kShort});
+    auto connection = ServerConnection::connect(server.address, 1, kNone, kTimeoutMs,
+                                                {.answer = kShort, .foreign_answer = kShort});
     ASSERT_TRUE(connection.ok()) << connection.error().text;
     auto agreed = connection->exchange(test::joining(1, {1}));
     ASSERT_FALSE(agreed.ok());
@@ -106,7 +108,8 @@ TEST(ServerStream, SaysForWhomItWaits) {
     printed.await("waiting for the rendezvous server at 127.0.0.1:");
     peer.send(bytes_of(kAuthNone, 0));
     printed.await("to say that all clients have joined, 0 s\n");
-    peer.send(command(StartupCommand::kHello) + encode_waiting({.joined = false, .clients = 4, .missing = 0b1010}));
+    peer.send(command(StartupCommand::kHello) +
+              encode_waiting({.joined = false, .clients = 4, .missing = 0b1010}));
     printed.await("waiting for clients 1, 3 of 4, 0 s\n");
     peer.send(encode_waiting({.joined = false, .clients = 4, .missing = 0b1000}));
     printed.await("waiting for client 3 of 4, 0 s\n");
@@ -118,12 +121,14 @@ TEST(ServerStream, SaysForWhomItWaits) {
     peer.send(encode_waiting({.joined = true, .clients = 4, .missing = 0b0001}));
     printed.await("waiting for what client 0 of 4 announces, 0 s\n");
   });
-  auto connection = ServerConnection::connect(server.address, 2, kNone, kTimeoutMs, {.report = std::chrono::milliseconds(10)});
+  auto connection = ServerConnection::connect(server.address, 2, kNone, kTimeoutMs,
+                                              {.report = std::chrono::milliseconds(10)});
   ASSERT_TRUE(connection.ok()) << connection.error().text;
   EXPECT_FALSE(connection->exchange(test::joining(2, {1})).ok());
 }
 
-/// given_up() of a client whose server ends with these bytes after DONE; `watched`: whether there is more to wait for.
+/// given_up() of a client whose server ends with these bytes after DONE; `watched`: whether there
+/// is more to wait for.
 std::optional<Error> end_of_server(const Bytes& last, bool& watched) {
   ScriptedServer server([&](Peer& peer) {
     static_cast<void>(peer.receive(12));
@@ -146,7 +151,8 @@ std::optional<Error> end_of_server(const Bytes& last, bool& watched) {
 
 TEST(ServerStream, HearsWhenTheServerGivesTheJobUp) {
   bool watched = false;
-  const auto error = end_of_server(encode_startup(StartupCommand::kSaid, text_bytes("client 0 was lost")), watched);
+  const auto error = end_of_server(
+      encode_startup(StartupCommand::kSaid, text_bytes("client 0 was lost")), watched);
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->text, "rendezvous server: client 0 was lost");
 }

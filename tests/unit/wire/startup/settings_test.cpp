@@ -10,8 +10,9 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::array kVariables = {"IMPISHIM_DATALEN",        "IMPISHIM_ACKMARK", "IMPISHIM_HIWATER", "IMPISHIM_COLL_XSIZE",
-                                   "IMPISHIM_COLL_MAXLINEAR", "IMPISHIM_TAG_UB",  "IMPI_AUTH_KEY",    "IMPI_AUTH_NONE"};
+constexpr std::array kVariables = {
+    "IMPISHIM_DATALEN",        "IMPISHIM_ACKMARK", "IMPISHIM_HIWATER", "IMPISHIM_COLL_XSIZE",
+    "IMPISHIM_COLL_MAXLINEAR", "IMPISHIM_TAG_UB",  "IMPI_AUTH_KEY",    "IMPI_AUTH_NONE"};
 
 class Settings : public testing::Test {
  protected:
@@ -59,7 +60,8 @@ TEST_F(Settings, ValuesInRangeAreTaken) {
 
 TEST_F(Settings, TheRestIsRefusedByName) {
   const std::vector<std::pair<const char*, std::vector<std::string>>> cases = {
-      {"IMPISHIM_DATALEN", {"0", "-1", "16777217", "64K", "", " 5", "5 ", "0x10", "99999999999999999999"}},
+      {"IMPISHIM_DATALEN",
+       {"0", "-1", "16777217", "64K", "", " 5", "5 ", "0x10", "99999999999999999999"}},
       {"IMPISHIM_ACKMARK", {"0", "1048577", "ten"}},
       {"IMPISHIM_HIWATER", {"0", "1048577", "20.0"}},
       {"IMPISHIM_COLL_XSIZE", {"-2", "2147483648", "+1"}},
@@ -70,13 +72,15 @@ TEST_F(Settings, TheRestIsRefusedByName) {
       auto values = values_with(name, value);
       ASSERT_FALSE(values.ok()) << name << "=" << value;
       EXPECT_EQ(values.error().kind, ErrorKind::kConfiguration);
-      EXPECT_THAT(values.error().text, HasSubstr(std::string(name) + "=" + value + " must be a number from "));
+      EXPECT_THAT(values.error().text,
+                  HasSubstr(std::string(name) + "=" + value + " must be a number from "));
     }
   }
 }
 
 TEST_F(Settings, AckmarkAboveHiwaterIsRefused) {
-  EXPECT_THAT(values_with("IMPISHIM_ACKMARK", "21").error().text, HasSubstr("IMPISHIM_ACKMARK (21) must not be above"));
+  EXPECT_THAT(values_with("IMPISHIM_ACKMARK", "21").error().text,
+              HasSubstr("IMPISHIM_ACKMARK (21) must not be above"));
   EXPECT_THAT(values_with("IMPISHIM_HIWATER", "9").error().text, HasSubstr("IMPISHIM_HIWATER (9)"));
 }
 

@@ -47,7 +47,8 @@ TEST(StartupClient, SendsItsKeyUnframed) {
     EXPECT_EQ(peer.receive(12), auth(3));
     // A later version may have more to say about the method.
     peer.send(bytes_of(kAuthKey, 5) + text_bytes("later"));
-    EXPECT_EQ(peer.receive(28), bytes_of(kBoth.key_value) + command(StartupCommand::kHello) + impi(0));
+    EXPECT_EQ(peer.receive(28),
+              bytes_of(kBoth.key_value) + command(StartupCommand::kHello) + impi(0));
     peer.send(encode_startup(static_cast<StartupCommand>(0x4E455721), Bytes(100)) + impi(1));
   });
   auto connection = ServerConnection::connect(server.address, 0, kBoth, kTimeoutMs);
@@ -90,16 +91,21 @@ TEST(StartupClient, MethodThatWasNotOffered) {
 }
 
 TEST(StartupClient, ServerOfSomethingElse) {
-  EXPECT_THAT(refusal(text_bytes("SSH-2.0-OpenSSH_9.2p1\r\n")).text, HasSubstr("it does not speak IMPI"));
-  EXPECT_THAT(refusal(bytes_of(kAuthNone, 0) + text_bytes("IMPI\xff\xff\xff\xff")).text, HasSubstr("not IMPI"));
+  EXPECT_THAT(refusal(text_bytes("SSH-2.0-OpenSSH_9.2p1\r\n")).text,
+              HasSubstr("it does not speak IMPI"));
+  EXPECT_THAT(refusal(bytes_of(kAuthNone, 0) + text_bytes("IMPI\xff\xff\xff\xff")).text,
+              HasSubstr("not IMPI"));
 }
 
 TEST(StartupClient, ImpossibleNumberOfClients) {
   for (const std::int32_t count : {0, -1, 33, 3, INT32_MAX}) {
-    EXPECT_THAT(refusal(bytes_of(kAuthNone, 0) + impi(count), 3).text, HasSubstr("an impossible number of clients")) << count;
+    EXPECT_THAT(refusal(bytes_of(kAuthNone, 0) + impi(count), 3).text,
+                HasSubstr("an impossible number of clients"))
+        << count;
   }
-  EXPECT_THAT(refusal(bytes_of(kAuthNone, 0) + encode_startup(StartupCommand::kImpi, Bytes(2))).text,
-              HasSubstr("an impossible number of clients"));
+  EXPECT_THAT(
+      refusal(bytes_of(kAuthNone, 0) + encode_startup(StartupCommand::kImpi, Bytes(2))).text,
+      HasSubstr("an impossible number of clients"));
 }
 
 /// exchange() as client 1 of 2 against a server that sends this after the client's DONE.
@@ -127,8 +133,9 @@ TEST(StartupClient, LearnsTheJob) {
 }
 
 TEST(StartupClient, PassesOverUnknownLabelsAndCommands) {
-  const Bytes strange = encode_startup(StartupCommand::kColl, bytes_of(0x1001U, 1U, std::uint64_t{7})) +
-                        encode_startup(static_cast<StartupCommand>(0x4E455721), Bytes(3));
+  const Bytes strange =
+      encode_startup(StartupCommand::kColl, bytes_of(0x1001U, 1U, std::uint64_t{7})) +
+      encode_startup(static_cast<StartupCommand>(0x4E455721), Bytes(3));
   auto map = exchanged(strange + sound_answers() + strange + command(StartupCommand::kDone));
   ASSERT_TRUE(map.ok()) << map.error().text;
   EXPECT_EQ(map->size(), 3);
@@ -196,7 +203,8 @@ std::vector<std::uint32_t> labels_in(const Bytes& stream) {
   decoder.feed(stream);
   std::vector<std::uint32_t> labels;
   for (auto next = decoder.next(); next.ok() && next->has_value(); next = decoder.next()) {
-    if ((*next)->payload.size() >= 4) labels.push_back(load_big_endian<std::uint32_t>((*next)->payload.data()));
+    if ((*next)->payload.size() >= 4)
+      labels.push_back(load_big_endian<std::uint32_t>((*next)->payload.data()));
   }
   return labels;
 }
@@ -222,9 +230,11 @@ TEST(StartupClient, ForeignServerMakesAllSystemsForeign) {
     static_cast<void>(peer.receive(12));
     peer.send(bytes_of(kAuthNone, 0) + impi(2));
     static_cast<void>(peer.receive_until(command(StartupCommand::kDone)));
-    for (const auto& [label, value] : test::concatenate({test::joining(0, {2}), test::joining(1, {1})})) {
+    for (const auto& [label, value] :
+         test::concatenate({test::joining(0, {2}), test::joining(1, {1})})) {
       if (label > kLastStandardLabel) continue;
-      peer.send(encode_startup(StartupCommand::kColl, bytes_of(label, value.client_mask) + value.data));
+      peer.send(
+          encode_startup(StartupCommand::kColl, bytes_of(label, value.client_mask) + value.data));
     }
     peer.send(command(StartupCommand::kDone));
   });
@@ -262,7 +272,8 @@ TEST(StartupClient, ServerThatClosesWhenItHasTheKey) {
 TEST(StartupClient, WordsOfTheServerCannotSteerTheTerminal) {
   const Bytes said = encode_startup(StartupCommand::kSaid, text_bytes("\x1b[2Jno\nimpishim: yes"));
   EXPECT_EQ(refusal(said).text, "rendezvous server: \\x1b[2Jno\\nimpishim: yes");
-  EXPECT_EQ(refusal(bytes_of(kAuthNone, 0) + said).text, "rendezvous server: \\x1b[2Jno\\nimpishim: yes");
+  EXPECT_EQ(refusal(bytes_of(kAuthNone, 0) + said).text,
+            "rendezvous server: \\x1b[2Jno\\nimpishim: yes");
 }
 
 TEST(StartupClient, MeetsOthersAtTheServer) {

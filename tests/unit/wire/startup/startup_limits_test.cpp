@@ -21,7 +21,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr AuthenticationMethods kBoth{.none = true, .key = true, .key_value = 0x0102030405060708};
-constexpr AuthenticationMethods kOnlyKey{.none = false, .key = true, .key_value = 0x0102030405060708};
+constexpr AuthenticationMethods kOnlyKey{
+    .none = false, .key = true, .key_value = 0x0102030405060708};
 
 TEST(StartupServer, AnnouncesItselfOnlyToClientsThatDo) {
   DrivenServer driven(2);
@@ -81,7 +82,8 @@ TEST(StartupServer, NewcomerReplacesADeadPredecessor) {
       driven.pass(std::chrono::seconds(8));
       EXPECT_TRUE(driven.closed(1));
       EXPECT_THAT(driven.told(),
-                  testing::Contains("the machine of client 0 at peer 1 does not answer; peer 2 takes its place"));
+                  testing::Contains(
+                      "the machine of client 0 at peer 1 does not answer; peer 2 takes its place"));
       EXPECT_THAT(as_text(driven.next(2).payload), HasSubstr("takes the place of peer 1"));
     }
     EXPECT_EQ(driven.next(2).command, static_cast<std::uint32_t>(StartupCommand::kWaiting));
@@ -102,7 +104,9 @@ TEST(StartupServer, SecondLiveClientCannotStealANumber) {
   EXPECT_EQ(note.command, static_cast<std::uint32_t>(StartupCommand::kNote));
   EXPECT_THAT(as_text(note.payload), HasSubstr("another client 0 asks to join, from peer 2"));
   driven.answer_probe(1);
-  expect_turned_away(driven, 2, "client 0 has joined already, from peer 1, whose machine answers: end that one first");
+  expect_turned_away(
+      driven, 2,
+      "client 0 has joined already, from peer 1, whose machine answers: end that one first");
   driven.join(3, 1);
   EXPECT_FALSE(driven.server.failure().has_value());
   EXPECT_TRUE(driven.server.is_member(1));
@@ -113,7 +117,8 @@ TEST(StartupServer, OneNewcomerAtATimeWaitsForANumber) {
   driven.join(1, 0);
   driven.join(2, 0);
   driven.join(3, 0);
-  expect_turned_away(driven, 3, "client 0 has joined already, from peer 1, and peer 2 waits for its place");
+  expect_turned_away(driven, 3,
+                     "client 0 has joined already, from peer 1, and peer 2 waits for its place");
   driven.hang_up(2);
   driven.join(4, 0);
   EXPECT_FALSE(driven.closed(4));
@@ -129,7 +134,8 @@ TEST(StartupServer, JobDoesNotBeginWhileANumberIsContended) {
   EXPECT_TRUE(driven.nothing_for(3));
   driven.hang_up(1);
   EXPECT_FALSE(driven.server.failure().has_value());
-  for (const int connection : {2, 3}) EXPECT_EQ(driven.take(connection), encode_startup(StartupCommand::kImpi, bytes_of(2)));
+  for (const int connection : {2, 3})
+    EXPECT_EQ(driven.take(connection), encode_startup(StartupCommand::kImpi, bytes_of(2)));
   driven.join(4, 0);
   expect_turned_away(driven, 4, "and the job has begun");
 }
@@ -172,7 +178,8 @@ TEST(StartupServer, ClientStuckBetweenJoiningAndItsLabelsIsNamedAndDropped) {
   driven.pass(std::chrono::seconds(1));
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_EQ(driven.server.failure()->kind, ErrorKind::kTimeout);
-  EXPECT_EQ(driven.server.failure()->text, "client 0 at peer 1: it has joined, and then said nothing for 60 s: is it stopped?");
+  EXPECT_EQ(driven.server.failure()->text,
+            "client 0 at peer 1: it has joined, and then said nothing for 60 s: is it stopped?");
   EXPECT_TRUE(driven.closed(2));
 }
 
@@ -196,7 +203,8 @@ TEST(StartupServer, ConnectionsThatDoNotJoinAreClosedInTime) {
   driven.pass(std::chrono::milliseconds(29999));
   for (const int connection : {1, 2, 3}) EXPECT_FALSE(driven.closed(connection));
   driven.pass(std::chrono::milliseconds(1));
-  for (const int connection : {1, 2, 3}) expect_turned_away(driven, connection, "it did not join within 30 s");
+  for (const int connection : {1, 2, 3})
+    expect_turned_away(driven, connection, "it did not join within 30 s");
 }
 
 TEST(StartupServer, StrangersGetALineAMinute) {
@@ -207,8 +215,11 @@ TEST(StartupServer, StrangersGetALineAMinute) {
   }
   EXPECT_EQ(driven.told().size(), 1U);
   driven.pass(std::chrono::seconds(60));
-  EXPECT_THAT(driven.told(), ElementsAre("turned away peer 99: it does not speak IMPI (AUTH must come first) (the latest of 99 "
-                                         "within 60 s)"));
+  EXPECT_THAT(
+      driven.told(),
+      ElementsAre(
+          "turned away peer 99: it does not speak IMPI (AUTH must come first) (the latest of 99 "
+          "within 60 s)"));
   // A peer that has authenticated is no stranger.
   for (const int connection : {200, 201}) {
     driven.connect(connection);

@@ -13,17 +13,21 @@ using test::bytes_of;
 using test::text_bytes;
 
 TEST(StartupMessage, CommandsSpellTheirNames) {
-  EXPECT_EQ(encode_startup(StartupCommand::kAuth, bytes_of(3U)), text_bytes(std::string("AUTH\0\0\0\4\0\0\0\3", 12)));
-  EXPECT_EQ(encode_startup(StartupCommand::kImpi, bytes_of(1)), text_bytes(std::string("IMPI\0\0\0\4\0\0\0\1", 12)));
-  EXPECT_EQ(encode_coll(0x1000, bytes_of(0U, 0U)), text_bytes(std::string("COLL\0\0\0\x0c\0\0\x10\0\0\0\0\0\0\0\0\0", 20)));
+  EXPECT_EQ(encode_startup(StartupCommand::kAuth, bytes_of(3U)),
+            text_bytes(std::string("AUTH\0\0\0\4\0\0\0\3", 12)));
+  EXPECT_EQ(encode_startup(StartupCommand::kImpi, bytes_of(1)),
+            text_bytes(std::string("IMPI\0\0\0\4\0\0\0\1", 12)));
+  EXPECT_EQ(encode_coll(0x1000, bytes_of(0U, 0U)),
+            text_bytes(std::string("COLL\0\0\0\x0c\0\0\x10\0\0\0\0\0\0\0\0\0", 20)));
   EXPECT_EQ(encode_startup(StartupCommand::kDone, {}), text_bytes(std::string("DONE\0\0\0\0", 8)));
   EXPECT_EQ(encode_startup(StartupCommand::kFini, {}), text_bytes(std::string("FINI\0\0\0\0", 8)));
 }
 
 TEST(StartupMessage, DecodesWhateverThePiecesAre) {
   Bytes stream;
-  for (const Bytes& each : {encode_coll(0x1100, bytes_of(7U)), encode_startup(StartupCommand::kDone, {}),
-                            encode_startup(StartupCommand::kSaid, text_bytes("why"))}) {
+  for (const Bytes& each :
+       {encode_coll(0x1100, bytes_of(7U)), encode_startup(StartupCommand::kDone, {}),
+        encode_startup(StartupCommand::kSaid, text_bytes("why"))}) {
     stream.insert(stream.end(), each.begin(), each.end());
   }
   for (std::size_t piece = 1; piece <= stream.size(); ++piece) {
@@ -31,7 +35,8 @@ TEST(StartupMessage, DecodesWhateverThePiecesAre) {
     std::vector<StartupMessage> got;
     for (std::size_t at = 0; at < stream.size(); at += piece) {
       decoder.feed(std::span(stream).subspan(at, std::min(piece, stream.size() - at)));
-      for (auto next = decoder.next(); next.ok() && next->has_value(); next = decoder.next()) got.push_back(**next);
+      for (auto next = decoder.next(); next.ok() && next->has_value(); next = decoder.next())
+        got.push_back(**next);
     }
     ASSERT_EQ(got.size(), 3U) << piece;
     EXPECT_EQ(got[0].command, static_cast<std::uint32_t>(StartupCommand::kColl));

@@ -20,7 +20,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr AuthenticationMethods kBoth{.none = true, .key = true, .key_value = 0x0102030405060708};
-constexpr AuthenticationMethods kOnlyKey{.none = false, .key = true, .key_value = 0x0102030405060708};
+constexpr AuthenticationMethods kOnlyKey{
+    .none = false, .key = true, .key_value = 0x0102030405060708};
 
 TEST(StartupServer, AnswersAuthWithTheMethodItPrefers) {
   struct Case {
@@ -28,8 +29,9 @@ TEST(StartupServer, AnswersAuthWithTheMethodItPrefers) {
     std::uint32_t mask;
     std::int32_t chosen;
   };
-  for (const Case& each : {Case{{1, 0}, 3, kAuthKey}, Case{{0, 1}, 3, kAuthNone}, Case{{3, 1, 0}, 3, kAuthKey},
-                           Case{{1, 0}, 1, kAuthNone}, Case{{0, 1}, 2, kAuthKey}, Case{{31, 0}, 0xFFFFFFFF, kAuthNone}}) {
+  for (const Case& each : {Case{{1, 0}, 3, kAuthKey}, Case{{0, 1}, 3, kAuthNone},
+                           Case{{3, 1, 0}, 3, kAuthKey}, Case{{1, 0}, 1, kAuthNone},
+                           Case{{0, 1}, 2, kAuthKey}, Case{{31, 0}, 0xFFFFFFFF, kAuthNone}}) {
     DrivenServer driven(1, kBoth, each.preference);
     driven.connect(7);
     driven.say(7, auth(each.mask));
@@ -48,7 +50,8 @@ TEST(StartupServer, KeyFollowsUnframedAndGetsNoAnswer) {
   DrivenServer driven(1, kBoth);
   driven.connect(1);
   Bytes all = auth(3);
-  for (const Bytes& part : {bytes_of(kBoth.key_value), impi(0)}) all.insert(all.end(), part.begin(), part.end());
+  for (const Bytes& part : {bytes_of(kBoth.key_value), impi(0)})
+    all.insert(all.end(), part.begin(), part.end());
   for (const std::byte each : all) driven.say(1, {each});
   EXPECT_EQ(driven.take(1), [] {
     Bytes expected = bytes_of(kAuthKey, 0);
@@ -66,7 +69,8 @@ TEST(StartupServer, WrongKeyIsTurnedAway) {
   EXPECT_EQ(driven.take(1), bytes_of(kAuthKey, 0));
   driven.say(1, bytes_of(kOnlyKey.key_value + 1));
   expect_turned_away(driven, 1, "wrong authentication key");
-  EXPECT_THAT(driven.told(), ElementsAre("turned away peer 1: wrong authentication key (IMPI_AUTH_KEY)"));
+  EXPECT_THAT(driven.told(),
+              ElementsAre("turned away peer 1: wrong authentication key (IMPI_AUTH_KEY)"));
   driven.say(1, impi(0));
   EXPECT_EQ(driven.server.joined(), 0);
 }
@@ -85,13 +89,14 @@ TEST(StartupServer, WarnsOfNoneWithTheAddress) {
   driven.connect(4);
   driven.say(4, auth(1));
   driven.say(4, impi(0));
-  EXPECT_THAT(driven.told(),
-              ElementsAre("Warning: peer 4 has authenticated with IMPI_AUTH_NONE.", "1 of 1 clients have joined"));
+  EXPECT_THAT(driven.told(), ElementsAre("Warning: peer 4 has authenticated with IMPI_AUTH_NONE.",
+                                         "1 of 1 clients have joined"));
 }
 
 TEST(StartupServer, AuthComesFirst) {
-  for (const Bytes& first : {impi(0), command(StartupCommand::kDone), text_bytes("GET / HTTP/1.0\r\n"), text_bytes("X"),
-                             text_bytes(std::string("AUTH\0\1\0\0", 8))}) {
+  for (const Bytes& first :
+       {impi(0), command(StartupCommand::kDone), text_bytes("GET / HTTP/1.0\r\n"), text_bytes("X"),
+        text_bytes(std::string("AUTH\0\1\0\0", 8))}) {
     DrivenServer driven(1);
     driven.connect(1);
     driven.say(1, first);
@@ -167,7 +172,8 @@ TEST(StartupServer, DoneIsAnsweredWhenAllAreDone) {
   driven.say(1, command(StartupCommand::kDone));
   EXPECT_TRUE(driven.nothing_for(1));
   driven.say(2, command(StartupCommand::kDone));
-  for (const int connection : {1, 2}) EXPECT_EQ(driven.take(connection), command(StartupCommand::kDone));
+  for (const int connection : {1, 2})
+    EXPECT_EQ(driven.take(connection), command(StartupCommand::kDone));
 }
 
 /// Two clients after DONE.
@@ -198,7 +204,8 @@ TEST(StartupServer, LossWithoutFiniEndsTheJob) {
   driven.hang_up(1);
   ASSERT_TRUE(driven.server.failure().has_value());
   EXPECT_EQ(driven.server.failure()->kind, ErrorKind::kConnection);
-  EXPECT_EQ(driven.server.failure()->text, "client 0 at peer 1 was lost: its connection ended without FINI");
+  EXPECT_EQ(driven.server.failure()->text,
+            "client 0 at peer 1 was lost: its connection ended without FINI");
   expect_turned_away(driven, 2, "client 0 at peer 1 was lost");
   EXPECT_FALSE(driven.server.finished());
 }
@@ -217,9 +224,9 @@ TEST(StartupServer, CommandsOutOfPlaceOrUnknownAreSkipped) {
   driven.say(1, auth(1));
   static_cast<void>(driven.take(1));
   const auto unknown = static_cast<StartupCommand>(0x12345678);
-  for (const Bytes& each :
-       {encode_startup(unknown, Bytes(1000)), command(StartupCommand::kDone), command(StartupCommand::kFini),
-        encode_coll(0x1000, {}), impi(0), encode_startup(unknown, {}), impi(1), command(StartupCommand::kFini)}) {
+  for (const Bytes& each : {encode_startup(unknown, Bytes(1000)), command(StartupCommand::kDone),
+                            command(StartupCommand::kFini), encode_coll(0x1000, {}), impi(0),
+                            encode_startup(unknown, {}), impi(1), command(StartupCommand::kFini)}) {
     driven.say(1, each);
   }
   driven.join(2, 1);
@@ -264,7 +271,8 @@ TEST(StartupServer, ClientThatEndedCannotBeWaitedFor) {
   EXPECT_FALSE(driven.server.failure().has_value());
   driven.join(1, 2);
   ASSERT_TRUE(driven.server.failure().has_value());
-  EXPECT_EQ(driven.server.failure()->text, "client 1 ended before it had joined; 1 of 3 clients have joined; missing: 0, 1");
+  EXPECT_EQ(driven.server.failure()->text,
+            "client 1 ended before it had joined; 1 of 3 clients have joined; missing: 0, 1");
   expect_turned_away(driven, 1, "client 1 ended before it had joined");
 }
 
@@ -298,7 +306,8 @@ TEST(Preference, ListsAndRanges) {
 }
 
 TEST(Preference, AnythingElseIsRefused) {
-  for (const char* text : {"", ",", "1,", ",1", "a", "1-", "-1", "1--2", "32", "1 ,0", "0x1", "1;0", "99999999999"}) {
+  for (const char* text :
+       {"", ",", "1,", ",1", "a", "1-", "-1", "1--2", "32", "1 ,0", "0x1", "1;0", "99999999999"}) {
     auto parsed = parse_preference(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_EQ(parsed.error().kind, ErrorKind::kConfiguration);

@@ -1,4 +1,5 @@
-/// What the tests of startup share: bytes by hand, a server driven without sockets, sound values of a job.
+/// What the tests of startup share: bytes by hand, a server driven without sockets, sound values of
+/// a job.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -40,13 +41,18 @@ inline std::string as_text(std::span<const std::byte> bytes) {
 /// A server and what it wanted done, sorted by connection.
 class DrivenServer {
  public:
-  explicit DrivenServer(std::int32_t clients, AuthenticationMethods methods = {.none = true, .key = false, .key_value = 0},
+  explicit DrivenServer(std::int32_t clients,
+                        AuthenticationMethods methods = {.none = true,
+                                                         .key = false,
+                                                         .key_value = 0},
                         std::vector<std::int32_t> preference = {kAuthKey, kAuthNone})
       : server(clients, methods, std::move(preference)) {
     server.at(now_);
   }
 
-  void connect(int connection) { server.connected(connection, "peer " + std::to_string(connection)); }
+  void connect(int connection) {
+    server.connected(connection, "peer " + std::to_string(connection));
+  }
   void say(int connection, const Bytes& bytes) {
     server.received(connection, bytes);
     collect();
@@ -132,9 +138,13 @@ class DrivenServer {
 };
 
 inline Bytes command(StartupCommand which) { return encode_startup(which, {}); }
-inline Bytes auth(std::uint32_t mask) { return encode_startup(StartupCommand::kAuth, bytes_of(mask)); }
+inline Bytes auth(std::uint32_t mask) {
+  return encode_startup(StartupCommand::kAuth, bytes_of(mask));
+}
 /// A client's number, or the server's number of clients.
-inline Bytes impi(std::int32_t number) { return encode_startup(StartupCommand::kImpi, bytes_of(number)); }
+inline Bytes impi(std::int32_t number) {
+  return encode_startup(StartupCommand::kImpi, bytes_of(number));
+}
 
 inline Bytes operator+(Bytes left, const Bytes& right) {
   left.insert(left.end(), right.begin(), right.end());
@@ -188,7 +198,8 @@ inline std::map<std::uint32_t, LabelData> concatenate(const std::vector<JoinOpti
 inline Bytes sound_answers() {
   Bytes all;
   for (const auto& [label, value] : concatenate({joining(0, {2}), joining(1, {1})})) {
-    all = all + encode_startup(StartupCommand::kColl, bytes_of(label, value.client_mask) + value.data);
+    all = all +
+          encode_startup(StartupCommand::kColl, bytes_of(label, value.client_mask) + value.data);
   }
   return all;
 }

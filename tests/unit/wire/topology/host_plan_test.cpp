@@ -1,4 +1,5 @@
-// Which procs form a host, with and without gateways, and which values of IMPISHIM_GATEWAY are refused.
+// Which procs form a host, with and without gateways, and which values of IMPISHIM_GATEWAY are
+// refused.
 #include "wire/topology/host_plan.hpp"
 
 #include <gmock/gmock.h>
@@ -10,7 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::vector<std::int32_t>> planned(const std::vector<std::int32_t>& places, std::int32_t host_procs,
+std::vector<std::vector<std::int32_t>> planned(const std::vector<std::int32_t>& places,
+                                               std::int32_t host_procs,
                                                const std::vector<std::int32_t>& gateways) {
   std::vector<std::vector<std::int32_t>> all;
   for (const PlannedHost& host : plan_hosts(places, host_procs, gateways)) {
@@ -24,7 +26,8 @@ using H = std::vector<std::int32_t>;
 TEST(HostPlan, OneForEachRowOfRanksInAPlace) {
   EXPECT_THAT(planned({0, 0, 0}, 0, {}), ElementsAre(H{0, 3, -1}));
   EXPECT_THAT(planned({0, 0, 2, 2, 2}, 0, {}), ElementsAre(H{0, 2, -1}, H{2, 3, -1}));
-  EXPECT_THAT(planned({0, 1, 0, 1}, 0, {}), ElementsAre(H{0, 1, -1}, H{1, 1, -1}, H{2, 1, -1}, H{3, 1, -1}));
+  EXPECT_THAT(planned({0, 1, 0, 1}, 0, {}),
+              ElementsAre(H{0, 1, -1}, H{1, 1, -1}, H{2, 1, -1}, H{3, 1, -1}));
   EXPECT_THAT(planned({0, 0, 0, 3, 3}, 2, {}), ElementsAre(H{0, 2, -1}, H{2, 1, -1}, H{3, 2, -1}));
 }
 
@@ -32,7 +35,8 @@ TEST(HostPlan, OneForEachGatewayWhereverItsProcsStand) {
   EXPECT_THAT(planned({0, 0, 2, 2, 4}, 0, {0}), ElementsAre(H{0, 5, 0}));
   EXPECT_THAT(planned({0, 0, 2, 2, 4}, 0, {3}), ElementsAre(H{0, 5, 3}));
   EXPECT_THAT(planned({0, 0, 2, 2, 4}, 0, {0, 3}), ElementsAre(H{0, 3, 0}, H{3, 2, 0}));
-  EXPECT_THAT(planned({0, 0, 2, 2, 4}, 0, {1, 2, 4}), ElementsAre(H{0, 2, 1}, H{2, 2, 0}, H{4, 1, 0}));
+  EXPECT_THAT(planned({0, 0, 2, 2, 4}, 0, {1, 2, 4}),
+              ElementsAre(H{0, 2, 1}, H{2, 2, 0}, H{4, 1, 0}));
 }
 
 TEST(Gateways, AreNumbersAndRanges) {
@@ -49,8 +53,8 @@ TEST(Gateways, AreNumbersAndRanges) {
 }
 
 TEST(Gateways, OthersAreRefusedByName) {
-  for (const char* text : {"", ",", "0,", ",0", "a", "1a", "-1", "1-", "3-1", "1-2-3", " 0", "0 ", "4", "0,4", "2-4", "+1",
-                           "0x1", "99999999999"}) {
+  for (const char* text : {"", ",", "0,", ",0", "a", "1a", "-1", "1-", "3-1", "1-2-3", " 0", "0 ",
+                           "4", "0,4", "2-4", "+1", "0x1", "99999999999"}) {
     auto gateways = parse_gateways(text, 4);
     ASSERT_FALSE(gateways.ok()) << text;
     EXPECT_EQ(gateways.error().kind, ErrorKind::kConfiguration);

@@ -63,7 +63,8 @@ TEST(JobMapCodec, CutAnywhere) {
 }
 
 TEST(JobMapCodec, CountsThatOverflow) {
-  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 28 bytes and hosts of 26.
+  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 28 bytes and
+  // hosts of 26.
   constexpr std::size_t kHostsOfSecondClient = 44 + 28;
   constexpr std::size_t kProcsOfSecondHost = 44 + 2 * 28 + 26 + 18;
   for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
@@ -81,12 +82,14 @@ TEST(JobMapCodec, AGatewayOutsideItsHost) {
     store_big_endian(bytes.data() + kGateway, gateway);
     auto map = decode_job_map(bytes);
     ASSERT_FALSE(map.ok()) << gateway;
-    EXPECT_NE(map.error().text.find("host 2 announced proc"), std::string::npos) << map.error().text;
+    EXPECT_NE(map.error().text.find("host 2 announced proc"), std::string::npos)
+        << map.error().text;
   }
 }
 
 TEST(JobMap, CountsMustDescribeExactlyWhatIsThere) {
-  const auto make = [](std::vector<std::pair<int, int>> clients, std::vector<int> host_procs, int procs) {
+  const auto make = [](std::vector<std::pair<int, int>> clients, std::vector<int> host_procs,
+                       int procs) {
     std::vector<Client> all_clients;
     for (const auto& [hosts, count] : clients) {
       Client client;
