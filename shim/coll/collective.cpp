@@ -66,7 +66,7 @@ CommunicatorTeam::CommunicatorTeam(Job& job, const Communicator& communicator)
 
 Collective::Collective(Job& job, Communicator& communicator, const char* function,
                        bool keeps_handles)
-    : job_(job), communicator_(communicator), function_(function), keeps_handles_(keeps_handles) {
+    : communicator_(communicator), function_(function), keeps_handles_(keeps_handles) {
   if (communicator.inter == nullptr) {
     own_.emplace(job, communicator);
     return;

@@ -175,7 +175,6 @@ class Collective {
  private:
   const collectives::ElementType* describe_type(MPI_Datatype datatype);
 
-  Job& job_;
   Communicator& communicator_;
   const char* function_;
   bool keeps_handles_;

@@ -6,12 +6,13 @@
 #include "shim/error/errors.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/wait.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
 void CollectiveQueue::enter(Job& job, const std::shared_ptr<QueuedCollective>& queued) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_.push_back(queued);
   }
   if (!queued->outstanding) return;
@@ -21,8 +22,8 @@ void CollectiveQueue::enter(Job& job, const std::shared_ptr<QueuedCollective>& q
 }
 
 void CollectiveQueue::step(Job& job) {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!mutex_.try_lock()) return;
+  const AdoptedLock lock(mutex_);
   while (!waiting_.empty() && waiting_.front()->call.step()) {
     const std::shared_ptr<QueuedCollective> first = std::move(waiting_.front());
     waiting_.pop_front();
@@ -40,18 +41,20 @@ bool CollectiveQueue::step(Job& job, const QueuedCollective& queued) {
 }
 
 bool CollectiveQueue::waits_in_vendor() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  return !lock.owns_lock() || waiting_.empty() || waiting_.front()->call.waits_in_vendor();
+  if (!mutex_.try_lock()) return true;
+  const AdoptedLock lock(mutex_);
+  return waiting_.empty() || waiting_.front()->call.waits_in_vendor();
 }
 
 const char* CollectiveQueue::held_up() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || waiting_.empty() || !waiting_.front()->call.may_go_on()) return nullptr;
+  if (!mutex_.try_lock()) return nullptr;
+  const AdoptedLock lock(mutex_);
+  if (waiting_.empty() || !waiting_.front()->call.may_go_on()) return nullptr;
   return waiting_.front()->call.function();
 }
 
 const char* OutstandingCollectives::held_up() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (CollectiveQueue* queue : queues_) {
     if (const char* function = queue->held_up(); function != nullptr) return function;
   }
@@ -59,13 +62,13 @@ const char* OutstandingCollectives::held_up() {
 }
 
 void OutstandingCollectives::add(CollectiveQueue& queue) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   queues_.push_back(&queue);
   count_.store(queues_.size(), std::memory_order_relaxed);
 }
 
 void OutstandingCollectives::remove(CollectiveQueue& queue) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   queues_.erase(std::find(queues_.begin(), queues_.end(), &queue));
   count_.store(queues_.size(), std::memory_order_relaxed);
 }
@@ -73,7 +76,7 @@ void OutstandingCollectives::remove(CollectiveQueue& queue) {
 void OutstandingCollectives::step_all(Job& job) {
   std::vector<CollectiveQueue*> queues;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     queues = queues_;
   }
   std::sort(queues.begin(), queues.end());

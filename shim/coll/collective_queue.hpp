@@ -12,11 +12,11 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "shim/coll/collective.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -43,8 +43,8 @@ class CollectiveQueue {
   [[nodiscard]] const char* held_up();
 
  private:
-  std::mutex mutex_;
-  std::deque<std::shared_ptr<QueuedCollective>> waiting_;
+  Mutex mutex_;
+  std::deque<std::shared_ptr<QueuedCollective>> waiting_ IMPISHIM_GUARDED_BY(mutex_);
 };
 
 /// The three ways to call a collective; `prepare` describes the arguments. Return the call's

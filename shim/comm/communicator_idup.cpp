@@ -137,8 +137,9 @@ collectives::Task duplicate_handles(Collective& call, Duplication& duplication) 
   co_await vendor_call;
   call.note_code(vendor_call.code());
   for (const auto& [from, to] : hidden_handles(duplication.parent)) {
-    vendor_call.start([&](MPI_Request* request) {
-      return vendor::Comm_idup(from, &(duplication.hidden.*to), request);
+    MPI_Comm* const made = &(duplication.hidden.*to);
+    vendor_call.start([parent = from, made](MPI_Request* request) {
+      return vendor::Comm_idup(parent, made, request);
     });
     co_await vendor_call;
     if (call.ok())

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <mutex>
 #include <vector>
 
 #include "shim/comm/blocking_creation.hpp"
@@ -12,6 +11,7 @@
 #include "shim/request/arguments.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -71,8 +71,8 @@ int greatest_of_members(Job& job, const std::vector<int>& native, int tag, std::
 /// The vendor's group of the local ones of `members`, by way of the group of the parent's handle.
 /// MPICH 4.0.2 makes that when it is first needed, and not safely if threads need it at once.
 int group_of_local(const Communicator& parent, const RankList& members, MPI_Group* group) {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  static Mutex mutex;
+  const MutexLock lock(mutex);
   std::vector<int> ranks;
   for (const std::int32_t rank : ranks_of(parent.members, members)) {
     const std::int32_t local = parent.local_ranks[static_cast<std::size_t>(rank)];

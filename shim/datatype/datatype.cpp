@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <mutex>
 #include <numeric>
 #include <vector>
 
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -289,13 +289,13 @@ int delete_cached(MPI_Datatype /*type*/, int /*keyval*/, void* value, void* /*st
   return MPI_SUCCESS;
 }
 
-std::mutex keyval_mutex;
+Mutex keyval_mutex;
 std::atomic<int> keyval{MPI_KEYVAL_INVALID};
 
 int cache_keyval() {
   int known = keyval.load(std::memory_order_acquire);
   if (known != MPI_KEYVAL_INVALID) return known;
-  const std::lock_guard lock(keyval_mutex);
+  const MutexLock lock(keyval_mutex);
   known = keyval.load(std::memory_order_relaxed);
   if (known != MPI_KEYVAL_INVALID) return known;
   // A copy of the datatype builds its own layout.

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <vector>
+
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -22,7 +23,7 @@ class HandleUses {
   }
 
   void hold(Handle handle) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = find(handle);
     if (found != uses_.end()) {
       ++found->count;
@@ -37,7 +38,7 @@ class HandleUses {
   void release(Handle handle, Free&& vendor_free) {
     bool freed = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto found = find(handle);
       if (found == uses_.end() || --found->count > 0) return;
       freed = found->freed;
@@ -50,7 +51,7 @@ class HandleUses {
   /// The user frees a handle. True: it is in use, and will be freed with the last use.
   [[nodiscard]] bool defer(Handle handle) {
     if (size_.load(std::memory_order_acquire) == 0) return false;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = find(handle);
     if (found == uses_.end()) return false;
     found->freed = true;
@@ -63,13 +64,13 @@ class HandleUses {
     std::size_t count;
     bool freed;
   };
-  typename std::vector<Use>::iterator find(Handle handle) {
+  typename std::vector<Use>::iterator find(Handle handle) IMPISHIM_REQUIRES(mutex_) {
     return std::find_if(uses_.begin(), uses_.end(),
                         [&](const Use& use) { return use.handle == handle; });
   }
 
-  std::mutex mutex_;
-  std::vector<Use> uses_;
+  Mutex mutex_;
+  std::vector<Use> uses_ IMPISHIM_GUARDED_BY(mutex_);
   std::atomic<std::size_t> size_{0};
 };
 

@@ -1,13 +1,13 @@
 #include "shim/entry/callbacks.hpp"
 
 #include <memory>
-#include <mutex>
 #include <set>
 #include <tuple>
 
 #include "shim/handled.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -55,10 +55,10 @@ int delete_attribute(Word object, Word keyval, Word value, Word extra_state, Wor
 /// The state for these functions, valid until the process ends: a freed keyval lives on as long as
 /// attributes of it do, which only the vendor knows. Equal functions share one.
 void* keep(const AttributeState& state) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::set<AttributeState>& kept =
       *std::make_unique<std::set<AttributeState>>().release();  // used by exit handlers too
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return const_cast<AttributeState*>(
       &*kept.insert(state).first);  // the vendor passes it as void*; nobody writes to it
 }

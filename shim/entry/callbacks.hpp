@@ -9,10 +9,10 @@
 
 #include <array>
 #include <cstddef>
-#include <mutex>
 #include <utility>
 
 #include "shim/job/job.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -64,7 +64,7 @@ class TrampolinePool {
   template <class Trampoline>
   static Function find_or_take(Function function, Trampoline&& trampoline) {
     if (function == nullptr) return function;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < kSize; ++i) {
       if (functions_[i] == nullptr) functions_[i] = function;
       if (functions_[i] == function) return trampoline(i);
@@ -73,7 +73,8 @@ class TrampolinePool {
   }
 
   // Trampolines have no state to carry a pointer in: theirs is necessarily static.
-  static inline std::mutex mutex_;
+  static inline Mutex mutex_;
+  /// Each entry is written once, under mutex_, before its trampoline is handed out.
   static inline std::array<Function, kSize> functions_{};
 };
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -30,7 +30,7 @@ class OwnErrors {
   }
 
   int code(int error_class, const std::string& text) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto key = std::make_pair(error_class, text);
     if (const auto found = codes_.find(key); found != codes_.end()) return found->second;
     // The number of texts is bounded; a flood of different ones falls back to the bare class.
@@ -43,7 +43,7 @@ class OwnErrors {
   }
 
   std::optional<std::pair<int, std::string>> find(int code) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = texts_.find(code);
     if (found == texts_.end()) return std::nullopt;
     return found->second;
@@ -51,9 +51,9 @@ class OwnErrors {
 
  private:
   static constexpr std::size_t kMaxTexts = 4096;
-  std::mutex mutex_;
-  std::map<std::pair<int, std::string>, int> codes_;
-  std::map<int, std::pair<int, std::string>> texts_;
+  Mutex mutex_;
+  std::map<std::pair<int, std::string>, int> codes_ IMPISHIM_GUARDED_BY(mutex_);
+  std::map<int, std::pair<int, std::string>> texts_ IMPISHIM_GUARDED_BY(mutex_);
 };
 
 enum class Handling { kReturn, kEnd, kCall };

@@ -2,21 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
 #include <set>
 #include <string>
 
 #include "shim/error/errors.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 namespace {
 
 /// Returns true at the first call with this function.
 bool is_first_refusal(std::string_view function) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::set<std::string, std::less<>> refused;
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return refused.emplace(function).second;
 }
 

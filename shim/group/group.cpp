@@ -6,6 +6,7 @@
 #include "shim/error/errors.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -41,7 +42,7 @@ GroupPool& GroupPool::instance() {
 }
 
 MPI_Group GroupPool::keep(RankList members) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(groups_.size()));
     groups_.emplace_back();
@@ -53,13 +54,13 @@ MPI_Group GroupPool::keep(RankList members) {
 }
 
 std::shared_ptr<const RankList> GroupPool::find(MPI_Group group) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint32_t index = own_groups().index(group);
   return index < groups_.size() ? groups_[index] : nullptr;
 }
 
 bool GroupPool::release(MPI_Group group) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint32_t index = own_groups().index(group);
   if (index >= groups_.size() || groups_[index] == nullptr) return false;
   groups_[index] = nullptr;

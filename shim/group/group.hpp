@@ -8,12 +8,12 @@
 #include <mpi.h>
 
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
 #include "shim/job/job.hpp"
 #include "shim/values/rank_list.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -28,9 +28,9 @@ class GroupPool {
   bool release(MPI_Group group);
 
  private:
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<const RankList>> groups_;
-  std::vector<std::uint32_t> free_;
+  Mutex mutex_;
+  std::vector<std::shared_ptr<const RankList>> groups_ IMPISHIM_GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> free_ IMPISHIM_GUARDED_BY(mutex_);
 };
 
 /// Makes a group of these processes, in this order: the vendor's own if all are in this system

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "wire/base/log.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -30,7 +31,7 @@ std::uintptr_t HandleAddresses::bits(std::uint32_t index) {
 
 void HandleAddresses::make_readable(std::uint32_t index) {
   constexpr std::uint32_t kAtOnce = 1024;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (std::uint32_t first = readable_.load(std::memory_order_relaxed); first <= index;
        first += kAtOnce) {
     auto* memory = reinterpret_cast<std::byte*>(base_ + first * kStride);

@@ -10,8 +10,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
+#include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
 
 namespace impishim::shim {
@@ -42,7 +42,7 @@ class HandleAddresses {
   void make_readable(std::uint32_t index);
 
   std::uintptr_t base_ = 0x494d'0000'0000'0000ULL;  ///< until reserve(): no object can lie there
-  std::mutex mutex_;
+  Mutex mutex_;
   std::atomic<std::uint32_t> readable_{0};  ///< handles that have memory
 };
 

@@ -1,20 +1,22 @@
 #include "shim/job/attribute_values.hpp"
 
+#include "wire/base/mutex.hpp"
+
 namespace impishim::shim {
 
 void SelfAttributes::set(int keyval) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase(keyvals_, keyval);
   keyvals_.push_back(keyval);
 }
 
 void SelfAttributes::deleted(int keyval) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase(keyvals_, keyval);
 }
 
 std::optional<int> SelfAttributes::take_last() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (keyvals_.empty()) return std::nullopt;
   const int last = keyvals_.back();
   keyvals_.pop_back();
@@ -22,7 +24,7 @@ std::optional<int> SelfAttributes::take_last() {
 }
 
 int* AttributeValues::of(int value) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return &values_.try_emplace(value, value).first->second;
 }
 

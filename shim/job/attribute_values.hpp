@@ -2,9 +2,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <vector>
+
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -19,8 +20,8 @@ class SelfAttributes {
   [[nodiscard]] std::optional<int> take_last();
 
  private:
-  std::mutex mutex_;
-  std::vector<int> keyvals_;
+  Mutex mutex_;
+  std::vector<int> keyvals_ IMPISHIM_GUARDED_BY(mutex_);
 };
 
 /// Places for the values of predefined attributes, which a program reads through an int* at any
@@ -31,8 +32,8 @@ class AttributeValues {
   [[nodiscard]] int* of(int value);
 
  private:
-  std::mutex mutex_;
-  std::map<int, int> values_;
+  Mutex mutex_;
+  std::map<int, int> values_ IMPISHIM_GUARDED_BY(mutex_);
 };
 
 }  // namespace impishim::shim

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "wire/base/mutex.hpp"
+
 namespace impishim::shim {
 
 std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire::WorldRank here,
@@ -56,7 +58,7 @@ CommunicatorTable::CommunicatorTable() {
 CommunicatorTable::~CommunicatorTable() = default;
 
 Communicator* CommunicatorTable::insert(std::unique_ptr<Communicator> communicator) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   owned_.push_back({std::move(communicator)});
   Communicator* made = owned_.back().communicator.get();
   Slots* slots = slots_.load(std::memory_order_relaxed);
@@ -99,7 +101,7 @@ std::vector<CommunicatorTable::Owned>::iterator CommunicatorTable::owner_of(
 }
 
 void CommunicatorTable::hide(Communicator& communicator) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Slots* slots = slots_.load(std::memory_order_relaxed);
   for (std::size_t i = hash(communicator.handle) & slots->mask;; i = (i + 1) & slots->mask) {
     Slot& slot = slots->slot[i];
@@ -111,19 +113,19 @@ void CommunicatorTable::hide(Communicator& communicator) {
 }
 
 void CommunicatorTable::show(Communicator& communicator) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   owner_of(communicator)->visible = true;
   place(*slots_.load(std::memory_order_relaxed), &communicator);
 }
 
 void CommunicatorTable::retire(Communicator& communicator) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   retired_.push_back(&communicator);
   retired_count_.store(retired_.size(), std::memory_order_relaxed);
 }
 
 std::vector<Communicator*> CommunicatorTable::take_ended() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto in_use = [](const Communicator* each) {
     return each->pending.load(std::memory_order_acquire) != 0;
   };
@@ -135,12 +137,12 @@ std::vector<Communicator*> CommunicatorTable::take_ended() {
 }
 
 void CommunicatorTable::drop(const Communicator& communicator) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   owned_.erase(owner_of(communicator));
 }
 
 std::vector<Communicator*> CommunicatorTable::all() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Communicator*> communicators;
   for (const Owned& each : owned_) communicators.push_back(each.communicator.get());
   return communicators;

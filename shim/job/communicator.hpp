@@ -10,10 +10,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "shim/handle/handle_bits.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/engine/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
@@ -169,13 +169,13 @@ class CommunicatorTable {
   };
 
   static void place(Slots& slots, Communicator* communicator);
-  [[nodiscard]] std::vector<Owned>::iterator owner_of(const Communicator& communicator);
+  [[nodiscard]] std::vector<Owned>::iterator owner_of(const Communicator& communicator) IMPISHIM_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::atomic<Slots*> slots_;
-  std::vector<std::unique_ptr<Slots>> generations_;
-  std::vector<Owned> owned_;
-  std::vector<Communicator*> retired_;  ///< freed by the user
+  std::vector<std::unique_ptr<Slots>> generations_ IMPISHIM_GUARDED_BY(mutex_);
+  std::vector<Owned> owned_ IMPISHIM_GUARDED_BY(mutex_);
+  std::vector<Communicator*> retired_ IMPISHIM_GUARDED_BY(mutex_);  ///< freed by the user
   std::atomic<std::size_t> retired_count_{0};
 };
 

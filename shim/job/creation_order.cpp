@@ -1,32 +1,34 @@
 #include "shim/job/creation_order.hpp"
 
+#include "wire/base/mutex.hpp"
+
 namespace impishim::shim {
 
 std::optional<std::uint64_t> CreationOrder::begin_duplication() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (holders_ != 0) return std::nullopt;
   under_way_.insert(++begun_);
   return begun_;
 }
 
 void CreationOrder::end_duplication(std::uint64_t number) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   under_way_.erase(number);
 }
 
 std::uint64_t CreationOrder::hold() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++holders_;
   return under_way_.empty() ? 0 : *under_way_.rbegin();
 }
 
 void CreationOrder::release() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --holders_;
 }
 
 bool CreationOrder::over(std::uint64_t number) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return under_way_.empty() || *under_way_.begin() > number;
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <set>
+
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -24,10 +25,10 @@ class CreationOrder {
   [[nodiscard]] bool over(std::uint64_t number);
 
  private:
-  std::mutex mutex_;
-  std::set<std::uint64_t> under_way_;
-  std::uint64_t begun_ = 0;
-  std::uint64_t holders_ = 0;
+  Mutex mutex_;
+  std::set<std::uint64_t> under_way_ IMPISHIM_GUARDED_BY(mutex_);
+  std::uint64_t begun_ IMPISHIM_GUARDED_BY(mutex_) = 0;
+  std::uint64_t holders_ IMPISHIM_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace impishim::shim

@@ -3,8 +3,9 @@
 
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <vector>
+
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -29,8 +30,9 @@ class OutstandingCollectives {
   void step_all(Job& job);
 
   std::atomic<std::size_t> count_{0};
-  std::mutex mutex_;
-  std::vector<CollectiveQueue*> queues_;  ///< one entry for each collective
+  Mutex mutex_;
+  std::vector<CollectiveQueue*> queues_
+      IMPISHIM_GUARDED_BY(mutex_);  ///< one entry for each collective
 };
 
 }  // namespace impishim::shim

@@ -1,6 +1,7 @@
 #include "shim/pt2pt/message.hpp"
 
 #include "shim/handle/own_handle.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -12,7 +13,7 @@ MessagePool& MessagePool::instance() {
 MPI_Message MessagePool::keep(Communicator& communicator, MPI_Message native,
                               wire::MatchedMessagePointer remote) {
   communicator.pending.fetch_add(1, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(messages_.size()));
     messages_.emplace_back();
@@ -26,7 +27,7 @@ MPI_Message MessagePool::keep(Communicator& communicator, MPI_Message native,
 }
 
 KeptMessage MessagePool::take(MPI_Message handle) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint32_t index = own_messages().index(handle);
   free_.push_back(index);
   return std::move(messages_[index]);

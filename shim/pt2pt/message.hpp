@@ -4,10 +4,10 @@
 #include <mpi.h>
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "shim/job/communicator.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/engine/engine.hpp"
 
 namespace impishim::shim {
@@ -29,9 +29,9 @@ class MessagePool {
   [[nodiscard]] KeptMessage take(MPI_Message handle);
 
  private:
-  std::mutex mutex_;
-  std::vector<KeptMessage> messages_;
-  std::vector<std::uint32_t> free_;
+  Mutex mutex_;
+  std::vector<KeptMessage> messages_ IMPISHIM_GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> free_ IMPISHIM_GUARDED_BY(mutex_);
 };
 
 }  // namespace impishim::shim

@@ -11,6 +11,7 @@
 #include "shim/request/status.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -398,12 +399,12 @@ int Cancel(Job& job, MPI_Request* handle) {
       }
       break;
     case Carrier::kVendor: {
-      const std::lock_guard lock(request.mutex);
+      const MutexLock lock(request.mutex);
       if (!request.done.load()) vendor::Cancel(&request.native);
       break;
     }
     case Carrier::kBoth: {
-      const std::lock_guard lock(request.mutex);
+      const MutexLock lock(request.mutex);
       if (request.done.load() || request.native == MPI_REQUEST_NULL) break;
       request.user_cancelled = true;
       if (!request.cancelling_twin) {

@@ -10,6 +10,7 @@
 #include "shim/request/completion.hpp"
 #include "shim/request/status.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -105,7 +106,7 @@ int start_receive(Job& job, Request& request) {
       break;
   }
   // Held until the twin is known: another thread may be told of a contest at once.
-  const std::lock_guard lock(request.mutex);
+  const MutexLock lock(request.mutex);
   job.needs_caller.fetch_add(1, std::memory_order_relaxed);
   int code = start_engine_receive(job, request, true);
   // A message that was there has matched already: no twin is needed.
@@ -222,28 +223,28 @@ bool test_request(Job& job, Request& request) {
       finished = request.engine_is_done();
       break;
     case Carrier::kVendor: {
-      const std::unique_lock lock(request.mutex, std::try_to_lock);
-      if (!lock.owns_lock()) return false;
+      if (!request.mutex.try_lock()) return false;
+      const AdoptedLock lock(request.mutex);
       if (request.done.load(std::memory_order_relaxed)) return true;
       finished = test_native(request);
       break;
     }
     case Carrier::kPair: {
-      const std::unique_lock lock(request.mutex, std::try_to_lock);
-      if (!lock.owns_lock()) return false;
+      if (!request.mutex.try_lock()) return false;
+      const AdoptedLock lock(request.mutex);
       finished = request.done.load(std::memory_order_relaxed) || test_pair(job, request);
       break;
     }
     case Carrier::kCollective: {
-      const std::unique_lock lock(request.mutex, std::try_to_lock);
-      if (!lock.owns_lock()) return false;
+      if (!request.mutex.try_lock()) return false;
+      const AdoptedLock lock(request.mutex);
       finished =
           request.done.load(std::memory_order_relaxed) || request.collective->test(job, request);
       break;
     }
     case Carrier::kBoth: {
-      const std::unique_lock lock(request.mutex, std::try_to_lock);
-      if (!lock.owns_lock()) return false;
+      if (!request.mutex.try_lock()) return false;
+      const AdoptedLock lock(request.mutex);
       return request.done.load(std::memory_order_relaxed) || step_both(job, request);
     }
   }
@@ -253,10 +254,10 @@ bool test_request(Job& job, Request& request) {
 
 bool RequestPool::poll_unsettled(Job& job) {
   if (unsettled_count_.load(std::memory_order_relaxed) == 0) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto settled = [&](Request* request) {
-    const std::unique_lock request_lock(request->mutex, std::try_to_lock);
-    if (!request_lock.owns_lock()) return false;
+    if (!request->mutex.try_lock()) return false;
+    const AdoptedLock request_lock(request->mutex);
     if (!request->done.load(std::memory_order_relaxed) && request->cancelling_twin)
       step_both(job, *request);
     return !request->cancelling_twin || request->done.load(std::memory_order_relaxed);
@@ -275,7 +276,7 @@ bool settle_contested(Job& job) {
     moved = true;
     // The operation is a member of its request.
     Request& request = *static_cast<Request*>(operation->owner);
-    const std::lock_guard lock(request.mutex);
+    const MutexLock lock(request.mutex);
     // Another thread may have brought it to its end, and started it anew, since it was said to be
     // contested.
     if (request.done.load(std::memory_order_relaxed) || !job.engine->is_contested(request.receive))

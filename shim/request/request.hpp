@@ -11,13 +11,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "shim/handle/own_handle.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/operation.hpp"
 
@@ -79,7 +79,7 @@ struct Request {
   int tag = 0;
 
   // State.
-  std::mutex mutex;
+  Mutex mutex;
   bool active = false;
   std::atomic<bool> done{true};
   bool cancelling_twin =
@@ -162,21 +162,21 @@ class RequestPool {
   };
   class ThreadShare;
   struct FreeRequests {
-    std::mutex mutex;  ///< of blocks, too
-    std::vector<std::uint32_t> indices;
+    Mutex mutex;  ///< of blocks, too
+    std::vector<std::uint32_t> indices IMPISHIM_GUARDED_BY(mutex);
   };
   RequestPool() : blocks_(kMaxBlocks) {}
   /// Some free requests, at least one; returns how many.
   [[nodiscard]] std::size_t take_free(std::span<std::uint32_t> indices);
-  void add_block();
+  void add_block() IMPISHIM_REQUIRES(free_->mutex);
   void forget_unsettled(const Request& request);
-  std::mutex mutex_;
+  Mutex mutex_;
   const std::shared_ptr<FreeRequests> free_ = std::make_shared<FreeRequests>();
   // Reserved once, so that lookups need no lock while other threads add blocks.
   std::vector<std::unique_ptr<Block>> blocks_;
-  std::size_t block_count_ = 0;
-  std::vector<Request*> orphans_;
-  std::vector<Request*> unsettled_;
+  std::size_t block_count_ = 0;  ///< changed under free_->mutex
+  std::vector<Request*> orphans_ IMPISHIM_GUARDED_BY(mutex_);
+  std::vector<Request*> unsettled_ IMPISHIM_GUARDED_BY(mutex_);
   std::atomic<std::size_t> unsettled_count_{0};
   std::atomic<std::size_t> orphan_count_{0};
 };

@@ -6,6 +6,7 @@
 #include "shim/request/buffered.hpp"
 #include "shim/request/request.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 
@@ -43,7 +44,7 @@ class RequestPool::ThreadShare {
   ThreadShare() = default;
   void give_back(std::size_t count) {
     const auto first = indices_.begin() + static_cast<std::ptrdiff_t>(count_ - count);
-    const std::lock_guard lock(free_->mutex);
+    const MutexLock lock(free_->mutex);
     free_->indices.insert(free_->indices.end(), first,
                           indices_.begin() + static_cast<std::ptrdiff_t>(count_));
     count_ -= count;
@@ -56,7 +57,7 @@ class RequestPool::ThreadShare {
 };
 
 std::size_t RequestPool::take_free(std::span<std::uint32_t> indices) {
-  const std::lock_guard lock(free_->mutex);
+  const MutexLock lock(free_->mutex);
   auto& free = free_->indices;
   if (free.empty()) add_block();
   const std::size_t count = std::min(indices.size(), free.size());
@@ -100,19 +101,19 @@ void RequestPool::release(Request& request) {
 }
 
 void RequestPool::forget_unsettled(const Request& request) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   unsettled_.erase(std::remove(unsettled_.begin(), unsettled_.end(), &request), unsettled_.end());
   unsettled_count_.store(unsettled_.size(), std::memory_order_relaxed);
 }
 
 void RequestPool::remember_unsettled(Request& request) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   unsettled_.push_back(&request);
   unsettled_count_.store(unsettled_.size(), std::memory_order_relaxed);
 }
 
 void RequestPool::orphan(Request& request) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   orphans_.push_back(&request);
   orphan_count_.store(orphans_.size(), std::memory_order_relaxed);
 }
@@ -121,7 +122,7 @@ void RequestPool::reap_orphans(Job& job) {
   if (orphan_count_.load(std::memory_order_relaxed) == 0) return;
   std::vector<Request*> candidates;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     candidates.swap(orphans_);
   }
   for (Request* request : candidates) {
@@ -132,7 +133,7 @@ void RequestPool::reap_orphans(Job& job) {
     if (request->buffered_cost > 0) BufferedSpace::instance().give_back(request->buffered_cost);
     release(*request);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   orphan_count_.store(orphans_.size(), std::memory_order_relaxed);
 }
 

@@ -12,7 +12,6 @@
 #include "shim/error/failure.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/startup/native_exchange.hpp"
-#include "shim/startup/proc_card.hpp"
 #include "shim/startup/proc_links.hpp"
 #include "shim/startup/startup_watch.hpp"
 #include "shim/vendor.hpp"
@@ -25,6 +24,7 @@
 #include "wire/connect/host_channels.hpp"
 #include "wire/connect/unix_socket.hpp"
 #include "wire/data/basic_type.hpp"
+#include "wire/startup/proc_info.hpp"
 #include "wire/topology/host_plan.hpp"
 #include "wire/topology/job_map_codec.hpp"
 #include "wire/topology/route.hpp"
@@ -127,30 +127,30 @@ class Joining {
     }
     auto address = own_address(request_);
     if (!address) return address.error();
-    card_.address = *address;
+    info_.address = *address;
     auto listener = wire::HostListener::open(*address);
     if (!listener) return listener.error();
     listener_ = std::move(*listener);
-    card_.port = listener_->port();
+    info_.port = listener_->port();
     auto fabrics = wire::usable_providers(request_.fabric);
     if (!fabrics) return fabrics.error();
-    card_.fabrics = std::move(*fabrics);
+    info_.fabrics = std::move(*fabrics);
     return {};
   }
 
   /// The first gateway, or native rank 0, speaks with the server for all.
   Result<void> meet_clients() {
-    std::vector<std::byte> address(card_.address.begin(), card_.address.end());
+    std::vector<std::byte> address(info_.address.begin(), info_.address.end());
     address = broadcast_bytes(job_->host_comm, connector(), std::move(address));
-    std::copy(address.begin(), address.end(), card_.address.begin());
-    card_.pid = getpid();
+    std::copy(address.begin(), address.end(), info_.address.begin());
+    info_.pid = getpid();
     utsname machine{};
-    if (uname(&machine) == 0) card_.node = machine.nodename;
-    const auto cards = gather_bytes(job_->private_comm, speaker_, card_.encode());
+    if (uname(&machine) == 0) info_.node = machine.nodename;
+    const auto gathered = gather_bytes(job_->private_comm, speaker_, info_.encode());
     std::optional<Error> error;
     std::vector<std::byte> encoded;
     if (rank_ == speaker_) {
-      auto agreed = negotiate(cards);
+      auto agreed = negotiate(gathered);
       // Where the server is foreign, the system has a secret of its own.
       auto own = JobSecret::random();
       if (agreed && own) {
@@ -190,24 +190,19 @@ class Joining {
     return found != 0 ? *tag_ub : kLeastTagUb;
   }
 
-  /// Those that every host of this system has.
+  /// Returns the providers that every host of this system has.
   [[nodiscard]] Result<std::vector<std::string>> fabrics_of_all(
-      const std::vector<std::vector<std::byte>>& cards) const {
-    std::vector<std::string> common = card_.fabrics;
-    for (const auto& each : cards) {
-      const Card card = Card::decode(each);
-      if (card.port == 0) continue;
-      std::erase_if(common, [&](const std::string& name) {
-        return std::ranges::count(card.fabrics, name) == 0;
-      });
-    }
-    if (request_.fabric.automatic || !common.empty() || card_.fabrics.empty()) return common;
+      std::span<const wire::ProcInfo> procs) const {
+    auto common = wire::common_fabrics(info_.fabrics, procs);
+    if (request_.fabric.automatic || !common.empty() || info_.fabrics.empty()) return common;
     return Error{ErrorKind::kConfiguration,
                  "IMPISHIM_FABRIC: the hosts of this system have no provider in common: use the "
                  "same libfabric on all, or none"};
   }
 
-  Result<wire::Agreement> negotiate(const std::vector<std::vector<std::byte>>& cards) {
+  Result<wire::Agreement> negotiate(std::span<const std::vector<std::byte>> gathered) {
+    auto procs = wire::decode_all(gathered);
+    if (!procs) return procs.error();
     auto methods = wire::AuthenticationMethods::from_environment();
     if (!methods) return methods.error();
     wire::JoinOptions options;
@@ -220,12 +215,12 @@ class Joining {
     options.representation = wire::representation_fingerprint();
     options.collectives = collectives::fingerprint(request_.collectives, request_.as_lam);
     options.concurrent = concurrent_;
-    auto fabrics = fabrics_of_all(cards);
+    auto fabrics = fabrics_of_all(*procs);
     if (!fabrics) return fabrics.error();
     options.fabrics = std::move(*fabrics);
     options.fabric_required = !request_.fabric.automatic;
     for (const wire::PlannedHost& planned : hosts_)
-      options.hosts.push_back(announced(planned, cards));
+      options.hosts.push_back(wire::local_host(planned, *procs));
     auto server = wire::ServerConnection::connect(request_.server, request_.client, *methods,
                                                   kConnectTimeoutMs);
     if (!server) return server.error();
@@ -233,25 +228,6 @@ class Joining {
     if (!agreed) return agreed.error();
     job_->server = std::move(*server);
     return agreed;
-  }
-
-  static wire::LocalHost announced(const wire::PlannedHost& planned,
-                                   const std::vector<std::vector<std::byte>>& cards) {
-    wire::LocalHost host;
-    host.gateway = planned.gateway;
-    for (int each = planned.first; each < planned.first + planned.count; ++each) {
-      const Card card = Card::decode(cards[static_cast<std::size_t>(each)]);
-      if (each - planned.first == std::max(planned.gateway, 0)) {
-        host.address = card.address;
-        host.port = card.port;
-        host.node = card.node;
-      }
-      // The procs of a gateway may stand on several nodes, where pids repeat.
-      const std::int64_t node_bits =
-          planned.gateway < 0 ? 0 : (static_cast<std::int64_t>(each) + 1) << 32;
-      host.procs.push_back({card.address, card.pid + node_bits});
-    }
-    return host;
   }
 
   /// One proc owns the listening port; connections go to the procs that own the channels.
@@ -397,7 +373,7 @@ class Joining {
   std::vector<wire::PlannedHost> hosts_;
   wire::PlannedHost planned_host_;  ///< this process's
   std::optional<wire::HostId> gateway_address_;
-  Card card_;
+  wire::ProcInfo info_;
   std::optional<wire::HostListener> listener_;
   std::string host_token_;  ///< names the socket of this host's giver
   std::optional<wire::HandoverGiver> giver_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "wire/base/log.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/channel/silence.hpp"
 #include "wire/engine/engine_impl.hpp"
@@ -38,7 +39,7 @@ void Engine::Impl::close_locked() {
 /// procs". Each is queued behind everything that was sent before it.
 void Engine::Impl::advance_closing_locked() {
   if (failed.load(std::memory_order_relaxed) || pending_sends > 0) return;
-  const auto send_fini = [&](Link& link) {
+  const auto send_fini = [&](Link& link) IMPISHIM_REQUIRES(mutex) {
     PacketHeader header;
     header.type = PacketType::kFini;
     OutgoingPacket packet;
@@ -137,6 +138,7 @@ bool Engine::Impl::awaited_locked(const Link& link) {
       !link.awaiting_credit.empty())
     return true;
   const bool answer = std::any_of(sends.begin(), sends.end(), [&](const auto& each) {
+    mutex.assert_held();
     return peer(each.second->destination).link == &link;
   });
   const bool credit = std::any_of(peers.begin(), peers.end(), [&](const auto& each) {
@@ -166,12 +168,14 @@ void Engine::Impl::link_ended_locked(Link& link, const Error& error) {
   fail_locked(failure_error);
 }
 
+/// The child has one thread, and the lock may be held by one that it has not.
 void Engine::close_in_forked_child() {
+  impl_->mutex.assert_held();
   for (auto& link : impl_->links) link->channel().close_in_forked_child();
 }
 
 void Engine::check_peers_answer() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   for (auto& link : impl_->links) {
     if (link->input_ended || !link->channel().peer_is_silent()) continue;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kDeadPeerTime).count();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "wire/base/log.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/engine/engine_impl.hpp"
 
 namespace impishim::wire {
@@ -42,7 +43,10 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
       buffers(std::max<std::size_t>(datalen, Link::kBatchCapacity)),
       peers(static_cast<std::size_t>(job.size())),
       early_limit(options.relay.early_message_limit) {
+  // Nothing else knows the object yet.
+  mutex.assert_held();
   const auto add = [&](std::unique_ptr<Channel> channel) -> Link& {
+    mutex.assert_held();
     links.push_back(std::make_unique<Link>(*this, std::move(channel), buffers, datalen));
     links.back()->token = links.size() - 1;
     return *links.back();
@@ -104,7 +108,7 @@ Link* Engine::Impl::link_towards(WorldRank destination) {
 
 std::size_t Engine::Impl::poll_link_locked(Link& link) {
   std::size_t events = 0;
-  const auto flush = [&] {
+  const auto flush = [&]() IMPISHIM_REQUIRES(mutex) {
     auto flushed = link.flush();
     if (!flushed) {
       link_ended_locked(link, flushed.error());
@@ -181,22 +185,22 @@ Engine::Engine(EngineOptions options)
 Engine::~Engine() = default;
 
 void Engine::start(SendOperation& operation) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->start_send_locked(operation);
 }
 
 void Engine::start(ReceiveOperation& operation) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->start_receive_locked(operation);
 }
 
 bool Engine::send_short(const ShortMessage& message) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->send_short_locked(message);
 }
 
 void Engine::start_matched(ReceiveOperation& operation, MatchedMessagePointer message) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   operation.begin();
   operation.result = Envelope{};
   operation.has_native_twin = false;
@@ -204,31 +208,31 @@ void Engine::start_matched(ReceiveOperation& operation, MatchedMessagePointer me
 }
 
 void Engine::watch(ContextId context) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->watched.insert(context);
 }
 
 std::uint64_t Engine::await_arrival(std::uint64_t seen) {
-  std::unique_lock lock(impl_->mutex);
-  impl_->arrived.wait(lock, [&] {
-    return impl_->arrivals != seen || impl_->failed.load(std::memory_order_relaxed);
-  });
+  const MutexLock lock(impl_->mutex);
+  while (impl_->arrivals == seen && !impl_->failed.load(std::memory_order_relaxed)) {
+    impl_->arrived.wait(impl_->mutex);
+  }
   return impl_->arrivals;
 }
 
 void Engine::stop_awaiting() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   ++impl_->arrivals;
   impl_->arrived.notify_all();
 }
 
 void Engine::cancel(SendOperation& operation) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->cancel_send_locked(operation);
 }
 
 void Engine::cancel(ReceiveOperation& operation) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (operation.complete() || !impl_->queue.remove(operation)) return;
   operation.result.cancelled = true;
   operation.phase_ = ReceiveOperation::Phase::kDone;
@@ -249,7 +253,7 @@ Envelope envelope_of(const Message& message) {
 }  // namespace
 
 std::optional<Envelope> Engine::probe(ContextId context, std::int32_t source, std::int32_t tag) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   const Message* message = impl_->queue.find(context, source, tag);
   if (message == nullptr) return std::nullopt;
   return envelope_of(*message);
@@ -257,7 +261,7 @@ std::optional<Envelope> Engine::probe(ContextId context, std::int32_t source, st
 
 MatchedMessagePointer Engine::match_probe(ContextId context, std::int32_t source, std::int32_t tag,
                                           Envelope& envelope) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   auto message = impl_->queue.take(context, source, tag);
   if (message.empty()) return nullptr;
   envelope = envelope_of(message.front());
@@ -274,17 +278,17 @@ std::size_t Engine::contested_count() const {
 }
 
 ReceiveOperation* Engine::contested() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->queue.next_contested();
 }
 
 bool Engine::is_contested(const ReceiveOperation& operation) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->queue.is_contested(operation);
 }
 
 void Engine::settle(ReceiveOperation& operation, bool native_won) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (impl_->failed.load(std::memory_order_relaxed)) return;
   impl_->deliver_all_locked(impl_->queue.settle(operation, native_won));
 }
@@ -292,21 +296,23 @@ void Engine::settle(ReceiveOperation& operation, bool native_won) {
 void Engine::withdraw(ReceiveOperation& operation) { settle(operation, true); }
 
 std::size_t Engine::poll(bool application_waits) {
-  std::unique_lock lock(impl_->mutex, std::try_to_lock);
-  // Whoever holds the lock is doing the work.
-  if (!lock.owns_lock()) return 0;
-  if (application_waits) impl_->count_application_poll_locked();
-  const bool failed_before = impl_->failed.load(std::memory_order_relaxed);
-  if (impl_->report_asked.load(std::memory_order_relaxed)) impl_->report_if_asked_locked();
-  const std::size_t events = impl_->poll_locked(application_waits);
-  if (failed_before || !impl_->failed.load(std::memory_order_relaxed)) return events;
-  lock.unlock();
+  // The thread that holds the lock is polling.
+  if (!impl_->mutex.try_lock()) return 0;
+  std::size_t events = 0;
+  {
+    const AdoptedLock lock(impl_->mutex);
+    if (application_waits) impl_->count_application_poll_locked();
+    const bool failed_before = impl_->failed.load(std::memory_order_relaxed);
+    if (impl_->report_asked.load(std::memory_order_relaxed)) impl_->report_if_asked_locked();
+    events = impl_->poll_locked(application_waits);
+    if (failed_before || !impl_->failed.load(std::memory_order_relaxed)) return events;
+  }
   drain_output();
   return events;
 }
 
 void Engine::send_batches_now() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (!impl_->failed.load(std::memory_order_relaxed)) impl_->flush_batches_locked();
 }
 
@@ -314,7 +320,7 @@ void Engine::drain_output() {
   const std::uint64_t deadline = now_ns() + kAbortSendNs;
   for (;;) {
     {
-      const std::lock_guard lock(impl_->mutex);
+      const MutexLock lock(impl_->mutex);
       static_cast<void>(impl_->poll_locked(false));
       const bool all_out =
           std::all_of(impl_->links.begin(), impl_->links.end(),
@@ -331,25 +337,25 @@ std::uint64_t Engine::application_polls() const {
 }
 
 bool Engine::idle() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->pending_sends == 0 &&
          std::all_of(impl_->links.begin(), impl_->links.end(),
                      [](const auto& link) { return link->output_empty() && !link->holds(); });
 }
 
 void Engine::close() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->close_locked();
 }
 
 bool Engine::closed() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->closed_locked();
 }
 
 void Engine::announce_abort(std::int32_t exit_code, const std::string& text) {
   {
-    const std::lock_guard lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     if (impl_->failed.load(std::memory_order_relaxed)) return;
     impl_->announce_abort_locked(exit_code, text);
   }
@@ -365,7 +371,7 @@ std::optional<std::int32_t> Engine::abort_code() const {
 }
 
 void Engine::forget_context(ContextId context) {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   for (Message& message : impl_->queue.forget(context)) {
     if (!message.counted) impl_->count_received_locked(message.source, message.payload_bytes);
     impl_->buffers.put(std::move(message.payload));
@@ -376,7 +382,7 @@ void Engine::forget_context(ContextId context) {
 const JobMap& Engine::job() const { return impl_->job; }
 
 EngineCounters Engine::counters() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   EngineCounters counters = impl_->counters;
   impl_->add_traffic_locked(counters);
   return counters;

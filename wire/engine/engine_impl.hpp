@@ -8,17 +8,16 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "wire/base/mutex.hpp"
 #include "wire/channel/poller.hpp"
 #include "wire/engine/buffer_pool.hpp"
 #include "wire/engine/early_message.hpp"
@@ -66,60 +65,64 @@ class Engine::Impl final : public LinkOwner {
   ~Impl() = default;
 
   // sending.cpp
-  void start_send_locked(SendOperation& operation);
-  [[nodiscard]] bool send_short_locked(const ShortMessage& message);
-  void cancel_send_locked(SendOperation& operation);  // cancelling.cpp
-  void packet_left(SendOperation& operation) override;
-  [[nodiscard]] bool refill(Link& link) override;
+  void start_send_locked(SendOperation& operation) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] bool send_short_locked(const ShortMessage& message) IMPISHIM_REQUIRES(mutex);
+  void cancel_send_locked(SendOperation& operation) IMPISHIM_REQUIRES(mutex);  // cancelling.cpp
+  void packet_left(SendOperation& operation) override IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] bool refill(Link& link) override IMPISHIM_REQUIRES(mutex);
 
   // delivery.cpp
-  [[nodiscard]] Result<void> packet_begins(Link& link) override;
-  [[nodiscard]] Result<void> packet_ends(Link& link) override;
-  void start_receive_locked(ReceiveOperation& operation);
-  void deliver_locked(ReceiveOperation& operation, std::list<Message>&& message);
-  void deliver_all_locked(std::vector<Match>&& matches);
-  void count_received_locked(WorldRank source, std::uint32_t payload);
-  void send_protocol_ack_locked(WorldRank source);
+  [[nodiscard]] Result<void> packet_begins(Link& link) override IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] Result<void> packet_ends(Link& link) override IMPISHIM_REQUIRES(mutex);
+  void start_receive_locked(ReceiveOperation& operation) IMPISHIM_REQUIRES(mutex);
+  void deliver_locked(ReceiveOperation& operation, std::list<Message>&& message)
+      IMPISHIM_REQUIRES(mutex);
+  void deliver_all_locked(std::vector<Match>&& matches) IMPISHIM_REQUIRES(mutex);
+  void count_received_locked(WorldRank source, std::uint32_t payload) IMPISHIM_REQUIRES(mutex);
+  void send_protocol_ack_locked(WorldRank source) IMPISHIM_REQUIRES(mutex);
 
   // relief.cpp
-  void relieve_locked();
-  void accept_early_locked();
-  void begin_early_locked(Message& message);
-  void early_arrived_locked(EarlyMessage& message);
-  void match_early_locked(EarlyMessage& message, ReceiveOperation& operation);
-  void hand_over_locked(EarlyMessage& message, ReceiveOperation& operation);
-  void drop_early_locked(EarlyMessage& message);
-  void forget_early_locked(EarlyMessage& message);
+  void relieve_locked() IMPISHIM_REQUIRES(mutex);
+  void accept_early_locked() IMPISHIM_REQUIRES(mutex);
+  void begin_early_locked(Message& message) IMPISHIM_REQUIRES(mutex);
+  void early_arrived_locked(EarlyMessage& message) IMPISHIM_REQUIRES(mutex);
+  void match_early_locked(EarlyMessage& message, ReceiveOperation& operation)
+      IMPISHIM_REQUIRES(mutex);
+  void hand_over_locked(EarlyMessage& message, ReceiveOperation& operation)
+      IMPISHIM_REQUIRES(mutex);
+  void drop_early_locked(EarlyMessage& message) IMPISHIM_REQUIRES(mutex);
+  void forget_early_locked(EarlyMessage& message) IMPISHIM_REQUIRES(mutex);
 
   // closing.cpp
-  void close_locked();
-  void advance_closing_locked();
-  [[nodiscard]] bool closed_locked() const;
-  void announce_abort_locked(std::int32_t exit_code, const std::string& text);
-  [[nodiscard]] std::size_t flush_after_failure_locked();
-  void link_ended_locked(Link& link, const Error& error);
-  [[nodiscard]] bool awaited_locked(const Link& link);
+  void close_locked() IMPISHIM_REQUIRES(mutex);
+  void advance_closing_locked() IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] bool closed_locked() const IMPISHIM_REQUIRES(mutex);
+  void announce_abort_locked(std::int32_t exit_code, const std::string& text)
+      IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] std::size_t flush_after_failure_locked() IMPISHIM_REQUIRES(mutex);
+  void link_ended_locked(Link& link, const Error& error) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] bool awaited_locked(const Link& link) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] std::string offender_of(Link& link) const;
-  void fail_locked(const Error& error);
-  void abort_arrived_locked(Link& link);
+  void fail_locked(const Error& error) IMPISHIM_REQUIRES(mutex);
+  void abort_arrived_locked(Link& link) IMPISHIM_REQUIRES(mutex);
 
   // state_report.cpp
-  void add_traffic_locked(EngineCounters& counters) const;
-  [[nodiscard]] std::string report_locked();
-  void report_if_asked_locked();
+  void add_traffic_locked(EngineCounters& counters) const IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] std::string report_locked() IMPISHIM_REQUIRES(mutex);
+  void report_if_asked_locked() IMPISHIM_REQUIRES(mutex);
 
   // engine.cpp
-  std::size_t poll_locked(bool application_waits);
-  std::size_t poll_link_locked(Link& link);
+  std::size_t poll_locked(bool application_waits) IMPISHIM_REQUIRES(mutex);
+  std::size_t poll_link_locked(Link& link) IMPISHIM_REQUIRES(mutex);
   /// Without the cost of an atomic increment, in every round of every wait.
-  void count_application_poll_locked() {
+  void count_application_poll_locked() IMPISHIM_REQUIRES(mutex) {
     application_polls.store(application_polls.load(std::memory_order_relaxed) + 1,
                             std::memory_order_relaxed);
   }
-  void watch_output_locked(Link& link);
-  void watch_links_locked();
-  void stop_watching_locked(Link& link);
-  void find_announced_locked();
+  void watch_output_locked(Link& link) IMPISHIM_REQUIRES(mutex);
+  void watch_links_locked() IMPISHIM_REQUIRES(mutex);
+  void stop_watching_locked(Link& link) IMPISHIM_REQUIRES(mutex);
+  void find_announced_locked() IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] bool may_have_input(const Link& link) const {
     return !asks_together || link.announced || !link.announces_input();
   }
@@ -128,12 +131,12 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] bool may_wait(const Link& link) const {
     return link.remote_host >= 0 && !asks_together && link.output_empty() && link.streams.empty();
   }
-  void take_unexpected_locked();
-  [[nodiscard]] Peer& peer(WorldRank rank) {
+  void take_unexpected_locked() IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] Peer& peer(WorldRank rank) IMPISHIM_REQUIRES(mutex) {
     Peer* known = peers[static_cast<std::size_t>(rank)].get();
     return known != nullptr ? *known : make_peer(rank);
   }
-  [[nodiscard]] Peer& make_peer(WorldRank rank);
+  [[nodiscard]] Peer& make_peer(WorldRank rank) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] FlowMarks marks_towards(WorldRank rank) const;
   [[nodiscard]] Link* link_towards(WorldRank destination);
   /// The process runs this library, too.
@@ -144,13 +147,14 @@ class Engine::Impl final : public LinkOwner {
   }
 
   // relaying.cpp
-  void passed_on(Link& from, std::size_t bytes) override;
+  void passed_on(Link& from, std::size_t bytes) override IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] bool relayed_beyond(const Link& link, WorldRank destination) const;
-  void return_credits_locked();
-  void flush_batches_locked();
-  void batch_locked(Link& link, OutgoingPacket&& packet, std::uint64_t target);
-  void flush_if_full_locked(Link& link, std::uint64_t target);
-  void count_relayed_locked(std::size_t bytes);
+  void return_credits_locked() IMPISHIM_REQUIRES(mutex);
+  void flush_batches_locked() IMPISHIM_REQUIRES(mutex);
+  void batch_locked(Link& link, OutgoingPacket&& packet, std::uint64_t target)
+      IMPISHIM_REQUIRES(mutex);
+  void flush_if_full_locked(Link& link, std::uint64_t target) IMPISHIM_REQUIRES(mutex);
+  void count_relayed_locked(std::size_t bytes) IMPISHIM_REQUIRES(mutex);
 
   std::atomic<bool>& batches_wait;
   JobMap job;
@@ -159,10 +163,10 @@ class Engine::Impl final : public LinkOwner {
   std::vector<Format> format_of_client;
   std::uint32_t datalen;
 
-  std::mutex mutex;
+  Mutex mutex;
   RelayOptions relay;
   BufferPool buffers;
-  std::vector<std::unique_ptr<Link>> links;
+  std::vector<std::unique_ptr<Link>> links IMPISHIM_GUARDED_BY(mutex);
   /// So many sockets at most are read to see whether something has come: for more, one question to
   /// the kernel costs less than one for each.
   static constexpr std::ptrdiff_t kAskedOneByOne = 2;
@@ -170,43 +174,52 @@ class Engine::Impl final : public LinkOwner {
       false;  ///< the links are always watched, and their descriptors tell which are to be read
   std::unordered_map<std::int32_t, Link*> host_links;  ///< by remote host
   std::unordered_map<WorldRank, Link*> local_links;    ///< by world rank
-  std::vector<std::unique_ptr<Peer>> peers;            ///< by world rank, made when needed
-  MatchQueue queue;
-  std::vector<Link*> owing;        ///< links whose other ends are to be told what has been relayed
-  bool hosts_have_waited = false;  ///< until the next look: not twice in a row
-  bool polling = false;            ///< poll_locked() is under way, and does what is due at its end
-  std::vector<Link*> batching;     ///< links with packets that a flush has to follow
+  std::vector<std::unique_ptr<Peer>> peers
+      IMPISHIM_GUARDED_BY(mutex);  ///< by world rank, made when needed
+  MatchQueue queue IMPISHIM_GUARDED_BY(mutex);
+  std::vector<Link*> owing
+      IMPISHIM_GUARDED_BY(mutex);  ///< links whose other ends are to be told what has been relayed
+  bool hosts_have_waited IMPISHIM_GUARDED_BY(mutex) =
+      false;  ///< until the next look: not twice in a row
+  bool polling IMPISHIM_GUARDED_BY(mutex) =
+      false;  ///< poll_locked() is under way, and does what is due at its end
+  std::vector<Link*> batching
+      IMPISHIM_GUARDED_BY(mutex);  ///< links with packets that a flush has to follow
   /// Messages since the last poll that do not wait for company: those of a step of most halo
   /// exchanges.
   static constexpr std::uint32_t kSentAtOnce = 4;
-  std::uint32_t burst = 0;  ///< messages that this process has begun since the last poll
-  std::uint32_t at_once = kSentAtOnce;  ///< of a burst, those that do not wait for the others
-  std::set<ContextId> watched;
-  std::uint64_t arrivals = 0;  ///< of unmatched messages in watched contexts
-  std::condition_variable arrived;
+  std::uint32_t burst IMPISHIM_GUARDED_BY(mutex) =
+      0;  ///< messages that this process has begun since the last poll
+  std::uint32_t at_once IMPISHIM_GUARDED_BY(mutex) =
+      kSentAtOnce;  ///< of a burst, those that do not wait for the others
+  std::set<ContextId> watched IMPISHIM_GUARDED_BY(mutex);
+  std::uint64_t arrivals IMPISHIM_GUARDED_BY(mutex) =
+      0;  ///< of unmatched messages in watched contexts
+  Condition arrived;
   Poller poller;
-  int sleepers = 0;
+  int sleepers IMPISHIM_GUARDED_BY(mutex) = 0;
   std::atomic<bool> watching =
       false;  ///< the links' descriptors are in `poller`; changed under `mutex`
 
-  std::uint64_t next_request_id = 1;
-  std::unordered_map<std::uint64_t, SendOperation*>
-      sends;  ///< awaiting SYNCACK, or an answer to CANCEL
-  std::unordered_map<std::uint64_t, ReceiveOperation*>
-      receives;  ///< awaiting the rest of a long message
+  std::uint64_t next_request_id IMPISHIM_GUARDED_BY(mutex) = 1;
+  std::unordered_map<std::uint64_t, SendOperation*> sends
+      IMPISHIM_GUARDED_BY(mutex);  ///< awaiting SYNCACK, or an answer to CANCEL
+  std::unordered_map<std::uint64_t, ReceiveOperation*> receives
+      IMPISHIM_GUARDED_BY(mutex);  ///< awaiting the rest of a long message
   /// Whom a CANCEL has been sent that is not answered yet, by the message's request id; the
   /// operation may be over.
-  std::unordered_map<std::uint64_t, WorldRank> questions;
-  std::size_t pending_sends = 0;  ///< started and not complete
+  std::unordered_map<std::uint64_t, WorldRank> questions IMPISHIM_GUARDED_BY(mutex);
+  std::size_t pending_sends IMPISHIM_GUARDED_BY(mutex) = 0;  ///< started and not complete
 
-  std::unordered_map<const EarlyMessage*, std::unique_ptr<EarlyMessage>> early;
+  std::unordered_map<const EarlyMessage*, std::unique_ptr<EarlyMessage>> early
+      IMPISHIM_GUARDED_BY(mutex);
   std::uint64_t early_limit;
-  std::uint64_t early_bytes = 0;  ///< of all of them
+  std::uint64_t early_bytes IMPISHIM_GUARDED_BY(mutex) = 0;  ///< of all of them
 
-  bool closing = false;
-  bool fini_sent = false;
-  EngineCounters counters;
-  std::uint64_t starved_at_ns = 0;
+  bool closing IMPISHIM_GUARDED_BY(mutex) = false;
+  bool fini_sent IMPISHIM_GUARDED_BY(mutex) = false;
+  EngineCounters counters IMPISHIM_GUARDED_BY(mutex);
+  std::uint64_t starved_at_ns IMPISHIM_GUARDED_BY(mutex) = 0;
 
   std::atomic<std::uint64_t> application_polls{0};  ///< changed under `mutex`
   std::atomic<std::size_t> contested{0};
@@ -220,47 +233,52 @@ class Engine::Impl final : public LinkOwner {
   // sending.cpp
   [[nodiscard]] static MessageFields fields_of(const SendOperation& operation, PacketType type,
                                                std::size_t payload);
-  void send_first_packet_locked(Peer& peer, SendOperation& operation);
+  void send_first_packet_locked(Peer& peer, SendOperation& operation) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] bool make_first_packet_locked(Peer& peer, SendOperation& operation,
-                                              OutgoingPacket& packet);
+                                              OutgoingPacket& packet) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] bool leaves_in_one_piece(const Peer& peer, std::uint64_t size) const;
-  [[nodiscard]] bool send_in_one_piece_locked(Peer& peer, SendOperation& operation);
+  [[nodiscard]] bool send_in_one_piece_locked(Peer& peer, SendOperation& operation)
+      IMPISHIM_REQUIRES(mutex);
   void send_one_piece_locked(Peer& peer, const MessageFields& fields,
-                             std::span<const std::byte> bytes);
-  void send_alone_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes);
-  void count_first_packet_locked(Peer& peer, std::size_t payload);
-  [[nodiscard]] bool waits_for_company(std::size_t payload);
-  void begin_batch_locked(Link& link);
-  void send_control_locked(WorldRank destination, const MessageFields& fields);
-  void count_copy(std::size_t bytes);
-  void complete_send_locked(SendOperation& operation);
-  void complete_send_locked(SendOperation& operation, const Error& error);
+                             std::span<const std::byte> bytes) IMPISHIM_REQUIRES(mutex);
+  void send_alone_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes)
+      IMPISHIM_REQUIRES(mutex);
+  void count_first_packet_locked(Peer& peer, std::size_t payload) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] bool waits_for_company(std::size_t payload) IMPISHIM_REQUIRES(mutex);
+  void begin_batch_locked(Link& link) IMPISHIM_REQUIRES(mutex);
+  void send_control_locked(WorldRank destination, const MessageFields& fields)
+      IMPISHIM_REQUIRES(mutex);
+  void count_copy(std::size_t bytes) IMPISHIM_REQUIRES(mutex);
+  void complete_send_locked(SendOperation& operation) IMPISHIM_REQUIRES(mutex);
+  void complete_send_locked(SendOperation& operation, const Error& error) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] Result<void> next_payload(SendOperation& operation, std::size_t size,
-                                          OutgoingPacket& packet);
-  void acknowledged_locked(Peer& peer);
+                                          OutgoingPacket& packet) IMPISHIM_REQUIRES(mutex);
+  void acknowledged_locked(Peer& peer) IMPISHIM_REQUIRES(mutex);
 
   // control_packets.cpp
   [[nodiscard]] static bool concerns_link(PacketType type) {
     return type == PacketType::kFini || type == PacketType::kRelayAck || type == PacketType::kAbort;
   }
-  [[nodiscard]] Result<void> link_packet_begins(Link& link);
+  [[nodiscard]] Result<void> link_packet_begins(Link& link) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] bool speaks_for(const Link& link, WorldRank source) const;
   [[nodiscard]] bool relays_from(const Link& link, const Link::Route& route) const;
   [[nodiscard]] static bool comes_too_late(Link& link);
-  [[nodiscard]] Result<void> control_ends(Link& link);
-  [[nodiscard]] Result<void> link_packet_ends(Link& link);
-  [[nodiscard]] Result<void> protocol_acknowledged_locked(Peer& peer);
-  [[nodiscard]] Result<void> sync_acknowledged_locked(const PacketHeader& header, WorldRank source);
+  [[nodiscard]] Result<void> control_ends(Link& link) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] Result<void> link_packet_ends(Link& link) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] Result<void> protocol_acknowledged_locked(Peer& peer) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] Result<void> sync_acknowledged_locked(const PacketHeader& header, WorldRank source)
+      IMPISHIM_REQUIRES(mutex);
 
   // cancelling.cpp
-  void ask_to_cancel_locked(SendOperation& operation);
-  void forget_held_locked(SendOperation& operation);
-  void answer_cancel_locked(const PacketHeader& header, WorldRank source);
-  [[nodiscard]] Result<void> cancel_answered_locked(const PacketHeader& header, WorldRank source);
+  void ask_to_cancel_locked(SendOperation& operation) IMPISHIM_REQUIRES(mutex);
+  void forget_held_locked(SendOperation& operation) IMPISHIM_REQUIRES(mutex);
+  void answer_cancel_locked(const PacketHeader& header, WorldRank source) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] Result<void> cancel_answered_locked(const PacketHeader& header, WorldRank source)
+      IMPISHIM_REQUIRES(mutex);
 
   // delivery.cpp
-  [[nodiscard]] Result<void> message_begins(Link& link);
-  [[nodiscard]] Result<void> rest_begins(Link& link);
+  [[nodiscard]] Result<void> message_begins(Link& link) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] Result<void> rest_begins(Link& link) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] std::span<std::byte> next_area(const ReceiveOperation& operation,
                                                std::size_t size) const;
   /// What a receive learns of the message that it takes.
@@ -269,19 +287,23 @@ class Engine::Impl final : public LinkOwner {
     std::int32_t tag;
     std::uint64_t bytes;
   };
-  [[nodiscard]] Result<void> find_route_locked(Link& link, const PacketHeader& header);
-  void accept_message_locked(ReceiveOperation& operation, WorldRank sender,
-                             const Accepted& message);
-  [[nodiscard]] bool receive_whole_locked(Link& link);
+  [[nodiscard]] Result<void> find_route_locked(Link& link, const PacketHeader& header)
+      IMPISHIM_REQUIRES(mutex);
+  void accept_message_locked(ReceiveOperation& operation, WorldRank sender, const Accepted& message)
+      IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] bool receive_whole_locked(Link& link) IMPISHIM_REQUIRES(mutex);
   void prepare_area(Link& link, ReceiveOperation& operation, std::size_t size);
-  void finish_payload_locked(Link& link, ReceiveOperation& operation, std::size_t size);
+  void finish_payload_locked(Link& link, ReceiveOperation& operation, std::size_t size)
+      IMPISHIM_REQUIRES(mutex);
   void answer_match_locked(ReceiveOperation& operation, WorldRank source,
-                           std::uint64_t sender_request);
-  void complete_receive_locked(ReceiveOperation& operation, std::uint64_t native_bytes);
-  void store_message_locked(Link& link);
-  [[nodiscard]] bool relay_whole_locked(Link& link);              // relaying.cpp
-  void relay_locked(Link& link);                                  // relaying.cpp
-  [[nodiscard]] Result<void> credit_returned_locked(Link& link);  // relaying.cpp
+                           std::uint64_t sender_request) IMPISHIM_REQUIRES(mutex);
+  void complete_receive_locked(ReceiveOperation& operation, std::uint64_t native_bytes)
+      IMPISHIM_REQUIRES(mutex);
+  void store_message_locked(Link& link) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] bool relay_whole_locked(Link& link) IMPISHIM_REQUIRES(mutex);  // relaying.cpp
+  void relay_locked(Link& link) IMPISHIM_REQUIRES(mutex);                      // relaying.cpp
+  [[nodiscard]] Result<void> credit_returned_locked(Link& link)
+      IMPISHIM_REQUIRES(mutex);  // relaying.cpp
   [[nodiscard]] Error sent_too_many() const;
   [[nodiscard]] Message message_of(const Link::Incoming& incoming) const;
   [[nodiscard]] std::uint64_t native_estimate(const PacketHeader& header, WorldRank source) const;

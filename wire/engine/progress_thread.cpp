@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "wire/base/mutex.hpp"
 #include "wire/base/quiet_thread.hpp"
 #include "wire/channel/silence.hpp"
 #include "wire/engine/attention.hpp"
@@ -30,7 +31,7 @@ ProgressThread::ProgressThread(Engine& engine, std::function<void(const Error&)>
 
 ProgressThread::~ProgressThread() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_.store(true, std::memory_order_relaxed);
   }
   changed_.notify_all();
@@ -39,9 +40,12 @@ ProgressThread::~ProgressThread() {
 }
 
 bool ProgressThread::stopped_within(int ms) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::milliseconds(ms),
-                           [this] { return stop_.load(std::memory_order_relaxed); });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
+  const MutexLock lock(mutex_);
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (changed_.wait_until(mutex_, end) == std::cv_status::timeout) break;
+  }
+  return stop_.load(std::memory_order_relaxed);
 }
 
 void ProgressThread::run() {

@@ -3,11 +3,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 
+#include "wire/base/mutex.hpp"
 #include "wire/engine/engine.hpp"
 
 namespace impishim::wire {
@@ -47,8 +46,8 @@ class ProgressThread {
   std::function<bool()> on_tick_;
   std::atomic<bool> ticks_{false};
   std::chrono::steady_clock::time_point last_tick_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  Condition changed_;
   std::atomic<bool> stop_{false};  ///< changed under the mutex, for those who wait
   std::thread thread_;
 };

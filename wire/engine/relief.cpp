@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "wire/base/mutex.hpp"
 #include "wire/engine/engine_impl.hpp"
 
 namespace impishim::wire {
@@ -21,6 +22,7 @@ void Engine::Impl::relieve_locked() {
 /// wanted by a posted receive.
 void Engine::Impl::accept_early_locked() {
   queue.each_wanted([this](Message& message) {
+    mutex.assert_held();
     if (message.may_be_early && message.early == nullptr &&
         message.message_bytes <= early_limit - early_bytes) {
       begin_early_locked(message);
@@ -94,7 +96,7 @@ void Engine::Impl::forget_early_locked(EarlyMessage& message) {
 }
 
 void Engine::relieve() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->relieve_locked();
 }
 
@@ -103,7 +105,7 @@ void Engine::end_relief() { impl_->relieving.store(false); }
 bool Engine::relieving() const { return impl_->relieving.load(std::memory_order_relaxed); }
 
 std::optional<UnansweredMessage> Engine::unanswered() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   std::optional<UnansweredMessage> first;
   impl_->queue.each_wanted([&](const Message& message) {
     if (message.synchronous && !first)

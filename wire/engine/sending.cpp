@@ -333,7 +333,7 @@ void Engine::Impl::send_control_locked(WorldRank destination, const MessageField
 /// ones; then the rest. They have waited together and leave together.
 void Engine::Impl::acknowledged_locked(Peer& from) {
   Link& link = *from.link;
-  const auto release_held = [&] {
+  const auto release_held = [&]() IMPISHIM_REQUIRES(mutex) {
     if (from.held.empty() || !from.send_credit.may_send(from.marks)) return false;
     SendOperation& operation = *from.held.front();
     from.held.pop_front();
@@ -345,7 +345,7 @@ void Engine::Impl::acknowledged_locked(Peer& from) {
     if (make_first_packet_locked(from, operation, packet)) link.enqueue(std::move(packet));
     return true;
   };
-  const auto flush = [&] {
+  const auto flush = [&]() IMPISHIM_REQUIRES(mutex) {
     auto flushed = link.flush();
     if (!flushed) link_ended_locked(link, flushed.error());
     return flushed.ok();

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "wire/base/log.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/engine/engine_impl.hpp"
 
 namespace impishim::wire {
@@ -41,7 +42,7 @@ void Engine::stop_watching() {
   if (impl_->asks_together) return;
   // Asked every millisecond by a thread that shall not get in the way of the one that polls.
   if (!impl_->watching.load(std::memory_order_relaxed)) return;
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   if (!impl_->watching || impl_->sleepers > 0) return;
   impl_->watching = false;
   for (auto& link : impl_->links) {
@@ -69,7 +70,7 @@ void Engine::wait_for_event(std::chrono::microseconds timeout) {
   using namespace std::chrono_literals;
   Impl& impl = *impl_;
   {
-    const std::lock_guard lock(impl.mutex);
+    const MutexLock lock(impl.mutex);
     impl.watch_links_locked();
     // Watching may be what failed, and then nothing wakes this sleeper.
     if (impl.failed.load(std::memory_order_relaxed) && (timeout == kForever || timeout > 1ms))
@@ -84,7 +85,7 @@ void Engine::wait_for_event(std::chrono::microseconds timeout) {
   std::array<epoll_event, 16> events{};
   auto woken =
       timeout == 0us ? Result<std::size_t>(std::size_t{0}) : impl.poller.wait(timeout, events);
-  const std::lock_guard lock(impl.mutex);
+  const MutexLock lock(impl.mutex);
   if (!woken) impl.fail_locked(woken.error());
   --impl.sleepers;
   bool others_must_wake = false;

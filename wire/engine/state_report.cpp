@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "wire/base/log.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/engine/engine_impl.hpp"
 
 namespace impishim::wire {
@@ -87,7 +88,7 @@ void Engine::Impl::report_if_asked_locked() {
 }
 
 std::string Engine::report() {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return impl_->report_locked();
 }
 

@@ -1,6 +1,7 @@
 #include "wire/shuffle/shuffle.hpp"
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/base/quiet_thread.hpp"
 
 namespace impishim::wire {
@@ -25,7 +26,7 @@ Shuffle::Shuffle(Engine& engine, WorldRank here, ContextId context, const Shuffl
 
 Shuffle::~Shuffle() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
@@ -41,16 +42,15 @@ Shuffle::~Shuffle() {
   engine_.forget_context(context_);
 }
 
-Result<void> Shuffle::wait_locked(std::unique_lock<std::mutex>& lock,
-                                  const std::function<bool()>& done) {
-  changed_.wait(lock, [&] { return failure_.has_value() || done(); });
+Result<void> Shuffle::wait_locked(const std::function<bool()>& done) {
+  while (!failure_.has_value() && !done()) changed_.wait(mutex_);
   if (failure_) return *failure_;
   return {};
 }
 
 Result<void> Shuffle::enqueue(const ShuffleMessage& message) {
-  std::unique_lock lock(mutex_);
-  auto taken = wait_locked(lock, [&] { return core_.enqueue(message); });
+  const MutexLock lock(mutex_);
+  auto taken = wait_locked([&]() IMPISHIM_REQUIRES(mutex_) { return core_.enqueue(message); });
   if (!taken) return taken.error();
   send_locked();
   if (core_.delivery_due()) changed_.notify_all();
@@ -58,26 +58,26 @@ Result<void> Shuffle::enqueue(const ShuffleMessage& message) {
 }
 
 Result<void> Shuffle::flush(ShuffleQueueKind kind) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const ShuffleFlush flush = core_.flush(kind);
   send_locked();
-  return wait_locked(lock, [&] { return ShuffleCore::done(flush); });
+  return wait_locked([&]() IMPISHIM_REQUIRES(mutex_) { return ShuffleCore::done(flush); });
 }
 
 Result<void> Shuffle::flush_delivery() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t until = core_.flush_delivery();
   changed_.notify_all();
-  return wait_locked(lock, [&] { return handed_over_ >= until; });
+  return wait_locked([&]() IMPISHIM_REQUIRES(mutex_) { return handed_over_ >= until; });
 }
 
 ShuffleCounters Shuffle::counters() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return core_.counters();
 }
 
 std::string Shuffle::report() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return core_.report();
 }
 
@@ -128,7 +128,7 @@ bool Shuffle::receive_one() {
   while (!receive.complete()) {  // the rest of a long batch
     if (engine_.poll(false) == 0) engine_.wait_for_event(std::chrono::milliseconds(1));
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (receive.result.error) {
     fail_locked(*receive.result.error);
     return true;
@@ -145,7 +145,7 @@ void Shuffle::receive_batches() {
     while (receive_one()) {
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (const Error* failure = engine_.failure(); failure != nullptr) fail_locked(*failure);
       if (stop_ || failure_) return;
     }
@@ -154,9 +154,9 @@ void Shuffle::receive_batches() {
 }
 
 void Shuffle::deliver_messages() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stop_ || failure_.has_value() || core_.delivery_due(); });
+    while (!stop_ && !failure_.has_value() && !core_.delivery_due()) changed_.wait(mutex_);
     if (stop_ || failure_) return;
     const auto message = core_.deliver();
     send_locked();  // what has got room may be answered

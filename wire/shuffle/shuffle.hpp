@@ -6,7 +6,6 @@
 /// senders' limits hold up the senders.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <list>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "wire/base/mutex.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/shuffle/shuffle_core.hpp"
 
@@ -53,23 +53,26 @@ class Shuffle {
   void receive_batches();
   void deliver_messages();
   [[nodiscard]] bool receive_one();
-  [[nodiscard]] Result<void> handle_locked(WorldRank neighbour, std::span<const std::byte> bytes);
-  void send_locked();
-  void fail_locked(const Error& error);
-  [[nodiscard]] Result<void> wait_locked(std::unique_lock<std::mutex>& lock,
-                                         const std::function<bool()>& done);
+  [[nodiscard]] Result<void> handle_locked(WorldRank neighbour, std::span<const std::byte> bytes)
+      IMPISHIM_REQUIRES(mutex_);
+  void send_locked() IMPISHIM_REQUIRES(mutex_);
+  void fail_locked(const Error& error) IMPISHIM_REQUIRES(mutex_);
+  /// Blocks until `done()` is true, which is called with the mutex held.
+  [[nodiscard]] Result<void> wait_locked(const std::function<bool()>& done)
+      IMPISHIM_REQUIRES(mutex_);
 
   Engine& engine_;
   WorldRank here_;
   ContextId context_;
   Deliver deliver_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  ShuffleCore core_;
-  std::list<Outgoing> outgoing_;
-  std::optional<Error> failure_;
-  std::uint64_t handed_over_ = 0;  ///< messages whose callback has returned
-  bool stop_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  ShuffleCore core_ IMPISHIM_GUARDED_BY(mutex_);
+  std::list<Outgoing> outgoing_ IMPISHIM_GUARDED_BY(mutex_);
+  std::optional<Error> failure_ IMPISHIM_GUARDED_BY(mutex_);
+  /// Messages whose callback has returned.
+  std::uint64_t handed_over_ IMPISHIM_GUARDED_BY(mutex_) = 0;
+  bool stop_ IMPISHIM_GUARDED_BY(mutex_) = false;
   std::thread network_;
   std::thread delivery_;
 };
