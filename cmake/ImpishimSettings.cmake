@@ -27,7 +27,12 @@ endif()
 # One static library per folder: impishim_add_library(name SOURCES ... LINK ...).
 add_library(impishim_settings INTERFACE)
 target_include_directories(impishim_settings INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(impishim_settings INTERFACE -Wall -Wextra -Werror)
+option(IMPISHIM_WARNINGS_AS_ERRORS "Treat warnings as errors; the presets do" OFF)
+set(IMPISHIM_WARNINGS -Wall -Wextra)
+if(IMPISHIM_WARNINGS_AS_ERRORS)
+  list(APPEND IMPISHIM_WARNINGS -Werror)
+endif()
+target_compile_options(impishim_settings INTERFACE ${IMPISHIM_WARNINGS})
 # The shared library that is loaded into other people's programs brings its own copy of fmt, hidden inside it. It is compiled once
 # (wire/base/fmt_copy.cpp): as a header-only library it would treble the time of every file.
 find_package(fmt REQUIRED)

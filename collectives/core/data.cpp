@@ -1,9 +1,10 @@
 #include "collectives/core/data.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <utility>
+
+#include "wire/base/assert.hpp"
 
 namespace impishim::collectives {
 TypedRoom::TypedRoom(const ElementType& type, std::uint64_t count) : data_{nullptr, count, &type} {
@@ -41,7 +42,7 @@ PackedBlock::PackedBlock(const ConstData& data) {
   copy_.emplace(size);
   wire::PackCursor cursor(data.buffer(), wire::Format::kNative);
   [[maybe_unused]] const auto packed = cursor.pack(copy_->all());
-  assert(packed.ok());  // nothing is converted, so nothing can fail
+  IMPISHIM_ASSERT(packed.ok());  // nothing is converted, so nothing can fail
   bytes_ = copy_->all();
 }
 
@@ -49,7 +50,7 @@ void unpack(std::span<const std::byte> block, const Data& to) {
   if (block.empty()) return;
   wire::UnpackCursor cursor(to.buffer(), wire::Format::kNative);
   [[maybe_unused]] const auto unpacked = cursor.unpack(block);
-  assert(unpacked.ok());
+  IMPISHIM_ASSERT(unpacked.ok());
 }
 
 void copy(const ConstData& from, const Data& to) {

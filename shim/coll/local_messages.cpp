@@ -1,10 +1,9 @@
 #include "shim/coll/local_messages.hpp"
 
-#include <cassert>
-
 #include "shim/datatype/element_type.hpp"
 #include "shim/datatype/vendor_count.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/assert.hpp"
 
 namespace impishim::shim {
 
@@ -16,7 +15,7 @@ namespace {
 
 /// What a wire buffer without gaps holds: it is as plain to the vendor, which both ends share.
 std::uint64_t plain_bytes(const wire::TypeLayout& layout, std::uint64_t count) {
-  assert(layout.contiguous(count));
+  IMPISHIM_ASSERT(layout.contiguous(count));
   return count * layout.packed_size(wire::Format::kNative);
 }
 

@@ -2,12 +2,13 @@
 /// Nothing in these folders throws for something a peer, the network or a user can cause.
 #pragma once
 
-#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+
+#include "wire/base/assert.hpp"
 
 namespace impishim {
 
@@ -52,15 +53,15 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
 
   T& value() & {
-    assert(ok());
+    IMPISHIM_ASSERT(ok());
     return *std::get_if<0>(&content_);
   }
   const T& value() const& {
-    assert(ok());
+    IMPISHIM_ASSERT(ok());
     return *std::get_if<0>(&content_);
   }
   T&& value() && {
-    assert(ok());
+    IMPISHIM_ASSERT(ok());
     return std::move(*std::get_if<0>(&content_));
   }
   T& operator*() & { return value(); }
@@ -69,7 +70,7 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
 
   [[nodiscard]] const Error& error() const {
-    assert(!ok());
+    IMPISHIM_ASSERT(!ok());
     return *std::get_if<1>(&content_);
   }
 
@@ -87,7 +88,7 @@ class [[nodiscard]] Result<void> {
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
   [[nodiscard]] const Error& error() const {
-    assert(!ok());
+    IMPISHIM_ASSERT(!ok());
     return *error_;
   }
 

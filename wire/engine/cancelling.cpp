@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
+#include "wire/base/assert.hpp"
 #include "wire/engine/engine_impl.hpp"
 
 namespace impishim::wire {
@@ -55,7 +55,7 @@ void Engine::Impl::ask_to_cancel_locked(SendOperation& operation) {
 void Engine::Impl::forget_held_locked(SendOperation& operation) {
   auto& held = peer(operation.destination).held;
   const auto found = std::find(held.begin(), held.end(), &operation);
-  assert(found != held.end());
+  IMPISHIM_ASSERT(found != held.end());
   held.erase(found);
   operation.question_held_ = false;
 }

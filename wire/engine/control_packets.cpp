@@ -2,9 +2,9 @@
 // they can come from, and only about what it has been asked; and who may send what over which link.
 #include <fmt/format.h>
 
-#include <cassert>
 #include <utility>
 
+#include "wire/base/assert.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/engine/engine_impl.hpp"
 
@@ -77,7 +77,7 @@ Result<void> Engine::Impl::control_ends(Link& link) {
     case PacketType::kCancelNo:
       return cancel_answered_locked(header, source);
     default:
-      assert(header.type == PacketType::kCancel);
+      IMPISHIM_ASSERT(header.type == PacketType::kCancel);
       answer_cancel_locked(header, source);
       return {};
   }

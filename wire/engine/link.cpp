@@ -1,10 +1,10 @@
 #include "wire/engine/link.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <utility>
 
+#include "wire/base/assert.hpp"
 #include "wire/base/bytes.hpp"
 
 namespace impishim::wire {
@@ -91,7 +91,7 @@ std::byte* Link::append(std::size_t payload, bool to_be_relayed) {
 }
 
 Result<void> Link::send_alone(std::span<const std::byte> packet, bool to_be_relayed) {
-  assert(output_empty());
+  IMPISHIM_ASSERT(output_empty());
   if (to_be_relayed) credit.sent(packet.size());
   sent.count(packet.size());
   count_copy(packet.size() - kPacketHeaderSize);

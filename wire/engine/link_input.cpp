@@ -1,9 +1,9 @@
 // A link's input: from the channel's bytes to packets and their payloads' places.
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <utility>
 
+#include "wire/base/assert.hpp"
 #include "wire/engine/link.hpp"
 
 namespace impishim::wire {
@@ -37,7 +37,7 @@ Result<std::size_t> Link::receive() {
 /// the staging area. Behind a payload only one header is staged, so that the next payload can go
 /// straight to its place, too; where that is known already, by the same call.
 Result<std::size_t> Link::read_some() {
-  assert(staged_begin_ == staged_end_ || !in_payload_);
+  IMPISHIM_ASSERT(staged_begin_ == staged_end_ || !in_payload_);
   if (staged_begin_ == staged_end_) clear_staging();
   std::array<iovec, 4> pieces;
   std::size_t count = 0;
@@ -138,7 +138,7 @@ Result<void> Link::begin_packet() {
 /// the one that was expected. Otherwise what was taken for it goes back behind the header, where it
 /// came.
 Result<void> Link::begin_packet_ahead() {
-  assert(staged_begin_ == 0);
+  IMPISHIM_ASSERT(staged_begin_ == 0);
   const std::span<std::byte> ahead = std::exchange(ahead_, {});
   const std::size_t expected = incoming_.ahead.size();
   PacketHeader header;

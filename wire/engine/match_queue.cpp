@@ -1,8 +1,9 @@
 #include "wire/engine/match_queue.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <iterator>
+
+#include "wire/base/assert.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -204,7 +205,7 @@ std::vector<Match> MatchQueue::settle(ReceiveOperation& receive, bool native_won
           return message.awaits_contest &&
                  accepts(receive.source, receive.tag, message.source_rank, message.tag);
         });
-    assert(contester != context.unexpected.end());
+    IMPISHIM_ASSERT(contester != context.unexpected.end());
     receive.has_native_twin = false;
     matches.push_back(Match{&receive, extract(context, contester)});
   }

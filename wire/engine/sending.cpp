@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 
+#include "wire/base/assert.hpp"
 #include "wire/engine/engine_impl.hpp"
 
 namespace impishim::wire {
@@ -246,7 +246,7 @@ void Engine::Impl::begin_batch_locked(Link& link) {
 }
 
 void Engine::Impl::packet_left(SendOperation& operation) {
-  assert(operation.packets_queued_ > 0);
+  IMPISHIM_ASSERT(operation.packets_queued_ > 0);
   --operation.packets_queued_;
   if (operation.packets_queued_ > 0 || operation.cancelling_) return;
   const bool short_standard = operation.phase_ == SendOperation::Phase::kQueued;
