@@ -40,6 +40,21 @@ struct Shape {
   }
 };
 
+/// What a message turned out to be, where the members may disagree on its length. Set when it has
+/// been awaited.
+struct Arrival {
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;  ///< received, in this machine's representation
+};
+inline constexpr std::int32_t kAnyTag =
+    -1;  ///< the next message from that member, whatever its tag
+
+/// One of the pieces in which data is spread.
+struct Piece {
+  std::uint64_t bytes = 0;
+  bool last = true;
+};
+
 /// The members of this process's client: nonblocking phases that all of them start in the same
 /// order.
 ///
@@ -55,6 +70,17 @@ class LocalGroup {
   virtual Pending& barrier() = 0;
   virtual Pending& broadcast(const Data& data, std::int32_t root) = 0;
   virtual Pending& broadcast(std::span<std::byte> bytes, std::int32_t root) = 0;
+  /// A piece of data whose length the members may disagree on. The root's `piece` says what it is;
+  /// the others' says what they ask for, and once the phase has been awaited what the root has
+  /// sent, as far as the group can tell. While such pieces come, nothing else goes from the root to
+  /// them.
+  virtual Pending& broadcast_piece(const Data& data, std::int32_t root, Piece& /*piece*/) {
+    return broadcast(data, root);
+  }
+  virtual Pending& broadcast_piece(std::span<std::byte> bytes, std::int32_t root,
+                                   Piece& /*piece*/) {
+    return broadcast(bytes, root);
+  }
 
   /// `result` counts at the root only; there, a contribution in the same memory is taken from it.
   /// So it is with the results of all reductions below.
@@ -109,6 +135,10 @@ class LeaderGroup {
                                 const wire::MutableBuffer& room) = 0;
   virtual Pending& post_send(std::int32_t to, std::int32_t tag, const ConstData& data) = 0;
   virtual Pending& post_receive(std::int32_t from, std::int32_t tag, const Data& room) = 0;
+  /// Of a member of another client, any data; `tag` may be kAnyTag. What has come is told in
+  /// `arrival`.
+  virtual Pending& post_receive(std::int32_t from, std::int32_t tag,
+                                const wire::MutableBuffer& room, Arrival& arrival) = 0;
   /// Done when everything is that was posted and not awaited by itself.
   virtual Pending& all_posted() = 0;
 

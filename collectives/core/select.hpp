@@ -83,6 +83,9 @@ struct Limits {
   /// All clients of the communicator represent data alike and combine it alike: masters may pass on
   /// bytes whose type they do not know, and several may compute the same result themselves.
   bool same_representation = true;
+  /// Members may give a Bcast different lengths by mistake, which each is to learn instead of
+  /// waiting for ever. Costs no message.
+  bool lengths_may_differ = false;
   Overrides overrides;
 };
 

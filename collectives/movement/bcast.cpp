@@ -94,8 +94,9 @@ Task bcast_bytes(const Team& team, std::span<std::byte> bytes, std::int32_t root
 Task bcast(const Team& team, Data data, std::int32_t root) {
   const Form form = choose(Collective::kBcast, team.shape.client_count(),
                            ConstData(data).external_bytes(), team.limits);
-  if (segment_count(data, team.limits) > 1 && team.shape.client_count() > 1)
-    return in_segments(team, data, root, form);
+  const bool segments = segment_count(data, team.limits) > 1 ||
+                        (team.limits.lengths_may_differ && !team.shape.is_local(root));
+  if (segments && team.shape.client_count() > 1) return in_segments(team, data, root, form);
   return whole(team, data, root, form);
 }
 

@@ -1,5 +1,7 @@
 #include "collectives/movement/bcast_segments.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -86,6 +88,131 @@ class Arriving {
   Bytes slots_;
 };
 
+constexpr std::int32_t kBcastFirstTag =
+    1 << 30;  ///< plus the number of segments; above all other tags
+
+std::int32_t first_tag(std::uint64_t count, const Limits& limits) {
+  if (!limits.lengths_may_differ) return kBcastSegmentTag;
+  return count == 1 ? kBcastTag : kBcastFirstTag + static_cast<std::int32_t>(count);
+}
+
+std::uint64_t count_told_by(std::int32_t tag) {
+  return tag > kBcastFirstTag ? static_cast<std::uint64_t>(tag - kBcastFirstTag) : 1;
+}
+
+Error unlike(ErrorKind kind, const char* what) {
+  return {kind, fmt::format("message sizes do not match across processes: the root sends {} than "
+                            "this process asks for",
+                            what)};
+}
+
+Result<void> agree(std::uint64_t sent, std::uint64_t asked) {
+  if (sent < asked) return unlike(ErrorKind::kTooLittle, "less");
+  if (sent > asked) return unlike(ErrorKind::kTruncation, "more");
+  return {};
+}
+
+/// Room for the segments of a sender that may send more of them than are asked for, which nobody
+/// will read.
+class Pieces {
+ public:
+  Pieces(const Data& data, const Limits& limits)
+      : count(segment_count(data, limits)), data_(data), limits_(limits) {
+    if (count > 1) segments_.emplace(data, limits);
+  }
+  /// The only one is the data as it is.
+  [[nodiscard]] bool is_whole(std::uint64_t number) const { return count == 1 && number == 0; }
+  [[nodiscard]] std::span<std::byte> at(std::uint64_t number) {
+    if (segments_ && number < count) return segments_->at(number);
+    const std::uint64_t size = limits_.overrides.segment;
+    if (!superfluous_) superfluous_.emplace(kWindow * size);
+    return superfluous_->all().subspan(number % kWindow * size, size);
+  }
+  [[nodiscard]] wire::MutableBuffer room(std::uint64_t number) {
+    return is_whole(number) ? data_.buffer() : buffer_of(at(number));
+  }
+  /// Of a segment, as it is asked for.
+  [[nodiscard]] std::uint64_t asked(std::uint64_t number) const {
+    if (is_whole(number)) return ConstData(data_).native_bytes();
+    return number < count ? segments_->cut.size_of(number) : 0;
+  }
+  /// Brings `bytes` of the segment to their place.
+  [[nodiscard]] Result<void> take(std::uint64_t number, std::uint64_t bytes) {
+    if (number >= count) return {};
+    if (bytes < asked(number)) return unlike(ErrorKind::kTooLittle, "less");
+    return segments_ ? segments_->unpack(number) : Result<void>();
+  }
+  /// Whole elements of the only segment.
+  [[nodiscard]] Data whole(std::uint64_t bytes) const {
+    const std::uint64_t all = ConstData(data_).native_bytes();
+    return {data_.base, bytes >= all ? data_.count : data_.count * bytes / all, data_.type};
+  }
+  std::uint64_t count;  ///< that are asked for
+
+ private:
+  Data data_;
+  const Limits& limits_;
+  std::optional<Arriving> segments_;
+  std::optional<Bytes> superfluous_;
+};
+
+Task pass_on_pieces(const Team& team, std::int32_t from, std::span<const std::int32_t> to,
+                    LocalGroup& local, std::int32_t speaker, Data data) {
+  Pieces pieces(data, team.limits);
+  std::array<Pending*, kWindow> coming{};
+  std::array<Arrival, kWindow> arrivals{};
+  co_await team.leaders.post_receive(from, kAnyTag, pieces.room(0), arrivals[0]);
+  const std::uint64_t count = count_told_by(arrivals[0].tag);
+  co_await agree(count, pieces.count);
+  const auto expect = [&](std::uint64_t number) {
+    if (number >= count) return;
+    const std::size_t slot = number % kWindow;
+    coming[slot] =
+        &team.leaders.post_receive(from, kBcastSegmentTag, pieces.room(number), arrivals[slot]);
+  };
+  for (std::uint64_t number = 1; number < kWindow; ++number) expect(number);
+  std::vector<Pending*> passed;
+  for (std::uint64_t number = 0; number < count; ++number) {
+    if (number > 0) co_await *coming[number % kWindow];
+    const std::int32_t tag = number == 0 ? first_tag(count, team.limits) : kBcastSegmentTag;
+    Piece piece{arrivals[number % kWindow].bytes, number + 1 == count};
+    if (pieces.is_whole(number)) {
+      const Data whole = pieces.whole(piece.bytes);
+      for (const std::int32_t each : to)
+        passed.push_back(&team.leaders.post_send(each, tag, ConstData(whole)));
+      co_await local.broadcast_piece(whole, speaker, piece);
+    } else {
+      const std::span<std::byte> bytes = pieces.at(number).first(piece.bytes);
+      for (const std::int32_t each : to) {
+        passed.push_back(
+            &team.leaders.post_send(each, tag, buffer_of(std::span<const std::byte>(bytes))));
+      }
+      co_await local.broadcast_piece(bytes, speaker, piece);
+    }
+    for (Pending* const sent : passed) co_await *sent;
+    passed.clear();
+    co_await pieces.take(number, arrivals[number % kWindow].bytes);
+    expect(number + kWindow);
+  }
+}
+
+Task take_pieces(const Limits& limits, LocalGroup& local, std::int32_t speaker, Data data) {
+  Pieces pieces(data, limits);
+  Piece piece;
+  std::uint64_t number = 0;
+  do {
+    piece = {pieces.asked(number), number + 1 >= pieces.count};
+    if (pieces.is_whole(number)) {
+      co_await local.broadcast_piece(data, speaker, piece);
+    } else {
+      co_await local.broadcast_piece(pieces.at(number), speaker, piece);
+    }
+    co_await pieces.take(number, piece.bytes);
+    ++number;
+  } while (!piece.last);
+  co_await agree(number, pieces.count);
+}
+
 }  // namespace
 
 std::uint64_t segment_count(const ConstData& data, const Limits& limits) {
@@ -107,9 +234,10 @@ Task send_segments(const Team& team, std::span<const std::int32_t> to, ConstData
     for (; under_way.size() > (kWindow - 1) * to.size(); under_way.pop_front())
       co_await *under_way.front();
     co_await segments.pack(number);
+    const std::int32_t tag =
+        number == 0 ? first_tag(segments.cut.count, team.limits) : kBcastSegmentTag;
     for (const std::int32_t each : to) {
-      under_way.push_back(
-          &team.leaders.post_send(each, kBcastSegmentTag, buffer_of(segments.at(number))));
+      under_way.push_back(&team.leaders.post_send(each, tag, buffer_of(segments.at(number))));
     }
   }
   for (Pending* const sent : under_way) co_await *sent;
@@ -117,6 +245,10 @@ Task send_segments(const Team& team, std::span<const std::int32_t> to, ConstData
 
 Task pass_on_segments(const Team& team, std::int32_t from, std::span<const std::int32_t> to,
                       LocalGroup& local, std::int32_t speaker, Data data) {
+  if (team.limits.lengths_may_differ) {
+    co_await pass_on_pieces(team, from, to, local, speaker, data);
+    co_return;
+  }
   if (segment_count(data, team.limits) == 1) {
     co_await team.leaders.post_receive(from, kBcastSegmentTag, data);
     Pending& spread = local.broadcast(data, speaker);
@@ -148,6 +280,10 @@ Task pass_on_segments(const Team& team, std::int32_t from, std::span<const std::
 }
 
 Task take_segments(const Limits& limits, LocalGroup& local, std::int32_t speaker, Data data) {
+  if (limits.lengths_may_differ) {
+    co_await take_pieces(limits, local, speaker, data);
+    co_return;
+  }
   if (segment_count(data, limits) == 1) {
     co_await local.broadcast(data, speaker);
     co_return;

@@ -4,6 +4,10 @@
 /// Segments are cut from the data's packed form (transit_format()), which is the same for all types
 /// that describe it. Contiguous memory is sent from and received into as it is. At most kWindow
 /// segments are under way between two processes.
+///
+/// Where lengths may differ (Limits), the first message's tag tells how many there are, and the
+/// others are awaited only then. So a process that has asked for more or less takes all that is
+/// sent, passes it on, and ends in kTooLittle or kTruncation.
 #pragma once
 
 #include <cstdint>

@@ -53,6 +53,7 @@ collectives::Limits limits_of(const Job& job, const Communicator& communicator) 
   // What a foreign implementation represents is not known; nor is this system's own, where the
   // server was a foreign one.
   limits.same_representation = limits.same_representation && !foreign;
+  limits.lengths_may_differ = !limits.impi_only;
   return limits;
 }
 

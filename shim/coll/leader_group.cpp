@@ -1,5 +1,7 @@
 #include "shim/coll/leader_group.hpp"
 
+#include <cassert>
+
 namespace impishim::shim {
 
 using collectives::ConstData;
@@ -22,6 +24,21 @@ Pending& EngineLeaders::post_send(std::int32_t to, std::int32_t tag,
 Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag,
                                      const wire::MutableBuffer& room) {
   if (const int local = local_rank(from); local >= 0) return local_.post_receive(local, tag, room);
+  return receive(from, tag, room);
+}
+
+Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag,
+                                     const wire::MutableBuffer& room,
+                                     collectives::Arrival& arrival) {
+  assert(local_rank(from) < 0);
+  Received& received = receive(from, tag, room);
+  received.arrival = &arrival;
+  return received;
+}
+
+EngineLeaders::Received& EngineLeaders::receive(std::int32_t from, std::int32_t tag,
+                                                const wire::MutableBuffer& room) {
+  static_assert(collectives::kAnyTag == wire::kAnyTag);
   Received& received = received_.add(engine_);
   received.operation.context = context_for(tag);
   received.operation.source = from;

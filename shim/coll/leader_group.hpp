@@ -32,6 +32,9 @@ class EngineLeaders final : public collectives::LeaderGroup {
                                   const collectives::ConstData& data) override;
   collectives::Pending& post_receive(std::int32_t from, std::int32_t tag,
                                      const collectives::Data& room) override;
+  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag,
+                                     const wire::MutableBuffer& room,
+                                     collectives::Arrival& arrival) override;
   collectives::Pending& all_posted() override { return everything_; }
 
   /// The first error code of the vendor's (its error handler has been called already), or
@@ -55,6 +58,7 @@ class EngineLeaders final : public collectives::LeaderGroup {
     EngineLeaders& leaders_;
   };
 
+  Received& receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room);
   [[nodiscard]] int local_rank(std::int32_t member) const {
     return communicator_.local_ranks[static_cast<std::size_t>(member)];
   }
@@ -82,11 +86,13 @@ class EngineLeaders::Message final : public PostedMessage<Message<Operation>> {
       : PostedMessage<Message>(list), engine_(engine) {}
   bool done() override { return engine_.carried_out(operation); }
   Result<void> ended() override {
+    if (arrival != nullptr) *arrival = {operation.result.tag, operation.result.native_bytes};
     if (operation.result.error) return *operation.result.error;
     return {};
   }
   [[nodiscard]] bool in_vendor() const override { return false; }
   Operation operation;
+  collectives::Arrival* arrival = nullptr;  ///< to be told what has come
 
  private:
   const wire::Engine& engine_;

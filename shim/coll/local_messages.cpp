@@ -41,6 +41,14 @@ Pending& LocalMessages::post_receive(std::int32_t from, std::int32_t tag, const 
   return receive(from, tag, room.base, room.count, datatype_of(*room.type));
 }
 
+Pending& LocalMessages::post_receive(std::int32_t from, std::int32_t tag,
+                                     const wire::MutableBuffer& room,
+                                     collectives::Arrival& arrival) {
+  assert(tag != collectives::kAnyTag);
+  arrival = {tag, plain_bytes(*room.layout, room.count)};
+  return post_receive(from, tag, room);
+}
+
 Pending& LocalMessages::send(int to, std::int32_t tag, const void* base, std::uint64_t count,
                              MPI_Datatype type) {
   Message& message = messages_.add(first_code_);

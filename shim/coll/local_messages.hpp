@@ -24,6 +24,11 @@ class LocalMessages final : public collectives::LeaderGroup {
                                   const collectives::ConstData& data) override;
   collectives::Pending& post_receive(std::int32_t from, std::int32_t tag,
                                      const collectives::Data& room) override;
+  /// With one tag only: what is under way at once is told apart by tags. `arrival` tells what was
+  /// asked for.
+  collectives::Pending& post_receive(std::int32_t from, std::int32_t tag,
+                                     const wire::MutableBuffer& room,
+                                     collectives::Arrival& arrival) override;
   collectives::Pending& all_posted() override { return everything_; }
 
   /// Nothing is under way.

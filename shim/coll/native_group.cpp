@@ -25,9 +25,6 @@ using collectives::Team;
 
 namespace {
 
-constexpr int kPhaseTag =
-    1;  ///< of messages on the companion that stand for one collective; ordered, so one tag will do
-
 MPI_Op op_of(const Reduction& operation) { return from_bits<MPI_Op>(operation.native_handle()); }
 
 /// The vendor's name for a contribution that lies in its result.
@@ -116,30 +113,50 @@ bool NativeGroup::Phase::done() {
   if (request != MPI_REQUEST_NULL) code = vendor::Test(&request, &complete, MPI_STATUS_IGNORE);
   // A test moves all of them on: one that is pending ends the round.
   while (!messages.empty() && complete != 0 && code == MPI_SUCCESS) {
-    code = vendor::Test(&messages.back(), &complete, MPI_STATUS_IGNORE);
+    code = test_message(complete);
     if (complete != 0) messages.pop_back();
   }
   if (complete != 0 && code == MPI_SUCCESS && finish) std::exchange(finish, nullptr)();
   return complete != 0 || code != MPI_SUCCESS;
 }
 
-void NativeGroup::Phase::send(const void* base, std::uint64_t count, MPI_Datatype type, int to) {
+int NativeGroup::Phase::test_message(int& complete) {
+  if (asked == 0 && piece == nullptr)
+    return vendor::Test(&messages.back(), &complete, MPI_STATUS_IGNORE);
+  MPI_Status status;
+  const int outcome_code = vendor::Test(&messages.back(), &complete, &status);
+  if (complete == 0 && outcome_code == MPI_SUCCESS) return outcome_code;
+  int bytes = static_cast<int>(asked);  // of a message that is too long no vendor tells more
+  if (outcome_code == MPI_SUCCESS) vendor::Get_count(&status, MPI_BYTE, &bytes);
+  if (piece != nullptr) *piece = {static_cast<std::uint64_t>(bytes), status.MPI_TAG == kPhaseTag};
+  too_little_ = static_cast<std::uint64_t>(bytes) < asked;
+  return outcome_code;
+}
+
+void NativeGroup::Phase::send(const void* base, std::uint64_t count, MPI_Datatype type, int to,
+                              int tag) {
   if (code != MPI_SUCCESS) return;
   const VendorCount elements(count, type);
-  code = vendor::Isend(base, elements.count(), elements.type(), to, kPhaseTag, group_.companion_,
+  code = vendor::Isend(base, elements.count(), elements.type(), to, tag, group_.companion_,
                        &messages.emplace_back(MPI_REQUEST_NULL));
 }
 
-void NativeGroup::Phase::receive(void* base, std::uint64_t count, MPI_Datatype type, int from) {
+void NativeGroup::Phase::receive(void* base, std::uint64_t count, MPI_Datatype type, int from,
+                                 int tag) {
   if (code != MPI_SUCCESS) return;
   const VendorCount elements(count, type);
-  code = vendor::Irecv(base, elements.count(), elements.type(), from, kPhaseTag, group_.companion_,
+  code = vendor::Irecv(base, elements.count(), elements.type(), from, tag, group_.companion_,
                        &messages.emplace_back(MPI_REQUEST_NULL));
 }
 
 Result<void> NativeGroup::Phase::outcome() {
   const int outcome_code = members ? members->first_code() : code;
   Result<void> of_task = task ? task->outcome() : Result<void>();
+  if (too_little_) {
+    of_task =
+        Error{ErrorKind::kTooLittle,
+              "message sizes do not match across processes: less has come than was asked for"};
+  }
   if (group_.first_code_ == MPI_SUCCESS) group_.first_code_ = outcome_code;
   group_.phases_.erase(place);  // ends this object
   if (outcome_code == MPI_SUCCESS) return of_task;

@@ -34,6 +34,11 @@ class NativeGroup final : public collectives::LocalGroup {
   collectives::Pending& barrier() override;
   collectives::Pending& broadcast(const collectives::Data& data, std::int32_t root) override;
   collectives::Pending& broadcast(std::span<std::byte> bytes, std::int32_t root) override;
+  /// Groups whose pieces are messages can tell what the root has sent: those of up to five members.
+  collectives::Pending& broadcast_piece(const collectives::Data& data, std::int32_t root,
+                                        collectives::Piece& piece) override;
+  collectives::Pending& broadcast_piece(std::span<std::byte> bytes, std::int32_t root,
+                                        collectives::Piece& piece) override;
   collectives::Pending& reduce(const collectives::ConstData& contribution,
                                const collectives::Data& result,
                                const collectives::Reduction& operation, std::int32_t root) override;
@@ -85,6 +90,9 @@ class NativeGroup final : public collectives::LocalGroup {
   }
   collectives::Pending& short_broadcast(const collectives::Data& data, std::int32_t root);
   collectives::Pending& short_broadcast(std::span<std::byte> bytes, std::int32_t root);
+  [[nodiscard]] bool pieces_are_messages() const;
+  collectives::Pending& piece_message(void* base, std::uint64_t count, MPI_Datatype type,
+                                      std::int32_t root, collectives::Piece& piece);
   collectives::Pending& short_reduce(const collectives::ConstData& contribution,
                                      const collectives::Data& result,
                                      const collectives::Reduction& operation, std::int32_t root);
@@ -122,15 +130,27 @@ class NativeGroup::Phase final : public collectives::Pending {
 
   // A phase that is made of messages: all members post theirs at its start, so that those between
   // two of them are in order.
-  void send(const void* base, std::uint64_t count, MPI_Datatype type, int to);
+  static constexpr int kPhaseTag = 1;  ///< they are ordered, so one tag will do
+  static constexpr int kMoreTag = 2;   ///< a piece, and not the last
+  void send(const void* base, std::uint64_t count, MPI_Datatype type, int to, int tag = kPhaseTag);
   void send(std::span<const std::byte> bytes, int to) {
     send(bytes.data(), bytes.size(), MPI_BYTE, to);
   }
-  void receive(void* base, std::uint64_t count, MPI_Datatype type, int from);
+  void receive(void* base, std::uint64_t count, MPI_Datatype type, int from, int tag = kPhaseTag);
   void receive(std::span<std::byte> room, int from) {
     receive(room.data(), room.size(), MPI_BYTE, from);
   }
   std::vector<MPI_Request> messages;
+
+  /// Of the one message of a broadcast's receiver: `asked` bytes are awaited, and `piece`, if there
+  /// is one, is told what has come.
+  void expect(std::uint64_t bytes, collectives::Piece* told) {
+    asked = bytes;
+    piece = told;
+  }
+  std::uint64_t asked = 0;
+  collectives::Piece* piece = nullptr;
+
   collectives::TypedRoom room;
   std::function<void()> finish;  ///< what is left to do when they are over
 
@@ -138,6 +158,8 @@ class NativeGroup::Phase final : public collectives::Pending {
   std::optional<collectives::Task> task;  ///< of `members`
 
  private:
+  int test_message(int& complete);
+  bool too_little_ = false;
   NativeGroup& group_;
 };
 

@@ -42,6 +42,7 @@ Pending& NativeGroup::short_broadcast(const Data& data, std::int32_t root) {
   Phase& phase = begin();
   if (rank_ != root) {
     phase.receive(data.base, data.count, datatype_of(*data.type), root);
+    phase.expect(ConstData(data).native_bytes(), nullptr);
     return phase;
   }
   for (int member = 0; member < size_; ++member) {
@@ -54,10 +55,46 @@ Pending& NativeGroup::short_broadcast(std::span<std::byte> bytes, std::int32_t r
   Phase& phase = begin();
   if (rank_ != root) {
     phase.receive(bytes, root);
+    phase.expect(bytes.size(), nullptr);
     return phase;
   }
   for (int member = 0; member < size_; ++member) {
     if (member != root) phase.send(bytes, member);
+  }
+  return phase;
+}
+
+bool NativeGroup::pieces_are_messages() const {
+  constexpr std::uint64_t kPieceBytes =
+      65536;  // what they have at most; the same for all members, whatever they ask for
+  return is_short(kPieceBytes);
+}
+
+Pending& NativeGroup::broadcast_piece(const Data& data, std::int32_t root,
+                                      collectives::Piece& piece) {
+  if (size_ == 1) return over();
+  if (!pieces_are_messages()) return broadcast(data, root);
+  return piece_message(data.base, data.count, datatype_of(*data.type), root, piece);
+}
+
+Pending& NativeGroup::broadcast_piece(std::span<std::byte> bytes, std::int32_t root,
+                                      collectives::Piece& piece) {
+  if (size_ == 1) return over();
+  if (!pieces_are_messages()) return broadcast(bytes, root);
+  return piece_message(bytes.data(), bytes.size(), MPI_BYTE, root, piece);
+}
+
+Pending& NativeGroup::piece_message(void* base, std::uint64_t count, MPI_Datatype type,
+                                    std::int32_t root, collectives::Piece& piece) {
+  Phase& phase = begin();
+  if (rank_ != root) {
+    phase.receive(base, count, type, root, MPI_ANY_TAG);
+    phase.expect(piece.bytes, &piece);
+    return phase;
+  }
+  for (int member = 0; member < size_; ++member) {
+    if (member != root)
+      phase.send(base, count, type, member, piece.last ? Phase::kPhaseTag : Phase::kMoreTag);
   }
   return phase;
 }

@@ -127,6 +127,7 @@ int error_class_of(ErrorKind kind) {
       return MPI_ERR_CONVERSION;
     case ErrorKind::kConfiguration:
       return MPI_ERR_ARG;
+    case ErrorKind::kTooLittle:
     case ErrorKind::kAuthentication:
     case ErrorKind::kProtocol:
     case ErrorKind::kConnection:

@@ -22,6 +22,7 @@ enum class ErrorKind : std::uint8_t {
   kSystem,          ///< a system call failed on this machine
   kConversion,      ///< a value does not fit the wire's data representation
   kTruncation,      ///< a message is longer than the receive buffer
+  kTooLittle,       ///< a message is shorter than what was asked for, where both ends must agree
   kAborted,         ///< some process of the job called MPI_Abort
 };
 

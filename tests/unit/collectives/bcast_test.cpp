@@ -72,6 +72,24 @@ TEST(BcastTest, LongDataCrossesInSegmentsOnce) {
   });
 }
 
+// Where lengths may differ, those that do not cost no message and no delay.
+TEST(BcastTest, ToBeWaryCostsNothing) {
+  for_each_job([](SimulatedJob& job) {
+    constexpr std::size_t kLong = 99;
+    job.limits.lengths_may_differ = true;
+    job.bytes_may_cross = true;
+    job.limits.overrides.segment = 56;
+    for (const std::size_t count :
+         {std::size_t{0}, std::size_t{5}, std::size_t{7}, std::size_t{8}, kLong}) {
+      for (const std::int32_t root : {0, job.size() / 2, job.size() - 1})
+        check_bcast(job, root, count);
+      EXPECT_EQ(job.crossings().size(),
+                other_clients(job) * std::max<std::size_t>(1, (count * 8 + 55) / 56));
+      EXPECT_EQ(job.delays(), other_clients(job) > 0 ? 1 : 0);
+    }
+  });
+}
+
 TEST(BcastTest, SegmentsMayEndInsideElements) {
   SimulatedJob job({0, 1, 0, 1, 1}, SendEnds::kAtMatch);
   job.bytes_may_cross = true;

@@ -202,6 +202,8 @@ class SimulatedLeaders final : public LeaderGroup {
                         const wire::MutableBuffer& room) override;
   Pending& post_send(std::int32_t to, std::int32_t tag, const ConstData& data) override;
   Pending& post_receive(std::int32_t from, std::int32_t tag, const Data& room) override;
+  Pending& post_receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room,
+                        Arrival& arrival) override;
   Pending& all_posted() override;
 
   [[nodiscard]] bool all_awaited() const;
@@ -212,12 +214,14 @@ class SimulatedLeaders final : public LeaderGroup {
     std::int32_t from = 0;
     std::int32_t tag = 0;
     wire::MutableBuffer buffer;
+    Arrival* arrival = nullptr;
     std::shared_ptr<Parcel> parcel;  ///< what has come
   };
   /// What wire buffers may be used for.
   void check_plain(std::int32_t member, const wire::TypeLayout& layout, std::uint64_t count);
   Pending& send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data);
-  Pending& receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room);
+  Pending& receive(std::int32_t from, std::int32_t tag, const wire::MutableBuffer& room,
+                   Arrival* arrival = nullptr);
   void match();
   void fill(Room& room);
 

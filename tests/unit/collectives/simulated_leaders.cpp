@@ -68,6 +68,12 @@ Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag, con
   return receive(from, tag, room.buffer());
 }
 
+Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag,
+                                        const wire::MutableBuffer& room, Arrival& arrival) {
+  if (shape_.is_local(from)) world_.fail("an arrival from the own client");
+  return receive(from, tag, room, &arrival);
+}
+
 Pending& SimulatedLeaders::send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
   const bool local = shape_.is_local(to);
   const auto format = communicator_.format_between(shape_.rank, to);
@@ -100,8 +106,8 @@ Pending& SimulatedLeaders::send(std::int32_t to, std::int32_t tag, const wire::C
 }
 
 Pending& SimulatedLeaders::receive(std::int32_t from, std::int32_t tag,
-                                   const wire::MutableBuffer& room) {
-  Room& waiting = rooms_.emplace_back(Room{from, tag, room, nullptr});
+                                   const wire::MutableBuffer& room, Arrival* arrival) {
+  Room& waiting = rooms_.emplace_back(Room{from, tag, room, arrival, nullptr});
   const auto finish = [this, &waiting] {
     match();
     return waiting.parcel != nullptr;
@@ -118,8 +124,9 @@ void SimulatedLeaders::match() {
 
 void SimulatedLeaders::fill(Room& room) {
   auto& parcels = communicator_.under_way[{room.from, shape_.rank}];
-  const auto next = std::ranges::find_if(
-      parcels, [&room](const auto& parcel) { return parcel->tag == room.tag; });
+  const auto next = std::ranges::find_if(parcels, [&room](const auto& parcel) {
+    return room.tag == kAnyTag || parcel->tag == room.tag;
+  });
   if (next == parcels.end() || (*next)->arrives > world_.round) return;
   room.parcel = *next;
   parcels.erase(next);
@@ -131,6 +138,8 @@ void SimulatedLeaders::fill(Room& room) {
     return;
   }
   room.parcel->matched = true;
+  if (room.arrival != nullptr)
+    *room.arrival = {parcel.tag, room.buffer.packed_size(wire::Format::kNative)};
   wire::UnpackCursor cursor(room.buffer, parcel.format);
   if (!cursor.unpack(parcel.bytes)) world_.fail("a message does not unpack");
 }
