@@ -69,6 +69,12 @@ class BadInput(Case):
             port = other.getsockname()[1]
             self.refuses("-server", 2, "-port", port, says=f"cannot serve on port {port}: bind: Address already in use")
 
+    def test_own_address_of_no_single_machine(self):
+        for address in ("0.0.0.0", "::", "255.255.255.255", "224.0.0.1"):
+            # The time limit ends a server that takes the address.
+            self.refuses("-server", 2, "-timeout", 5, says=f"IMPISHIM_HOST_ADDRESS={address}: that is ",
+                         environment={**WITH_KEY, "IMPISHIM_HOST_ADDRESS": address})
+
     def test_no_authentication_method_for_the_server(self):
         self.refuses("-server", 2, says="no authentication method available: set IMPI_AUTH_KEY", environment={})
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <thread>
 
 #include "wire/base/log.hpp"
 #include "wire/connect/unix_socket.hpp"
@@ -24,6 +25,8 @@ struct Note {
   std::uint32_t magic = kMagic;
   std::int32_t number = 0;  ///< index of the taker, or the host
 };
+
+const std::string kLogPrefix = "handing over connections: ";
 
 std::string name_of(const std::string& token) { return fmt::format("impishim-{}-handover", token); }
 
@@ -80,13 +83,25 @@ Result<HandoverGiver> HandoverGiver::open(const std::string& token) {
   return giver;
 }
 
+/// Called after a failed accept4(2). The connection stays in the queue for the next attempt.
+Result<void> HandoverGiver::rest(int error, Clock::time_point deadline) {
+  rest_.begin(error, kLogPrefix);
+  const auto now = Clock::now();
+  if (now >= deadline) return Error{ErrorKind::kTimeout, kLogPrefix + rest_.trouble()};
+  std::this_thread::sleep_until(std::min(deadline, now + AcceptRest::kRest));
+  return {};
+}
+
 /// Takes in one process; strangers are turned away.
 Result<void> HandoverGiver::accept_one(Clock::time_point deadline) {
   auto waited = wait_readable(listener_.get(), deadline);
   if (!waited) return waited.error();
   Descriptor connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!connection.valid())
+  if (!connection.valid()) {
+    if (AcceptRest::is_lack(errno)) return rest(errno, deadline);
     return errno == EINTR || errno == ECONNABORTED ? Result<void>() : system_error("cannot accept");
+  }
+  rest_.accepted();
   if (!same_user(connection.get())) {
     const auto line = report_.add("handing over connections: turned away a process of another user",
                                   Clock::now());

@@ -14,6 +14,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/stranger_report.hpp"
+#include "wire/channel/accept_rest.hpp"
 
 namespace impishim::wire {
 
@@ -31,9 +32,11 @@ class HandoverGiver {
   using Clock = std::chrono::steady_clock;
   [[nodiscard]] Result<int> connection_of(std::int32_t index, Clock::time_point deadline);
   [[nodiscard]] Result<void> accept_one(Clock::time_point deadline);
+  [[nodiscard]] Result<void> rest(int error, Clock::time_point deadline);
 
   Descriptor listener_;
   std::map<std::int32_t, Descriptor> connections_;  ///< by index in the host
+  AcceptRest rest_;
   StrangerReport report_;
 };
 

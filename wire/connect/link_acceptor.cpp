@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "wire/base/log.hpp"
@@ -24,10 +23,6 @@ std::size_t most_strangers() {
   return std::clamp<std::size_t>(limit.rlim_cur / 8, 1, LinkAcceptor::kMostStrangers);
 }
 
-bool is_out_of_something(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-}
-
 std::string name_of(const SocketAddress& from) {
   return fmt::format("a connection from {} port {}", address_text(from.host()), from.port());
 }
@@ -38,8 +33,7 @@ LinkAcceptor::LinkAcceptor(const Descriptor& listener, Options options)
     : listener_(listener), options_(std::move(options)), most_strangers_(most_strangers()) {}
 
 void LinkAcceptor::append_polled(std::vector<pollfd>& polled) {
-  const bool rests = Clock::now() < accept_at_;
-  polled.push_back({rests ? -1 : listener_.get(), POLLIN, 0});
+  polled.push_back({rest_.rests() ? -1 : listener_.get(), POLLIN, 0});
   polled_.clear();
   for (List* list : {&strangers_, &greeted_}) {
     for (auto place = list->begin(); place != list->end(); ++place) {
@@ -72,27 +66,19 @@ bool LinkAcceptor::accept_one() {
   SocketAddress from;
   Descriptor socket(accept4(listener_.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket.valid()) {
-    trouble_.clear();
+    rest_.accepted();
     begin(std::move(socket), from);
     return true;
   }
   const int error = errno;
   if (error == EAGAIN || error == EWOULDBLOCK) return false;
   // Others are errors of one connection that has ended before it was accepted (accept(2)).
-  if (!is_out_of_something(error) && error != EBADF && error != EINVAL && error != ENOTSOCK)
+  if (!AcceptRest::is_lack(error) && error != EBADF && error != EINVAL && error != ENOTSOCK)
     return true;
-  if (is_out_of_something(error) && drop_oldest_stranger("this process has no more descriptors"))
+  if (AcceptRest::is_lack(error) && drop_oldest_stranger("this process has no more descriptors"))
     return true;
-  rest(error);
+  rest_.begin(error, options_.log_prefix);
   return false;
-}
-
-void LinkAcceptor::rest(int error) {
-  if (trouble_.empty())
-    log(LogLevel::kWarn, "{}cannot accept connections now: {}", options_.log_prefix,
-        std::strerror(error));
-  trouble_ = fmt::format("connections cannot be accepted: {}; see ulimit -n", std::strerror(error));
-  accept_at_ = Clock::now() + kRest;
 }
 
 void LinkAcceptor::begin(Descriptor socket, const SocketAddress& from) {

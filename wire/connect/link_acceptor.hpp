@@ -24,6 +24,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/stranger_report.hpp"
+#include "wire/channel/accept_rest.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/connect/link_handshake.hpp"
 
@@ -35,8 +36,6 @@ class LinkAcceptor {
   static constexpr std::size_t kMostStrangers = 64;
   /// How long a connection may take for its handshake.
   static constexpr auto kIntroductionTime = std::chrono::seconds(10);
-  /// How long the listener rests where there are no descriptors.
-  static constexpr auto kRest = std::chrono::milliseconds(50);
 
   struct Options {
     std::string log_prefix;
@@ -55,14 +54,14 @@ class LinkAcceptor {
   LinkAcceptor& operator=(const LinkAcceptor&) = delete;
   ~LinkAcceptor() = default;
 
-  /// Appends what poll(2) shall wait for, for at most kRest.
+  /// Appends what poll(2) shall wait for, for at most AcceptRest::kRest.
   void append_polled(std::vector<pollfd>& polled);
   /// After poll(2). `polled`: exactly what append_polled() appended.
   void handle(std::span<const pollfd> polled);
   /// Closes the oldest stranger, for its descriptor. False: there is none.
   bool drop_oldest_stranger(const std::string& reason);
   /// Why no connection can be accepted; empty: it is possible.
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] const std::string& trouble() const { return rest_.trouble(); }
   /// Why the latest connection that claimed this number was turned away; empty: there was none.
   [[nodiscard]] std::string turned_away(std::int32_t number) const;
   /// Closes all that is not over; to be called when all that was awaited is there.
@@ -86,7 +85,6 @@ class LinkAcceptor {
   /// Drives the handshake of `place`, and removes it when it is over.
   void drive(List::iterator place);
   void turn_away(List::iterator place, const Error& reason);
-  void rest(int error);
 
   const Descriptor& listener_;
   Options options_;
@@ -97,8 +95,7 @@ class LinkAcceptor {
   std::vector<List::iterator> polled_;
   std::set<LinkNonce> seen_;  ///< of right hellos
   std::map<std::int32_t, std::string> reasons_;
-  Clock::time_point accept_at_{};  ///< the listener rests until then
-  std::string trouble_;
+  AcceptRest rest_;
 };
 
 }  // namespace impishim::wire

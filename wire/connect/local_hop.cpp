@@ -15,6 +15,7 @@
 
 #include "wire/base/log.hpp"
 #include "wire/base/stranger_report.hpp"
+#include "wire/channel/accept_rest.hpp"
 #include "wire/channel/local_channel.hpp"
 #include "wire/connect/unix_socket.hpp"
 #include "wire/fabric/fabric.hpp"
@@ -134,12 +135,14 @@ class Meeting {
   }
 
   Result<void> wait_for_event() {
-    std::vector<pollfd> descriptors = {{listener_.get(), POLLIN, 0}};
+    std::vector<pollfd> descriptors = {{rest_.rests() ? -1 : listener_.get(), POLLIN, 0}};
     for (const auto& [peer, connection] : offered_)
       descriptors.push_back({connection.socket.get(), POLLIN, 0});
     for (const Descriptor& stranger : strangers_)
       descriptors.push_back({stranger.get(), POLLIN, 0});
-    const int ready = poll(descriptors.data(), descriptors.size(), ms_left());
+    constexpr auto kRestMs = static_cast<int>(AcceptRest::kRest.count());
+    const int wait_ms = rest_.trouble().empty() ? ms_left() : std::min(ms_left(), kRestMs);
+    const int ready = poll(descriptors.data(), descriptors.size(), wait_ms);
     if (ready < 0 && errno != EINTR) return system_error("poll failed");
     if (ready <= 0) return ms_left() == 0 ? missing() : Result<void>();
     std::size_t at = 1;
@@ -197,8 +200,13 @@ class Meeting {
     Descriptor connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!connection.valid()) {
       if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return {};
+      if (AcceptRest::is_lack(errno)) {
+        rest_.begin(errno, "local hop: ");
+        return ms_left() == 0 ? missing() : Result<void>();
+      }
       return system_error("cannot accept a connection");
     }
+    rest_.accepted();
     if (!same_user(connection.get())) {
       turn_away("a process of another user");
       return {};
@@ -223,8 +231,9 @@ class Meeting {
       if (complete_.count(peer) == 0)
         names += fmt::format("{}{}", names.empty() ? "" : ", ", process_(peer));
     }
+    const std::string why = rest_.trouble().empty() ? "has it died?" : rest_.trouble();
     return Error{ErrorKind::kTimeout,
-                 fmt::format("local hop: no connection in time with {}: has it died?", names)};
+                 fmt::format("local hop: no connection in time with {}: {}", names, why)};
   }
 
   NameOf name_of_;
@@ -237,6 +246,7 @@ class Meeting {
   std::map<std::int32_t, Connection> offered_;  // connected by us, awaiting the answer
   std::vector<Descriptor> strangers_;           // accepted, awaiting the greeting
   std::map<std::int32_t, Connection> complete_;
+  AcceptRest rest_;
   StrangerReport report_;
 };
 

@@ -41,7 +41,7 @@ void tell(const std::string& text) { fmt::print(stderr, "impirun: {}\n", text); 
 /// What the clients are told. A machine without a network still serves itself.
 Result<HostId> served_address(const RendezvousOptions& options) {
   if (options.this_machine) return parse_address("127.0.0.1");
-  if (!options.address.empty()) return parse_address(options.address);
+  if (!options.address.empty()) return parse_own_address("IMPISHIM_HOST_ADDRESS", options.address);
   auto address = address_for_others();
   return address ? address : parse_address("127.0.0.1");
 }

@@ -302,9 +302,9 @@ TEST(LinkAcceptor, ALackOfDescriptorsEndsNothing) {
   testing::internal::CaptureStderr();
   {
     const NoDescriptors none;
-    const auto end = std::chrono::steady_clock::now() + 4 * LinkAcceptor::kRest;
+    const auto end = std::chrono::steady_clock::now() + 4 * AcceptRest::kRest;
     while (std::chrono::steady_clock::now() < end)
-      round(static_cast<int>(LinkAcceptor::kRest.count()));
+      round(static_cast<int>(AcceptRest::kRest.count()));
     EXPECT_THAT(acceptor.trouble(),
                 AllOf(HasSubstr("Too many open files"), HasSubstr("ulimit -n")));
     EXPECT_LT(rounds, 20);

@@ -11,6 +11,7 @@
 #include <future>
 #include <optional>
 
+#include "tests/unit/wire/connect/no_descriptors.hpp"
 #include "wire/connect/unix_socket.hpp"
 
 namespace impishim::wire {
@@ -104,6 +105,33 @@ TEST_F(Handover, RefusesGarbage) {
   const auto given = giver->give(1, 7, theirs, kLongMs);
   ASSERT_FALSE(given.ok());
   EXPECT_EQ(given.error().kind, ErrorKind::kProtocol);
+}
+
+TEST_F(Handover, SaysInTimeThatThereAreNoDescriptors) {
+  auto taker = HandoverTaker::connect(token, 1, kLongMs);
+  ASSERT_TRUE(taker.ok());
+  auto [mine, theirs] = connected();
+  const test::NoDescriptors lack;
+  const auto given = giver->give(1, 7, theirs, kShortMs);
+  ASSERT_FALSE(given.ok());
+  EXPECT_EQ(given.error().kind, ErrorKind::kTimeout);
+  EXPECT_THAT(given.error().text, HasSubstr("ulimit -n"));
+}
+
+TEST_F(Handover, GoesOnWhenThereAreDescriptorsAgain) {
+  auto taker = HandoverTaker::connect(token, 1, kLongMs);
+  ASSERT_TRUE(taker.ok());
+  auto [mine, theirs] = connected();
+  test::PassingLack lack;
+  auto taken = std::async(std::launch::async, [&] {
+    lack.end_after_a_failure();
+    return taker->take(kLongMs);
+  });
+  const auto given = giver->give(1, 7, theirs, kLongMs);
+  EXPECT_TRUE(given.ok()) << given.error().text;
+  if (!given) giver.reset();
+  EXPECT_TRUE(taken.get().ok());
+  EXPECT_TRUE(lack.has_been_felt());
 }
 
 TEST_F(Handover, HasOneGiverForEachName) { EXPECT_FALSE(HandoverGiver::open(token).ok()); }

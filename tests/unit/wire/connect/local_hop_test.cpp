@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "tests/unit/wire/channel/support.hpp"
+#include "tests/unit/wire/connect/no_descriptors.hpp"
 #include "wire/channel/local_channel.hpp"
 #include "wire/connect/local_hop.hpp"
 #include "wire/connect/unix_socket.hpp"
@@ -114,6 +115,37 @@ TEST(LocalHop, CarriesManyBytesBothWaysBetweenProcesses) {
   auto channels = hop->connect({1}, kLongMs);
   ASSERT_TRUE(channels.ok()) << channels.error().text;
   EXPECT_TRUE(exchange(*channels->front(), of_parent, of_child));
+  EXPECT_EQ(child.wait_status(), 0);
+}
+
+TEST(LocalHop, SaysInTimeThatThereAreNoDescriptors) {
+  const std::string name = token();
+  auto hop = LocalHop::open(name, 0);
+  ASSERT_TRUE(hop.ok());
+  auto peer = connect_unix(fmt::format("impishim-{}-0", name), SOCK_STREAM, kLongMs);
+  ASSERT_TRUE(peer.ok());
+  const test::NoDescriptors lack;
+  const auto channels = hop->connect({1}, 200);
+  ASSERT_FALSE(channels.ok());
+  EXPECT_EQ(channels.error().kind, ErrorKind::kTimeout);
+  EXPECT_THAT(channels.error().text, HasSubstr("ulimit -n"));
+}
+
+TEST(LocalHop, GoesOnWhenThereAreDescriptorsAgain) {
+  const std::string name = token();
+  auto hop = LocalHop::open(name, 0);
+  ASSERT_TRUE(hop.ok());
+  // A process of its own: its descriptors do not lack.
+  Child child([&] {
+    auto mine = LocalHop::open(name, 1);
+    return mine && mine->connect({0}, kLongMs) ? 0 : 1;
+  });
+  test::PassingLack lack;
+  std::thread ending([&] { lack.end_after_a_failure(); });
+  const auto channels = hop->connect({1}, kLongMs);
+  ending.join();
+  ASSERT_TRUE(channels.ok()) << channels.error().text;
+  EXPECT_TRUE(lack.has_been_felt());
   EXPECT_EQ(child.wait_status(), 0);
 }
 

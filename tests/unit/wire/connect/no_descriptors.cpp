@@ -15,6 +15,7 @@ namespace impishim::wire::test {
 namespace {
 
 std::atomic<int> lacks{0};
+std::atomic<int> failed{0};
 
 /// Takes every descriptor that this process may still have.
 class AllDescriptors {
@@ -43,6 +44,8 @@ NoDescriptors::NoDescriptors() { ++lacks; }
 
 NoDescriptors::~NoDescriptors() { --lacks; }
 
+int NoDescriptors::failures() { return failed; }
+
 int accept_next(int listener, sockaddr* from, socklen_t* size, int flags) {
   using Accept = int (*)(int, sockaddr*, socklen_t*, int);
   static const auto next = reinterpret_cast<Accept>(dlsym(RTLD_NEXT, "accept4"));
@@ -54,6 +57,7 @@ int accept_next(int listener, sockaddr* from, socklen_t* size, int flags) {
     accepted = next(listener, from, size, flags);
     error = errno;
   }
+  if (accepted < 0 && error == EMFILE) ++failed;
   errno = error;
   return accepted;
 }
