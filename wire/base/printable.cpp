@@ -10,11 +10,11 @@ namespace impishim {
 namespace {
 
 struct Character {
-  std::size_t size = 0;  ///< in bytes; 0: no UTF-8
+  std::size_t size = 0;  ///< in bytes; 0: not UTF-8
   std::uint32_t code = 0;
 };
 
-/// The character at the beginning of `text`, which is not empty (RFC 3629).
+/// Returns the first character of `text`, which is not empty (RFC 3629).
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
