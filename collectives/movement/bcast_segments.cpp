@@ -11,7 +11,7 @@
 namespace impishim::collectives {
 namespace {
 
-/// Where the packed form is cut.
+/// The division of the packed form into segments.
 struct Cut {
   Cut(const ConstData& data, const Limits& limits)
       : format(transit_format(limits)),
@@ -22,7 +22,7 @@ struct Cut {
   [[nodiscard]] std::uint64_t size_of(std::uint64_t number) const {
     return std::min(size, bytes - number * size);
   }
-  /// In memory that holds `kWindow` segments, used in turn.
+  /// Returns the slot of segment `number` in memory that holds `kWindow` segments, used in turn.
   [[nodiscard]] std::span<std::byte> slot(const Bytes& slots, std::uint64_t number) const {
     return slots.all().subspan(number % kWindow * size, size_of(number));
   }
@@ -44,7 +44,7 @@ class Departing {
         data_(data),
         cursor_(data.buffer(), cut.format),
         slots_(cut.slot_bytes()) {}
-  /// The next segment in order.
+  /// Packs the next segment, in order.
   [[nodiscard]] Result<void> pack(std::uint64_t number) {
     if (cut.in_place) return {};
     const auto packed = cursor_.pack(cut.slot(slots_, number));
@@ -74,7 +74,7 @@ class Arriving {
     return {data_.base + data_.type->layout->first_offset() + number * cut.size,
             cut.size_of(number)};
   }
-  /// The next segment in order.
+  /// Unpacks the next segment, in order.
   [[nodiscard]] Result<void> unpack(std::uint64_t number) {
     return cut.in_place ? Result<void>() : cursor_.unpack(cut.slot(slots_, number));
   }
