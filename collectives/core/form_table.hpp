@@ -35,6 +35,7 @@ inline constexpr std::array<ImpiChoice, kCollectiveCount> kImpiChoices{{
     {Form::kChain, Form::kChain, Form::kChain},     // scan
 }};
 
+/// Classes of the number of clients.
 enum class Clients : std::uint8_t {
   kTwo,
   kFew,

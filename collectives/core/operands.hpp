@@ -55,6 +55,7 @@ struct Operand {
   Data own;
 };
 
+/// Receives the segments of all operands and combines them.
 class Operands {
  public:
   /// Starts receiving as many segments as may be in progress. There is at least one operand. A

@@ -33,6 +33,7 @@ enum class Collective : std::uint8_t {
 };
 inline constexpr std::size_t kCollectiveCount = 14;
 
+/// The algorithms of collectives. Each collective has some of them.
 enum class Form : std::uint8_t {
   kLinear,     ///< every master communicates with the root
   kTree,       ///< hypercube or binomial tree of masters

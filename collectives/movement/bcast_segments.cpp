@@ -37,6 +37,7 @@ struct Cut {
   bool in_place;  ///< segments are parts of the user's memory
 };
 
+/// The segments of data to send.
 class Departing {
  public:
   Departing(const ConstData& data, const Limits& limits)
@@ -62,6 +63,7 @@ class Departing {
   Bytes slots_;
 };
 
+/// The segments of data to receive.
 class Arriving {
  public:
   Arriving(const Data& data, const Limits& limits)

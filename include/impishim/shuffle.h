@@ -126,10 +126,10 @@ int impishim_shuffle_enqueue(struct impishim_shuffle* shuffle, int destination, 
 /**
  * @name Flushes
  *
- * Each function blocks until the next hops have taken all messages that are now in this process's
- * queues of one kind, or until the messages that wait for delivery have been delivered. A flush
- * says nothing about later messages, or about the further route of these. Flushes combined with
- * barriers flush the whole job.
+ * Each of the first three functions blocks until the next hops have taken all messages that are now
+ * in this process's queues of one kind. The last one blocks until all messages that have arrived
+ * for this process have been delivered. A flush says nothing about later messages, or about the
+ * further route of these. Flushes combined with barriers flush the whole job.
  * @{
  */
 int impishim_shuffle_flush_origin(struct impishim_shuffle* shuffle) IMPISHIM_OPTIONAL;

@@ -1,7 +1,7 @@
 /// The library's log: levels, and one line per event on standard error.
 ///
 /// IMPISHIM_LOG selects the level: error (default), warn, info, debug. A line is written with one
-/// write(2), so that lines of several processes do not mix.
+/// write(2), so lines of several processes do not mix.
 #pragma once
 
 #include <fmt/format.h>

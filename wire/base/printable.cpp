@@ -34,8 +34,8 @@ Character first_character(std::string_view text) {
   return {size, code};
 }
 
-/// Controls of terminals, ends of lines, and marks that reverse or hide text (Unicode: Cc, Zl, Zp,
-/// and the format characters of directions and of no width).
+/// Returns true for terminal controls, line ends, and marks that reverse or hide text. In Unicode
+/// these are Cc, Zl, Zp, and the format characters for direction and zero width.
 bool is_control(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x2069) || code == 0xfeff;

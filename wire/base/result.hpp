@@ -17,7 +17,7 @@ enum class ErrorKind : std::uint8_t {
   kAuthentication,  ///< no common method, or a key that does not match
   kProtocol,        ///< a peer sent bytes that IMPI does not allow
   kConnection,      ///< a peer is gone or cannot be reached
-  kTimeout,         ///< a peer did not answer within its bound
+  kTimeout,         ///< a peer did not answer within its time limit
   kSystem,          ///< a system call failed on this machine
   kConversion,      ///< a value does not fit the wire's data representation
   kTruncation,      ///< a message is longer than the receive buffer

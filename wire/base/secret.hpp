@@ -44,7 +44,7 @@ class JobSecret {
 /// installed, and with kSystem if libcrypto fails.
 [[nodiscard]] Result<Digest> sha256(std::span<const std::byte> message);
 
-/// Returns the authentication code of `message` under `key`. Errors: as sha256().
+/// Returns the HMAC-SHA-256 of `message` under `key`. Fails like sha256().
 [[nodiscard]] Result<Digest> hmac_sha256(std::span<const std::byte> key,
                                          std::span<const std::byte> message);
 

@@ -71,6 +71,7 @@ class Ring {
   alignas(64) std::uint64_t head_ = 0;  // written by the consumer
 };
 
+/// A channel over two rings of shared memory, one per direction. It owns the rings and the socket.
 class SharedMemoryChannel final : public Channel {
  public:
   /// `in` is the ring that this side reads, `out` is the ring that it writes. `socket` is connected

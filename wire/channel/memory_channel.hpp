@@ -14,12 +14,14 @@
 
 namespace impishim::wire {
 
+/// The behaviour of a stream in memory.
 struct MemoryChannelOptions {
   std::size_t capacity = 1U << 20U;  ///< bytes in transit per direction
   std::uint32_t seed = 0;            ///< 0: complete reads and writes; otherwise random short ones
   std::uint64_t cut_after = 0;       ///< bytes per direction after which the stream ends; 0: never
 };
 
+/// One end of a stream in memory.
 class MemoryChannel final : public Channel {
  public:
   /// Returns both ends. Two threads may use them only under one common lock.

@@ -15,6 +15,7 @@ namespace impishim::wire {
 /// (silence.hpp).
 void set_stream_options(int socket);
 
+/// A channel over TCP, or over another connected stream socket. It owns the socket.
 class TcpChannel final : public Channel {
  public:
   /// Takes ownership of a connected stream socket and sets its options.

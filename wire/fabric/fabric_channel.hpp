@@ -41,6 +41,7 @@ class GuardSocket {
   std::size_t received_ = 0;
 };
 
+/// A channel over an endpoint that it shares with the other channels of the same provider.
 class FabricChannel final : public Channel, private FabricPeer {
  public:
   /// `index` and `secret` identify the peer's messages.

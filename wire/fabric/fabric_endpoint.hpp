@@ -55,6 +55,7 @@ class FabricPeer {
   ~FabricPeer() = default;
 };
 
+/// Deleter that closes a libfabric object.
 struct CloseFabricObject {
   template <class Object>
   void operator()(Object* object) const {
@@ -64,6 +65,7 @@ struct CloseFabricObject {
 template <class Object>
 using FabricObject = std::unique_ptr<Object, CloseFabricObject>;
 
+/// An endpoint with its buffers, shared by the channels of one provider.
 class FabricEndpoint {
  private:
   struct Nobody final : FabricPeer {

@@ -20,6 +20,7 @@
 
 namespace impishim::wire {
 
+/// A shuffle with its two threads. All functions are thread-safe.
 class Shuffle {
  public:
   using Deliver = std::function<void(const ShuffleMessage&)>;

@@ -32,6 +32,7 @@
 
 namespace impishim::wire {
 
+/// The kind of an output queue, as in ShuffleOptions.
 enum class ShuffleQueueKind : std::uint8_t { kLocalOrigin, kLocalRelay, kRemote };
 inline constexpr std::size_t kShuffleQueueKinds = 3;
 

@@ -21,6 +21,7 @@ struct ShuffleSenderLimit {
   [[nodiscard]] bool reached() const { return outstanding >= limit; }
 };
 
+/// A queue with one batch that grows and the batches that are unanswered.
 class ShuffleQueue {
  public:
   ShuffleQueue(WorldRank neighbour, const ShuffleQueueOptions& options, ShuffleSenderLimit& shared)

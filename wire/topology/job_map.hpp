@@ -71,6 +71,7 @@ struct NegotiatedValues {
 /// there is none.
 [[nodiscard]] std::string common_fabric(const Client& a, const Client& b);
 
+/// The job map, and the index from process ids to world ranks.
 class JobMap {
  public:
   JobMap() = default;

@@ -8,6 +8,7 @@
 
 namespace impishim::wire {
 
+/// Returns the encoding of `map`.
 [[nodiscard]] std::vector<std::byte> encode_job_map(const JobMap& map);
 /// Fails with kProtocol if `bytes` are not a result of encode_job_map().
 [[nodiscard]] Result<JobMap> decode_job_map(std::span<const std::byte> bytes);
