@@ -45,7 +45,7 @@ Task among_all(const Team& team, ConstData block, std::span<const Data> all, Blo
   const ClientMembers mine = *own_client(shape, others);
   std::erase_if(others, [&](const ClientMembers& each) { return each.client == mine.client; });
   // One choice for all blocks decides whether they travel alone or together. Inside the client they
-  // take one way in either case.
+  // go the same way in both cases.
   const bool alone = std::ranges::any_of(all, [&](const Data& each) { return rule.alone(each); });
   const wire::Format format = alone ? wire::Format::kNative : rule.format();
   Arrivals arrivals(team, all, 0, others, mine, rule);

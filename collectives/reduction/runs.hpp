@@ -9,7 +9,8 @@
 
 namespace impishim::collectives {
 
-/// Consecutive ranks that one client reduces by itself.
+/// Ranks that one client reduces by itself: consecutive ranks, or all of the client's ranks
+/// (runs_for()).
 struct Run {
   std::int32_t client = 0;
   std::int32_t first = 0;

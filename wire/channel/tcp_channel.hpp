@@ -10,9 +10,9 @@
 
 namespace impishim::wire {
 
-/// Makes a connected stream socket non-blocking. On a TCP socket it also disables delays and
-/// enables keepalive, which ends an idle connection to a dead machine within kDeadPeerTime
-/// (silence.hpp).
+/// Makes a connected stream socket non-blocking. On a TCP socket it also disables Nagle's
+/// algorithm and enables keepalive, which ends an idle connection to a dead machine within
+/// kDeadPeerTime (silence.hpp).
 void set_stream_options(int socket);
 
 /// A channel over TCP, or over another connected stream socket. It owns the socket.
