@@ -1,6 +1,6 @@
-/// How the blocks of gather, scatter and allgather travel: short ones together with those of the
-/// same client, in one message from its master; long ones alone, straight between those who know
-/// them.
+/// The way in which the blocks of gather, scatter and allgather travel. Short blocks of one client
+/// travel together, in one message from its master. Long blocks travel alone, directly between the
+/// processes that know them.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace impishim::collectives {
 
-/// The rule that sender and receiver of each block follow alike.
+/// The rule that both sender and receiver of a block apply.
 class BlockRule {
  public:
-  /// By the block's size, which both know, and the operation's row in form_table.hpp. `tag`:
-  /// IMPI's, for blocks that travel together in its form.
+  /// Decides by the block's size, which both sides know, and by the operation's row in
+  /// form_table.hpp. `tag` is IMPI's tag for blocks that travel together in IMPI's form.
   BlockRule(const Team& team, Collective collective, std::int32_t tag)
       : limits_(&team.limits),
         clients_(team.shape.client_count()),
         collective_(collective),
         tag_(team.limits.impi_only ? tag : kTogetherTag) {}
-  /// All blocks alike.
+  /// Treats all blocks alike.
   BlockRule(const Team& team, bool alone) : limits_(&team.limits), always_(alone) {}
 
   [[nodiscard]] bool alone(const ConstData& block) const {
@@ -49,7 +49,8 @@ class BlockRule {
   return block.count == 0 || block.external_bytes() == 0;
 }
 
-/// The blocks of `ranks` that travel together. `all`: by rank, the first one being `first`.
+/// Returns the blocks of `ranks` that travel together. `all` is indexed by rank, starting with rank
+/// `first`.
 template <class Block>
 [[nodiscard]] std::vector<Block> together(std::span<const Block> all, std::int32_t first,
                                           std::span<const std::int32_t> ranks,
@@ -63,13 +64,13 @@ template <class Block>
   return blocks;
 }
 
-/// Bytes that each member of one's own client has or gets. Until tell_master(), one's own size
-/// stands for all.
+/// The number of bytes that each member of the own client has or gets. Until tell_master() is done,
+/// this member's own size stands for all sizes.
 class MemberSizes {
  public:
   MemberSizes(const Team& group, std::uint64_t own)
       : group_(group), own_(own), sizes_(group.shape.spanning_ranks.size(), own) {}
-  /// A phase inside the client; the master then knows all.
+  /// Starts a local phase after which the master knows all sizes.
   [[nodiscard]] Pending& tell_master() {
     const bool is_master = group_.shape.local_rank(group_.shape.rank) == 0;
     const auto room = std::as_writable_bytes(std::span(sizes_));

@@ -6,8 +6,8 @@
 namespace impishim::collectives {
 namespace {
 
-/// The user's memory that holds all of the blocks one behind the other in `format`; nothing if
-/// there is none.
+/// Returns the part of the user's memory that holds all blocks one after another in `format`, or
+/// nothing if there is no such memory.
 template <class Block>
 auto adjacent(std::span<const Block> blocks, wire::Format format)
     -> std::optional<std::span<std::remove_pointer_t<decltype(Block::base)>>> {

@@ -1,8 +1,9 @@
-/// Blocks that travel together, as packed bytes: masters pass them on without knowing their types.
+/// Blocks that travel together as packed bytes, so that masters can relay them without knowing
+/// their types.
 ///
-/// Where all clients represent data alike, the bytes are the blocks' own, and adjacent blocks of
-/// the user's memory are the bundle themselves. Otherwise whoever has a block packs it in a form
-/// that every client can read, and whoever gets it unpacks it.
+/// Where all clients represent data alike, the bytes are those of the blocks. Adjacent blocks in
+/// the user's memory then form the bundle without a copy. Otherwise the owner packs its block in a
+/// format that every client can read, and the receiver unpacks it.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +17,22 @@
 
 namespace impishim::collectives {
 
-/// How packed blocks are represented on their way.
+/// Returns the format of packed blocks between clients.
 [[nodiscard]] wire::Format transit_format(const Limits& limits);
 
-/// Bytes of a packed block; the same on every client in transit_format().
+/// Returns the size of a packed block in bytes. With transit_format() it is the same on every
+/// client.
 [[nodiscard]] inline std::uint64_t packed_bytes(const ConstData& block, wire::Format format) {
   return block.count == 0 ? 0 : block.count * block.type->layout->packed_size(format);
 }
 
-/// Blocks to send, packed one behind the other.
+/// Blocks to send, packed one after another.
 class ConstBundle {
  public:
   ConstBundle(std::span<const ConstData> blocks, wire::Format format);
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-  /// kConversion: a value does not fit. The bytes then have their size, so that the operation can
-  /// go on to its end.
+  /// Returns the result of packing. It is kConversion if a value does not fit. The bytes then still
+  /// have their full size, so the operation can continue to its end.
   [[nodiscard]] const Result<void>& packed() const { return packed_; }
 
  private:
@@ -39,14 +41,14 @@ class ConstBundle {
   Result<void> packed_;
 };
 
-/// Blocks to receive, packed one behind the other.
+/// Blocks to receive, packed one after another.
 class Bundle {
  public:
   Bundle(std::vector<Data> blocks, wire::Format format);
   [[nodiscard]] std::span<std::byte> room() const { return room_; }
-  /// Brings the bytes to the blocks' places. kConversion: a value does not fit.
+  /// Moves the bytes to their blocks. Fails with kConversion if a value does not fit.
   [[nodiscard]] Result<void> unpack();
-  /// Fills the room from the blocks: to send them.
+  /// Fills the room from the blocks, so that it can be sent.
   [[nodiscard]] Result<void> pack();
 
  private:
@@ -63,12 +65,13 @@ class Bundle {
   return {bytes.data(), bytes.size(), &wire::TypeLayout::basic(wire::BasicType::kByte), nullptr};
 }
 
-/// Posts packed bytes in messages of at most limits.overrides.segment bytes, which need no answer
-/// before they travel; of nothing, none. IMPI's forms have one message, also of nothing.
+/// Post packed bytes in messages of at most limits.overrides.segment bytes, which are short enough
+/// for eager sending. Empty data needs no message. In IMPI's forms there is exactly one message,
+/// even if it is empty.
 void post_bytes(const Team& team, std::int32_t to, std::int32_t tag,
                 std::span<const std::byte> bytes);
 void post_room(const Team& team, std::int32_t from, std::int32_t tag, std::span<std::byte> room);
-/// How many messages those are.
+/// Returns the number of messages that post_bytes() and post_room() use.
 [[nodiscard]] std::uint64_t message_count(std::uint64_t bytes, const Limits& limits);
 
 }  // namespace impishim::collectives

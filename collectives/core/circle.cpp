@@ -7,7 +7,7 @@
 namespace impishim::collectives {
 namespace {
 
-/// Partial results `runs`, of which this process's lie in `own` one after another.
+/// Returns the operands of `runs`; the operands of this process lie in `own` one after another.
 std::vector<Operand> operands_of(const Circle& circle, const std::vector<std::int32_t>& runs,
                                  const std::vector<Data>& own) {
   std::vector<Operand> operands;
@@ -73,8 +73,8 @@ Task allreduce_by_exchange(const Team& team, const Circle& circle, Data sum, Seg
 
 namespace {
 
-/// Who takes part in the rounds of recursive doubling: of the first pairs the second ones, then all
-/// others.
+/// The members that take part in the rounds of recursive doubling: the second member of each of the
+/// first pairs, then all others.
 struct Doubling {
   explicit Doubling(const Circle& circle)
       : nodes(std::bit_floor(circle.size())),
@@ -93,8 +93,8 @@ struct Doubling {
   std::size_t node;
 };
 
-/// Swaps `mine` for `theirs` with every node's partner, and combines; `mine` and `theirs` change
-/// places where the partner's operands come later.
+/// Exchanges `mine` and `theirs` with each partner in turn and combines them. Swaps `mine` and
+/// `theirs` where the partner's operands come later.
 Task double_up(const Team& team, const Circle& circle, const Doubling& doubling, Data& mine,
                Data& theirs, Segments segments, const Reduction& operation) {
   for (std::size_t bit = 1; bit < doubling.nodes; bit <<= 1) {
@@ -137,7 +137,7 @@ Task allreduce_by_doubling(const Team& team, const Circle& circle, Data sum, Seg
 
 namespace {
 
-/// The part of `sum` that the member at `place` works on.
+/// Returns the part of `sum` that the member at `place` combines.
 Data part_of(const Circle& circle, const Data& sum, std::size_t place) {
   const std::uint64_t begin = sum.count * place / circle.size();
   const std::uint64_t end = sum.count * (place + 1) / circle.size();
@@ -171,7 +171,7 @@ Task allreduce_by_parts(const Team& team, const Circle& circle, Data sum, Segmen
       team.leaders.post_send(to, kAllreduceResultTag, mine_segments.of(mine, k));
     }
   }
-  // Results come to where parts are still being sent from.
+  // Results are received into memory that is still being sent, so wait for these sends first.
   for (Pending* sent : parts) co_await *sent;
   for (std::size_t i = 1; i < circle.size(); ++i) {
     const std::size_t place = (circle.me + i) % circle.size();

@@ -1,6 +1,6 @@
-/// Allreduce among one member of each client: from partial results to the same bits everywhere.
+/// Allreduce among one member of each client: from partial results to the same bits on all of them.
 ///
-/// All of it combines in the order of the circle, so that operations need not commute.
+/// All functions combine in the order of the circle, so operations need not commute.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ namespace impishim::collectives {
 /// One member of each client, in the order of clients.
 struct Circle {
   std::vector<std::int32_t> members;  ///< ranks
-  std::size_t me = 0;                 ///< this process's place
+  std::size_t me = 0;                 ///< this process's index
 
   [[nodiscard]] std::size_t size() const { return members.size(); }
 };
 
-/// Swaps segments of everybody's partial results with everybody.
+/// Exchanges segments of partial results among all members of a circle.
 class Exchange {
  public:
-  /// `runs[i]`: client of the i-th of all partial results. Those of this process lie in `own` one
-  /// after another, each of as many elements as `segments` has.
+  /// `runs[i]` is the client of the i-th partial result. The partial results of this process lie in
+  /// `own` one after another; each has as many elements as `segments`.
   Exchange(const Team& team, const Circle& circle, const std::vector<std::int32_t>& runs,
            const Data& own, const Segments& segments);
 
-  /// Starts to send segment `k`; in ascending order.
+  /// Starts sending segment `k`. Segments must be sent in ascending order.
   void send(std::uint64_t k);
-  /// Waits for it and writes the total to `target`'s segment; may change `own`'s. After send(k), in
-  /// ascending order.
+  /// Waits for segment `k` and writes its total to that segment of `target`. May overwrite the
+  /// segment of `own`. Call it after send(k), in ascending order.
   Task finish(std::uint64_t k, Data target, const Reduction& operation);
 
  private:
@@ -43,14 +43,15 @@ class Exchange {
   std::vector<std::vector<Pending*>> sends_;  ///< by segment
 };
 
-/// `sum`: one's own partial result, in the end the total. Segments as for the whole data, or for a
-/// slice of it.
+/// Combines by an exchange among all. `sum` holds the own partial result, and at the end the total.
+/// `segments` is for the whole data, or for a slice.
 Task allreduce_by_exchange(const Team& team, const Circle& circle, Data sum, Segments segments,
                            const Reduction& operation);
-/// Recursive doubling; without a power of two the first ones work in pairs.
+/// Combines by recursive doubling. If the number of members is not a power of two, the first
+/// members work in pairs.
 Task allreduce_by_doubling(const Team& team, const Circle& circle, Data sum, Segments segments,
                            const Reduction& operation);
-/// Everybody combines its part of the data and sends the result to all others: each bit of it is
+/// Each member combines its part of the data and sends the result to all others, so each bit is
 /// computed once.
 Task allreduce_by_parts(const Team& team, const Circle& circle, Data sum, Segments segments,
                         const Reduction& operation);

@@ -13,19 +13,19 @@
 
 namespace impishim::collectives {
 
-/// A datatype, as this process names it.
+/// A datatype as this process describes it.
 struct ElementType {
   const wire::TypeLayout* layout = nullptr;
   std::shared_ptr<const wire::TypeLayout>
-      keep_alive;  ///< set where `layout` does not live as long as the job
+      keep_alive;  ///< set if `layout` may not live as long as the job
   std::ptrdiff_t true_lower_bound =
       0;  ///< bytes from an element's origin to its first byte (MPI-3.1 4.1.8)
   std::ptrdiff_t true_extent = 0;  ///< bytes from the first to past the last
   std::uintptr_t native_handle =
-      0;  ///< what the LocalGroup knows it by: the bits of an MPI_Datatype in shim/
+      0;  ///< the type's name in the LocalGroup: the bits of an MPI_Datatype in shim/
 };
 
-/// `count` elements of `type` at `base`, to read.
+/// `count` elements of `type` at `base`, for reading.
 struct ConstData {
   const std::byte* base = nullptr;
   std::uint64_t count = 0;
@@ -37,20 +37,21 @@ struct ConstData {
   [[nodiscard]] std::uint64_t native_bytes() const {
     return count * type->layout->packed_size(wire::Format::kNative);
   }
-  /// The same on every system that takes part: what selections are made from.
+  /// Returns the size in external32. It is the same on all systems of the job, so forms are chosen
+  /// from it.
   [[nodiscard]] std::uint64_t external_bytes() const {
     return count * type->layout->packed_size(wire::Format::kExternal32);
   }
-  /// The packed form is the memory itself.
+  /// Returns true if the packed form is the memory itself.
   [[nodiscard]] bool straight() const { return type->layout->contiguous(count); }
   [[nodiscard]] const std::byte* first_byte() const { return base + type->layout->first_offset(); }
-  /// Elements [begin, begin + length).
+  /// Returns the elements [begin, begin + length).
   [[nodiscard]] ConstData elements(std::uint64_t begin, std::uint64_t length) const {
     return {base + static_cast<std::ptrdiff_t>(begin) * type->layout->extent(), length, type};
   }
 };
 
-/// `count` elements of `type` at `base`, to write.
+/// `count` elements of `type` at `base`, for writing.
 struct Data {
   std::byte* base = nullptr;
   std::uint64_t count = 0;
@@ -62,12 +63,12 @@ struct Data {
   [[nodiscard]] wire::MutableBuffer buffer() const {
     return {base, count, type->layout, type->keep_alive};
   }
-  /// Elements [begin, begin + length).
+  /// Returns the elements [begin, begin + length).
   [[nodiscard]] Data elements(std::uint64_t begin, std::uint64_t length) const {
     return {base + static_cast<std::ptrdiff_t>(begin) * type->layout->extent(), length, type};
   }
-  /// The block of `count` elements that belongs to `rank`, in a buffer of one such block for every
-  /// rank.
+  /// Returns the block of `count` elements that belongs to `rank`, in a buffer with one such block
+  /// for each rank.
   [[nodiscard]] Data block(std::int32_t rank) const {
     return {base + static_cast<std::ptrdiff_t>(rank) * static_cast<std::ptrdiff_t>(count) *
                        type->layout->extent(),
@@ -82,10 +83,10 @@ class Reduction {
       : commutative_(commutative), native_handle_(native_handle) {}
   Reduction(const Reduction&) = delete;
   Reduction& operator=(const Reduction&) = delete;
-  /// inout[i] = in[i] op inout[i] (MPI-3.1 5.9.5).
+  /// Computes inout[i] = in[i] op inout[i] (MPI-3.1 5.9.5).
   virtual void combine(const std::byte* in, std::byte* inout, std::uint64_t count) const = 0;
   [[nodiscard]] bool commutative() const { return commutative_; }
-  /// What the LocalGroup knows it by: the bits of an MPI_Op in shim/.
+  /// Returns the operation's name in the LocalGroup: the bits of an MPI_Op in shim/.
   [[nodiscard]] std::uintptr_t native_handle() const { return native_handle_; }
 
  protected:
@@ -96,7 +97,7 @@ class Reduction {
   std::uintptr_t native_handle_;
 };
 
-/// Room for `count` elements of any type, whatever its bounds; contents undefined.
+/// Memory for `count` elements of any type, with any bounds. Its contents are undefined.
 class TypedRoom {
  public:
   TypedRoom() = default;
@@ -108,7 +109,7 @@ class TypedRoom {
   Data data_;
 };
 
-/// A buffer of bytes that is not initialised.
+/// A buffer of uninitialized bytes.
 class Bytes {
  public:
   explicit Bytes(std::uint64_t size)
@@ -120,13 +121,13 @@ class Bytes {
   std::uint64_t size_;
 };
 
-/// The type of data in this machine's representation without gaps, as local gathers deliver it: its
-/// bytes can be sent on to a system of another representation, and received from one.
+/// The type of data in this machine's representation without gaps, as local gathers deliver it. The
+/// bytes can be sent to a system with another representation, and received from one.
 class PackedType {
  public:
-  /// For blocks of `data`'s signature.
+  /// Describes blocks with the signature of `data`.
   explicit PackedType(const ConstData& data);
-  /// `blocks` packed blocks at `bytes`.
+  /// Returns a buffer of `blocks` packed blocks at `bytes`.
   [[nodiscard]] wire::ConstBuffer buffer(std::span<const std::byte> bytes,
                                          std::uint64_t blocks) const;
   [[nodiscard]] wire::MutableBuffer room(std::span<std::byte> bytes, std::uint64_t blocks) const;
@@ -137,7 +138,7 @@ class PackedType {
   std::shared_ptr<const wire::TypeLayout> keep_alive_;
 };
 
-/// The packed native form of data: the user's memory itself where it has no gaps, otherwise a copy.
+/// The packed native form of data: the user's memory if it has no gaps, otherwise a copy.
 class PackedBlock {
  public:
   explicit PackedBlock(const ConstData& data);
@@ -150,8 +151,8 @@ class PackedBlock {
 
 /// Writes a packed native block to `to`.
 void unpack(std::span<const std::byte> block, const Data& to);
-/// Copies data of one signature, whatever the types; does nothing if both are the same memory and
-/// type.
+/// Copies data between two types of the same signature. Does nothing if both are the same memory
+/// and type.
 void copy(const ConstData& from, const Data& to);
 
 }  // namespace impishim::collectives

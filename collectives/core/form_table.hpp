@@ -1,4 +1,4 @@
-/// The table of the choice between forms of collectives: all of it, for select.cpp.
+/// The complete table from which select.cpp chooses the form of a collective.
 #pragma once
 
 #include <array>
@@ -7,17 +7,17 @@
 
 namespace impishim::collectives {
 
-/// What IMPI 0.0 prescribes (IMPI 5.2), taken whenever a foreign implementation takes part, for: at
-/// most C_COLL_MAXLINEAR clients; more and data below C_COLL_XSIZE bytes; more and data from there
-/// on.
+/// The forms that IMPI 0.0 prescribes (IMPI 5.2). They are used whenever a foreign implementation
+/// takes part. The three cases are: at most C_COLL_MAXLINEAR clients; more clients and data below
+/// C_COLL_XSIZE bytes; more clients and longer data.
 struct ImpiChoice {
   Form few;
   Form many_short;
   Form many_long;
 };
 
-/// By Collective. Bytes are those of one process's data: of one block for gather and scatter, of
-/// all for reductions.
+/// Indexed by Collective. Bytes are those of one process's data: of one block for gather and
+/// scatter, of all data for reductions.
 inline constexpr std::array<ImpiChoice, kCollectiveCount> kImpiChoices{{
     {Form::kLinear, Form::kTree, Form::kTree},      // barrier
     {Form::kLinear, Form::kTree, Form::kTree},      // bcast
@@ -35,38 +35,40 @@ inline constexpr std::array<ImpiChoice, kCollectiveCount> kImpiChoices{{
     {Form::kChain, Form::kChain, Form::kChain},     // scan
 }};
 
+/// Classes of the number of clients.
 enum class Clients : std::uint8_t {
   kTwo,
   kFew,
   kAny
-};  ///< few: as many as C_COLL_MAXLINEAR says, two at least
-/// Tiny: below C_COLL_XSIZE. A message: at least Overrides::segment, so that it fills one by
-/// itself. Long: from Overrides::long_from on; short: below.
+};  ///< kFew: at most C_COLL_MAXLINEAR, and never less than two
+/// Classes of data length. kTiny: below C_COLL_XSIZE. kMessage: at least Overrides::segment, so
+/// that the data fills a message of its own. kLong: at least Overrides::long_from. kShort: below
+/// Overrides::long_from.
 enum class Length : std::uint8_t { kTiny, kMessage, kShort, kLong, kAny };
 
-/// A form that is taken between systems of this library if everything in its row is so.
+/// A form that is chosen between systems of this library if all conditions in its row hold.
 struct OwnChoice {
   Collective collective;
   Form form;
   Clients clients;
   Length data;
-  std::uint8_t needs;  ///< properties without which the form is never taken
+  std::uint8_t needs;  ///< properties that the form requires
 };
 
-/// The first row that applies is taken; without one, IMPI's choice above.
+/// The first row whose conditions hold is chosen. If none does, IMPI's choice above is used.
 inline constexpr std::array kOwnChoices{
-    // One one-way delay; with many clients, messages by the square of their number would cost more
-    // than further delays.
+    // One one-way delay. With many clients the number of messages grows with the square; it would
+    // cost more than further delays.
     OwnChoice{Collective::kBarrier, Form::kExchange, Clients::kFew, Length::kAny, kNothing},
     OwnChoice{Collective::kBarrier, Form::kDoubling, Clients::kAny, Length::kAny, kNothing},
 
-    // One one-way delay, but then the root sends long data once for each other client; in a tree
-    // others share that work.
+    // One one-way delay, but the root sends long data once for each other client; in a tree other
+    // clients share that work.
     OwnChoice{Collective::kBcast, Form::kLinear, Clients::kFew, Length::kAny, kNothing},
     OwnChoice{Collective::kBcast, Form::kTree, Clients::kAny, Length::kLong, kNothing},
     OwnChoice{Collective::kBcast, Form::kLinear, Clients::kAny, Length::kAny, kNothing},
 
-    // Of single blocks: one that fills a message travels by itself, and no master has to copy it.
+    // Single blocks: a block that fills a message travels alone, so no master has to copy it.
     OwnChoice{Collective::kGather, Form::kDirect, Clients::kAny, Length::kMessage, kNothing},
     OwnChoice{Collective::kGather, Form::kLinear, Clients::kAny, Length::kAny, kNothing},
     OwnChoice{Collective::kGatherv, Form::kDirect, Clients::kAny, Length::kMessage, kNothing},
@@ -76,29 +78,28 @@ inline constexpr std::array kOwnChoices{
     OwnChoice{Collective::kScatterv, Form::kDirect, Clients::kAny, Length::kMessage, kNothing},
     OwnChoice{Collective::kScatterv, Form::kLinear, Clients::kAny, Length::kAny, kNothing},
 
-    // Of all blocks together: masters swap what their clients have, at once; long data is sent and
-    // received by all members.
+    // All blocks together: masters exchange their clients' blocks at the same time; for long data
+    // all members send and receive.
     OwnChoice{Collective::kAllgather, Form::kDirect, Clients::kAny, Length::kLong, kNothing},
     OwnChoice{Collective::kAllgather, Form::kExchange, Clients::kAny, Length::kAny, kNothing},
     OwnChoice{Collective::kAllgatherv, Form::kDirect, Clients::kAny, Length::kLong, kNothing},
     OwnChoice{Collective::kAllgatherv, Form::kExchange, Clients::kAny, Length::kAny, kNothing},
 
-    // Of one block: as many messages as pairs of clients instead of pairs of processes. Of blocks
-    // of any size each is known to
-    // two processes only.
+    // Size of one block: kExchange needs a message for each pair of clients instead of each pair of
+    // processes. Blocks of different sizes (alltoallv) always go direct, because only two processes
+    // know each size.
     OwnChoice{Collective::kAlltoall, Form::kExchange, Clients::kAny, Length::kTiny, kNothing},
     OwnChoice{Collective::kAlltoall, Form::kDirect, Clients::kAny, Length::kAny, kNothing},
 
-    // Long: members of all clients reduce, send and combine a slice each. Out of order every run of
-    // ranks goes to the root.
+    // Long data: members of all clients each reduce, send and combine a slice. Out of order, every
+    // run of ranks goes to the root.
     OwnChoice{Collective::kReduce, Form::kSliced, Clients::kAny, Length::kLong, kSlices},
     OwnChoice{Collective::kReduce, Form::kLinear, Clients::kFew, Length::kAny, kNothing},
     OwnChoice{Collective::kReduce, Form::kTree, Clients::kAny, Length::kAny, kNothing},
 
-    // With two clients an exchange moves no more bytes than anything else; with more it moves
-    // (clients - 1) times the data out
-    // of each, where kScattered moves less than twice the data. Slices choose their own form among
-    // the others.
+    // With two clients an exchange moves no more bytes than any other form. With more, it sends
+    // (clients - 1) times the data from each client, where kScattered sends less than twice the
+    // data. Slices choose their own form among the others.
     OwnChoice{Collective::kAllreduce, Form::kSliced, Clients::kAny, Length::kLong, kSlices},
     OwnChoice{Collective::kAllreduce, Form::kExchange, Clients::kTwo, Length::kAny, kAlike},
     OwnChoice{Collective::kAllreduce, Form::kExchange, Clients::kFew, Length::kShort, kAlike},
@@ -107,18 +108,17 @@ inline constexpr std::array kOwnChoices{
     OwnChoice{Collective::kAllreduce, Form::kScattered, Clients::kAny, Length::kLong, kInOrder},
     OwnChoice{Collective::kAllreduce, Form::kRooted, Clients::kAny, Length::kAny, kNothing},
 
-    // Nothing crosses that its receiver does not need, in one one-way delay, for any number of
-    // clients.
+    // Only data that its receiver needs crosses, in one one-way delay, for any number of clients.
     OwnChoice{Collective::kReduceScatter, Form::kExchange, Clients::kAny, Length::kAny, kNothing},
 
-    // Totals of earlier ranks cross once to each later client; with many clients each round doubles
-    // what is known.
+    // Totals of earlier ranks cross once to each later client. With many clients each round doubles
+    // the number of known totals.
     OwnChoice{Collective::kScan, Form::kExchange, Clients::kFew, Length::kAny, kNothing},
     OwnChoice{Collective::kScan, Form::kDoubling, Clients::kAny, Length::kAny, kInOrder},
     OwnChoice{Collective::kScan, Form::kExchange, Clients::kAny, Length::kAny, kNothing},
 };
 
-/// Whether `collective` has `form` at all, and whether it is one of IMPI 0.0.
+/// Return true if `collective` has `form` at all, and if the form is one of IMPI 0.0.
 [[nodiscard]] bool has_form(Collective collective, Form form);
 [[nodiscard]] bool is_impi_form(Collective collective, Form form);
 

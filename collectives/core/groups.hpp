@@ -1,4 +1,4 @@
-/// Who takes part in a collective operation, and the two ways in which they reach each other.
+/// The members of a collective operation, and the two ways in which they communicate.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace impishim::collectives {
 
-/// A communicator's members by client. The spans belong to the communicator.
+/// The members of a communicator, grouped by client. The spans belong to the communicator.
 struct Shape {
   std::int32_t rank = 0;                      ///< this process
   std::span<const std::int32_t> masters;      ///< lowest rank of each client, ascending (IMPI 4.1)
@@ -33,34 +33,34 @@ struct Shape {
     return local_ranks[static_cast<std::size_t>(member)];
   }
 
-  /// Who speaks for a client in an operation with a root: the root in its own client, elsewhere the
-  /// master.
+  /// Returns the rank that represents `client` in an operation with a root: the root in its own
+  /// client, the master in all others.
   [[nodiscard]] std::int32_t speaker(std::int32_t client, std::int32_t root) const {
     return client_of(root) == client ? root : masters[static_cast<std::size_t>(client)];
   }
 };
 
-/// What a message turned out to be, where the members may disagree on its length. Set when it has
-/// been awaited.
+/// What an arrived message turned out to be, where the members may disagree on its length. Set when
+/// the message has been awaited.
 struct Arrival {
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;  ///< received, in this machine's representation
 };
-inline constexpr std::int32_t kAnyTag =
-    -1;  ///< the next message from that member, whatever its tag
+/// Stands for the next message from a member, whatever its tag.
+inline constexpr std::int32_t kAnyTag = -1;
 
-/// One of the pieces in which data is spread.
+/// One of the pieces in which data is broadcast inside a client.
 struct Piece {
   std::uint64_t bytes = 0;
   bool last = true;
 };
 
-/// The members of this process's client: nonblocking phases that all of them start in the same
-/// order.
+/// The members of this process's client. Each function starts a nonblocking phase; all members
+/// start the phases in the same order.
 ///
-/// Every function returns its own Pending; several phases may be under way at once, and every one
-/// must be awaited before the task ends. Buffers and counts stay in place until then. Roots are
-/// ranks in the client.
+/// Every function returns its own Pending. Several phases may be in progress at the same time, and
+/// each must be awaited before the task ends. Buffers and counts stay in place until then. Roots
+/// are ranks in the client.
 class LocalGroup {
  public:
   LocalGroup() = default;
@@ -70,10 +70,10 @@ class LocalGroup {
   virtual Pending& barrier() = 0;
   virtual Pending& broadcast(const Data& data, std::int32_t root) = 0;
   virtual Pending& broadcast(std::span<std::byte> bytes, std::int32_t root) = 0;
-  /// A piece of data whose length the members may disagree on. The root's `piece` says what it is;
-  /// the others' says what they ask for, and once the phase has been awaited what the root has
-  /// sent, as far as the group can tell. While such pieces come, nothing else goes from the root to
-  /// them.
+  /// Broadcasts a piece of data whose length the members may disagree on. The root's `piece`
+  /// describes it. The others' `piece` holds what they ask for, and when the phase has been awaited,
+  /// what the root sent, as far as the group can tell. No other message may go from the root to them
+  /// between two pieces.
   virtual Pending& broadcast_piece(const Data& data, std::int32_t root, Piece& /*piece*/) {
     return broadcast(data, root);
   }
@@ -82,36 +82,38 @@ class LocalGroup {
     return broadcast(bytes, root);
   }
 
-  /// `result` counts at the root only; there, a contribution in the same memory is taken from it.
-  /// So it is with the results of all reductions below.
+  /// Reduces to `root`. `result` is significant at the root only. If the root's contribution lies
+  /// in the same memory as `result`, it is read from there. This also applies to the results of all
+  /// reductions below.
   virtual Pending& reduce(const ConstData& contribution, const Data& result,
                           const Reduction& operation, std::int32_t root) = 0;
   virtual Pending& allreduce(const ConstData& contribution, const Data& result,
                              const Reduction& operation) = 0;
-  /// Member i gets elements [counts[0] + ... + counts[i - 1], that + counts[i]) of the reduction of
-  /// all contributions. `result` is its own part, and lies elsewhere than its contribution.
+  /// Reduces all contributions and gives member i the elements [counts[0] + ... + counts[i - 1],
+  /// that + counts[i]). `result` is this member's part, and must not overlap its contribution.
   virtual Pending& reduce_scatter(const ConstData& contribution, const Data& result,
                                   std::span<const std::uint64_t> counts,
                                   const Reduction& operation) = 0;
-  /// In the order of ranks in the client. Of an exclusive scan the first member's `result` stays as
-  /// it is.
+  /// Scan in the order of ranks in the client. In an exclusive scan the first member's `result` is
+  /// not changed.
   virtual Pending& scan(const ConstData& contribution, const Data& result,
                         const Reduction& operation) = 0;
   virtual Pending& exscan(const ConstData& contribution, const Data& result,
                           const Reduction& operation) = 0;
 
-  /// Blocks of equal size, in rank order, to `all` at the root; the root's own may be in its place
-  /// already.
+  /// Gathers blocks of equal size, in rank order, to `all` at the root. The root's own block may
+  /// already be in its place.
   virtual Pending& gather(std::span<const std::byte> block, std::span<std::byte> all,
                           std::int32_t root) = 0;
-  /// Blocks of any size, one after another in rank order; sizes[i] is member i's, and counts at the
-  /// root only.
+  /// Gathers blocks of any size, one after another in rank order. sizes[i] is the size of member
+  /// i's block; `sizes` is significant at the root only.
   virtual Pending& gatherv(std::span<const std::byte> block, std::span<std::byte> all,
                            std::span<const std::uint64_t> sizes, std::int32_t root) = 0;
-  /// The same from the root to the members; `block` is as large as this member's part.
+  /// Scatters blocks from the root to the members; the reverse of gatherv(). `block` has the size
+  /// of this member's part.
   virtual Pending& scatterv(std::span<const std::byte> all, std::span<const std::uint64_t> sizes,
                             std::span<std::byte> block, std::int32_t root) = 0;
-  /// The same from everybody to everybody; `block` may be in its place already.
+  /// Gathers the blocks of all members to all members. `block` may already be in its place.
   virtual Pending& allgatherv(std::span<const std::byte> block, std::span<std::byte> all,
                               std::span<const std::uint64_t> sizes) = 0;
 
@@ -119,34 +121,36 @@ class LocalGroup {
   ~LocalGroup() = default;
 };
 
-/// Messages between members, by rank in the communicator: over the wire, on its collective context,
-/// to other clients; over the vendor inside one's own. In one task, messages between two members
-/// with one tag arrive in the order in which they were posted.
+/// Messages between members, addressed by rank in the communicator. Messages to other clients use
+/// the wire and its collective context; messages inside the own client use the vendor's MPI. In one
+/// task, messages between two members with one tag arrive in the order in which they were posted.
 class LeaderGroup {
  public:
   LeaderGroup() = default;
   LeaderGroup(const LeaderGroup&) = delete;
   LeaderGroup& operator=(const LeaderGroup&) = delete;
 
-  /// Start a message; its buffer stays in place until it is awaited. Those with a wire buffer are
-  /// for data without gaps to members of other clients, and for plain bytes to anybody.
+  /// These start a message; its buffer stays in place until the message is awaited. The functions
+  /// with a wire buffer are for data without gaps to members of other clients, and for plain bytes
+  /// to any member.
   virtual Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) = 0;
   virtual Pending& post_receive(std::int32_t from, std::int32_t tag,
                                 const wire::MutableBuffer& room) = 0;
   virtual Pending& post_send(std::int32_t to, std::int32_t tag, const ConstData& data) = 0;
   virtual Pending& post_receive(std::int32_t from, std::int32_t tag, const Data& room) = 0;
-  /// Of a member of another client, any data; `tag` may be kAnyTag. What has come is told in
-  /// `arrival`.
+  /// Posts a receive of any data from a member of another client; `tag` may be kAnyTag. Stores what
+  /// arrived in `arrival`.
   virtual Pending& post_receive(std::int32_t from, std::int32_t tag,
                                 const wire::MutableBuffer& room, Arrival& arrival) = 0;
-  /// Done when everything is that was posted and not awaited by itself.
+  /// Returns a Pending that is done when all posted messages are done, except those that are
+  /// awaited individually.
   virtual Pending& all_posted() = 0;
 
  protected:
   ~LeaderGroup() = default;
 };
 
-/// What every collective operation is given.
+/// The arguments that every collective operation receives.
 struct Team {
   const Shape& shape;
   const Limits& limits;
@@ -154,12 +158,13 @@ struct Team {
   LeaderGroup& leaders;
 };
 
-/// What a collective operation between the two groups of an intercommunicator is given.
+/// The arguments that a collective operation between the two groups of an intercommunicator
+/// receives.
 struct InterTeam {
-  const Team& local;          ///< this process's own group
-  const Team& both;           ///< both groups, one after the other, in the same order for everybody
-  std::int32_t first_local;   ///< rank in `both` of the own group's first
-  std::int32_t first_remote;  ///< and of the other group's
+  const Team& local;  ///< this process's own group
+  const Team& both;   ///< both groups, one after the other, in the same order on all processes
+  std::int32_t first_local;   ///< rank in `both` of the own group's first member
+  std::int32_t first_remote;  ///< rank in `both` of the other group's first member
 
   [[nodiscard]] std::int32_t local_size() const { return local.shape.size(); }
   [[nodiscard]] std::int32_t remote_size() const { return both.shape.size() - local.shape.size(); }

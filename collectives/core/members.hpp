@@ -1,4 +1,4 @@
-/// Ranks by client.
+/// Ranks grouped by client.
 #pragma once
 
 #include <algorithm>
@@ -9,25 +9,25 @@
 
 namespace impishim::collectives {
 
-/// Some consecutive ranks: all of a communicator, or one group of an intercommunicator.
+/// A range of consecutive ranks: a whole communicator, or one group of an intercommunicator.
 struct RankRange {
   std::int32_t first = 0;
   std::int32_t count = 0;
 };
 
-/// The members that a client has in a range, ascending.
+/// The members of one client in a range, ascending.
 struct ClientMembers {
   std::int32_t client = 0;
   std::vector<std::int32_t> ranks;
   [[nodiscard]] std::int32_t master() const { return ranks.front(); }
   [[nodiscard]] std::size_t size() const { return ranks.size(); }
-  /// Where `rank`, a member, stands among them.
+  /// Returns the position of `rank`, which must be a member.
   [[nodiscard]] std::size_t index_of(std::int32_t rank) const {
     return static_cast<std::size_t>(std::ranges::lower_bound(ranks, rank) - ranks.begin());
   }
 };
 
-/// The clients that have members in `range`, in the order of their lowest ones.
+/// Returns the clients that have members in `range`, ordered by their lowest members.
 [[nodiscard]] inline std::vector<ClientMembers> by_client(const Shape& shape,
                                                           const RankRange& range) {
   struct Place {
@@ -58,7 +58,7 @@ struct ClientMembers {
   return by_client(shape, {0, shape.size()});
 }
 
-/// This process's client among them, or null if it has no member in the range.
+/// Returns the entry of this process's client, or null if the client has no member in the range.
 [[nodiscard]] inline const ClientMembers* own_client(const Shape& shape,
                                                      const std::vector<ClientMembers>& clients) {
   const auto own = std::ranges::find(clients, shape.my_client(), &ClientMembers::client);

@@ -1,5 +1,5 @@
-/// Partial results on their way to be combined, in segments: the common part of all reductions
-/// between clients.
+/// Partial results that are received in segments and then combined: the common part of all
+/// reductions between clients.
 #pragma once
 
 #include <algorithm>
@@ -11,19 +11,21 @@
 
 namespace impishim::collectives {
 
-/// Segments that may have come and wait for being combined: what one one-way delay can hide.
+/// Number of segments that may have arrived and wait to be combined. They hide one one-way delay.
 inline constexpr std::uint64_t kSegmentsUnderWay = 16;
-/// Local phases that one task has under way.
+/// Number of local phases that one task has in progress at a time.
 inline constexpr std::uint64_t kPhasesUnderWay = 4;
 
-/// Data cut into segments of whole elements, so that one travels while the next is reduced.
+/// Data divided into segments of whole elements, so that one segment travels while the next is
+/// reduced.
 struct Segments {
   std::uint64_t count = 0;   ///< elements of the data
-  std::uint64_t length = 1;  ///< elements of a segment; the last has the rest
+  std::uint64_t length = 1;  ///< elements of a segment; the last segment has the rest
 
-  /// Of data like `data`: in one piece in the forms of IMPI 0.0, which send empty messages too.
+  /// Divides data like `data`. In the forms of IMPI 0.0 there is always one segment, because these
+  /// forms send empty messages too.
   Segments(const ConstData& data, const Limits& limits);
-  /// Of `elements` elements like those that `like` has been cut for.
+  /// Divides `elements` elements with the segment length of `like`.
   Segments(std::uint64_t elements, const Segments& like) : count(elements), length(like.length) {}
 
   [[nodiscard]] std::uint64_t number() const { return whole ? 1 : (count + length - 1) / length; }
@@ -39,29 +41,31 @@ struct Segments {
   bool whole = false;
 };
 
-/// Starts sending all of `data`, a message for each segment.
+/// Starts sending all of `data`, one message for each segment.
 void post_send_segments(LeaderGroup& leaders, std::int32_t to, std::int32_t tag,
                         const ConstData& data, const Segments& segments);
-/// Starts receiving them.
+/// Starts receiving all of `data`, one message for each segment.
 void post_receive_segments(LeaderGroup& leaders, std::int32_t from, std::int32_t tag,
                            const Data& data, const Segments& segments);
 
-/// The operands of a reduction in the order in which they are combined: this process has them, or
-/// somebody sends them.
+/// An operand of a reduction. The list of operands is in the order of combination. Either this
+/// process has the operand, or another rank sends it.
 struct Operand {
   std::int32_t from = -1;  ///< the sender's rank; -1: `own`
   Data own;
 };
 
+/// Receives the segments of all operands and combines them.
 class Operands {
  public:
-  /// Starts to receive as many segments as may be under way. There is at least one operand. A
-  /// sender with several sends segment by segment, each in the operands' order.
+  /// Starts receiving as many segments as may be in progress. There is at least one operand. A
+  /// sender with several operands sends segment by segment, and each segment in the operands'
+  /// order.
   Operands(LeaderGroup& leaders, std::int32_t tag, std::vector<Operand> operands,
            const ElementType& type, const Segments& segments);
 
-  /// Waits for segment `k` and writes operand[0] op (operand[1] op (...)) to that of `target`; what
-  /// is own may be lost. Segments are combined in ascending order.
+  /// Waits for segment `k` and writes operand[0] op (operand[1] op (...)) to the same segment of
+  /// `target`. May overwrite the own operands. Segments must be combined in ascending order.
   Task combine(std::uint64_t k, Data target, const Reduction& operation);
 
  private:
@@ -76,7 +80,7 @@ class Operands {
   std::int32_t tag_;
   std::vector<Operand> operands_;
   Segments segments_;
-  std::vector<Arrival> arrivals_;  ///< by operand; empty for own ones
+  std::vector<Arrival> arrivals_;  ///< indexed by operand; empty for own operands
 };
 
 }  // namespace impishim::collectives

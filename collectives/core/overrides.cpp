@@ -1,4 +1,4 @@
-// IMPISHIM_COLLECTIVES: the user's own choice of forms.
+/// Parsing of IMPISHIM_COLLECTIVES, the user's own choice of forms.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// Who is whose neighbour in the trees of IMPI's collectives: pure arithmetic on master numbers.
+/// Parents and children in the trees of IMPI's collectives, as pure arithmetic on master numbers.
 #pragma once
 
 #include <bit>
@@ -7,19 +7,19 @@
 
 namespace impishim::collectives {
 
-/// Smallest d with 2^d >= n, for n >= 1.
+/// Returns the smallest d with 2^d >= n, for n >= 1.
 [[nodiscard]] constexpr int cubedim(std::int32_t n) {
   return std::bit_width(static_cast<std::uint32_t>(n) - 1U);
 }
 
-/// Highest bit that is set in `value` below bit `dim`; -1 if none is.
+/// Returns the index of the highest bit that is set in `value` below bit `dim`, or -1.
 [[nodiscard]] constexpr int hibit(std::int32_t value, int dim) {
   return std::bit_width(static_cast<std::uint32_t>(value) &
                         ((1U << static_cast<unsigned>(dim)) - 1U)) -
          1;
 }
 
-/// A master's number counted from the root's, and back.
+/// Convert a master's number to its distance from the root, and back.
 [[nodiscard]] constexpr std::int32_t to_virtual(std::int32_t number, std::int32_t root,
                                                 std::int32_t count) {
   return (number - root + count) % count;
@@ -29,13 +29,15 @@ namespace impishim::collectives {
   return (number + root) % count;
 }
 
-/// The hypercube tree of Barrier and Bcast: a node's parent lacks its highest bit.
+/// Returns the parent of `node` in the hypercube tree of Barrier and Bcast: `node` without its
+/// highest bit.
 [[nodiscard]] constexpr std::int32_t hypercube_parent(std::int32_t node) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(node) ^
                                    std::bit_floor(static_cast<std::uint32_t>(node)));
 }
 
-/// Its children, ascending: one for each dimension above its highest bit.
+/// Returns the children of `node` in that tree, ascending: one for each dimension above its highest
+/// bit.
 [[nodiscard]] inline std::vector<std::int32_t> hypercube_children(std::int32_t node,
                                                                   std::int32_t count) {
   const int dim = cubedim(count);
@@ -47,12 +49,13 @@ namespace impishim::collectives {
   return children;
 }
 
-/// The binomial tree of Reduce and Gather: a node's parent lacks its lowest bit.
+/// Returns the parent of `node` in the binomial tree of Reduce and Gather: `node` without its
+/// lowest bit.
 [[nodiscard]] constexpr std::int32_t binomial_parent(std::int32_t node) {
   return node & (node - 1);
 }
 
-/// Its children, ascending: one for each bit below its lowest.
+/// Returns the children of `node` in that tree, ascending: one for each bit below its lowest bit.
 [[nodiscard]] inline std::vector<std::int32_t> binomial_children(std::int32_t node,
                                                                  std::int32_t count) {
   std::vector<std::int32_t> children;
@@ -61,7 +64,7 @@ namespace impishim::collectives {
   return children;
 }
 
-/// Past the last node of a binomial subtree, which holds consecutive numbers.
+/// Returns the number after the last node of a binomial subtree, which holds consecutive numbers.
 [[nodiscard]] constexpr std::int32_t binomial_end(std::int32_t node, std::int32_t count) {
   if (node == 0) return count;
   const std::int32_t end = node + (node & -node);

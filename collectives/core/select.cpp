@@ -31,7 +31,7 @@ bool applies(const OwnChoice& row, std::int32_t clients, std::uint64_t bytes,
   return enough && fits(row.data, bytes, limits);
 }
 
-/// LAM/MPI negotiates C_COLL_MAXLINEAR and then does not look at it.
+/// LAM/MPI negotiates C_COLL_MAXLINEAR but ignores the result.
 constexpr std::int32_t kLamMaxLinear = 4;
 
 Form impi_form(Collective collective, std::int32_t clients, std::uint64_t bytes,
@@ -66,7 +66,7 @@ Form choose(Collective collective, std::int32_t clients, std::uint64_t bytes, co
     if (row.collective != collective || (row.needs & has) != row.needs) continue;
     if (forced ? row.form == *forced : applies(row, clients, bytes, limits)) return row.form;
   }
-  // What is forced cannot be had here.
+  // The forced form is not possible for this call.
   for (const OwnChoice& row : kOwnChoices) {
     const bool possible = row.collective == collective && (row.needs & has) == row.needs;
     if (possible && applies(row, clients, bytes, limits)) return row.form;

@@ -1,11 +1,11 @@
-/// A collective operation as a coroutine that is resumed by polling: no threads, no callbacks.
+/// A collective operation as a coroutine that is resumed by polling, without threads or callbacks.
 ///
-/// The same coroutine serves a blocking call (stepped until it is done) and a nonblocking one
-/// (stepped whenever progress is made). It starts with the first step(). Where it awaits something
-/// that is not done yet, step() returns and the next one goes on there.
+/// The same coroutine serves a blocking call (stepped until it is done) and a nonblocking call
+/// (stepped whenever progress is made). It starts with the first step(). When it awaits something
+/// that is not done, step() returns, and the next step() continues there.
 ///
-/// A failed operation does not end the coroutine: it goes on to the end, so that no other process
-/// waits for it in vain, and tells the first error there.
+/// A failed operation does not end the coroutine. It continues to its end, so that no other process
+/// waits for it forever, and reports the first error then.
 #pragma once
 
 #include <coroutine>
@@ -17,23 +17,25 @@
 
 namespace impishim::collectives {
 
-/// Something under way that a Task can await. Its owner keeps it alive until it is done.
+/// An operation in progress that a Task can await. Its owner keeps it alive until it is done.
 class Pending {
  public:
   Pending() = default;
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
-  /// Looks whether it is over; may drive what it depends on. Must stay true once it was.
+  /// Polls for completion, and may drive the operation. Must stay true after it was true once.
   virtual bool done() = 0;
-  /// How it ended; asked once, after done().
+  /// Returns the result of the operation. Called once, after done().
   virtual Result<void> outcome() = 0;
-  /// True if it ends inside the vendor's MPI, which has no descriptor to sleep on.
+  /// Returns true if the operation completes inside the vendor's MPI, which has no descriptor to
+  /// sleep on.
   [[nodiscard]] virtual bool in_vendor() const = 0;
 
  protected:
   ~Pending() = default;
 };
 
+/// A collective operation or a part of one. Move-only; destroying it destroys the coroutine.
 class [[nodiscard]] Task {
  public:
   struct promise_type;
@@ -50,16 +52,17 @@ class [[nodiscard]] Task {
     if (coroutine_) coroutine_.destroy();
   }
 
-  /// Goes on as far as possible; true when the task is done. Only for the outermost task.
+  /// Continues as far as possible. Returns true if the task is done. Only for the outermost task.
   bool step();
   [[nodiscard]] bool done() const { return coroutine_.done(); }
-  /// What the task is waiting for, or null: it has not started or is done.
+  /// Returns the operation that the task is waiting for, or null if the task has not started or is
+  /// done.
   [[nodiscard]] Pending* awaited() const;
-  /// The first error met; read it when the task is done.
+  /// Returns the first error, or success. Call it when the task is done.
   [[nodiscard]] Result<void> outcome() const;
 
  private:
-  /// Shared by an outermost task and all tasks that it awaits.
+  /// State shared by an outermost task and all tasks that it awaits.
   struct Chain {
     Pending* awaited = nullptr;
     std::coroutine_handle<> innermost;
@@ -91,7 +94,7 @@ struct Task::PendingAwaiter {
   }
 };
 
-/// Runs a task as a part of the one that awaits it.
+/// Runs a task as a part of the task that awaits it.
 struct Task::TaskAwaiter {
   Handle inner;
 
@@ -122,7 +125,7 @@ struct Task::promise_type {
   void unhandled_exception() { std::terminate(); }  // only memory exhaustion throws here
 
   PendingAwaiter await_transform(Pending& pending) { return {pending, *chain}; }
-  /// Does not wait: an error becomes the task's.
+  /// Does not wait. An error becomes the error of the task.
   std::suspend_never await_transform(const Result<void>& result) {
     if (!result && !chain->first_error) chain->first_error = result.error();
     return {};
@@ -162,7 +165,7 @@ inline Result<void> Task::outcome() const {
   return {};
 }
 
-/// Of those who take no part in an operation.
+/// Returns a task that does nothing, for processes without a part in an operation.
 inline Task stand_by() { co_return; }
 
 }  // namespace impishim::collectives

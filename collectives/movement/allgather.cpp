@@ -1,7 +1,7 @@
 // Allgather and Allgatherv.
 //
-// IMPI's form (IMPI 5.10): Gather(v) to rank 0, then Bcast of all blocks. Own form: spread.hpp,
-// between all pairs of clients at once; one one-way delay.
+// IMPI's form (IMPI 5.10): Gather(v) to rank 0, then Bcast of all blocks. The own form follows
+// spread.hpp, between all pairs of clients at the same time; it takes one one-way delay.
 #include <algorithm>
 #include <vector>
 
@@ -12,7 +12,7 @@
 namespace impishim::collectives {
 namespace {
 
-/// What rank 0 has gathered goes to everybody, packed in the order of ranks.
+/// Broadcasts what rank 0 has gathered, packed in the order of ranks.
 Task spread_from_root(const Team& team, std::span<const Data> all) {
   Bundle everything({all.begin(), all.end()}, transit_format(team.limits));
   if (team.shape.rank == 0) co_await everything.pack();
@@ -21,7 +21,7 @@ Task spread_from_root(const Team& team, std::span<const Data> all) {
 }
 
 Task rooted(const Team& team, ConstData block, std::span<const Data> all, bool equal) {
-  // No ?: here: g++ 12 destroys both operands of it when they are tasks.
+  // No ?: here: g++ 12 destroys both of its operands when they are tasks.
   if (equal) {
     co_await gather(team, block, all, 0);
   } else {
@@ -30,8 +30,8 @@ Task rooted(const Team& team, ConstData block, std::span<const Data> all, bool e
   co_await spread_from_root(team, all);
 }
 
-/// The blocks of this client on all of its members. The bundle has them packed then, as `format`
-/// says.
+/// Gathers the blocks of this client on all of its members. The bundle then holds them, packed in
+/// `format`.
 Task gather_inside(const Team& team, const ConstData& block, Bundle& own_client,
                    std::span<const std::uint64_t> sizes, wire::Format format) {
   const ConstBundle own(std::span(&block, 1), format);
@@ -44,8 +44,8 @@ Task among_all(const Team& team, ConstData block, std::span<const Data> all, Blo
   auto others = by_client(shape);
   const ClientMembers mine = *own_client(shape, others);
   std::erase_if(others, [&](const ClientMembers& each) { return each.client == mine.client; });
-  // Whether they travel alone or together is one choice for all blocks; inside the client they take
-  // one way in either case.
+  // One choice for all blocks decides whether they travel alone or together. Inside the client they
+  // go the same way in both cases.
   const bool alone = std::ranges::any_of(all, [&](const Data& each) { return rule.alone(each); });
   const wire::Format format = alone ? wire::Format::kNative : rule.format();
   Arrivals arrivals(team, all, 0, others, mine, rule);
@@ -94,7 +94,8 @@ Task allgatherv(const Team& team, ConstData block, std::span<const Data> all) {
 namespace inter {
 namespace {
 
-/// A client's blocks that travel together, from its master to those of the other group's clients.
+/// Sends a client's blocks that travel together from its master to the masters of the other group's
+/// clients.
 Task send_together(const InterTeam& team, const ConstData& block,
                    std::span<const ClientMembers> targets, const BlockRule& rule) {
   const Team& group = team.local;

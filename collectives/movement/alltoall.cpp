@@ -1,8 +1,8 @@
 // Alltoall, Alltoallv, Alltoallw, and exchanges along the edges of neighbourhoods.
 //
-// IMPI's form (IMPI 5.11, 5.12: tags 170, 180), and the own one of long blocks or blocks of any
-// size: straight between each two processes. Own form of short equal blocks: together between each
-// two masters (alltoall_together.cpp). One one-way delay each.
+// IMPI's form (IMPI 5.11, 5.12: tags 170, 180), and the own form for long blocks or blocks of any
+// size, send directly between each pair of processes. The own form for short equal blocks sends
+// them together between each pair of masters (alltoall_together.cpp). Each takes one one-way delay.
 #include "collectives/movement/alltoall.hpp"
 
 #include <list>
@@ -14,10 +14,10 @@
 namespace impishim::collectives {
 namespace {
 
-/// Copies of the blocks that are sent from where others are received (MPI_IN_PLACE).
+/// Copies of blocks whose memory also receives blocks (MPI_IN_PLACE).
 class InPlaceBlocks {
  public:
-  /// `to`, or where its copy is.
+  /// Returns `to`, or its copy if it lies where `from` is received.
   ConstData moved_away(const ConstData& to, const Data& from) {
     if (to.base != from.base || is_empty(to)) return to;
     const Data& copied = copies_.emplace_back(*to.type, to.count).data();
@@ -29,7 +29,7 @@ class InPlaceBlocks {
   std::list<TypedRoom> copies_;
 };
 
-/// Blocks from and to ranks that `concerns` names, one's own left out.
+/// Exchanges blocks directly with all ranks for which `concerns` is true, and copies the own block.
 template <class Concerns>
 Task straight(const Team& team, std::span<const ConstData> to, std::span<const Data> from,
               std::int32_t tag, Concerns concerns) {
@@ -42,7 +42,8 @@ Task straight(const Team& team, std::span<const ConstData> to, std::span<const D
     out.push_back(peer != shape.rank && concerns(peer, to[i]) ? in_place.moved_away(to[i], from[i])
                                                               : to[i]);
   }
-  // Everybody begins with the rank after its own, so that not all talk to the same one first.
+  // Each rank starts with the rank after its own, so that not all of them send to the same rank
+  // first.
   for (std::int32_t i = 1; i < shape.size(); ++i) {
     const std::int32_t peer = (shape.rank + shape.size() - i) % shape.size();
     const Data& room = from[static_cast<std::size_t>(peer)];

@@ -9,12 +9,13 @@
 
 namespace impishim::collectives {
 
-/// Blocks of equal size that is not 0: those between two clients in one message between their
-/// masters, which get them from and hand them on to the members. So do those inside a client if
-/// they are few and all clients represent data alike; otherwise they go straight.
+/// Runs Alltoall with blocks of equal size that is not 0. The blocks between two clients travel in
+/// one message between their masters, which gather them from their members and scatter them to
+/// their members. Blocks inside a client take the same way if they are few and all clients
+/// represent data alike; otherwise they go directly.
 Task alltoall_together(const Team& team, std::span<const ConstData> to, std::span<const Data> from);
 
-/// The blocks between members of this client, each straight.
+/// Sends and receives the blocks between members of this client, each directly.
 Task straight_inside(const Team& team, std::span<const ConstData> to, std::span<const Data> from);
 
 }  // namespace impishim::collectives

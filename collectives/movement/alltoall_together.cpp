@@ -8,13 +8,13 @@
 namespace impishim::collectives {
 namespace {
 
-/// Most bytes between the members of a client that go by its master, too: less work there than
-/// their messages make.
+/// Largest total of bytes between the members of a client that also go through its master. Up to
+/// this size that is less work than separate messages.
 constexpr std::size_t kInsideByMaster = 16384;
 
-/// Where blocks are on a master. A member's row has the blocks to or from all ranks of these
-/// clients, by client. A client's part has the blocks between its members and this client's: in
-/// both directions by sender, then receiver.
+/// The places of blocks on a master. A member's row has the blocks to or from all ranks of these
+/// clients, ordered by client. A client's part has the blocks between its members and this client's
+/// members. In both directions it is ordered by sender, then by receiver.
 class Places {
  public:
   Places(const std::vector<ClientMembers>& clients, std::size_t locals, std::size_t block)
@@ -25,13 +25,13 @@ class Places {
   }
   [[nodiscard]] std::size_t row_bytes() const { return first_.back() * block_; }
   [[nodiscard]] std::size_t all_bytes() const { return locals_ * row_bytes(); }
-  /// The part of `memory` that holds a client's blocks.
+  /// Returns the part of `memory` that holds a client's blocks.
   [[nodiscard]] std::span<std::byte> part(const Bytes& memory, std::size_t client) const {
     return memory.all().subspan(locals_ * first_[client] * block_,
                                 locals_ * clients_[client].size() * block_);
   }
 
-  /// From the rows of this client's members to parts for the clients.
+  /// Moves blocks from the rows of this client's members to the parts of the clients.
   void sort_outgoing(const Bytes& rows, const Bytes& parts) const {
     for (std::size_t client = 0; client < clients_.size(); ++client) {
       const std::size_t run = clients_[client].size() * block_;
@@ -41,7 +41,7 @@ class Places {
       }
     }
   }
-  /// And from the clients' parts to rows.
+  /// Moves blocks from the parts of the clients to the rows of this client's members.
   void sort_incoming(const Bytes& parts, const Bytes& rows) const {
     for (std::size_t client = 0; client < clients_.size(); ++client) {
       const std::byte* next = part(parts, client).data();
@@ -62,7 +62,7 @@ class Places {
   const std::vector<ClientMembers>& clients_;
   std::size_t locals_;
   std::size_t block_;
-  std::vector<std::size_t> first_;  ///< ranks of clients before each
+  std::vector<std::size_t> first_;  ///< number of ranks in the clients before each client
 };
 
 template <class Block>
@@ -97,7 +97,8 @@ Task among_masters(const Team& team, const std::vector<ClientMembers>& clients,
   co_await team.leaders.all_posted();
 }
 
-/// The master's part between the gathering and the handing on of `rows`, which are replaced.
+/// Runs the master's part between the local gather and the local scatter. Replaces the contents of
+/// `rows`.
 Task swap_rows(const Team& team, const std::vector<ClientMembers>& clients, const Places& places,
                const Bytes& rows) {
   const Bytes outgoing(places.all_bytes());
@@ -115,7 +116,7 @@ Task alltoall_together(const Team& team, std::span<const ConstData> to,
   const wire::Format format = transit_format(team.limits);
   const std::size_t block = packed_bytes(from[0], format);
   const std::size_t locals = shape.spanning_ranks.size();
-  // What stays inside is not converted.
+  // Data that stays inside the client is not converted.
   const bool inside_too =
       format == wire::Format::kNative && block <= kInsideByMaster / (locals * locals);
   auto clients = by_client(shape);

@@ -44,7 +44,7 @@ Task hypercube(const Team& team) {
   co_await team.leaders.all_posted();
 }
 
-/// Everybody tells everybody: one one-way delay.
+/// Every master signals every other master: one one-way delay.
 Task exchange(const Team& team) {
   for (const std::int32_t master : team.shape.masters) {
     if (master == team.shape.rank) continue;
@@ -54,7 +54,7 @@ Task exchange(const Team& team) {
   co_await team.leaders.all_posted();
 }
 
-/// Dissemination: after round i everybody knows of the 2^i masters before it.
+/// Dissemination: after round i every master knows of the 2^i masters before it.
 Task dissemination(const Team& team) {
   const auto masters = team.shape.masters;
   const auto number = masters.size();
@@ -82,7 +82,8 @@ Task barrier(const Team& team) {
     co_await team.local.barrier();
     co_return;
   }
-  // Half a barrier in, half a barrier out: only the master needs to know that all are in.
+  // Half a barrier in, half a barrier out: only the master needs to know that all members have
+  // arrived.
   const bool is_master = shape.local_rank(shape.rank) == 0;
   std::byte here{};
   const Bytes all(is_master ? shape.spanning_ranks.size() : 0);

@@ -1,7 +1,7 @@
 // Bcast.
 //
-// Whole data: IMPI's forms (IMPI 5.5: tag 120, the user's count and type), and own ones for data of
-// one segment. Longer data between systems of this library travels in segments
+// Data that is sent whole uses IMPI's forms (IMPI 5.5: tag 120, the user's count and type), and own
+// forms if it has one segment. Longer data between systems of this library travels in segments
 // (bcast_segments.cpp).
 #include "collectives/movement/bcast.hpp"
 
@@ -23,7 +23,7 @@ wire::ConstBuffer source_of(std::span<std::byte> bytes) {
 const Data& room_of(const Data& data) { return data; }
 wire::MutableBuffer room_of(std::span<std::byte> bytes) { return buffer_of(bytes); }
 
-/// Which speakers a client's speaker gets the data from and passes it on to.
+/// The speakers from which a client's speaker receives the data, and to which it relays it.
 struct Neighbours {
   Neighbours(const Shape& shape, std::int32_t root, Form form) {
     const std::int32_t clients = shape.client_count();
@@ -44,11 +44,11 @@ struct Neighbours {
     }
   }
 
-  std::int32_t parent = 0;  ///< of the root itself: nobody's
+  std::int32_t parent = 0;  ///< meaningless at the root
   std::vector<std::int32_t> children;
 };
 
-/// `Payload`: typed data, or bytes.
+/// Broadcasts whole data. `Payload` is typed data or bytes.
 template <class Payload>
 Task whole(const Team& team, Payload payload, std::int32_t root, Form form) {
   const Shape& shape = team.shape;
@@ -60,7 +60,7 @@ Task whole(const Team& team, Payload payload, std::int32_t root, Form form) {
     for (const std::int32_t child : neighbours.children)
       team.leaders.post_send(child, kBcastTag, source_of(payload));
   }
-  // The messages to other clients are on their way meanwhile.
+  // The messages to other clients travel during the local broadcast.
   co_await team.local.broadcast(payload, shape.local_rank(speaker));
   co_await team.leaders.all_posted();
 }
@@ -103,7 +103,7 @@ Task bcast(const Team& team, Data data, std::int32_t root) {
 namespace inter {
 namespace {
 
-/// The root sends to one member of each client that the other group is in.
+/// Sends from the root to one member of each client of the other group.
 Task send_across(const InterTeam& team, Data data) {
   const Team& both = team.both;
   std::vector<std::int32_t> elsewhere;
@@ -118,7 +118,7 @@ Task send_across(const InterTeam& team, Data data) {
   co_await both.leaders.all_posted();
 }
 
-/// `root`: rank in the other group.
+/// Receives from `root`, which is a rank in the other group.
 Task take_across(const InterTeam& team, Data data, std::int32_t root) {
   const Team& both = team.both;
   const Shape& local = team.local.shape;

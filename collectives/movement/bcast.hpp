@@ -10,8 +10,8 @@
 
 namespace impishim::collectives {
 
-/// Bytes of the root's to everybody, each message whole: what operations that end with a Bcast in
-/// IMPI 0.0 do.
+/// Broadcasts bytes of the root to all members, each message whole. For operations that end with a
+/// Bcast in IMPI 0.0.
 Task bcast_bytes(const Team& team, std::span<std::byte> bytes, std::int32_t root);
 
 }  // namespace impishim::collectives

@@ -13,7 +13,7 @@
 namespace impishim::collectives {
 namespace {
 
-/// Where the packed form is cut.
+/// The division of the packed form into segments.
 struct Cut {
   Cut(const ConstData& data, const Limits& limits)
       : format(transit_format(limits)),
@@ -24,7 +24,7 @@ struct Cut {
   [[nodiscard]] std::uint64_t size_of(std::uint64_t number) const {
     return std::min(size, bytes - number * size);
   }
-  /// In memory that holds `kWindow` segments, used in turn.
+  /// Returns the slot of segment `number` in memory that holds `kWindow` segments, used in turn.
   [[nodiscard]] std::span<std::byte> slot(const Bytes& slots, std::uint64_t number) const {
     return slots.all().subspan(number % kWindow * size, size_of(number));
   }
@@ -39,6 +39,7 @@ struct Cut {
   bool in_place;  ///< segments are parts of the user's memory
 };
 
+/// The segments of data to send.
 class Departing {
  public:
   Departing(const ConstData& data, const Limits& limits)
@@ -46,7 +47,7 @@ class Departing {
         data_(data),
         cursor_(data.buffer(), cut.format),
         slots_(cut.slot_bytes()) {}
-  /// The next segment in order.
+  /// Packs the next segment, in order.
   [[nodiscard]] Result<void> pack(std::uint64_t number) {
     if (cut.in_place) return {};
     const auto packed = cursor_.pack(cut.slot(slots_, number));
@@ -64,6 +65,7 @@ class Departing {
   Bytes slots_;
 };
 
+/// The segments of data to receive.
 class Arriving {
  public:
   Arriving(const Data& data, const Limits& limits)
@@ -76,7 +78,7 @@ class Arriving {
     return {data_.base + data_.type->layout->first_offset() + number * cut.size,
             cut.size_of(number)};
   }
-  /// The next segment in order.
+  /// Unpacks the next segment, in order.
   [[nodiscard]] Result<void> unpack(std::uint64_t number) {
     return cut.in_place ? Result<void>() : cursor_.unpack(cut.slot(slots_, number));
   }

@@ -9,8 +9,8 @@
 namespace impishim::collectives {
 namespace {
 
-/// The tree of clients, and where their blocks are when all of them lie one after another, the
-/// root's client's first.
+/// The tree of clients, and the places of their blocks when all blocks lie one after another, with
+/// the root's client first.
 class Tree {
  public:
   Tree(const Shape& shape, std::int32_t root)
@@ -37,12 +37,12 @@ class Tree {
   [[nodiscard]] std::vector<std::int32_t> children() const {
     return binomial_children(me(), clients_);
   }
-  /// Ranks in the subtree of `node`, in the order in which their blocks travel.
+  /// Returns the ranks in the subtree of `node`, in the order in which their blocks travel.
   [[nodiscard]] std::span<const std::int32_t> ranks_below(std::int32_t node) const {
     const std::size_t begin = first_block(node);
     return std::span(rank_at_).subspan(begin, first_block(binomial_end(node, clients_)) - begin);
   }
-  /// The part of this node's blocks that belongs to a child.
+  /// Returns the part of this node's blocks that belongs to a child.
   [[nodiscard]] std::span<std::byte> part(std::span<std::byte> blocks, std::int32_t child,
                                           std::uint64_t block_size) const {
     return blocks.subspan((first_block(child) - first_block(me())) * block_size,

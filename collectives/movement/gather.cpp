@@ -1,8 +1,8 @@
 // Gather and Gatherv.
 //
-// IMPI's forms (IMPI 5.6, 5.7: tags 130, 140): each master sends its client's blocks, packed, in
-// rank order, to the root; short ones of many clients through a tree (block_tree.cpp). Own form:
-// blocks.hpp; one one-way delay.
+// IMPI's forms (IMPI 5.6, 5.7: tags 130, 140): each master sends its client's packed blocks to the
+// root, in rank order. Short blocks of many clients go through a tree (block_tree.cpp). The own
+// form follows blocks.hpp and takes one one-way delay.
 #include <algorithm>
 #include <deque>
 #include <numeric>
@@ -20,8 +20,8 @@ Pending& gather_inside(const Team& group, std::span<const std::byte> own, std::s
   return equal ? group.local.gather(own, room, 0) : group.local.gatherv(own, room, sizes, 0);
 }
 
-/// What the members of a client that does not hold the root do. `group`: who has blocks; `team`:
-/// where they go through. `equal`: all blocks have one size, so that nobody needs to tell.
+/// Runs the part of the members of a client without the root. `group` has the blocks; `team`
+/// carries the messages. `equal`: all blocks have one size, so sizes need not be exchanged.
 Task contribute(const Team& group, const Team& team, std::int32_t root, ConstData block,
                 const BlockRule& rule, bool equal) {
   const bool alone = rule.alone(block);
@@ -42,13 +42,13 @@ Task contribute(const Team& group, const Team& team, std::int32_t root, ConstDat
   co_await team.leaders.all_posted();
 }
 
-/// A member of the root's client: straight to it.
+/// Runs the part of a member of the root's client, which sends directly to the root.
 Task contribute_inside(const Team& team, std::int32_t root, ConstData block) {
   if (is_empty(block)) co_return;
   co_await team.leaders.post_send(root, kStraightTag, block);
 }
 
-/// Posts what the root receives straight, and returns the bundles that it receives besides.
+/// Posts the root's direct receives, and returns the bundles that it receives in addition.
 std::deque<Bundle> post_collection(const Team& team, RankRange senders, std::span<const Data> all,
                                    const BlockRule& rule, bool together_too) {
   std::deque<Bundle> bundles;
@@ -67,7 +67,7 @@ std::deque<Bundle> post_collection(const Team& team, RankRange senders, std::spa
   return bundles;
 }
 
-/// The root's part.
+/// Runs the root's part.
 Task collect(const Team& team, RankRange senders, std::span<const Data> all,
              const BlockRule& rule) {
   auto bundles = post_collection(team, senders, all, rule, true);
@@ -88,7 +88,7 @@ Task gather_blocks(const Team& team, ConstData block, std::span<const Data> all,
   }
 }
 
-/// IMPI's short form for many clients.
+/// Runs IMPI's short form for many clients.
 Task gather_by_tree(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root,
                     BlockRule rule) {
   const Shape& shape = team.shape;

@@ -1,8 +1,8 @@
 // Scatter and Scatterv.
 //
 // IMPI's forms (IMPI 5.8, 5.9: tags 150, 160) mirror those of Gather: the root sends each master
-// the packed blocks of its client, short ones of many clients through a tree (block_tree.cpp). Own
-// form: blocks.hpp; one one-way delay.
+// the packed blocks of its client. Short blocks of many clients go through a tree (block_tree.cpp).
+// The own form follows blocks.hpp and takes one one-way delay.
 #include <deque>
 #include <vector>
 
@@ -13,8 +13,8 @@
 namespace impishim::collectives {
 namespace {
 
-/// What the members of a client that does not hold the root do. `group`: who gets blocks; `team`:
-/// where they come through. `equal`: all blocks have one size, so that nobody needs to tell.
+/// Runs the part of the members of a client without the root. `group` gets the blocks; `team`
+/// carries the messages. `equal`: all blocks have one size, so sizes need not be exchanged.
 Task accept(const Team& group, const Team& team, std::int32_t root, Data block,
             const BlockRule& rule, bool equal) {
   const bool alone = rule.alone(block);
@@ -35,13 +35,13 @@ Task accept(const Team& group, const Team& team, std::int32_t root, Data block,
   co_await own.unpack();
 }
 
-/// A member of the root's client: straight from it.
+/// Runs the part of a member of the root's client, which receives directly from the root.
 Task accept_inside(const Team& team, std::int32_t root, Data block) {
   if (is_empty(block)) co_return;
   co_await team.leaders.post_receive(root, kStraightTag, block);
 }
 
-/// Posts what the root sends straight.
+/// Posts the root's direct sends.
 void post_straight(const Team& team, RankRange receivers, std::span<const ConstData> all,
                    const BlockRule& rule) {
   for (std::int32_t rank = receivers.first; rank < receivers.first + receivers.count; ++rank) {
@@ -52,7 +52,7 @@ void post_straight(const Team& team, RankRange receivers, std::span<const ConstD
   }
 }
 
-/// The root's part.
+/// Runs the root's part.
 Task distribute(const Team& team, RankRange receivers, std::span<const ConstData> all,
                 const BlockRule& rule) {
   std::deque<ConstBundle> bundles;
@@ -79,7 +79,7 @@ Task scatter_blocks(const Team& team, std::span<const ConstData> all, Data block
   }
 }
 
-/// IMPI's short form for many clients.
+/// Runs IMPI's short form for many clients.
 Task scatter_by_tree(const Team& team, std::span<const ConstData> all, Data block,
                      std::int32_t root, BlockRule rule) {
   const Shape& shape = team.shape;

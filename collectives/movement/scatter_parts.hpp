@@ -1,4 +1,4 @@
-/// The end of a reduce_scatter: a result goes out in parts.
+/// The last step of a reduce_scatter: the result is sent out in parts.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@
 
 namespace impishim::collectives {
 
-/// Member i of the team gets counts[i] elements of `total`, which counts at `root`, to `part`.
+/// Gives member i of the team counts[i] elements of `total`, in `part`. `total` is significant at
+/// `root` only.
 Task scatter_parts(const Team& team, ConstData total, Data part,
                    std::span<const std::uint64_t> counts, std::int32_t root);
 
-/// The same inside a client, from its master: by local rank.
+/// Does the same inside a client, from its master. `counts` is indexed by local rank.
 Task scatter_locally(const Team& team, ConstData total, Data part,
                      std::span<const std::uint64_t> counts);
 

@@ -90,8 +90,8 @@ Task Arrivals::spread(LocalGroup& local) {
   }
 }
 
-/// Received blocks are in their places, in this machine's representation: members of one client
-/// share it.
+/// Received blocks are in their places in this machine's representation, which all members of one
+/// client share.
 Task Arrivals::gather_dealt(LocalGroup& local, const Dealt& dealt) const {
   Bundle everything(dealt.blocks, wire::Format::kNative);
   const std::vector<ConstData> own(

@@ -1,9 +1,9 @@
-/// One direction of Allgather: blocks of the members of some clients reach everybody in another
-/// group or client.
+/// One direction of Allgather: the blocks of the members of some clients reach all members of
+/// another group or client.
 ///
-/// Blocks that travel together go from master to master, and from there to the members by one
-/// broadcast. Those that travel alone are dealt over the members of the receiving client, so that
-/// all of them send and receive at once, and are then gathered there.
+/// Blocks that travel together go from master to master, and then to the members by one broadcast.
+/// Blocks that travel alone are distributed over the members of the receiving client, so that all
+/// of them send and receive at the same time. The receiving client then gathers them.
 #pragma once
 
 #include <cstdint>
@@ -17,37 +17,37 @@
 
 namespace impishim::collectives {
 
-/// Which of `receivers` members of a client gets block `block` of `blocks` of another: consecutive
-/// ones go to one member.
+/// Returns which of a client's `receivers` members gets block `block` of the `blocks` blocks of
+/// another client. Consecutive blocks go to one member.
 [[nodiscard]] constexpr std::size_t receiver_of(std::size_t block, std::size_t blocks,
                                                 std::size_t receivers) {
   return block * receivers / blocks;
 }
 
-/// Posts this member's own block, if it travels alone, to each of `targets`. `mine`: the members of
-/// its own client.
+/// Posts this member's own block, if it travels alone, to each of `targets`. `mine` holds the
+/// members of its own client.
 void post_alone(const Team& team, const ConstData& block, const ClientMembers& mine,
                 std::span<const ClientMembers> targets, const BlockRule& rule);
 
-/// What a member receives. Ranks are those of `team`, which messages come through.
+/// The blocks that a member receives. Ranks are those of `team`, whose messages carry them.
 class Arrivals {
  public:
-  /// `all`: by rank, the first one being `first`. `sources`: who has blocks. `mine`: the members of
-  /// this client that get them.
+  /// `all` is indexed by rank, starting with rank `first`. `sources` are the clients that send
+  /// blocks. `mine` holds the members of this client that receive them.
   Arrivals(const Team& team, std::span<const Data> all, std::int32_t first,
            std::vector<ClientMembers> sources, ClientMembers mine, BlockRule rule);
   Arrivals(const Arrivals&) = delete;
   Arrivals& operator=(const Arrivals&) = delete;
 
-  /// Posts what this member receives.
+  /// Posts the receives of this member.
   void post();
-  /// After that has come: spreads it among the members of this client; `local` has them in the
-  /// order of `mine`.
+  /// Distributes the received blocks among the members of this client. Call it after they have
+  /// arrived. `local` has the members in the order of `mine`.
   Task spread(LocalGroup& local);
 
  private:
-  /// A client's blocks that travel alone, in the order of its ranks, and how many each member of
-  /// this client gets.
+  /// The blocks of a client that travel alone, in the order of its ranks, and the share of each
+  /// member of this client.
   struct Dealt {
     std::vector<Data> blocks;
     std::vector<std::int32_t> ranks;
@@ -69,7 +69,7 @@ class Arrivals {
   BlockRule rule_;
   std::size_t me_;
   Bundle together_;
-  std::vector<std::uint64_t> together_sizes_;  ///< by source
+  std::vector<std::uint64_t> together_sizes_;  ///< indexed by source
   std::deque<Dealt> dealt_;
 };
 

@@ -14,9 +14,9 @@ Circle masters_of(const Shape& shape) {
           static_cast<std::size_t>(shape.my_client())};
 }
 
-/// While a segment crosses, the next ones are reduced and earlier results broadcast inside the
-/// clients. The loop is the same in all members of a client, since they must start local phases in
-/// the same order.
+/// Pipelines an exchange: while a segment crosses, the next ones are reduced and earlier results
+/// are broadcast inside the clients. The loop is the same in all members of a client, because they
+/// must start local phases in the same order.
 Task pipelined_exchange(const Team& team, ConstData contribution, Data result,
                         const Reduction& operation) {
   const Shape& shape = team.shape;
@@ -53,7 +53,7 @@ Task pipelined_exchange(const Team& team, ConstData contribution, Data result,
   for (std::uint64_t k = awaited; k < number; ++k) co_await *broadcasts[k];
 }
 
-/// Of an operation that does not commute: masters swap their clients' runs of ranks.
+/// For an operation that does not commute: masters exchange their clients' runs of ranks.
 Task exchange_of_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution,
                       Data result, const Reduction& operation) {
   const Shape& shape = team.shape;
@@ -76,7 +76,7 @@ Task exchange_of_runs(const Team& team, const std::vector<Run>& runs, ConstData 
   co_await team.local.broadcast(result, 0);
 }
 
-/// Local result to the master, `form` among masters, local broadcast.
+/// Reduces locally to the master, runs `form` among masters, and broadcasts locally.
 Task by_masters(const Team& team, Form form, ConstData contribution, Data result,
                 const Reduction& operation) {
   const Shape& shape = team.shape;

@@ -8,8 +8,8 @@
 namespace impishim::collectives::inter {
 namespace {
 
-/// A group's first member in the client of the other group's `member` (a rank in both), or its rank
-/// 0: who talks to it.
+/// Returns the rank in its group of the member that communicates with `member` (a rank in both
+/// groups). It is the group's first member in the client of `member`, or rank 0.
 std::int32_t nearest(const InterTeam& team, std::int32_t first, std::int32_t size,
                      std::int32_t member) {
   const Shape& both = team.both.shape;
@@ -19,7 +19,8 @@ std::int32_t nearest(const InterTeam& team, std::int32_t first, std::int32_t siz
   return 0;
 }
 
-/// One member of each group, in the same client if there is such a pair; ranks in their groups.
+/// One member of each group, in the same client if there is such a pair. Each rank is a rank in its
+/// own group.
 struct Speakers {
   std::int32_t local = 0;
   std::int32_t remote = 0;
@@ -42,8 +43,8 @@ Speakers speakers_of(const InterTeam& team) {
   return first_is_local ? Speakers{in_first, in_second} : Speakers{in_second, in_first};
 }
 
-/// The own group's total goes to the other group's speaker, whose group's total comes to `theirs`
-/// at this one's.
+/// Sends the own group's total to the other group's speaker, and receives that group's total in
+/// `theirs` at the own speaker.
 Task swap_totals(const InterTeam& team, Speakers speakers, std::int32_t tag, ConstData contribution,
                  Data theirs, const Reduction& operation) {
   const bool speaks = team.local.shape.rank == speakers.local;

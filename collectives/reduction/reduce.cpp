@@ -8,13 +8,13 @@
 namespace impishim::collectives {
 namespace {
 
-/// Whom a client's speaker hears, and whom it tells.
+/// The processes that a client's speaker receives from and sends to.
 struct Place {
   std::vector<std::int32_t> children;
   std::int32_t parent = -1;  ///< none at the root
 };
 
-/// Linear: everybody tells the root. Tree: binomial, counted from the root's client.
+/// Linear: every speaker sends to the root. Tree: binomial, counted from the root's client.
 Place place_in(Form form, const Shape& shape, std::int32_t root) {
   const std::int32_t clients = shape.client_count();
   const std::int32_t root_client = shape.client_of(root);
@@ -35,7 +35,8 @@ Place place_in(Form form, const Shape& shape, std::int32_t root) {
   return place;
 }
 
-/// What the speaker combines: in the order of clients if that matters, otherwise its own last.
+/// Returns the operands that the speaker combines: in the order of clients if `in_order`, otherwise
+/// with the own operand last.
 std::vector<Operand> operands_of(const Shape& shape, const Place& place, const Data& own,
                                  bool in_order) {
   std::vector<Operand> operands;
@@ -51,8 +52,8 @@ std::vector<Operand> operands_of(const Shape& shape, const Place& place, const D
   return operands;
 }
 
-/// One result of each client. Local reductions of the next segments go on while a segment travels;
-/// where nobody of this library would know of segments, there is one.
+/// Sends one result per client. Local reductions of the next segments continue while a segment
+/// travels. With foreign implementations, which do not know segments, there is a single one.
 Task through_speakers(const Team& team, Form form, ConstData contribution, Data result,
                       const Reduction& operation, std::int32_t root) {
   const Shape& shape = team.shape;
@@ -85,8 +86,8 @@ Task through_speakers(const Team& team, Form form, ConstData contribution, Data 
   co_await team.leaders.all_posted();
 }
 
-/// Runs of ranks travel to the root, which combines them in order: an operation that does not
-/// commute, and ranks that alternate between clients.
+/// Sends the runs of ranks to the root, which combines them in order. For operations that do not
+/// commute where ranks alternate between clients.
 Task in_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution, Data result,
              const Reduction& operation, std::int32_t root) {
   const Shape& shape = team.shape;
@@ -122,8 +123,8 @@ Task in_runs(const Team& team, const std::vector<Run>& runs, ConstData contribut
   co_await team.leaders.all_posted();
 }
 
-/// IMPI: every process's data goes to the root, which combines from the highest rank down: r = x(i)
-/// op r.
+/// IMPI's form: every process sends its data to the root, which combines from the highest rank
+/// down: r = x(i) op r.
 Task one_by_one(const Team& team, ConstData contribution, Data result, const Reduction& operation,
                 std::int32_t root) {
   const Shape& shape = team.shape;

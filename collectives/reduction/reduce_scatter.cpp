@@ -25,7 +25,7 @@ Task rooted(const Team& team, ConstData contribution, Data result,
   co_await scatter_parts(team, total.data(), result, counts, 0);
 }
 
-/// Elements that consecutive ranks of one client get.
+/// The elements that consecutive ranks of one client get.
 struct Range {
   std::int32_t client = 0;
   std::uint64_t begin = 0;
@@ -44,12 +44,12 @@ std::vector<Range> ranges_of(const Shape& shape, std::span<const std::uint64_t> 
   return ranges;
 }
 
-/// The masters' side: what each client's members need goes to its master alone, and is combined
-/// there. Between two masters segments travel in ascending order of ranges.
+/// The masters' side. The data that a client's members need goes only to its master, which combines
+/// it. Between two masters segments travel in ascending order of ranges.
 class Swap {
  public:
-  /// `partials`: this client's results, one after another, for each of its `runs`, and each of all
-  /// elements.
+  /// `partials` holds this client's results one after another, one for each of its `runs`. Each has
+  /// all elements.
   Swap(const Team& team, const std::vector<Run>& runs, const std::vector<Range>& ranges,
        const Data& partials)
       : team_(team),
@@ -60,7 +60,7 @@ class Swap {
     whole_ = partials.count / runs_of(runs, team.shape.my_client());
   }
 
-  /// Starts to send segment `k` of a range that another client needs.
+  /// Starts sending segment `k` of a range that another client needs.
   void send(const Range& range, std::uint64_t k) {
     const std::int32_t to = team_.shape.masters[static_cast<std::size_t>(range.client)];
     const Segments segments(range.count, segments_);
@@ -69,7 +69,7 @@ class Swap {
     }
   }
 
-  /// Writes the total of one's own client's parts to `mine`, one range after another.
+  /// Writes the totals of the own client's parts to `mine`, one range after another.
   Task receive(Data mine, const Reduction& operation) {
     std::uint64_t place = 0;
     for (const Range& range : ranges_) {
@@ -108,8 +108,8 @@ class Swap {
   std::uint64_t whole_ = 0;
 };
 
-/// Ranges of other clients, those of the next one first, so that not all send to one; then one's
-/// own.
+/// Returns the ranges of other clients, starting with the next client so that not all send to the
+/// same one, and then the own ranges.
 std::vector<Range> in_order_of_sending(const Shape& shape, std::vector<Range> ranges) {
   const auto distance = [&](const Range& range) {
     const std::int32_t clients = shape.client_count();
@@ -119,7 +119,7 @@ std::vector<Range> in_order_of_sending(const Shape& shape, std::vector<Range> ra
   return ranges;
 }
 
-/// One result of each client: what other clients need is reduced first, and travels while the next
+/// For one result per client: reduces first what other clients need, and sends it while the next
 /// segments are reduced.
 Task reduce_and_send(const Team& team, const std::vector<Range>& ranges, ConstData contribution,
                      Data partial, const Reduction& operation, Swap* swap) {
@@ -155,7 +155,7 @@ Task reduce_and_send(const Team& team, const std::vector<Range>& ranges, ConstDa
   }
 }
 
-/// Several results of some clients: reduced whole, then sent.
+/// For several results of some clients: reduces everything, then sends.
 Task reduce_then_send(const Team& team, const std::vector<Run>& runs,
                       const std::vector<Range>& ranges, ConstData contribution, Data partials,
                       const Reduction& operation, Swap* swap) {

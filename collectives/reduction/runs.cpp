@@ -34,7 +34,7 @@ std::uint64_t runs_of(const std::vector<Run>& runs, std::int32_t client) {
 
 namespace {
 
-/// Combines the blocks of each run of one client, which lie packed in rank order.
+/// Combines the blocks of each run of this client, which lie packed in rank order.
 void combine_runs(const Shape& shape, const std::vector<Run>& runs,
                   std::span<const std::byte> blocks, std::size_t size, const Data& results,
                   const Reduction& operation) {
@@ -60,7 +60,7 @@ Task reduce_runs(const Team& team, const std::vector<Run>& runs, ConstData contr
                  Data results, const Reduction& operation, std::int32_t speaker) {
   const Shape& shape = team.shape;
   if (runs_of(runs, shape.my_client()) == 1) {
-    // The local group keeps the order of ranks where it matters.
+    // The local group keeps the order of ranks for operations that need it.
     co_await team.local.reduce(contribution, results, operation, shape.local_rank(speaker));
     co_return;
   }

@@ -26,14 +26,14 @@ Task scan_in_chain(const Team& team, ScanCall call) {
 
 namespace {
 
-/// Inside one client. The first member's result of an exclusive one stays as it is, and may be
-/// null.
+/// Scans inside one client. The first member's result of an exclusive scan is not changed, and may
+/// be null.
 Task scan_inside(const Team& team, ScanCall call) {
   if (call.inclusive()) {
     co_await team.local.scan(call.contribution, call.result, call.operation);
     co_return;
   }
-  // MPICH refuses a null result, though nothing is written there.
+  // MPICH rejects a null result, although nothing is written there.
   const bool first = team.shape.local_rank(team.shape.rank) == 0;
   const TypedRoom unused(*call.contribution.type, first ? call.contribution.count : 0);
   co_await team.local.exscan(call.contribution, first ? unused.data() : call.result,

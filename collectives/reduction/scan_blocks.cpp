@@ -10,15 +10,16 @@
 namespace impishim::collectives {
 namespace {
 
-/// The last member of each client, in the order of clients: they hold their clients' totals.
+/// Returns the last member of each client, in the order of clients. These members hold their
+/// clients' totals.
 std::vector<std::int32_t> last_members(const Shape& shape) {
   std::vector<std::int32_t> members;
   for (const Run& run : runs_of_ranks(shape)) members.push_back(run.last);
   return members;
 }
 
-/// In each round the known totals reach twice as far. `total` becomes that of more and more clients
-/// up to this one.
+/// Doubles in each round the number of clients whose totals are known. `total` becomes the total of
+/// more and more clients up to this one.
 Task double_totals(const Team& team, Data total, Data before, const Reduction& operation) {
   const auto members = last_members(team.shape);
   const auto me = static_cast<std::size_t>(team.shape.my_client());
@@ -43,7 +44,7 @@ Task double_totals(const Team& team, Data total, Data before, const Reduction& o
   }
 }
 
-/// A member's part in a scan of blocks: its place in its client, and its rooms.
+/// A member's part in a scan of blocks: its position in its client, and its buffers.
 class BlockScan {
  public:
   BlockScan(const Team& team, const ScanCall& call)
@@ -63,23 +64,24 @@ class BlockScan {
   [[nodiscard]] const Segments& segments() const { return segments_; }
   [[nodiscard]] bool is_first() const { return team_.shape.local_rank(team_.shape.rank) == 0; }
   [[nodiscard]] bool is_last() const { return team_.shape.local_rank(team_.shape.rank) == last(); }
-  /// Rank in the client of the member that knows the total.
+  /// Returns the rank in the client of the member that knows the total.
   [[nodiscard]] std::int32_t last() const {
     return static_cast<std::int32_t>(team_.shape.spanning_ranks.size()) - 1;
   }
 
-  /// Starts segment `k`'s scan inside the client.
+  /// Starts the scan of segment `k` inside the client.
   Pending& start(std::uint64_t k) {
     const ConstData from = segments_.of(call_.contribution, k);
     if (call_.inclusive())
       return team_.local.scan(from, segments_.of(call_.result, k), call_.operation);
-    // MPICH refuses a null result, though nothing is written there.
+    // MPICH rejects a null result, although nothing is written there.
     const Data to =
         is_first() ? unused_.data().elements(0, from.count) : segments_.of(call_.result, k);
     return team_.local.exscan(from, to, call_.operation);
   }
 
-  /// The last member's, after that: all operands of its client combined.
+  /// Returns the combined operands of the client for segment `k`. For the last member, after the
+  /// local scan.
   Data total(std::uint64_t k) {
     const Data result = segments_.of(call_.result, k);
     if (sends_result_) return result;
@@ -90,10 +92,11 @@ class BlockScan {
     return total;
   }
 
-  /// What the members of later clients wait for: the operands of all earlier clients combined.
+  /// Returns the combined operands of all earlier clients, for which the members of later clients
+  /// wait.
   [[nodiscard]] const Data& before() const { return before_.data(); }
   [[nodiscard]] Data before(std::uint64_t k) const { return segments_.of(before_.data(), k); }
-  /// Once it is there, the result is complete.
+  /// Completes the result of segment `k`. Call it when before(k) is there.
   void finish(std::uint64_t k) {
     const Data result = segments_.of(call_.result, k);
     if (is_first() && !call_.inclusive()) return copy(before(k), result);
@@ -104,7 +107,7 @@ class BlockScan {
   const Team& team_;
   const ScanCall& call_;
   Segments segments_;
-  bool sends_result_;  ///< the first client's result is its total, and stays as it is
+  bool sends_result_;  ///< the first client's result is its total, and is not changed
   TypedRoom saved_;    ///< the last member's own operand
   TypedRoom total_;
   TypedRoom before_;
@@ -121,9 +124,9 @@ std::vector<Operand> totals_of_earlier_clients(const Shape& shape) {
   return operands;
 }
 
-/// Every later client gets this one's total and combines those of all earlier ones. While a segment
-/// crosses, the next ones are scanned inside the clients. All members of a client start its local
-/// phases in the same order.
+/// Each later client gets this client's total, and combines the totals of all earlier ones. While a
+/// segment crosses, the next ones are scanned inside the clients. All members of a client start its
+/// local phases in the same order.
 Task by_exchange(const Team& team, ScanCall call) {
   const Shape& shape = team.shape;
   BlockScan scan(team, call);
@@ -147,8 +150,8 @@ Task by_exchange(const Team& team, ScanCall call) {
       team.leaders.post_send(members[later], kScanTotalTag, ConstData(total));
     }
   };
-  // A client between others sends all of its total first: no later client waits for what it waits
-  // for.
+  // A client with earlier and later clients sends all of its total first, so that no later client
+  // waits for what this client waits for.
   const std::uint64_t lag =
       me + 1 < members.size() ? std::max(number, kSegmentsUnderWay) : kSegmentsUnderWay;
   for (std::uint64_t k = 0; k < kPhasesUnderWay; ++k) scan_next();
@@ -174,7 +177,7 @@ Task by_exchange(const Team& team, ScanCall call) {
   co_await team.leaders.all_posted();
 }
 
-/// The same in the logarithm of the number of clients, for whole data.
+/// Does the same in a logarithmic number of rounds, for whole data.
 Task by_doubling(const Team& team, ScanCall call) {
   BlockScan scan(team, call);
   const std::uint64_t number = scan.segments().number();

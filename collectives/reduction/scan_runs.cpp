@@ -1,5 +1,5 @@
-// Scan where ranks alternate between clients: masters scan their members' operands, run of
-// consecutive ranks by run.
+// Scan where ranks alternate between clients: masters scan their members' operands, one run of
+// consecutive ranks after another.
 #include <algorithm>
 #include <optional>
 
@@ -10,7 +10,7 @@
 namespace impishim::collectives {
 namespace {
 
-/// A master's work: its members' operands, and the totals of all runs up to its own last one.
+/// A master's work: its members' operands, and the totals of all runs up to its own last run.
 class RunScan {
  public:
   RunScan(const Team& team, const ScanCall& call)
@@ -21,7 +21,8 @@ class RunScan {
         values_(*call.contribution.type, count_ * team.shape.spanning_ranks.size()),
         totals_(*call.contribution.type, count_ * runs_.size()) {}
 
-  /// From all members' packed operands to scans inside each of one's own runs, and their totals.
+  /// Unpacks the operands of all members, scans inside each of the own runs, and computes the
+  /// totals of these runs.
   void scan_own_runs(std::span<const std::byte> blocks) {
     const std::size_t size = blocks.size() / team_.shape.spanning_ranks.size();
     for (std::size_t i = 0; i < team_.shape.spanning_ranks.size(); ++i)
@@ -36,7 +37,8 @@ class RunScan {
     }
   }
 
-  /// Totals go to all clients that have later runs, and come from those that have earlier ones.
+  /// Posts the own totals to all clients with later runs, and the receives of totals from clients
+  /// with earlier runs.
   void post_totals() {
     const Segments segments(call_.contribution, team_.limits);
     const std::int32_t me = team_.shape.my_client();
@@ -54,8 +56,8 @@ class RunScan {
     }
   }
 
-  /// After they have come: turns each member's value into its result. No message is under way any
-  /// more.
+  /// Turns each member's value into its result. Call it when the totals have arrived; no message is
+  /// in progress then.
   void finish() {
     for (std::size_t r = 0; r <= last_run(team_.shape.my_client()); ++r) {
       if (mine(r) && r > 0) {
@@ -67,7 +69,7 @@ class RunScan {
     }
   }
 
-  /// The result of local member `i`; of an exclusive scan, rank 0 has none.
+  /// Returns the result of local member `i`. In an exclusive scan, rank 0 has none.
   [[nodiscard]] Data result(std::size_t i) const {
     if (call_.inclusive()) return value(i);
     const std::int32_t rank = team_.shape.spanning_ranks[i];
@@ -99,8 +101,8 @@ class RunScan {
   const ScanCall& call_;
   std::vector<Run> runs_;
   std::uint64_t count_;
-  TypedRoom values_;  ///< by local rank
-  TypedRoom totals_;  ///< by run
+  TypedRoom values_;  ///< indexed by local rank
+  TypedRoom totals_;  ///< indexed by run
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ std::int32_t slice_count(const Shape& shape) { return std::ranges::min(member_co
 
 namespace {
 
-/// Elements of each local member's slice; none where other clients have fewer members.
+/// Returns the elements of each local member's slice. Members beyond the number of slices have
+/// none.
 std::vector<std::uint64_t> slice_sizes(const Shape& shape, std::uint64_t count) {
   std::vector<std::uint64_t> sizes(shape.spanning_ranks.size(), 0);
   const auto slices = static_cast<std::uint64_t>(slice_count(shape));
@@ -32,7 +33,7 @@ Circle counterparts(const Shape& shape, std::int32_t slice) {
   return {nth_members(shape, slice), static_cast<std::size_t>(shape.my_client())};
 }
 
-/// Where all packed slices come together: `whole` itself if it has no gaps.
+/// The memory in which all packed slices are assembled: `whole` itself if it has no gaps.
 class Assembly {
  public:
   explicit Assembly(const Data& whole) : whole_(whole) {
@@ -64,7 +65,7 @@ Task allreduce_in_slices(const Team& team, ConstData contribution, Data result,
   co_await team.local.reduce_scatter(contribution, mine.data(), sizes, operation);
   if (slice < slice_count(shape)) {
     const Circle circle = counterparts(shape, slice);
-    // Slices differ by an element: the choice is made from all of the data.
+    // Slices may differ by an element, so the choice is made from the size of all data.
     const std::uint64_t share =
         contribution.external_bytes() / static_cast<std::uint64_t>(slice_count(shape));
     const Form form = choose(Collective::kAllreduce, shape.client_count(), share, team.limits);
@@ -78,7 +79,7 @@ Task allreduce_in_slices(const Team& team, ConstData contribution, Data result,
 
 namespace {
 
-/// The sum of one slice in the root's client.
+/// Combines one slice in the root's client.
 Task combine_slices(const Team& team, const Circle& circle, Data sum, Segments segments,
                     const Reduction& operation) {
   std::vector<Operand> operands;

@@ -1,5 +1,5 @@
-/// Big-endian integers in byte buffers (IMPI 1.2.1: all integral values are two's complement,
-/// big-endian).
+/// Big-endian integers in byte buffers. IMPI 1.2.1: all integral values are two's complement and
+/// big-endian.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace impishim {
 
 namespace detail {
 
-/// Reverses the bytes of an integer where this machine is little-endian.
+/// Returns `value` with its bytes reversed if this machine is little-endian.
 template <class Integer>
 [[nodiscard]] Integer to_or_from_big_endian(Integer value) {
   static_assert(std::is_integral_v<Integer>);
@@ -72,7 +72,7 @@ class ByteReader {
 
   [[nodiscard]] std::size_t remaining() const { return rest_.size(); }
 
-  /// The next integer, or nothing if fewer bytes are left (none are then consumed).
+  /// Returns the next integer. Returns nothing, and consumes nothing, if fewer bytes are left.
   template <class Integer>
   [[nodiscard]] std::optional<Integer> get() {
     if (rest_.size() < sizeof(Integer)) return std::nullopt;
@@ -81,7 +81,7 @@ class ByteReader {
     return value;
   }
 
-  /// The next `count` bytes, or nothing if fewer are left.
+  /// Returns the next `count` bytes, or nothing if fewer are left.
   [[nodiscard]] std::optional<std::span<const std::byte>> get_bytes(std::size_t count) {
     if (rest_.size() < count) return std::nullopt;
     const auto bytes = rest_.first(count);

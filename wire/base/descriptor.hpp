@@ -7,7 +7,7 @@
 
 namespace impishim {
 
-/// Closes its file descriptor when destroyed. Move-only.
+/// Owner of a file descriptor, which it closes when it is destroyed. Move-only.
 class Descriptor {
  public:
   Descriptor() = default;

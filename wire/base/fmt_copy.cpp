@@ -1,6 +1,6 @@
-// The one copy of fmt inside this library: what fmt's own format.cc compiles. The library is loaded
-// into other people's programs, whose fmt may be another version, and must not ask for a shared
-// library that they do not have.
+// The library's own copy of fmt; it compiles the contents of fmt's format.cc. The library is loaded
+// into programs that may use another version of fmt, and it must not need a shared library that is
+// not installed there.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kNames = {"error", "warn", "info", "debug"};
 
 void write_line(const std::string& line) {
-  // A short or failed write to standard error leaves nobody to tell.
+  // A short or failed write to standard error cannot be reported anywhere.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

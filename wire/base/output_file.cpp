@@ -17,7 +17,8 @@ Error failed(const char* reason) { return Error{ErrorKind::kSystem, reason}; }
 }  // namespace
 
 Result<void> write_file(const std::string& path, std::string_view text) {
-  // O_NONBLOCK: a FIFO in the file's place would never open. O_TRUNC would come before the checks.
+  // O_NONBLOCK: open() would block forever if the file were a FIFO. No O_TRUNC: it would truncate
+  // before the checks below.
   constexpr int kFlags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const Descriptor file(open(path.c_str(), kFlags, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH));
   if (!file.valid()) return failed(errno == ELOOP ? "it is a symbolic link" : std::strerror(errno));

@@ -1,4 +1,4 @@
-/// Files that the library writes beside the program's own.
+/// Output files of the library, apart from the program's own files.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace impishim {
 
-/// Makes or replaces the contents of the file at `path`. The name may lie in a folder where others
-/// can make files: a symbolic link is not followed, and what is no regular file of this user is not
-/// written. kSystem: the reason.
+/// Creates the file at `path` or replaces its contents. The name may lie in a folder where other
+/// users can create files. Therefore the function does not follow a symbolic link, and writes only
+/// to a regular file of this user. Fails with kSystem; the text is the reason.
 [[nodiscard]] Result<void> write_file(const std::string& path, std::string_view text);
 
 }  // namespace impishim

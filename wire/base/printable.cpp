@@ -10,11 +10,11 @@ namespace impishim {
 namespace {
 
 struct Character {
-  std::size_t size = 0;  ///< in bytes; 0: no UTF-8
+  std::size_t size = 0;  ///< in bytes; 0: not UTF-8
   std::uint32_t code = 0;
 };
 
-/// The character at the beginning of `text`, which is not empty (RFC 3629).
+/// Returns the first character of `text`, which is not empty (RFC 3629).
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
@@ -34,8 +34,8 @@ Character first_character(std::string_view text) {
   return {size, code};
 }
 
-/// Controls of terminals, ends of lines, and marks that reverse or hide text (Unicode: Cc, Zl, Zp,
-/// and the format characters of directions and of no width).
+/// Returns true for terminal controls, line ends, and marks that reverse or hide text. In Unicode
+/// these are Cc, Zl, Zp, and the format characters for direction and zero width.
 bool is_control(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x2069) || code == 0xfeff;

@@ -1,4 +1,5 @@
-/// Text of other origin, made safe to print on a terminal and to put into one line of a log.
+/// Escaping of text from outside the library, so that it can be printed on a terminal or in one
+/// line of a log.
 #pragma once
 
 #include <string>
@@ -6,10 +7,10 @@
 
 namespace impishim {
 
-/// Returns `text` with everything escaped that could move a terminal's cursor, end the line or hide
-/// what stands beside it: control characters (as \n, \t, \x1b), bytes that are no UTF-8 (\xff), and
-/// Unicode's controls (\u0085, \u202e). At most `limit` bytes of `text` are taken; " ..." follows
-/// if there were more.
+/// Returns `text` with every character escaped that could move a terminal's cursor, end the line or
+/// hide other text. These are control characters (as \n, \t, \x1b), bytes that are not UTF-8
+/// (\xff), and Unicode's control and format characters (\u0085, \u202e). Takes at most `limit`
+/// bytes of `text`; appends " ..." if there were more.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 1024);
 
 }  // namespace impishim

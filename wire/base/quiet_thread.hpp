@@ -1,4 +1,4 @@
-/// Threads of the library's own in somebody else's program.
+/// Threads that the library runs inside the user's program.
 #pragma once
 
 #include <pthread.h>
@@ -9,12 +9,12 @@
 
 namespace impishim {
 
-/// Starts a thread that `function` runs on, called `name` (at most 15 characters) in debuggers and
-/// top. It takes no signals: the program's handlers run on the program's threads. Throws
-/// std::system_error where no thread can be made.
+/// Starts a thread that runs `function`. Debuggers and top show it as `name` (at most 15
+/// characters). The thread receives no signals, so the program's handlers run on the program's
+/// threads. Throws std::system_error if the thread cannot be created.
 template <class Function>
 [[nodiscard]] std::thread quiet_thread(const char* name, Function&& function) {
-  /// A new thread inherits the mask of the one that makes it.
+  /// A new thread inherits the signal mask of the thread that creates it.
   class AllBlocked {
    public:
     AllBlocked() {

@@ -1,5 +1,5 @@
-/// Errors as values: the only way a failure travels inside wire/ and collectives/.
-/// Nothing in these folders throws for something a peer, the network or a user can cause.
+/// Errors as values: the only way in which a failure travels inside wire/ and collectives/. Code in
+/// these folders does not throw for anything that a peer, the network or a user can cause.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace impishim {
 
-/// Whose fault a failure is; the MPI face maps it to an MPI error class.
+/// The cause of a failure. The MPI layer maps it to an MPI error class.
 enum class ErrorKind : std::uint8_t {
   kConfiguration,   ///< a variable, option or argument given by the user
   kAuthentication,  ///< no common method, or a key that does not match
-  kProtocol,        ///< bytes from a peer that IMPI does not allow
+  kProtocol,        ///< a peer sent bytes that IMPI does not allow
   kConnection,      ///< a peer is gone or cannot be reached
-  kTimeout,         ///< a peer did not answer within its bound
+  kTimeout,         ///< a peer did not answer within its time limit
   kSystem,          ///< a system call failed on this machine
   kConversion,      ///< a value does not fit the wire's data representation
   kTruncation,      ///< a message is longer than the receive buffer
@@ -26,11 +26,11 @@ enum class ErrorKind : std::uint8_t {
   kAborted,         ///< some process of the job called MPI_Abort
 };
 
-/// A failure: its kind and one sentence that names the cause and, where there is one, the cure.
+/// A failure: its kind, and one sentence that names the cause and, where possible, the cure.
 ///
-/// What happens to one is compiled away from the paths of messages: every function that can fail
-/// would hold it otherwise, several times over, and the ways that are taken would not fit the
-/// processor's cache.
+/// Construction, copying and destruction are compiled out of line and as cold code. Otherwise each
+/// function that can fail would contain them several times, and the hot paths of messages would not
+/// fit the processor's cache.
 struct Error {
   [[gnu::cold]] Error(ErrorKind kind_, std::string text_);
   [[gnu::cold]] Error(const Error& other);
@@ -43,7 +43,7 @@ struct Error {
   std::string text;
 };
 
-/// Either a value or an Error. Reading the wrong side is a bug and asserts.
+/// Either a value or an Error. Reading the side that is not set is a bug and asserts.
 template <class T>
 class [[nodiscard]] Result {
  public:

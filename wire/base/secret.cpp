@@ -14,20 +14,20 @@
 namespace impishim {
 namespace {
 
-/// The functions of libcrypto that are used. Linking the library instead would cost every process
+/// The functions of libcrypto that the library calls. Linking libcrypto would cost every process
 /// 0.7 ms and 0.4 MB.
 struct CryptoLibrary {
   decltype(&EVP_Q_digest) digest = nullptr;
   decltype(&EVP_Q_mac) mac = nullptr;
-  /// A context of our own: the program's settings of its OpenSSL (providers, openssl.cnf) do not
-  /// reach it, nor ours the program.
+  /// A separate library context. The program's settings of its OpenSSL (providers, openssl.cnf) do
+  /// not affect it, and this library's settings do not affect the program.
   OSSL_LIB_CTX* context = nullptr;
 
   [[nodiscard]] static const Result<CryptoLibrary>& load();
 };
 
-/// Programs may carry another OpenSSL inside, whose functions must not be taken for those of this
-/// one. Sanitizers do not allow that flag.
+/// RTLD_DEEPBIND: a program may contain another OpenSSL, and libcrypto must not bind to the
+/// functions of that one. Sanitizers do not allow this flag.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
 #else
@@ -128,7 +128,7 @@ Result<Digest> hmac_sha256(std::span<const std::byte> key, std::span<const std::
 
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b) {
   if (a.size() != b.size()) return false;
-  // Volatile: the compiler may not stop at the first difference.
+  // Volatile: otherwise the compiler could stop at the first difference.
   volatile unsigned char difference = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     difference =

@@ -1,4 +1,5 @@
-/// What is said about strangers at a port: at most a line a minute, however many come.
+/// Rate-limited reports about strangers (connections that have not authenticated): at most one line
+/// per minute.
 #pragma once
 
 #include <chrono>
@@ -8,19 +9,19 @@
 
 namespace impishim {
 
-/// Collects what is to be said about strangers. The first one is reported at once; those of the
-/// following minute are counted and reported together. Not thread-safe; the caller passes the time
-/// and prints.
+/// Collects reports about strangers. It reports the first one at once, and counts those of the
+/// following minute to report them together. Not thread-safe. The caller passes the time and prints
+/// the lines.
 class StrangerReport {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kInterval{60};
 
-  /// Notes a stranger, described by `line`. Returns the line to print now, if there is one.
+  /// Records a stranger that `line` describes. Returns the line to print now, if there is one.
   [[nodiscard]] std::optional<std::string> add(std::string line, Clock::time_point now);
-  /// Returns the line about the strangers that were only counted, once their minute is over.
+  /// Returns the line about the strangers that were only counted, when their minute has passed.
   [[nodiscard]] std::optional<std::string> due(Clock::time_point now);
-  /// Returns when due() will have a line; nothing if there are no strangers to report.
+  /// Returns the time at which due() will have a line, or nothing if there is nothing to report.
   [[nodiscard]] std::optional<Clock::time_point> next() const;
 
  private:

@@ -1,4 +1,4 @@
-/// Numbers from the environment.
+/// Parsing of numbers, and of numbers in environment variables.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace impishim {
 
-/// A whole decimal number, or nothing.
+/// Returns `text` as a whole decimal number, or nothing if it is not one.
 template <class Integer>
 [[nodiscard]] std::optional<Integer> parse_number(const char* text) {
   Integer value{};
@@ -23,8 +23,8 @@ template <class Integer>
   return value;
 }
 
-/// Reads the variable `name` into `value`, which stays as it is if the variable is not set.
-/// kConfiguration: not a decimal number from `low` to `high`.
+/// Reads the environment variable `name` into `value`; leaves `value` unchanged if the variable is
+/// not set. Fails with kConfiguration if it is not a decimal number from `low` to `high`.
 template <class Integer>
 [[nodiscard]] Result<void> read_variable(const char* name, std::int64_t low, std::int64_t high,
                                          Integer& value) {

@@ -28,7 +28,8 @@ bool all_zero(const std::byte* begin, std::size_t size) {
   return std::all_of(begin, begin + size, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// ::1 has twelve zero bytes, too; 0.0.0.1 is nobody's address.
+/// Returns true for ::1, which also begins with twelve zero bytes. 0.0.0.1 is not the address of
+/// any machine.
 bool is_ipv6_loopback(const HostId& address) {
   return all_zero(address.data(), 15) && address[15] == std::byte{1};
 }
@@ -122,7 +123,7 @@ Result<HostId> parse_address(const std::string& text) {
 
 namespace {
 
-/// `address` is the broadcast address of one of this machine's networks.
+/// Returns true if `address` is the broadcast address of one of this machine's networks.
 Result<bool> is_broadcast_of_interface(const HostId& address) {
   ifaddrs* interfaces = nullptr;
   if (getifaddrs(&interfaces) != 0) {
@@ -145,7 +146,8 @@ Result<bool> is_broadcast_of_interface(const HostId& address) {
   return broadcast && !its_own;
 }
 
-/// What an address is that names no single machine; empty: it may name one.
+/// Returns the kind of an address that does not belong to a single machine, or an empty text if it
+/// may.
 Result<std::string> kind_of_many(const HostId& address) {
   if (all_zero(address.data(), address.size())) return std::string("the wildcard address");
   if (!is_ipv4(address))
@@ -204,7 +206,7 @@ Result<HostId> address_towards(const std::string& server) {
   auto host = parse_address(parts->first);
   if (!host) return host.error();
   const SocketAddress there = SocketAddress::of(*host, parts->second);
-  // Connecting a datagram socket sends nothing; it only asks the kernel for the route.
+  // Connecting a datagram socket sends nothing. It only asks the kernel for the route.
   const Descriptor probe(socket(there.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
   SocketAddress here;
   if (!probe.valid() || connect(probe.get(), there.get(), there.size) != 0 ||
@@ -220,7 +222,7 @@ Result<HostId> address_towards(const std::string& server) {
 
 namespace {
 
-/// An IPv6 address of the link says nothing without the name of the link.
+/// Returns true for a link-local IPv6 address, which is meaningless without the name of the link.
 bool is_of_link(const HostId& host, int family) {
   return family == AF_INET6 && host[0] == std::byte{0xfe} &&
          (host[1] & std::byte{0xc0}) == std::byte{0x80};
@@ -250,7 +252,7 @@ Result<std::vector<HostId>> addresses_of_interfaces() {
 }
 
 Result<HostId> address_for_others() {
-  // Addresses that documentation uses are nobody's, and lead the way that everything else takes.
+  // Documentation addresses belong to no machine, so the kernel uses the default route for them.
   for (const char* anywhere : {"192.0.2.1:9", "[2001:db8::1]:9"}) {
     auto address = address_towards(anywhere);
     if (address) return address;

@@ -14,35 +14,35 @@
 
 namespace impishim::wire {
 
-/// "a.b.c.d", or IPv6 in its usual text form.
+/// Returns "a.b.c.d", or an IPv6 address in its usual text form.
 [[nodiscard]] std::string address_text(const HostId& address);
-/// A numeric address or host name; kConfiguration if it names nothing. IPv4 becomes 12 zero bytes
-/// and 4.
+/// Parses a numeric address or resolves a host name. An IPv4 address becomes 12 zero bytes and 4
+/// bytes. Fails with kConfiguration if the name is unknown.
 [[nodiscard]] Result<HostId> parse_address(const std::string& text);
-/// The value `text` of the variable `variable`, which names this machine to others. kConfiguration,
-/// with the variable's name: it names nothing, or no single machine (the wildcard, a broadcast or
-/// multicast address).
+/// Parses `text`, the value of the variable `variable`, as the address of this machine for others.
+/// Fails with kConfiguration if it is unknown, or if it is not the address of a single machine (the
+/// wildcard, a broadcast or a multicast address). The text names the variable.
 [[nodiscard]] Result<HostId> parse_own_address(const std::string& variable,
                                                const std::string& text);
-/// The address from which this machine reaches `server` ("address:port").
+/// Returns the address from which this machine reaches `server` ("address:port").
 [[nodiscard]] Result<HostId> address_towards(const std::string& server);
-/// The address by which other machines most probably reach this one: that of the interface with the
-/// way to everywhere, or else the first one that is up and no loopback; IPv4 before IPv6. kSystem:
-/// there is none.
+/// Returns the address at which other machines can most probably reach this one. This is the
+/// address of the interface with the default route, or else of the first interface that is up and
+/// is not a loopback. IPv4 comes before IPv6. Fails with kSystem if there is none.
 [[nodiscard]] Result<HostId> address_for_others();
-/// The addresses of all interfaces that are up, without loopback and those that hold on one link
-/// only; IPv4 before IPv6. kSystem: the kernel does not tell.
+/// Returns the addresses of all interfaces that are up, without loopback and link-local addresses;
+/// IPv4 comes before IPv6. Fails with kSystem if the kernel does not list them.
 [[nodiscard]] Result<std::vector<HostId>> addresses_of_interfaces();
-/// "a.b.c.d:port" or "[IPv6]:port".
+/// Returns "a.b.c.d:port" or "[IPv6]:port".
 [[nodiscard]] std::string address_text(const HostId& address, std::uint16_t port);
 
-/// "address:port", "[IPv6]:port" or "name:port" in its two parts. kConfiguration if it is none of
-/// them.
+/// Splits "address:port", "[IPv6]:port" or "name:port" into its two parts. Fails with
+/// kConfiguration for any other form.
 [[nodiscard]] Result<std::pair<std::string, std::uint16_t>> split_address_and_port(
     const std::string& text);
-/// A HostId that is an IPv4 address: 12 zero bytes, or the IPv4-mapped prefix, before it.
+/// Returns true if `address` is an IPv4 address after 12 zero bytes or the IPv4-mapped prefix.
 [[nodiscard]] bool is_ipv4(const HostId& address);
-/// True for two forms of the same address.
+/// Returns true if `a` and `b` are the same address, possibly in two forms.
 [[nodiscard]] bool same_address(const HostId& a, const HostId& b);
 
 /// A socket address and its length, for bind, connect and getpeername.

@@ -12,7 +12,7 @@ namespace impishim::wire {
 namespace {
 
 constexpr std::size_t kReadSize = 65536;
-/// What a network with this delay may hold; beyond it the sender waits.
+/// Largest number of bytes inside the simulated network. Beyond it the sender waits.
 constexpr std::size_t kMostHeld = 64U << 20U;
 
 Error no_descriptor() {
@@ -94,7 +94,7 @@ std::uint32_t DelayedChannel::epoll_events() const { return EPOLLIN; }
 bool DelayedChannel::set_want_output(bool want) {
   if (channel_->set_want_output(want)) {
     epoll_event changed{channel_->epoll_events(), {}};
-    // Of a descriptor that is in the set; nothing can be wrong with it.
+    // The descriptor is in the set, so the call cannot fail.
     static_cast<void>(epoll_ctl(events_.get(), EPOLL_CTL_MOD, channel_->descriptor(), &changed));
   }
   return false;

@@ -1,5 +1,5 @@
-/// A channel whose input arrives later than it does: a distant network on one machine, for tests
-/// and benchmarks.
+/// A channel whose input is delayed. It simulates a distant network on one machine, for tests and
+/// benchmarks.
 #pragma once
 
 #include <chrono>
@@ -14,18 +14,18 @@
 
 namespace impishim::wire {
 
-/// Everything that the other channel receives, its end included, is handed on `delay` after it
-/// came, in order. Output is not touched: with one at each end, both directions are delayed.
-/// Sleepers are woken when something is due, by a timer.
+/// Delivers all input of another channel, including its end, in order and `delay` after it arrived.
+/// Output is not delayed; with one such channel at each end, both directions are. A timer wakes
+/// sleeping owners when input is due.
 class DelayedChannel final : public Channel {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// kSystem: no descriptors are left.
+  /// Wraps `channel`. Fails with kSystem if no descriptors are left.
   [[nodiscard]] static Result<std::unique_ptr<Channel>> make(std::unique_ptr<Channel> channel,
                                                              Clock::duration delay);
 
-  /// For make(): `events` watches the channel and the timer.
+  /// For make() only: `events` watches the channel and the timer.
   DelayedChannel(std::unique_ptr<Channel> channel, Clock::duration delay, Descriptor events,
                  Descriptor timer);
 
@@ -59,10 +59,10 @@ class DelayedChannel final : public Channel {
 
   std::unique_ptr<Channel> channel_;
   Clock::duration delay_;
-  Descriptor events_;  ///< an epoll of the other channel's descriptor and the timer
+  Descriptor events_;  ///< an epoll descriptor for the other channel's descriptor and the timer
   Descriptor timer_;
   std::deque<Arrival> arrivals_;
-  std::size_t held_ = 0;  ///< bytes in arrivals_
+  std::size_t held_ = 0;  ///< number of bytes in arrivals_
   std::optional<Error> end_;
   Clock::time_point end_due_;
 };

@@ -10,7 +10,7 @@ namespace impishim::wire {
 namespace {
 
 void set_option(int socket, int level, int name, int value) {
-  // Sockets of other kinds have none of these options, and do not need them.
+  // Other kinds of sockets do not have these options, and do not need them.
   setsockopt(socket, level, name, &value, sizeof(value));
 }
 
@@ -27,7 +27,7 @@ void set_keepalive(int socket, const KeepaliveTimes& times) {
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, times.interval_s);
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, times.probes);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, times.idle_s);  // last: it sets the timer that runs
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, times.idle_s);  // last: it starts the timer
 }
 
 void send_at_once(int socket) { set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1); }

@@ -1,5 +1,5 @@
-/// TCP connections that carry few, short messages: each is to leave at once, and whether the
-/// machine at the far side still lives is to be known.
+/// Options for TCP connections with few, short messages. Each message must leave at once, and the
+/// process must learn whether the peer's machine is still alive.
 #pragma once
 
 #include <chrono>
@@ -7,31 +7,31 @@
 
 namespace impishim::wire {
 
-/// The kernel's probes on a connection on which nothing is sent. By default a dead machine is
+/// The parameters of the kernel's probes on an idle connection. With the defaults a dead machine is
 /// noticed after 30 s.
 struct KeepaliveTimes {
-  int idle_s = 15;     ///< of silence before the first probe
-  int interval_s = 5;  ///< between two probes
-  int probes = 3;      ///< unanswered ones after which the connection fails with ETIMEDOUT
+  int idle_s = 15;     ///< silence before the first probe
+  int interval_s = 5;  ///< time between two probes
+  int probes = 3;      ///< unanswered probes after which the connection fails with ETIMEDOUT
 };
 
-/// Switches the kernel's probes on. No effect on sockets that are not TCP's.
+/// Enables the kernel's probes. Has no effect on sockets that are not TCP.
 void set_keepalive(int socket, const KeepaliveTimes& times = {});
 
-/// Has the kernel send each message at once. Otherwise one may wait for the acknowledgement of
-/// another, which takes 40 ms.
+/// Makes the kernel send each message at once. Otherwise a message may wait for the acknowledgement
+/// of an earlier one, which takes 40 ms.
 void send_at_once(int socket);
 
-/// Returns how long ago the peer's machine has last acknowledged something; nothing for sockets
-/// that are not TCP's.
+/// Returns the time since the peer's machine last acknowledged something, or nothing for sockets
+/// that are not TCP.
 [[nodiscard]] std::optional<std::chrono::milliseconds> since_last_ack(int socket);
 
-/// Returns whether bytes sent to the peer have stayed without any acknowledgement for `bound`. The
-/// kernel sends no probes then, and would repeat the bytes for a quarter of an hour. A peer that is
-/// stopped does acknowledge: its kernel lives.
+/// Returns true if bytes sent to the peer have not been acknowledged for `bound`. The kernel sends
+/// no probes in this state, and would retransmit the bytes for a quarter of an hour. A stopped peer
+/// still acknowledges, because its kernel is alive.
 [[nodiscard]] bool is_unanswered(int socket, std::chrono::milliseconds bound);
 
-/// Returns whether the peer's machine has acknowledged all that was sent.
+/// Returns true if the peer's machine has acknowledged everything that was sent.
 [[nodiscard]] bool all_acknowledged(int socket);
 
 }  // namespace impishim::wire

@@ -25,11 +25,11 @@ static_assert((kRingCapacity & kMask) == 0 && sizeof(RingState) <= kBytesAt);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
               std::atomic<std::uint32_t>::is_always_lock_free);
 
-/// A wait finds out about a dead peer by its sleep; one that only polls looks at the socket once in
-/// so many empty reads.
+/// A waiting owner notices a dead peer when it sleeps. An owner that only polls checks the socket
+/// once in this many empty reads.
 constexpr std::uint32_t kEmptyReadsPerLook = 4096;
 
-/// A long copy is published in parts of this size, so that the other side copies at the same time.
+/// A long copy is published in parts of this size, so that both sides copy at the same time.
 constexpr std::size_t kPublishSize = 8192;
 
 std::size_t total_size(std::span<const iovec> pieces) {
@@ -111,7 +111,7 @@ std::size_t Ring::push(std::span<const iovec> pieces) {
   const std::size_t wanted = total_size(pieces);
   if (kRingCapacity - (tail_ - head_seen_) < wanted) {
     const std::uint64_t head = state_->head.load(std::memory_order_seq_cst);
-    // An index that cannot be is a peer's mischief; it gets nothing.
+    // An impossible index comes from a faulty or malicious peer, which gets no data.
     if (tail_ - head > kRingCapacity) return 0;
     head_seen_ = head;
   }
@@ -170,7 +170,7 @@ SharedMemoryChannel::SharedMemoryChannel(Ring in, Ring out, Descriptor socket,
 
 void SharedMemoryChannel::ring_bell() {
   const char token = 1;
-  // A full socket buffer is full of tokens: the peer wakes anyway.
+  // If the socket buffer is full, it is full of tokens, so the peer wakes anyway.
   const ssize_t sent = send(socket_.get(), &token, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) peer_has_gone();
 }
@@ -189,7 +189,7 @@ bool SharedMemoryChannel::drain_bell() {
       return drained;
     }
     input_ended_ = true;
-    // POLLHUP: not only has the peer said that nothing will follow, it has closed or died.
+    // POLLHUP: the peer has not only shut down its output; it has closed the socket or died.
     pollfd state{socket_.get(), 0, 0};
     if (poll(&state, 1, 0) > 0) peer_has_gone();
     return drained;
@@ -207,7 +207,7 @@ Result<std::size_t> SharedMemoryChannel::try_send(std::span<const iovec> pieces)
   RingState& state = out_.state();
   if (sent == 0) {
     if (!want_output_) return sent;
-    // The wish first, then another look: see Ring.
+    // Set the flag first, then try again: see Ring.
     state.producer_waits.store(1, std::memory_order_seq_cst);
     sent = out_.push(pieces);
     if (sent == 0) return sent;
@@ -227,12 +227,13 @@ Result<std::size_t> SharedMemoryChannel::try_receive(std::span<const iovec> piec
       ring_bell();
     return received;
   }
-  // The news of the end came before the look at the ring, so nothing can be left there.
+  // The end was noticed before the ring was read, so the ring cannot hold more bytes.
   if (peer_gone_) return Error{ErrorKind::kConnection, "the process has ended"};
   if (input_ended_) return Error{ErrorKind::kConnection, "end of stream"};
   if (++empty_reads_ % kEmptyReadsPerLook == 0 && drain_bell()) {
-    // The token may have been another thread's, which sleeps on and for whom nobody would ring
-    // again: arm, then look, as before a sleep. Where nobody sleeps it costs a token.
+    // The token may have been for another thread, which still sleeps and would not be woken again.
+    // So set the flag and then read again, as before a sleep. If no thread sleeps, this costs one
+    // token.
     if (!prepare_to_sleep()) return try_receive(pieces);
   }
   return std::size_t{0};

@@ -1,5 +1,5 @@
-/// A channel between two procs of one host: a ring of shared memory per direction, and a Unix
-/// socket that carries wake-ups and, by its end, the news that the peer has died.
+/// A channel between two procs of one host. It has a ring of shared memory per direction, and a
+/// Unix socket. The socket carries wake-ups, and its end shows that the peer has died.
 #pragma once
 
 #include <atomic>
@@ -12,25 +12,27 @@
 
 namespace impishim::wire {
 
-/// Bytes that a ring holds. A power of two.
+/// Capacity of a ring in bytes. A power of two.
 inline constexpr std::size_t kRingCapacity = 256U << 10U;
 
-/// What the two procs share of one direction. The consumer writes `head`, the producer `tail`; both
+/// The shared state of one direction. The consumer writes `head`, the producer writes `tail`; both
 /// only grow.
 struct RingState {
   alignas(64) std::atomic<std::uint64_t> head;
   alignas(64) std::atomic<std::uint64_t> tail;
-  alignas(64) std::atomic<std::uint32_t> consumer_sleeps;  ///< ring the bell after adding bytes
-  std::atomic<std::uint32_t> producer_waits;               ///< ring the bell after taking bytes
+  alignas(
+      64) std::atomic<std::uint32_t> consumer_sleeps;  ///< write a wake-up token after adding bytes
+  std::atomic<std::uint32_t> producer_waits;           ///< write a wake-up token after taking bytes
 };
 
-/// A mapped ring. Single producer, single consumer: push() and has_room() belong to the one, pop()
-/// and empty() to the other. Each keeps its own index, so that what a peer writes into the shared
-/// state can only cost it its own data.
+/// A mapped ring with a single producer and a single consumer. push() and has_room() belong to the
+/// producer, pop() and empty() to the consumer. Each side keeps its own index. A peer that writes
+/// wrong values into the shared state can therefore only lose its own data.
 ///
-/// Sleep protocol: one side raises its flag and then looks at the other's index; the other side
-/// moves its index and then looks at the flag. All four accesses are sequentially consistent, so at
-/// least one of them sees the other: no wake-up is lost, and none is sent to a side that is awake.
+/// Sleep protocol: one side sets its flag and then reads the other side's index; the other side
+/// changes its index and then reads the flag. All four accesses are sequentially consistent, so at
+/// least one side sees the other's change. No wake-up is lost, and none is sent to a side that is
+/// awake.
 class Ring {
  public:
   Ring() = default;
@@ -40,16 +42,17 @@ class Ring {
   Ring& operator=(const Ring&) = delete;
   ~Ring();
 
-  /// New shared memory of the right size, sealed against shrinking, and its descriptor for the
-  /// peer.
+  /// Creates shared memory of the right size, sealed against shrinking. `descriptor` receives its
+  /// descriptor for the peer.
   [[nodiscard]] static Result<Ring> create(Descriptor& descriptor);
-  /// Maps a peer's ring; refuses one of another size, or one that could shrink under us.
+  /// Maps a peer's ring. Rejects a ring of another size, or one that could shrink while it is
+  /// mapped.
   [[nodiscard]] static Result<Ring> attach(const Descriptor& descriptor);
 
   [[nodiscard]] RingState& state() const { return *state_; }
-  /// Copies in what fits; returns the bytes taken.
+  /// Copies in as many bytes as fit, and returns their number.
   std::size_t push(std::span<const iovec> pieces);
-  /// Copies out what is there; returns the bytes given.
+  /// Copies out the bytes that are there, and returns their number.
   std::size_t pop(std::span<const iovec> pieces);
   [[nodiscard]] bool empty() const;
   [[nodiscard]] bool has_room() const;
@@ -60,17 +63,19 @@ class Ring {
   void copy_out(std::uint64_t at, std::byte* to, std::size_t size) const;
   RingState* state_ = nullptr;  // a view of the mapping, which this object unmaps
   std::byte* bytes_ = nullptr;
-  // On lines of their own, since producer and consumer may be threads of one process that share
+  // On separate cache lines, because producer and consumer may be threads of one process that share
   // this object.
-  alignas(64) std::uint64_t tail_ = 0;  // the producer's
-  std::uint64_t head_seen_ = 0;  // the producer's: read anew only when it leaves too little room
-  alignas(64) std::uint64_t head_ = 0;  // the consumer's
+  alignas(64) std::uint64_t tail_ = 0;  // written by the producer
+  std::uint64_t head_seen_ =
+      0;  // used by the producer, which reads `head` again only if too little room is left
+  alignas(64) std::uint64_t head_ = 0;  // written by the consumer
 };
 
+/// A channel over two rings of shared memory, one per direction. It owns the rings and the socket.
 class SharedMemoryChannel final : public Channel {
  public:
-  /// `in` is the ring that this side reads, `out` the one it writes; `socket` is connected to the
-  /// peer.
+  /// `in` is the ring that this side reads, `out` is the ring that it writes. `socket` is connected
+  /// to the peer.
   SharedMemoryChannel(Ring in, Ring out, Descriptor socket, std::string peer_name);
 
   [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;
@@ -86,7 +91,7 @@ class SharedMemoryChannel final : public Channel {
 
  private:
   void ring_bell();
-  /// True: there were tokens.
+  /// Returns true if there were tokens.
   bool drain_bell();
   void peer_has_gone();
   Ring in_;
@@ -94,7 +99,7 @@ class SharedMemoryChannel final : public Channel {
   Descriptor socket_;
   std::string peer_name_;
   bool want_output_ = false;
-  bool input_ended_ = false;  // what lies in the ring is still to be read
+  bool input_ended_ = false;  // bytes that are still in the ring can be read
   bool peer_gone_ = false;
   std::uint32_t empty_reads_ = 0;
 };

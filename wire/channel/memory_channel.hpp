@@ -1,5 +1,5 @@
-/// Two ends of a stream in one process, with seeded short reads and writes and a cut on demand: for
-/// tests of upper layers.
+/// Two ends of a stream in one process, for tests of upper layers. Reads and writes can be randomly
+/// short (with a seed), and the stream can be cut.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,17 @@
 
 namespace impishim::wire {
 
+/// The behaviour of a stream in memory.
 struct MemoryChannelOptions {
-  std::size_t capacity = 1U << 20U;  ///< bytes in flight per direction
-  std::uint32_t seed = 0;            ///< 0: whole reads and writes; otherwise random short ones
+  std::size_t capacity = 1U << 20U;  ///< bytes in transit per direction
+  std::uint32_t seed = 0;            ///< 0: complete reads and writes; otherwise random short ones
   std::uint64_t cut_after = 0;       ///< bytes per direction after which the stream ends; 0: never
 };
 
+/// One end of a stream in memory.
 class MemoryChannel final : public Channel {
  public:
-  /// Both ends; each may be used by its own thread under one common lock only.
+  /// Returns both ends. Two threads may use them only under one common lock.
   [[nodiscard]] static std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> make_pair(
       const MemoryChannelOptions& options);
 

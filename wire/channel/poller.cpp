@@ -39,8 +39,8 @@ Result<void> Poller::remove(int descriptor) { return control(EPOLL_CTL_DEL, desc
 
 namespace {
 
-/// epoll_wait() counts in milliseconds; the rest of a shorter time is waited for on the epoll
-/// descriptor itself.
+/// Waits on `epoll`. epoll_wait() counts in milliseconds, so ppoll() on the epoll descriptor waits
+/// for the fraction of a millisecond.
 int wait_on(int epoll, std::chrono::microseconds timeout, std::span<epoll_event> events) {
   const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
   if (const auto rest = timeout - whole; rest.count() > 0) {
@@ -52,7 +52,7 @@ int wait_on(int epoll, std::chrono::microseconds timeout, std::span<epoll_event>
                     timeout.count() < 0 ? -1 : static_cast<int>(whole.count()));
 }
 
-/// Of what epoll_wait() has answered: the events but that of wake().
+/// Returns the number of events of epoll_wait() except those of wake(), which set `woken`.
 Result<std::size_t> without_wake(int count, std::span<epoll_event> events, bool& woken) {
   woken = false;
   if (count < 0) {
@@ -87,7 +87,7 @@ Result<std::size_t> Poller::ready(std::span<epoll_event> events) {
 
 void Poller::wake() {
   const std::uint64_t one = 1;
-  // It can only fail when the counter is full, which wakes as well.
+  // The write can only fail if the counter is full, which also wakes.
   [[maybe_unused]] const auto size = ::write(wake_.get(), &one, sizeof(one));
 }
 

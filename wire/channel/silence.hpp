@@ -1,4 +1,4 @@
-/// When a connection counts as cut: probes have gone unanswered by the peer's machine for too long.
+/// Detection of cut connections: the peer's machine has not answered probes for too long.
 #pragma once
 
 #include <chrono>
@@ -6,29 +6,30 @@
 
 namespace impishim::wire {
 
-/// How long a peer's machine may leave what it was sent, or TCP's probes, unanswered before the
-/// connection counts as cut.
+/// Time for which a peer's machine may leave data or TCP probes unanswered before the connection
+/// counts as cut.
 inline constexpr std::chrono::milliseconds kDeadPeerTime{30000};
-/// How often a connection's state is to be observed.
+/// Interval between two observations of a connection's state.
 inline constexpr std::chrono::milliseconds kSilenceCheckInterval{3000};
 
-/// What the kernel knows of a connection at one moment.
+/// The kernel's knowledge about a connection at one moment.
 struct AnswerState {
-  bool unanswered =
-      false;  ///< retransmissions or probes of a closed window are under way, none of them answered
-  std::chrono::milliseconds since_ack{0};  ///< since the peer's machine acknowledged anything
+  bool unanswered = false;  ///< retransmissions or probes of a closed window are in progress, and
+                            ///< none has been answered
+  std::chrono::milliseconds since_ack{0};  ///< time since the peer's machine acknowledged anything
 };
 
-/// Tells a peer's machine that is gone from one that answers slowly. A process that is stopped
-/// leaves its kernel answering the probes of a full window; these come up to two minutes apart, so
-/// the time since the last answer alone says nothing. A peer is gone if its last answer is old
-/// *and* probes have been unanswered at all observations for half that time. (TCP_USER_TIMEOUT ends
-/// such a connection: it counts a window that stays closed, whether probes are answered or not.)
+/// Distinguishes a peer's machine that is gone from one that answers slowly. The kernel of a
+/// stopped process still answers the probes of a full window. These probes are up to two minutes
+/// apart, so the time since the last answer alone is not enough. A peer is gone if its last answer
+/// is old *and* all observations have seen unanswered probes for half that time. (TCP_USER_TIMEOUT
+/// would end the connection of a stopped process: it counts the time of a closed window, even if
+/// probes are answered.)
 class SilenceDetector {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Returns true if the peer's machine is gone. To be called every kSilenceCheckInterval.
+  /// Returns true if the peer's machine is gone. Call it every kSilenceCheckInterval.
   [[nodiscard]] bool observe(Clock::time_point now, const AnswerState& state) {
     if (!state.unanswered) {
       unanswered_since_.reset();

@@ -15,12 +15,12 @@ namespace impishim::wire {
 namespace {
 
 void set_option(int socket, int level, int name, int value) {
-  // None of these options is needed for correctness, and socket pairs in tests have none of them.
+  // None of these options is needed for correctness. Socket pairs in tests do not have them.
   setsockopt(socket, level, name, &value, sizeof(value));
 }
 
-/// Keepalive probes start after this many idle seconds; they bound the silence of a machine that is
-/// gone to kDeadPeerTime. The kernel sends none while data is under way: see peer_is_silent().
+/// Idle seconds before the first keepalive probe. The probes bound the silence of a dead machine to
+/// kDeadPeerTime. The kernel sends none while data is in transit: see peer_is_silent().
 constexpr int kKeepIdleSeconds = 15;
 constexpr int kKeepIntervalSeconds = 5;
 constexpr int kKeepProbes = 3;
@@ -43,10 +43,10 @@ TcpChannel::TcpChannel(Descriptor socket, std::string peer_name)
 
 namespace {
 
-// The C library's calls are points where a thread can be cancelled: each begins and ends with an
-// atomic exchange once there are threads, a tenth of a round of polling, and a thread that is
-// cancelled in one would keep the engine's lock. So the kernel is called directly, except where a
-// sanitizer has to see the call.
+// The C library's calls are cancellation points. In a threaded process each begins and ends with an
+// atomic exchange, which costs a tenth of a poll. A thread that is cancelled inside a call would
+// keep the engine's lock. The code therefore calls the kernel directly, except where a sanitizer
+// has to see the call.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 ssize_t send_now(int socket, const void* bytes, std::size_t size, int flags) {
   return send(socket, bytes, size, flags);
@@ -75,8 +75,8 @@ ssize_t receive_message_now(int socket, msghdr& message, int flags) {
 }
 #endif
 
-// One piece needs no message header: the plain calls are measurably cheaper, and short messages
-// live by them.
+// A single piece needs no message header. The plain calls are measurably cheaper, which matters for
+// short messages.
 ssize_t send_pieces(int socket, std::span<const iovec> pieces) {
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   if (pieces.size() == 1) return send_now(socket, pieces[0].iov_base, pieces[0].iov_len, kFlags);
@@ -128,7 +128,7 @@ bool TcpChannel::set_want_output(bool want) {
 bool TcpChannel::peer_is_silent() {
   tcp_info info{};
   socklen_t size = sizeof(info);
-  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;  // no TCP
+  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;  // not TCP
   const AnswerState state{info.tcpi_retransmits > 0 || info.tcpi_probes > 0,
                           std::chrono::milliseconds(info.tcpi_last_ack_recv)};
   return silence_.observe(SilenceDetector::Clock::now(), state);

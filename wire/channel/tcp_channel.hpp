@@ -10,13 +10,15 @@
 
 namespace impishim::wire {
 
-/// Makes a connected stream socket non-blocking, and one of TCP without delay and with keepalive,
-/// which ends an idle connection to a machine that is gone within kDeadPeerTime (silence.hpp).
+/// Makes a connected stream socket non-blocking. On a TCP socket it also disables Nagle's
+/// algorithm and enables keepalive, which ends an idle connection to a dead machine within
+/// kDeadPeerTime (silence.hpp).
 void set_stream_options(int socket);
 
+/// A channel over TCP, or over another connected stream socket. It owns the socket.
 class TcpChannel final : public Channel {
  public:
-  /// Takes over a connected stream socket and sets its options.
+  /// Takes ownership of a connected stream socket and sets its options.
   TcpChannel(Descriptor socket, std::string peer_name);
 
   [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;

@@ -45,7 +45,7 @@ std::size_t element_size(BasicType type, Format format) {
 }
 
 std::uint64_t representation_fingerprint() {
-  // FNV-1a over everything that native bytes depend on.
+  // FNV-1a over everything that the native bytes depend on.
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   const auto mix = [&](std::uint64_t value) {
     for (int i = 0; i < 8; ++i) {

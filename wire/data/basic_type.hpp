@@ -1,4 +1,4 @@
-/// The basic types that MPI data is made of, and their sizes in each representation.
+/// The basic types of MPI data, and their sizes in each representation.
 ///
 /// Sources: MPI-3.1 13.5.2 / MPI-4.1 15.5.2 (external32), IMPI 1.2.2.
 #pragma once
@@ -10,15 +10,15 @@
 
 namespace impishim::wire {
 
-/// How the elements of a message's payload are represented. Elements are packed without gaps in all
-/// of them.
+/// The representation of the elements in a message's payload. All formats pack elements without
+/// gaps.
 enum class Format : std::uint8_t {
   kNative,      ///< the sender's own representation, unconverted
   kExternal32,  ///< MPI's external32: big-endian IEEE; LONG 4 bytes, WCHAR 2
-  kWide,        ///< as external32, but loss-free: LONG and UNSIGNED_LONG 8 bytes, WCHAR 4
+  kWide,        ///< like external32, but lossless: LONG and UNSIGNED_LONG 8 bytes, WCHAR 4
 };
 
-/// Classes of elements that are converted alike. Sizes on this machine come from the compiler.
+/// Classes of elements with the same conversion. The compiler gives their sizes on this machine.
 enum class BasicType : std::uint8_t {
   kByte,          ///< never converted: BYTE, PACKED, CHAR, CHARACTER, C_BOOL of one byte ...
   kInt16,         ///< SHORT, UNSIGNED_SHORT, INT16_T, UINT16_T, INTEGER2
@@ -34,16 +34,16 @@ enum class BasicType : std::uint8_t {
   kCount_,        ///< number of values above
 };
 
-/// Bytes of one element of `type` in `format` (kNative: on this machine).
+/// Returns the size in bytes of one element of `type` in `format` (kNative: on this machine).
 [[nodiscard]] std::size_t element_size(BasicType type, Format format);
 
-/// A description of this machine's representation: byte order, sizes and floating formats of every
-/// BasicType. Two systems with equal fingerprints exchange data in Format::kNative. Stable over
-/// releases.
+/// Returns a hash of this machine's representation: byte order, sizes and floating-point formats of
+/// every BasicType. Two systems with equal fingerprints exchange data in Format::kNative. The value
+/// is stable across releases.
 [[nodiscard]] std::uint64_t representation_fingerprint();
 
-/// "auto" is not a format: returns nothing for it and for unknown names. Known: native, external32,
-/// wide.
+/// Returns the format called `name`: native, external32 or wide. Returns nothing for unknown names
+/// and for "auto", which is not a format.
 [[nodiscard]] std::optional<Format> format_from_name(std::string_view name);
 [[nodiscard]] std::string_view format_name(Format format);
 

@@ -10,8 +10,8 @@
 namespace impishim::wire {
 namespace {
 
-/// `runs` pieces of kSize bytes (0: `size`), from places `from_step` bytes apart to places
-/// `to_step` apart.
+/// Copies `runs` pieces of kSize bytes (0: `size` bytes). The sources are `from_step` bytes apart,
+/// the targets `to_step` bytes apart.
 template <std::size_t kSize>
 void copy_runs(const std::byte* from, std::ptrdiff_t from_step, std::byte* to,
                std::ptrdiff_t to_step, std::size_t size, std::uint64_t runs) {
@@ -20,7 +20,8 @@ void copy_runs(const std::byte* from, std::ptrdiff_t from_step, std::byte* to,
   }
 }
 
-/// Small runs are what strided data is made of: their size known, a copy is a load and a store.
+/// Strided data consists of small runs. If the compiler knows their size, a copy is one load and
+/// one store.
 void copy_runs(const std::byte* from, std::ptrdiff_t from_step, std::byte* to,
                std::ptrdiff_t to_step, std::size_t size, std::uint64_t runs) {
   switch (size) {
@@ -69,7 +70,7 @@ std::span<const std::byte> PackCursor::borrow(std::size_t limit) {
   return bytes;
 }
 
-/// The next whole runs of the block. False: a value does not fit.
+/// Packs the next whole runs of the block. Returns false if a value does not fit.
 bool PackCursor::pack_runs(std::byte* out, std::uint64_t runs) {
   const Block& block = place_->block();
   const std::size_t packed = block.count * element_size(block.type, format_);
@@ -162,7 +163,7 @@ std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {
   return bytes;
 }
 
-/// The next whole runs of the block. False: a value does not fit.
+/// Unpacks the next whole runs of the block. Returns false if a value does not fit.
 bool UnpackCursor::unpack_runs(const std::byte* in, std::uint64_t runs) {
   const Block& block = place_->block();
   const std::size_t packed = block.count * element_size(block.type, format_);
@@ -205,7 +206,7 @@ Result<void> UnpackCursor::unpack(std::span<const std::byte> in) {
     std::uint64_t count = std::min<std::uint64_t>((fits - done) / size, place_->elements_left());
     std::size_t consumed = count * size;
     if (partial_size_ > 0 || count == 0) {
-      // An element that a piece's end has cut.
+      // An element that was cut by the end of a piece.
       consumed = std::min(size - partial_size_, fits - done);
       std::memcpy(partial_.data() + partial_size_, from, consumed);
       partial_size_ += consumed;

@@ -1,4 +1,4 @@
-/// Packing and unpacking of flattened data, in any format, in pieces of any size.
+/// Packing and unpacking of flattened data in any format, in pieces of any size.
 #pragma once
 
 #include <array>
@@ -13,28 +13,29 @@
 
 namespace impishim::wire {
 
-/// Bytes of the largest basic element in any format.
+/// Size in bytes of the largest basic element in any format.
 inline constexpr std::size_t kLargestElement = 16;
 
-/// Reads a buffer's elements in type-map order as one stream of packed bytes.
-/// Pieces may end inside an element; the next call goes on there. The buffer must outlive the
-/// cursor.
+/// Reads a buffer's elements in type-map order as one stream of packed bytes. A piece may end
+/// inside an element; the next call continues there. The buffer must outlive the cursor.
 class PackCursor {
  public:
   PackCursor() = default;
   PackCursor(const ConstBuffer& buffer, Format format);
 
-  /// Fills `out`, or less at the end of the data; returns the bytes written.
-  /// kConversion: a value does not fit its wire form (LONG or WCHAR in external32); the message
-  /// says which.
+  /// Fills `out`, or less at the end of the data, and returns the number of bytes written. Fails
+  /// with kConversion if a value does not fit its wire form (LONG or WCHAR in external32); the text
+  /// names the type.
   [[nodiscard]] Result<std::size_t> pack(std::span<std::byte> out);
 
-  /// The next bytes as they stand in the user's memory, at most `limit`, and moves past them; empty
-  /// if the data is not contiguous, the format converts, or all is read. Lets a channel send from
-  /// the user's buffer.
+  /// Returns the next bytes in the user's memory, at most `limit`, and advances past them. The
+  /// result is empty if the data is not contiguous, the format converts, or all data has been read.
+  /// Lets a channel send directly from the user's buffer.
   [[nodiscard]] std::span<const std::byte> borrow(std::size_t limit);
 
-  [[nodiscard]] bool straight() const { return straight_; }  ///< borrow() lends all of it
+  [[nodiscard]] bool straight() const {
+    return straight_;
+  }  ///< true if borrow() can return all of the data
   [[nodiscard]] std::uint64_t total() const {
     return total_;
   }  ///< packed bytes of the whole buffer
@@ -47,32 +48,32 @@ class PackCursor {
 
   const std::byte* base_ = nullptr;
   Format format_ = Format::kNative;
-  bool straight_ = false;  ///< packed form and memory are the same
+  bool straight_ = false;  ///< the packed form and the memory are the same
   std::uint64_t total_ = 0;
   std::uint64_t position_ = 0;
-  std::optional<TypeMapCursor> place_;  ///< of data that is not straight
+  std::optional<TypeMapCursor> place_;  ///< for data that is not straight
   std::array<std::byte, kLargestElement>
-      partial_{};  ///< an element whose first bytes have been taken
+      partial_{};  ///< an element of which only the first bytes have been read
   std::size_t partial_size_ = 0;
   std::size_t partial_taken_ = 0;
 };
 
-/// Writes a stream of packed bytes to a buffer's elements in type-map order.
-/// Pieces may end inside an element; the rest is kept until the next call.
+/// Writes a stream of packed bytes to a buffer's elements in type-map order. A piece may end inside
+/// an element; its first bytes are kept until the next call.
 class UnpackCursor {
  public:
   UnpackCursor() = default;
   UnpackCursor(const MutableBuffer& buffer, Format format);
 
-  /// Stores all of `in`. kTruncation if the buffer is full before its end (what fits is stored).
-  /// kConversion: a value does not fit this machine's type.
+  /// Stores all of `in`. Fails with kTruncation if the buffer is full before the end of `in`; the
+  /// bytes that fit are stored. Fails with kConversion if a value does not fit this machine's type.
   [[nodiscard]] Result<void> unpack(std::span<const std::byte> in);
 
-  /// The place in the user's memory where the next bytes belong, at most `limit`, and moves past
-  /// them; empty if the data is not contiguous, the format converts, or the buffer is full. Lets a
-  /// channel read into the user's buffer.
+  /// Returns the place in the user's memory for the next bytes, at most `limit`, and advances past
+  /// it. The result is empty if the data is not contiguous, the format converts, or the buffer is
+  /// full. Lets a channel read directly into the user's buffer.
   [[nodiscard]] std::span<std::byte> borrow(std::size_t limit);
-  /// The same place, without moving.
+  /// Returns the same place without advancing.
   [[nodiscard]] std::span<std::byte> next(std::size_t limit) const;
 
   [[nodiscard]] std::uint64_t total() const {
@@ -81,7 +82,7 @@ class UnpackCursor {
   [[nodiscard]] std::uint64_t position() const {
     return position_;
   }  ///< packed bytes already stored
-  /// The same data's size in this machine's representation.
+  /// Returns the size of the stored data in this machine's representation.
   [[nodiscard]] std::uint64_t native_bytes() const { return straight_ ? position_ : native_bytes_; }
 
  private:
@@ -93,9 +94,9 @@ class UnpackCursor {
   std::uint64_t total_ = 0;
   std::uint64_t position_ = 0;
   std::uint64_t native_bytes_ = 0;
-  std::optional<TypeMapCursor> place_;  ///< of data that is not straight
+  std::optional<TypeMapCursor> place_;  ///< for data that is not straight
   std::array<std::byte, kLargestElement>
-      partial_{};  ///< the first bytes of an element that has not arrived whole
+      partial_{};  ///< the first bytes of an element that is still incomplete
   std::size_t partial_size_ = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace impishim::wire {
 namespace {
 
-/// Same size on both sides: only the byte order differs, if at all.
+/// Copies elements with the same size on both sides. At most the byte order differs.
 template <class Bits>
 void copy_big_endian(const std::byte* from, std::byte* to, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -26,7 +26,8 @@ void copy_big_endian(const std::byte* from, std::byte* to, std::uint64_t count) 
   }
 }
 
-/// Integers whose size differs between the machine and the wire; a value must survive.
+/// Converts integers whose size differs between the machine and the wire. Stops at a value that
+/// does not fit.
 template <class From, class To, class Load, class Store>
 std::uint64_t convert_integers(const std::byte* from, std::byte* to, std::uint64_t count,
                                Load&& load, Store&& store) {
@@ -62,9 +63,9 @@ constexpr bool kX87 = std::numeric_limits<long double>::digits == 64 && sizeof(l
 constexpr bool kQuad = std::numeric_limits<long double>::digits == 113;
 static_assert(kX87 || kQuad, "long double of this machine has no conversion to IEEE binary128 yet");
 
-/// x87: sign and exponent in 16 bits, then a 64-bit significand with an explicit leading one.
-/// binary128 has the same exponent range, an implicit leading one and 112 bits of fraction, so
-/// every normal number converts exactly.
+/// Converts an x87 extended value to binary128. x87 has sign and exponent in 16 bits, then a 64-bit
+/// significand with an explicit leading one. binary128 has the same exponent range, an implicit
+/// leading one and 112 bits of fraction, so every normal number converts exactly.
 void x87_to_quad(const std::byte* from, std::byte* to) {
   std::uint64_t significand = 0;
   std::uint16_t sign_exponent = 0;
@@ -73,17 +74,17 @@ void x87_to_quad(const std::byte* from, std::byte* to) {
   std::uint64_t exponent = sign_exponent & 0x7fffU;
   const std::uint64_t sign = static_cast<std::uint64_t>(sign_exponent >> 15U) << 63U;
   if (exponent == 0 && significand != 0) {
-    // x87's smallest exponent is 1 in disguise; denormals stay denormals of binary128, whose
-    // leading bit is implicit.
+    // x87's smallest exponent is really 1. Denormals stay denormals in binary128, where the leading
+    // bit is implicit.
     if ((significand >> 63U) != 0) exponent = 1;
   }
   const std::uint64_t fraction =
-      significand & 0x7fffffffffffffffULL;  // 63 bits, to stand at the top of 112
+      significand & 0x7fffffffffffffffULL;  // 63 bits, which become the highest of the 112
   store_big_endian(to, sign | (exponent << 48U) | (fraction >> 15U));
   store_big_endian(to + 8, fraction << 49U);
 }
 
-/// The extra 49 bits of a binary128 are rounded to the nearest, ties to even.
+/// Converts binary128 to x87. Rounds the extra 49 bits to the nearest value, ties to even.
 void quad_to_x87(const std::byte* from, std::byte* to) {
   const auto high = load_big_endian<std::uint64_t>(from);
   const auto low = load_big_endian<std::uint64_t>(from + 8);
@@ -108,14 +109,15 @@ void quad_to_x87(const std::byte* from, std::byte* to) {
   std::memcpy(to + 8, &sign_exponent, sizeof(sign_exponent));
 }
 
-/// binary128 on both sides: only the byte order differs, if at all.
+/// Copies a value that is binary128 on both sides. At most the byte order differs.
 void copy_quad(const std::byte* from, std::byte* to) {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   std::memcpy(&low, from, sizeof(low));
   std::memcpy(&high, from + sizeof(low), sizeof(high));
   if constexpr (std::endian::native == std::endian::little) std::swap(low, high);
-  // Swapped as words above, and within them by the stores: the same in both directions.
+  // The words are swapped above, and the bytes inside them by the stores. Both directions do the
+  // same.
   store_big_endian(to, low);
   store_big_endian(to + sizeof(low), high);
 }
@@ -135,7 +137,7 @@ void long_doubles(const std::byte* from, std::byte* to, std::uint64_t count, boo
   }
 }
 
-/// Types of one size on both sides. False: not one of them.
+/// Converts types with one size on both sides. Returns false if `type` is not one of these.
 bool convert_equal(BasicType type, Format format, const std::byte* from, std::byte* to,
                    std::uint64_t count) {
   if (type == BasicType::kLongDouble ||

@@ -10,13 +10,13 @@
 namespace impishim::wire {
 
 /// Converts `count` consecutive native elements at `from` to `format` at `to`. Returns the number
-/// converted: less than `count` if the next value does not fit its wire form. `format` is not
-/// kNative.
+/// of converted elements, which is less than `count` if the next value does not fit its wire form.
+/// `format` must not be kNative.
 [[nodiscard]] std::uint64_t elements_to_wire(BasicType type, Format format, const std::byte* from,
                                              std::byte* to, std::uint64_t count);
 
-/// The way back. Returns the number converted: less than `count` if the next value does not fit
-/// this machine's type.
+/// Converts in the opposite direction. Returns the number of converted elements, which is less than
+/// `count` if the next value does not fit this machine's type.
 [[nodiscard]] std::uint64_t elements_from_wire(BasicType type, Format format, const std::byte* from,
                                                std::byte* to, std::uint64_t count);
 

@@ -9,7 +9,7 @@ std::ptrdiff_t run_bytes(const Block& block) {
   return static_cast<std::ptrdiff_t>(block.count * element_size(block.type, Format::kNative));
 }
 
-/// A block whose runs follow each other without gaps is one run.
+/// Merges the runs of a block into one run if there are no gaps between them.
 void simplify(Block& block) {
   if (block.repeat > 1 && block.stride == run_bytes(block)) {
     block.count *= block.repeat;
@@ -18,7 +18,7 @@ void simplify(Block& block) {
   if (block.repeat <= 1) block.stride = 0;
 }
 
-/// Appends `next`, continuing the last block where it does.
+/// Appends `next`, or merges it into the last block if it continues that block.
 void append(std::vector<Block>& blocks, Block next) {
   simplify(next);
   if (next.count == 0 || next.repeat == 0) return;

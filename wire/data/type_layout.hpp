@@ -1,7 +1,7 @@
-/// A datatype flattened to runs of basic elements: what the wire knows of an MPI datatype.
+/// A datatype flattened to runs of basic elements: the only form of an MPI datatype inside wire/.
 ///
-/// Built once for each datatype by shim/ (from MPI_Type_get_envelope and MPI_Type_get_contents), or
-/// by tests.
+/// shim/ builds one for each datatype (from MPI_Type_get_envelope and MPI_Type_get_contents); tests
+/// build their own.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace impishim::wire {
 
-/// `repeat` runs of `count` consecutive elements; run k starts `offset + k * stride` bytes from the
-/// element's origin.
+/// `repeat` runs of `count` consecutive elements each. Run k starts `offset + k * stride` bytes
+/// from the element's origin.
 struct Block {
   std::ptrdiff_t offset = 0;
   BasicType type = BasicType::kByte;
@@ -27,32 +27,34 @@ struct Block {
 /// Immutable.
 class TypeLayout {
  public:
-  /// `blocks` in the order of the type map; neighbouring ones that continue each other are merged.
-  /// `extent`: bytes from one element of the datatype to the next, may be negative or zero.
+  /// `blocks` are in the order of the type map; neighbouring blocks that continue each other are
+  /// merged. `extent` is the distance in bytes from one element of the datatype to the next; it may
+  /// be negative or zero.
   TypeLayout(const std::vector<Block>& blocks, std::ptrdiff_t extent);
 
   [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
   [[nodiscard]] std::ptrdiff_t extent() const { return extent_; }
-  /// Bytes of one element, packed in `format`.
+  /// Returns the size in bytes of one element, packed in `format`.
   [[nodiscard]] std::uint64_t packed_size(Format format) const {
     return packed_size_[static_cast<std::size_t>(format)];
   }
-  /// Basic elements (MPI_Get_elements) in one element of the datatype.
+  /// Returns the number of basic elements (MPI_Get_elements) in one element of the datatype.
   [[nodiscard]] std::uint64_t basic_count() const { return basic_count_; }
-  /// True if the native packed form of `count` elements is the memory itself, from first_offset()
-  /// on.
+  /// Returns true if the native packed form of `count` elements is the memory itself, starting at
+  /// first_offset().
   [[nodiscard]] bool contiguous(std::uint64_t count) const {
     return contiguous_ || (gap_free_ && count <= 1);
   }
-  /// Distance in bytes from an element's origin to its first basic element.
+  /// Returns the distance in bytes from an element's origin to its first basic element.
   [[nodiscard]] std::ptrdiff_t first_offset() const {
     return blocks_.empty() ? 0 : blocks_.front().offset;
   }
 
-  /// The same elements one behind the other, as packing in native form leaves them.
+  /// Returns a layout with the same elements one after another, as packing in native form produces
+  /// them.
   [[nodiscard]] std::shared_ptr<const TypeLayout> without_gaps() const;
 
-  /// The layout of one element of a basic type; lives forever.
+  /// Returns the layout of one element of a basic type. It lives forever.
   [[nodiscard]] static const TypeLayout& basic(BasicType type);
 
  private:
@@ -61,11 +63,11 @@ class TypeLayout {
   std::uint64_t packed_size_[3] = {0, 0, 0};
   std::uint64_t basic_count_ = 0;
   bool gap_free_ = false;    ///< one element is one run of memory
-  bool contiguous_ = false;  ///< so is any number of them
+  bool contiguous_ = false;  ///< any number of elements is one run of memory
 };
 
-/// `count` elements of `layout` at `base`: data to send. `base` may be null if the data is empty.
-/// `keep_alive` is set where the layout is not one that lives as long as the job.
+/// `count` elements of `layout` at `base`, to send. `base` may be null if the data is empty.
+/// `keep_alive` is set if the layout may not live as long as the job.
 struct ConstBuffer {
   const std::byte* base = nullptr;
   std::uint64_t count = 0;
@@ -77,7 +79,7 @@ struct ConstBuffer {
   }
 };
 
-/// `count` elements of `layout` at `base`: room to receive into.
+/// `count` elements of `layout` at `base`, to receive into.
 struct MutableBuffer {
   std::byte* base = nullptr;
   std::uint64_t count = 0;

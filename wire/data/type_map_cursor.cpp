@@ -42,7 +42,7 @@ void TypeMapCursor::advance_runs(std::uint64_t count) {
 }
 
 void TypeMapCursor::next_block() {
-  // Merged data is over with its only block.
+  // Merged data has only one block.
   if (merged_) return;
   run_ = 0;
   if (++block_ < layout_->blocks().size()) return;

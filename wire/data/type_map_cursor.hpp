@@ -1,4 +1,4 @@
-/// A walk over the basic elements of typed data, in type-map order.
+/// Iteration over the basic elements of typed data, in type-map order.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,31 @@
 
 namespace impishim::wire {
 
-/// Where packing or unpacking stands: element of the datatype, block, run of the block, basic
-/// element of the run. Elements of a datatype that continue each other's runs count as one, so that
-/// a long array of a small datatype is one run, or one row of runs.
+/// The position of packing or unpacking: element of the datatype, block, run of the block, basic
+/// element of the run. Elements of a datatype that continue each other's runs count as one. A long
+/// array of a small datatype is therefore one run, or one row of runs.
 class TypeMapCursor {
  public:
   TypeMapCursor() = default;
-  /// `items` elements of `layout`, which must outlive the cursor.
+  /// Starts at the first of `items` elements of `layout`, which must outlive the cursor.
   TypeMapCursor(const TypeLayout& layout, std::uint64_t items);
 
   [[nodiscard]] const Block& block() const {
     return merged_ ? merged_block_ : layout_->blocks()[block_];
   }
-  /// Bytes from the origin of the data to the next basic element.
+  /// Returns the distance in bytes from the origin of the data to the next basic element.
   [[nodiscard]] std::ptrdiff_t offset() const;
-  /// Basic elements until the end of the run.
+  /// Returns the number of basic elements up to the end of the run.
   [[nodiscard]] std::uint64_t elements_left() const { return block().count - element_; }
-  /// Runs until the end of the block, if the cursor stands at the beginning of one; otherwise 0.
+  /// Returns the number of runs up to the end of the block if the cursor is at the beginning of a
+  /// run, otherwise 0.
   [[nodiscard]] std::uint64_t runs_left() const {
     return element_ == 0 ? block().repeat - run_ : 0;
   }
 
-  /// Moves on by `count` basic elements, at most elements_left().
+  /// Advances by `count` basic elements, at most elements_left().
   void advance(std::uint64_t count);
-  /// Moves on by `count` whole runs, at most runs_left().
+  /// Advances by `count` whole runs, at most runs_left().
   void advance_runs(std::uint64_t count);
 
  private:

@@ -1,10 +1,11 @@
-/// Channels over libfabric, for networks that its providers reach better than sockets do. How they
-/// come to be: a connected socket to the peer is there already; both ends say over it how libfabric
-/// reaches them, and meet there. The socket stays open as a guard: its end is the news that the
-/// peer has died.
+/// Channels over libfabric, for networks that its providers reach better than sockets do.
 ///
-/// libfabric is loaded when it is first needed: its providers take a quarter of a second to look
-/// around on their machine, and memory, neither of which a job without them shall pay for.
+/// A channel starts from a socket that is already connected to the peer. Both ends use the socket
+/// to exchange the addresses at which libfabric reaches them, and then connect through libfabric.
+/// The socket stays open as a guard: its end shows that the peer has died.
+///
+/// libfabric is loaded when it is first needed. Its providers take a quarter of a second to examine
+/// the machine, and they use memory. A job that does not use them must not pay for either.
 #pragma once
 
 #include <functional>
@@ -18,42 +19,44 @@
 
 namespace impishim::wire {
 
-/// A connected stream socket (TCP or Unix) to the process that the channel shall lead to.
+/// A connected stream socket (TCP or Unix) to the process that the channel will lead to.
 struct FabricLink {
   Descriptor socket;
   std::string peer_name;
 };
 
-/// What IMPISHIM_FABRIC asks for.
+/// The choice of providers that IMPISHIM_FABRIC makes.
 struct FabricChoice {
-  bool automatic = true;            ///< the best of those that both ends have, or none
-  std::vector<std::string> wanted;  ///< otherwise: these, the first that fits; empty: none
+  bool automatic = true;            ///< use the best provider that both ends have, or none
+  std::vector<std::string> wanted;  ///< if not automatic: the first of these that fits; empty: none
 
-  /// `auto`, `none`, or libfabric's names of providers between commas. kConfiguration: anything
-  /// else.
+  /// Parses `auto`, `none`, or libfabric provider names separated by commas. Fails with
+  /// kConfiguration for anything else.
   [[nodiscard]] static Result<FabricChoice> parse(const std::string& text);
-  /// The provider for the procs of one host is asked for by name.
+  /// Returns true if the provider for the procs of one host is requested by name.
   [[nodiscard]] bool local() const;
 };
 
 /// The provider whose peers are the processes of one machine.
 inline constexpr const char* kLocalProvider = "shm";
 
-/// The providers between hosts that are asked for and work on this machine, by their full names
-/// ("tcp;ofi_rxm"), the preferred one first. kConfiguration: one that is asked for by name
-/// (kLocalProvider too) is not there, and which are; or there is no libfabric. Without need, which
-/// is with `automatic` and no such hardware, libfabric is not even loaded.
+/// Returns the providers between hosts that are requested and work on this machine, by their full
+/// names ("tcp;ofi_rxm") and in order of preference. Fails with kConfiguration if a provider that
+/// is requested by name (also kLocalProvider) is missing, and then lists the available ones; also
+/// fails if there is no libfabric. With `automatic` and no such hardware, libfabric is not even
+/// loaded.
 [[nodiscard]] Result<std::vector<std::string>> usable_providers(const FabricChoice& choice);
 
-/// A channel over the bare socket, where the provider does not reach the peer.
+/// Makes a channel over the bare socket, for a peer that the provider does not reach.
 using SocketFallback = std::function<std::unique_ptr<Channel>(FabricLink link)>;
 
-/// Turns connected sockets into channels over `provider`; the peers must do the same at the same
-/// time with their ends. Blocks at most `timeout_ms`. Every process that has a part in it sends
-/// first and then reads, so the order of links matters to nobody. `fallback`: what becomes of a
-/// link whose ends do not reach each other by this provider, both ends alike; without it that is an
-/// error. Errors name the peer, the cause and the cure. All channels share one endpoint: they
-/// belong under one lock. Source: fi_endpoint(3), fi_av(3), fi_cm(3) of libfabric 1.17.
+/// Turns connected sockets into channels over `provider`. The peers must do the same with their
+/// ends at the same time. Blocks at most `timeout_ms`. Every process that takes part sends first
+/// and then reads, so the order of the links does not matter. `fallback` makes the channel of a
+/// link whose ends do not reach each other through this provider; both ends then do the same.
+/// Without `fallback` such a link is an error. Errors name the peer, the cause and the cure. All
+/// channels share one endpoint, so they must be used under one lock. Source: fi_endpoint(3),
+/// fi_av(3), fi_cm(3) of libfabric 1.17.
 [[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> make_fabric_channels(
     const std::string& provider, std::vector<FabricLink> links, int timeout_ms,
     const SocketFallback& fallback = {});

@@ -16,16 +16,16 @@
 namespace impishim::wire {
 namespace {
 
-/// How long the last bytes of a peer that has gone may still be on their way: its socket and the
-/// fabric are different ways.
+/// Time for which the last bytes of a dead peer may still arrive: its socket and the fabric are
+/// different paths.
 constexpr std::uint64_t kLateBytesNs = 200'000'000;
-/// How long a channel that is destroyed may take to get rid of its last bytes.
+/// Time that a channel may spend on sending its last bytes when it is destroyed.
 constexpr std::uint64_t kLingerNs = 2'000'000'000;
-/// A wait finds out about a dead peer by its sleep; one that only polls looks at the socket once in
-/// so many empty reads. Where the peer's words come by it, more often.
+/// A waiting owner notices a dead peer when it sleeps. An owner that only polls checks the guard
+/// socket once in this many empty reads, and more often if the socket also carries words.
 constexpr std::uint32_t kEmptyReadsPerLook = 4096;
 constexpr std::uint32_t kEmptyReadsPerWord = 64;
-/// Largest message that is put together on the stack, where the provider takes it at once.
+/// Largest message that is built on the stack, for a provider that takes it at once.
 constexpr std::size_t kLargestInjected = 1024;
 
 std::uint64_t now_ns() {
@@ -34,7 +34,7 @@ std::uint64_t now_ns() {
                                         .count());
 }
 
-/// `size` bytes of `pieces`, from the one numbered `skip` on.
+/// Copies `size` bytes of `pieces`, starting with the byte numbered `skip`, to `to`.
 void gather(std::span<const iovec> pieces, std::size_t skip, std::size_t size, std::byte* to) {
   for (const iovec& piece : pieces) {
     if (size == 0) return;
@@ -148,7 +148,8 @@ void FabricChannel::fail(Error error) {
 void FabricChannel::arrived(FabricBuffer& buffer) {
   const FabricHeader header = FabricHeader::decode(buffer.bytes);
   if (header.secret != secret_) {
-    // Any process that reaches the endpoint can send this, so it must not end anything.
+    // Any process that reaches the endpoint can send such a message, so it must not end the
+    // channel.
     log(LogLevel::kDebug, "libfabric: a message of a stranger for the channel to {}", peer_name_);
     endpoint_->post(buffer);
     return;
@@ -190,12 +191,12 @@ Result<bool> FabricChannel::send_message(FabricHeader::Kind kind, std::span<cons
   const FabricHeader header{peer_channel_, peer_secret_, sent_, static_cast<std::uint16_t>(owed_),
                             kind};
   const std::size_t whole = FabricHeader::kSize + size;
-  // The end, and the greeting, are waited for: they have completions.
+  // The channel waits for the end and the greeting, so they need completions.
   const bool waited_for = kind == FabricHeader::Kind::kEnd || kind == FabricHeader::Kind::kHello;
   Result<bool> taken = false;
   if (whole <= std::min(endpoint_->inject_size(), kLargestInjected) && !waited_for) {
     std::array<std::byte, kLargestInjected>
-        bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled as far as it is used
+        bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): only the used part is filled
     header.encode(bytes.data());
     gather(pieces, skip, size, bytes.data() + FabricHeader::kSize);
     taken = endpoint_->inject(address_, std::span(bytes).first(whole));
@@ -221,13 +222,13 @@ Result<bool> FabricChannel::send_message(FabricHeader::Kind kind, std::span<cons
   owed_ = 0;
   if (kind == FabricHeader::Kind::kData) --credits_;
   if (wakes_by_words() && guard_.descriptor() >= 0) {
-    if (!peer_asleep_) look_at_guard();  // its word may have come since
+    if (!peer_asleep_) look_at_guard();  // the peer's word may have arrived since the last check
     if (peer_asleep_) peer_asleep_ = !guard_.say({GuardWord::Kind::kWake, 0});
   }
   return taken;
 }
 
-/// As messages, as many as there are credits for.
+/// Sends `pieces` as messages, as many as there are credits for.
 Result<std::size_t> FabricChannel::send_pieces(std::span<const iovec> pieces) {
   std::size_t total = 0;
   for (const iovec& piece : pieces) total += piece.iov_len;
@@ -281,13 +282,13 @@ void FabricChannel::finish_reading(FabricBuffer& buffer) {
   ++owed_;
 }
 
-/// They travel with data; alone only when half of all have come together, so that at most two such
-/// messages are under way.
+/// Returns credits. They normally travel with data. They travel alone only when half of all credits
+/// are owed, so at most two such messages are in transit.
 void FabricChannel::return_credits() {
   if (std::size_t{2} * owed_ < endpoint_->credits() || failure_ || end_came_ || gone_at_ != 0)
     return;
   static_cast<void>(
-      send_message(FabricHeader::Kind::kCredits, {}, 0, 0));  // what goes wrong is kept in failure_
+      send_message(FabricHeader::Kind::kCredits, {}, 0, 0));  // an error is kept in failure_
 }
 
 bool FabricChannel::input_over() const {
@@ -307,8 +308,8 @@ Result<std::size_t> FabricChannel::try_receive(std::span<const iovec> pieces) {
   if (++empty_reads_ % (wakes_by_words() ? kEmptyReadsPerWord : kEmptyReadsPerLook) == 0) {
     const bool told = asleep_told_;
     look_at_guard();
-    // The word may have been to wake another thread, which sleeps on: arm, then look, as before a
-    // sleep.
+    // The word may have been for another thread, which still sleeps. So announce the sleep and then
+    // poll again, as before a sleep.
     if (told && !asleep_told_ && !prepare_to_sleep()) return try_receive(pieces);
   }
   return size;
@@ -340,7 +341,7 @@ bool FabricChannel::set_want_output(bool want) {
 bool FabricChannel::prepare_to_sleep() {
   look_at_guard();
   if (wakes_by_words()) {
-    // Without our part messages of such a provider may not get on.
+    // Without calls from this process, messages of such a provider may not make progress.
     if (under_way_ > 0) {
       endpoint_->drive();
       if (under_way_ > 0) return false;
@@ -348,7 +349,7 @@ bool FabricChannel::prepare_to_sleep() {
     if (!asleep_told_) asleep_told_ = guard_.say({GuardWord::Kind::kAsleep, received_});
     if (!asleep_told_) return false;
   }
-  // It may be another channel's, whose owner believes that it can sleep.
+  // The completion may belong to another channel, whose owner believes that it can sleep.
   if (endpoint_->drive() > 0) return false;
   return_credits();
   if (end_wanted_ && !end_sent_) send_end();

@@ -1,12 +1,13 @@
-/// A channel over libfabric: a stream of bytes as messages in order (FI_EP_RDM with FI_ORDER_SAS),
-/// through buffers of its own, with credits, so that the receiver always has a buffer for what
-/// arrives.
+/// A channel over libfabric: a stream of bytes as ordered messages (FI_EP_RDM with FI_ORDER_SAS).
+/// Messages go through buffers of the channel, with credits, so that the receiver always has a
+/// buffer for what arrives.
 ///
-/// Sleep: where the provider's completion queue has a descriptor, libfabric wakes the owner by it.
-/// Where it has none (shm, and efa in some releases), the guarding socket carries words: "asleep, I
-/// have n of your messages" as one side goes to sleep; the other one answers "wake" at once if it
-/// has sent more than n, or else with its next message. The one who sleeps looks once more after
-/// its word, and the other looks for words after each message, so no wake-up is lost.
+/// Sleep: if the provider's completion queue has a descriptor, libfabric wakes the owner through
+/// it. If it has none (shm, and efa in some releases), the guard socket carries control messages,
+/// called words. A side that goes to sleep says "asleep, I have n of your messages". The other side
+/// answers "wake": at once if it has sent more than n messages, otherwise with its next message.
+/// The sleeper polls once more after its word, and the other side reads words after each message it
+/// sends, so no wake-up is lost.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,17 @@
 
 namespace impishim::wire {
 
-/// The socket that guards a channel: words of GuardWord in both directions, without waiting.
+/// The socket that guards a channel. It carries GuardWords in both directions and never blocks.
 class GuardSocket {
  public:
   GuardSocket() = default;
   explicit GuardSocket(Descriptor socket) : socket_(std::move(socket)) {}
   [[nodiscard]] int descriptor() const { return socket_.get(); }
   [[nodiscard]] Descriptor release() { return std::move(socket_); }
-  /// False: no room, or the peer is gone.
+  /// Sends a word. Returns false if there is no room or the peer is gone.
   bool say(const GuardWord& word);
-  /// The next word, if one has come whole. kConnection: the peer is gone. kProtocol: garbage.
+  /// Returns the next word if it has arrived completely. Fails with kConnection if the peer is
+  /// gone, and with kProtocol for an invalid word.
   [[nodiscard]] Result<std::optional<GuardWord>> hear();
 
  private:
@@ -39,23 +41,24 @@ class GuardSocket {
   std::size_t received_ = 0;
 };
 
+/// A channel over an endpoint that it shares with the other channels of the same provider.
 class FabricChannel final : public Channel, private FabricPeer {
  public:
-  /// `index`, `secret`: what the peer's messages are known by.
+  /// `index` and `secret` identify the peer's messages.
   FabricChannel(std::shared_ptr<FabricEndpoint> endpoint, std::uint32_t index, std::uint32_t secret,
                 std::string peer_name);
-  /// Waits, not for long, until the last bytes need this process no more.
+  /// Waits, for a bounded time, until the last bytes no longer need this process.
   ~FabricChannel() override;
 
-  // How a channel begins: lead_to(), greet() until it is done, reached(), guard().
+  // The steps to open a channel: lead_to(), greet() until it is done, reached(), guard().
 
-  /// The peer's offer: there messages go.
+  /// Sets the destination of messages from the peer's offer.
   [[nodiscard]] Result<void> lead_to(const FabricOffer& offer);
-  /// First message; false: the provider is busy.
+  /// Sends the first message. Returns false if the provider is busy.
   [[nodiscard]] Result<bool> greet();
-  /// Messages pass both ways.
+  /// Returns true when messages pass in both directions.
   [[nodiscard]] Result<bool> reached() const;
-  /// The socket to the peer. Now the channel can be used.
+  /// Takes the socket to the peer. After this call the channel can be used.
   [[nodiscard]] Result<void> guard(GuardSocket socket);
 
   [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;
@@ -66,8 +69,8 @@ class FabricChannel final : public Channel, private FabricPeer {
   [[nodiscard]] bool prepare_to_sleep() override;
   void end_sleep() override;
   void shutdown_output() override;
-  /// The provider's own descriptors stay open in the child: only its own library may touch them.
-  /// The peer watches the guard.
+  /// The provider's own descriptors stay open in the child, because only the provider's library may
+  /// use them. The peer watches the guard socket.
   void close_in_forked_child() override {
     guard_.release().reset();
     epoll_.reset();
@@ -78,7 +81,7 @@ class FabricChannel final : public Channel, private FabricPeer {
   void arrived(FabricBuffer& buffer) override;
   void left(int error) override;
 
-  /// One message; false: the provider is busy.
+  /// Sends one message. Returns false if the provider is busy.
   [[nodiscard]] Result<bool> send_message(FabricHeader::Kind kind, std::span<const iovec> pieces,
                                           std::size_t skip, std::size_t size);
   [[nodiscard]] Result<std::size_t> send_pieces(std::span<const iovec> pieces);
@@ -98,30 +101,30 @@ class FabricChannel final : public Channel, private FabricPeer {
   std::string peer_name_;
   Descriptor epoll_;
 
-  // The peer's.
+  // The state of the peer.
   fi_addr_t address_ = FI_ADDR_UNSPEC;
   std::uint32_t peer_channel_ = 0;
   std::uint32_t peer_secret_ = 0;
-  std::size_t message_size_ = 0;  ///< largest that both ends have buffers for
-  std::uint32_t credits_ = 0;     ///< messages of data that may still be sent
+  std::size_t message_size_ = 0;  ///< largest message for which both ends have buffers
+  std::uint32_t credits_ = 0;     ///< number of data messages that may still be sent
 
-  std::uint32_t sent_ = 0;         ///< messages
-  std::uint32_t received_ = 0;     ///< messages
-  std::uint32_t owed_ = 0;         ///< credits to return
-  std::size_t under_way_ = 0;      ///< buffers that libfabric has for sending
-  FabricBuffer* first_ = nullptr;  ///< arrived, not read
+  std::uint32_t sent_ = 0;         ///< number of messages
+  std::uint32_t received_ = 0;     ///< number of messages
+  std::uint32_t owed_ = 0;         ///< number of credits to return
+  std::size_t under_way_ = 0;      ///< number of buffers that libfabric is sending
+  FabricBuffer* first_ = nullptr;  ///< arrived but not yet read
   FabricBuffer* last_ = nullptr;
 
   bool greeted_ = false;
   bool greeting_came_ = false;
   bool want_output_ = false;
-  bool provider_busy_ = false;  ///< it took no message, and tells nobody when it will
+  bool provider_busy_ = false;  ///< it took no message, and does not announce when it will
   bool end_wanted_ = false;
   bool end_sent_ = false;
   bool end_came_ = false;
-  bool asleep_told_ = false;   ///< our word stands at the peer
-  bool peer_asleep_ = false;   ///< the peer's word stands here
-  std::uint64_t gone_at_ = 0;  ///< when the guarding socket ended, ns; 0: it has not
+  bool asleep_told_ = false;   ///< the peer has our word that this side sleeps
+  bool peer_asleep_ = false;   ///< this side has the peer's word that it sleeps
+  std::uint64_t gone_at_ = 0;  ///< time at which the guard socket ended, in ns; 0: it has not ended
   std::optional<Error> failure_;
   std::uint32_t empty_reads_ = 0;
 };

@@ -11,7 +11,8 @@
 namespace impishim::wire {
 namespace {
 
-/// What `auto` takes, best first, and where Linux shows that there is such hardware.
+/// The providers that `auto` considers, best first, and the folder in which Linux shows their
+/// hardware.
 struct Candidate {
   const char* provider;
   const char* devices;
@@ -50,7 +51,7 @@ Result<std::vector<std::string>> hardware_providers() {
   for (const Candidate& candidate : kCandidates) {
     if (!has_entries(candidate.devices)) continue;
     auto library = FabricLibrary::load();
-    if (!library) return names;  // nobody has asked for it
+    if (!library) return names;  // libfabric was not requested, so its absence is no error
     if (auto info = find_fabric(**library, candidate.provider, ""); info)
       names.push_back(full_name(*info));
   }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kEntriesAtOnce = 16;
 
-/// Calls one of the functions that fill in a pointer to a new object.
+/// Calls a libfabric function that fills in a pointer to a new object.
 template <class Object, class Open>
 int make(FabricObject<Object>& object, const Open& open) {
   Object* made = nullptr;
@@ -147,7 +147,7 @@ void FabricEndpoint::forget(std::uint32_t channel, const FabricPeer* peer) {
 }
 
 Result<fi_addr_t> FabricEndpoint::insert(std::span<const std::byte> address) {
-  // libfabric is not told the length, and must not read beyond the end.
+  // libfabric is not told the length, and must not read beyond the end of the address.
   const bool is_text = info_->addr_format == FI_ADDR_STR;
   if (is_text ? address.back() != std::byte{0} : address.size() != address_.size()) {
     return Error{ErrorKind::kProtocol, "an address of libfabric of the wrong form"};
@@ -160,7 +160,7 @@ Result<fi_addr_t> FabricEndpoint::insert(std::span<const std::byte> address) {
 }
 
 void FabricEndpoint::unlink_shared_memory() const {
-  // libfabric's addresses of this provider are "fi_shm://" and the name of the memory (fi_shm(7)).
+  // Addresses of this provider are "fi_shm://" and the name of the memory (fi_shm(7)).
   constexpr std::string_view kPrefix = "fi_shm://";
   const std::string_view address(reinterpret_cast<const char*>(address_.data()), address_.size());
   if (!address.starts_with(kPrefix)) return;
@@ -259,7 +259,8 @@ void FabricEndpoint::handle_error() {
   auto& buffer = *static_cast<FabricBuffer*>(entry.op_context);
   log(LogLevel::kDebug, "libfabric: an operation failed: {}", library_->strerror(entry.err));
   if (buffer.sender == nullptr) {
-    // A peer that dies in the midst of a message takes the buffer with it, not the other peers.
+    // A peer that dies in the middle of a message releases the buffer and must not affect other
+    // peers.
     post(buffer);
     return;
   }

@@ -1,7 +1,8 @@
-/// This process's endpoint of a libfabric provider: buffers, messages out and in. What messages
-/// mean, FabricChannel knows.
+/// This process's endpoint of a libfabric provider: buffers, and messages in both directions.
+/// FabricChannel knows the meaning of the messages.
 ///
-/// Threads: all calls are made under the owner's lock, so libfabric may count on FI_THREAD_DOMAIN.
+/// Threads: the caller holds the owner's lock in all calls, so libfabric may rely on
+/// FI_THREAD_DOMAIN.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -23,33 +24,38 @@ namespace impishim::wire {
 
 class FabricPeer;
 
-/// Memory that messages leave from and arrive in. libfabric has it from post() or send() until the
+/// Memory for an outgoing or an incoming message. libfabric owns it from post() or send() until the
 /// completion.
 struct FabricBuffer {
-  fi_context2 context{};  ///< for the provider, and what completions are known by: the first member
+  fi_context2
+      context{};  ///< for the provider; it identifies completions, so it must be the first member
   std::byte* bytes = nullptr;
-  void* descriptor = nullptr;    ///< of the registered memory
-  FabricPeer* sender = nullptr;  ///< whom to tell when it has left; null: it is for arrivals
-  std::size_t begin = 0;         ///< of what has arrived and is not read yet
+  void* descriptor = nullptr;  ///< of the registered memory
+  FabricPeer* sender =
+      nullptr;  ///< the peer to notify when the message has left; null: a buffer for arrivals
+  std::size_t begin = 0;  ///< start of the bytes that have arrived and are not yet read
   std::size_t end = 0;
-  FabricBuffer* next = nullptr;  ///< in a list of the holder's
+  FabricBuffer* next = nullptr;  ///< next buffer in a list of the current holder
 };
 
-/// One peer of an endpoint.
+/// A peer of an endpoint.
 class FabricPeer {
  public:
   FabricPeer() = default;
   FabricPeer(const FabricPeer&) = delete;
   FabricPeer& operator=(const FabricPeer&) = delete;
-  /// A message has arrived; the buffer is the peer's until it calls FabricEndpoint::post().
+  /// Called when a message has arrived. The peer owns the buffer until it calls
+  /// FabricEndpoint::post().
   virtual void arrived(FabricBuffer& buffer) = 0;
-  /// What was sent has left, or will never: `error` is then negative. The buffer is free again.
+  /// Called when a message has left, or can never leave: `error` is then negative. The buffer is
+  /// free again.
   virtual void left(int error) = 0;
 
  protected:
   ~FabricPeer() = default;
 };
 
+/// Deleter that closes a libfabric object.
 struct CloseFabricObject {
   template <class Object>
   void operator()(Object* object) const {
@@ -59,6 +65,7 @@ struct CloseFabricObject {
 template <class Object>
 using FabricObject = std::unique_ptr<Object, CloseFabricObject>;
 
+/// An endpoint with its buffers, shared by the channels of one provider.
 class FabricEndpoint {
  private:
   struct Nobody final : FabricPeer {
@@ -67,15 +74,16 @@ class FabricEndpoint {
   };
 
  public:
-  /// Largest message, with its header.
+  /// Size of the largest message, including its header.
   static constexpr std::size_t kMessageSize = 16384;
-  /// Messages of data that may be under way to one peer, and arrivals of other kinds that need no
-  /// credit: greeting, end, and two returns of credits (each returns at least half of them).
+  /// Number of data messages that may be in transit to one peer. kFreeMessages is the number of
+  /// arrivals that need no credit: the greeting, the end, and two returns of credits (each returns
+  /// at least half of the credits).
   static constexpr std::size_t kCredits = 16;
   static constexpr std::size_t kFreeMessages = 4;
 
-  /// Ready to receive from `peers` peers. `address`: numeric, of this machine, where the provider
-  /// uses such; or empty.
+  /// Opens an endpoint that is ready to receive from `peers` peers. `address` is a numeric address
+  /// of this machine, for providers that use one, or empty.
   [[nodiscard]] static Result<std::shared_ptr<FabricEndpoint>> open(const std::string& provider,
                                                                     const std::string& address,
                                                                     std::size_t peers);
@@ -83,41 +91,42 @@ class FabricEndpoint {
   [[nodiscard]] std::string provider() const { return info_->fabric_attr->prov_name; }
   [[nodiscard]] const fi_info& info() const { return *info_; }
   [[nodiscard]] const std::vector<std::byte>& address() const { return address_; }
-  /// For each peer.
+  /// Returns the number of credits for each peer.
   [[nodiscard]] std::size_t credits() const { return credits_; }
-  /// Readable when there may be completions, once may_sleep() has said so; -1: the provider has
-  /// none.
+  /// Returns the descriptor that becomes readable when there may be completions, after may_sleep()
+  /// has returned true. -1: the provider has none.
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] std::size_t inject_size() const { return info_->tx_attr->inject_size; }
 
-  /// Messages that begin with a header for `channel` are this peer's.
+  /// Assigns to `peer` the messages whose header has the number `channel`.
   void attach(std::uint32_t channel, FabricPeer* peer);
-  /// They are nobody's any more, and what it has sent concerns nobody.
+  /// Ends this assignment. Completions of messages that the peer has sent are then ignored.
   void forget(std::uint32_t channel, const FabricPeer* peer);
-  /// The number for libfabric's calls of a peer with this address (fi_av_insert).
+  /// Returns libfabric's number for the peer at this address (fi_av_insert).
   [[nodiscard]] Result<fi_addr_t> insert(std::span<const std::byte> address);
 
   /// Removes the name of the shared memory that the provider `shm` keeps for this endpoint, so that
-  /// nothing is left of a process that is killed. To be called when all peers have mapped it: each
-  /// has sent a message.
+  /// a killed process leaves nothing behind. Call it when all peers have mapped the memory, which
+  /// is when each has sent a message.
   void unlink_shared_memory() const;
 
-  /// A free buffer for sending.
+  /// Returns a free buffer for sending.
   [[nodiscard]] Result<FabricBuffer*> take_buffer();
   void give_back(FabricBuffer& buffer);
-  /// Sends the buffer's first `size` bytes; false: the provider is busy, and the buffer still the
-  /// caller's. Then left() follows. `delivered`: only when they need this process no more
-  /// (FI_TRANSMIT_COMPLETE).
+  /// Sends the buffer's first `size` bytes; left() follows. Returns false if the provider is busy;
+  /// the caller then still owns the buffer. `delivered`: left() is called only when the bytes no
+  /// longer need this process (FI_TRANSMIT_COMPLETE).
   [[nodiscard]] Result<bool> send(fi_addr_t to, FabricBuffer& buffer, std::size_t size,
                                   bool delivered);
-  /// The same for at most inject_size() bytes, which are copied; nothing follows.
+  /// Sends at most inject_size() bytes, which libfabric copies. left() is not called.
   [[nodiscard]] Result<bool> inject(fi_addr_t to, std::span<const std::byte> bytes);
-  /// An arrival has been read.
+  /// Returns a buffer to libfabric after its arrival has been read.
   void post(FabricBuffer& buffer);
 
-  /// Moves the provider on and hands out what has completed; how many.
+  /// Drives the provider and hands out the completions. Returns their number.
   std::size_t drive();
-  /// The provider has nothing to hand out, and descriptor() will tell when it has (fi_trywait(3)).
+  /// Returns true if there is no completion to hand out, and descriptor() will announce the next
+  /// one (fi_trywait(3)).
   [[nodiscard]] bool may_sleep();
 
  private:
@@ -129,7 +138,7 @@ class FabricEndpoint {
 
   const FabricLibrary* library_ = nullptr;
   Nobody nobody_;
-  // Closed in the reverse order.
+  // These objects are closed in reverse order.
   FabricInfo info_;
   FabricObject<fid_fabric> fabric_;
   FabricObject<fid_domain> domain_;
@@ -149,7 +158,7 @@ class FabricEndpoint {
   std::size_t credits_ = 0;
   std::vector<FabricPeer*> peers_;
   std::vector<FabricBuffer*> free_;
-  std::vector<FabricBuffer*> unposted_;  ///< that the provider had no room for
+  std::vector<FabricBuffer*> unposted_;  ///< buffers for which the provider had no room
 };
 
 }  // namespace impishim::wire

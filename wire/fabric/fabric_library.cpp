@@ -74,10 +74,11 @@ Result<FabricInfo> find_fabric(const FabricLibrary& library, const std::string& 
     status = library.getinfo(version, address.c_str(), nullptr, FI_SOURCE | FI_NUMERICHOST,
                              hints.get(), &found);
   }
-  // Not every provider's addresses are those of IP.
+  // Not every provider uses IP addresses.
   if (status != 0) status = library.getinfo(version, nullptr, nullptr, 0, hints.get(), &found);
   if (status != 0 && messages > 0)
-    return find_fabric(library, provider, address);  // so many are too many: its own number
+    return find_fabric(library, provider,
+                       address);  // the number is too large for the provider: use its own number
   if (status != 0) {
     return Error{ErrorKind::kConfiguration,
                  fmt::format("libfabric has no provider {}with ordered messages between reliable "

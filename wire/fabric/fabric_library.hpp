@@ -1,6 +1,6 @@
-/// The functions of libfabric.so, loaded when they are first needed. All others of its interface go
-/// through tables of pointers in the objects that these make (fabric(7)). Only files that are built
-/// with libfabric's headers include this one.
+/// The functions of libfabric.so, loaded when they are first needed. All other functions of its
+/// interface are reached through tables of pointers in the objects that these functions create
+/// (fabric(7)). Only files that are built with libfabric's headers include this header.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -15,22 +15,24 @@
 
 namespace impishim::wire {
 
+/// Pointers to the functions of libfabric.so.
 struct FabricLibrary {
   int (*getinfo)(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
                  const fi_info* hints, fi_info** info) = nullptr;
   void (*freeinfo)(fi_info* info) = nullptr;
-  fi_info* (*dupinfo)(const fi_info* info) = nullptr;  ///< of nullptr: an empty one
+  fi_info* (*dupinfo)(const fi_info* info) = nullptr;  ///< with nullptr: returns an empty one
   int (*fabric)(fi_fabric_attr* attributes, fid_fabric** fabric, void* context) = nullptr;
   const char* (*strerror)(int error) = nullptr;
 
-  /// The library of this process; it stays loaded. kConfiguration: it is not installed, or it is
-  /// too old.
+  /// Returns the library of this process, which stays loaded. Fails with kConfiguration if it is
+  /// not installed or too old.
   [[nodiscard]] static Result<const FabricLibrary*> load();
 };
 
-/// While it lives, threads that start get no signals (the program's handlers run on the program's
-/// threads), and handlers that libraries of providers install are taken out again at its end: some
-/// print a backtrace of their own when the program dies.
+/// A guard object for the time in which libfabric's libraries start threads. Threads that start
+/// during its life receive no signals, so the program's handlers run on the program's threads. At
+/// its end it removes signal handlers that provider libraries have installed, because some of these
+/// print their own backtrace when the program dies.
 class SignalsKept {
  public:
   SignalsKept();
@@ -51,9 +53,10 @@ struct FabricInfoDeleter {
 };
 using FabricInfo = std::unique_ptr<fi_info, FabricInfoDeleter>;
 
-/// Reliable endpoints for messages in order: those that `provider` (a part of its name; empty: any)
-/// offers from `address` (numeric; empty: any). `messages`, if not 0: how many shall be under way
-/// each way, since some set memory aside for many more. Source: fi_getinfo(3).
+/// Returns the reliable endpoints with ordered messages that `provider` offers from `address`.
+/// `provider` is a part of the provider's name (empty: any); `address` is numeric (empty: any).
+/// `messages`, if not 0, is the number of messages in transit in each direction; without it some
+/// providers reserve memory for many more. Source: fi_getinfo(3).
 [[nodiscard]] Result<FabricInfo> find_fabric(const FabricLibrary& library,
                                              const std::string& provider,
                                              const std::string& address, std::size_t messages = 0);

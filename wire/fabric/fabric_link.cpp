@@ -1,4 +1,4 @@
-// How channels over libfabric come to be from connected sockets.
+// Creation of libfabric channels from connected sockets.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -22,11 +22,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// With a fallback nobody waits longer than this for the first message.
+/// Longest wait for the first message if there is a fallback.
 constexpr auto kReachTime = std::chrono::seconds(10);
 constexpr int kPauseMs = 1;
 
-/// The address that the links leave from, if they are of IP.
+/// Returns the address from which the links leave, if they use IP.
 std::string own_address(const std::vector<FabricLink>& links) {
   SocketAddress here;
   if (links.empty() || getsockname(links.front().socket.get(), here.get(), &here.size) != 0)
@@ -41,7 +41,7 @@ Result<std::uint32_t> random_number() {
   return Error{ErrorKind::kSystem, "no random numbers for a channel of libfabric"};
 }
 
-/// One link on its way.
+/// A link that is being switched to libfabric.
 struct Passage {
   std::string peer_name;
   GuardSocket socket;
@@ -50,15 +50,16 @@ struct Passage {
   std::vector<std::byte> received;
   std::size_t wanted = FabricOffer::kHeadSize;
   std::optional<FabricOffer> offer;
-  std::optional<Error> unreached;       ///< why messages do not pass
-  bool cut = false;                     ///< the socket cannot be used any more
-  bool told = false;                    ///< the peer, whether messages pass
-  std::optional<bool> peer_is_reached;  ///< what it has told
+  std::optional<Error> unreached;       ///< the reason why messages do not pass
+  bool cut = false;                     ///< the socket can no longer be used
+  bool told = false;                    ///< the peer has been told whether messages pass
+  std::optional<bool> peer_is_reached;  ///< the peer's own report
 
   [[nodiscard]] bool offers_exchanged() const { return cut || (unsent.empty() && offer); }
   [[nodiscard]] bool done() const { return cut || (told && peer_is_reached); }
 };
 
+/// The exchange of offers and first messages on all links at the same time.
 class Crossing {
  public:
   Crossing(const std::string& provider, std::vector<FabricLink> links, int timeout_ms,
@@ -77,7 +78,7 @@ class Crossing {
     }
   }
 
-  /// Errors are those that concern this process alone; each passage has its own.
+  /// Runs the exchange. Its errors concern this process as a whole; each passage has its own error.
   Result<void> run() {
     for (Passage& each : passages_) {
       auto offered = offer(each);
@@ -210,7 +211,8 @@ class Crossing {
     }
   }
 
-  /// A socket that does not take it has ended, and hear() will say so.
+  /// Sends the word. If the socket does not take it, the socket has ended, and hear() will report
+  /// that.
   static void tell(Passage& passage, GuardWord::Kind kind) {
     static_cast<void>(passage.socket.say({kind, 0}));
     passage.told = true;
@@ -237,8 +239,7 @@ class Crossing {
       sockets.push_back({each.socket.descriptor(), POLLIN, 0});
       silent += (silent.empty() ? "" : ", ") + each.peer_name;
     }
-    // With libfabric's own work to do nobody may sleep long; its messages are awaited only at
-    // startup.
+    // libfabric has work to do, so the pause must be short. This loop runs only at startup.
     poll(sockets.data(), sockets.size(), kPauseMs);
     if (Clock::now() < deadline_ + std::chrono::seconds(1)) return {};
     return Error{ErrorKind::kTimeout, fmt::format("libfabric: no answer in time from {}",
@@ -246,14 +247,14 @@ class Crossing {
   }
 
   std::shared_ptr<FabricEndpoint> endpoint_;
-  std::optional<Error> refusal_;  ///< why there is no endpoint
+  std::optional<Error> refusal_;  ///< the reason why there is no endpoint
   std::vector<Passage> passages_;
   Clock::time_point deadline_;
   Clock::time_point reach_by_;
   bool may_fail_;
 };
 
-/// What a passage has become.
+/// Returns the channel that results from a passage.
 Result<std::unique_ptr<Channel>> arrive(Passage& passage, const SocketFallback& fallback) {
   if (!passage.unreached) {
     auto guarded = passage.channel->guard(std::move(passage.socket));

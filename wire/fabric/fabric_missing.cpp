@@ -1,4 +1,5 @@
-// In place of libfabric, where its headers were not there when this library was built.
+// Replacement for the libfabric code if libfabric's headers were missing when this library was
+// built.
 #include "wire/fabric/fabric.hpp"
 
 namespace impishim::wire {
@@ -18,8 +19,8 @@ Result<std::vector<std::string>> usable_providers(const FabricChoice& choice) {
   return std::vector<std::string>();
 }
 
-// NOLINTBEGIN(performance-unnecessary-value-param): the links are given away, as to the function
-// that keeps them
+// NOLINTBEGIN(performance-unnecessary-value-param): the links are passed by value, as in the real
+// function, which keeps them
 Result<std::vector<std::unique_ptr<Channel>>> make_fabric_channels(
     const std::string& /*provider*/, std::vector<FabricLink> /*links*/, int /*timeout_ms*/,
     const SocketFallback& /*fallback*/) {

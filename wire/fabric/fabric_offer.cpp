@@ -11,7 +11,7 @@ namespace impishim::wire {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x494d4642;
-/// Of offers, words and message headers.
+/// The version of offers, words and message headers.
 constexpr std::uint32_t kVersion = 1;
 
 void put_block(ByteWriter& out, std::span<const std::byte> bytes) {

@@ -9,7 +9,7 @@
 namespace impishim::wire {
 namespace {
 
-// Offsets of IMPI 3.6, as drawn in the header file.
+// Offsets of IMPI 3.6, as drawn in packet.hpp.
 constexpr std::size_t kTypeAt = 0;
 constexpr std::size_t kLenAt = 4;
 constexpr std::size_t kSrcAt = 8;

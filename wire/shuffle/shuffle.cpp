@@ -7,7 +7,7 @@
 namespace impishim::wire {
 namespace {
 
-/// Before a batch: kind, whether it is an answer, number.
+/// Size of the header before a batch: kind, flag for an answer, number.
 constexpr std::size_t kTransferHeader = 10;
 
 }  // namespace
@@ -33,7 +33,7 @@ Shuffle::~Shuffle() {
   engine_.stop_awaiting();
   network_.join();
   delivery_.join();
-  // The engine may still send from these.
+  // The engine may still be sending from these buffers.
   for (Outgoing& each : outgoing_) {
     while (!each.operation.complete()) {
       if (engine_.poll(false) == 0) engine_.wait_for_event(std::chrono::milliseconds(1));
@@ -116,7 +116,7 @@ Result<void> Shuffle::handle_locked(WorldRank neighbour, std::span<const std::by
              : core_.batch_arrived(neighbour, kind, number, bytes.subspan(kTransferHeader));
 }
 
-/// False: nothing is there.
+/// Returns false if there is no message.
 bool Shuffle::receive_one() {
   Envelope envelope;
   auto message = engine_.match_probe(context_, kAnySource, kAnyTag, envelope);
@@ -125,7 +125,7 @@ bool Shuffle::receive_one() {
   ReceiveOperation receive;
   receive.buffer = {bytes.data(), bytes.size(), &TypeLayout::basic(BasicType::kByte)};
   engine_.start_matched(receive, std::move(message));
-  while (!receive.complete()) {  // the rest of a long batch
+  while (!receive.complete()) {  // for the rest of a long batch
     if (engine_.poll(false) == 0) engine_.wait_for_event(std::chrono::milliseconds(1));
   }
   const MutexLock lock(mutex_);
@@ -159,7 +159,7 @@ void Shuffle::deliver_messages() {
     while (!stop_ && !failure_.has_value() && !core_.delivery_due()) changed_.wait(mutex_);
     if (stop_ || failure_) return;
     const auto message = core_.deliver();
-    send_locked();  // what has got room may be answered
+    send_locked();  // messages that got room may be answered
     lock.unlock();
     deliver_(*message);
     lock.lock();

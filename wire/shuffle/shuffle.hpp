@@ -1,9 +1,9 @@
-/// The shuffle of one process over its engine: threads, sending, receiving, delivery.
+/// The shuffle of one process on top of its engine: threads, sending, receiving, delivery.
 ///
-/// A network thread takes batches that have come and passes them on, a delivery thread calls the
-/// program; the engine is driven by whoever drives it anyway. So relays and answers go on while the
-/// program computes, and a callback that blocks holds up its own deliveries alone, until the
-/// senders' limits hold up the senders.
+/// A network thread takes arrived batches and relays them; a delivery thread calls the program. The
+/// usual threads drive the engine. Relaying and answering therefore continue while the program
+/// computes. A callback that blocks delays only its own deliveries, until the senders' limits stop
+/// the senders.
 #pragma once
 
 #include <functional>
@@ -20,25 +20,27 @@
 
 namespace impishim::wire {
 
+/// A shuffle with its two threads. All functions are thread-safe.
 class Shuffle {
  public:
   using Deliver = std::function<void(const ShuffleMessage&)>;
 
-  /// `context`: one that nothing else uses, the same in all processes. `deliver` is called on the
-  /// delivery thread, one message at a time, those of one source in their order; it may block.
+  /// `context` must not be used by anything else, and must be the same in all processes. `deliver`
+  /// is called on the delivery thread, one message at a time, and for each source in the order of
+  /// its messages. It may block.
   Shuffle(Engine& engine, WorldRank here, ContextId context, const ShuffleOptions& options,
           Deliver deliver);
-  /// Drops what is still here: flush before, and let all processes do so.
+  /// Drops all messages that are still here. All processes must flush before.
   ~Shuffle();
   Shuffle(const Shuffle&) = delete;
   Shuffle& operator=(const Shuffle&) = delete;
 
-  /// Takes a copy of the message; waits while its queue is full. Not from inside `deliver`, which
-  /// would wait for itself.
+  /// Copies the message and queues it. Blocks while the queue is full. Must not be called from
+  /// `deliver`, because it would wait for itself.
   [[nodiscard]] Result<void> enqueue(const ShuffleMessage& message);
-  /// Waits until what the queues of `kind` hold now has been answered by its next processes.
+  /// Blocks until the next hops have answered everything that is now in the queues of `kind`.
   [[nodiscard]] Result<void> flush(ShuffleQueueKind kind);
-  /// Waits until what has come for this process up to now has been delivered.
+  /// Blocks until everything that has arrived for this process so far has been delivered.
   [[nodiscard]] Result<void> flush_delivery();
 
   [[nodiscard]] ShuffleCounters counters();

@@ -27,7 +27,7 @@ ShuffleCore::ShuffleCore(const JobMap& job, WorldRank here, const ShuffleOptions
   limits_[index_of(ShuffleQueueKind::kRemote)].limit = options.remote_sender_limit;
 }
 
-/// None: the message has arrived.
+/// Returns the queue for the next hop, or nothing if the message has arrived.
 std::optional<ShuffleCore::OutputKey> ShuffleCore::next_queue(const ShuffleMessage& message) const {
   const NextHop hop = next_linked_hop(job_, here_, message.destination);
   switch (hop.kind) {
@@ -84,8 +84,8 @@ bool ShuffleCore::enqueue(const ShuffleMessage& message) {
   return true;
 }
 
-/// True: the message has its place, and if that is an output queue, its key is among `filled`.
-/// Otherwise it waits for one.
+/// Returns true if the message has a place. If the place is an output queue, its key is added to
+/// `filled`. Otherwise the message waits for a place.
 bool ShuffleCore::place(Waiting&& waiting, std::set<OutputKey>& filled) {
   const auto key = next_queue(waiting.message);
   if (!key) {
@@ -107,9 +107,9 @@ bool ShuffleCore::place(Waiting&& waiting, std::set<OutputKey>& filled) {
   return false;
 }
 
-/// Roles are passed in one direction: what a process sends goes to a representative or to its
-/// destination, what comes from another host stays at this one, what has been relayed inside a host
-/// has arrived.
+/// Returns true if the message may come here. Roles follow one direction. The origin sends to a
+/// representative or to the destination. A message from another host stays on this host. A message
+/// that was relayed inside a host has arrived.
 bool ShuffleCore::belongs_here(const ShuffleMessage& message, WorldRank neighbour,
                                ShuffleQueueKind came_by) const {
   const auto host_of = [&](WorldRank proc) {
@@ -151,12 +151,12 @@ Result<void> ShuffleCore::batch_arrived(WorldRank neighbour, ShuffleQueueKind ki
   for (ShuffleMessage& message : *messages) {
     if (place({std::move(message), arrival}, filled)) settle(arrival);
   }
-  settle(arrival);  // itself, so that an empty batch is answered as well
+  settle(arrival);  // the arrival itself, so that an empty batch is answered too
   for (const OutputKey& key : filled) send_ready(output(key), key);
   return {};
 }
 
-/// One more of its messages has a place.
+/// Counts one more message of the arrival as placed, and answers the batch after the last one.
 void ShuffleCore::settle(const ArrivalPointer& arrival) {
   if (--arrival->homeless == 0)
     transfers_.push_back({arrival->neighbour, arrival->kind, true, arrival->number, {}});
@@ -176,7 +176,7 @@ Result<void> ShuffleCore::answer_arrived(WorldRank neighbour, ShuffleQueueKind k
   return {};
 }
 
-/// What waits for room in an output queue takes it.
+/// Moves waiting messages into the output queue while it has room.
 void ShuffleCore::move_on(Output& to, const OutputKey& key) {
   while (!to.waiting.empty() && !to.queue.full()) {
     const Waiting waiting = std::move(to.waiting.front());
@@ -196,7 +196,8 @@ void ShuffleCore::send_ready(Output& to, const OutputKey& key) {
   }
 }
 
-/// The queues of a kind share a limit: those that stop for it take turns when a batch is answered.
+/// Sends from the queues of a kind, which share a limit. Queues that stopped at the limit take
+/// turns when a batch is answered.
 void ShuffleCore::send_all_ready(ShuffleQueueKind kind) {
   const ShuffleSenderLimit& limit = limits_[index_of(kind)];
   WorldRank& last = last_served_[index_of(kind)];

@@ -1,5 +1,5 @@
-/// A message of the shuffle, and batches of them as bytes: numbers in IMPI's order, so that systems
-/// of any representation may meet.
+/// Shuffle messages, and their encoding in batches. Numbers are big-endian as in IMPI, so systems
+/// of any representation can communicate.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,18 @@
 
 namespace impishim::wire {
 
+/// A message of the shuffle.
 struct ShuffleMessage {
   WorldRank source = 0;
   WorldRank destination = 0;
-  std::uint32_t type = 0;  ///< the program's own
+  std::uint32_t type = 0;  ///< defined by the program
   std::vector<std::byte> data;
 };
 
-/// What a message takes in a batch beside its data.
+/// Size of a message's header in a batch.
 inline constexpr std::size_t kShuffleMessageHeader = 16;
 
-/// What it takes there in all.
+/// Returns the size of a message in a batch, including its header.
 [[nodiscard]] inline std::size_t batched_size(const ShuffleMessage& message) {
   return kShuffleMessageHeader + message.data.size();
 }
@@ -30,8 +31,8 @@ inline constexpr std::size_t kShuffleMessageHeader = 16;
 /// Appends one message to a batch.
 void append_message(std::vector<std::byte>& batch, const ShuffleMessage& message);
 
-/// The messages of a batch. kProtocol: bytes that are no batch, or a process that is not in a job
-/// of `procs`.
+/// Returns the messages of a batch. Fails with kProtocol if the bytes are not a batch, or name a
+/// process that is not in a job of `procs` processes.
 [[nodiscard]] Result<std::vector<ShuffleMessage>> parse_batch(std::span<const std::byte> batch,
                                                               WorldRank procs);
 

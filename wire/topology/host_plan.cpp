@@ -11,7 +11,7 @@
 namespace impishim::wire {
 namespace {
 
-/// "8" or "8-11", within 0 to size - 1.
+/// Parses "8" or "8-11", within 0 to size - 1.
 std::optional<std::pair<std::int32_t, std::int32_t>> parse_range(const std::string& text,
                                                                  std::int32_t size) {
   const auto dash = text.find('-');

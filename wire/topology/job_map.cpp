@@ -13,8 +13,8 @@ namespace {
 std::size_t hash_of(const ProcId& id) {
   std::uint64_t halves[2];
   std::memcpy(halves, id.host.data(), sizeof(halves));
-  // The end of MurmurHash3: addresses of one network and pids of one node differ in few bits, which
-  // must reach the lowest.
+  // The final mixing step of MurmurHash3. Addresses of one network and pids of one node differ in
+  // few bits, and these must affect the lowest bits.
   std::uint64_t mixed =
       halves[0] ^ (halves[1] * 0x9E3779B97F4A7C15ULL) ^ (static_cast<std::uint64_t>(id.pid) << 1U);
   mixed = (mixed ^ (mixed >> 33U)) * 0xFF51AFD7ED558CCDULL;
@@ -24,7 +24,7 @@ std::size_t hash_of(const ProcId& id) {
 
 }  // namespace
 
-/// Where `id` stands in the index, or the empty slot where it would.
+/// Returns the slot of `id` in the index, or the empty slot where `id` would be inserted.
 std::size_t JobMap::slot_of(const ProcId& id) const {
   const std::size_t mask = by_id_.size() - 1;
   std::size_t slot = hash_of(id) & mask;

@@ -1,4 +1,4 @@
-/// A job map as bytes: from the process that negotiated it to the others of its system.
+/// Encoding of a job map, which the process that negotiated it sends to the others of its system.
 #pragma once
 
 #include <span>
@@ -8,8 +8,9 @@
 
 namespace impishim::wire {
 
+/// Returns the encoding of `map`.
 [[nodiscard]] std::vector<std::byte> encode_job_map(const JobMap& map);
-/// kProtocol: not what encode_job_map() made.
+/// Fails with kProtocol if `bytes` are not a result of encode_job_map().
 [[nodiscard]] Result<JobMap> decode_job_map(std::span<const std::byte> bytes);
 
 }  // namespace impishim::wire

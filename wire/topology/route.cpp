@@ -13,8 +13,9 @@ std::int32_t other_hosts(const JobMap& job) {
   return static_cast<std::int32_t>(job.hosts().size()) - 1;
 }
 
-/// The lowest procs of a host own its channels, as many as there are other hosts; the rest are
-/// relayed for only. Where there is no other host the lowest one relays among the rest.
+/// Returns the number of procs of `host` that relay. The lowest procs own the channels, as many
+/// procs as there are other hosts; the remaining procs do not relay. If there is no other host, the
+/// lowest proc relays among the others.
 std::int32_t relaying_procs(const JobMap& job, const Host& host) {
   return std::clamp(other_hosts(job), 1, host.proc_count);
 }

@@ -1,9 +1,10 @@
-/// The one place that decides who owns a channel and which process a packet goes to next.
+/// Routing: the only code that decides which process owns a channel and which process is a packet's
+/// next hop.
 ///
-/// SRC -> representative of SRC's host for DST's host -> representative of DST's host for SRC's
-/// host -> DST. Hops fall away where SRC or DST is itself a representative; a route has at most
-/// three hops and always ends, because each hop enters the next of these four roles. The gateway of
-/// a host, if it has one, is its representative for all.
+/// A route is: SRC -> representative of SRC's host for DST's host -> representative of DST's host
+/// for SRC's host -> DST. A hop disappears if SRC or DST is itself a representative. A route has at
+/// most three hops and always ends, because each hop moves to the next of these four roles. If a
+/// host has a gateway, the gateway is its representative for all other hosts.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +15,9 @@
 
 namespace impishim::wire {
 
-/// The proc of `host` that owns the channel to `remote_host`: its gateway, or else the procs of a
-/// host take turns. Other hosts are counted without `host` itself, so that with a single one it is
-/// the lowest proc, a master more often than any other.
+/// Returns the proc of `host` that owns the channel to `remote_host`: the gateway, or otherwise one
+/// of the host's procs in turn. The numbering of other hosts skips `host` itself. With a single
+/// other host, the owner is the lowest proc, which is more often a master than any other.
 [[nodiscard]] inline WorldRank representative(const JobMap& job, std::int32_t host,
                                               std::int32_t remote_host) {
   const Host& here = job.hosts()[static_cast<std::size_t>(host)];
@@ -25,22 +26,22 @@ namespace impishim::wire {
   return here.first_proc + ordinal % here.proc_count;
 }
 
-/// The hosts whose channels `proc` owns, ascending: at most the number of other hosts divided by
-/// its host's procs, rounded up; all of them if it is a gateway, none if another proc of its host
-/// is.
+/// Returns the hosts whose channels `proc` owns, ascending. Their number is at most the number of
+/// other hosts divided by the number of procs of this host, rounded up. A gateway owns all
+/// channels; the other procs of its host own none.
 [[nodiscard]] std::vector<std::int32_t> hosts_represented_by(const JobMap& job, WorldRank proc);
 
-/// The proc that makes a host's connections, and tells what ends it: the gateway, or else the
-/// lowest.
+/// Returns the proc that makes a host's connections and reports what ends them: the gateway, or
+/// otherwise the lowest proc.
 [[nodiscard]] inline WorldRank connecting_proc(const Host& host) {
   return host.first_proc + std::max(host.gateway, 0);
 }
 
-/// The procs of its host that `proc` exchanges packets with, ascending: those that relay for it,
-/// and those for which it relays. Around a gateway they are a star.
+/// Returns the procs of the same host that exchange packets with `proc`, ascending: those that
+/// relay for it, and those for which it relays. Around a gateway these links form a star.
 [[nodiscard]] std::vector<WorldRank> local_partners(const JobMap& job, WorldRank proc);
 
-/// How a packet leaves process `here` on its way to `destination`.
+/// The way in which a packet leaves process `here` towards `destination`.
 struct NextHop {
   enum class Kind : std::uint8_t {
     kArrived,  ///< `here` is the destination
@@ -52,7 +53,7 @@ struct NextHop {
   std::int32_t host = 0;
 };
 
-/// Pure arithmetic on the job map.
+/// Returns the next hop of a packet at `here`. Pure arithmetic on the job map.
 [[nodiscard]] inline NextHop next_hop(const JobMap& job, WorldRank here, WorldRank destination) {
   if (here == destination) return {};
   const std::int32_t my_host = job.procs()[static_cast<std::size_t>(here)].host;
@@ -63,8 +64,8 @@ struct NextHop {
   return {NextHop::Kind::kLocal, owner, its_host};
 }
 
-/// As next_hop(), along links that exist: two procs of a host that own no channels reach each other
-/// through one that does.
+/// Returns the next hop along existing links. Unlike next_hop(), two procs of a host that own no
+/// channels reach each other through a proc that does.
 [[nodiscard]] NextHop next_linked_hop(const JobMap& job, WorldRank here, WorldRank destination);
 
 }  // namespace impishim::wire
