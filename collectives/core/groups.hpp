@@ -71,9 +71,9 @@ class LocalGroup {
   virtual Pending& broadcast(const Data& data, std::int32_t root) = 0;
   virtual Pending& broadcast(std::span<std::byte> bytes, std::int32_t root) = 0;
   /// Broadcasts a piece of data whose length the members may disagree on. The root's `piece`
-  /// describes it. The others' `piece` holds what they ask for, and when the phase has been awaited,
-  /// what the root sent, as far as the group can tell. No other message may go from the root to them
-  /// between two pieces.
+  /// describes it. The others' `piece` holds what they ask for, and when the phase has been
+  /// awaited, what the root sent, as far as the group can tell. No other message may go from the
+  /// root to them between two pieces.
   virtual Pending& broadcast_piece(const Data& data, std::int32_t root, Piece& /*piece*/) {
     return broadcast(data, root);
   }
