@@ -5,7 +5,7 @@
 namespace impishim::darray {
 namespace {
 
-// As many copies in one system are sent their elements by the sources themselves.
+// If a piece has at most this many copies in one system, the sources send to each copy directly.
 constexpr std::size_t kDirect = 2;
 
 }  // namespace
