@@ -32,8 +32,8 @@ using Real = typename RealOf<T>::Type;
 template <class To, class From>
 constexpr To integer_cast(From value) {
   using Limits = std::numeric_limits<To>;
-  constexpr auto kBeyond = static_cast<From>(Limits::max() / 2 + 1) *
-                           2;  // a power of 2, which every type represents exactly
+  // A power of 2, which every type represents exactly.
+  constexpr auto kBeyond = static_cast<From>(Limits::max() / 2 + 1) * 2;
   if (value >= kBeyond) return Limits::max();
   if (value > static_cast<From>(Limits::lowest())) return static_cast<To>(value);
   return value != value ? To(0) : Limits::lowest();
