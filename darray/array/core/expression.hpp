@@ -1,5 +1,5 @@
 /// Expressions with arrays. They are stored as written and computed in one loop at assignment,
-/// without temporaries, and without a message if the layouts of their arrays are aligned (D2O-60 to
+/// without temporaries. No message is sent if the layouts of their arrays are aligned (D2O-60 to
 /// D2O-62).
 #pragma once
 

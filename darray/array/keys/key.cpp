@@ -27,7 +27,7 @@ std::vector<T> local_values(const DistArray<T>& array) {
   return values;
 }
 
-/// Whether all processes must have the same key, or each process has its own.
+/// Selects whether all processes have the same key, or each process has its own.
 enum class Keys : std::uint8_t { kCommon, kOwn };
 
 /// The operation that a key is for, and its checks.

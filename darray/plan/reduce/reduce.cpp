@@ -183,8 +183,8 @@ bool ReducePlan::State::advance(bool blocking) {
 void ReducePlan::State::run(const void* source, void* destination, Mask mask, bool blocking) {
   if (phase != kIdle || turn.under_way())
     fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
-  // Agrees on errors: a rank without elements has an empty mask, which is always valid. Alone, it
-  // would wait for the other ranks.
+  // Agrees on errors: a rank without elements has an empty mask, which is always valid. It would
+  // otherwise wait for ranks that have thrown.
   agreed(
       communicator, checks,
       [&] { return CollectiveCall("execution of a reduction").with("operator", operation.name); },

@@ -51,8 +51,8 @@ class ReducePlan {
   ///
   /// Throws Error(kShape) if the mask has a wrong length (with checks, on all ranks). Throws
   /// Error(kArgument) if a result has no elements and the operator has no value for that case
-  /// (minimum, maximum, user's operators without identity), on all ranks that share the result.
-  /// Throws Error(kMpi) if MPI fails.
+  /// (minimum, maximum, user's operators without identity). All ranks that share the result throw
+  /// it. Throws Error(kMpi) if MPI fails.
   void execute(const void* source, void* destination, Mask mask = {});
   /// Starts an execution, which test() or wait() completes. start() does the local part. All ranks
   /// must start it in the same order as everything else that uses collectives: see ReduceSchedule.

@@ -61,9 +61,9 @@ struct RemapOptions {
 class RemapPlan {
  public:
   /// Throws Error(kShape) if sections have different counts or whole arrays have different extents.
-  /// Throws Error(kKey) if a section is outside of its axis, or if one side has a label that the
-  /// other side lacks, unless a section excludes it. Throws Error(kArgument) if the permutation is
-  /// invalid, the number of strides is wrong, or there are ranks outside of the communicator.
+  /// Throws Error(kKey) if a section is outside of its axis, or if only one side has a label that
+  /// no section excludes. Throws Error(kArgument) if the permutation is invalid, the number of
+  /// strides is wrong, or there are ranks outside of the communicator.
   RemapPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
             const Element& element, const RemapOptions& options = {});
   RemapPlan(MPI_Comm comm, const RemapSide& destination, const RemapSide& source,
