@@ -26,8 +26,8 @@ int context_key() {
   return key;
 }
 
-// Returns a number that no other communicator of the job has. The process with rank 0 counts the
-// communicators in which it has rank 0, and adds its world rank.
+// Returns a number that no other communicator of the job has. The process with rank 0 combines
+// its world rank with a count of the communicators in which it has rank 0.
 std::uint64_t agree_on_group(const Communicator& communicator) {
   static std::atomic<std::uint32_t> led = 0;
   std::uint64_t group = 0;

@@ -40,8 +40,8 @@ enum class Repeats : std::uint8_t {
 /// Returns this process's part. Local, like all functions here.
 [[nodiscard]] OwnPart own_part(const Layout& layout, const ResolvedKey& key, Repeats repeats);
 
-/// The same as a regular section. Most keys have this form: slices and indices, on all maps except
-/// those with many pieces for each part.
+/// This process's part as a regular section. Most keys have this form: slices and indices, on all
+/// maps except those with many pieces for each part.
 struct OwnSection {
   Section local;      ///< of the owned part, for each axis
   Section positions;  ///< the same elements in the selection, for each dimension
