@@ -1,4 +1,4 @@
-/// Distributed arrays and all that is done with them.
+/// Distributed arrays and all operations on them.
 #pragma once
 
 #include "darray/array/core/dist_array.hpp"

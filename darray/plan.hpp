@@ -1,5 +1,5 @@
-/// Plans: from distributions to messages, for remaps, halos, shifts, gathers, scatters, broadcasts,
-/// reductions and scans.
+/// Plans, which convert distributions to messages: for remaps, halos, shifts, gathers, scatters,
+/// broadcasts, reductions and scans.
 #pragma once
 
 #include "darray/plan/gather/broadcast.hpp"

@@ -8,7 +8,7 @@
 namespace impishim::darray {
 namespace {
 
-constexpr std::size_t kLayouts = 256;  // more are kept only while arrays have them
+constexpr std::size_t kLayouts = 256;  // further layouts are kept only while arrays use them
 
 int drop_context(MPI_Comm, int, void* attribute, void*) {
   const std::unique_ptr<ContextPtr> held(static_cast<ContextPtr*>(attribute));
@@ -26,8 +26,8 @@ int context_key() {
   return key;
 }
 
-// A number that no other communicator of the job has: the process with rank 0 counts those that it
-// leads.
+// Returns a number that no other communicator of the job has. The process with rank 0 combines
+// its world rank with a count of the communicators in which it has rank 0.
 std::uint64_t agree_on_group(const Communicator& communicator) {
   static std::atomic<std::uint32_t> led = 0;
   std::uint64_t group = 0;

@@ -1,4 +1,4 @@
-/// What the arrays of one communicator share: its duplicate, their layouts, the librarian.
+/// The data that all arrays of one communicator share: its duplicate, their layouts, the librarian.
 #pragma once
 
 #include <memory>
@@ -13,25 +13,25 @@ class Layout;
 using LayoutPtr = std::shared_ptr<const Layout>;
 class Redistributions;
 
-/// One for each communicator, kept as an attribute of its duplicate.
+/// One object for each communicator, stored as an attribute of its duplicate.
 class Context {
  public:
-  /// Collective when it is the first for this communicator, else local and cheap. @throws as
-  /// Communicator.
+  /// Returns the context of a communicator. The first call for a communicator is collective; later
+  /// calls are local and cheap. Throws the errors of Communicator.
   static std::shared_ptr<Context> of(MPI_Comm comm);
   Context(MPI_Comm comm, Communicator communicator, std::uint64_t group);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  /// The user's own communicator.
+  /// Returns the user's communicator.
   [[nodiscard]] MPI_Comm user() const { return user_; }
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
   [[nodiscard]] Librarian& librarian() { return librarian_; }
-  /// The plans of redistributions that have been made; null before the first.
+  /// Returns the cached plans of redistributions; null before the first.
   [[nodiscard]] std::shared_ptr<Redistributions>& redistributions() { return redistributions_; }
 
-  /// The layout with that hash for which `is_it` is true, or the one that `make` gives, which is
-  /// kept (D2O-07).
+  /// Returns the cached layout with this hash for which `is_it` is true. If there is none, calls
+  /// `make` and caches the layout that it returns (D2O-07).
   template <class Predicate, class Make>
   LayoutPtr layout(std::uint64_t hash, Predicate is_it, Make make) {
     const auto [first, last] = layouts_.equal_range(hash);
@@ -41,8 +41,8 @@ class Context {
     return keep(hash, make());
   }
 
-  /// Lets go of what is kept for later, all of which holds this context, and keeps nothing from
-  /// then on: when its communicator is freed. Arrays may go on without it.
+  /// Releases the caches, whose entries refer to this context, and caches nothing afterwards.
+  /// Called when the communicator is freed. Arrays may continue to exist.
   void forget();
 
  private:

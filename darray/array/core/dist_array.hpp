@@ -1,4 +1,5 @@
-/// An array whose elements lie on the processes of a communicator: d2o's distributed data object.
+/// An array whose elements are distributed over the processes of a communicator: d2o's distributed
+/// data object.
 #pragma once
 
 #include <functional>
@@ -14,16 +15,16 @@
 namespace impishim::darray {
 
 struct ExpressionBase {};
-/// What arithmetic with arrays gives: it is computed when it is assigned to an array
-/// (array/expression.hpp).
+/// The result type of arithmetic with arrays. An expression is computed when it is assigned to an
+/// array (array/core/expression.hpp).
 template <class E>
 concept ArrayExpression = std::is_base_of_v<ExpressionBase, std::remove_cvref_t<E>>;
 
-/// Whether data are copied in any case, or used where they are if their type and order allow it
+/// Selects whether data are always copied, or used in place if their type and order allow it
 /// (D2O-19).
 enum class CopyMode : std::uint8_t { kAlways, kAvoid };
 
-/// What copy_empty() changes; what is not given stays (D2O-51).
+/// The changes that copy_empty() makes. Values that are not set do not change (D2O-51).
 struct CopyOptions {
   std::optional<Shape> global_shape = {};
   std::optional<Shape> local_shape = {};  ///< for freeform
@@ -32,21 +33,22 @@ struct CopyOptions {
 };
 
 /// An array of elements of type T (bool, integers, floating point, std::complex of float or
-/// double). It has its memory, or borrows it. All processes of the communicator create, copy,
-/// redistribute and destroy arrays together, in the same order; whatever else is said to be local
-/// sends nothing. Copying copies the elements, moving is cheap. Zero axes and empty pieces are
-/// ordinary.
+/// double). It owns its memory or borrows it. All processes of the communicator create, copy,
+/// redistribute and destroy arrays together, in the same order. Functions described as local send
+/// nothing. Copying an array copies the elements; moving is cheap. Arrays without axes and empty
+/// pieces are allowed.
 template <class T>
 class DistArray {
  public:
   using Value = T;
   static_assert(scalar_of<T>() != Scalar::kOpaque, "no element type of distributed arrays");
 
-  /// No array: for a variable that gets one later. Only assignment and destruction are allowed.
+  /// Creates no array: for a variable that gets one later. Only assignment and destruction are
+  /// allowed.
   DistArray() = default;
-  /// Elements not set to anything. Local.
+  /// Creates an array whose elements are not initialized. Local.
   explicit DistArray(LayoutPtr layout) : DistArray(layout, Storage<T>(layout->buffer_size())) {}
-  /// In memory of that layout's buffer_size(), for instance lent. Local.
+  /// Creates an array in memory of the layout's buffer_size(), which may be borrowed. Local.
   DistArray(LayoutPtr layout, Storage<T> storage, bool hermitian = false)
       : layout_(std::move(layout)),
         storage_(std::move(storage)),
@@ -61,8 +63,8 @@ class DistArray {
     hermitian_ = other.hermitian_;
   }
   DistArray(DistArray&& other) noexcept { take(other); }
-  /// The elements of another array: this one keeps its layout and its memory if it has any (as
-  /// set_full()).
+  /// Copies the elements of another array. This array keeps its layout and its memory if it has the
+  /// same shape (see set_full()).
   DistArray& operator=(const DistArray& other) {
     if (this == &other) return *this;
     if (layout_ != nullptr && layout_->shape() == other.shape()) {
@@ -79,15 +81,15 @@ class DistArray {
     }
     return *this;
   }
-  /// The value of an expression, in the layout of its first array. Sends nothing if its arrays are
+  /// Computes an expression, in the layout of its first array. Sends nothing if its arrays are
   /// aligned.
   template <ArrayExpression E>
   DistArray(const E& expression);  // NOLINT: an expression is an array
-  /// The same, in this array's layout and memory, without a temporary.
+  /// Computes an expression in this array's layout and memory, without a temporary.
   template <ArrayExpression E>
   DistArray& operator=(const E& expression);
 
-  // Creation. Collective; without checks they are local, but for the first array of a communicator
+  // Creation. Collective. Without checks it is local, except for the first array of a communicator
   // and for freeform.
 
   static DistArray empty(MPI_Comm comm, std::span<const Index> shape, const Strategy& strategy = {},
@@ -98,32 +100,35 @@ class DistArray {
                         Checks checks = Checks::kOn);
   static DistArray full(MPI_Comm comm, std::span<const Index> shape, T value,
                         const Strategy& strategy = {}, Checks checks = Checks::kOn);
-  /// 0, 1, 2, ... in row-major order.
+  /// Returns the elements 0, 1, 2, ... in row-major order.
   static DistArray arange(MPI_Comm comm, std::span<const Index> shape,
                           const Strategy& strategy = {}, Checks checks = Checks::kOn);
-  /// function(indices) for each element, `indices` a std::span<const Index> of its global ones.
+  /// Sets each element to function(indices), where `indices` is a std::span<const Index> of its
+  /// global indices.
   template <class Function>
   static DistArray from_function(MPI_Comm comm, std::span<const Index> shape, Function function,
                                  const Strategy& strategy = {}, Checks checks = Checks::kOn);
-  /// Every process gives the whole array and keeps its part of it. kAvoid borrows, with `not`.
+  /// Every process passes the whole array and keeps its part. kAvoid borrows the data with strategy
+  /// `not`.
   template <class U>
   static DistArray from_global(MPI_Comm comm, const StridedView<U>& data,
                                const Strategy& strategy = {}, Checks checks = Checks::kOn,
                                CopyMode copy = CopyMode::kAlways);
-  /// freeform: every process gives its slice of axis 0.
+  /// freeform: every process passes its slice of axis 0.
   template <class U>
   static DistArray from_local(MPI_Comm comm, const StridedView<U>& data,
                               Checks checks = Checks::kOn, CopyMode copy = CopyMode::kAlways);
-  /// The data of another array in another strategy; with freeform and no slices of its own, those
-  /// of equal (D2O-16, D2O-52).
+  /// Copies another array to another strategy. With freeform and an array without its own slices,
+  /// the slices are those of equal (D2O-16, D2O-52).
   template <class U>
   static DistArray from_array(const DistArray<U>& data, const Strategy& strategy,
                               Checks checks = Checks::kOn);
-  /// The whole content of `data` as the local piece of each process: P times the elements (D2O-16).
+  /// Uses the whole content of `data` as the local piece of each process: P times the elements
+  /// (D2O-16).
   template <class U>
   static DistArray from_array_as_local(const DistArray<U>& data, Checks checks = Checks::kOn);
 
-  // What it is. Local.
+  // Properties. Local.
 
   [[nodiscard]] const LayoutPtr& layout() const { return layout_; }
   [[nodiscard]] const Distribution& distribution() const { return layout_->distribution(); }
@@ -132,9 +137,9 @@ class DistArray {
   [[nodiscard]] static Element element() { return element_of<T>(); }
   [[nodiscard]] const Shape& shape() const { return layout_->shape(); }
   [[nodiscard]] int dimensions() const { return static_cast<int>(shape().size()); }
-  /// The number of elements, of all processes together.
+  /// Returns the number of elements of all processes together.
   [[nodiscard]] Index size() const { return layout_->size(); }
-  /// The extent of axis 0 (D2O-64). @throws Error kShape without axes.
+  /// Returns the extent of axis 0 (D2O-64). Throws Error(kShape) if there are no axes.
   [[nodiscard]] Index length() const {
     if (shape().empty()) fail(ErrorKind::kShape, "an array without axes has no length");
     return shape()[0];
@@ -142,58 +147,60 @@ class DistArray {
   [[nodiscard]] const Shape& local_shape() const { return layout_->owned_shape(); }
   [[nodiscard]] Index local_size() const { return layout_->owned_size(); }
   [[nodiscard]] ArrayId id() const { return id_; }
-  /// The array of that id on the same communicator; null if there is none any more (D2O-45).
-  /// @throws as Librarian::find().
+  /// Returns the array with this id on the same communicator; null if it no longer exists (D2O-45).
+  /// Throws the errors of Librarian::find().
   [[nodiscard]] static DistArray* find(MPI_Comm comm, ArrayId id) {
     return static_cast<DistArray*>(Context::of(comm)->librarian().find(id, scalar_of<T>()));
   }
-  /// Each element is the complex conjugate of the one at the mirrored index: a promise of the user,
-  /// passed on (D2O-53).
+  /// Returns true if each element is the complex conjugate of the one at the mirrored index. The
+  /// user promises this; copies keep the flag (D2O-53).
   [[nodiscard]] bool hermitian() const { return hermitian_; }
   void set_hermitian(bool hermitian) { hermitian_ = hermitian; }
 
   // This process's elements. Local.
 
-  /// The whole buffer, ghosts included: layout()->buffer_size() elements.
+  /// Returns the whole buffer, including ghosts: layout()->buffer_size() elements.
   [[nodiscard]] T* data() { return storage_.data(); }
   [[nodiscard]] const T* data() const { return storage_.data(); }
-  /// Owned elements, by reference.
+  /// Returns a view of the owned elements.
   [[nodiscard]] StridedView<T> local() { return layout_->owned(data()); }
   [[nodiscard]] StridedView<const T> local() const { return layout_->owned(data()); }
-  /// Owned elements and the ghosts around them, by reference.
+  /// Returns a view of the owned elements and the ghosts around them.
   [[nodiscard]] StridedView<T> padded() { return layout_->whole(data()); }
   [[nodiscard]] StridedView<const T> padded() const { return layout_->whole(data()); }
-  /// A copy (D2O-31).
+  /// Returns a copy of the owned elements (D2O-31).
   [[nodiscard]] LocalArray<T> get_local() const { return LocalArray<T>(local()); }
-  /// @throws Error kShape unless it has local_shape().
+  /// Sets the owned elements. Throws Error(kShape) unless `values` has local_shape().
   template <class U>
   void set_local(const StridedView<U>& values);
-  /// All elements of all processes.
+  /// Sets all elements of all processes.
   void fill(T value);
 
-  // The whole array. Collective, except where it says otherwise.
+  // The whole array. Collective, except where stated otherwise.
 
-  /// On every process (D2O-30); also what d2o's __array__ gives (D2O-55): P times the memory.
+  /// Returns the whole array on every process (D2O-30), like d2o's __array__ (D2O-55): P times the
+  /// memory.
   [[nodiscard]] LocalArray<T> get_full() const;
-  /// On one process; nothing on the others. @throws Error kArgument for a process that is not
-  /// there.
+  /// Returns the whole array on one process, and nothing on the others. Throws Error(kArgument) if
+  /// the process does not exist.
   [[nodiscard]] std::optional<LocalArray<T>> get_full(int target) const;
-  /// Every process gives the whole. Local.
+  /// Sets this process's part of the array, which every process passes as a whole. Local.
   template <class U>
   void set_full(const StridedView<U>& values);
-  /// Process `root` gives the whole; what the others pass does not count.
+  /// Sets the array to the values of process `root`. The values of the other processes are ignored.
   void set_full(const StridedView<const T>& values, int root);
-  /// From another array of the same shape; redistributed if its layout is another.
+  /// Sets the elements to those of another array of the same shape. Redistributes them if its
+  /// layout differs.
   template <class U>
   void set_full(const DistArray<U>& other, Checks checks = Checks::kOn);
 
-  // Copies (D2O-50 to D2O-53). Local if the strategy stays.
+  // Copies (D2O-50 to D2O-53). Local if the strategy does not change.
 
   template <class U = T>
   [[nodiscard]] DistArray<U> copy() const;
   template <class U = T>
   [[nodiscard]] DistArray<U> copy(const Strategy& strategy, Checks checks = Checks::kOn) const;
-  /// In that layout of the same shape. Local if it is aligned with this one's.
+  /// Copies to another layout of the same shape. Local if it is aligned with this array's layout.
   template <class U = T>
   [[nodiscard]] DistArray<U> copy_to(const LayoutPtr& layout, Checks checks = Checks::kOn) const {
     DistArray<U> result(layout);
@@ -201,7 +208,7 @@ class DistArray {
     result.set_hermitian(hermitian_);
     return result;
   }
-  /// The same layout, elements not set.
+  /// Returns an array with the same layout whose elements are not initialized.
   template <class U = T>
   [[nodiscard]] DistArray<U> copy_empty() const {
     return DistArray<U>(layout_);
@@ -215,8 +222,9 @@ class DistArray {
   [[nodiscard]] DistArray<Real<T>> real() const;
   [[nodiscard]] DistArray<Real<T>> imag() const;
   [[nodiscard]] DistArray conj() const;
-  /// One axis, in row-major order. Same strategy if its pieces are the same; else freeform
-  /// (D2O-54). Pieces that are no slices of axis 0 become those of equal first.
+  /// Returns the elements as one axis, in row-major order. Keeps the strategy if its pieces are the
+  /// same; else uses freeform (D2O-54). Pieces that are not slices of axis 0 are first
+  /// redistributed to those of equal.
   [[nodiscard]] DistArray flatten() const;
 
  private:
@@ -235,16 +243,16 @@ class DistArray {
   ArrayId id_;
 };
 
-/// The layout that an array has after a change of strategy: freeform takes its slices, or those of
-/// equal (D2O-52). With checks, collective.
+/// Returns the layout of an array after a change of strategy. Freeform keeps the array's slices, or
+/// uses those of equal (D2O-52). With checks, collective.
 [[nodiscard]] LayoutPtr layout_for(const Layout& from, const Strategy& strategy, Checks checks,
                                    Scalar scalar);
-/// The layout of an array's elements in one axis (D2O-54).
+/// Returns the layout of an array's elements in one axis (D2O-54).
 [[nodiscard]] LayoutPtr flat_layout(const Layout& from);
-/// The layout of copy_empty().
+/// Returns the layout of copy_empty().
 [[nodiscard]] LayoutPtr changed_layout(const Layout& from, const CopyOptions& changes,
                                        Scalar scalar);
-/// The layout in which one process has everything.
+/// Returns the layout in which one process has all elements.
 [[nodiscard]] LayoutPtr layout_on_one(const Layout& from, int rank);
 
 }  // namespace impishim::darray

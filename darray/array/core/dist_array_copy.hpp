@@ -1,4 +1,5 @@
-/// How a DistArray's elements get out, in and into another layout: bodies of dist_array.hpp.
+/// Bodies of dist_array.hpp: functions that read, write, copy and redistribute the elements of a
+/// DistArray.
 #pragma once
 
 #include "darray/array/core/dist_array.hpp"
@@ -8,7 +9,7 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// to = function(from), element by element, for arrays of one layout.
+/// Sets to = function(from), element by element, for arrays of one layout.
 template <class T, class U, class Function>
 void map_elements(DistArray<T>& to, const DistArray<U>& from, Function function) {
   T* target = to.data();
@@ -70,7 +71,7 @@ void DistArray<T>::set_full(const StridedView<const T>& values, int root) {
     if (layout_->rank() != root) return;
     check_global_shape(*layout_, values.extents());
     whole = values.data();
-    // What lies in another order is copied, and what this process's own part is written to.
+    // Copies values that are not contiguous, or that overlap the memory of this process's part.
     if (values.is_contiguous() &&
         !memory_of(values).meets(memory_of(data(), layout_->buffer_size())))
       return;
@@ -101,7 +102,7 @@ template <class T>
 template <class U>
 DistArray<U> DistArray<T>::copy() const {
   DistArray<U> result(layout_);
-  // Ghosts too: what they hold belongs to the array's state.
+  // Copies the ghosts too, because their values belong to the array's state.
   cast_row(result.data(), 1, data(), 1, layout_->buffer_size());
   result.set_hermitian(hermitian_);
   return result;
@@ -111,7 +112,7 @@ template <class T>
 template <class U>
 DistArray<U> DistArray<T>::copy(const Strategy& strategy, Checks checks) const {
   if (strategy == layout_->strategy()) return copy<U>();
-  // Ranks that agree on the layout have agreed on the copy.
+  // Ranks that agree on the layout need no further agreement on the copy.
   return copy_to<U>(layout_for(*layout_, strategy, checks, scalar_of<U>()), Checks::kOff);
 }
 

@@ -1,4 +1,4 @@
-/// How a DistArray is made: bodies of dist_array.hpp.
+/// Bodies of dist_array.hpp: functions that create a DistArray.
 #pragma once
 
 #include "darray/array/core/dist_array.hpp"

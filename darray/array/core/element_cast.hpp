@@ -26,22 +26,22 @@ struct RealOf<std::complex<T>> {
 template <class T>
 using Real = typename RealOf<T>::Type;
 
-/// A number as an integer: rounded to 0, the nearest one beyond the type's range, 0 of NaN. The
-/// language leaves the latter two undefined, and processors differ: arrays are the same on all
-/// machines.
+/// Converts a floating-point number to an integer. Rounds toward 0, clamps to the type's range, and
+/// converts NaN to 0. The language leaves the last two cases undefined, and processors differ. This
+/// function gives the same result on all machines.
 template <class To, class From>
 constexpr To integer_cast(From value) {
   using Limits = std::numeric_limits<To>;
-  constexpr auto kBeyond =
-      static_cast<From>(Limits::max() / 2 + 1) * 2;  // a power of 2, which no type rounds
+  // A power of 2, which every type represents exactly.
+  constexpr auto kBeyond = static_cast<From>(Limits::max() / 2 + 1) * 2;
   if (value >= kBeyond) return Limits::max();
   if (value > static_cast<From>(Limits::lowest())) return static_cast<To>(value);
   return value != value ? To(0) : Limits::lowest();
 }
 
-/// A value as another element type. The imaginary part is dropped where the target has none,
-/// everything but 0 is true; integers wrap around, and floating point becomes one by
-/// integer_cast().
+/// Converts a value to another element type. Drops the imaginary part if the target has none.
+/// Converts everything but 0 to true. Integers wrap around; floating-point numbers become integers
+/// by integer_cast().
 template <class To, class From>
 constexpr To element_cast(const From& value) {
   if constexpr (std::is_same_v<To, From>) {

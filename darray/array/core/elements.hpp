@@ -1,4 +1,4 @@
-/// All elements of an array, one after the other, on every process (D2O-80).
+/// Iteration over all elements of an array on every process (D2O-80).
 #pragma once
 
 #include <iterator>
@@ -9,9 +9,9 @@
 namespace impishim::darray {
 
 /// A range over the elements in row-major order. Whole pieces are fetched, process by process, when
-/// the iteration comes to them: every process has to come as far as the others; one that stops
-/// early has wasted at most one piece. Arrays that are not cut in slices of axis 0 are
-/// redistributed first. The array must not change meanwhile.
+/// the iteration reaches them. So every process must iterate as far as the others; a process that
+/// stops early has wasted at most one piece. Arrays that are not cut in slices of axis 0 are
+/// redistributed first. The array must not change during the iteration.
 template <class T>
 class Elements {
  public:
@@ -40,10 +40,10 @@ class Elements {
     Elements* range_ = nullptr;
     const T* next_ = nullptr;
     const T* end_ = nullptr;
-    int process_ = 0;  // whose piece comes next
+    int process_ = 0;  // owner of the next piece
   };
 
-  /// Fetches the first piece. Collective.
+  /// Returns an iterator after fetching the first piece. Collective.
   Iterator begin() {
     Iterator first;
     first.range_ = this;
@@ -64,7 +64,7 @@ class Elements {
     bounds_ = array_->layout()->slice_bounds().value();
     row_ = array_->size() / array_->shape()[0];
   }
-  // The next piece that has elements, or none.
+  // Fetches the next piece that has elements; sets the end if there is none.
   void fetch(Iterator& at) {
     at.next_ = at.end_ = nullptr;
     const Layout& layout = *array_->layout();
@@ -103,7 +103,7 @@ class Elements {
   LocalArray<T> piece_;
 };
 
-/// for (double value : elements(array)) ...; collective.
+/// Returns the range for `for (double value : elements(array)) ...`. Collective.
 template <class T>
 Elements<T> elements(const DistArray<T>& array) {
   return Elements<T>(array);

@@ -1,6 +1,6 @@
-/// Expressions with arrays: they are kept as they are written, and computed in one loop when they
-/// are assigned, without temporaries, and without a message if the layouts of their arrays are
-/// aligned (D2O-60 to D2O-62).
+/// Expressions with arrays. They are stored as written and computed in one loop at assignment,
+/// without temporaries. No message is sent if the layouts of their arrays are aligned (D2O-60 to
+/// D2O-62).
 #pragma once
 
 #include <memory>
@@ -13,21 +13,21 @@
 
 namespace impishim::darray {
 
-// An expression E has a type Value, layout() (of its first array, or null), hermitian(), and
-// bind(layout), which gives its values in the order of that layout: something with is_contiguous(),
-// overlaps() and row(). A row gives values by operator[].
+// An expression E has a type Value, layout() (that of its first array, or null), hermitian() and
+// bind(layout). bind() returns the values in the order of that layout: an object with
+// is_contiguous(), overlaps() and row(). A row returns values by operator[].
 
 namespace detail {
 
-/// Where a row of a layout begins; with `length` elements in each.
+/// Returns the offset in the buffer at which a row of `length` elements begins.
 inline Index row_start(const Layout& layout, Index row, Index length) {
   if (layout.is_contiguous()) return layout.offset() + row * length;
   return layout.row_offsets()[static_cast<std::size_t>(row)];
 }
 
-/// Whether the arrays meet element by element without a message; if their shapes differ, by their
-/// local shapes alone, which then have to be the same on every process. Collective when the shapes
-/// differ. @throws Error kLayout, kShape.
+/// Returns true if the arrays can be combined element by element without a message. If their shapes
+/// differ, only their local shapes are compared, which must then be equal on every process.
+/// Collective if the shapes differ. Throws Error(kLayout) or Error(kShape).
 bool meets_in_place(const Layout& target, const Layout& other);
 
 /// An array's elements in the order of another layout.
@@ -47,8 +47,8 @@ class BoundArray {
   [[nodiscard]] const T* row(Index row, Index length) const {
     return data_ + row_start(*layout_, row, length);
   }
-  /// Whether elements would be written before they are read: memory in common, but not element by
-  /// element.
+  /// Returns true if elements would be written before they are read: the memory overlaps, but not
+  /// element by element.
   template <class U>
   [[nodiscard]] bool overlaps(const Layout& target, const U* data) const {
     if (!memory_of(data_, layout_->buffer_size()).meets(memory_of(data, target.buffer_size())))
@@ -67,7 +67,7 @@ class BoundArray {
   std::shared_ptr<const LocalArray<T>> moved_;
 };
 
-/// A row with the same value everywhere.
+/// A row with the same value at every position.
 template <class T>
 struct Constant {
   T value;
@@ -148,7 +148,7 @@ struct ScalarOperand : ExpressionBase {
   T value;
 };
 
-/// Global data that every process has: each takes its own part.
+/// Global data that every process has. Each process uses its own part.
 template <class T>
 struct GlobalOperand : ExpressionBase {
   using Value = T;
@@ -159,7 +159,7 @@ struct GlobalOperand : ExpressionBase {
   StridedView<const T> view;
 };
 
-/// An operation and its operands. Operation: a function object of their values, with
+/// An operation and its operands. Operation is a function object on their values, with a member
 /// kKeepsHermitian.
 template <class Operation, class... Operands>
 class Node : public ExpressionBase {
@@ -184,7 +184,7 @@ class Node : public ExpressionBase {
   [[nodiscard]] auto bind(const Layout& target) const {
     return std::apply(
         [&](const Operands&... each) {
-          // Braces: operands are bound in their order, since binding may be collective.
+          // Uses braces so that operands are bound in order, because binding may be collective.
           return detail::BoundNode<Operation, decltype(each.bind(target))...>{
               operation_, {each.bind(target)...}};
         },
@@ -209,15 +209,15 @@ struct BoundGlobal {
   }
 };
 
-/// One row of an evaluation. Targets may be operands, element by element, but do not overlap them
-/// otherwise.
+/// Evaluates one row. The target may be an operand, element by element, but must not overlap the
+/// operands in any other way.
 template <class T, class Row>
 void store_row(T* target, const Row& row, Index count) {
 #pragma GCC ivdep
   for (Index k = 0; k < count; ++k) target[k] = element_cast<T>(row[k]);
 }
 
-/// target = operation(target, row).
+/// Evaluates target = operation(target, row).
 template <class Operation, class T, class Row>
 void update_row(T* target, const Row& row, Index count) {
   const Operation operation;
@@ -225,7 +225,7 @@ void update_row(T* target, const Row& row, Index count) {
   for (Index k = 0; k < count; ++k) target[k] = element_cast<T>(operation(target[k], row[k]));
 }
 
-/// Calls visit(target row, operands' row, count) for all of the owned elements.
+/// Calls visit(target row, operands' row, count) for all owned elements.
 template <class T, class Bound, class Visit>
 void for_bound_rows(const Layout& layout, T* data, const Bound& bound, Visit visit) {
   if (layout.owned_size() == 0) return;
@@ -252,7 +252,7 @@ void evaluate(const Layout& layout, T* data, const E& expression) {
   assign_view(layout.owned(data), std::as_const(layout).owned(apart.data()));
 }
 
-/// array = operation(array, expression), of the array's type.
+/// Evaluates array = operation(array, expression), with the array's type.
 template <class Operation, class T, class E>
 void update(DistArray<T>& array, const E& expression) {
   const Layout& layout = *array.layout();
@@ -276,7 +276,7 @@ auto GlobalOperand<T>::bind(const Layout& target) const {
   const auto cut = [&] { cut_own_part(target, part->data(), view); };
   if (target.has_labels()) {
     agreed(target.communicator(), Checks::kOn, "expression with global data",
-           cut);  // some processes alone may have a label that the data do not have
+           cut);  // only some processes may have a label that the data lack
   } else {
     cut();
   }
@@ -284,7 +284,7 @@ auto GlobalOperand<T>::bind(const Layout& target) const {
   return detail::BoundGlobal<T>{std::make_shared<const LocalArray<T>>(std::move(owned))};
 }
 
-/// DistArray(expression) is of its values' type.
+/// Deduces that DistArray(expression) has the type of the expression's values.
 template <ArrayExpression E>
 DistArray(const E&) -> DistArray<typename E::Value>;
 

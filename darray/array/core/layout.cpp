@@ -30,7 +30,7 @@ CollectiveCall call_of(const char* which, std::span<const Index> shape, const St
   return call.with_hash("distribution", strategy.hash());
 }
 
-// All maps of one part each, whose elements lie in the order of their indices.
+// Returns true if the elements are in the order of their indices. All maps have one part each.
 bool in_index_order(const Distribution& distribution) {
   return std::ranges::all_of(distribution.axes(), [](const Axis& axis) {
     if (axis.map.kind() != DimMap::Kind::kUnstructured) return true;
@@ -119,7 +119,8 @@ Layout::Layout(ContextPtr context, Strategy strategy, DistributionPtr distributi
   rank_ = communicator().rank();
   owned_shape_ = distribution_->owned_shape(rank_);
   owned_size_ = distribution_->owned_size(rank_);
-  // No axes are one element: what is not here has an axis with nothing in it.
+  // An array without axes has one element. A process that does not have it gets one axis of extent
+  // 0.
   if (owned_shape_.empty() && owned_size_ == 0) owned_shape_ = {0};
   buffer_shape_ = distribution_->local_shape(rank_);
   if (owned_shape_.size() != buffer_shape_.size()) buffer_shape_ = owned_shape_;

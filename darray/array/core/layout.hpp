@@ -1,5 +1,5 @@
-/// Where an array's elements are, on all processes and in this one's memory: what arrays of the
-/// same shape and strategy share.
+/// The positions of an array's elements, on all processes and in this process's memory. Arrays of
+/// the same shape and strategy share a layout.
 #pragma once
 
 #include <mutex>
@@ -17,24 +17,24 @@ namespace impishim::darray {
 using Shape = std::vector<Index>;
 
 /// An immutable layout on a communicator. Arrays of one communicator, shape and strategy share one
-/// object, whatever their element types (D2O-07); so the same address means the same layout. The
-/// local buffer is row-major, with the distribution's ghosts around the owned elements.
+/// object, for all element types (D2O-07). So the same address means the same layout. The local
+/// buffer is row-major, with the distribution's ghosts around the owned elements.
 class Layout {
  public:
-  /// The layout of a global strategy. Collective over the communicator with checks, else local (but
-  /// for a communicator's first array). With checks, `scalar` must also be the same everywhere
-  /// (D2O-18).
-  /// @throws Error kShape, kLayout as distribution_of(); kArgument if shape, strategy or type
-  /// differ between processes.
+  /// Returns the layout of a global strategy. Collective over the communicator with checks, else
+  /// local (except for a communicator's first array). With checks, `scalar` must also be the same
+  /// everywhere (D2O-18). Throws Error(kShape) or Error(kLayout) as distribution_of(). Throws
+  /// Error(kArgument) if shape, strategy or type differ between processes.
   static LayoutPtr make(const ContextPtr& context, std::span<const Index> shape,
                         const Strategy& strategy, Checks checks = Checks::kOn,
                         Scalar scalar = Scalar::kOpaque);
-  /// freeform: slices of axis 0, this process's of that shape (D2O-04). Collective, also without
-  /// checks. @throws Error kShape if there is no axis; kArgument if processes disagree about the
-  /// other axes.
+  /// Returns a freeform layout: slices of axis 0, where this process's slice has the given shape
+  /// (D2O-04). Collective, also without checks. Throws Error(kShape) if there is no axis. Throws
+  /// Error(kArgument) if the other axes differ between processes.
   static LayoutPtr make_freeform(const ContextPtr& context, std::span<const Index> local_shape,
                                  Checks checks = Checks::kOn, Scalar scalar = Scalar::kOpaque);
-  /// freeform with slices that every process knows: bounds[r] to bounds[r + 1] on process r. Local.
+  /// Returns a freeform layout whose slices every process knows: rows bounds[r] to bounds[r + 1] on
+  /// process r. Local.
   static LayoutPtr make_slices(const ContextPtr& context, std::vector<Index> bounds,
                                std::span<const Index> shape);
 
@@ -50,48 +50,50 @@ class Layout {
 
   [[nodiscard]] const Shape& shape() const { return distribution_->shape(); }
   [[nodiscard]] Index size() const { return distribution_->size(); }
-  /// This process's elements. Of an array without axes that is elsewhere: one axis with nothing in
-  /// it.
+  /// Returns the shape of this process's elements. If the array has no axes and is on another
+  /// process, the shape is one axis of extent 0.
   [[nodiscard]] const Shape& owned_shape() const { return owned_shape_; }
   [[nodiscard]] Index owned_size() const { return owned_size_; }
-  /// Extents of this process's buffer: owned elements and ghosts.
+  /// Returns the extents of this process's buffer: owned elements and ghosts.
   [[nodiscard]] const Shape& buffer_shape() const { return buffer_shape_; }
   [[nodiscard]] Index buffer_size() const { return buffer_size_; }
-  /// Of the buffer, in elements.
+  /// Returns the strides of the buffer, in elements.
   [[nodiscard]] const std::vector<Index>& strides() const { return strides_; }
-  /// Of the first owned element in the buffer.
+  /// Returns the offset of the first owned element in the buffer.
   [[nodiscard]] Index offset() const { return offset_; }
-  /// Every process of the communicator holds the whole array, in the order of its indices: not of
-  /// labels that are dealt out in another order.
+  /// Returns true if every process of the communicator holds the whole array, in the order of its
+  /// indices. Returns false for labels that are distributed in another order.
   [[nodiscard]] bool is_everywhere() const { return everywhere_; }
-  /// An axis is dealt out by labels, which no section or number in row-major order counts.
+  /// Returns true if an axis is distributed by labels. Sections and row-major numbers cannot count
+  /// labels.
   [[nodiscard]] bool has_labels() const;
-  /// bounds[r] to bounds[r + 1] are the rows of process r, if axis 0 alone is cut, in slices in the
-  /// order of the ranks; else nothing. The same on every process.
+  /// Returns the bounds of the slices if only axis 0 is cut, in slices in the order of the ranks.
+  /// Process r has the rows bounds[r] to bounds[r + 1]. Else returns nothing. The result is the
+  /// same on every process.
   [[nodiscard]] std::optional<std::vector<Index>> slice_bounds() const;
 
-  /// Owned elements lie side by side.
+  /// Returns true if the owned elements are contiguous in the buffer.
   [[nodiscard]] bool is_contiguous() const { return contiguous_; }
-  /// Where the owned part's rows (of the last axis) begin in the buffer, in row-major order: none
-  /// without elements. Computed when it is first asked for, which is worth it where owned elements
-  /// do not lie side by side.
+  /// Returns the offsets in the buffer at which the owned part's rows (of the last axis) begin, in
+  /// row-major order. The list is empty without elements. It is computed at the first call; use it
+  /// only if the owned elements are not contiguous.
   [[nodiscard]] const std::vector<Index>& row_offsets() const;
 
-  /// For each axis, the global index (or label) of every owned local index.
+  /// Returns, for each axis, the global index (or label) of every owned local index.
   [[nodiscard]] std::vector<std::vector<Index>> global_indices() const;
 
-  /// Each process owns the same elements in the same order in both.
+  /// Returns true if each process owns the same elements in the same order in both layouts.
   [[nodiscard]] bool aligned(const Layout& other) const {
     return this == &other || distribution_ == other.distribution_ ||
            distribution_->same_pieces(*other.distribution_);
   }
 
-  /// The owned part of a buffer of this layout.
+  /// Returns a view of the owned part of a buffer of this layout.
   template <class T>
   [[nodiscard]] StridedView<T> owned(T* buffer) const {
     return {buffer == nullptr ? nullptr : buffer + offset_, owned_shape_, strides_};
   }
-  /// All of it.
+  /// Returns a view of the whole buffer.
   template <class T>
   [[nodiscard]] StridedView<T> whole(T* buffer) const {
     return {buffer, buffer_shape_, strides_};

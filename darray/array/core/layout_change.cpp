@@ -51,8 +51,8 @@ LayoutPtr layout_for(const Layout& from, const Strategy& strategy, Checks checks
 
 LayoutPtr flat_layout(const Layout& from) {
   const Shape flat{from.size()};
-  // One process has everything in any strategy: slices stay what they are called, if there is an
-  // axis to cut.
+  // With one process, every strategy holds the whole array. Slicing strategies keep their name if
+  // there is an axis to cut.
   if (from.is_everywhere() && (!from.strategy().is_slicing() || from.shape().empty()))
     return Layout::make(from.context(), flat, kNot, Checks::kOff);
   std::vector<Index> bounds = from.slice_bounds().value();

@@ -1,4 +1,4 @@
-/// From an array's number to this process's piece of it (D2O-45, D2O-46).
+/// Finds this process's piece of an array by the array's number (D2O-45, D2O-46).
 #pragma once
 
 #include <compare>
@@ -9,33 +9,33 @@
 
 namespace impishim::darray {
 
-/// The name of an array, the same on every process of its communicator: which communicator, and the
-/// how-many-th array on it. Arrays are created by all processes together, so that counting needs no
-/// message; those of other groups have another `group`.
+/// The name of an array, the same on every process of its communicator: the communicator's group
+/// and the array's number on it. All processes create arrays together, so counting needs no
+/// message. Each communicator has a different `group`.
 struct ArrayId {
   std::uint64_t group = 0;
   std::uint64_t number = 0;
   auto operator<=>(const ArrayId&) const = default;
 };
 
-/// The arrays that are alive on a communicator. It refers to them, and holds none: an array that is
-/// destroyed is forgotten.
+/// The registry of the existing arrays of a communicator. It refers to arrays and owns none.
+/// Destroyed arrays are removed.
 class Librarian {
  public:
   explicit Librarian(std::uint64_t group) : group_(group) {}
 
-  /// Names a new array.
+  /// Returns a name for a new array and registers it.
   ArrayId add(void* array, Scalar scalar) {
     const std::uint64_t number = next_++;
     arrays_.emplace(number, Entry{array, scalar});
     return {group_, number};
   }
-  /// The array has another address now.
+  /// Records that the array has moved to another address.
   void moved(ArrayId id, void* array) { arrays_.at(id.number).array = array; }
   void remove(ArrayId id) { arrays_.erase(id.number); }
 
-  /// The array's address; null if it is gone, or never was. @throws Error kArgument for an id of
-  /// another communicator, kType if its elements are not of that type.
+  /// Returns the array's address; null if it does not exist. Throws Error(kArgument) for an id of
+  /// another communicator, and Error(kType) if its elements have another type.
   [[nodiscard]] void* find(ArrayId id, Scalar scalar) const;
   [[nodiscard]] std::size_t count() const { return arrays_.size(); }
 

@@ -1,4 +1,4 @@
-/// An array in one process's memory: what full and local data are handed out as.
+/// An array in one process's memory: the form in which full and local data are returned.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,19 @@
 
 namespace impishim::darray {
 
-/// Elements of any number of axes, row-major, in memory of its own. Copying copies them.
+/// Elements with any number of axes, row-major, in its own memory. A copy of the object copies the
+/// elements.
 template <class T>
 class LocalArray {
  public:
   LocalArray() : LocalArray(std::vector<Index>{0}) {}
-  /// Not set to anything.
+  /// The elements are not initialized.
   explicit LocalArray(std::vector<Index> shape)
       : shape_(std::move(shape)), size_(element_count(shape_)), storage_(size_) {}
   LocalArray(std::vector<Index> shape, T value) : LocalArray(std::move(shape)) {
     std::fill_n(data(), size_, value);
   }
-  /// The elements of a view, cast.
+  /// Copies the elements of a view and casts them.
   template <class U>
   explicit LocalArray(const StridedView<U>& view) : LocalArray(view.extents()) {
     T* next = data();
@@ -46,12 +47,12 @@ class LocalArray {
   [[nodiscard]] T* end() { return data() + size_; }
   [[nodiscard]] const T* begin() const { return data(); }
   [[nodiscard]] const T* end() const { return data() + size_; }
-  /// By position in row-major order, unchecked.
+  /// Returns the element at a position in row-major order, unchecked.
   T& operator[](Index position) { return data()[position]; }
   const T& operator[](Index position) const { return data()[position]; }
   [[nodiscard]] StridedView<T> view() { return {data(), shape_}; }
   [[nodiscard]] StridedView<const T> view() const { return {data(), shape_}; }
-  /// The only element. @throws Error kShape if there are more or none.
+  /// Returns the only element. Throws Error(kShape) if there are several or none.
   [[nodiscard]] T item() const {
     if (size_ != 1) fail(ErrorKind::kShape, "an array of {} elements is no single value", size_);
     return *data();

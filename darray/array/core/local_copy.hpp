@@ -1,5 +1,5 @@
-/// Loops over this process's elements: the fast axis innermost, and one single loop where all lie
-/// side by side.
+/// Loops over this process's elements. The fast axis is innermost; contiguous elements take one
+/// single loop.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace impishim::darray {
 
-/// Calls visit(offset, count, position) for every piece of the owned elements that lies side by
-/// side: `offset` of its first one in the buffer, and its position in row-major order.
+/// Calls visit(offset, count, position) for every contiguous run of the owned elements. `offset` is
+/// the place of its first element in the buffer, `position` its place in row-major order.
 template <class Visit>
 void for_each_row(const Layout& layout, Visit visit) {
   if (layout.owned_size() == 0) return;
@@ -32,7 +32,7 @@ void for_each_row(const Layout& layout, Visit visit) {
   }
 }
 
-/// Memory from the first byte of something up to the end of the last one.
+/// The memory from the first byte of an object to the end of its last byte.
 struct MemoryRange {
   const std::byte* begin = nullptr;
   const std::byte* end = nullptr;
@@ -42,13 +42,13 @@ struct MemoryRange {
     return before(begin, other.end) && before(other.begin, end);
   }
 };
-/// Of `count` elements.
+/// Returns the memory of `count` elements.
 template <class T>
 MemoryRange memory_of(const T* data, Index count) {
   const auto* begin = reinterpret_cast<const std::byte*>(data);
   return {begin, begin + static_cast<std::size_t>(count) * sizeof(T)};
 }
-/// Of a view's elements, and of what lies between them.
+/// Returns the memory of a view's elements, including the gaps between them.
 template <class T>
 MemoryRange memory_of(const StridedView<T>& view) {
   if (view.empty()) return {};
@@ -61,7 +61,7 @@ MemoryRange memory_of(const StridedView<T>& view) {
   return memory_of(view.data() + lowest, highest - lowest + 1);
 }
 
-/// to[k] = from[k], cast, `count` times.
+/// Sets to[k] = from[k], cast, for `count` elements.
 template <class T, class U>
 void cast_row(T* to, Index to_step, const U* from, Index from_step, Index count) {
   if (to_step == 1 && from_step == 1) {
@@ -76,8 +76,8 @@ void cast_row(T* to, Index to_step, const U* from, Index from_step, Index count)
   for (Index k = 0; k < count; ++k) to[k * to_step] = element_cast<T>(from[k * from_step]);
 }
 
-/// Elements of one view to those of another of the same extents, cast. The two do not overlap.
-/// @throws Error kShape.
+/// Copies the elements of one view to another of the same extents, and casts them. The views must
+/// not overlap. Throws Error(kShape) if the extents differ.
 template <class T, class U>
 void assign_view(const StridedView<T>& to, const StridedView<U>& from) {
   if (to.extents() != from.extents()) {
@@ -101,19 +101,19 @@ void assign_view(const StridedView<T>& to, const StridedView<U>& from) {
   walk(walk, 0, to.data(), from.data());
 }
 
-/// The section of the global array that this process owns, if its elements are consecutive along
-/// every axis.
+/// Returns the section of the global array that this process owns, if its elements are consecutive
+/// along every axis.
 [[nodiscard]] std::optional<Section> owned_section(const Layout& layout);
 
-/// @throws Error kShape unless the extents are the layout's global ones.
+/// Throws Error(kShape) unless the extents are the layout's global ones.
 void check_global_shape(const Layout& layout, std::span<const Index> extents);
 
-/// `indices`: the layout's global_indices(). @throws Error kKey for a label that is no index of its
-/// axis.
+/// Throws Error(kKey) if a label is not an index of its axis. `indices` are the layout's
+/// global_indices().
 void check_labels_are_indices(const Layout& layout, const std::vector<std::vector<Index>>& indices);
 
-/// This process's part of global data. @throws Error kShape, and kKey for a label that the data do
-/// not have.
+/// Copies this process's part of global data to the buffer. Throws Error(kShape) if the shapes
+/// differ, and Error(kKey) if the data do not have a label.
 template <class T, class U>
 void cut_own_part(const Layout& layout, T* buffer, const StridedView<U>& global) {
   check_global_shape(layout, global.extents());
@@ -138,7 +138,7 @@ void cut_own_part(const Layout& layout, T* buffer, const StridedView<U>& global)
   walk(walk, 0, own.data(), global.data());
 }
 
-/// buffer[element] = function(global indices) for each owned element.
+/// Sets buffer[element] = function(global indices) for each owned element.
 template <class T, class Function>
 void fill_by_index(const Layout& layout, T* buffer, Function function) {
   if (layout.owned_size() == 0) return;

@@ -1,4 +1,4 @@
-/// Which type two values have together: NumPy's rules (D2O-60).
+/// The common type of two values, by NumPy's rules (D2O-60).
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace impishim::darray {
 
-/// What can be an element, or a scalar beside an array.
+/// A type of an element, or of a scalar in an operation with an array.
 template <class T>
 concept ElementValue = std::is_arithmetic_v<T> || kIsComplex<T>;
 
@@ -20,7 +20,7 @@ namespace detail {
 
 template <std::size_t Bytes>
 struct SignedOf {
-  using Type = double;  // nothing holds both 64-bit kinds
+  using Type = double;  // no integer type holds both 64-bit kinds
 };
 template <>
 struct SignedOf<1> {
@@ -39,7 +39,8 @@ struct SignedOf<8> {
   using Type = std::int64_t;
 };
 
-// Beside integers that float does not hold exactly, float becomes double.
+// Returns false for float with integers that float does not represent exactly: float becomes
+// double.
 template <class F, class T>
 constexpr bool holds() {
   return !std::is_same_v<F, float> || std::is_same_v<T, float> || sizeof(T) < 4;
@@ -80,24 +81,26 @@ constexpr int category() {
 
 }  // namespace detail
 
-/// The type of values of two arrays together, as NumPy has it: float with 32-bit integers is
-/// double, signed with unsigned the signed type that holds both.
+/// The common type of the values of two arrays, as in NumPy. float with 32-bit integers becomes
+/// double. Signed with unsigned becomes the signed type that holds both.
 template <ElementValue A, ElementValue B>
 using Promoted = decltype(detail::promote<A, B>());
 
-/// Integers and bool become double, as square roots and quotients of them are.
+/// double for integers and bool, the type of their square roots and quotients; else the type
+/// itself.
 template <class T>
 using Floating = std::conditional_t<std::is_integral_v<T>, double, T>;
 
-/// The type that a scalar S has beside an array of T: the array's unless the scalar is of a higher
-/// kind (bool, integer, floating point, complex), so that float arrays stay float beside 2.0.
+/// The type of a scalar S in an operation with an array of T. It is the array's type unless the
+/// scalar is of a higher kind (bool, integer, floating point, complex). So float arrays remain
+/// float with 2.0.
 template <ElementValue T, ElementValue S>
 using WeakScalar =
     std::conditional_t<(detail::category<S>() <= detail::category<T>()), T,
                        std::conditional_t<detail::category<S>() == 3 && detail::category<T>() == 2,
                                           Promoted<std::complex<float>, T>, Promoted<T, S>>>;
 
-/// The scalar as that type. @throws Error kType for an integer that the array's type does not hold.
+/// Casts the scalar to that type. Throws Error(kType) if the array's type does not hold an integer.
 template <class T, class S>
 WeakScalar<T, S> weak_cast(S scalar) {
   using To = WeakScalar<T, S>;

@@ -12,9 +12,9 @@ constexpr std::size_t kPlans = 16;
 
 }  // namespace
 
-/// The plans that were used last, the latest first. Every process has the same ones, since all
-/// redistribute in the same order; so they are compared by content, and dropped by their number
-/// alone.
+/// The most recently used plans, the latest first. All processes redistribute in the same order, so
+/// every process has the same plans. So plans are compared by content, and dropped only by their
+/// number.
 class Redistributions {
  public:
   RemapPlan& plan(const Layout& to, const Layout& from, const Element& element) {

@@ -1,4 +1,4 @@
-/// From one layout to another.
+/// Redistribution of elements from one layout to another.
 #pragma once
 
 #include "darray/array/core/layout.hpp"
@@ -7,11 +7,11 @@
 namespace impishim::darray {
 
 /// Copies the elements of `source`, a buffer of layout `from`, to `destination`, a buffer of layout
-/// `to`: both addresses are of the whole buffer. Ghosts are left alone. Nothing is sent if the
-/// layouts are aligned. Collective over the communicator otherwise, and with checks the ranks then
-/// compare `operation`, layouts and element. The last few plans are kept.
-/// @throws Error kShape for different shapes, kLayout for layouts of different communicators,
-/// kArgument for ranks that differ, kMpi.
+/// `to`. Both addresses are those of the whole buffer. Ghosts do not change. Nothing is sent if the
+/// layouts are aligned; otherwise, the call is collective over the communicator. With checks, the
+/// ranks then compare `operation`, layouts and element. The last few plans are cached. Throws
+/// Error(kShape) for different shapes, Error(kLayout) for layouts of different communicators,
+/// Error(kArgument) if the ranks' arguments differ, and Error(kMpi) if MPI fails.
 void redistribute(const Layout& to, void* destination, const Layout& from, const void* source,
                   const Element& element, const char* operation = "redistribution",
                   Checks checks = Checks::kOn);

@@ -1,4 +1,4 @@
-/// Memory of elements: one's own, or somebody else's.
+/// Memory of elements, owned or borrowed.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,9 @@
 
 namespace impishim::darray {
 
-/// So many elements of type T: allocated, aligned to cache lines and not set to anything; or lent,
-/// in which case a keeper may hold them alive. Can be moved only.
+/// Memory of a number of elements of type T. Owned memory is aligned to cache lines and not
+/// initialized. Borrowed memory may have a keeper that keeps it alive. A storage can be moved but
+/// not copied.
 template <class T>
 class Storage {
  public:

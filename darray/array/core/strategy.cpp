@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::pair<std::string_view, Strategy::Kind>, 4> kNames{
     {{"not", kNot}, {"equal", kEqual}, {"fftw", kFftw}, {"freeform", kFreeform}}};
 
-// Slices of axis 0 by a map; the other axes are whole.
+// Returns slices of axis 0 by a map; the other axes are not cut.
 DistributionPtr slices(DimMap map, std::span<const Index> shape) {
   ProcessGrid grid({map.parts()});
   std::vector<Axis> axes{{std::move(map), 0}};

@@ -5,7 +5,8 @@
 namespace impishim::darray::detail {
 namespace {
 
-// With `once`, of an array that every process holds the first alone has rows.
+// Returns the rows of this process. With `once`, if every process holds the array, only process 0
+// has rows.
 file::Rows rows_of(const Layout& layout, std::span<const Index> shape, bool once) {
   if (layout.is_everywhere())
     return once && layout.rank() != 0 ? file::Rows{} : file::all_rows(shape);

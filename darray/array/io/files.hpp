@@ -1,5 +1,5 @@
-/// Arrays in files, HDF5's or NumPy's (darray/interop/files/array_file.hpp): every process writes
-/// and reads its own rows (D2O-81, DIS-07). All processes have to see the same file system.
+/// Arrays in HDF5 or NumPy files (darray/interop/files/array_file.hpp). Every process writes and
+/// reads its own rows (D2O-81, DIS-07). All processes must see the same file system.
 ///
 ///   save(array, "result.h5");                    the dataset "data" of an HDF5 file
 ///   save(array, "run.h5:step/17/density");       that dataset; others in the file stay
@@ -16,28 +16,28 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// Collective forms of the functions of the same name in darray/interop/files/array_file.hpp: one
-/// process reads headers and creates files for all, errors are all processes'.
+/// Collective forms of the functions of the same name in darray/interop/files/array_file.hpp. One
+/// process reads headers and creates files for all. All processes throw its errors.
 [[nodiscard]] file::Header read_header(const Communicator& communicator, const std::string& path);
 void create(const Communicator& communicator, const std::string& path, file::Header& header,
             bool overwrite);
 
-/// The rows that this process owns, one behind the other in memory. @throws Error kLayout for
-/// arrays that are not sliced.
+/// Write and read the rows that this process owns, which are contiguous in memory. Throw
+/// Error(kLayout) if the array is not sliced.
 void write_rows(const Layout& layout, const std::string& path, const file::Header& header,
                 const void* data);
 void read_rows(const Layout& layout, const std::string& path, const file::Header& header,
                void* data);
 
-/// Every process holds rows that follow each other, in the file's order, or all of them.
+/// Returns true if every process holds consecutive rows in the file's order, or all rows.
 inline bool is_sliced(const Layout& layout) {
   return layout.is_contiguous() && (layout.is_everywhere() || layout.slice_bounds().has_value());
 }
 
 }  // namespace detail
 
-/// Writes the array. Collective. Of an HDF5 file, other datasets stay as they are.
-/// @throws Error kArgument if it is there already, unless `overwrite` is set, or on failure.
+/// Writes the array. Collective. Other datasets of an HDF5 file do not change. Throws
+/// Error(kArgument) if the target exists already and `overwrite` is not set, or on failure.
 template <class T>
 void save(const DistArray<T>& array, const std::string& path, bool overwrite = false) {
   const Layout& layout = *array.layout();
@@ -51,8 +51,8 @@ void save(const DistArray<T>& array, const std::string& path, bool overwrite = f
   detail::write_rows(layout, path, header, array.data() + layout.offset());
 }
 
-/// Reads into an array. Collective. @throws Error kShape, kType if the file holds another shape or
-/// type, kArgument, kUnsupported.
+/// Reads into an array. Collective. Throws Error(kShape) or Error(kType) if the file holds another
+/// shape or type, and Error(kArgument) or Error(kUnsupported).
 template <class T>
 void load(DistArray<T>& array, const std::string& path) {
   const Layout& layout = *array.layout();
@@ -68,7 +68,7 @@ void load(DistArray<T>& array, const std::string& path) {
   array.set_hermitian(false);
 }
 
-/// A new array of the file's shape.
+/// Reads a new array of the file's shape.
 template <class T>
 DistArray<T> load(MPI_Comm comm, const std::string& path, const Strategy& strategy = {},
                   Checks checks = Checks::kOn) {

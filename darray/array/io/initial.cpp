@@ -5,7 +5,7 @@
 namespace impishim::darray::detail {
 namespace {
 
-// In the order of Given.
+// Names in the order of the enumerators of Given.
 constexpr std::array<const char*, kGivens> kNames{"a file",
                                                   "a global array",
                                                   "global data",

@@ -1,4 +1,4 @@
-/// One way to make an array of whatever is given, with d2o's rules of precedence (D2O-10 to
+/// One function that makes an array from various inputs, with d2o's rules of precedence (D2O-10 to
 /// D2O-18).
 #pragma once
 
@@ -10,8 +10,9 @@
 
 namespace impishim::darray {
 
-/// What an array is made of. Of what is given, the first counts: file, data, shape with a value,
-/// shape. Data are given by all processes or by none. U is the type of the data.
+/// The inputs of make_array(). If there are several, the first one counts in this order: file,
+/// data, shape with a value, shape. All processes pass data, or none does. U is the type of the
+/// data.
 template <class U = double>
 struct Initial {
   std::optional<std::string> file = {};
@@ -28,7 +29,7 @@ struct Initial {
 
 namespace detail {
 
-/// What may be given to make_array(), or be wrong with it.
+/// The inputs of make_array(), and errors in them.
 enum class Given : std::uint8_t {
   kFile,
   kGlobalArray,
@@ -42,14 +43,16 @@ enum class Given : std::uint8_t {
 };
 inline constexpr std::size_t kGivens = 9;
 
-/// What the processes are given, asked for once.
+/// The inputs of all processes, exchanged once.
 class Givens {
  public:
-  /// One small message with checks, else local.
+  /// Exchanges one small message with checks, else local.
   Givens(const Communicator& communicator, Checks checks, const std::array<bool, kGivens>& mine);
-  /// On all processes or on none. @throws Error kArgument otherwise (D2O-17).
+  /// Returns true if all processes have the input, and false if none has. Otherwise throws
+  /// Error(kArgument) (D2O-17).
   [[nodiscard]] bool has(Given what) const;
-  /// An array. @throws Error kArgument also if it is of another communicator.
+  /// Does the same for an array. Also throws Error(kArgument) if the array is of another
+  /// communicator.
   [[nodiscard]] bool has_array(Given what, Given foreign) const;
 
  private:
@@ -73,12 +76,14 @@ Givens givens(const ContextPtr& context, const Initial<U>& from) {
 
 }  // namespace detail
 
-/// An array of element type T from what is given (D2O-10: T counts, whatever type the data have);
-/// without T, of the data's type, double if there are none (D2O-11). Elements of an array of which
-/// only the shape is given are not set.
-/// @throws Error kArgument if a global strategy is given no global data or shape, freeform no local
-/// ones and no array, data are given on some processes alone, or an array of another communicator;
-/// and what the makers of DistArray throw.
+/// Makes an array of element type T from the inputs (D2O-10: T applies, whatever the type of the
+/// data). Without T, the element type is that of the data, or double if there are no data (D2O-11).
+/// If only the shape is given, the elements are not initialized.
+///
+/// Throws Error(kArgument) if a global strategy has no global data or shape, or if freeform has no
+/// local data, local shape or array. Throws Error(kArgument) if only some processes pass data, or
+/// if an array is of another communicator. Also throws the errors of DistArray's creation
+/// functions.
 template <class Wanted = void, class U = std::conditional_t<std::is_void_v<Wanted>, double, Wanted>>
 auto make_array(MPI_Comm comm, const Initial<U>& from) {
   using T = std::conditional_t<std::is_void_v<Wanted>, U, Wanted>;

@@ -1,4 +1,4 @@
-/// Arrays as text.
+/// Output of arrays as text.
 #pragma once
 
 #include <ostream>
@@ -10,7 +10,7 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// A line about an array: type, shape, strategy.
+/// Returns a line about an array: type, shape, strategy.
 [[nodiscard]] std::string title_of(const Layout& layout, Scalar scalar);
 
 template <class T>
@@ -41,19 +41,19 @@ void write_axis(std::ostream& stream, const StridedView<const T>& view, std::siz
 
 }  // namespace detail
 
-/// The elements in nested brackets, in the stream's own format of numbers.
+/// Writes the elements in nested brackets, in the stream's number format.
 template <class T>
 void to_stream(std::ostream& stream, const StridedView<const T>& view) {
   detail::write_axis(stream, view, 0, view.data());
 }
 
-/// The whole array on process `root`; the others' streams get nothing. Collective.
+/// Writes the whole array on process `root`, and nothing on the others. Collective.
 template <class T>
 void to_stream(std::ostream& stream, const DistArray<T>& array, int root = 0) {
   if (const auto full = array.get_full(root)) to_stream(stream, full->view());
 }
 
-/// What this process has: a title and its own piece. Local.
+/// Writes a title and this process's piece. Local.
 template <class T>
 std::ostream& operator<<(std::ostream& stream, const DistArray<T>& array) {
   stream << detail::title_of(*array.layout(), scalar_of<T>()) << ' ';

@@ -1,4 +1,4 @@
-/// Parts of a distributed array as arrays of their own (D2O-32, D2O-39).
+/// Reads parts of a distributed array as new arrays (D2O-32, D2O-39).
 #pragma once
 
 #include "darray/array/keys/key.hpp"
@@ -7,18 +7,19 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// Brings what a key selects of an array, at these positions, to `target`: element number k to
-/// offset k, or to offsets[k]. Each process may have its own key and positions. Collective; sends
-/// nothing if everything is here.
+/// Copies the elements at these positions of a key's selection to `target`: element number k to
+/// offset k, or to offsets[k]. Each process may have its own key and positions. Collective. Sends
+/// nothing if every process has its elements.
 void fetch(const Layout& array, const void* source, const ResolvedKey& key,
            const Positions& positions, void* target, const Element& element,
            std::span<const Index> offsets = {});
 
-/// The same for a key that all processes have, with the plan of a section where it is one.
+/// Does the same for a key that all processes have. Uses the plan of a section if the key is one.
 void fetch_selected(const Layout& array, const void* source, const ResolvedKey& key,
                     const Layout& selected, void* target, const Element& element);
 
-/// What a key selects, where it is: for keys of which stays_in_place() says so.
+/// Copies the elements that a key selects on this process, without messages. Only for keys for
+/// which stays_in_place() is true.
 template <class T>
 void copy_in_place(const Layout& array, const T* source, const ResolvedKey& key,
                    const Layout& selected, T* target) {
@@ -35,12 +36,13 @@ void copy_in_place(const Layout& array, const T* source, const ResolvedKey& key,
   for (std::size_t k = 0; k < part.offsets.size(); ++k) target[k] = source[part.offsets[k]];
 }
 
-/// The shape of what this process's own key selects; a single element is an array of one.
+/// Returns the shape of the selection of this process's own key. A single element is an array of
+/// one element.
 [[nodiscard]] inline Shape shape_of_own(const ResolvedKey& key) {
   return key.shape().empty() ? Shape{1} : key.shape();
 }
 
-/// What a key selects that has been looked up.
+/// Returns the elements of a key that select() has resolved.
 template <class T>
 DistArray<T> get_selected(const DistArray<T>& array, const SelectedKey& selected, Checks checks) {
   const Layout& layout = *array.layout();
@@ -67,17 +69,16 @@ DistArray<T> get_selected(const DistArray<T>& array, const SelectedKey& selected
 
 }  // namespace detail
 
-/// The elements that a key selects, as a new array. Collective.
-/// - A key that is the same everywhere: the elements stay where they are, as far as
-/// selected_layout() says. Nothing is sent for
-///   slices of arrays that are cut along axis 0, unless they run backwards. `not` gives `not`,
-///   slices give freeform.
-/// - Distributed indices: the result lies as the indices do (freeform); a distributed mask: as the
-/// array does.
-/// - Local keys: freeform, each process has what it has asked for, as its slice of axis 0. What the
-/// keys select must have the
-///   same extents but for the first. One exchange for all processes (D2O-41).
-/// @throws Error as select(); kArgument for local keys of different extents.
+/// Returns the elements that a key selects, as a new array. Collective.
+/// - A key that is the same everywhere: elements stay on their process as far as selected_layout()
+///   allows. Nothing is sent for slices of arrays that are cut along axis 0, unless they run
+///   backward. `not` gives `not`, slices give freeform.
+/// - Distributed indices: the result is distributed like the indices (freeform). Distributed mask:
+///   the result is distributed like the array.
+/// - Local keys: freeform; each process gets the elements that it asked for, as its slice of axis
+///   0. The selections must have the same extents except for the first. One exchange serves all
+///   processes (D2O-41).
+/// Throws the errors of select(), and Error(kArgument) for local keys of different extents.
 template <class T>
 [[nodiscard]] DistArray<T> get_data(const DistArray<T>& array, const Key& key,
                                     const KeyOptions& options = {}) {
@@ -85,8 +86,8 @@ template <class T>
                               options.checks);
 }
 
-/// One element, on every process. Collective. @throws Error as get_data(); kShape if the key
-/// selects more than one.
+/// Returns one element, on every process. Collective. Throws the errors of get_data(), and
+/// Error(kShape) if the key selects an array.
 template <class T>
 [[nodiscard]] T get_item(const DistArray<T>& array, const Key& key, Checks checks = Checks::kOn) {
   const DistArray<T> result = get_data(array, key, {.checks = checks});
@@ -95,8 +96,8 @@ template <class T>
   return result.get_full().item();  // of an array without axes, not every process has the element
 }
 
-/// The elements at these indices of axis 0 (NumPy's take), negative ones counted from the end.
-/// Collective.
+/// Returns the elements at these indices of axis 0 (NumPy's take). Negative indices count from the
+/// end. Collective.
 template <class T>
 [[nodiscard]] DistArray<T> take(const DistArray<T>& array, IndexList indices,
                                 const KeyOptions& options = {}) {

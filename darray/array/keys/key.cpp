@@ -27,16 +27,16 @@ std::vector<T> local_values(const DistArray<T>& array) {
   return values;
 }
 
-/// Whether all processes must have the same key, or each has its own.
+/// Selects whether all processes have the same key, or each process has its own.
 enum class Keys : std::uint8_t { kCommon, kOwn };
 
-/// What a process asks of an array's elements: for whom, with which checks.
+/// The operation that a key is for, and its checks.
 struct Purpose {
   const char* operation;
   Checks checks;
 };
 
-/// What a key takes of an axis: "3", "0:8:2", "a list of 5".
+/// Returns the text of a key's choice on one axis: "3", "0:8:2", "a list of 5".
 std::string text_of(const ResolvedKey::Choice& choice) {
   if (choice.list != nullptr) return fmt::format("a list of {}", choice.list->size());
   const Triplet& triplet = choice.triplet;
@@ -72,7 +72,7 @@ SelectedKey select_common(const Layout& array, const Parts& parts, const Purpose
   return {resolve(array, parts, purpose, EmptyLists::kRefused, Keys::kCommon)};
 }
 
-// A key whose distributed arrays every process gets whole.
+// Selects by a key whose distributed arrays are gathered on every process.
 SelectedKey select_put_together(const Layout& array, const Key& key, const Purpose& purpose) {
   Parts parts;
   for (const KeyPart& part : key.parts()) {
@@ -90,7 +90,8 @@ SelectedKey select_put_together(const Layout& array, const Key& key, const Purpo
   return {resolve(array, parts, purpose, EmptyLists::kAllowed, Keys::kCommon)};
 }
 
-// The first layout that is slices of axis 0; else those of `equal`.
+// Returns the slices of the first layout that is cut in slices of axis 0. If there is none, returns
+// the slices of `equal`.
 LayoutPtr slices_among(std::initializer_list<const Layout*> layouts, const LayoutPtr& given) {
   for (const Layout* layout : layouts) {
     if (!layout->is_everywhere() && layout->slice_bounds())
@@ -99,7 +100,7 @@ LayoutPtr slices_among(std::initializer_list<const Layout*> layouts, const Layou
   return Layout::make(given->context(), given->shape(), kEqual, Checks::kOff);
 }
 
-// This process's piece of an array in a layout.
+// Returns this process's piece of an array in a layout.
 template <class T>
 std::vector<T> piece(const DistArray<T>& array, const LayoutPtr& layout) {
   if (layout->aligned(*array.layout())) return local_values(array);
@@ -108,7 +109,7 @@ std::vector<T> piece(const DistArray<T>& array, const LayoutPtr& layout) {
   return local_values(here);
 }
 
-// A mask of the array's shape: each process has the true places of its rows.
+// Selects by a mask of the array's shape: each process keeps the true places of its rows.
 SelectedKey select_by_mask(const Layout& array, const DistArray<bool>& mask,
                            const Purpose& purpose) {
   const LayoutPtr rows = slices_among({&array, mask.layout().get()}, mask.layout());
@@ -130,8 +131,8 @@ SelectedKey select_by_mask(const Layout& array, const DistArray<bool>& mask,
   return selected;
 }
 
-// Distributed lists: each process has the entries of its slice. Nothing if their dimension is not
-// the first one.
+// Selects by distributed lists: each process keeps the entries of its slice. Returns nothing if the
+// dimension of the lists is not the first one.
 std::optional<SelectedKey> select_by_lists(const Layout& array, const Key& key,
                                            const DistArray<Index>& leader, const Purpose& purpose) {
   const LayoutPtr slices = slices_among({leader.layout().get()}, leader.layout());
@@ -157,7 +158,7 @@ std::optional<SelectedKey> select_by_lists(const Layout& array, const Key& key,
   return selected;
 }
 
-// What must be so on all processes alike, before distributed parts are used.
+// Checks conditions on distributed parts that must hold on all processes.
 void check_distributed(const Layout& array, const Key& key) {
   std::optional<Index> length;
   for (const KeyPart& part : key.parts()) {
@@ -209,7 +210,7 @@ SelectedKey select_distributed(const Layout& array, const Key& key, const Purpos
                       std::span<const std::uint64_t>(names));
   };
   agreed(array.communicator(), purpose.checks, call, [&] { check_distributed(array, key); });
-  // Masks of some axes are put together, and what does not fit is found there.
+  // Masks of some axes are gathered; resolving the gathered key then finds the errors.
   const bool whole_mask = mask != nullptr && key.parts().size() == 1 &&
                           mask->shape() == array.shape() && !array.shape().empty();
   if (!everywhere && whole_mask) return select_by_mask(array, *mask, purpose);

@@ -1,4 +1,4 @@
-/// Keys of distributed arrays: what a user writes, and what it means.
+/// Keys of distributed arrays, as a user writes them and as select() resolves them.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,15 @@
 
 namespace impishim::darray {
 
-/// One part of a key: an index, a Slice, kEllipsis, an IndexList, a MaskList; or a distributed
-/// array of indices (of one axis) or of truth values, which is used during the call and not kept.
+/// One part of a key: an index, a Slice, kEllipsis, an IndexList or a MaskList. It can also be a
+/// distributed array of indices (of one axis) or of truth values, which is used during the call and
+/// not kept.
 class KeyPart {
  public:
   template <class Integer>
   requires(std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>)
-      KeyPart(Integer index)  // NOLINT: an index is a part of a key, as all that follows
+      KeyPart(Integer index)  // NOLINT: implicit, because an index is a part of a key; so are the
+                              // types below
       : part_(std::in_place_type<AxisKey>, static_cast<Index>(index)) {}
   KeyPart(Slice slice) : part_(AxisKey(slice)) {}                // NOLINT
   KeyPart(Ellipsis ellipsis) : part_(AxisKey(ellipsis)) {}       // NOLINT
@@ -25,17 +27,16 @@ class KeyPart {
   KeyPart(MaskList mask) : part_(AxisKey(std::move(mask))) {}    // NOLINT
   KeyPart(const DistArray<Index>& indices) : part_(&indices) {}  // NOLINT
   KeyPart(const DistArray<bool>& mask) : part_(&mask) {}         // NOLINT
-  // The value of an expression would be gone when the key is used: give it a name.
+  // Deleted, because a temporary would be destroyed before the key is used. Give it a name instead.
   KeyPart(DistArray<Index>&&) = delete;
   KeyPart(DistArray<bool>&&) = delete;
-  /// Truth values that this process has as a whole array.
+  /// Truth values of a whole array, which this process has.
   KeyPart(const LocalArray<bool>& mask)  // NOLINT
       : part_(AxisKey(MaskList{mask.shape(), std::vector<bool>(mask.begin(), mask.end())})) {}
-  /// Indices that this process has as an array. @throws Error kKey unless they have one axis
-  /// (D2O-35).
+  /// Indices in an array that this process has. Throws Error(kKey) unless it has one axis (D2O-35).
   KeyPart(const LocalArray<Index>& indices);  // NOLINT
 
-  /// Null for the others.
+  /// Return the part as one type; null if it has another type.
   [[nodiscard]] const AxisKey* local() const { return std::get_if<AxisKey>(&part_); }
   [[nodiscard]] const DistArray<Index>* indices() const { return pointer<Index>(); }
   [[nodiscard]] const DistArray<bool>* mask() const { return pointer<bool>(); }
@@ -49,8 +50,8 @@ class KeyPart {
   std::variant<AxisKey, const DistArray<Index>*, const DistArray<bool>*> part_;
 };
 
-/// Which elements of an array are meant (D2O-34): {} is all of them, {Slice{0, 3, 2}, Slice{1, 3}}
-/// is NumPy's [0:3:2, 1:3], and so on. Rules: ResolvedKey.
+/// Selects elements of an array (D2O-34). {} selects all elements, {Slice{0, 3, 2}, Slice{1, 3}} is
+/// NumPy's [0:3:2, 1:3], and so on. ResolvedKey states the rules.
 class Key {
  public:
   Key() = default;
@@ -58,9 +59,9 @@ class Key {
   explicit Key(std::vector<KeyPart> parts) : parts_(std::move(parts)) {}
   template <class Part>
   requires std::is_constructible_v<KeyPart, const Part&> Key(
-      const Part& part)  // NOLINT: one part is a key
+      const Part& part)  // NOLINT: implicit, because one part is a key
       : parts_{KeyPart(part)} {}
-  /// One list for each axis, as where() gives them.
+  /// Takes one list for each axis, such as the result of where().
   Key(const std::vector<DistArray<Index>>& lists) : parts_(lists.begin(), lists.end()) {}  // NOLINT
 
   [[nodiscard]] const std::vector<KeyPart>& parts() const { return parts_; }
@@ -70,31 +71,30 @@ class Key {
 };
 
 struct KeyOptions {
-  /// Each process has a key of its own, and values of its own (D2O-39, D2O-40). A distributed array
-  /// in such a key stands for all its elements; each process may name another one.
+  /// Each process has its own key and its own values (D2O-39, D2O-40). A distributed array in such
+  /// a key represents all its elements. Each process may name a different array.
   bool local_keys = false;
-  /// With checks, keys that should be the same on all processes are compared, and errors are the
-  /// same on all.
+  /// With checks, keys that should be the same on all processes are compared, and all processes
+  /// throw the same error.
   Checks checks = Checks::kOn;
 };
 
-/// A key of an array, as far as this process has to do with it.
+/// The part of a resolved key that concerns this process.
 struct SelectedKey {
   ResolvedKey key;
-  /// All processes have the same key. Otherwise this one has its own, or a piece of a distributed
-  /// one.
+  /// True if all processes have the same key. False if this process has its own key, or its piece
+  /// of a distributed key.
   bool common = true;
-  /// Of all that a distributed key selects, slices of dimension 0 in the order of processes; null
-  /// for other keys.
+  /// The layout of the whole selection of a distributed key: slices of dimension 0 in the order of
+  /// the processes. Null for other keys.
   LayoutPtr layout = nullptr;
 };
 
-/// What a key means. Collective (local without checks, if the key has no distributed parts and is
-/// the same everywhere): lists and masks that are distributed alike are not put together; each
-/// process takes its own piece. With checks, the processes compare `operation`, what the key is
-/// for, with the array and the key.
-/// @throws Error as ResolvedKey; kArgument if common keys differ; kKey for distributed indices of
-/// more than one axis.
+/// Resolves a key. Collective (local without checks, if the key has no distributed parts and is the
+/// same everywhere). Lists and masks with the same distribution are not gathered; each process
+/// takes its own piece. With checks, the processes compare `operation` (the purpose of the key),
+/// the array and the key. Throws the errors of ResolvedKey. Throws Error(kArgument) if common keys
+/// differ, and Error(kKey) for distributed indices of more than one axis.
 [[nodiscard]] SelectedKey select(const Layout& array, const Key& key,
                                  const KeyOptions& options = {}, const char* operation = "key");
 

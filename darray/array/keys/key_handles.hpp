@@ -1,4 +1,4 @@
-/// Distributed arrays that one process alone names (D2O-39, D2O-45).
+/// Distributed arrays that a single process names in its key (D2O-39, D2O-45).
 #pragma once
 
 #include <vector>
@@ -10,36 +10,38 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// What each process asks for: the ids of arrays. Collective.
+/// Exchanges the ids of the arrays that each process asks for. Returns the ids for each process.
+/// Collective.
 [[nodiscard]] std::vector<std::vector<ArrayId>> exchange_ids(const Communicator& communicator,
                                                              const std::vector<ArrayId>& mine);
 
-/// The array of that id on this process, whoever names it. @throws Error kArgument if it is not
-/// here any more.
+/// Returns this process's piece of the array with this id, which process `by` names. Throws
+/// Error(kArgument) if the array no longer exists here.
 [[nodiscard]] const void* array_named(Context& context, const ArrayId& id, Scalar scalar,
                                       std::size_t by);
 
-/// The place of each owned element in the row-major order of the whole array: labels count as the
-/// indices that they are.
-/// @throws Error kKey for a label that is no index.
+/// Returns the place of each owned element in the row-major order of the whole array. Labels count
+/// as the indices that they are. Throws Error(kKey) if a label is not an index.
 [[nodiscard]] IndexList places_of_piece(const Layout& layout);
 
-/// Whether this process sends its piece of an array to a process that asks for it: one copy of each
-/// element is enough.
+/// Returns true if this process sends its piece of an array to the process that asks for it: one
+/// copy of each element is enough.
 [[nodiscard]] bool sends_piece(const Layout& layout, int asking);
 
 }  // namespace detail
 
-/// Truth values travel as bytes.
+/// The type in which elements are sent: truth values are sent as bytes.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 
-/// All elements of arrays, brought to the processes that ask for them in one exchange, whoever asks
-/// for which: entry k of the result has those of arrays[k], row-major. Each process has only its
-/// own objects of its arrays; the others find theirs by the id, through the librarian. Collective.
-/// @throws Error, of all processes with checks, kArgument for an array of another communicator and
-/// for one that another process does not have any more; kKey for one with labels that are no
-/// indices.
+/// Collects all elements of arrays on the processes that ask for them, in one exchange. Each
+/// process may ask for different arrays. Entry k of the result has the elements of arrays[k],
+/// row-major. Each process has only its own objects of its arrays; the other processes find theirs
+/// by the id, through the librarian. Collective.
+///
+/// Throws Error(kArgument) for an array of another communicator, and for one that no longer exists
+/// on another process. Throws Error(kKey) for an array with labels that are not indices. With
+/// checks, all processes throw the error.
 template <class T>
 [[nodiscard]] std::vector<std::vector<Stored<T>>> collect_handles(
     const ContextPtr& context, const std::vector<const DistArray<T>*>& arrays, Checks checks) {
@@ -54,7 +56,7 @@ template <class T>
   });
   const std::vector<std::vector<ArrayId>> ids = detail::exchange_ids(communicator, mine);
   std::vector<std::vector<Index>> places(
-      ids.size());  // the arrays of a process one after the other
+      ids.size());  // for each process, its arrays one after the other
   std::vector<std::vector<Stored<T>>> values(ids.size());
   agreed(communicator, checks, "arrays of local keys", [&] {
     for (std::size_t process = 0; process < ids.size(); ++process) {
@@ -89,8 +91,8 @@ template <class T>
   return result;
 }
 
-/// The parts of this process's own key, distributed arrays put together. Collective. @throws as
-/// collect_handles(); kKey for indices of more than one axis.
+/// Returns the parts of this process's own key, with distributed arrays gathered. Collective.
+/// Throws the errors of collect_handles(), and Error(kKey) for indices of more than one axis.
 [[nodiscard]] std::vector<AxisKey> parts_of_own_key(const ContextPtr& context, const Key& key,
                                                     Checks checks);
 

@@ -5,7 +5,7 @@
 namespace impishim::darray {
 namespace {
 
-// How many of the triplet's numbers each part has of a map in blocks.
+// Returns how many of the triplet's numbers each part of a block map has.
 std::vector<Index> counts_of(const DimMap& map, const Triplet& triplet) {
   std::vector<Index> counts(static_cast<std::size_t>(map.parts()), 0);
   for (int part = 0; part < map.parts(); ++part) {
@@ -21,7 +21,7 @@ DimMap bounded_by(const std::vector<Index>& counts) {
   return DimMap::bounded(std::move(bounds));
 }
 
-// The map of the positions of numbers, each of which stays on its part.
+// Returns the map of the positions of numbers, each of which stays on its part.
 template <class NumberAt>
 DimMap staying(const DimMap& map, Index count, NumberAt number_at) {
   std::vector<std::vector<Index>> labels(static_cast<std::size_t>(map.parts()));
@@ -40,13 +40,14 @@ DimMap map_of_triplet(const DimMap& map, const Triplet& triplet) {
   return bounded_by(counts);
 }
 
-// Rows of each process, if axis 0 alone is cut into slices and what is selected can be slices, too.
+// Returns the rows of each process if only axis 0 is cut into slices, and the selection can be
+// slices too.
 std::optional<std::vector<Index>> rows_of_slices(const Layout& array, const ResolvedKey& key) {
   const std::optional<std::vector<Index>> bounds = array.slice_bounds();
   if (!bounds) return std::nullopt;
   const DimMap map = DimMap::bounded(*bounds);
   const ResolvedKey::Choice& first = key.axes().front();
-  if (first.list != nullptr) {  // its dimension is the first one, whatever stands beside it
+  if (first.list != nullptr) {  // its dimension is always the first one
     std::vector<Index> counts(static_cast<std::size_t>(map.parts()), 0);
     for (const Index index : *first.list) ++counts[static_cast<std::size_t>(map.owner(index))];
     return counts;
@@ -62,7 +63,7 @@ std::optional<std::vector<Index>> rows_of_slices(const Layout& array, const Reso
   return counts;
 }
 
-// The array's grid, the coordinates of single indices fixed: along axes that are gone, and along
+// Returns the array's grid with fixed coordinates for single indices, along removed axes, and along
 // lists that cannot stay.
 DistributionPtr part_of_grid(const Distribution& array, const ResolvedKey& key) {
   ProcessGrid grid = array.grid();
@@ -97,7 +98,7 @@ DistributionPtr part_of_grid(const Distribution& array, const ResolvedKey& key) 
 }  // namespace
 
 LayoutPtr selected_layout(const Layout& array, const ResolvedKey& key) {
-  // Slices stay slices where one process has all of them.
+  // Slices remain slices if one process has all of them.
   if (key.shape().empty() || (array.is_everywhere() && !array.strategy().is_slicing()))
     return Layout::make(array.context(), key.shape(), kNot, Checks::kOff);
   if (const std::optional<std::vector<Index>> rows = rows_of_slices(array, key)) {

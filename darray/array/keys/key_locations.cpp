@@ -6,19 +6,20 @@
 namespace impishim::darray {
 namespace {
 
-// Whether one copy of each element is meant, or all.
+// Selects one copy of each element, or all copies.
 enum class Which : std::uint8_t { kNearest, kAll };
 
-// What positions along a dimension say of their elements: for each, one or more (grid place, local
-// index for each axis of the dimension). Places of the dimensions add up.
+// The contribution of each position along a dimension to the locations of its elements. Each
+// position has one or more entries (grid place, local index for each axis of the dimension). The
+// places of all dimensions are added.
 struct Table {
   std::vector<int> axes;
-  std::vector<std::size_t> first{0};  // of each position's entries; one more
+  std::vector<std::size_t> first{0};  // index of each position's first entry, and the end
   std::vector<int> places;
   IndexList locals;  // axes.size() for each entry
 };
 
-// Calls visit(number of the element, location) for elements of a key, in row-major order of
+// Calls visit(number of the element, location) for the elements of a key, in row-major order of
 // positions.
 class Locator {
  public:
@@ -43,7 +44,7 @@ class Locator {
   }
 
  private:
-  // The parts of an axis that have an index, and its number there.
+  // Returns the parts of an axis that have an index, and its local index there.
   std::vector<std::pair<int, Index>> holders(int axis, Index index) const {
     const DimMap& map = distribution_.axis(axis).map;
     if (map.kind() == DimMap::Kind::kUnstructured) {
@@ -91,8 +92,8 @@ class Locator {
     return table;
   }
 
-  // What grid dimensions that no axis follows add to a place: this process's own coordinates, or
-  // all.
+  // Finds the contributions to a place from grid dimensions that no axis follows: this process's
+  // own coordinates, or all.
   void find_copies() {
     const ProcessGrid& grid = distribution_.grid();
     copies_ = {0};
@@ -117,7 +118,7 @@ class Locator {
 
   template <class Visit>
   void element(std::size_t dimension, int place, Index& number, Visit& visit) {
-    // The axes that have gone come last, and do not count elements.
+    // Removed axes come last and do not count elements.
     const Table& table = tables_[dimension];
     const bool last = dimension + 1 == tables_.size();
     for (std::size_t position = 0; position + 1 < table.first.size(); ++position) {
@@ -148,7 +149,7 @@ class Locator {
     return {buffer.rank, offset};
   }
 
-  // How the local buffer of a grid place lies.
+  // The layout of the local buffer of a grid place.
   struct Buffer {
     Buffer(const Distribution& distribution, int place)
         : rank(distribution.grid().rank_at(place)),

@@ -7,13 +7,13 @@
 namespace impishim::darray {
 namespace {
 
-// Positions along one dimension that a process has, and what each adds to the offset.
+// The positions along one dimension that a process has, and the contribution of each to the offset.
 struct Strip {
   IndexList positions;
   IndexList offsets;
 };
 
-// Along a dimension that a triplet of one axis makes.
+// Returns the strip of a dimension that one axis selects by a triplet.
 Strip strip_of_triplet(const DimMap& map, int part, Index stride, const Triplet& triplet) {
   std::vector<std::pair<Index, Index>> found;
   for (const Run& run : map.runs(part, triplet)) {
@@ -30,7 +30,7 @@ Strip strip_of_triplet(const DimMap& map, int part, Index stride, const Triplet&
   return strip;
 }
 
-// Along the dimension of the lists.
+// Returns the strip of the lists' dimension.
 Strip strip_of_lists(const Layout& layout, const ResolvedKey& key, Repeats repeats) {
   const Distribution& distribution = layout.distribution();
   Strip strip;

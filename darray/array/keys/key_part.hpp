@@ -1,4 +1,4 @@
-/// What a process has of the elements that a key selects, and where those are that others have.
+/// The elements of a key's selection that a process owns, and the locations of the others.
 #pragma once
 
 #include <optional>
@@ -11,71 +11,71 @@
 
 namespace impishim::darray {
 
-/// For each dimension of what a key selects, some of the positions along it: their outer product,
-/// in row-major order. No dimensions: one element. An empty list among them: none, also if what is
-/// selected has no dimensions.
+/// For each dimension of a selection, some of the positions along it. They select their outer
+/// product, in row-major order. Without dimensions, they select one element. An empty list selects
+/// no elements, even if the selection has no dimensions.
 using Positions = std::vector<IndexList>;
 
-/// All positions of an array of that shape.
+/// Returns all positions of an array of this shape.
 [[nodiscard]] Positions all_positions(std::span<const Index> shape);
-/// How many elements they are.
+/// Returns the number of elements at these positions.
 [[nodiscard]] Index count_of(const Positions& positions);
 
-/// @throws Error kKey if the key names a label of an unstructured axis that nobody has: indices are
-/// labels there.
+/// Throws Error(kKey) if the key names a label of an unstructured axis that no part has. On such an
+/// axis, indices are labels.
 void check_labels(const Distribution& distribution, const ResolvedKey& key);
 
-/// This process's elements of what a key selects, in the order of `positions`.
+/// This process's elements of a selection, in the order of `positions`.
 struct OwnPart {
   Positions positions;
   IndexList offsets;  ///< in the local buffer, one for each element
 };
 
-/// Which element counts where a list has an index more than once.
+/// Selects the element that counts if a list has an index several times.
 enum class Repeats : std::uint8_t {
   kAll,
-  kLast  ///< as an assignment has it: only the last one is in the part
+  kLast  ///< only the last one is in the part, as in an assignment
 };
 
-/// Local, as all of these.
+/// Returns this process's part. Local, like all functions here.
 [[nodiscard]] OwnPart own_part(const Layout& layout, const ResolvedKey& key, Repeats repeats);
 
-/// The same where it is a regular section, which the most frequent keys are: of slices and indices,
-/// on all maps but those that deal out many pieces.
+/// This process's part as a regular section. Most keys have this form: slices and indices, on all
+/// maps except those with many pieces for each part.
 struct OwnSection {
-  Section local;      ///< of the owned part, axis by axis
-  Section positions;  ///< the same elements in what the key selects; one for each dimension
+  Section local;      ///< of the owned part, for each axis
+  Section positions;  ///< the same elements in the selection, for each dimension
 };
 [[nodiscard]] std::optional<OwnSection> own_section(const Layout& layout, const ResolvedKey& key);
 
-/// Where the elements at these positions are, in row-major order: the nearest copy for reading.
+/// Returns the locations of the elements at these positions, in row-major order: the nearest
+/// copies, for reading.
 [[nodiscard]] std::vector<Location> locate(const Layout& layout, const ResolvedKey& key,
                                            const Positions& positions);
 
-/// All copies of the elements, for writing: element number[k] is at place[k].
+/// All copies of the elements, for writing: element numbers[k] is at places[k].
 struct Copies {
   std::vector<Location> places;
   IndexList numbers;
 };
-/// Of elements that stand more than once only the last ones.
+/// Returns the copies of the elements at these positions. If an element occurs several times, only
+/// its last occurrence counts.
 [[nodiscard]] Copies locate_copies(const Layout& layout, const ResolvedKey& key,
                                    const Positions& positions);
 
-/// The layout of what a key selects of an array, so that as many elements as possible stay where
-/// they are (D2O-32):
-/// - each process has all of it if it has all of the array.
-/// - slices of axis 0: freeform. Process r has as many rows as it has of the array. If the slice
-/// runs backwards, as many as
-///   process P-1-r has (D2O-37): pieces change places between mirrored processes. Elements of a
-///   list move only where the list goes back to an earlier process.
-/// - other layouts: blocks become blocks of other lengths (mirrored if the slice runs backwards),
-/// other maps unstructured ones,
-///   on the same grid. Along lists of several axes, elements are dealt out by the first of them
-///   that is distributed.
-/// An element alone (no axes are left) is everybody's.
+/// Returns the layout of a key's selection, in which as many elements as possible stay on their
+/// process (D2O-32):
+/// - A process that has the whole array has the whole selection.
+/// - Slices of axis 0: freeform. Process r has as many selected rows as it has of the array. If the
+///   slice runs backward, it has as many as process P-1-r has (D2O-37): mirrored processes exchange
+///   their pieces. Elements of a list move only where the list goes back to an earlier process.
+/// - Other layouts, on the same grid: blocks become blocks of other lengths (mirrored if the slice
+///   runs backward), other maps become unstructured ones. Along lists of several axes, the first
+///   distributed axis determines the distribution.
+/// A single element (no axes are left) is on every process.
 [[nodiscard]] LayoutPtr selected_layout(const Layout& array, const ResolvedKey& key);
 
-/// Nothing has to be sent to bring what a key selects into its selected_layout().
+/// Returns true if copying a selection to its selected_layout() sends nothing.
 [[nodiscard]] bool stays_in_place(const Layout& array, const ResolvedKey& key);
 
 }  // namespace impishim::darray

@@ -1,4 +1,4 @@
-/// Setting parts of a distributed array (D2O-33, D2O-38, D2O-40).
+/// Sets parts of a distributed array (D2O-33, D2O-38, D2O-40).
 #pragma once
 
 #include <algorithm>
@@ -11,52 +11,53 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// A single value, which all elements get.
+/// A single value that all elements get.
 template <class V>
 concept ScalarValue = scalar_of<V>()
 != Scalar::kOpaque;
 
-/// The shape of all elements that a key selects; with local keys, of this process's.
+/// Returns the shape of all elements that a key selects; with local keys, of this process's
+/// elements.
 [[nodiscard]] const Shape& shape_of(const SelectedKey& selected);
 
 /// The elements that an assignment names on this process.
 struct Target {
-  Positions positions;  ///< in what the key selects
-  IndexList offsets;    ///< of a common key: where they are in the buffer
+  Positions positions;  ///< in the selection of the key
+  IndexList offsets;    ///< of a common key: offsets in the buffer
 };
 [[nodiscard]] Target target_of(const Layout& array, const SelectedKey& selected);
 
-/// Sends values[k] to all copies of the element at position number k of what this process's own key
-/// selects. Elements that several processes name get the value of the highest one.
+/// Sends values[k] to all copies of the element at position number k of the selection of this
+/// process's own key. If several processes name an element, it gets the value of the highest rank.
 void store(const Layout& array, void* target, const ResolvedKey& key, const void* values,
            const Element& element);
 
-/// dst[to] = src[from] for two sections of whole arrays, as one remap. False if that cannot be:
-/// labels, flat values.
+/// Assigns dst[to] = src[from] for two sections of whole arrays, as one remap. Returns false if
+/// that is not possible: for labels and flat values.
 [[nodiscard]] bool assign_section(const Layout& to, void* target, const ResolvedKey& to_key,
                                   const Layout& from, const void* source,
                                   const ResolvedKey& from_key, const Spread& spread,
                                   const Element& element);
 
-/// Parts of a key of values that every process has as a whole.
+/// Returns the parts of a key of values that every process has as a whole.
 [[nodiscard]] std::vector<AxisKey> parts_for_local_values(const ContextPtr& context, const Key& key,
                                                           const KeyOptions& options);
 
-/// Whether all processes name the same array. Collective.
+/// Returns true if all processes name the same array. Collective.
 [[nodiscard]] bool same_array_everywhere(const Communicator& communicator, const ArrayId& id);
 
-/// Where elements of a local array are that a key selects, at these positions: offsets from its
-/// first element.
+/// Returns the offsets of the elements of a local array that a key selects at these positions, from
+/// its first element.
 [[nodiscard]] IndexList local_offsets(const std::vector<Index>& strides, const ResolvedKey& key,
                                       const Positions& positions);
 
-/// The positions of the values that the elements take; none if there are no elements.
+/// Returns the positions of the values that the elements use; none if there are no elements.
 [[nodiscard]] inline Positions wanted_values(const Spread& spread, const Positions& elements) {
   if (count_of(elements) > 0) return spread.of_values(elements);
   return Positions(std::max<std::size_t>(spread.is_flat() ? 1 : spread.axes().size(), 1));
 }
 
-/// Puts values, each of them once, where an assignment wants them.
+/// Writes values, each given once, to the elements of an assignment.
 template <class T>
 void put(DistArray<T>& array, const SelectedKey& to, const Target& target, const Spread& spread,
          const Stored<T>* values) {
@@ -74,7 +75,8 @@ void put(DistArray<T>& array, const SelectedKey& to, const Target& target, const
   store(*array.layout(), array.data(), to.key, all.data(), array.element());
 }
 
-/// array[to] = values for sections of both, by strides alone. False if they are not.
+/// Assigns array[to] = values for sections of both, with strides only. Returns false if they are
+/// not sections.
 template <class T, class U>
 bool set_section(DistArray<T>& array, const SelectedKey& to, const StridedView<U>& values,
                  const ResolvedKey& from, const Spread& spread) {
@@ -117,7 +119,7 @@ void set_from_view(DistArray<T>& array, const StridedView<U>& values, const Key&
     from.emplace(parts, values.extents(), EmptyLists::kAllowed);
     spread.emplace(from->shape(), shape_of(to));
   });
-  // Values in the array's own memory are taken first: what was there before the assignment counts.
+  // Copies values in the array's own memory first, because the assignment uses their old contents.
   const bool apart = !memory_of(values).meets(memory_of(array.data(), layout.buffer_size()));
   if (apart && set_section(array, to, values, *from, *spread)) return;
   const Target target = target_of(layout, to);
@@ -141,8 +143,8 @@ void set_from_array(DistArray<T>& array, const DistArray<U>& values, const Key& 
     spread.emplace(from.key.shape(), shape_of(to));
   });
   const bool in_one_step = std::is_same_v<T, U> && to.common && from.common && !same_array;
-  // Other arrays may be in the same memory on some processes, which is no reason for the others to
-  // send anything else.
+  // On some processes, other arrays may share the memory. This must not change the messages, so
+  // only the source is copied.
   const U* source = values.data();
   LocalArray<U> apart;
   if (in_one_step && memory_of(source, values.layout()->buffer_size())
@@ -170,9 +172,8 @@ void set_from_array(DistArray<T>& array, const DistArray<U>& values, const Key& 
 
 }  // namespace detail
 
-/// array[key] = value: all elements that the key selects get it. Collective; local without checks,
-/// if the key is the same everywhere and not distributed.
-/// @throws Error as select().
+/// Assigns array[key] = value to all elements that the key selects. Collective. Local without
+/// checks, if the key is the same everywhere and not distributed. Throws the errors of select().
 template <class T, detail::ScalarValue V>
 void set_data(DistArray<T>& array, V value, const Key& key = {}, const KeyOptions& options = {}) {
   const auto single = element_cast<T>(value);
@@ -186,11 +187,12 @@ void set_data(DistArray<T>& array, V value, const Key& key = {}, const KeyOption
   array.set_hermitian(false);
 }
 
-/// array[to_key] = values[from_key] for values that every process has as a whole, each its own with
-/// local keys. Every process takes what its elements need. Values may be in the array's own memory.
-/// With local keys, where processes write the same element, the highest one's value stays (D2O-40).
-/// Shapes: Spread. Collective as above; local keys take one exchange. @throws Error as select();
-/// kShape.
+/// Assigns array[to_key] = values[from_key], for values that every process has as a whole. With
+/// local keys, each process has its own values. Every process reads the values that its elements
+/// need. Values may be in the array's own memory. With local keys, if several processes write the
+/// same element, the value of the highest rank stays (D2O-40). Spread states the rules for shapes.
+/// Collective as above; local keys take one exchange. Throws the errors of select(), and
+/// Error(kShape).
 template <class T, class U>
 void set_data(DistArray<T>& array, const StridedView<U>& values, const Key& to_key = {},
               const Key& from_key = {}, const KeyOptions& options = {}) {
@@ -202,7 +204,7 @@ void set_data(DistArray<T>& array, const LocalArray<U>& values, const Key& to_ke
               const Key& from_key = {}, const KeyOptions& options = {}) {
   set_data(array, values.view(), to_key, from_key, options);
 }
-/// A list is an array of one axis.
+/// Assigns a list, as an array of one axis.
 template <class T, class U>
 void set_data(DistArray<T>& array, const std::vector<U>& values, const Key& to_key = {},
               const Key& from_key = {}, const KeyOptions& options = {}) {
@@ -211,10 +213,11 @@ void set_data(DistArray<T>& array, const std::vector<U>& values, const Key& to_k
   set_data(array, local.view(), to_key, from_key, options);
 }
 
-/// array[to_key] = values[from_key], of a distributed array; values[from_key] is not built (but for
-/// a from_key that is distributed). Array and values may be the same, or in the same memory. With
-/// local keys each process may name another array, of which it then gets all elements for the time
-/// of the call. Collective. @throws Error as select(); kShape; kArgument.
+/// Assigns array[to_key] = values[from_key] from a distributed array. values[from_key] is not
+/// built, except for a distributed from_key. Array and values may be the same, or share memory.
+/// With local keys, each process may name a different array; it then holds all elements of that
+/// array during the call. Collective. Throws the errors of select(), Error(kShape) and
+/// Error(kArgument).
 template <class T, class U>
 void set_data(DistArray<T>& array, const DistArray<U>& values, const Key& to_key = {},
               const Key& from_key = {}, const KeyOptions& options = {}) {

@@ -1,34 +1,34 @@
-/// How values of one shape fill elements of another, as an assignment has it.
+/// The rules by which values of one shape fill elements of another in an assignment.
 #pragma once
 
 #include "darray/array/keys/key_part.hpp"
 
 namespace impishim::darray {
 
-/// Values are repeated along axes that they lack at the front, and along those where they have an
-/// extent of 1 (D2O-38 asks for axis 0 alone); axes of extent 1 that they have too many at the
-/// front do not count. Values of one axis that are as many as the elements are taken in row-major
+/// The assignment of values to elements. Values are repeated along leading axes that they lack, and
+/// along axes where their extent is 1 (D2O-38 asks only for axis 0). Additional leading axes of
+/// extent 1 are ignored. Values of one axis that are as many as the elements are used in row-major
 /// order.
 class Spread {
  public:
-  /// Of a value axis that all elements take the same value of.
+  /// Marks a value axis along which all elements use the same value.
   static constexpr int kRepeats = -1;
 
-  /// @throws Error kShape, with both shapes.
+  /// Throws Error(kShape), with both shapes, if the values do not fit.
   Spread(std::span<const Index> values, std::span<const Index> elements);
 
-  /// Every element takes a value of its own, axis by axis.
+  /// Returns true if every element uses its own value, axis by axis.
   [[nodiscard]] bool is_plain() const;
-  /// In row-major order, whatever the axes.
+  /// Returns true if values are used in row-major order, independent of the axes.
   [[nodiscard]] bool is_flat() const { return flat_; }
-  /// The elements' axis that a value axis runs along, or kRepeats.
+  /// Returns, for each value axis, the elements' axis that it runs along, or kRepeats.
   [[nodiscard]] const std::vector<int>& axes() const { return axes_; }
-  /// For each of the elements' axes, the value axis that runs along it, or kRepeats.
+  /// Returns, for each of the elements' axes, the value axis that runs along it, or kRepeats.
   [[nodiscard]] std::vector<int> value_axes() const;
-  /// The positions of the values that elements at these positions take, each once.
+  /// Returns the positions of the values that the elements at these positions use, each once.
   [[nodiscard]] Positions of_values(const Positions& elements) const;
-  /// Which of these values each of the elements takes: one step for each of the elements' axes. For
-  /// values that are not flat.
+  /// Returns the step between values for each of the elements' axes, among the values of
+  /// of_values(). Only for values that are not flat.
   [[nodiscard]] std::vector<Index> steps(const Positions& elements) const;
 
  private:

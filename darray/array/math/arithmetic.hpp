@@ -1,5 +1,5 @@
-/// Operators between arrays, expressions, scalars and global data (D2O-60, D2O-63), and functions
-/// of two of them (DIS-06).
+/// Operators between arrays, expressions, scalars and global data (D2O-60, D2O-63), and binary
+/// functions (DIS-06).
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ struct IsView<StridedView<T>> : std::true_type {};
 /// An array, or an expression with one.
 template <class E>
 concept ArrayLike = IsArray<std::remove_cvref_t<E>>::value || ArrayExpression<E>;
-/// Anything that may stand beside one: a view is data of the whole array's shape that every process
-/// has.
+/// An operand of an operation with an array. A view is data of the whole array's shape that every
+/// process has.
 template <class E>
 concept Operand =
     ArrayLike<E> || ElementValue<std::remove_cvref_t<E>> || IsView<std::remove_cvref_t<E>>::value;
@@ -42,13 +42,14 @@ struct ValueOf<E> {
   using Type = typename E::Value;
 };
 
-/// Whether a scalar S takes the type of an array of T.
+/// True if a scalar S takes the type of an array of T.
 template <operations::Weak weak, class T, class S>
 inline constexpr bool kTakesType = weak == operations::Weak::kAll ||
                                    (weak == operations::Weak::kFractions &&
                                     !std::is_integral_v<T> && !std::is_integral_v<S>);
 
-/// An operand as an expression. `Other`: type of the values on the other side, for scalars.
+/// Returns an operand as an expression. `Other` is the type of the values on the other side, for
+/// scalars.
 template <class Operation, class Other, Operand E>
 auto as_expression(E&& operand) {
   using Plain = std::remove_cvref_t<E>;
@@ -70,8 +71,8 @@ auto make_node(Operation operation, Operands... operands) {
   return Node<Operation, Operands...>(std::move(operation), std::move(operands)...);
 }
 
-/// What an operation refuses of a scalar on its right is refused before a process computes, which
-/// may have no elements.
+/// Rejects an invalid scalar on the right side before the evaluation, because a process without
+/// elements would not find the error.
 template <class Operation, class T, class B>
 void check_right(const B& operand) {
   if constexpr (ElementValue<B> && std::is_integral_v<T> &&
@@ -110,7 +111,8 @@ DistArray<T>& in_place(DistArray<T>& array, B&& operand) {
     return detail::in_place<operations::Operation>(array, std::forward<B>(operand)); \
   }
 
-// Results are expressions. / is the true division, of integers in double; % has the divisor's sign.
+// Results are expressions. / is the true division: integers are divided in double. % has the sign
+// of the divisor.
 DARRAY_BINARY(operator+, Add)
 DARRAY_BINARY(operator-, Subtract)
 DARRAY_BINARY(operator*, Multiply)
@@ -136,7 +138,7 @@ DARRAY_BINARY(hypot, Hypot)
 DARRAY_BINARY(maximum, Maximum)
 DARRAY_BINARY(minimum, Minimum)
 
-// In place: the array keeps its type and its layout.
+// In-place operators: the array keeps its type and its layout.
 DARRAY_IN_PLACE(operator+=, Add)
 DARRAY_IN_PLACE(operator-=, Subtract)
 DARRAY_IN_PLACE(operator*=, Multiply)
@@ -153,7 +155,7 @@ DARRAY_IN_PLACE(pow_in_place, Power)
 #undef DARRAY_BINARY
 #undef DARRAY_IN_PLACE
 
-/// No array equals nothing (d2o's comparison with None).
+/// Returns false: no array equals nothing (d2o's comparison with None).
 template <class T>
 bool operator==(const DistArray<T>&, std::nullopt_t) {
   return false;

@@ -6,7 +6,7 @@ LayoutPtr contracted_layout(const Layout& from, const DistributionPtr& distribut
   const Shape& shape = distribution->shape();
   const auto own =
       std::make_shared<const Layout>(from.context(), Strategy(distribution), distribution);
-  // One process has everything, too, where slices are left.
+  // With one process, the process has everything, even if slices remain.
   const bool sliced = from.strategy().is_slicing() && !shape.empty() &&
                       distribution->axis(0).grid_dimension != kNotDistributed;
   if (own->is_everywhere() && !sliced)

@@ -1,5 +1,5 @@
-/// Functions of every element (DIS-06, D2O-64 to D2O-66). Results are expressions; integers are
-/// computed in double where the result is no integer.
+/// Functions of every element (DIS-06, D2O-64 to D2O-66). Results are expressions. Integers are
+/// computed in double if the result is not an integer.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,8 @@ namespace impishim::darray {
 
 namespace operations {
 
-struct Analytic {  // of real coefficients: the conjugate's value is the value's conjugate
+struct Analytic {  // with real coefficients: the value of the conjugate is the conjugate of the
+                   // value
   static constexpr bool kKeepsHermitian = true;
 };
 
@@ -86,7 +87,7 @@ struct Reciprocal : Analytic {
   }
 };
 
-/// To the nearest integer, halves to the even one.
+/// Rounds to the nearest integer, and halves to the even one.
 struct Rint : Analytic {
   template <class T>
   auto operator()(const T& value) const {
@@ -98,7 +99,7 @@ struct Rint : Analytic {
   }
 };
 
-/// -1, 0 or 1; NaN of NaN.
+/// Returns -1, 0 or 1, and NaN for NaN.
 struct Sign : Analytic {
   template <class T>
   T operator()(const T& value) const {
@@ -131,7 +132,7 @@ struct ImaginaryPart : Analytic {
   }
 };
 
-/// Bits, or the contrary of a bool.
+/// Inverts the bits of an integer, or negates a bool.
 struct Invert : Bitwise {
   template <class T>
   T operator()(const T& value) const {
@@ -173,7 +174,7 @@ struct IsComplexValue : Logic {
   }
 };
 
-/// NaN becomes 0, infinities the largest finite numbers.
+/// Replaces NaN by 0, and infinities by the largest finite numbers.
 struct NanToNum : Analytic {
   template <class T>
   T operator()(const T& value) const {
@@ -190,7 +191,7 @@ struct NanToNum : Analytic {
   }
 };
 
-/// A user's function.
+/// Calls a user's function.
 template <class Function>
 struct Apply {
   static constexpr bool kKeepsHermitian = false;
@@ -248,8 +249,8 @@ DARRAY_UNARY(isfinite, IsFinite)
 DARRAY_UNARY(nan_to_num, NanToNum)
 #undef DARRAY_UNARY
 
-/// function(a, b, ...) of every element, as an expression: of one array or of several, scalars as
-/// they are.
+/// Returns function(a, b, ...) of every element, as an expression. Takes one or several arrays;
+/// scalars keep their type.
 template <class Function, Operand... Operands>
 requires(ArrayLike<Operands> || ...) auto apply(Function function, Operands&&... operands) {
   using Operation = operations::Apply<Function>;
@@ -258,21 +259,21 @@ requires(ArrayLike<Operands> || ...) auto apply(Function function, Operands&&...
       detail::as_expression<Operation, bool>(std::forward<Operands>(operands))...);
 }
 
-/// d2o's apply_scalar_function() (D2O-66): a new array of what the function returns, or of U.
+/// d2o's apply_scalar_function() (D2O-66): returns a new array of the function's results, with
+/// element type U if it is given.
 template <class U = void, class T, class Function>
 auto apply_scalar_function(const DistArray<T>& array, Function function) {
   using Result = std::conditional_t<std::is_void_v<U>, std::invoke_result_t<Function, const T&>, U>;
   return DistArray<Result>(apply(std::move(function), array));
 }
-/// In place: the array keeps its type.
+/// Does the same in place: the array keeps its type.
 template <class T, class Function>
 void apply_scalar_function_in_place(DistArray<T>& array, Function function) {
   array = apply(std::move(function), array);
 }
 
-/// The local piece becomes what generator(local shape) returns, a LocalArray of that shape
-/// (D2O-66). Local.
-/// @throws Error kShape.
+/// Sets the local piece to the result of generator(local shape), a LocalArray of that shape
+/// (D2O-66). Local. Throws Error(kShape) if the shape is wrong.
 template <class T, class Generator>
 void apply_generator(DistArray<T>& array, Generator generator) {
   const auto made = generator(array.local_shape());

@@ -1,4 +1,4 @@
-/// What expressions compute from two values. The type is NumPy's; integers wrap around.
+/// The operations of expressions on two values. The result type is NumPy's; integers wrap around.
 #pragma once
 
 #include <cmath>
@@ -9,16 +9,17 @@
 
 namespace impishim::darray::operations {
 
-// Which scalars take the array's type (WeakScalar) beside it, and which keep their own.
+// Selects the scalars that take the array's type (WeakScalar) in an operation, and those that keep
+// their own.
 enum class Weak : std::uint8_t {
   kNone,
-  kFractions,  ///< floating point beside floating point: a float array equals 0.1 where it has been
-               ///< set to it, as NumPy has it; integers are compared as they are
+  kFractions,  ///< floating point with floating point: a float array that was set to 0.1 equals
+               ///< 0.1, as in NumPy; integers are compared as they are
   kAll
 };
 
-// Every operation: kKeepsHermitian, whether the result carries the flag when all operands do;
-// kWeak.
+// The members of every operation: kKeepsHermitian is true if the result carries the flag when all
+// operands do. kWeak selects the treatment of scalars.
 struct Arithmetic {
   static constexpr bool kKeepsHermitian = true;
   static constexpr Weak kWeak = Weak::kAll;
@@ -34,7 +35,7 @@ struct Bitwise {
 
 namespace detail {
 
-// Integers are computed without sign, where wrapping around is defined.
+// Computes integers without sign, because unsigned integers wrap around by definition.
 template <class C, class Operation>
 constexpr C wrapping(C a, C b, Operation operation) {
   if constexpr (std::is_integral_v<C> && !std::is_same_v<C, bool>) {
@@ -77,7 +78,7 @@ struct Multiply : Arithmetic {
   }
 };
 
-/// True division: of integers in double.
+/// True division: integers are divided in double.
 struct Divide : Arithmetic {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
@@ -88,8 +89,8 @@ struct Divide : Arithmetic {
 
 namespace detail {
 
-// Python's and NumPy's divmod: the quotient of what the exact remainder leaves is a whole number
-// but for rounding, whereas floor(x / y) is one too many where x / y is rounded up to a whole
+// Python's and NumPy's divmod. Subtracts the exact remainder first, so that the quotient is a whole
+// number except for rounding. floor(x / y) would be one too large if x / y is rounded up to a whole
 // number.
 template <class C>
 C floor_quotient(C x, C y) {
@@ -104,7 +105,8 @@ C floor_quotient(C x, C y) {
 
 }  // namespace detail
 
-/// Rounded down, so that x is y * floor_divide(x, y) + remainder(x, y); integers by 0 give 0.
+/// Rounds the quotient down, so that x is y * floor_divide(x, y) + remainder(x, y). Integers
+/// divided by 0 give 0.
 struct FloorDivide : Arithmetic {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
@@ -126,7 +128,7 @@ struct FloorDivide : Arithmetic {
   }
 };
 
-/// The remainder of FloorDivide: it has the sign of the divisor. Integers by 0 give 0.
+/// The remainder of FloorDivide, with the sign of the divisor. Integers divided by 0 give 0.
 struct Remainder : Arithmetic {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
@@ -149,7 +151,7 @@ struct Remainder : Arithmetic {
   }
 };
 
-/// C's: the sign of the dividend.
+/// C's fmod, with the sign of the dividend.
 struct Fmod : Arithmetic {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
@@ -168,11 +170,11 @@ struct Fmod : Arithmetic {
   }
 };
 
-/// Of integers an integer. @throws Error kArgument for an integer to a negative power (as NumPy):
-/// of a scalar on every process alike, when the expression is made; of an array where such elements
-/// are.
+/// The power; integers give integers. Throws Error(kArgument) for an integer to a negative power
+/// (as NumPy). For a scalar exponent, every process throws it when the expression is made. For an
+/// array exponent, the processes that have such elements throw it.
 struct Power : Arithmetic {
-  /// For a scalar exponent.
+  /// Checks a scalar exponent.
   template <class Exponent>
   static void check_right(Exponent exponent) {
     if constexpr (std::is_integral_v<Exponent> && std::is_signed_v<Exponent>) {
@@ -221,7 +223,7 @@ struct Hypot : Arithmetic {
   }
 };
 
-/// The larger one; a NaN if there is one.
+/// The larger value, or NaN if one value is NaN.
 struct Maximum : Arithmetic {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
@@ -266,7 +268,7 @@ struct BitXor : Bitwise {
   }
 };
 
-/// 0 for shifts by the width or more, as NumPy; a negative shift counts as one of that kind.
+/// Shifts by the width or more give 0, as in NumPy. A negative shift has the same result.
 struct ShiftLeft : Bitwise {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
@@ -280,7 +282,7 @@ struct ShiftLeft : Bitwise {
   }
 };
 
-/// Keeps the sign; shifts by the width or more leave 0 or -1.
+/// Keeps the sign. Shifts by the width or more give 0 or -1.
 struct ShiftRight : Bitwise {
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
@@ -295,7 +297,7 @@ struct ShiftRight : Bitwise {
 
 namespace detail {
 
-// Integers of different sign compare by value.
+// Returns true for integers, which are compared by value even if their signedness differs.
 template <class A, class B>
 constexpr bool plain_integers() {
   return std::is_integral_v<A> && std::is_integral_v<B> && !std::is_same_v<A, bool> &&

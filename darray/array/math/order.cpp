@@ -3,7 +3,8 @@
 namespace impishim::darray::detail {
 namespace {
 
-// The distribution of a contraction over these axes: the others as they are, on the same grid.
+// Returns the distribution of a contraction over these axes: the other axes do not change, on the
+// same grid.
 DistributionPtr without(const Distribution& from, const std::vector<int>& axes) {
   std::vector<Axis> kept;
   for (int axis = 0; axis < from.dimensions(); ++axis) {
@@ -37,7 +38,7 @@ MedianLayouts median_layouts(const Layout& from, std::vector<int> axes) {
     layouts.order.push_back(axis);
     layouts.group *= from.shape()[static_cast<std::size_t>(axis)];
   }
-  // The longest of the axes that stay is cut; if none stays, everybody has all.
+  // Cuts the longest axis that stays. If no axis stays, every process has all elements.
   Strategy whole = kNot;
   if (longest >= 0)
     whole = make_distribution(from.shape(), from.processes(), {.kinds_by_axis = {{longest, 'e'}}});

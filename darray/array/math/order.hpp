@@ -14,9 +14,9 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// Agrees on an operation on an array whose other arguments `add` adds to the call, and runs
-/// `body`, which checks them and may throw. Collective, also for arrays that every process has as a
-/// whole.
+/// Agrees on an operation on an array, and runs `body`, which checks the arguments and may throw.
+/// `add` adds the other arguments to the call. Collective, also for arrays that every process has
+/// as a whole.
 template <class T>
 void agree_on_array_call(
     const char* operation, const DistArray<T>& array,
@@ -31,7 +31,8 @@ void agree_on_array_call(
   agreed(array.communicator(), Checks::kOn, call, body);
 }
 
-/// NumPy's order: NaNs last and equal to each other, complex numbers by their real parts first.
+/// NumPy's order: NaNs are last and equal to each other; complex numbers are ordered by their real
+/// parts first.
 template <class T>
 bool sorts_before(const T& a, const T& b) {
   if constexpr (kIsComplex<T>) {
@@ -49,7 +50,7 @@ Index sort_unique(LocalArray<T>& values) {
   return std::unique(values.begin(), values.end(), same) - values.begin();
 }
 
-/// Elements of which this process has the primary copy, side by side.
+/// Returns the elements of which this process has the primary copy, contiguous in memory.
 template <class T>
 LocalArray<T> primary_elements(const DistArray<T>& array) {
   const bool mine = array.distribution().is_primary(array.layout()->rank());
@@ -62,7 +63,7 @@ LocalArray<T> primary_elements(const DistArray<T>& array) {
   return values;
 }
 
-/// Every process's value, by rank. Collective.
+/// Returns every process's value, by rank. Collective.
 template <class T>
 LocalArray<T> gathered(const Communicator& communicator, const T& mine) {
   LocalArray<T> all(Shape{communicator.size()});
@@ -73,14 +74,15 @@ LocalArray<T> gathered(const Communicator& communicator, const T& mine) {
   return all;
 }
 
-/// The k-th smallest of all processes' values together; `values` is used up. Every round takes the
-/// weighted median of the processes' medians, and drops at least a quarter of what is left.
+/// Returns the k-th smallest value of all processes together. Destroys `values`. Every round uses
+/// the weighted median of the processes' medians, and removes at least a quarter of the remaining
+/// values.
 template <class T>
 T select(const Communicator& communicator, LocalArray<T>& values, Index k) {
   T* first = values.begin();
   T* last = values.end();
   while (true) {
-    T middle{};  // of no values: with a weight of 0
+    T middle{};  // stays if there are no values; its weight is then 0
     if (first != last) {
       T* half = first + (last - first) / 2;
       std::nth_element(first, half, last, sorts_before<T>);
@@ -120,9 +122,9 @@ T select(const Communicator& communicator, LocalArray<T>& values, Index k) {
   }
 }
 
-/// Where a median along axes is computed: `whole` has them on one process each, `part` is the same
-/// without them, `result` as D2O-71 has it. `order`: axes that stay, then the others, of which
-/// there are `group` elements for each element of the result.
+/// The layouts for a median along axes. In `whole`, each process has these axes complete. `part` is
+/// the same without these axes, `result` is the layout of D2O-71. `order` lists the axes that stay,
+/// then the others. `group` is the number of elements for each element of the result.
 struct MedianLayouts {
   LayoutPtr whole;
   LayoutPtr part;
@@ -132,7 +134,7 @@ struct MedianLayouts {
 };
 [[nodiscard]] MedianLayouts median_layouts(const Layout& from, std::vector<int> axes);
 
-/// Of values in one process's memory, which are reordered.
+/// Returns the median of values in this process's memory, and reorders them.
 template <class T>
 Floating<T> median_of(T* first, T* last) {
   using F = Floating<T>;
@@ -150,7 +152,7 @@ Floating<T> median_of(T* first, T* last) {
 
 }  // namespace detail
 
-/// The different values, sorted; every process gets them all. NaNs count as equal, and come last.
+/// Returns the different values, sorted, on every process. NaNs count as equal, and come last.
 template <class T>
 LocalArray<T> unique(const DistArray<T>& array) {
   detail::agree_on_array_call("unique", array);
@@ -177,7 +179,7 @@ LocalArray<Count> count_values(const DistArray<T>& array, Index length, Weight w
         .with("counts", std::is_same_v<Count, double> ? "weighted" : "plain");
   });
   const bool mine = array.distribution().is_primary(array.layout()->rank());
-  Index extremes[2] = {-1, 0};  // the largest, and the smallest with its sign changed
+  Index extremes[2] = {-1, 0};  // the largest value, and the negated smallest value
   for_each_row(*array.layout(), [&](Index offset, Index count, Index) {
     for (Index k = offset; k < offset + count; ++k) {
       if (std::cmp_greater(array.data()[k], kMaximumExtent)) {
@@ -206,14 +208,13 @@ LocalArray<Count> count_values(const DistArray<T>& array, Index length, Weight w
 
 }  // namespace detail
 
-/// How often each of 0, 1, ... is there, up to the largest element but at least for `length`
-/// numbers; on every process.
-/// @throws Error kArgument for negative elements.
+/// Counts the occurrences of each of 0, 1, ... up to the largest element, for at least `length`
+/// numbers. The result is on every process. Throws Error(kArgument) for negative elements.
 template <class T>
 LocalArray<Index> bincount(const DistArray<T>& array, Index length = 0) {
   return detail::count_values<Index>(array, length, [](Index) { return Index{1}; });
 }
-/// The sum of the weights of the elements with each value.
+/// Returns the sum of the weights of the elements with each value.
 template <class T, class W>
 LocalArray<double> bincount(const DistArray<T>& array, const DistArray<W>& weights,
                             Index length = 0) {
@@ -225,7 +226,7 @@ LocalArray<double> bincount(const DistArray<T>& array, const DistArray<W>& weigh
                                       [data](Index k) { return static_cast<double>(data[k]); });
 }
 
-/// Sums up to each element along an axis.
+/// Returns the sums up to each element along an axis.
 template <class T>
 DistArray<SumOf<T>> cumsum(const DistArray<T>& array, int axis) {
   ScanPlan plan(detail::user_communicator(array), array.distribution(), axis,
@@ -234,7 +235,7 @@ DistArray<SumOf<T>> cumsum(const DistArray<T>& array, int axis) {
   plan.execute(array.data(), result.data());
   return result;
 }
-/// In row-major order; the result has one axis (D2O-54).
+/// Returns the sums up to each element in row-major order. The result has one axis (D2O-54).
 template <class T>
 DistArray<SumOf<T>> cumsum(const DistArray<T>& array) {
   ScanPlan plan(detail::user_communicator(array), array.distribution(), std::nullopt,
@@ -244,8 +245,8 @@ DistArray<SumOf<T>> cumsum(const DistArray<T>& array) {
   return result.flatten();
 }
 
-/// The middle one of all elements, or the mean of the two in the middle. NaN if there is a NaN, or
-/// no element.
+/// Returns the median of all elements: the middle one, or the mean of the two middle ones. Returns
+/// NaN if an element is NaN, or if there are no elements.
 template <class T>
 Floating<T> median(const DistArray<T>& array) {
   static_assert(!kIsComplex<T>, "complex numbers have no median");
@@ -265,7 +266,8 @@ Floating<T> median(const DistArray<T>& array) {
   return (static_cast<F>(detail::select(communicator, again, size / 2 - 1)) + upper) / 2;
 }
 
-/// Along axes. The array is redistributed so that these are whole.
+/// Returns the medians along axes. The array is redistributed so that each process has these axes
+/// complete.
 template <class T>
 DistArray<Floating<T>> median(const DistArray<T>& array, const AxisList& axes) {
   using F = Floating<T>;
@@ -288,7 +290,7 @@ DistArray<Floating<T>> median(const DistArray<T>& array, const AxisList& axes) {
   return part.copy_to(layouts.result, Checks::kOff);
 }
 
-// Of expressions: as of the array that they make.
+// Functions of expressions: they evaluate the expression to an array first.
 template <ArrayExpression E, class... Arguments>
 auto unique(const E& expression, const Arguments&... arguments) {
   return unique(detail::evaluated(expression), arguments...);

@@ -1,6 +1,6 @@
-/// Contractions of arrays (D2O-70 to D2O-76): over everything, to a value that every process gets,
-/// or over axes, to an array. All are collective. Sums and products of integers and bool are 64
-/// bits wide; means and variances are of floating point.
+/// Contractions of arrays (D2O-70 to D2O-76). A contraction of all axes gives a value on every
+/// process; a contraction of some axes gives an array. All are collective. Sums and products of
+/// integers and bool have 64 bits. Means and variances are floating-point numbers.
 #pragma once
 
 #include <cmath>
@@ -14,12 +14,12 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// The layout of a contraction's result, which lies like `distribution` (D2O-71): the strategy of
-/// `from` if its pieces are these, `not` if every process has everything, freeform for slices; else
-/// the distribution itself. Local.
+/// Returns the layout of a contraction's result with this distribution (D2O-71). Its strategy is
+/// that of `from` if the pieces are the same, `not` if every process has everything, and freeform
+/// for slices. Otherwise, it is the distribution itself. Local.
 [[nodiscard]] LayoutPtr contracted_layout(const Layout& from, const DistributionPtr& distribution);
 
-/// @throws Error kUnsupported if elements have labels, and so no numbers in row-major order.
+/// Throws Error(kUnsupported) if elements have labels and so no row-major numbers.
 void require_numbers(const Layout& layout);
 
 template <class T>
@@ -27,7 +27,7 @@ MPI_Comm user_communicator(const DistArray<T>& array) {
   return array.layout()->context()->user();
 }
 
-/// Over these axes, by an operator with accumulators of type U.
+/// Contracts these axes with an operator whose accumulators have type U.
 template <class U, class T>
 DistArray<U> reduce_axes(const DistArray<T>& array, const std::vector<int>& axes,
                          ReduceOperator operation) {
@@ -41,8 +41,8 @@ DistArray<U> reduce_axes(const DistArray<T>& array, const std::vector<int>& axes
   return result;
 }
 
-/// The same where accumulators are no elements: function(accumulator) is the element. `name`: of
-/// the operation.
+/// Does the same if accumulators are not elements: function(accumulator) is the element. `name` is
+/// the name of the operation.
 template <class U, class Accumulator, class T, class Function>
 DistArray<U> reduce_axes_through(const DistArray<T>& array, const std::vector<int>& axes,
                                  ReduceOperator operation, std::string name, Function function) {
@@ -90,12 +90,12 @@ auto evaluated(const E& expression) {
 
 }  // namespace detail
 
-/// Axes to contract. None at all contracts each element by itself, as NumPy's axis=(): a copy for
-/// sums, means and extremes, 0 for variances, the truth of each element for any(), all() and
-/// count_nonzero().
+/// The axes to contract. An empty list contracts each element alone, as NumPy's axis=(). Sums,
+/// means and extremes are then copies, and variances are 0. any(), all() and count_nonzero() then
+/// give the truth of each element.
 using AxisList = std::vector<int>;
 
-/// 0 without elements.
+/// Returns the sum; 0 without elements.
 template <class T>
 SumOf<T> sum(const DistArray<T>& array) {
   return sum(detail::user_communicator(array), array.distribution(), array.data());
@@ -104,7 +104,7 @@ template <class T>
 DistArray<SumOf<T>> sum(const DistArray<T>& array, const AxisList& axes) {
   return detail::reduce_axes<SumOf<T>>(array, axes, reduce_operator(Reducer::kSum, scalar_of<T>()));
 }
-/// 1 without elements.
+/// Returns the product; 1 without elements.
 template <class T>
 SumOf<T> prod(const DistArray<T>& array) {
   return product(detail::user_communicator(array), array.distribution(), array.data());
@@ -114,8 +114,8 @@ DistArray<SumOf<T>> prod(const DistArray<T>& array, const AxisList& axes) {
   return detail::reduce_axes<SumOf<T>>(array, axes,
                                        reduce_operator(Reducer::kProduct, scalar_of<T>()));
 }
-/// Smallest and largest elements; NaN if there is one, which nanmin() and nanmax() skip. @throws
-/// Error kArgument without elements.
+/// Return the smallest and largest elements. The result is NaN if an element is NaN; nanmin() and
+/// nanmax() skip NaNs. Throw Error(kArgument) without elements.
 template <class T>
 T min(const DistArray<T>& array) {
   return detail::reduce_all(array, Reducer::kMin);
@@ -148,7 +148,7 @@ template <class T>
 DistArray<T> nanmax(const DistArray<T>& array, const AxisList& axes) {
   return detail::reduce_axes<T>(array, axes, reduce_operator(Reducer::kNanMax, scalar_of<T>()));
 }
-/// Whether an element, or all of them, differ from 0.
+/// Return true if an element differs from 0 (any), or if all elements do (all).
 template <class T>
 bool any(const DistArray<T>& array) {
   return any(detail::user_communicator(array), array.distribution(), array.data());
@@ -165,7 +165,7 @@ template <class T>
 DistArray<bool> all(const DistArray<T>& array, const AxisList& axes) {
   return detail::reduce_axes<bool>(array, axes, reduce_operator(Reducer::kAll, scalar_of<T>()));
 }
-/// How many elements differ from 0.
+/// Returns the number of elements that differ from 0.
 template <class T>
 Index count_nonzero(const DistArray<T>& array) {
   return count(detail::user_communicator(array), array.distribution(), array.data());
@@ -174,7 +174,7 @@ template <class T>
 DistArray<Index> count_nonzero(const DistArray<T>& array, const AxisList& axes) {
   return detail::reduce_axes<Index>(array, axes, reduce_operator(Reducer::kCount, scalar_of<T>()));
 }
-/// NaN without elements.
+/// Returns the mean; NaN without elements.
 template <class T>
 auto mean(const DistArray<T>& array) {
   return mean(detail::user_communicator(array), array.distribution(), array.data());
@@ -184,12 +184,12 @@ auto mean(const DistArray<T>& array, const AxisList& axes) {
   return detail::reduce_axes_through<detail::MeanOf<T>, Moments>(
       array, axes, moments_operator(scalar_of<T>()), "mean", detail::mean_of<T>);
 }
-/// What the divisor of a variance is less than the number of elements (NumPy's ddof).
+/// The difference between the number of elements and the divisor of a variance (NumPy's ddof).
 struct Ddof {
   double value = 0;
 };
 
-/// The mean squared distance from the mean, without cancellation (D2O-74).
+/// Returns the mean squared distance from the mean, computed without cancellation (D2O-74).
 template <class T>
 double var(const DistArray<T>& array) {
   return variance(detail::user_communicator(array), array.distribution(), array.data());
@@ -207,7 +207,7 @@ DistArray<double> var(const DistArray<T>& array, const AxisList& axes, Ddof ddof
       array, axes, moments_operator(scalar_of<T>()),
       fmt::format("variance with ddof {}", ddof.value), value);
 }
-/// The root of the variance: NumPy's std.
+/// Returns the square root of the variance: NumPy's std.
 template <class T>
 double stddev(const DistArray<T>& array) {
   return std::sqrt(var(array));
@@ -223,8 +223,8 @@ DistArray<double> stddev(const DistArray<T>& array, const AxisList& axes, Ddof d
   return result;
 }
 
-/// The indices of the first smallest or largest element, one for each axis (D2O-76). @throws Error
-/// kArgument without elements.
+/// Returns the indices of the first smallest or largest element, one for each axis (D2O-76). Throws
+/// Error(kArgument) without elements.
 template <class T>
 std::vector<Index> argmin_nonflat(const DistArray<T>& array) {
   return min_location(detail::user_communicator(array), array.distribution(), array.data()).indices;
@@ -233,8 +233,8 @@ template <class T>
 std::vector<Index> argmax_nonflat(const DistArray<T>& array) {
   return max_location(detail::user_communicator(array), array.distribution(), array.data()).indices;
 }
-/// Its number in row-major order. @throws Error also kUnsupported for an array with an unstructured
-/// axis: labels are not counted.
+/// Returns the row-major number of that element. Also throws Error(kUnsupported) for an array with
+/// an unstructured axis, because labels have no row-major numbers.
 template <class T>
 Index argmin(const DistArray<T>& array) {
   detail::require_numbers(*array.layout());
@@ -257,7 +257,7 @@ DistArray<Index> locate_axis(const DistArray<T>& array, int axis, Extreme extrem
 }
 }  // namespace detail
 
-/// Along an axis: the index of the first smallest or largest element.
+/// Returns the index of the first smallest or largest element along an axis.
 template <class T>
 DistArray<Index> argmin(const DistArray<T>& array, int axis) {
   return detail::locate_axis(array, axis, Extreme::kMin);
@@ -267,8 +267,8 @@ DistArray<Index> argmax(const DistArray<T>& array, int axis) {
   return detail::locate_axis(array, axis, Extreme::kMax);
 }
 
-/// The sum of the products of two arrays of one shape; the second one is redistributed if it lies
-/// differently.
+/// Returns the sum of the products of two arrays of one shape. Redistributes the second array if
+/// its distribution differs.
 template <class A, class B>
 DotOf<A, B> dot(const DistArray<A>& left, const DistArray<B>& right) {
   if (!detail::meets_in_place(*left.layout(), *right.layout()))
@@ -276,7 +276,7 @@ DotOf<A, B> dot(const DistArray<A>& left, const DistArray<B>& right) {
   return dot(detail::user_communicator(left), left.distribution(), left.data(),
              right.distribution(), right.data());
 }
-/// The same with the left one conjugated (D2O-75).
+/// Does the same with the left array conjugated (D2O-75).
 template <class A, class B>
 DotOf<A, B> vdot(const DistArray<A>& left, const DistArray<B>& right) {
   if (!detail::meets_in_place(*left.layout(), *right.layout()))
@@ -285,7 +285,7 @@ DotOf<A, B> vdot(const DistArray<A>& left, const DistArray<B>& right) {
               right.distribution(), right.data());
 }
 
-// Of expressions: as of the array that they make.
+// Functions of expressions: they evaluate the expression to an array first.
 #define DARRAY_OF_EXPRESSION(name)                                \
   template <ArrayExpression E, class... Arguments>                \
   auto name(const E& expression, const Arguments&... arguments) { \
@@ -309,8 +309,8 @@ DARRAY_OF_EXPRESSION(argmin_nonflat)
 DARRAY_OF_EXPRESSION(argmax_nonflat)
 #undef DARRAY_OF_EXPRESSION
 
-/// Whether |a - b| <= absolute + relative * |b| for all elements (DIS-07); b is anything that may
-/// stand beside an array.
+/// Returns true if |a - b| <= absolute + relative * |b| for all elements (DIS-07). b is any operand
+/// of an operation with an array.
 template <class T, Operand B>
 bool allclose(const DistArray<T>& a, const B& b, double relative = 1e-5, double absolute = 1e-8) {
   return all(apply(
@@ -318,7 +318,7 @@ bool allclose(const DistArray<T>& a, const B& b, double relative = 1e-5, double 
         using C = Promoted<std::remove_cvref_t<decltype(x)>, std::remove_cvref_t<decltype(y)>>;
         const C left = element_cast<C>(x);
         const C right = element_cast<C>(y);
-        if (left == right) return true;  // also infinities
+        if (left == right) return true;  // also for infinities
         const double size = static_cast<double>(std::abs(element_cast<Floating<C>>(right)));
         if (std::isinf(size)) return false;
         return static_cast<double>(
@@ -328,7 +328,7 @@ bool allclose(const DistArray<T>& a, const B& b, double relative = 1e-5, double 
       a, b));
 }
 
-/// Whether two arrays are of one element type, shape and strategy, and all of their elements are
+/// Returns true if two arrays have the same element type, shape and strategy, and all elements are
 /// equal (D2O-63).
 template <class A, class B>
 bool equal(const DistArray<A>& a, const DistArray<B>& b) {

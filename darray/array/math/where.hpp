@@ -1,4 +1,4 @@
-/// Where an array is true (D2O-79).
+/// Finds the elements of an array that are true (D2O-79).
 #pragma once
 
 #include "darray/array/keys/key.hpp"
@@ -7,20 +7,21 @@ namespace impishim::darray {
 
 namespace detail {
 
-/// The layout in which where() looks: the array's own if it is slices of axis 0 or everywhere, else
-/// slices of `equal`.
+/// Returns the layout in which where() searches: the array's own if it is slices of axis 0 or
+/// everywhere, else slices of `equal`.
 [[nodiscard]] LayoutPtr layout_of_rows(const Layout& array);
-/// Arrays of the indices that each process has found, one list for each axis: freeform, or `not` if
-/// they are everywhere.
+/// Returns arrays of the indices that each process has found, one list for each axis: freeform, or
+/// `not` if they are everywhere.
 [[nodiscard]] std::vector<DistArray<Index>> arrays_of_indices(const Layout& rows,
                                                               const std::vector<IndexList>& lists);
 
 }  // namespace detail
 
-/// The global indices of all elements that are not 0 (or false), in row-major order: for each axis
-/// one array. They are freeform, as the elements lie (of layouts that are not slices of axis 0: as
-/// those of `equal`), and `not` for an array that is everywhere. Together they are a key.
-/// Collective. @throws Error kShape for an array without axes.
+/// Returns the global indices of all elements that are not 0 (or false), in row-major order: one
+/// array for each axis. The arrays are freeform and distributed like the elements. For a layout
+/// that is not slices of axis 0, they are distributed like the slices of `equal`. For an array that
+/// is everywhere, they are `not`. Together, they are a key. Collective. Throws Error(kShape) for an
+/// array without axes.
 template <class T>
 [[nodiscard]] std::vector<DistArray<Index>> where(const DistArray<T>& array) {
   LayoutPtr rows;

@@ -7,7 +7,7 @@
 namespace impishim::darray {
 namespace {
 
-// In the order of Reducer.
+// Names in the order of the enumerators of Reducer.
 constexpr std::array<std::string_view, 9> kReducers{
     "sum", "product", "minimum", "maximum", "minimum without NaN", "maximum without NaN",
     "any", "all",     "count"};

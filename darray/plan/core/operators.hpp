@@ -1,4 +1,4 @@
-// Operators of reductions and scans, with the types that their elements and results travel as.
+/// Operators of reductions and scans, with the types of the elements and results in messages.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,21 @@
 
 namespace impishim::darray {
 
-/// An operator on elements of one type. Accumulators may be of another type than elements: integers
+/// An operator on elements of one type. Accumulators may have another type than elements: integers
 /// and bool are summed in 64 bits.
 struct ReduceOperator : OperatorKernels {
-  Element source;         // elements
-  Element accumulator;    // and what comes out
-  std::string name = {};  // for messages: "sum of double"
+  Element source;         // type of the elements
+  Element accumulator;    // type of the result
+  std::string name = {};  // for error messages: "sum of double"
 };
 
-/// Errors: kType when the type has no such operator.
+/// Returns the operator for elements of this type. Throws Error(kType) if the type has no such
+/// operator.
 ReduceOperator reduce_operator(Reducer reducer, Scalar scalar);
 
-/// A user's operator on scalars or any trivially copyable type (which is sent as bytes):
-/// `operation(a, b)` gives a T for two T; it should be associative. It is called in a fixed order.
-/// Without an identity, masks and arrays without elements are errors.
+/// Returns a user's operator on scalars or on any trivially copyable type (which is sent as bytes).
+/// `operation(a, b)` returns a T for two T and should be associative. It is called in a fixed
+/// order. Without an identity, masks and arrays without elements are errors.
 template <class T, class Operation>
 ReduceOperator reduce_operator(Operation operation, std::optional<T> identity = {}) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -32,7 +33,8 @@ ReduceOperator reduce_operator(Operation operation, std::optional<T> identity = 
           element, "a user's operator"};
 }
 
-/// Its accumulators are Moments. Errors: kType for opaque elements.
+/// Returns the operator whose accumulators are Moments. Throws Error(kType) if the elements are
+/// opaque.
 ReduceOperator moments_operator(Scalar scalar);
 
 }  // namespace impishim::darray

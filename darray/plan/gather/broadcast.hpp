@@ -1,4 +1,4 @@
-// Broadcasts: of the copies at one coordinate along a dimension of a grid, and of one element.
+/// Broadcasts of the copies at one coordinate of a grid dimension, and of one element.
 #pragma once
 
 #include "darray/index/distribution.hpp"
@@ -6,20 +6,21 @@
 
 namespace impishim::darray {
 
-/// Makes the copies of a replicated array equal: along a dimension of the grid that no axis
-/// follows, the pieces at one coordinate become those at all others. Ghosts are left alone. Data
-/// enters every other system once for each piece.
+/// Makes the copies of a replicated array equal. Along a grid dimension that no axis follows, the
+/// pieces at one coordinate replace those at all others. Ghosts do not change. The data of each
+/// piece enters every other system once.
 class BroadcastPlan {
  public:
-  /// Collective over `comm`. Errors: kArgument for a dimension or coordinate that is not there,
-  /// kLayout for a dimension that an axis follows, or a distribution with ranks that `comm` does
-  /// not have.
+  /// Collective over `comm`. Throws Error(kArgument) if the dimension or coordinate does not exist.
+  /// Throws Error(kLayout) if an axis follows the dimension, or if the distribution has ranks that
+  /// `comm` does not have.
   BroadcastPlan(MPI_Comm comm, const Distribution& distribution, int dimension, int coordinate,
                 Element element, ScheduleOptions options = {});
 
-  /// `data`: the local buffer, in place. Errors: kMpi.
+  /// Broadcasts in place in `data`, the local buffer. Throws Error(kMpi) if MPI fails.
   void execute(void* data) { schedule_.execute(data, data); }
-  /// In the same order on all ranks as whatever else uses collectives: see ReduceSchedule.
+  /// Starts a broadcast. All ranks start broadcasts and other collectives in the same order: see
+  /// ReduceSchedule.
   void start(void* data) { schedule_.start(data, data); }
   bool test() { return schedule_.test(); }
   void wait() { schedule_.wait(); }
@@ -30,13 +31,13 @@ class BroadcastPlan {
   TreeSchedule schedule_;
 };
 
-/// The same once. Collective.
+/// Plans and executes one broadcast. Collective.
 void broadcast(MPI_Comm comm, const Distribution& distribution, int dimension, int coordinate,
                Element element, void* data);
 
-/// One element of the array, on all ranks of `comm`, as `value`. Collective; the same indices on
-/// all. Errors: kKey for indices outside of the array, kArgument for indices that differ (with
-/// checks).
+/// Sends one element of the array to all ranks of `comm`, as `value`. Collective, with the same
+/// indices on all ranks. Throws Error(kKey) if the indices are outside of the array. Throws
+/// Error(kArgument) if the indices differ (with checks).
 void broadcast_element(MPI_Comm comm, const Distribution& distribution,
                        std::span<const Index> indices, Element element, const void* data,
                        void* value);

@@ -6,8 +6,8 @@
 namespace impishim::darray {
 namespace {
 
-// Where the active elements lie in the buffer of the array that the subscripts are aligned with;
-// nothing if the k-th lies at offset k.
+// Returns the offsets of the active elements in the buffer of the array that the subscripts are
+// aligned with. Returns an empty list if the k-th element lies at offset k.
 std::vector<Index> places_of(const ActiveSubscripts& subscripts, const OwnedPart& part) {
   const bool all = subscripts.count() == part.size;
   if (all && part.offset == 0 && part.patch().is_contiguous()) return {};

@@ -9,8 +9,8 @@
 namespace impishim::darray {
 namespace {
 
-// Elements that go to each rank: where they lie here, and where there; and the place of each in the
-// order that decides which of several stays.
+// The elements that go to each rank: their offsets here, their offsets there, and their numbers in
+// the order that decides between several elements for one place.
 struct Outgoing {
   std::vector<std::vector<Index>> sources;
   std::vector<std::vector<Index>> targets;
@@ -44,8 +44,8 @@ Outgoing outgoing_of(const Communicator& communicator, const Distribution& desti
 using Lists = std::vector<std::vector<Index>>;
 using Verdicts = std::vector<std::vector<bool>>;
 
-// Of all that arrives for one offset only the highest number stays, of equal ones the highest
-// rank's.
+// Decides which arriving elements stay: of all elements for one offset, only the one with the
+// highest number. Of equal numbers, the one from the highest rank stays.
 template <class Best>
 Verdicts winners(const Lists& offsets, const Lists& numbers, Best& best) {
   for (std::size_t peer = 0; peer < offsets.size(); ++peer) {
@@ -91,7 +91,7 @@ void keep(std::vector<Index>& list, const std::vector<bool>& stays) {
   list.resize(end);
 }
 
-// Both sides drop the elements that do not stay.
+// Removes the elements that do not stay from the lists of both sides.
 void drop_losers(const Communicator& communicator, Index buffer, Outgoing& outgoing,
                  Lists& incoming) {
   const Lists numbers = exchange_lists(communicator, outgoing.numbers);
@@ -126,7 +126,7 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
   Lists incoming = exchange_lists(communicator, outgoing.targets);
   if (combine.replaces())
     drop_losers(communicator, destination.local_size(communicator.rank()), outgoing, incoming);
-  // Both sides know the same numbers: nothing is left to check.
+  // Both sides know the same counts, so the schedule has nothing left to check.
   options.checks = Checks::kOff;
   WordSchedule schedule(communicator, element, options);
   for (int peer = 0; peer < communicator.size(); ++peer) {

@@ -1,29 +1,30 @@
-// Scatter by subscripts (Adlib's Scatter), also combining: destination[s0[i...], s1[i...], ...] =
-// source[i...].
+/// Scatter by subscripts (Adlib's Scatter), with or without an operator: destination[s0[i...],
+/// s1[i...], ...] = source[i...].
 #pragma once
 
 #include "darray/plan/gather/gather.hpp"
 
 namespace impishim::darray {
 
-/// A scatter that is planned once and run many times. Buffers are local buffers of the
-/// distributions, row-major with ghosts. Where several source elements meet at one place:
-/// - without an operator the one with the highest global index stays (row-major order of the index
-/// tuples, labels by value).
-///   The others are found at construction and never sent.
-/// - with one, all are combined with what is there, by rank of the sender, on each in row-major
-/// order of its piece. All copies of a replicated destination, and all owners of a label, receive.
-/// Of a replicated source the primary copy counts.
+/// A scatter that is planned once and executed many times. Buffers are local buffers of the
+/// distributions, row-major with ghosts. Several source elements may have the same destination:
+/// - Without an operator, the one with the highest global index stays (row-major order of the index
+///   tuples, labels by value). The others are found at construction and never sent.
+/// - With an operator, all are combined with the destination element: in the order of the senders'
+///   ranks, and for each sender in row-major order of its piece.
+/// All copies of a replicated destination, and all owners of a label, receive. The primary copy of
+/// a replicated source is used.
 class ScatterPlan {
  public:
-  /// Collective over `comm`; the subscripts are aligned with the source, one list for each axis of
+  /// Collective over `comm`. The subscripts are aligned with the source, one list for each axis of
   /// the destination, and are not used after construction. Elements whose mask is false take no
-  /// part. Errors: as GatherPlan; kType for an operator that the elements do not have.
+  /// part. Throws the errors of GatherPlan, and Error(kType) if the elements do not have the
+  /// operator.
   ScatterPlan(MPI_Comm comm, const Distribution& destination, const Distribution& source,
               const Subscripts& subscripts, Element element, const Combiner& combine = {},
               Mask mask = {}, ScheduleOptions options = {});
 
-  /// Errors: those of Schedule.
+  /// Executes the scatter. Throws the errors of Schedule::execute().
   void execute(const void* source, void* destination) {
     schedule_.execute(source, destination, combine_);
   }
@@ -43,7 +44,7 @@ class ScatterPlan {
   Combiner combine_;
 };
 
-/// The same once. Collective.
+/// Plans and executes one scatter. Collective.
 void scatter(MPI_Comm comm, const Distribution& destination, void* destination_data,
              const Distribution& source, const void* source_data, const Subscripts& subscripts,
              Element element, const Combiner& combine = {}, Mask mask = {});

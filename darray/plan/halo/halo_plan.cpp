@@ -1,4 +1,4 @@
-// What one rank does in a halo exchange.
+// The planning of one rank's work in a halo exchange.
 #include <algorithm>
 #include <map>
 
@@ -12,7 +12,7 @@ namespace {
 using Kind = HaloRun::Kind;
 using Runs = std::vector<HaloRun>;
 
-/// The runs of one axis that lie between this rank's part and another one.
+/// The runs of one axis that this rank's part and another part share.
 struct PartRuns {
   int part;
   Runs runs;
@@ -70,8 +70,8 @@ class HaloPlanner {
     return std::ranges::any_of(runs, [](const HaloRun& run) { return run.kind == Kind::kFilled; });
   }
 
-  /// The cells at the crossing of runs, in the buffer of those who get them or of those who own
-  /// them.
+  /// Returns the cells in the product of the runs, as a patch of the owner's buffer or of the
+  /// receiver's buffer.
   [[nodiscard]] Patch patch_of(const std::vector<const HaloRun*>& runs, bool owner) const {
     Patch patch{buffer_.origin, {}};
     for (std::size_t axis = 0; axis < runs.size(); ++axis) {
@@ -81,7 +81,7 @@ class HaloPlanner {
     return patch;
   }
 
-  /// Calls use(runs) for all crossings that a halo exchange writes.
+  /// Calls use(runs) for all products of runs that a halo exchange writes.
   template <class Use>
   void for_all_crossings(const std::vector<const Runs*>& axes, const Use& use) const {
     std::vector<std::size_t> extents;
@@ -97,7 +97,7 @@ class HaloPlanner {
     });
   }
 
-  /// Calls use(rank, runs of each axis) for all partners.
+  /// Calls use(rank, runs of each axis) for all peers.
   template <class Use>
   void for_all_partners(const std::vector<std::vector<PartRuns>>& axes, const Use& use) const {
     std::vector<std::size_t> extents;

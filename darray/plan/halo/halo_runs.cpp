@@ -12,7 +12,8 @@ HaloMode resolved(HaloMode mode, const Axis& axis) {
   return axis.periodic ? HaloMode::kCyclic : HaloMode::kEdge;
 }
 
-/// One side's width for a part. An end of the axis that is no ring, or a boundary, needs no ghosts.
+/// Returns the width of one side for a part. `may_be_less` is true where no ghosts are needed: at
+/// an end of an axis that is not a ring, and at a boundary.
 Index width(Index wanted, Index allocated, bool may_be_less, int axis, int part, const char* side) {
   if (wanted < 0) fail(ErrorKind::kArgument, "axis {}: {} halo of {} cells", axis, side, wanted);
   if (wanted <= allocated) return wanted;
@@ -59,7 +60,8 @@ class RunLister {
   }
 
  private:
-  // Cells [from, to) of the endless axis, none of which is the part's own interior.
+  // Adds the cells [from, to) of the infinitely extended axis. None of them is in the part's own
+  // interior.
   void add_outside(Index from, Index to) {
     const Index period = end_ - first_;
     while (from < to) {
@@ -85,7 +87,7 @@ class RunLister {
   const DimMap& map_;
   int part_;
   HaloMode mode_;
-  Index begin_;      // of the part
+  Index begin_;      // first cell of the part
   Index first_ = 0;  // the interior of the axis: [first_, end_)
   Index end_;
   std::vector<HaloRun> runs_;

@@ -1,5 +1,5 @@
-/// The cells of one part's buffer along an axis, and whose cells they stand for: what halo
-/// exchanges are made of. Not for users.
+/// The cells of one part's buffer along an axis, and the owners of the cells that they stand for.
+/// Halo exchanges are built from them. Not for users.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace impishim::darray {
 
-/// Neighbouring cells. Local indices count from the part's first owned cell, so that lower ghosts
-/// are negative.
+/// Adjacent cells. Local indices count from the part's first owned cell, so lower ghosts have
+/// negative indices.
 struct HaloRun {
   enum class Kind : std::uint8_t { kOwned, kCopied, kFilled };
   Kind kind = Kind::kOwned;
   Index local = 0;
   Index count = 0;
-  int owner = 0;          // the part that has the cells; of what is filled, none
-  Index owner_local = 0;  // there
+  int owner = 0;          // the part that owns the cells; unused for kFilled
+  Index owner_local = 0;  // index of the first cell in the owner's part
 };
 
-/// All cells of a part along an axis that are owned or written in this mode; owned ones that are
-/// written as well (boundaries of periodic axes) count as copied. Errors: kLayout for widths above
-/// the allocated ghosts, kUnsupported for a periodic boundary on a map whose parts are no blocks.
+/// Returns all cells of a part along an axis that are owned or that this mode writes. Owned cells
+/// that are also written (boundaries of periodic axes) count as copied. Throws Error(kLayout) if
+/// widths exceed the allocated ghosts. Throws Error(kUnsupported) for a periodic boundary on a map
+/// whose parts are not blocks.
 [[nodiscard]] std::vector<HaloRun> halo_runs(const Distribution& layout, int axis, int part,
                                              const HaloAxis& halo);
 

@@ -1,4 +1,4 @@
-// Extremes with their places: first the values, then the lowest place of each.
+// Extremes with their places: first reduces the values, then finds the lowest place of each result.
 #include <algorithm>
 #include <limits>
 
@@ -67,7 +67,7 @@ struct LocatePlan::State {
   ReducePlan extremes;
   std::vector<AxisOrder> orders;
   std::vector<Index>
-      place_strides;  // of each axis: places are numbered over the reduced axes alone
+      place_strides;  // for each axis; places are numbered over the reduced axes only
   std::vector<SearchAxis> axes;
   std::vector<Index> places;
   std::optional<ReduceSchedule> lowest;

@@ -19,8 +19,9 @@ std::vector<int> all_axes(const Distribution& distribution) {
 
 }  // namespace
 
-// Three things follow each other: contributions are combined; who had none is told; where the
-// result may come of no elements, the members ask each other whether there were any.
+// An execution has three phases. First the contributions are combined. Then members without
+// contributions receive the result. Finally, if the result may come from no elements, the members
+// ask each other whether there were any.
 struct ReducePlan::State {
   static constexpr int kBegun = -1;
   static constexpr int kIdle = 3;
@@ -34,7 +35,7 @@ struct ReducePlan::State {
   std::optional<ReduceSchedule> ask;
   Statistics statistics;
 
-  // Of the execution that is under way.
+  // State of the execution in progress.
   Turn turn;
   int phase = kIdle;
   FirstFailure failure;
@@ -62,7 +63,7 @@ struct ReducePlan::State {
 };
 
 void ReducePlan::State::plan(ScheduleOptions options) {
-  // All ranks plan the same: what could be checked has been.
+  // All ranks make the same plan, and the arguments have been checked.
   options.checks = Checks::kOff;
   had_elements = std::make_unique<bool[]>(static_cast<std::size_t>(group.results));
   if (group.alone) return;
@@ -122,7 +123,7 @@ void ReducePlan::State::reduce_locally(const void* source, Mask mask) {
 
 void ReducePlan::State::find_elements(Mask mask) {
   if (group.contributes && !mask.empty()) {
-    // The mask as elements of a piece of its own.
+    // Treats the mask as the elements of a separate piece.
     ReducePiece piece = group.piece;
     for (auto* list : {&piece.kept, &piece.reduced}) {
       for (ReduceDimension& dimension : *list) dimension.stride = dimension.other;
@@ -177,11 +178,13 @@ bool ReducePlan::State::advance(bool blocking) {
   return true;
 }
 
-// What a user's operator throws is thrown at the end: the others wait for this rank's part.
+// Keeps what a user's operator throws until the end, because the other ranks wait for this rank's
+// part.
 void ReducePlan::State::run(const void* source, void* destination, Mask mask, bool blocking) {
   if (phase != kIdle || turn.under_way())
     fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
-  // A rank without elements has an empty mask, right or wrong, and would wait for the others.
+  // Agrees on errors: a rank without elements has an empty mask, which is always valid. It would
+  // otherwise wait for ranks that have thrown.
   agreed(
       communicator, checks,
       [&] { return CollectiveCall("execution of a reduction").with("operator", operation.name); },

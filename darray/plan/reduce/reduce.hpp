@@ -1,5 +1,5 @@
-// Reductions of distributed arrays over all axes or some (Adlib's sum, sumDim, ...; d2o's
-// contractions), planned once.
+/// Reductions of distributed arrays over all or some axes (Adlib's sum, sumDim, ...; d2o's
+/// contractions), planned once.
 #pragma once
 
 #include <memory>
@@ -10,48 +10,52 @@
 
 namespace impishim::darray {
 
-/// Where the result of a reduction is known.
+/// The ranks that get the result of a reduction.
 enum class Known {
-  kOnMembers,  // on the members of the array's grid, along those of its dimensions that the reduced
-               // axes followed
-  kEverywhere,  // on all ranks of the communicator: for reductions over all axes
+  kOnMembers,   // the members of the array's grid, along the grid dimensions that the reduced axes
+                // followed
+  kEverywhere,  // all ranks of the communicator: for reductions over all axes
 };
 
 struct ReduceOptions {
   Known known = Known::kOnMembers;
   ScheduleOptions schedule = {};
-  std::string operation = "reduction";  // its name, compared between ranks with the arguments and
-                                        // told where they differ
+  std::string operation = "reduction";  // name of the operation; the ranks compare it with the
+                                        // arguments and report it if they differ
 };
 
-/// A reduction. Ranks are combined in ascending order, so that results are the same bits for one
-/// layout; on each rank, elements are combined pairwise. Ranks whose piece is empty do not count.
-/// Of a replicated array each copy is reduced for itself, which costs no message.
+/// A reduction. Ranks are combined in ascending order, so one layout always gives the same bits. On
+/// each rank, elements are combined pairwise. Ranks with an empty piece contribute nothing. Each
+/// copy of a replicated array is reduced separately, which costs no message.
 class ReducePlan {
  public:
-  /// Reduces these axes. Collective over `comm`. Errors: kArgument for an axis that is not there or
-  /// named twice, kLayout for a distribution with ranks that `comm` does not have; and for
-  /// kEverywhere when an axis is left.
+  /// Plans a reduction over these axes. Collective over `comm`. Throws Error(kArgument) if an axis
+  /// does not exist or is named twice. Throws Error(kLayout) if the distribution has ranks that
+  /// `comm` does not have, and for kEverywhere if an axis is not reduced.
   ReducePlan(MPI_Comm comm, const Distribution& source, std::vector<int> axes,
              ReduceOperator operation, ReduceOptions options = {});
-  /// Over all axes, known everywhere.
+  /// Plans a reduction over all axes whose result is known everywhere.
   ReducePlan(MPI_Comm comm, const Distribution& source, ReduceOperator operation);
   ~ReducePlan();
   ReducePlan(ReducePlan&&) noexcept;
   ReducePlan& operator=(ReducePlan&&) noexcept;
 
-  /// The source's distribution without these axes, and without ghosts: on the same grid, whose
-  /// dimensions that they followed now replicate; or, known everywhere, one element on each rank.
+  /// Returns the distribution of the result: the source's distribution without these axes and
+  /// without ghosts, on the same grid. The grid dimensions that the axes followed now replicate. If
+  /// the result is known everywhere, it has one element on each rank.
   const DistributionPtr& result() const;
 
-  /// Collective over the communicator. `source`: a local buffer of the source's distribution;
-  /// `destination`: one of result(), of accumulators. The mask is aligned with the source's owned
-  /// elements. Errors: kShape for a mask of another length, with checks on all ranks; kArgument for
-  /// a result without elements when the operator has no value for it (minimum, maximum, user's
-  /// operators without identity), on all ranks that share the result; kMpi.
+  /// Executes the reduction. Collective over the communicator. `source` is a local buffer of the
+  /// source's distribution. `destination` is a local buffer of result(), of accumulators. The mask
+  /// is aligned with the source's owned elements.
+  ///
+  /// Throws Error(kShape) if the mask has a wrong length (with checks, on all ranks). Throws
+  /// Error(kArgument) if a result has no elements and the operator has no value for that case
+  /// (minimum, maximum, user's operators without identity). All ranks that share the result throw
+  /// it. Throws Error(kMpi) if MPI fails.
   void execute(const void* source, void* destination, Mask mask = {});
-  /// In two parts; the local part is done in start(). Started in the same order on all ranks as
-  /// whatever else uses collectives: see ReduceSchedule.
+  /// Starts an execution, which test() or wait() completes. start() does the local part. All ranks
+  /// must start it in the same order as everything else that uses collectives: see ReduceSchedule.
   void start(const void* source, void* destination, Mask mask = {});
   bool test();
   void wait();
@@ -65,11 +69,11 @@ class ReducePlan {
 
 enum class Extreme { kMin, kMax };
 
-/// The smallest or largest element and where it is: of equal ones the first in row-major order. A
-/// NaN counts as the extreme.
+/// The smallest or largest element and its place. Of equal elements, the first in row-major order.
+/// A NaN counts as the extreme.
 class LocatePlan {
  public:
-  /// As ReducePlan. Errors also: kType for complex elements.
+  /// Plans the search. Throws the errors of ReducePlan, and Error(kType) for complex elements.
   LocatePlan(MPI_Comm comm, const Distribution& source, std::vector<int> axes, Scalar scalar,
              Extreme extreme, ReduceOptions options = {});
   ~LocatePlan();
@@ -77,9 +81,10 @@ class LocatePlan {
   LocatePlan& operator=(LocatePlan&&) noexcept;
 
   const DistributionPtr& result() const;
-  /// `values` and indices[k] are local buffers of result(): the extremes, and their global indices
-  /// (labels) along axes[k], as the constructor's list has them. Errors: as ReducePlan; kShape for
-  /// another number of index buffers than axes.
+  /// Executes the search. `values` and indices[k] are local buffers of result(): the extremes, and
+  /// their global indices (labels) along axes[k], in the order of the constructor's list. Throws
+  /// the errors of ReducePlan, and Error(kShape) if the number of index buffers is not the number
+  /// of axes.
   void execute(const void* source, void* values, const std::vector<Index*>& indices,
                Mask mask = {});
 

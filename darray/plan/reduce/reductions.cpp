@@ -52,7 +52,7 @@ void dot(MPI_Comm comm, const Distribution& left, const void* left_data, std::si
     if (!left.same_pieces(right))
       fail(ErrorKind::kLayout, "the two arrays of a dot product are not aligned");
   });
-  // Of copies only one counts. The result is zero already.
+  // Only the primary copy counts. On other ranks the result stays zero.
   if (left.is_primary(rank)) {
     const OwnedPart mine = owned_part(left, rank);
     const OwnedPart other = owned_part(right, rank);

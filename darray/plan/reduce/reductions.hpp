@@ -1,6 +1,6 @@
-// One-shot reductions of a whole array to values that every rank of the communicator gets. All are
-// collective over the communicator. `data` is the rank's local buffer (with ghosts), the mask is
-// aligned with the owned elements.
+/// One-shot reductions of a whole array to values that every rank of the communicator gets. All are
+/// collective over the communicator. `data` is the rank's local buffer (with ghosts). The mask is
+/// aligned with the owned elements.
 #pragma once
 
 #include <cmath>
@@ -14,8 +14,8 @@
 
 namespace impishim::darray {
 
-/// The type of a dot product: long double, double or complex<double> if either has a fraction, bool
-/// for two bools, else int64.
+/// The type of a dot product: long double, double or complex<double> if one of the types has a
+/// fraction, bool for two bools, else int64.
 template <class A, class B>
 using DotOf = std::conditional_t<
     detail::is_complex<A> || detail::is_complex<B>, std::complex<double>,
@@ -25,12 +25,13 @@ using DotOf = std::conditional_t<
                            std::conditional_t<std::is_same_v<A, bool> && std::is_same_v<B, bool>,
                                               bool, std::int64_t>>>>;
 
-/// Type-blind: `result` becomes one accumulator of the operator. `name`: of the operation, for
-/// messages about ranks that call different ones; empty: "reduction". Errors: as ReducePlan.
+/// Reduces elements of any type; `result` becomes one accumulator of the operator. `name` is the
+/// operation's name in messages about ranks that call different operations; empty means
+/// "reduction". Throws the errors of ReducePlan.
 void reduce(MPI_Comm comm, const Distribution& distribution, const void* data,
             const ReduceOperator& operation, void* result, Mask mask = {}, std::string name = {});
 
-/// 0 for no elements.
+/// Returns the sum; 0 if there are no elements.
 template <class T>
 SumOf<T> sum(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
   SumOf<T> result{};
@@ -38,7 +39,7 @@ SumOf<T> sum(MPI_Comm comm, const Distribution& distribution, const T* data, Mas
   return result;
 }
 
-/// 1 for no elements.
+/// Returns the product; 1 if there are no elements.
 template <class T>
 SumOf<T> product(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
   SumOf<T> result{};
@@ -47,7 +48,8 @@ SumOf<T> product(MPI_Comm comm, const Distribution& distribution, const T* data,
   return result;
 }
 
-/// NaN if there is one. Errors: kArgument for no elements.
+/// Returns the smallest element, or NaN if an element is NaN. Throws Error(kArgument) if there are
+/// no elements.
 template <class T>
 T minimum(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
   T result{};
@@ -55,7 +57,8 @@ T minimum(MPI_Comm comm, const Distribution& distribution, const T* data, Mask m
   return result;
 }
 
-/// NaN if there is one. Errors: kArgument for no elements.
+/// Returns the largest element, or NaN if an element is NaN. Throws Error(kArgument) if there are
+/// no elements.
 template <class T>
 T maximum(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
   T result{};
@@ -63,7 +66,7 @@ T maximum(MPI_Comm comm, const Distribution& distribution, const T* data, Mask m
   return result;
 }
 
-/// Whether an element differs from zero. False for no elements.
+/// Returns true if an element differs from zero. Returns false if there are no elements.
 template <class T>
 bool any(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
   bool result = false;
@@ -71,7 +74,7 @@ bool any(MPI_Comm comm, const Distribution& distribution, const T* data, Mask ma
   return result;
 }
 
-/// Whether all elements differ from zero. True for no elements.
+/// Returns true if all elements differ from zero, or if there are no elements.
 template <class T>
 bool all(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
   bool result = true;
@@ -79,7 +82,7 @@ bool all(MPI_Comm comm, const Distribution& distribution, const T* data, Mask ma
   return result;
 }
 
-/// How many elements differ from zero.
+/// Returns the number of elements that differ from zero.
 template <class T>
 Index count(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
   Index result = 0;
@@ -87,8 +90,8 @@ Index count(MPI_Comm comm, const Distribution& distribution, const T* data, Mask
   return result;
 }
 
-/// A user's operator over all elements, in a fixed order. Errors: kArgument for no elements without
-/// an identity, and for a mask without one.
+/// Reduces all elements with a user's operator, in a fixed order. Without an identity, throws
+/// Error(kArgument) if there are no elements or if there is a mask.
 template <class T, class Operation>
 T reduce_with(MPI_Comm comm, const Distribution& distribution, const T* data, Operation operation,
               std::optional<T> identity = {}, Mask mask = {}) {
@@ -97,14 +100,14 @@ T reduce_with(MPI_Comm comm, const Distribution& distribution, const T* data, Op
   return result;
 }
 
-/// An element and where it is: global indices, or labels, one for each axis.
+/// An element and its place: global indices, or labels, one for each axis.
 template <class T>
 struct Located {
   T value;
   std::vector<Index> indices;
 };
 
-/// The row-major number of an element. Means nothing for labels.
+/// Returns the row-major number of an element. It has no meaning for labels.
 Index flat_index(const Distribution& distribution, std::span<const Index> indices);
 
 namespace detail {
@@ -112,7 +115,8 @@ void locate(MPI_Comm comm, const Distribution& distribution, const void* data, S
             Extreme extreme, void* value, std::vector<Index>& indices, Mask mask);
 }  // namespace detail
 
-/// The smallest element, the first of equal ones. Errors: kArgument for no elements.
+/// Returns the smallest element, the first of equal ones. Throws Error(kArgument) if there are no
+/// elements.
 template <class T>
 Located<T> min_location(MPI_Comm comm, const Distribution& distribution, const T* data,
                         Mask mask = {}) {
@@ -122,7 +126,8 @@ Located<T> min_location(MPI_Comm comm, const Distribution& distribution, const T
   return result;
 }
 
-/// The largest element, the first of equal ones. Errors: kArgument for no elements.
+/// Returns the largest element, the first of equal ones. Throws Error(kArgument) if there are no
+/// elements.
 template <class T>
 Located<T> max_location(MPI_Comm comm, const Distribution& distribution, const T* data,
                         Mask mask = {}) {
@@ -132,7 +137,8 @@ Located<T> max_location(MPI_Comm comm, const Distribution& distribution, const T
   return result;
 }
 
-/// Number, mean and squared distances of all elements. `name`: as of reduce().
+/// Returns the number, mean and squared distances of all elements. `name` has the same meaning as
+/// for reduce().
 template <class T>
 Moments moments(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {},
                 std::string name = {}) {
@@ -142,7 +148,7 @@ Moments moments(MPI_Comm comm, const Distribution& distribution, const T* data, 
   return result;
 }
 
-/// NaN for no elements; complex for complex elements.
+/// Returns the mean: NaN if there are no elements, complex for complex elements.
 template <class T>
 auto mean(MPI_Comm comm, const Distribution& distribution, const T* data, Mask mask = {}) {
   const Moments found = moments(comm, distribution, data, mask, "mean");
@@ -154,8 +160,8 @@ auto mean(MPI_Comm comm, const Distribution& distribution, const T* data, Mask m
   }
 }
 
-/// The mean squared distance from the mean, divided by the number of elements less `less`. NaN if
-/// that is not above zero.
+/// Returns the sum of squared distances from the mean, divided by the number of elements minus
+/// `less`. Returns NaN if this divisor is not positive.
 template <class T>
 double variance(MPI_Comm comm, const Distribution& distribution, const T* data, double less = 0,
                 Mask mask = {}) {
@@ -172,7 +178,7 @@ double deviation(MPI_Comm comm, const Distribution& distribution, const T* data,
 }
 
 namespace detail {
-/// The shared part of dot products; the kernel adds the products of two pieces.
+/// The common part of dot products. The kernel adds the products of two pieces.
 using DotFunction =
     std::function<void(const ReducePiece&, const void* left, const void* right, void* into)>;
 void dot(MPI_Comm comm, const Distribution& left, const void* left_data, std::size_t left_size,
@@ -192,16 +198,16 @@ DotOf<A, B> typed_dot(MPI_Comm comm, const Distribution& left, const A* left_dat
 }
 }  // namespace detail
 
-/// The sum of the products of aligned elements. The distributions have the same pieces; ghosts may
-/// differ. Two bools: whether both are true somewhere. Errors: kLayout for arrays that are not
-/// aligned.
+/// Returns the sum of the products of aligned elements. The distributions have the same pieces;
+/// ghosts may differ. For two bools, returns true if both are true at some place. Throws
+/// Error(kLayout) if the arrays are not aligned.
 template <class A, class B>
 DotOf<A, B> dot(MPI_Comm comm, const Distribution& left, const A* left_data,
                 const Distribution& right, const B* right_data) {
   return detail::typed_dot<false>(comm, left, left_data, right, right_data);
 }
 
-/// The same with the left operand conjugated (D2O-75).
+/// Does the same as dot(), with the left operand conjugated (D2O-75).
 template <class A, class B>
 DotOf<A, B> vdot(MPI_Comm comm, const Distribution& left, const A* left_data,
                  const Distribution& right, const B* right_data) {

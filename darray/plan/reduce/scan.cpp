@@ -22,7 +22,7 @@ struct Stretch {
   Index count = 0;
 };
 
-// Ascending by number.
+// Returns the stretches of a part, ascending by number.
 std::vector<Stretch> stretches_of(const DimMap& map, int part, const std::vector<Index>& labels) {
   if (const auto block = map.contiguous(part)) {
     if (block->first == block->second) return {};
@@ -51,12 +51,13 @@ std::vector<Stretch> stretches_of(const DimMap& map, int part, const std::vector
   return stretches;
 }
 
-// The operator on accumulators instead of elements. Slow for each of them: for totals.
+// Returns the operator for accumulators instead of elements. It is slow for each element, so it is
+// used for totals only.
 ReduceOperator on_accumulators(const ReduceOperator& operation) {
   ReduceOperator result = operation;
   result.source = operation.accumulator;
   const auto size = static_cast<Index>(operation.accumulator.size);
-  // Pieces of totals are rows that lie one behind the other.
+  // Pieces of totals are rows that follow each other in memory.
   result.reduce = [combine = operation.combine, unit = operation.identity, size](
                       const ReducePiece& piece, const void* source, const bool*, void* into) {
     const auto* from = static_cast<const std::byte*>(source);
@@ -97,8 +98,8 @@ Bytes repeated(const Bytes& value, Index count) {
   return result;
 }
 
-// A scan along one axis: totals of all stretches are made known to all ranks along it, then each
-// scans its own.
+// A scan along one axis. The totals of all stretches are sent to all ranks along the axis; then
+// each rank scans its own stretches.
 class AxisScan {
  public:
   AxisScan(const Communicator& communicator, const Distribution& source, int axis,
@@ -107,12 +108,12 @@ class AxisScan {
   [[nodiscard]] const DistributionPtr& lines() const { return group_.result; }
   [[nodiscard]] Index line_count() const { return group_.results; }
 
-  /// Has the ranks along the axis tell each other the totals of their stretches, unless nobody
-  /// needs them.
+  /// Exchanges the totals of the stretches between the ranks along the axis, unless no rank needs
+  /// them.
   void exchange(const void* source, bool for_totals);
-  /// One total for each line.
+  /// Returns one total for each line.
   [[nodiscard]] Bytes totals() const;
-  /// `seeds`: what comes before each line.
+  /// Scans the lines. `seeds` holds the values that come before each line.
   void scan(const void* source, Bytes seeds, bool exclusive, void* into) const;
 
  private:
@@ -133,13 +134,13 @@ class AxisScan {
 
   ReduceGroup group_;
   ReduceOperator operation_;
-  std::optional<Communicator> ranks_;  // along the axis, if there are several
-  std::size_t me_ = 0;                 // among them
+  std::optional<Communicator> ranks_;  // ranks along the axis, if there are several
+  std::size_t me_ = 0;                 // this rank's number among them
   Index axis_stride_ = 1;
   Index axis_into_ = 1;
   std::vector<Stretch> mine_;
   std::vector<Place> order_;  // of all stretches along the axis
-  std::size_t most_ = 0;      // stretches of a rank
+  std::size_t most_ = 0;      // highest number of stretches of a rank
   Bytes all_;                 // totals by rank, stretch and line
 };
 
@@ -227,8 +228,8 @@ struct ScanPlan::State {
   ReduceOperator operation;
   bool exclusive;
   DistributionPtr result;
-  std::vector<AxisScan> levels;     // the axis; or the last one, then the totals of its lines along
-                                    // the one before, and so on
+  std::vector<AxisScan> levels;  // the given axis; for a flat scan, the last axis, then the totals
+                                 // of its lines along the axis before it, and so on
   std::optional<OwnedPart> single;  // the only element of an array without axes
 
   State(const Communicator& communicator, const Distribution& source, std::optional<int> axis,
@@ -273,8 +274,7 @@ ScanPlan::ScanPlan(MPI_Comm comm, const Distribution& distribution, std::optiona
     require_ranks(distribution, communicator);
     if (axis) static_cast<void>(distribution.axis(*axis));
   });
-  // What goes wrong here goes wrong on all members of the grid alike, before any of them waits for
-  // another.
+  // An error here occurs on all members of the grid, before any member waits for another.
   agreed(communicator, checks, "scan", [&] {
     state_ = std::make_unique<State>(communicator, distribution, axis, std::move(operation),
                                      options.range);
@@ -299,7 +299,7 @@ void ScanPlan::execute(const void* source, void* destination) {
     }
     return;
   }
-  std::vector<Bytes> totals;  // of each level but the last
+  std::vector<Bytes> totals;  // of each level except the last
   const void* from = source;
   for (std::size_t level = 0; level < state.levels.size(); ++level) {
     const bool last = level + 1 == state.levels.size();

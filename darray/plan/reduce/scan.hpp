@@ -1,4 +1,4 @@
-// Cumulative sums and other prefixes of distributed arrays (d2o's cumsum).
+/// Cumulative sums and other prefixes of distributed arrays (d2o's cumsum).
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace impishim::darray {
 
-/// Which elements come before an element.
+/// Selects whether the result of an element includes the element itself.
 enum class ScanRange { kInclusive, kExclusive };
 
 struct ScanOptions {
@@ -17,26 +17,28 @@ struct ScanOptions {
 };
 
 /// destination[.., x, ..] = source[.., 0, ..] op ... op source[.., x, ..] along an axis, or over
-/// the whole array in row-major order. Any distribution: where an axis is not dealt out in blocks,
-/// one accumulator for each stretch of consecutive indices is exchanged, of cyclic axes as many as
-/// elements. Unstructured axes are scanned by ascending label.
+/// the whole array in row-major order. Works for any distribution. If the parts of an axis are not
+/// blocks, one accumulator is exchanged for each stretch of consecutive indices; for cyclic axes,
+/// that is one for each element. Unstructured axes are scanned by ascending label.
 class ScanPlan {
  public:
-  /// Along an axis, or flat if there is none. Collective over `comm`. Errors: kArgument for an axis
-  /// that is not there; kLayout for a distribution with ranks that `comm` does not have;
-  /// kUnsupported for labels with several owners; kArgument for an operator without an identity.
+  /// Plans a scan along an axis, or a flat scan if there is no axis. Collective over `comm`. Throws
+  /// Error(kArgument) if the axis does not exist or the operator has no identity. Throws
+  /// Error(kLayout) if the distribution has ranks that `comm` does not have. Throws
+  /// Error(kUnsupported) for labels with several owners.
   ScanPlan(MPI_Comm comm, const Distribution& distribution, std::optional<int> axis,
            ReduceOperator operation, ScanOptions options = {});
   ~ScanPlan();
   ScanPlan(ScanPlan&&) noexcept;
   ScanPlan& operator=(ScanPlan&&) noexcept;
 
-  /// Of accumulators: the source's distribution without ghosts.
+  /// Returns the distribution of the result, of accumulators: the source's distribution without
+  /// ghosts.
   const DistributionPtr& result() const;
 
-  /// `source`: a local buffer of the source's distribution; `destination`: one of result(). They
-  /// may be the same buffer when elements and accumulators have one type and there are no ghosts.
-  /// Errors: kMpi.
+  /// Executes the scan. `source` is a local buffer of the source's distribution, `destination` one
+  /// of result(). They may be the same buffer if elements and accumulators have the same type and
+  /// there are no ghosts. Throws Error(kMpi) if MPI fails.
   void execute(const void* source, void* destination);
 
  private:
@@ -44,8 +46,8 @@ class ScanPlan {
   std::unique_ptr<State> state_;
 };
 
-/// One-shot sums along an axis, or flat. `destination` is without ghosts. Collective. Errors: as
-/// ScanPlan.
+/// Computes sums along an axis, or flat, once. `destination` has no ghosts. Collective. Throws the
+/// errors of ScanPlan.
 template <class T, class Sum>
 void cumulative_sum(MPI_Comm comm, const Distribution& distribution, const T* source,
                     std::optional<int> axis, Sum* destination) {

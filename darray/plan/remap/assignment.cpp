@@ -1,5 +1,5 @@
-// The Hungarian method, row by row: shortest augmenting paths with potentials (Jonker and
-// Volgenant's form of it).
+// The Hungarian method, row by row: shortest augmenting paths with potentials (the form of Jonker
+// and Volgenant).
 #include <limits>
 
 #include "darray/base/error.hpp"
@@ -29,13 +29,14 @@ class Assignment {
   }
 
  private:
-  // Gives `row` a column; rows on the cheapest path to a free column move on to the next one of it.
+  // Assigns a column to `row`. Rows on the cheapest path to a free column move to the next column
+  // of the path.
   void augment(std::size_t row) {
     constexpr double kFar = std::numeric_limits<double>::infinity();
     std::vector<double> distance(size_, kFar);
-    std::vector<int> previous(size_, kFree);  // column before, on the path to each column
+    std::vector<int> previous(size_, kFree);  // previous column on the path to each column
     std::vector<bool> done(size_, false);
-    std::vector<std::size_t> path;  // columns that are done, in this order
+    std::vector<std::size_t> path;  // finished columns, in the order in which they were finished
     int last = kFree;
     std::size_t from = row;
     double so_far = 0;
@@ -77,7 +78,7 @@ class Assignment {
   std::size_t size_;
   std::vector<double> row_potential_;
   std::vector<double> column_potential_;
-  std::vector<int> row_of_;  // by column
+  std::vector<int> row_of_;  // for each column
 };
 
 }  // namespace

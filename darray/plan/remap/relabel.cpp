@@ -11,13 +11,13 @@
 namespace impishim::darray {
 namespace {
 
-/// What a place of the destination's grid needs of a piece of the source.
+/// The elements that a place of the destination's grid needs from one piece of the source.
 struct Need {
-  int piece;  // its primary copy
+  int piece;  // the primary copy of the piece
   Index elements;
 };
 
-/// Which needs every place of the destination's grid has, whoever stands there.
+/// The needs of every place of the destination's grid, independent of the rank at the place.
 class Needs {
  public:
   Needs(const RemapSide& destination, const RemapSide& source, const std::vector<int>& permutation)
@@ -35,7 +35,7 @@ class Needs {
 
  private:
   struct Partner {
-    int weight;  // what the part adds to the place in the source's grid
+    int weight;  // the part's contribution to the place in the source's grid
     Index elements;
   };
 
@@ -84,7 +84,7 @@ class Needs {
   std::vector<std::vector<Need>> places_;
 };
 
-/// What it costs to let a rank stand at a place.
+/// The cost of assigning a rank to a place.
 class Costs {
  public:
   Costs(const Needs& needs, const Systems& systems, double crossing_weight)
@@ -138,7 +138,8 @@ std::vector<int> best_members(const std::vector<int>& members, const Costs& cost
   return result;
 }
 
-/// Places go to ranks that have most of what they need already, the largest savings first.
+/// Assigns places to the ranks that already have most of the elements they need, the largest
+/// savings first.
 std::vector<int> good_members(const std::vector<int>& members, const Needs& needs) {
   struct Saving {
     Index elements;

@@ -1,5 +1,5 @@
-/// Which process should play which part of a new layout, so that as little as possible moves
-/// (COSTA's relabelling).
+/// The assignment of processes to the parts of a new layout so that as little data as possible
+/// moves (COSTA's relabelling).
 #pragma once
 
 #include <vector>
@@ -11,30 +11,32 @@ namespace impishim::darray {
 
 struct RelabelOptions {
   std::vector<int> permutation = {};  ///< of the axes, as RemapOptions::permutation
-  /// What an element counts that moves to another system, against one that moves inside of one.
+  /// The cost of an element that moves to another system, relative to one that moves inside a
+  /// system.
   double crossing_weight = 1;
-  /// Up to so many processes the best assignment is found (Hungarian method, cubic time), above a
-  /// good one (greedy).
+  /// Up to this number of processes, the best assignment is computed (Hungarian method, cubic
+  /// time). Above it, a greedy method computes a good one.
   int exact_up_to = 256;
 };
 
-/// A layout that differs from the one it is made of in the order of its grid's members alone.
+/// A layout that differs from the original only in the order of its grid's members.
 struct Relabelling {
   std::vector<int> members;  ///< the process for each place of the destination's grid
-  DistributionPtr layout;    ///< the destination's layout with them
-  Index elements = 0;        ///< moved or not, all copies counted
-  Index moved_before = 0;    ///< between processes, when the destination is taken as it is
+  DistributionPtr layout;    ///< the destination's layout with these members
+  Index elements = 0;        ///< all elements, moved or not, in all copies
+  Index moved_before = 0;    ///< elements that move between processes with the original destination
   Index moved_after = 0;
 };
 
-/// The processes of the destination's grid, rearranged for a remap from `source`. Never worse than
-/// the order it has. Local work: every rank finds the same. Errors: kShape when the shapes differ;
-/// as RemapPlan.
+/// Reorders the processes of the destination's grid for a remap from `source`. The result is never
+/// worse than the original order. Local work: every rank computes the same result. Throws
+/// Error(kShape) if the shapes differ, and the errors of RemapPlan.
 [[nodiscard]] Relabelling relabel(const Systems& systems, const RemapSide& destination,
                                   const RemapSide& source, const RelabelOptions& options = {});
 
-/// The assignment of columns to rows with the lowest total cost, for a square matrix (row-major):
-/// assignment[row] = column. Hungarian method by shortest augmenting paths, O(n^3).
+/// Returns the assignment of columns to rows with the lowest total cost, for a square matrix
+/// (row-major): assignment[row] = column. Uses the Hungarian method by shortest augmenting paths,
+/// O(n^3).
 [[nodiscard]] std::vector<int> cheapest_assignment(const std::vector<double>& costs, int size);
 
 }  // namespace impishim::darray

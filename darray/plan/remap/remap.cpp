@@ -33,8 +33,8 @@ CollectiveCall call_of(const char* operation, const RemapSide& destination, cons
   return call;
 }
 
-/// Whether the way back is not the way there: an element comes from one of several places, or goes
-/// to several.
+/// Returns true if the backward remap is not the reverse of the forward one: an element comes from
+/// one of several places, or goes to several places.
 bool is_shared(const Distribution& layout) {
   return layout.is_replicated() || std::ranges::any_of(layout.axes(), [](const Axis& axis) {
            return has_shared_labels(axis.map);
@@ -57,7 +57,7 @@ std::vector<int> inverse(const std::vector<int>& permutation, int source_axes) {
   return result;
 }
 
-/// An axis along which source elements are repeated has no way back.
+/// Returns true if source elements are repeated along an axis. Such a remap cannot run backward.
 bool repeats_elements(const RemapSide& destination, const std::vector<int>& permutation) {
   for (std::size_t axis = 0; axis < permutation.size(); ++axis) {
     if (permutation[axis] != kRepeated) continue;
@@ -72,7 +72,7 @@ bool repeats_elements(const RemapSide& destination, const std::vector<int>& perm
 
 struct RemapPlan::State {
   PlannedExchange forward;
-  std::optional<PlannedExchange> backward;  // nothing: the schedule of `forward`, run backwards
+  std::optional<PlannedExchange> backward;  // empty: `forward` runs its schedule backward
   bool reversible = true;
   bool runs_backward = false;
 

@@ -11,67 +11,66 @@
 
 namespace impishim::darray {
 
-/// One side of a remap: an array's layout, which of its elements take part, and how its local
-/// buffers lie in memory.
+/// One side of a remap: an array's layout, the elements that take part, and the memory layout of
+/// its local buffers.
 struct RemapSide {
-  const Distribution& layout;  ///< needed during construction alone
-  /// One triplet for each axis; none: the whole array. Of an unstructured axis a triplet selects
+  const Distribution& layout;  ///< used only during construction
+  /// One triplet for each axis. Empty: the whole array. For an unstructured axis, a triplet selects
   /// labels.
   Section section = {};
-  /// Elements between neighbours of each axis in this rank's local buffer (ghosts included), for
-  /// buffers in another order than row-major or with gaps; none: row-major. Addresses at execution
-  /// are those of the element with all local indices 0.
+  /// The distance, in elements, between neighbours along each axis in this rank's local buffer
+  /// (ghosts included). For buffers that are not row-major or have gaps; empty means row-major.
+  /// Addresses at execution point to the element whose local indices are all 0.
   std::vector<Index> strides = {};
 };
 
-/// Which of several source elements counts if a label of an unstructured source axis is several
-/// parts'.
+/// The source element that counts if several parts have a label of an unstructured source axis.
 enum class Duplicates {
-  kLowest,  ///< that of the lowest part
-  kAll  ///< all arrive, in the order of their ranks: for execution with an operator. Without one,
-        ///< the highest rank's stays
+  kLowest,  ///< the element of the lowest part
+  kAll  ///< all arrive, in the order of their ranks, for execution with an operator; without one,
+        ///< the highest rank's element stays
 };
 
-/// In RemapOptions::permutation: this destination axis has no source axis; source elements are
+/// In RemapOptions::permutation: this destination axis has no source axis. Source elements are
 /// repeated along it.
 inline constexpr int kRepeated = -1;
 
 struct RemapOptions {
   /// Destination axis k is source axis permutation[k] (a transposition), or kRepeated. Source axes
-  /// that are not named take part with one element. None: the same axes in the same order.
+  /// that are not named take part with one element. Empty: the same axes in the same order.
   std::vector<int> permutation = {};
   Duplicates duplicates = Duplicates::kLowest;
-  /// Whether the plan will also be run backwards. Only plans with replicated arrays or shared
-  /// labels cost more for it.
+  /// True if the plan will also be executed backward. This costs more only for plans with
+  /// replicated arrays or shared labels.
   bool backward = true;
-  /// With Checks::kOn, construction is collective: one error for all, and a comparison of the
-  /// arguments. With kOff it is local work without messages, but for the first use of a
+  /// With Checks::kOn, construction is collective: the ranks compare their arguments, and all throw
+  /// the same error. With kOff, it is local work without messages, except at the first use of a
   /// communicator and of a set of copies of a replicated array.
   ScheduleOptions schedule = {};
 };
 
 /// A remap that is planned once and executed many times, for any arrays with these layouts.
-/// Execution: as Schedule. Every element of the destination's section becomes the element of the
-/// source's section at the same position. Grids may be of different processes of the communicator,
-/// and ranks in neither take part with nothing to do.
+/// Execution works as in Schedule. Every element of the destination's section becomes the element
+/// of the source's section at the same position. The grids may consist of different processes of
+/// the communicator. Ranks in neither grid take part with nothing to do.
 ///
-/// Source and destination may be one array if the sections do not overlap. Of a replicated source,
-/// a destination takes the nearest copy: its own, one in its system, or any. A replicated
-/// destination is sent one copy for each system, which a tree spreads there; so data enters a
-/// system once. Elements that are already at their place move by a plain copy, without messages.
+/// Source and destination may be one array if the sections do not overlap. A destination takes the
+/// nearest copy of a replicated source: its own, one in its system, or any. A replicated
+/// destination receives one copy in each system, which a tree broadcasts there. So data enters a
+/// system once. Elements that are already at their place are copied locally, without messages.
 class RemapPlan {
  public:
-  /// Errors: kShape for sections with different counts or whole arrays with different extents; kKey
-  /// for sections outside of their axes, and for a label of one side that the other one does not
-  /// have, unless a section leaves it out; kArgument for a permutation that is none, strides of the
-  /// wrong number, or ranks outside of the communicator.
+  /// Throws Error(kShape) if sections have different counts or whole arrays have different extents.
+  /// Throws Error(kKey) if a section is outside of its axis, or if only one side has a label that
+  /// no section excludes. Throws Error(kArgument) if the permutation is invalid, the number of
+  /// strides is wrong, or there are ranks outside of the communicator.
   RemapPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
             const Element& element, const RemapOptions& options = {});
   RemapPlan(MPI_Comm comm, const RemapSide& destination, const RemapSide& source,
             const Element& element, const RemapOptions& options = {});
-  /// Whole arrays of any shapes with the same number of elements, in flat row-major order (DIS-04).
-  /// Errors: kShape when they have not; kUnsupported for unstructured axes, sections and
-  /// permutations.
+  /// Plans a reshape: whole arrays of any shapes with the same number of elements, in flat
+  /// row-major order (DIS-04). Throws Error(kShape) if the numbers of elements differ. Throws
+  /// Error(kUnsupported) for unstructured axes, sections and permutations.
   static RemapPlan reshape(const Communicator& communicator, const RemapSide& destination,
                            const RemapSide& source, const Element& element,
                            const RemapOptions& options = {});
@@ -79,23 +78,25 @@ class RemapPlan {
   RemapPlan(RemapPlan&&) noexcept;
   RemapPlan& operator=(RemapPlan&&) noexcept;
 
-  /// Source to destination. With an operator, what arrives is combined with what is there. Errors:
-  /// as Schedule::execute().
+  /// Copies the source to the destination. With an operator, arriving elements are combined with
+  /// the destination elements. Throws the errors of Schedule::execute().
   void execute(const void* source, void* destination, const Combiner& combine = {});
-  /// Destination to source. Errors also: kUnsupported when the plan was made without `backward`.
+  /// Copies the destination to the source. Also throws Error(kUnsupported) if the plan was made
+  /// without `backward`.
   void execute_backward(void* source, const void* destination, const Combiner& combine = {});
-  /// The same in two parts. Where copies of replicated arrays are written, remaps that are under
-  /// way at once are started in the same order on all ranks, as all that uses collectives (see
-  /// ReduceSchedule). One execution at a time, whatever its direction.
+  /// Start an execution, which test() or wait() completes. If copies of replicated arrays are
+  /// written, all ranks must start concurrent remaps in the same order, like everything that uses
+  /// collectives (see ReduceSchedule). A plan has at most one execution in progress, in either
+  /// direction.
   void start(const void* source, void* destination, const Combiner& combine = {});
   void start_backward(void* source, const void* destination, const Combiner& combine = {});
   bool test();
   void wait();
-  /// Several arrays with these layouts in one round.
+  /// Copies several arrays with these layouts in one round.
   void execute(std::span<const void* const> sources, std::span<void* const> destinations,
                const Combiner& combine = {});
 
-  /// Of this rank and a forward execution of one array; see total().
+  /// Returns the statistics of this rank for a forward execution of one array; see total().
   [[nodiscard]] const Statistics& statistics() const;
 
  private:
@@ -104,15 +105,15 @@ class RemapPlan {
   std::unique_ptr<State> state_;
 };
 
-/// What `rank` does in a remap: the list of its messages (DIS-04, T10). Local, for any rank.
-/// Errors: as RemapPlan.
+/// Returns the work of `rank` in a remap: the list of its messages (DIS-04, T10). Local, for any
+/// rank. Throws the errors of RemapPlan.
 [[nodiscard]] RankPlan plan_remap(int rank, const Systems& systems, const RemapSide& destination,
                                   const RemapSide& source, const RemapOptions& options = {});
-/// The same of RemapPlan::reshape().
+/// Returns the same for RemapPlan::reshape().
 [[nodiscard]] RankPlan plan_reshape(int rank, const Systems& systems, const RemapSide& destination,
                                     const RemapSide& source);
 
-/// One-shot forms: plan, execute, forget.
+/// One-shot forms: make a plan, execute it and discard it.
 void remap(const Communicator& communicator, const RemapSide& destination, void* destination_data,
            const RemapSide& source, const void* source_data, const Element& element,
            RemapOptions options = {});

@@ -1,4 +1,4 @@
-// What one rank does in a remap.
+// The planning of one rank's work in a remap.
 #include <algorithm>
 
 #include "darray/plan/core/detail/own_elements.hpp"
@@ -12,12 +12,12 @@ namespace {
 
 using End = Crossing::End;
 
-/// One side of the pairs, as seen by a rank or by nobody in particular.
+/// One side of the pairs, either for a rank or without one.
 struct Side {
   const Distribution& layout;
-  std::vector<int> axes;        // of the layout, pair by pair
-  std::vector<int> parts = {};  // this rank's, pair by pair
-  BufferShape buffer = {};      // this rank's, with strides pair by pair
+  std::vector<int> axes;        // axis of the layout for each pair
+  std::vector<int> parts = {};  // this rank's part for each pair
+  BufferShape buffer = {};      // this rank's buffer, with a stride for each pair
 
   [[nodiscard]] int weight(std::size_t pair) const {
     const int dimension = axes[pair] == PairedAxis::kNoAxis
@@ -38,7 +38,7 @@ void place_rank(Side& side, int rank, const std::vector<Index>& strides) {
   }
 }
 
-/// A part of the other side along one axis, and what it has in common with this rank's.
+/// A part of the other side along one axis, and the elements that it shares with this rank's part.
 struct Partner {
   int part;
   std::vector<Overlap> common;
@@ -70,7 +70,7 @@ class RemapPlanner {
     return std::move(plan_);
   }
 
-  /// Everybody keeps what it has.
+  /// Plans the case in which every rank keeps its elements.
   RankPlan plan_in_place() {
     if (!sends_) return {};
     const auto axes = own(&AxisPair::from, from_);
@@ -87,7 +87,7 @@ class RemapPlanner {
     return Crossing(std::move(pointers));
   }
 
-  /// What this rank has of one side's section, as the first end of overlaps.
+  /// Returns this rank's elements of one side's section, as end a of overlaps.
   [[nodiscard]] std::vector<std::vector<Overlap>> own(PairedAxis AxisPair::*end,
                                                       const Side& side) const {
     std::vector<std::vector<Overlap>> axes;
@@ -102,7 +102,7 @@ class RemapPlanner {
     return common_elements(pair, from_part, to_part, lowest_label_only_);
   }
 
-  /// For each axis, the parts of the other side that this rank's part meets.
+  /// Returns, for each axis, the parts of the other side that share elements with this rank's part.
   [[nodiscard]] std::vector<std::vector<Partner>> partners_of(bool sending) const {
     std::vector<std::vector<Partner>> all(pairs_.size());
     for (std::size_t k = 0; k < pairs_.size(); ++k) {
@@ -119,7 +119,8 @@ class RemapPlanner {
     return all;
   }
 
-  /// Calls use(primary copy of a piece of the other side, what it has in common with this rank's).
+  /// Calls use(primary copy of a piece of the other side, the elements that it shares with this
+  /// rank's piece).
   template <class Use>
   void for_all_partners(const Side& other, const std::vector<std::vector<Partner>>& partners,
                         const Use& use) const {
@@ -183,8 +184,8 @@ class RemapPlanner {
   RankPlan plan_;
 };
 
-/// Whether both sides are the same elements of the same layout, of which some may be several
-/// parts'.
+/// Returns true if both sides select the same elements of the same layout, and several parts may
+/// own some of them.
 bool stays_in_place(const std::vector<AxisPair>& pairs, const RemapSide& destination,
                     const RemapSide& source, const RemapOptions& options) {
   if (options.duplicates == Duplicates::kAll) return false;

@@ -1,4 +1,5 @@
-// What one rank does in a reshape: both arrays in flat row-major order, element by element.
+// The planning of one rank's work in a reshape, which keeps the flat row-major order of the
+// elements.
 #include <algorithm>
 #include <map>
 
@@ -10,13 +11,13 @@
 namespace impishim::darray {
 namespace {
 
-/// Elements of a rank's owned part with consecutive numbers in its row-major order.
+/// Elements of a rank's owned part with consecutive numbers in the part's row-major order.
 struct Interval {
   Index first;
   Index count;
 };
 
-/// A layout as flat indices see it: the axes behind `split` are not distributed, so that blocks of
+/// A layout in terms of flat indices. The axes after `split` are not distributed, so blocks of
 /// `block` elements stay together.
 class FlatLayout {
  public:
@@ -28,8 +29,8 @@ class FlatLayout {
     }
   }
 
-  /// Calls use(first flat index, count) for what a rank owns, ascending: also in the row-major
-  /// order of its owned part.
+  /// Calls use(first flat index, count) for the elements that a rank owns, in ascending order. This
+  /// is also the row-major order of its owned part.
   template <class Use>
   void for_all_owned(int rank, const Use& use) const {
     if (layout_.owned_size(rank) == 0) return;
@@ -58,8 +59,8 @@ class FlatLayout {
     });
   }
 
-  /// The primary copy that has a flat index, and how many elements from there on are certainly its
-  /// own, too.
+  /// Returns the primary copy that has a flat index, and the number of elements from there that are
+  /// certainly in the same piece.
   [[nodiscard]] std::pair<int, Index> owner(Index flat) const {
     if (split_ < 0) return {layout_.grid().rank_at(0), block_ - flat};
     Index rest = flat / block_;
@@ -90,7 +91,7 @@ class FlatLayout {
   Index block_ = 1;
 };
 
-/// What a rank owns of one array, by the pieces of the other one.
+/// Returns the elements that a rank owns of one array, grouped by the pieces of the other array.
 std::map<int, std::vector<Interval>> intervals_by_piece(int rank, const FlatLayout& mine,
                                                         const FlatLayout& other) {
   std::map<int, std::vector<Interval>> pieces;
@@ -122,8 +123,8 @@ Patch owned_patch(const RemapSide& side, int rank) {
   return patch.normalised();
 }
 
-/// Intervals as elements: equal ones at equal distances in one patch, where the owned part is
-/// regular enough.
+/// Converts intervals to elements. Equal intervals at equal distances become one patch if the owned
+/// part is regular enough.
 Selection elements_of(const Patch& owned, const std::vector<Interval>& intervals) {
   const bool regular = owned.dimensions.size() <= 1;
   const Index stride = owned.dimensions.empty() ? 1 : owned.dimensions[0].stride;

@@ -7,14 +7,14 @@
 
 namespace impishim::darray {
 
-/// A plan after which destination axis k is source axis axes[k]; none given: all axes in reverse
-/// order. What options.permutation holds is replaced. Errors: as RemapPlan.
+/// Returns a plan that makes destination axis k from source axis axes[k]. Empty `axes`: all axes in
+/// reverse order. Replaces options.permutation. Throws the errors of RemapPlan.
 [[nodiscard]] RemapPlan transpose_plan(const Communicator& communicator,
                                        const RemapSide& destination, const RemapSide& source,
                                        const Element& element, std::vector<int> axes = {},
                                        RemapOptions options = {});
 
-/// The one-shot form.
+/// Plans and executes one transposition.
 void transpose(const Communicator& communicator, const RemapSide& destination,
                void* destination_data, const RemapSide& source, const void* source_data,
                const Element& element, std::vector<int> axes = {}, RemapOptions options = {});

@@ -23,8 +23,8 @@ std::uint64_t hash_of(std::span<const Index> amounts) {
   return hasher.value();
 }
 
-/// Checks that processes along the axis, which share their lines, have the same amounts. `hashes`:
-/// of all ranks' amounts, or none.
+/// Checks that processes along the axis, which share their lines, have the same amounts. `hashes`
+/// contains the hashes of all ranks' amounts, or is empty.
 void require_equal_amounts(const Distribution& layout, int axis, int rank,
                            const std::vector<Index>& hashes) {
   const ProcessGrid& grid = layout.grid();
@@ -40,7 +40,7 @@ void require_equal_amounts(const Distribution& layout, int axis, int rank,
   }
 }
 
-/// Both plans run the same way.
+/// Returns the exchange of a shift or a skew: both are executed in the same way.
 template <class Call, class Make>
 PlannedExchange exchange_of(const Communicator& communicator, const RemapSide& destination,
                             const RemapSide& source, const Element& element,

@@ -1,5 +1,5 @@
-/// Shifts along an axis, by one amount or one for each line (Adlib's Shift, CShift, Skew, CSkew:
-/// ADL-21 to ADL-25).
+/// Shifts along an axis, by one amount or by one amount for each line (Adlib's Shift, CShift, Skew,
+/// CSkew: ADL-21 to ADL-25).
 #pragma once
 
 #include <memory>
@@ -13,28 +13,28 @@ namespace impishim::darray {
 
 class PlannedExchange;
 
-/// What a destination element becomes whose source would lie beyond the end of the axis.
+/// The value of a destination element whose source would be beyond the end of the axis.
 enum class ShiftMode {
-  kEdge,    ///< it stays as it is
+  kEdge,    ///< it does not change
   kCyclic,  ///< the axis is a ring
-  kNone,    ///< nothing is shifted at all
-  kFill     ///< a value (Fortran's EOSHIFT)
+  kNone,    ///< nothing is shifted
+  kFill     ///< it is set to a value (Fortran's EOSHIFT)
 };
 
 struct ShiftOptions {
   ShiftMode mode = ShiftMode::kEdge;
   FillValue fill = {};            ///< for ShiftMode::kFill
-  ScheduleOptions schedule = {};  ///< Checks as in RemapOptions
+  ScheduleOptions schedule = {};  ///< Checks have the same effect as in RemapOptions
 };
 
-/// How a planned shift of either kind is run.
+/// The execution of a planned shift or skew.
 class PlannedShift {
  public:
   ~PlannedShift();
   PlannedShift(PlannedShift&&) noexcept;
   PlannedShift& operator=(PlannedShift&&) noexcept;
 
-  /// Errors: as Schedule::execute().
+  /// Executes the plan. Throws the errors of Schedule::execute().
   void execute(const void* source, void* destination);
   void start(const void* source, void* destination);
   bool test();
@@ -48,37 +48,39 @@ class PlannedShift {
   std::unique_ptr<PlannedExchange> exchange_;
 };
 
-/// destination[x] = source[x + amount] along one axis, planned once; the amount may be negative or
-/// beyond the extent. Both arrays have the same shape, and any layouts; they do not overlap.
+/// destination[x] = source[x + amount] along one axis, planned once. The amount may be negative or
+/// beyond the extent. Both arrays have the same shape, with any layouts. They must not overlap.
 class ShiftPlan : public PlannedShift {
  public:
-  /// Errors: as RemapPlan for whole arrays; kArgument for an axis that is not there, and for fill
-  /// mode without a value of the element's size; kUnsupported for an unstructured axis, or
-  /// sections.
+  /// Throws the errors of RemapPlan for whole arrays. Throws Error(kArgument) if the axis does not
+  /// exist, or if fill mode has no value of the element's size. Throws Error(kUnsupported) for an
+  /// unstructured axis and for sections.
   ShiftPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
             int axis, Index amount, const Element& element, const ShiftOptions& options = {});
 };
 
-/// A shift with an amount of its own for each line along the axis. Both arrays have the same grid
-/// and maps (ghosts may differ).
+/// A shift with a separate amount for each line along the axis. Both arrays have the same grid and
+/// maps; ghosts may differ.
 class SkewPlan : public PlannedShift {
  public:
-  /// `amounts`: those of the lines that this rank has, in row-major order over its owned part
-  /// without the axis; the processes along the axis give the same ones (kArgument, with checks).
-  /// Errors: kLayout for layouts that differ; kShape for another number of amounts than lines; and
-  /// as ShiftPlan.
+  /// `amounts` holds one amount for each line that this rank has, in row-major order over its owned
+  /// part without the axis. Processes along the axis must give the same amounts (kArgument, with
+  /// checks). Throws Error(kLayout) if the layouts differ. Throws Error(kShape) if the number of
+  /// amounts is not the number of lines. Also throws the errors of ShiftPlan.
   SkewPlan(const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
            int axis, std::span<const Index> amounts, const Element& element,
            const ShiftOptions& options = {});
 };
 
-/// What `rank` does in a shift, and in a skew. Local, for any rank. Errors: as the plans.
+/// Return the work of `rank` in a shift and in a skew. Local, for any rank. Throw the errors of the
+/// plans.
 [[nodiscard]] RankPlan plan_shift(int rank, const Systems& systems, const RemapSide& destination,
                                   const RemapSide& source, int axis, Index amount, ShiftMode mode);
 [[nodiscard]] RankPlan plan_skew(int rank, const RemapSide& destination, const RemapSide& source,
                                  int axis, std::span<const Index> amounts, ShiftMode mode);
 
-/// One-shot forms: mode edge, mode cyclic, and the same with an amount for each line.
+/// One-shot forms: plan and execute once. shift() and skew() use the mode of `options`; cshift()
+/// and cskew() use cyclic mode.
 void shift(const Communicator& communicator, const RemapSide& destination, void* destination_data,
            const RemapSide& source, const void* source_data, int axis, Index amount,
            const Element& element, const ShiftOptions& options = {});

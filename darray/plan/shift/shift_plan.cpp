@@ -1,4 +1,4 @@
-// What one rank does in a shift.
+// The planning of one rank's work in a shift.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@
 namespace impishim::darray {
 namespace {
 
-/// The destination elements that a rank has of a section.
+/// Returns the destination elements that a rank owns of a section.
 Selection own_section(const RemapSide& side, int rank, const Section& section) {
   if (!side.layout.is_member(rank)) return {};
   std::vector<std::vector<Overlap>> axes;

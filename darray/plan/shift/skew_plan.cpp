@@ -1,4 +1,4 @@
-// What one rank does in a skew: a shift of each line by its own amount.
+// The planning of one rank's work in a skew, which shifts each line by its own amount.
 #include <algorithm>
 #include <map>
 
@@ -10,13 +10,13 @@
 namespace impishim::darray {
 namespace {
 
-/// What happens along one line, by the amount.
+/// The work for one line, which depends on its amount.
 struct LinePlan {
   struct Meeting {
     int part;
     std::vector<Overlap> common;  // a: source, b: destination
   };
-  std::vector<Meeting> sends;     // to parts, this one too
+  std::vector<Meeting> sends;     // to parts, including this one
   std::vector<Meeting> receives;  // from parts, without this one
   std::vector<Overlap> fill;
 };
@@ -63,7 +63,7 @@ class SkewPlanner {
     if (static_cast<Index>(amounts.size()) != lines) {
       fail(ErrorKind::kShape, "axis {}: {} amounts for {} lines", axis_, amounts.size(), lines);
     }
-    // Neighbouring lines along the last other axis with one amount go together.
+    // Adjacent lines along the last other axis that have the same amount are planned together.
     const Index row = extents_.empty() ? 1 : extents_.back();
     for (Index first = 0; first < lines;) {
       const Index end_of_row = first - first % row + row;
@@ -81,7 +81,7 @@ class SkewPlanner {
   }
 
  private:
-  // Amounts with the same effect are the same.
+  // Returns the amount in a normal form: amounts with the same effect become equal.
   [[nodiscard]] Index amount(std::span<const Index> amounts, Index line) const {
     const Index extent = layout_.axes()[axis_].map.extent();
     const Index value = amounts[static_cast<std::size_t>(line)];
@@ -108,7 +108,7 @@ class SkewPlanner {
   void add_lines(Index first, Index count, Index amount) {
     auto [known, is_new] = lines_.try_emplace(amount);
     if (is_new) known->second = plan_line(layout_.axes()[axis_].map, part_, amount, mode_);
-    // The lines, as if they were an axis of which both ends have the same elements.
+    // The lines act as an axis whose elements are the same at both ends.
     Overlap together;
     together.count = count;
     const std::vector<Overlap> lines{together};
@@ -146,7 +146,7 @@ class SkewPlanner {
   int place_;
   BufferShape to_;
   BufferShape from_;
-  std::vector<Index> extents_;  // of the other axes, and their strides
+  std::vector<Index> extents_;  // extents of the other axes; their strides follow
   std::vector<Index> to_strides_;
   std::vector<Index> from_strides_;
   std::map<Index, LinePlan> lines_;  // by amount

@@ -1,4 +1,4 @@
-/// What a part has of a section, in the form of overlaps. Not for users.
+/// Lists the elements of a section that a part owns, as overlaps. Not for users.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace impishim::darray {
 
-/// The part's elements as the first end of overlaps; the second end is their number alone.
+/// Returns the part's elements of the section as end a of overlaps. End b is not set: the elements
+/// are only numbered there.
 [[nodiscard]] inline std::vector<Overlap> own_elements(const DimMap& map, int part,
                                                        const Triplet& section) {
   std::vector<Overlap> own;

@@ -1,5 +1,5 @@
-// How a rank's owned elements lie in its local buffer, and which place they have among all. Not for
-// users.
+/// The position of a rank's owned elements in its local buffer, and their number among all elements
+/// of the array. Not for users.
 #pragma once
 
 #include <vector>
@@ -10,41 +10,41 @@
 
 namespace impishim::darray {
 
-/// The owned part of a local buffer that is row-major with ghosts.
+/// The owned part of a local buffer that is stored row-major with ghosts.
 struct OwnedPart {
   Index offset = 0;
   std::vector<Index> extents;
   std::vector<Index> strides;
-  Index size = 0;  // 0 for ranks outside of the grid, also if the array has no axes
+  Index size = 0;  // 0 for ranks outside of the grid, even if the array has no axes
 
   [[nodiscard]] Patch patch() const;
-  /// The offset of every element, in row-major order.
+  /// Returns the offset of every owned element, in row-major order.
   [[nodiscard]] std::vector<Index> offsets() const;
 };
 
 OwnedPart owned_part(const Distribution& distribution, int rank);
 
-/// Errors: kLayout when the distribution names a rank that the communicator does not have.
+/// Throws Error(kLayout) if the distribution names a rank that the communicator does not have.
 void require_ranks(const Distribution& distribution, const Communicator& communicator);
 
-/// The global index of each of a rank's local indices along an axis; of an unstructured axis its
-/// label's number among all labels in ascending order, `labels` (which is empty for other maps).
+/// The global index of each of a rank's local indices along an axis. For an unstructured axis, the
+/// number of its label: `labels` lists all labels in ascending order, and is empty for other maps.
 struct AxisOrder {
-  Index extent = 0;  // numbers go up to this
+  Index extent = 0;  // numbers are below this
   std::vector<Index> numbers;
   std::vector<Index> labels;
 
-  /// The global index or label of a number.
+  /// Returns the global index or label that belongs to a number.
   [[nodiscard]] Index global(Index number) const {
     return labels.empty() ? number : labels[static_cast<std::size_t>(number)];
   }
 };
 
-/// One for each axis. Empty numbers for ranks outside of the grid.
+/// Returns one AxisOrder for each axis. `numbers` is empty for ranks outside of the grid.
 std::vector<AxisOrder> axis_orders(const Distribution& distribution, int rank);
 
-/// The place of every owned element in the row-major order of all elements of the array, in the
-/// rank's row-major order.
+/// Returns the number of every owned element in the row-major order of the whole array. The result
+/// is in the row-major order of the rank's part.
 std::vector<Index> global_numbers(const Distribution& distribution, int rank);
 
 }  // namespace impishim::darray

@@ -5,7 +5,7 @@
 namespace impishim::darray {
 namespace {
 
-// Pieces with fewer elements cost less as words than as patches.
+// Pieces with fewer elements cost less as lists of offsets (words) than as patches.
 constexpr Index kSmallPiece = 8;
 
 struct Progression {
@@ -20,7 +20,7 @@ Progression at_end(const Overlap& overlap, Crossing::End end, Index stride) {
   return {overlap.local_b * stride, overlap.step_b * stride, overlap.period_b * stride};
 }
 
-/// The offset that every element along an axis adds.
+/// Returns the offset that each element along an axis adds.
 std::vector<Index> offsets_along(const std::vector<Overlap>& overlaps, Crossing::End end,
                                  Index stride) {
   std::vector<Index> offsets;

@@ -1,4 +1,4 @@
-/// From what two parts have in common along each axis to the elements of a buffer. Not for users.
+/// Converts the overlaps of two parts along each axis to elements of a buffer. Not for users.
 #pragma once
 
 #include <span>
@@ -10,22 +10,24 @@
 
 namespace impishim::darray {
 
-/// How a rank's owned part lies in its local buffer.
+/// The position of a rank's owned part in its local buffer.
 struct BufferShape {
-  Index origin = 0;            // of owned element 0, 0, ...
+  Index origin = 0;            // offset of the owned element 0, 0, ...
   std::vector<Index> strides;  // for each axis
 };
 
-/// `strides`: of the user's, or none for row-major. All zero for a rank that has no part.
+/// Returns the shape of the rank's local buffer. `strides` are the user's; empty means row-major.
+/// All values are zero for a rank that has no part.
 [[nodiscard]] BufferShape buffer_shape(const Distribution& layout, int rank,
                                        const std::vector<Index>& strides);
 
-/// The elements at the crossings of axes: for each, a list of overlaps and the stride of the
-/// buffer. The order is the same for both ends: it depends on the overlaps' counts alone.
+/// The elements in the Cartesian product of overlaps: each axis has a list of overlaps and the
+/// stride of the buffer. The order of the elements is the same at both ends, because it depends
+/// only on the counts of the overlaps.
 class Crossing {
  public:
   enum class End { kA, kB };
-  /// `axes[k]`: the overlaps along axis k, none of them empty.
+  /// `axes[k]` lists the overlaps along axis k; none of the overlaps is empty.
   explicit Crossing(std::vector<const std::vector<Overlap>*> axes);
   [[nodiscard]] Selection elements(End end, Index origin, std::span<const Index> strides) const;
 
@@ -37,8 +39,8 @@ class Crossing {
   bool small_pieces_ = false;
 };
 
-/// Calls use(numbers) for all tuples of numbers below these extents, in row-major order; once for
-/// no extents.
+/// Calls use(numbers) for all tuples of numbers below these extents, in row-major order. Calls it
+/// once if there are no extents.
 template <class Use>
 void for_all_tuples(std::span<const std::size_t> extents, const Use& use) {
   for (const std::size_t extent : extents) {

@@ -5,13 +5,14 @@
 namespace impishim::darray {
 namespace {
 
-// What the plan itself has checked is not checked again by its schedules.
+// The plan has checked the arguments already, so its schedules do not check them again.
 ScheduleOptions unchecked(ScheduleOptions options) {
   options.checks = Checks::kOff;
   return options;
 }
 
-/// As many elements as those, all of them the one element of another buffer.
+/// Returns a selection of as many elements as `elements` has. Each of them is element 0 of another
+/// buffer.
 Selection repeated_value(const Selection& elements) {
   Selection value;
   for (const Selection::Piece& piece : elements.pieces()) {
@@ -97,7 +98,7 @@ void PlannedExchange::start_backward(std::span<void* const> sources,
   stage_ = Stage::kExchanging;
 }
 
-// Copies wait for the tree whatever has become of the exchange here.
+// The copies wait for the tree even if the exchange has failed on this rank.
 bool PlannedExchange::exchange(bool blocking) {
   bool over = true;
   failure_.guard([&] {
@@ -123,7 +124,7 @@ bool PlannedExchange::advance(bool blocking) {
   return true;
 }
 
-// Always in the background: whether this rank waits or tests is nothing that the others know.
+// Always uses the nonblocking tree: the other ranks do not know if this rank waits or tests.
 bool PlannedExchange::spread(bool blocking) {
   while (next_ < spread_.size()) {
     if (!tree_runs_) {

@@ -1,5 +1,5 @@
-/// The list of a plan as what runs: a schedule, a tree for copies, and values to fill in. Not for
-/// users.
+/// Executes the message list of a plan: a schedule, a tree for copies, and values to fill in. Not
+/// for users.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@ namespace impishim::darray {
 
 class PlannedExchange {
  public:
-  /// Local, but for the first use of a set of copies. `fill` is as large as an element if the plan
-  /// has something to fill.
+  /// Local, except at the first use of a set of copies. `fill` has the size of an element if the
+  /// plan fills elements.
   PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options,
                   RankPlan plan, const FillValue& fill = {});
 
-  /// As start() and wait(), but with the faster blocking collectives, which do not match others:
-  /// for all ranks or none.
+  /// Does the same as start() and wait(), but uses the faster blocking collectives. These do not
+  /// match nonblocking ones, so all ranks call execute() or none does.
   void execute(std::span<const void* const> sources, std::span<void* const> destinations,
                const Combiner& combine);
-  /// Plans with copies are started in the same order on all ranks. Errors: kArgument when an
-  /// execution is under way.
+  /// Starts an execution. Plans with copies are started in the same order on all ranks. Throws
+  /// Error(kArgument) if an execution is in progress.
   void start(std::span<const void* const> sources, std::span<void* const> destinations,
              const Combiner& combine);
-  /// Destinations to sources, by the schedule alone: for plans without copies.
+  /// Sends destinations to sources, with the schedule only. For plans without copies.
   void start_backward(std::span<void* const> sources, std::span<const void* const> destinations,
                       const Combiner& combine);
   bool test() { return move_on(false); }
@@ -57,15 +57,15 @@ class PlannedExchange {
   Statistics statistics_;
 
   Stage stage_ = Stage::kIdle;
-  std::vector<void*> spread_;  // arrays that the tree serves after the exchange
+  std::vector<void*> spread_;  // arrays that the tree broadcasts after the exchange
   std::size_t next_ = 0;
   bool tree_runs_ = false;
   FirstFailure failure_;
-  Turn turn_;  // of executions that use the tree
+  Turn turn_;  // orders the executions that use the tree
 };
 
-/// Checked construction of a plan: `make` checks the arguments and plans, and may throw; all ranks
-/// then agree on its error and on `call`, what they have been given.
+/// Checked construction of a plan. `make` checks the arguments and plans, and may throw. All ranks
+/// then agree on its error and compare their arguments, which `call` describes.
 class PlanChecks {
  public:
   PlanChecks(const Communicator& communicator, Checks checks)
@@ -76,7 +76,7 @@ class PlanChecks {
     agreed(communicator_, checks_, call, [&] { plan = make(); });
     return plan;
   }
-  /// Errors: kArgument for a layout whose grid has ranks outside of the communicator.
+  /// Throws Error(kArgument) if the layout's grid has ranks outside of the communicator.
   void require_members(const Distribution& layout) const;
 
  private:

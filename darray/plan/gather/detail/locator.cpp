@@ -104,7 +104,8 @@ void Locator::add_axis(const Axis& axis, std::span<const Index> indices, PartOf 
   }
 }
 
-// Places without those of copies, and offsets, of active elements. Labels have one owner here.
+// Sets the places, not counting copies, and the offsets of active elements. Each label has one
+// owner here.
 void Locator::locate(const ActiveSubscripts& subscripts, Index from, Index count,
                      Chunk& chunk) const {
   chunk.places.assign(static_cast<std::size_t>(count), 0);
@@ -131,7 +132,7 @@ void Locator::locate(const ActiveSubscripts& subscripts, Index from, Index count
   }
 }
 
-// All combinations of the parts that own the labels, or the one that is nearest.
+// Visits all combinations of the parts that own the labels, or only the nearest one.
 template <class Found>
 void Locator::locate_owners(const ActiveSubscripts& subscripts, Index k, std::size_t axis,
                             Index place, Index offset, bool one, const Found& found) const {
@@ -164,7 +165,8 @@ int Locator::nearest_rank(Index place) const {
   return near != copies.end() ? *near : copies.front();
 }
 
-// Calls found(active element, place, offset) for the owner of each, or all owners of its labels.
+// Calls found(active element, place, offset) for the owner of each element, or for all owners of
+// its labels.
 template <class Found>
 void Locator::visit(const ActiveSubscripts& subscripts, bool one, Found found) const {
   check(subscripts);

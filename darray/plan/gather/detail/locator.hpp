@@ -1,4 +1,4 @@
-// From subscripts to ranks and offsets in their local buffers. Not for users.
+/// Converts subscripts to ranks and offsets in their local buffers. Not for users.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace impishim::darray {
 
-/// Elements of an aligned array with their subscripts: those that the mask lets through.
+/// The subscripts of the elements of an aligned array that the mask selects.
 class ActiveSubscripts {
  public:
-  /// `owned`: how many elements of the aligned array the rank owns. Errors: kShape for other
-  /// numbers of lists, subscripts or mask values.
+  /// `owned` is the number of elements of the aligned array that the rank owns. Throws
+  /// Error(kShape) if the number of lists, subscripts or mask values is wrong.
   ActiveSubscripts(const Subscripts& subscripts, Mask mask, int axes, Index owned);
 
   [[nodiscard]] Index count() const { return count_; }
-  /// Of the k-th active element: which owned one it is.
+  /// Returns the number of the k-th active element among the owned elements.
   [[nodiscard]] Index element(Index k) const {
     return elements_.empty() ? k : elements_[static_cast<std::size_t>(k)];
   }
@@ -23,34 +23,34 @@ class ActiveSubscripts {
 
  private:
   Index count_ = 0;
-  std::vector<Index> elements_;  // if there is a mask
+  std::vector<Index> elements_;  // empty without a mask
   std::vector<std::vector<Index>> kept_;
   Subscripts lists_;
 };
 
-/// Knows where the elements of an array are.
+/// Finds the locations of the elements of an array.
 class Locator {
  public:
   Locator(const Communicator& communicator, const Distribution& distribution);
 
-  /// For each active element, where the nearest copy of the one that it names is. Errors: kKey for
-  /// subscripts that name none.
+  /// Returns, for each active element, the location of the nearest copy of the element that its
+  /// subscripts name. Throws Error(kKey) if they name no element.
   [[nodiscard]] std::vector<Location> nearest(const ActiveSubscripts& subscripts) const;
 
-  /// All copies of the elements that are named, and which active element names each.
+  /// All copies of the named elements, and the active element that names each copy.
   struct Copies {
     std::vector<Location> locations;
-    std::vector<Index> elements;  // empty: one copy of each, in order
+    std::vector<Index> elements;  // empty: one copy for each active element, in order
   };
   [[nodiscard]] Copies all(const ActiveSubscripts& subscripts) const;
 
  private:
   struct Axis {
     const DimMap* map;
-    Index place_stride;               // between neighbouring parts; 0 if there is one part
+    Index place_stride;               // between adjacent parts; 0 if there is one part
     std::vector<Index> lower;         // ghosts below, for each part
     std::vector<Index> local_extent;  // of the buffer, for each part
-    std::vector<Index> begin;         // first index of each part, for blocks alone
+    std::vector<Index> begin;         // first index of each part, only for blocks
     bool shared_labels;
     int own_part;  // -1 outside of the grid
   };

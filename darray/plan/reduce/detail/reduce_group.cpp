@@ -9,7 +9,7 @@
 namespace impishim::darray {
 namespace {
 
-// Appends a dimension; one that continues the last one makes that longer.
+// Appends a dimension. If it continues the last one, extends the last one instead.
 void append(std::vector<ReduceDimension>& dimensions, const ReduceDimension& next) {
   if (next.extent == 1) return;
   if (!dimensions.empty()) {
@@ -39,7 +39,8 @@ bool has_elements(const Distribution& source, const std::vector<int>& axes, int 
   });
 }
 
-// Ranks of the grid that differ from this one only along dimensions that reduced axes follow.
+// Returns the ranks of the grid that differ from this one only along dimensions that reduced axes
+// follow.
 std::vector<int> along_axes(const Distribution& source, const std::vector<int>& axes, int rank) {
   const ProcessGrid& grid = source.grid();
   const std::optional<int> mine = grid.place_of(rank);
@@ -88,7 +89,7 @@ ReduceGroup::ReduceGroup(const Distribution& source, std::vector<int> reduced, K
          "only reductions over all axes can be known everywhere: {} of {} axes are reduced",
          axes.size(), source.axes().size());
   }
-  // Ranks outside of the grid can only be served by all together.
+  // If the result goes to ranks outside of the grid, all ranks form one group.
   const bool together = everywhere && source.grid().size() < ranks;
   if (everywhere) {
     result = make_replicated({}, ranks);

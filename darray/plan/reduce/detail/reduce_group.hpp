@@ -1,4 +1,4 @@
-// Who reduces together, what each rank brings, and what comes out. Not for users.
+/// The ranks that reduce together, the elements of each rank, and the results. Not for users.
 #pragma once
 
 #include <vector>
@@ -9,26 +9,28 @@
 
 namespace impishim::darray {
 
-/// The plan of a reduction but for its operator; the same work for any rank, without messages.
+/// The plan of a reduction without its operator. Any rank's plan takes the same work, without
+/// messages.
 struct ReduceGroup {
-  /// Errors: as ReducePlan.
+  /// Throws the errors of ReducePlan.
   ReduceGroup(const Distribution& source, std::vector<int> axes, Known known, int rank, int ranks);
 
   DistributionPtr result;
   std::vector<int> axes;
   std::vector<int>
-      members;  // ranks that share this one's results, ascending; none if it has no part in it
-  std::vector<int> contributors;  // those of them that bring elements
-  bool alone = false;  // on every rank, the only member is itself: there is nothing to exchange
+      members;  // ranks that share this rank's results, ascending; empty if it has no part in them
+  std::vector<int> contributors;  // the members that have elements
+  bool alone = false;             // on every rank, the rank is the only member: nothing to exchange
   bool contributes = false;
 
   OwnedPart part;                // of the source
-  ReducePiece piece;             // of the source; other strides are those of a mask
-  Index results = 0;             // elements of the result on this rank
+  ReducePiece piece;             // of the source; `other` strides are for a mask
+  Index results = 0;             // number of elements of the result on this rank
   std::vector<bool> is_reduced;  // for each axis of the source
 };
 
-/// Two aligned pieces as one: strides of the first, others those of the second.
+/// Combines two aligned pieces into one. Its strides are those of the first piece, its `other`
+/// strides those of the second.
 ReducePiece reduce_piece(const OwnedPart& first, const std::vector<Index>& other_strides,
                          const std::vector<bool>& is_reduced);
 

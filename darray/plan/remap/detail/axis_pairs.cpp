@@ -61,7 +61,7 @@ PairedAxis paired(const RemapSide& side, int axis) {
           axis};
 }
 
-/// The lowest and highest label of two unstructured maps, as a section.
+/// Returns the range from the lowest to the highest label of two unstructured maps, as a section.
 Triplet label_section(const DimMap& a, const DimMap& b) {
   std::optional<std::pair<Index, Index>> range = a.labels().label_range();
   if (const auto other = b.labels().label_range()) {
@@ -78,7 +78,7 @@ Triplet label_section(const DimMap& a, const DimMap& b) {
   return {range->first, count + 1, 1};
 }
 
-/// The section of an unstructured axis that is given none: the labels that the other side's section
+/// Returns the default section of an unstructured axis: the labels that the other side's section
 /// names.
 Triplet labels_for(const PairedAxis& other) {
   return is_unstructured(other.map) ? other.section : Triplet{0, other.section.count, 1};
@@ -94,8 +94,8 @@ void set_whole_labels(PairedAxis& to, PairedAxis& from, bool to_given, bool from
   }
 }
 
-/// Every label of `axis` that its section selects must be the other side's, and with `all` it must
-/// select every one.
+/// Checks that the other side has every label of `axis` that its section selects. With `all`, the
+/// section must also select every label.
 void check_labels(const PairedAxis& axis, const PairedAxis& other, bool all, const char* name) {
   if (!is_unstructured(axis.map)) return;
   for (int part = 0; part < axis.map.parts(); ++part) {
@@ -111,7 +111,7 @@ void check_labels(const PairedAxis& axis, const PairedAxis& other, bool all, con
   }
 }
 
-/// Every position of a structured destination must have a label in the source.
+/// Checks that every position of a structured destination has a label in the source.
 void check_complete(const PairedAxis& to, const PairedAxis& from) {
   if (is_unstructured(to.map) || !is_unstructured(from.map)) return;
   for (Index position = 0; position < to.section.count; ++position) {

@@ -1,5 +1,5 @@
-/// The axes of a remap, two by two: which of the destination meets which of the source, and at
-/// which positions. Not for users.
+/// The axes of a remap in pairs: a destination axis with its source axis, and the positions that
+/// they share. Not for users.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ namespace impishim::darray {
 struct PairedAxis {
   DimMap map;
   Triplet section;
-  int axis = kNoAxis;  ///< of the layout; kNoAxis: there is none, but one part of everybody that
-                       ///< repeats its element
+  int axis = kNoAxis;  ///< of the layout; kNoAxis: no axis, but one part that all ranks have, and
+                       ///< that repeats its element
   static constexpr int kNoAxis = -1;
 };
 
@@ -23,18 +23,19 @@ struct AxisPair {
   PairedAxis from;
 };
 
-/// The pairs of a remap, in the order of the destination's axes, then source axes that have one
-/// element. `complete`: every destination element must have a source. Errors: as RemapPlan.
+/// Returns the pairs of a remap in the order of the destination's axes, followed by the source axes
+/// that take part with one element. With `complete`, every destination element must have a source.
+/// Throws the errors of RemapPlan.
 [[nodiscard]] std::vector<AxisPair> pair_axes(const RemapSide& destination, const RemapSide& source,
                                               const std::vector<int>& permutation, bool complete);
 
-/// What a part of the source (the first end) and one of the destination have in common along a
-/// pair. `lowest_label_only`: of a label that several source parts have, only the lowest part's
-/// element counts.
+/// Returns the elements that a source part (end a) and a destination part share along a pair. With
+/// `lowest_label_only`, if several source parts have a label, only the lowest part's element
+/// counts.
 [[nodiscard]] std::vector<Overlap> common_elements(const AxisPair& pair, int from_part, int to_part,
                                                    bool lowest_label_only);
 
-/// Whether a label of an axis may be several parts'.
+/// Returns true if several parts may have the same label of an axis.
 [[nodiscard]] bool has_shared_labels(const DimMap& map);
 
 }  // namespace impishim::darray

@@ -5,7 +5,8 @@
 namespace impishim::darray {
 namespace {
 
-// As many copies in one system are sent their elements by the sources themselves.
+// If all processes are in one system and a piece has at most this many copies, the sources send to
+// each copy directly.
 constexpr std::size_t kDirect = 2;
 
 }  // namespace

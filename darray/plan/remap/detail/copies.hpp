@@ -1,5 +1,5 @@
-/// Which copies of replicated pieces send and receive, so that data crosses between systems once.
-/// Not for users.
+/// The choice of copies of replicated pieces that send and receive, so that data crosses between
+/// systems once. Not for users.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,24 @@
 
 namespace impishim::darray {
 
-/// The copy that `reader` takes a piece from: itself, one in its system, or any; readers are dealt
-/// out over equally near ones. `primary`: the piece's primary copy.
+/// Returns the copy that `reader` takes a piece from: itself, one in its system, or any. Readers
+/// are distributed over equally near copies. `primary` is the piece's primary copy.
 [[nodiscard]] int nearest_copy(const Distribution& layout, int primary, int reader,
                                const Systems& systems);
 
-/// The copies of a piece that are sent its elements: one in each system, which hands them on there;
-/// or both of two, where there is one system alone.
+/// Returns the copies of a piece that receive its elements from the sources. That is one copy in
+/// each system, which forwards the elements there. If there is only one system and it has two
+/// copies, it is both.
 [[nodiscard]] std::vector<int> receiving_copies(const Distribution& layout, int primary,
                                                 const Systems& systems);
 
-/// Who hands a piece on to whom.
+/// A tree broadcast of a piece within one system: its root and its members.
 struct Spreading {
   int root = 0;
   std::vector<int> members;  // ascending
 };
-/// The copies in the system of `rank`, which is one of them, if not all of them are sent the
-/// elements.
+/// Returns the copies in the system of `rank`, which is one of them. Returns nothing if the sources
+/// send the elements to all of these copies.
 [[nodiscard]] std::optional<Spreading> spreading(const Distribution& layout, int rank,
                                                  const Systems& systems);
 

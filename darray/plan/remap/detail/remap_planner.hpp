@@ -1,11 +1,12 @@
-/// Planning remaps whose destination need not be covered. Not for users.
+/// Planning of remaps that need not cover the destination. Not for users.
 #pragma once
 
 #include "darray/plan/remap/remap.hpp"
 
 namespace impishim::darray {
 
-/// As plan_remap(); unless `complete`, destination elements without a source are left as they are.
+/// Does the same as plan_remap(). Without `complete`, destination elements without a source do not
+/// change.
 [[nodiscard]] RankPlan plan_remap_with(int rank, const Systems& systems,
                                        const RemapSide& destination, const RemapSide& source,
                                        const RemapOptions& options, bool complete);

@@ -1,4 +1,4 @@
-/// A shift along an axis as sections that move and one that is filled. Not for users.
+/// A shift along an axis, as sections that move and one section that is filled. Not for users.
 #pragma once
 
 #include <vector>
@@ -13,14 +13,14 @@ struct ShiftedSections {
     Triplet from;
   };
   std::vector<Move> moves;
-  Triplet fill;  // empty but in fill mode
+  Triplet fill;  // empty except in fill mode
 };
 
-/// destination[x] = source[x + amount] on an axis of that extent.
+/// Returns the sections of destination[x] = source[x + amount] on an axis of this extent.
 [[nodiscard]] ShiftedSections shifted_sections(Index extent, Index amount, ShiftMode mode);
 
-/// Errors: kUnsupported for sections and unstructured axes, kArgument for an axis that is not
-/// there.
+/// Throws Error(kUnsupported) for sections and unstructured axes, Error(kArgument) if the axis does
+/// not exist, and Error(kShape) if the shapes differ.
 void check_shift(const RemapSide& destination, const RemapSide& source, int axis);
 
 }  // namespace impishim::darray
