@@ -23,6 +23,8 @@
 #include "shim/handled.hpp"
 #include "shim/native.hpp"
 #include "shim/request/communicator_end.hpp"
+#include "shim/request/request.hpp"
+#include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
@@ -79,6 +81,14 @@ int meet(Job& job, Communicator& communicator, const char* function) {
              : meet_across(job, communicator, function);
 }
 
+/// Waits until the operations of this process are over. All have been matched, or will be before
+/// their other process is in the call as well (MPI-3.1 10.5.4), so none waits in a circle.
+void finish_communication(Job& job, const Communicator& communicator) {
+  std::size_t first = 0;
+  drive_until(job, true,
+              [&] { return RequestPool::instance().all_over(job, communicator, first); });
+}
+
 /// Where other implementations take part IMPI demands that all meet (IMPI 4.9).
 enum class Meeting : std::uint8_t { kAlways, kWithForeign };
 
@@ -89,6 +99,8 @@ int free_communicator(Job& job, MPI_Comm* comm, const char* function, Meeting me
   if (freed == nullptr || *comm == MPI_COMM_WORLD) return vendor_free(comm);
   if (*comm == job.joined_world)
     return raise(*comm, MPI_ERR_COMM, function, "the joined world belongs to impishim");
+  // Before the meeting: after it those of the others are over, too.
+  if (meeting == Meeting::kAlways) finish_communication(job, *freed);
   if (meeting == Meeting::kAlways || has_foreign_members(job, *freed)) {
     if (const int code = meet(job, *freed, function); code != MPI_SUCCESS) return code;
   }

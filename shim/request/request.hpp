@@ -147,6 +147,11 @@ class RequestPool {
   void orphan(Request& request);
   void reap_orphans(Job& job);
 
+  /// Moves the operations of `communicator` on, and tells whether all are over: those too that the
+  /// user has freed, and buffered sends. None may be begun meanwhile. `first`: 0 in the first call,
+  /// then what the last one left.
+  [[nodiscard]] bool all_over(Job& job, const Communicator& communicator, std::size_t& first);
+
   /// Receives whose twin has been asked to withdraw and has not answered yet; somebody has to ask
   /// again, whoever waits for what.
   void remember_unsettled(Request& request);
@@ -179,6 +184,9 @@ class RequestPool {
   std::vector<Request*> unsettled_ IMPISHIM_GUARDED_BY(mutex_);
   std::atomic<std::size_t> unsettled_count_{0};
   std::atomic<std::size_t> orphan_count_{0};
+  /// Some thread releases orphans or looks through all requests. No mutex: its vendor calls may
+  /// call the user's functions.
+  std::atomic<bool> reaping_{false};
 };
 
 /// Posts a receive from MPI_ANY_SOURCE (or any other) that is described in `request`, and starts

@@ -9,6 +9,31 @@
 #include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
+namespace {
+
+/// all_over() asks for it while other threads take and release requests of other communicators.
+std::atomic_ref<Communicator*> owner_of(Request& request) {
+  return std::atomic_ref(request.communicator);
+}
+
+/// Holds `flag` if no other thread does, nor this one further up.
+class TryHold {
+ public:
+  explicit TryHold(std::atomic<bool>& flag)
+      : flag_(flag), held_(!flag.exchange(true, std::memory_order_acquire)) {}
+  ~TryHold() {
+    if (held_) flag_.store(false, std::memory_order_release);
+  }
+  TryHold(const TryHold&) = delete;
+  TryHold& operator=(const TryHold&) = delete;
+  [[nodiscard]] bool held() const { return held_; }
+
+ private:
+  std::atomic<bool>& flag_;
+  const bool held_;
+};
+
+}  // namespace
 
 void RequestPool::add_block() {
   blocks_[block_count_] = std::make_unique<Block>();
@@ -69,7 +94,7 @@ std::size_t RequestPool::take_free(std::span<std::uint32_t> indices) {
 Request& RequestPool::acquire(Communicator* communicator, const char* function) {
   const std::uint32_t index = ThreadShare::instance().take();
   Request& request = *blocks_[index / kBlock]->at(index % kBlock);
-  request.communicator = communicator;
+  owner_of(request).store(communicator, std::memory_order_relaxed);
   request.function = function;
   request.persistent = false;
   request.active = false;
@@ -95,7 +120,7 @@ void RequestPool::release(Request& request) {
   request.collective.reset();
   if (request.communicator != nullptr)
     request.communicator->pending.fetch_sub(1, std::memory_order_release);
-  request.communicator = nullptr;
+  owner_of(request).store(nullptr, std::memory_order_relaxed);
   if (unsettled_count_.load(std::memory_order_relaxed) != 0) forget_unsettled(request);
   ThreadShare::instance().put(request.index);
 }
@@ -120,6 +145,8 @@ void RequestPool::orphan(Request& request) {
 
 void RequestPool::reap_orphans(Job& job) {
   if (orphan_count_.load(std::memory_order_relaxed) == 0) return;
+  const TryHold reaping(reaping_);
+  if (!reaping.held()) return;
   std::vector<Request*> candidates;
   {
     const MutexLock lock(mutex_);
@@ -135,6 +162,24 @@ void RequestPool::reap_orphans(Job& job) {
   }
   const MutexLock lock(mutex_);
   orphan_count_.store(orphans_.size(), std::memory_order_relaxed);
+}
+
+bool RequestPool::all_over(Job& job, const Communicator& communicator, std::size_t& first) {
+  if (communicator.pending.load(std::memory_order_acquire) == 0) return true;
+  const TryHold reaping(reaping_);
+  if (!reaping.held()) return false;
+  std::size_t end = 0;
+  {
+    const std::lock_guard lock(free_->mutex);
+    end = block_count_ * kBlock;
+  }
+  for (; first < end; ++first) {
+    Request& request = *blocks_[first / kBlock]->at(first % kBlock);
+    if (owner_of(request).load(std::memory_order_relaxed) == &communicator &&
+        !test_request(job, request))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace impishim::shim
