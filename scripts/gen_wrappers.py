@@ -18,10 +18,11 @@ FATES = ("joined", "direct", "start", "always", "collective", "forward", "refuse
 HIDDEN = '__attribute__((visibility("hidden")))'
 # What may wait for other processes of a system, besides point-to-point calls and what has a nonblocking form.
 BLOCKING = re.compile(
-    r"MPI_(Comm_(dup|dup_with_info|split|split_type|create|create_group|spawn|spawn_multiple|accept|connect|join)|Intercomm_(create|merge)"
+    r"MPIX?_(Comm_(dup|dup_with_info|split|split_type|create|create_group|spawn|spawn_multiple|accept|connect|join|disconnect|agree|shrink)"
+    r"|Intercomm_(create|merge)"
     r"|Cart_(create|sub)|Graph_create|Dist_graph_create(_adjacent)?"
     r"|Win_(create|create_dynamic|allocate|allocate_shared|free|fence|start|complete|wait|(un)?lock(_all)?|flush(_local)?(_all)?)(_c)?"
-    r"|File_(open|close|sync|set_size|preallocate|set_view|seek_shared|\w+_(all|ordered)(_begin|_end)?(_c)?))$")
+    r"|File_(open|close|sync|set_size|preallocate|set_view|set_info|set_atomicity|seek_shared|\w+_(all|ordered)(_begin|_end)?(_c)?))$")
 SHORT_WAYS = ("direct", "start")  # of inside.hpp
 NULL_HANDLES = {"MPI_Comm": "MPI_COMM_NULL", "MPI_Win": "MPI_WIN_NULL", "MPI_File": "MPI_FILE_NULL", "MPI_Group": "MPI_GROUP_NULL",
                 "MPI_Request": "MPI_REQUEST_NULL"}
@@ -181,7 +182,7 @@ def short_way_wrapper(function):
             f"  return {joined}in_fortran_layer(caller_inside_vendor) ? calls::{name}({args}) : vendor::raw::{name}({args});\n}}\n"
             f'extern "C" __attribute__((visibility("default"))) {function.result} {function.name}({declared}) {{\n'
             f"{find_job}"
-            f"  if (vendor_depth == 0) [[likely]] return inside::{name}({inside_args});\n"
+            f"  if (vendor_depth.value() == 0) [[likely]] return inside::{name}({inside_args});\n"
             f"  caller_inside_vendor = __builtin_return_address(0);\n"
             f"  return inside_vendor_{name}({args});\n}}\n")
 

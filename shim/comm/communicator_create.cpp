@@ -253,7 +253,7 @@ int Comm_create_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_Com
   constexpr const char* kFunction = "MPI_Comm_create_group";
   Communicator* parent = spanning(&job, comm);
   if (parent == nullptr && !is_own_group(group))
-    return make_native_of_group(comm, group, tag, newcomm);
+    return make_native_of_group(job, comm, group, tag, newcomm);
   RankList members;
   if (const int code = members_of(job, group, kFunction, members); code != MPI_SUCCESS) return code;
   if (parent == nullptr || !is_part_of(members, *parent)) {
@@ -285,6 +285,8 @@ int Comm_free(Job& job, MPI_Comm* comm) {
 }
 
 int Comm_disconnect(Job& job, MPI_Comm* comm) {
+  if (comm != nullptr && spanning(&job, *comm) == nullptr)
+    return native::Comm_disconnect(job, comm);
   return free_communicator(job, comm, "MPI_Comm_disconnect", Meeting::kAlways,
                            vendor::Comm_disconnect);
 }

@@ -7,6 +7,7 @@
 #include "shim/comm/context.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/request/communicator_end.hpp"
+#include "shim/native.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
@@ -53,14 +54,14 @@ int handshake_tag(wire::ContextId context) {
   return 16384 + static_cast<int>((context >> 1U) % 16383);
 }
 
-int make_native_of_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
   // What is wrong with a null handle the vendor's function says under its own name.
   if (comm != MPI_COMM_NULL) {
     MPI_Group all = MPI_GROUP_NULL;
     if (const int code = vendor::Comm_group(comm, &all); code != MPI_SUCCESS) return code;
     vendor::Group_free(&all);
   }
-  return vendor::Comm_create_group(comm, group, tag, newcomm);
+  return native::Comm_create_group(job, comm, group, tag, newcomm);
 }
 
 namespace {

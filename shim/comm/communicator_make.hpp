@@ -50,7 +50,8 @@ struct InterParts {
 };
 /// vendor::Comm_create_group. MPICH 4.0.2 looks there at the group of `comm`, which it makes only
 /// when somebody asks for it, and crashes where nobody has.
-[[nodiscard]] int make_native_of_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm);
+[[nodiscard]] int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag,
+                                       MPI_Comm* newcomm);
 
 /// Makes an intercommunicator. Its error handler is that of `parent`. If all members of both groups
 /// are local it is native.

@@ -167,7 +167,7 @@ int make_local_part(Job& job, const Communicator& parent, const RankList& member
     const BlockingCreation creation(
         job, [&](std::uint64_t& value) { return greatest_of_members(job, native, tag, value); });
     code = creation.code();
-    if (code == MPI_SUCCESS) code = make_native_of_group(parent.handle, group, tag, handle);
+    if (code == MPI_SUCCESS) code = make_native_of_group(job, parent.handle, group, tag, handle);
   }
   if (group != MPI_GROUP_NULL) vendor::Group_free(&group);
   return code;

@@ -25,7 +25,7 @@ inline thread_local const void* caller_inside_vendor __attribute__((tls_model("i
 /// counts.
 [[nodiscard, gnu::always_inline]] inline Job* called_by_user() {
   Job* job = the_job.load(std::memory_order_acquire);
-  if (job == nullptr || vendor_depth == 0) return job;
+  if (job == nullptr || vendor_depth.value() == 0) return job;
   if constexpr (!kHasFortranLayer) return nullptr;
   return in_fortran_layer(__builtin_return_address(0)) ? job : nullptr;
 }

@@ -118,7 +118,7 @@ inline constinit RanksInside ranks_inside;
 /// on.
 [[nodiscard]] inline Job* joined() {
   Job* job = the_job.load(std::memory_order_acquire);
-  return job != nullptr && vendor_depth == 0 ? job : nullptr;
+  return job != nullptr && vendor_depth.value() == 0 ? job : nullptr;
 }
 
 /// The spanning communicator behind `handle`, if any, and if this call comes from the user.

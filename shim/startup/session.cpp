@@ -357,7 +357,9 @@ class Joining {
         request_.wire_format == "auto" || request_.wire_format == "native";
     job_->progress = std::make_unique<wire::ProgressThread>(
         *job_->engine, [job](const Error& failure) { exit_after_failure(*job, failure); },
-        [job] { return job->stand_watch.tick(*job); });
+        [job] { return job->stand_watch.tick(*job); },
+        // The thread that initialises MPI.
+        [depth = &vendor_depth] { return depth->value() != 0; });
     log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job->map.size(),
         job->map.clients().size(), job->map.hosts().size());
   }

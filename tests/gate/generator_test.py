@@ -150,7 +150,7 @@ class Generator(unittest.TestCase):
         self.generate()
         wait = self.body("MPI_Wait")
         self.assertIn("if (job == nullptr) return vendor::raw::Wait(request, status);", wait)
-        self.assertIn("if (vendor_depth == 0) [[likely]] return inside::Wait(*job, request, status);", wait)
+        self.assertIn("if (vendor_depth.value() == 0) [[likely]] return inside::Wait(*job, request, status);", wait)
         self.assertIn("return in_fortran_layer(caller_inside_vendor) ? calls::Wait(request, status) : vendor::raw::Wait(request, status);",
                       self.body("inside_vendor_Wait"))
         self.assertRegex(self.text("shim/handled.hpp"), r"int Wait\(MPI_Request ?\* ?request, MPI_Status ?\* ?status\);")
@@ -159,7 +159,7 @@ class Generator(unittest.TestCase):
         self.generate()
         isend = self.body("MPI_Isend")
         self.assertNotIn("the_job", isend)
-        self.assertIn("if (vendor_depth == 0) [[likely]] return inside::Isend(buf, count, type, dest, tag, comm, request);", isend)
+        self.assertIn("if (vendor_depth.value() == 0) [[likely]] return inside::Isend(buf, count, type, dest, tag, comm, request);", isend)
         self.assertIn("vendor::raw::Isend(buf, count, type, dest, tag, comm, request);", self.body("inside_vendor_Isend"))
         self.assertRegex(self.text("shim/handled.hpp"), r"int Isend\(const void ?\* ?buf")
 
@@ -177,11 +177,13 @@ class Generator(unittest.TestCase):
         """The headers that it needs, reduced to what it needs of them."""
         self.generate()
         out = self.path / "out"
+        for folder in ("coll", "entry", "error", "handle", "job", "request"):
+            (out / "shim" / folder).mkdir(parents=True, exist_ok=True)
         (out / "shim/job/job.hpp").write_text(
             "#pragma once\n#include <atomic>\nnamespace impishim::shim { struct Job { bool polls_collectives; };\n"
             "extern std::atomic<Job*> the_job; void* spanning(const Job*, int); }\n")
         (out / "shim/handle/inside_vendor.hpp").write_text(
-            "#pragma once\nnamespace impishim::shim { extern int vendor_depth;\n"
+            "#pragma once\nnamespace impishim::shim { struct VendorDepth { int value() const; }; extern VendorDepth vendor_depth;\n"
             "struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n")
         (out / "shim/request/wait.hpp").write_text(
             '#pragma once\n#include "shim/job/job.hpp"\nnamespace impishim::shim { int poll_native(Job&, int); }\n')
@@ -198,7 +200,7 @@ class Generator(unittest.TestCase):
         (out / "shim/handle/own_handle.hpp").write_text(
             "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n")
         for header in ("collective_arguments", "collective_queue"):  # of which no function of this mpi.h makes use
-            (out / f"shim/{header}.hpp").write_text("")
+            (out / f"shim/coll/{header}.hpp").write_text("")
         (out / "shim/request/native_stand.hpp").write_text(
             "#pragma once\nnamespace impishim::shim { struct Job; struct VendorCallKind { const char* function; bool collective; };\n"
             "struct NativeStand { NativeStand(Job&, const VendorCallKind&); ~NativeStand(); }; }\n")

@@ -158,6 +158,10 @@ class Engine {
   void relieve();
   void end_relief();
   [[nodiscard]] bool relieving() const;
+  /// Messages are here that nobody has asked for and that are not acknowledged.
+  [[nodiscard]] bool holds_unasked();
+  /// Acknowledges them, as for a thread that waits in poll().
+  void take_unasked();
   /// The first message that contests a receive, or waits behind one that does, and that relieve()
   /// does not help.
   [[nodiscard]] std::optional<UnansweredMessage> unanswered();

@@ -23,10 +23,11 @@ constexpr int kDrivesOnMs = 10;
 }  // namespace
 
 ProgressThread::ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure,
-                               std::function<bool()> on_tick)
+                               std::function<bool()> on_tick, std::function<bool()> program_stands)
     : engine_(engine),
       on_failure_(std::move(on_failure)),
       on_tick_(std::move(on_tick)),
+      program_stands_(std::move(program_stands)),
       thread_(quiet_thread("impishim", [this] { run(); })) {}
 
 ProgressThread::~ProgressThread() {
@@ -70,6 +71,19 @@ void ProgressThread::tick_if_due() {
   if (on_tick_()) ticks_.store(true);
 }
 
+std::chrono::microseconds ProgressThread::help_senders(std::chrono::microseconds sleep) {
+  if (program_stands_ == nullptr || !engine_.holds_unasked()) return sleep;
+  if (!program_stands_()) {
+    stands_since_ = {};
+  } else if (const auto now = std::chrono::steady_clock::now();
+             stands_since_ == std::chrono::steady_clock::time_point()) {
+    stands_since_ = now;
+  } else if (now - stands_since_ >= kTick) {
+    engine_.take_unasked();
+  }
+  return std::min(sleep, std::chrono::microseconds(kTick));
+}
+
 /// Returns when the thread shall stop or the engine has failed.
 void ProgressThread::drive() {
   std::uint64_t polls_seen = engine_.application_polls();
@@ -86,6 +100,7 @@ void ProgressThread::drive() {
     polls_seen = polls;
     if (application_drives) {
       attention.look_away();
+      stands_since_ = {};
       driven_ms = std::min(driven_ms + kStayAwayMs, kDrivesOnMs);
       if (driven_ms >= kDrivesOnMs) engine_.stop_watching();
       if (stopped_within(kStayAwayMs)) return;
@@ -99,8 +114,9 @@ void ProgressThread::drive() {
     if (attention.pays(Attention::Clock::now(), moved)) {
       sched_yield();
     } else if (!moved) {
-      engine_.wait_for_event(ticks ? std::chrono::microseconds(kTick)
-                                   : std::chrono::microseconds(kSilenceCheckInterval));
+      engine_.wait_for_event(help_senders(ticks
+                                              ? std::chrono::microseconds(kTick)
+                                              : std::chrono::microseconds(kSilenceCheckInterval)));
     }
   }
 }

@@ -19,9 +19,12 @@ class ProgressThread {
   /// `on_failure` is called once, on this thread, when the engine has failed and a grace period of
   /// one second has passed in which an application thread inside an MPI call could end the job in
   /// its own way. `on_tick` is called on this thread, about every kTick once start_ticking() has
-  /// asked for it, until it returns false.
+  /// asked for it, until it returns false. `program_stands`, asked on this thread: the program's
+  /// thread is in a call that does not drive the engine, and may wait there for a process that
+  /// waits for one of those that send here.
   ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure,
-                 std::function<bool()> on_tick = nullptr);
+                 std::function<bool()> on_tick = nullptr,
+                 std::function<bool()> program_stands = nullptr);
   ~ProgressThread();
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
@@ -38,12 +41,17 @@ class ProgressThread {
   void drive();
   void wake_to_tick();
   void tick_if_due();
+  /// Messages that nobody has asked for are acknowledged while the program stands, from kTick after
+  /// that was first seen. Returns how long it may sleep, at most `sleep`.
+  [[nodiscard]] std::chrono::microseconds help_senders(std::chrono::microseconds sleep);
   /// Sleeps at most `ms`, or until stop. True: stop.
   bool stopped_within(int ms);
 
   Engine& engine_;
   std::function<void(const Error&)> on_failure_;
   std::function<bool()> on_tick_;
+  std::function<bool()> program_stands_;
+  std::chrono::steady_clock::time_point stands_since_;  ///< its default: it was not seen to stand
   std::atomic<bool> ticks_{false};
   std::chrono::steady_clock::time_point last_tick_;
   Mutex mutex_;

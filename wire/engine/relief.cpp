@@ -102,6 +102,17 @@ void Engine::relieve() {
 
 void Engine::end_relief() { impl_->relieving.store(false); }
 
+bool Engine::holds_unasked() {
+  const MutexLock lock(impl_->mutex);
+  return impl_->queue.uncounted() > 0;
+}
+
+void Engine::take_unasked() {
+  const MutexLock lock(impl_->mutex);
+  if (!impl_->failed.load(std::memory_order_relaxed) && impl_->queue.uncounted() > 0)
+    impl_->take_unexpected_locked();
+}
+
 bool Engine::relieving() const { return impl_->relieving.load(std::memory_order_relaxed); }
 
 std::optional<UnansweredMessage> Engine::unanswered() {
