@@ -22,19 +22,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The longest wait for events, and the pause before a connection that failed is tried again.
+/// Longest wait for events, and pause before a failed connection is tried again.
 constexpr auto kRetryPause = std::chrono::milliseconds(50);
-/// The pause before one that was refused is tried again.
+/// Pause before a refused connection is tried again.
 constexpr auto kRefusedPause = std::chrono::seconds(1);
 
-/// A connection to a lower host under way.
+/// A connection to a host with a lower number that is being established.
 struct Outgoing {
-  std::optional<LinkTerms> terms;  ///< none: that host is foreign
+  std::optional<LinkTerms> terms;  ///< nothing if that host is foreign
   std::optional<LinkConnector> connector;
   Clock::time_point retry_at;
-  std::string last_error;  ///< why the latest attempt failed
-  bool told = false;       ///< that it is refused
-  bool was_there = false;  ///< a host of this library, which has been listening
+  std::string last_error;  ///< reason why the latest attempt failed
+  bool told = false;       ///< true if the user has been told that it is refused
+  bool was_there = false;  ///< true if an impishim host has been seen listening there
 };
 
 class Dance {
@@ -75,7 +75,7 @@ class Dance {
     return job_.clients()[static_cast<std::size_t>(host(number).client)];
   }
 
-  /// That host and this one have a secret in common.
+  /// Returns true if that host and this one share a secret.
   [[nodiscard]] bool proves(std::int32_t number) const {
     return options_.secret && (host(number).client == host(my_host_).client ||
                                (client_of(number).impishim && client_of(my_host_).impishim));
@@ -99,8 +99,8 @@ class Dance {
     return options;
   }
 
-  /// Refuses to connect systems of this library without a secret, and warns once that foreign
-  /// systems prove nothing.
+  /// Fails if impishim systems have no common secret, and warns once that foreign systems do not
+  /// prove their identity.
   [[nodiscard]] Result<void> check_secret() const {
     std::set<std::int32_t> foreign;
     for (std::int32_t each = 0; each < static_cast<std::int32_t>(job_.hosts().size()); ++each) {
@@ -204,7 +204,7 @@ class Dance {
     Outgoing& connection = outgoing_.at(number);
     auto done = connection.connector->advance();
     if (!done && connection.was_there && connection.connector->port_is_closed()) {
-      // A host of this library listens from before it is announced until all are connected.
+      // A host of this library listens from before its announcement until all hosts are connected.
       error_ = Error{
           ErrorKind::kConnection,
           fmt::format("{} has ended before all hosts were connected", host_name(job_, number))};
@@ -250,7 +250,7 @@ class Dance {
   LinkAcceptor acceptor_;
   std::map<std::int32_t, Outgoing> outgoing_;
   std::set<std::int32_t> connected_;
-  std::optional<Error> error_;  ///< ends the dance
+  std::optional<Error> error_;  ///< set to end the dance
 };
 
 }  // namespace

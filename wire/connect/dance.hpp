@@ -1,5 +1,5 @@
-/// How the channels of a host come to be: its listening port, the connect/accept "dance" among
-/// hosts (IMPI 2.3.8), and the local hop among the procs of one host.
+/// Connections between hosts: the listening port of a host, and the exchange of connect and accept
+/// that IMPI 2.3.8 calls "dance". The procs of one host are connected by local_hop.hpp.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace impishim::wire {
 
-/// A host's listening socket, bound to its advertised address and a port of the kernel's choice.
+/// The listening socket of a host, bound to its advertised address and a port that the kernel
+/// chooses.
 class HostListener {
  public:
   [[nodiscard]] static Result<HostListener> open(const HostId& address);
@@ -28,34 +29,39 @@ class HostListener {
   std::uint16_t port_ = 0;
 };
 
-/// Takes a connection: the remote host's number, and the socket.
+/// Takes over a connection. `host` is the number of the remote host.
 using ConnectionTaker = std::function<Result<void>(std::int32_t host, Descriptor socket)>;
 
 struct DanceOptions {
-  /// What the systems of this library have in common (negotiated at startup). Without it only
-  /// foreign systems can be connected.
+  /// The secret that the systems of this library negotiated at startup. Without it only foreign
+  /// systems can be connected.
   std::optional<JobSecret> secret;
   int timeout_ms = 0;
-  int watched = -1;  ///< wakes the dance when it is readable, so that it asks given_up
-  std::function<std::optional<Error>()>
-      given_up;  ///< asked at least every 50 ms: an error ends the dance
+  int watched = -1;  ///< wakes the dance when it becomes readable, so that it calls given_up
+  /// Called at least every 50 ms; an error ends the dance.
+  std::function<std::optional<Error>()> given_up;
 };
 
-/// Connects to every host with a lower number *from* the advertised address and accepts every
-/// higher one, whose source address must be the one it advertised. Between systems of this library,
-/// and inside a system, both ends then prove that they belong to the job (link_handshake.hpp). A
-/// foreign system's host is believed by its address and number, as IMPI 2.3.8 has it, which the
-/// system's first host says in a warning, whatever IMPISHIM_LOG. Each connection goes to `take` as
-/// soon as it is proven; an error of `take` ends the dance. Strangers are turned away and reported,
-/// bounded in number (link_acceptor.hpp), and delay no host; a lack of descriptors ends nothing.
-/// Closes the listener when all are there.
+/// Connects from the advertised address to every host with a lower number, and accepts a connection
+/// from every host with a higher number. The source address of an accepted connection must be the
+/// address that its host advertised.
 ///
-/// kTimeout names the hosts that are missing, and of each why the latest attempt failed.
-/// kConfiguration: no secret, no libcrypto, or the advertised address is not this machine's.
+/// Between impishim systems, and inside a system, both ends then prove that they belong to the job
+/// (link_handshake.hpp). A host of a foreign system is trusted because of its address and number,
+/// as IMPI 2.3.8 defines. The system's first host warns about that, whatever IMPISHIM_LOG is.
+///
+/// Each connection goes to `take` as soon as it is proven; an error of `take` ends the dance.
+/// Strangers are turned away and reported, bounded in number (link_acceptor.hpp), and delay no
+/// host. A lack of descriptors does not end the dance. Closes the listener when all hosts are
+/// connected.
+///
+/// Fails with kTimeout if hosts are missing; the text names each of them and the reason of its
+/// latest failure. Fails with kConfiguration if there is no secret or no libcrypto, or if the
+/// advertised address does not belong to this machine.
 [[nodiscard]] Result<void> dance(const JobMap& job, std::int32_t my_host, HostListener listener,
                                  const DanceOptions& options, const ConnectionTaker& take);
 
-/// For messages: "host 3 (system 1, 192.0.2.7 port 4711)".
+/// Returns the host's name for messages: "host 3 (system 1, 192.0.2.7 port 4711)".
 [[nodiscard]] std::string host_name(const JobMap& job, std::int32_t host);
 
 }  // namespace impishim::wire

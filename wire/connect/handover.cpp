@@ -18,12 +18,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Introduces a taker, names the host of a socket, and acknowledges it. Both ends run the same
-/// library: host order will do.
+/// Introduces a taker, names the host of a socket, or acknowledges a socket. Both ends run the same
+/// library on the same machine, so host byte order suffices.
 struct Note {
   static constexpr std::uint32_t kMagic = 0x494d5048;
   std::uint32_t magic = kMagic;
-  std::int32_t number = 0;  ///< index of the taker, or the host
+  std::int32_t number = 0;  ///< index of the taker, or number of the host
 };
 
 const std::string kLogPrefix = "handing over connections: ";
@@ -83,7 +83,7 @@ Result<HandoverGiver> HandoverGiver::open(const std::string& token) {
   return giver;
 }
 
-/// Called after a failed accept4(2). The connection stays in the queue for the next attempt.
+/// Waits after a failed accept4(2). The connection stays in the queue for the next attempt.
 Result<void> HandoverGiver::rest(int error, Clock::time_point deadline) {
   rest_.begin(error, kLogPrefix);
   const auto now = Clock::now();
@@ -92,7 +92,7 @@ Result<void> HandoverGiver::rest(int error, Clock::time_point deadline) {
   return {};
 }
 
-/// Takes in one process; strangers are turned away.
+/// Accepts one process, and turns strangers away.
 Result<void> HandoverGiver::accept_one(Clock::time_point deadline) {
   auto waited = wait_readable(listener_.get(), deadline);
   if (!waited) return waited.error();
@@ -123,7 +123,7 @@ Result<int> HandoverGiver::connection_of(std::int32_t index, Clock::time_point d
   }
 }
 
-/// One at a time: the kernel bounds how many descriptors may be under way.
+/// Passes one socket at a time, because the kernel limits the number of descriptors in flight.
 Result<void> HandoverGiver::give(std::int32_t index, std::int32_t host, const Descriptor& socket,
                                  int timeout_ms) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);

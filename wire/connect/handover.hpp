@@ -1,8 +1,9 @@
-/// From the proc of a host that makes its connections to those that own them: sockets, passed on as
-/// descriptors.
+/// Passes sockets as descriptors, from the proc of a host that makes its connections to the procs
+/// that own them.
 ///
-/// A host has one listening port, which its lowest proc owns; each connection belongs to the
-/// representative for the remote host (wire/topology/route.hpp). A gateway keeps all that it makes.
+/// A host has one listening port, which its lowest proc owns. Each connection belongs to the
+/// representative for the remote host (wire/topology/route.hpp). A gateway keeps all connections
+/// that it makes.
 #pragma once
 
 #include <chrono>
@@ -18,13 +19,14 @@
 
 namespace impishim::wire {
 
-/// The lowest proc's end.
+/// The end at the lowest proc, which gives sockets away.
 class HandoverGiver {
  public:
-  /// First step, before any of the others learns `token` (random_token()) and begins to take.
+  /// Listens for takers. Must be called before any other proc learns `token` (random_token()) and
+  /// calls HandoverTaker::connect().
   [[nodiscard]] static Result<HandoverGiver> open(const std::string& token);
-  /// Hands `socket`, connected to `host`, to the proc with `index` in this host; returns when that
-  /// has it, kTimeout if it does not take it in `timeout_ms`.
+  /// Passes `socket`, which is connected to `host`, to the proc with `index` in this host. Returns
+  /// when that proc has it. Fails with kTimeout if the proc does not take it within `timeout_ms`.
   [[nodiscard]] Result<void> give(std::int32_t index, std::int32_t host, const Descriptor& socket,
                                   int timeout_ms);
 
@@ -40,12 +42,13 @@ class HandoverGiver {
   StrangerReport report_;
 };
 
-/// The end of any other proc that owns channels.
+/// The end at any other proc that owns channels.
 class HandoverTaker {
  public:
   [[nodiscard]] static Result<HandoverTaker> connect(const std::string& token,
                                                      std::int32_t my_index, int timeout_ms);
-  /// The next socket and its host. kConnection: the giver has ended, and says why itself.
+  /// Returns the next socket and its host. Fails with kConnection if the giver has ended; the giver
+  /// itself reports the reason.
   [[nodiscard]] Result<std::pair<std::int32_t, Descriptor>> take(int timeout_ms);
 
  private:

@@ -15,14 +15,14 @@
 namespace impishim::wire {
 namespace {
 
-/// Links that go over to libfabric together, and where their channels belong.
+/// Links that change to libfabric together, and the positions of their channels.
 struct Group {
   std::vector<FabricLink> links;
   std::vector<std::size_t> places;
 };
 
-/// The other host, and the process there that owns the connection to this one. A foreign host has
-/// its own ways.
+/// Returns the name of the other host and of the process there that owns the connection. For a
+/// foreign host the owner is unknown, and the name is that of the host alone.
 std::string peer_name(const JobMap& job, std::int32_t my_host, std::int32_t host) {
   const std::int32_t client = job.hosts()[static_cast<std::size_t>(host)].client;
   if (!job.clients()[static_cast<std::size_t>(client)].impishim) return host_name(job, host);
@@ -42,7 +42,7 @@ Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int3
   const std::int32_t client = job.hosts()[static_cast<std::size_t>(my_host)].client;
   std::vector<HostChannel> channels(connections.size());
   std::map<std::pair<std::string, bool>, Group>
-      groups;  // by provider, and whether a socket will do instead
+      groups;  // key: the provider, and true if a socket may replace it
   for (std::size_t i = 0; i < connections.size(); ++i) {
     auto& [host, socket] = connections[i];
     channels[i].host = host;

@@ -1,4 +1,4 @@
-/// The channels of a process to other hosts, over the connections of the dance.
+/// The channels of a process to other hosts, over the connections that dance() made.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace impishim::wire {
 
-/// The channel that the socket itself makes: IMPI's form.
+/// Returns a channel over the socket itself, which is the form that IMPI defines.
 [[nodiscard]] std::unique_ptr<Channel> over_socket(FabricLink link);
 
-/// Remote host, and the socket connected to it.
+/// A remote host, and the socket that is connected to it.
 using HostConnection = std::pair<std::int32_t, Descriptor>;
 
-/// Channels of `my_host` over `connections`, in their order: by the provider of libfabric that both
-/// clients have (common_fabric), or else over the socket, which is IMPI's form. The owners at the
-/// other ends do the same at the same time. Where nobody has named a provider, hosts that do not
-/// reach each other by it keep their socket.
+/// Returns the channels of `my_host` over `connections`, in the same order. A channel uses the
+/// libfabric provider that both clients have (common_fabric), or else the socket, which is the form
+/// that IMPI defines. The owners of the other ends must call this function at the same time. If no
+/// user has named a provider, hosts that cannot reach each other through it keep their socket.
 [[nodiscard]] Result<std::vector<HostChannel>> make_host_channels(
     const JobMap& job, std::int32_t my_host, std::vector<HostConnection> connections,
     int timeout_ms);

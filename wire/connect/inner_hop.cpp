@@ -21,9 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A machine with more addresses than this offers the first ones.
+/// A machine with more addresses offers only the first ones.
 constexpr std::size_t kMaxAddresses = 16;
-/// How often a gateway asks whether it waits in vain, at least.
+/// Longest time between two calls of given_up, which tells a gateway that a proc will not come.
 constexpr auto kAskingPause = std::chrono::milliseconds(100);
 
 Error system_error(const std::string& what) {
@@ -37,7 +37,8 @@ int ms_until(Clock::time_point deadline) {
   return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
-/// Waits one millisecond more than is left, so that the time that remains is not rounded away.
+/// Waits for events, one millisecond longer than is left, because the remaining time is rounded
+/// down.
 Result<void> wait_for_events(std::vector<pollfd>& polled, Clock::time_point deadline) {
   if (poll(polled.data(), polled.size(), ms_until(deadline) + 1) >= 0) return {};
   if (errno != EINTR) return system_error("poll failed");
@@ -45,12 +46,13 @@ Result<void> wait_for_events(std::vector<pollfd>& polled, Clock::time_point dead
   return {};
 }
 
-/// The gateway needs no number of its own in the proofs: the secret is this gateway's.
+/// Returns the terms of the handshake. The gateway needs no number of its own, because its secret
+/// is used by this gateway only.
 LinkTerms terms_of(const GatewayOffer& offer, std::int32_t index) {
   return {offer.secret, LinkPurpose::kGateway, index, 0};
 }
 
-/// The gateway waiting for its procs.
+/// A gateway that waits for its procs.
 class Reception {
  public:
   Reception(const Descriptor& listener, const GatewayOffer& offer,
@@ -83,8 +85,8 @@ class Reception {
     options.take = [this](std::int32_t index, Descriptor socket) {
       arrived_.emplace(index, std::move(socket));
     };
-    // A proc that has been answered at one address of this machine closes its attempts at the
-    // others.
+    // A proc that has reached one address of this machine closes its attempts at the other
+    // addresses.
     options.may_end_early = true;
     return options;
   }
@@ -126,7 +128,7 @@ class Reception {
   std::map<std::int32_t, Descriptor> arrived_;
 };
 
-/// A proc trying the addresses of its gateway.
+/// A proc that tries the addresses of its gateway.
 class Attempts {
  public:
   Attempts(const GatewayOffer& offer, std::int32_t my_index)
@@ -181,7 +183,7 @@ class Attempts {
   bool is_connected(Attempt& attempt) {
     auto done = attempt.connector->advance();
     if (done) return *done;
-    // What closed without a proof of its own may be the gateway that has given up.
+    // A peer that closes without proving itself may be the gateway, which has given up.
     turned_away_ = turned_away_ || (attempt.connector->connected() &&
                                     done.error().kind != ErrorKind::kAuthentication);
     give_up(attempt, done.error().text);
@@ -204,11 +206,11 @@ class Attempts {
   const GatewayOffer& offer_;
   LinkTerms terms_;
   std::vector<Attempt> attempts_;
-  bool turned_away_ = false;  ///< the gateway was reached, and has given up
+  bool turned_away_ = false;  ///< true if the gateway was reached and has given up
 };
 
-/// Bound to `address`, or to every one of the machine if there is none; IPv6 takes IPv4 along where
-/// the machine has it.
+/// Returns a socket that listens at `address`, or at every address of the machine if there is none.
+/// An IPv6 socket also accepts IPv4 if the machine has IPv6.
 Result<Descriptor> listening_socket(const std::optional<HostId>& address, std::uint16_t& port) {
   std::vector<SocketAddress> candidates;
   if (address) {

@@ -1,9 +1,9 @@
-/// Links between the gateway of a host and those of its procs that stand on other nodes or in other
-/// network namespaces: TCP over the system's own network. Procs of one node use LocalHop.
+/// Links between the gateway of a host and those of its procs that run on other nodes or in other
+/// network namespaces. They use TCP over the system's own network. Procs of one node use LocalHop.
 ///
-/// The procs need no other way than this one. The gateway spreads its offer by other means (the
-/// vendor's MPI), and with it a secret of its own, which never crosses these connections: both ends
-/// prove that they know it (link_handshake.hpp).
+/// The procs need no other route to the gateway. The gateway distributes its offer by other means
+/// (the vendor's MPI). The offer contains a secret of this gateway that is never sent over these
+/// connections. Both ends prove that they know it (link_handshake.hpp).
 #pragma once
 
 #include <cstddef>
@@ -27,29 +27,32 @@
 
 namespace impishim::wire {
 
-/// Where a gateway can be reached by its procs, and what they prove to know.
+/// The addresses at which procs can reach their gateway, and the secret that they must prove to
+/// know.
 struct GatewayOffer {
-  std::vector<HostId> addresses;  ///< any of them may lead there
+  std::vector<HostId> addresses;  ///< any of them may work
   std::uint16_t port = 0;
   JobSecret secret;
 
   [[nodiscard]] std::vector<std::byte> encode() const;
-  /// kProtocol: not what encode() made.
+  /// Decodes the result of encode(). Fails with kProtocol for other bytes.
   [[nodiscard]] static Result<GatewayOffer> decode(std::span<const std::byte> bytes);
 };
 
-/// The gateway's end.
+/// The end at the gateway.
 class InnerListener {
  public:
-  /// Listens at `address`, or else on every interface, and offers the addresses of all, loopback
-  /// apart. kConfiguration: it is no address of this machine, or there is none to offer; the text
-  /// names IMPISHIM_GATEWAY_ADDRESS.
+  /// Listens at `address` and offers it. Without `address`, listens on every interface and offers
+  /// the addresses of all interfaces except loopback. Fails with kConfiguration if `address` does
+  /// not belong to this machine, or if there is no address to offer; the text names
+  /// IMPISHIM_GATEWAY_ADDRESS.
   [[nodiscard]] static Result<InnerListener> open(const std::optional<HostId>& address);
   [[nodiscard]] const GatewayOffer& offer() const { return offer_; }
-  /// The connections of the procs with these indices, in their order. Strangers are turned away and
-  /// reported, bounded in number (link_acceptor.hpp), and delay none of them. Blocks at most
-  /// `timeout_ms`; kTimeout names those that are missing. Closes the listening socket. `given_up`,
-  /// asked now and then, tells by other means that a proc will not come, and why.
+  /// Returns the connections of the procs with these indices, in their order. Strangers are turned
+  /// away and reported, bounded in number (link_acceptor.hpp), and delay no proc. Blocks for at
+  /// most `timeout_ms`; fails with kTimeout, and the text names the missing procs. Closes the
+  /// listening socket. `given_up` is called regularly, and returns an error when it is known by
+  /// other means that a proc will not come.
   [[nodiscard]] Result<std::vector<Descriptor>> accept(
       const std::vector<std::int32_t>& indices, int timeout_ms,
       const std::function<std::optional<Error>()>& given_up,
@@ -63,17 +66,17 @@ class InnerListener {
   GatewayOffer offer_;
 };
 
-/// The end of the proc with index `my_index`: tries all addresses at once and takes the one that
-/// answers as the gateway does. Blocks at most `timeout_ms`. kConnection: none did; the text tells
-/// of each how it failed. kAborted: the gateway has given up, for a reason of its own or another
-/// process's.
+/// Connects the proc with index `my_index` to its gateway. Tries all addresses at once and takes
+/// the first one where the gateway proves itself. Blocks for at most `timeout_ms`. Fails with
+/// kConnection if no address works; the text contains the reason for each. Fails with kAborted if
+/// the gateway has given up, because of an error of its own or of another process.
 [[nodiscard]] Result<Descriptor> connect_to_gateway(const GatewayOffer& offer,
                                                     std::int32_t my_index, int timeout_ms);
 
-/// The channels over all such connections of a process of `system`, in their order: by the provider
-/// of libfabric that the system prefers, or else over the socket. Both ends do it at the same time.
-/// Where nobody has named a provider, those that do not reach each other by it keep their socket.
-/// Blocks at most `timeout_ms`.
+/// Returns the channels of a process of `system` over all its links to or from the gateway, in the
+/// same order. They use the libfabric provider that the system prefers, or else the socket. Both
+/// ends must call this function at the same time. If no user has named a provider, ends that cannot
+/// reach each other through it keep their socket. Blocks for at most `timeout_ms`.
 [[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(
     const Client& system, std::vector<FabricLink> links, int timeout_ms);
 

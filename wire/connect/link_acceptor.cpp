@@ -14,7 +14,7 @@
 namespace impishim::wire {
 namespace {
 
-/// How many connections are accepted before others are served again.
+/// Number of connections that are accepted before the others are served again.
 constexpr int kAcceptedAtOnce = 64;
 
 std::size_t most_strangers() {
@@ -72,7 +72,7 @@ bool LinkAcceptor::accept_one() {
   }
   const int error = errno;
   if (error == EAGAIN || error == EWOULDBLOCK) return false;
-  // Others are errors of one connection that has ended before it was accepted (accept(2)).
+  // Other errors concern a single connection that ended before it was accepted (accept(2)).
   if (!AcceptRest::is_lack(error) && error != EBADF && error != EINVAL && error != ENOTSOCK)
     return true;
   if (AcceptRest::is_lack(error) && drop_oldest_stranger("this process has no more descriptors"))
@@ -91,8 +91,8 @@ void LinkAcceptor::begin(Descriptor socket, const SocketAddress& from) {
   };
   pending.judge.is_new = [this](const LinkNonce& nonce) { return seen_.insert(nonce).second; };
   pending.handshake.emplace(options_.terms ? &*options_.terms : nullptr, pending.judge);
-  // Its first bytes are here as a rule: one of this job is known before it can be the oldest
-  // stranger.
+  // The first bytes have usually arrived already. So a process of this job is recognised before it
+  // can become the oldest stranger.
   drive(std::prev(strangers_.end()));
   if (strangers_.size() > most_strangers_)
     drop_oldest_stranger("there were too many that had not said which process they are");
@@ -122,7 +122,8 @@ void LinkAcceptor::drive(List::iterator place) {
 void LinkAcceptor::turn_away(List::iterator place, const Error& reason) {
   const AcceptorHandshake& handshake = *place->handshake;
   const std::string who = name_of(place->from);
-  // Numbers that are not awaited are as many as a stranger likes.
+  // The reason is kept only for expected numbers, because a stranger can claim any number of
+  // others.
   if (handshake.has_claimed() &&
       place->judge.claim(handshake.number()).kind != LinkJudgement::Kind::kTurnAway) {
     reasons_[handshake.number()] = fmt::format("{} was turned away: {}", who, reason.text);
@@ -146,7 +147,7 @@ void LinkAcceptor::close_rest() {
     turn_away(strangers_.begin(), {ErrorKind::kConnection, "all that were awaited are connected"});
   }
   greeted_.clear();
-  // What is still to be told is told now: there is no later.
+  // Prints the pending report now, because there is no later occasion.
   if (const auto line = report_.due(Clock::time_point::max())) log(LogLevel::kError, "{}", *line);
 }
 

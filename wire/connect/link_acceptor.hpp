@@ -1,12 +1,14 @@
-/// The accepting end of connections within a job: takes in the right ones by their handshake, and
-/// bounds what strangers can take of this process in number, bytes and time.
+/// The accepting end of connections within a job. It accepts connections whose handshake proves
+/// membership, and limits the number, bytes and time that strangers can take from this process.
 ///
-/// A stranger is a connection whose hello has not shown that it knows the job's secret. There are
-/// at most kMostStrangers at a time, and never more than an eighth of the descriptors that this
-/// process may have. The oldest goes when there is one more, and none stays longer than
-/// kIntroductionTime. Connections with a right hello are not counted: only processes of the job
-/// make them. Without descriptors strangers are closed first, and then the listener rests for a
-/// while; the job goes on.
+/// A stranger is a connection whose hello has not yet shown knowledge of the job's secret. There
+/// are at most kMostStrangers at a time, and at most an eighth of the descriptors that this process
+/// may have. One more stranger replaces the oldest one, and none stays longer than
+/// kIntroductionTime.
+///
+/// Connections with a valid hello are not counted, because only processes of the job can make them.
+/// If descriptors run out, strangers are closed first, and then the listener pauses for a while;
+/// the job continues.
 #pragma once
 
 #include <poll.h>
@@ -34,37 +36,41 @@ class LinkAcceptor {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kMostStrangers = 64;
-  /// How long a connection may take for its handshake.
+  /// Time limit of a handshake.
   static constexpr auto kIntroductionTime = std::chrono::seconds(10);
 
   struct Options {
     std::string log_prefix;
-    std::optional<LinkTerms> terms;  ///< none: only foreign connectors are awaited
+    std::optional<LinkTerms> terms;  ///< nothing if only foreign connectors are expected
     /// As LinkJudge::claim, for a connection from `from`.
     std::function<LinkJudgement(std::int32_t number, const SocketAddress& from)> judge;
-    /// Takes a connection whose handshake is over; judge() knows of it from then on.
+    /// Takes over a connection whose handshake is complete. From then on, judge() must know about
+    /// it.
     std::function<void(std::int32_t number, Descriptor socket)> take;
-    /// Connectors drop attempts as a matter of course: one that ends early is no news.
+    /// True if connectors normally drop attempts; then a connection that ends early is not
+    /// reported.
     bool may_end_early = false;
   };
 
-  /// `listener` is non-blocking and outlives this object.
+  /// `listener` must be non-blocking and outlive this object.
   LinkAcceptor(const Descriptor& listener, Options options);
   LinkAcceptor(const LinkAcceptor&) = delete;
   LinkAcceptor& operator=(const LinkAcceptor&) = delete;
   ~LinkAcceptor() = default;
 
-  /// Appends what poll(2) shall wait for, for at most AcceptRest::kRest.
+  /// Appends the entries for poll(2). The caller must wait for at most AcceptRest::kRest.
   void append_polled(std::vector<pollfd>& polled);
-  /// After poll(2). `polled`: exactly what append_polled() appended.
+  /// Handles the result of poll(2). `polled` must be exactly the entries that append_polled()
+  /// appended.
   void handle(std::span<const pollfd> polled);
-  /// Closes the oldest stranger, for its descriptor. False: there is none.
+  /// Closes the oldest stranger to free its descriptor. Returns false if there is none.
   bool drop_oldest_stranger(const std::string& reason);
-  /// Why no connection can be accepted; empty: it is possible.
+  /// Returns the reason why no connection can be accepted, or an empty text if that is possible.
   [[nodiscard]] const std::string& trouble() const { return rest_.trouble(); }
-  /// Why the latest connection that claimed this number was turned away; empty: there was none.
+  /// Returns the reason why the latest connection with this number was turned away, or an empty
+  /// text if there was none.
   [[nodiscard]] std::string turned_away(std::int32_t number) const;
-  /// Closes all that is not over; to be called when all that was awaited is there.
+  /// Closes all pending connections. Must be called when all expected connections are complete.
   void close_rest();
 
  private:
@@ -74,15 +80,15 @@ class LinkAcceptor {
     Clock::time_point deadline;
     LinkJudge judge;
     std::optional<AcceptorHandshake> handshake;
-    bool greeted = false;  ///< in `greeted_`
+    bool greeted = false;  ///< true if it is in `greeted_`
   };
   using List = std::list<Pending>;
 
   void accept_some();
-  /// False: there is none at the moment.
+  /// Returns false if there is no connection to accept at the moment.
   bool accept_one();
   void begin(Descriptor socket, const SocketAddress& from);
-  /// Drives the handshake of `place`, and removes it when it is over.
+  /// Continues the handshake of `place`, and removes the entry when the handshake ends.
   void drive(List::iterator place);
   void turn_away(List::iterator place, const Error& reason);
 
@@ -91,9 +97,9 @@ class LinkAcceptor {
   StrangerReport report_;
   std::size_t most_strangers_;
   List strangers_;  ///< the oldest first
-  List greeted_;    ///< with a right hello
+  List greeted_;    ///< connections with a valid hello
   std::vector<List::iterator> polled_;
-  std::set<LinkNonce> seen_;  ///< of right hellos
+  std::set<LinkNonce> seen_;  ///< of valid hellos
   std::map<std::int32_t, std::string> reasons_;
   AcceptRest rest_;
 };

@@ -16,7 +16,7 @@ constexpr std::uint32_t kGoOn = 0;
 
 enum class Step : std::uint32_t { kHello = 1, kChallenge = 2, kAnswer = 3 };
 
-/// The proof that belongs to `step` of the connection of `connector`, which chose `nonce_c`.
+/// Returns the proof for `step` of the connection of `connector`, which chose `nonce_c`.
 Result<Digest> proof_of(Step step, const LinkTerms& terms, std::int32_t connector,
                         const LinkNonce& nonce_c, const LinkNonce& nonce_a) {
   ByteWriter text;

@@ -1,35 +1,36 @@
-/// The proof of membership with which each connection between processes of a job begins: both ends
-/// show that they know the job's secret before a byte of the channel passes. State machines without
-/// sockets; ProvingSocket drives them.
+/// The proof of membership at the beginning of each connection between processes of a job. Both
+/// ends show that they know the job's secret before a byte of the channel is sent. The classes are
+/// state machines without sockets; link_socket.hpp and link_acceptor.hpp drive them.
 ///
-/// The connector (the higher host number; a proc that connects to its gateway) and the acceptor
-/// exchange, in big-endian order:
+/// The connector is the host with the higher number, or a proc that connects to its gateway. It
+/// exchanges these messages with the acceptor, in big-endian order. Each nonce and each proof has
+/// 32 bytes.
 ///
-///     connector   hello      number:Int4   magic:Uint4 (0x494d504d)   nonce_c:32 bytes proof(1):32
-///     bytes acceptor    challenge  verdict:Uint4 (0)                        nonce_a:32 bytes
-///     proof(2):32 bytes connector   answer     proof(3):32 bytes acceptor    welcome verdict:Uint4
-///     (0)
+///     connector  hello      number:Int4  magic:Uint4 (0x494d504d)  nonce_c  proof(1)
+///     acceptor   challenge  verdict:Uint4 (0)  nonce_a  proof(2)
+///     connector  answer     proof(3)
+///     acceptor   welcome    verdict:Uint4 (0)
 ///
-/// In place of challenge or welcome the acceptor may send another verdict (Refusal) and close.
-/// `number` is the connector's host number, which makes the first four bytes those of IMPI 2.3.8,
-/// or its index in the host. With the job's secret as key,
+/// Instead of challenge or welcome the acceptor may send another verdict (Refusal) and close.
+/// `number` is the connector's host number, or its index in the host. The first four bytes are
+/// therefore those of IMPI 2.3.8. With the job's secret as key,
 ///
-///     proof(step) = HMAC-SHA-256("impishim link v1":16 bytes   purpose:Uint4   step:Uint4
-///     connector:Int4   acceptor:Int4
-///                                nonce_c:32 bytes   nonce_a:32 bytes, zeros in step 1)
+///     proof(step) = HMAC-SHA-256("impishim link v1":16 bytes  purpose:Uint4  step:Uint4
+///                                connector:Int4  acceptor:Int4
+///                                nonce_c:32 bytes  nonce_a:32 bytes, zeros in step 1)
 ///
-/// where `connector` and `acceptor` are the numbers of the two ends. Both nonces are fresh for each
-/// connection, so a recording of an earlier one proves nothing; the step, the purpose and the order
-/// of the numbers keep a proof from being sent back or used elsewhere. The hello's own proof lets
-/// the acceptor tell at once, without a further byte, who may be of the job, so that strangers
-/// cannot push such a connection out; the acceptor takes each nonce_c only once.
+/// where `connector` and `acceptor` are the numbers of the two ends. Both nonces are new for each
+/// connection, so a recording of an earlier connection proves nothing. Because of the step, the
+/// purpose and the order of the numbers, a proof cannot be sent back or used elsewhere. The proof
+/// in the hello lets the acceptor recognise a possible member of the job at once, without a further
+/// byte. So strangers cannot displace such a connection. The acceptor takes each nonce_c only once.
 ///
-/// The proof says who made the connection. It does not encrypt what follows: an attacker on the
-/// path can still change that. A later encryption derives its keys from the same secret, numbers
-/// and nonces.
+/// The proof shows which process made the connection. It does not encrypt the following bytes, so
+/// an attacker on the path can still change them. A later encryption can derive its keys from the
+/// same secret, numbers and nonces.
 ///
-/// A foreign IMPI implementation has no secret: the connector sends its number alone, as IMPI 2.3.8
-/// has it.
+/// A foreign IMPI implementation has no secret. To such an acceptor the connector sends its number
+/// alone, as IMPI 2.3.8 defines.
 #pragma once
 
 #include <array>
@@ -46,13 +47,13 @@
 
 namespace impishim::wire {
 
-/// Keeps the proofs of one kind of connections from being good for another.
+/// The kind of a connection. It prevents the use of a proof for another kind of connection.
 enum class LinkPurpose : std::uint32_t {
   kHosts = 1,    ///< numbers are host numbers
   kGateway = 2,  ///< numbers are indices in the host
 };
 
-/// What both ends of a connection must know of each other.
+/// The data that both ends of a connection must know about each other.
 struct LinkTerms {
   JobSecret secret;
   LinkPurpose purpose = LinkPurpose::kHosts;
@@ -60,22 +61,22 @@ struct LinkTerms {
   std::int32_t acceptor = 0;
 };
 
-/// Why an acceptor closes the connection of a process that may be of the job.
+/// Reasons why an acceptor closes a connection whose process may belong to the job.
 enum class Refusal : std::uint32_t {
-  kNotAwaited = 1,    ///< its number does not connect here
-  kWrongAddress = 2,  ///< it does not come from the address that its host has advertised
+  kNotAwaited = 1,    ///< a process with its number does not connect here
+  kWrongAddress = 2,  ///< it does not come from the address that its host advertised
   kTaken = 3,         ///< a process with the same number and the right proof is connected already
-  kNoProof = 4,       ///< it does not know this job's secret
-  kRepeated = 5,      ///< its hello has been used before
+  kNoProof = 4,       ///< it does not know the job's secret
+  kRepeated = 5,      ///< its hello was used before
 };
 
-/// One sentence for the connector's user.
+/// Returns one sentence for the connector's user.
 [[nodiscard]] std::string refusal_text(Refusal refusal);
 
 using LinkNonce = std::array<std::byte, 32>;
 
-/// One end's part of the exchange. Read bytes into room() and no more than that: what follows
-/// belongs to the channel.
+/// One end of the exchange. The owner reads bytes into room(), and no more than fit, because the
+/// following bytes belong to the channel.
 class LinkHandshake {
  public:
   static constexpr std::uint32_t kMagic = 0x494d504d;
@@ -92,29 +93,32 @@ class LinkHandshake {
   LinkHandshake& operator=(const LinkHandshake&) = delete;
   virtual ~LinkHandshake() = default;
 
-  /// Where the next bytes of the peer belong; empty: it has none to send now.
+  /// Returns the place for the next bytes of the peer. It is empty if the peer has nothing to send
+  /// now.
   [[nodiscard]] std::span<std::byte> room() {
     return std::span(input_).subspan(received_, wanted_ - received_);
   }
-  /// The first `count` bytes of room() have arrived. An error ends the connection, after output()
-  /// has been sent: kAuthentication, the peer is not of this job, or not awaited; kAborted, the
-  /// acceptor refuses; kSystem and kConfiguration as hmac_sha256().
+  /// Reports that the first `count` bytes of room() have arrived. An error ends the connection
+  /// after output() has been sent. Fails with kAuthentication if the peer does not belong to this
+  /// job or is not expected, with kAborted if the acceptor refuses, and with kSystem and
+  /// kConfiguration as hmac_sha256() does.
   [[nodiscard]] Result<void> filled(std::size_t count);
-  /// What is to be sent.
+  /// Returns the bytes to send.
   [[nodiscard]] std::span<const std::byte> output() const { return output_; }
   void sent(std::size_t count) {
     output_.erase(output_.begin(), output_.begin() + static_cast<std::ptrdiff_t>(count));
   }
-  /// The exchange is over: the socket belongs to the channel.
+  /// Returns true if the exchange is complete and the socket belongs to the channel.
   [[nodiscard]] bool done() const { return finished_ && output_.empty(); }
 
  protected:
-  /// Called when all wanted bytes, the first `wanted_` of `input_`, are there.
+  /// Handles the wanted bytes, the first `wanted_` bytes of `input_`. Called when all of them have
+  /// arrived.
   [[nodiscard]] virtual Result<void> step() = 0;
-  /// Waits for as many bytes as `total`, counted from the beginning of `input_`; those that are
-  /// there already count.
+  /// Waits for `total` bytes, counted from the beginning of `input_`. Bytes that have already
+  /// arrived count.
   void want(std::size_t total) { wanted_ = total; }
-  /// Forgets the input and waits for `total` new bytes.
+  /// Drops the input and waits for `total` new bytes.
   void want_new(std::size_t total) {
     received_ = 0;
     wanted_ = total;
@@ -139,9 +143,9 @@ class LinkHandshake {
 /// The connecting end.
 class ConnectorHandshake final : public LinkHandshake {
  public:
-  /// Towards a foreign acceptor: says `number`, and that is all.
+  /// Connects to a foreign acceptor, and sends only `number`.
   explicit ConnectorHandshake(std::int32_t number);
-  /// Towards a process of this job. Errors as fill_with_random() and hmac_sha256().
+  /// Connects to a process of this job. Fails as fill_with_random() and hmac_sha256() do.
   [[nodiscard]] static Result<ConnectorHandshake> prove(const LinkTerms& terms);
 
  private:
@@ -149,47 +153,48 @@ class ConnectorHandshake final : public LinkHandshake {
   [[nodiscard]] Result<void> step() override;
   [[nodiscard]] Result<void> check_challenge();
 
-  std::optional<LinkTerms> terms_;  ///< none towards a foreign acceptor
+  std::optional<LinkTerms> terms_;  ///< nothing if the acceptor is foreign
   LinkNonce nonce_{};
   bool answered_ = false;
 };
 
-/// What an acceptor thinks of a number that a connection claims.
+/// An acceptor's decision about the number that a connection claims.
 struct LinkJudgement {
   enum class Kind : std::uint8_t {
-    kTurnAway,  ///< without a word: no connection with this number is awaited
-    kRefuse,    ///< with `refusal`, once its hello is there
-    kTrust,     ///< a foreign implementation's: its number is all that it says
-    kProve,     ///< one of this job's: after the proof
+    kTurnAway,  ///< close without an answer: no connection with this number is expected
+    kRefuse,    ///< send `refusal` when the hello has arrived
+    kTrust,     ///< a foreign implementation, which sends only its number
+    kProve,     ///< a process of this job, which must prove that
   };
   Kind kind = Kind::kProve;
   Refusal refusal = Refusal::kNotAwaited;
   std::string reason{};  ///< of kTurnAway and kRefuse, for the log
 };
 
-/// What an acceptor asks its owner.
+/// The questions of an acceptor to its owner.
 struct LinkJudge {
-  /// Asked when the number has arrived, and once more before the welcome.
+  /// Called when the number has arrived, and again before the welcome.
   std::function<LinkJudgement(std::int32_t number)> claim;
-  /// True: the hello with this nonce is the first one. Asked for hellos with the right proof only.
+  /// Returns true if the hello with this nonce is the first one. Called only for hellos with a
+  /// valid proof.
   std::function<bool(const LinkNonce& nonce)> is_new;
 };
 
 /// The accepting end.
 class AcceptorHandshake final : public LinkHandshake {
  public:
-  /// `terms`: the connector's number in them is not used; null where `judge` asks none for a proof.
-  /// Both outlive this object.
+  /// The connector's number in `terms` is not used. `terms` may be null if `judge` never requires a
+  /// proof. Both arguments must outlive this object.
   AcceptorHandshake(const LinkTerms* terms, const LinkJudge& judge)
       : terms_(terms), judge_(&judge) {
     want(kNumberSize);
   }
-  /// The number that is claimed, once it has arrived.
+  /// Returns the claimed number, after it has arrived.
   [[nodiscard]] std::int32_t number() const { return number_; }
-  /// The number has arrived.
+  /// Returns true if the number has arrived.
   [[nodiscard]] bool has_claimed() const { return stage_ != Stage::kNumber; }
-  /// Its hello has shown that the connector knows the job's secret, or had done so when it was
-  /// recorded.
+  /// Returns true if the hello has shown that the connector knows the job's secret, or knew it when
+  /// the hello was recorded.
   [[nodiscard]] bool has_greeted() const { return stage_ == Stage::kAnswer; }
 
  private:

@@ -16,7 +16,7 @@ bool may_pass(int error) { return error == EAGAIN || error == EWOULDBLOCK || err
 
 Error connection_error(int error) { return {ErrorKind::kConnection, std::strerror(error)}; }
 
-/// True: everything has left.
+/// Sends pending output. Returns true if all of it has left.
 Result<bool> flush(int socket, LinkHandshake& handshake) {
   while (!handshake.output().empty()) {
     const auto bytes = handshake.output();
@@ -44,7 +44,7 @@ Result<bool> advance(int socket, LinkHandshake& handshake) {
     if (size == 0) return Error{ErrorKind::kConnection, "it closed the connection"};
     auto went_on = handshake.filled(static_cast<std::size_t>(size));
     if (!went_on) {
-      // A peer that does not take the reason does without it.
+      // The reason is sent if possible; a peer that does not read it simply does not get it.
       static_cast<void>(flush(socket, handshake));
       return went_on.error();
     }

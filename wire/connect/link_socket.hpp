@@ -1,5 +1,5 @@
-/// A socket and the handshake (LinkHandshake) that runs over it, at the connecting end; and what
-/// both ends do alike.
+/// A socket with the handshake (LinkHandshake) that runs over it, at the connecting end, and the
+/// functions that both ends share.
 #pragma once
 
 #include <poll.h>
@@ -16,38 +16,38 @@
 
 namespace impishim::wire {
 
-/// What poll(2) shall wait for. `handshake` is not done.
+/// Returns the events to pass to poll(2). `handshake` must not be done.
 [[nodiscard]] short awaited_events(const LinkHandshake& handshake);
 
-/// Sends and receives what `handshake` has and wants, without waiting, and never a byte beyond.
-/// True: it is done. Errors: those of the handshake, whose last words have been sent then;
-/// kConnection: the peer has closed, or the socket failed.
+/// Sends and receives what `handshake` requests, without blocking and without reading further
+/// bytes. Returns true if the handshake is done. Fails as the handshake does, after sending its
+/// last output. Fails with kConnection if the peer has closed or the socket has failed.
 [[nodiscard]] Result<bool> advance(int socket, LinkHandshake& handshake);
 
-/// A connection that this process makes, from the first SYN to the end of the handshake. Nothing
-/// blocks.
+/// A connection that this process makes, from the first SYN to the end of the handshake. No
+/// function blocks.
 class LinkConnector {
  public:
-  /// Where to, from where (none: the kernel's choice), and what to say there.
+  /// The acceptor, and this end's identity. Without `from`, the kernel chooses the source address.
   struct Target {
     HostId address{};
     std::uint16_t port = 0;
     std::optional<HostId> from;
-    std::int32_t number = 0;           ///< of this end, said to a foreign acceptor
-    const LinkTerms* terms = nullptr;  ///< null: the acceptor is foreign
+    std::int32_t number = 0;           ///< of this end, sent to a foreign acceptor
+    const LinkTerms* terms = nullptr;  ///< null if the acceptor is foreign
   };
 
-  /// Begins. kConfiguration: `from` is no address of this machine. Errors of other kinds may pass:
-  /// try again.
+  /// Starts a connection. Fails with kConfiguration if `from` does not belong to this machine.
+  /// Other errors may be temporary, and the caller can try again.
   [[nodiscard]] static Result<LinkConnector> start(const Target& target);
   [[nodiscard]] pollfd polled() const;
-  /// After events. True: it is over, and the socket can be taken. Errors: as advance(); kAborted:
-  /// the acceptor refuses.
+  /// Continues after events. Returns true when the handshake is done and the socket can be taken.
+  /// Fails as wire::advance() does, and with kAborted if the acceptor refuses.
   [[nodiscard]] Result<bool> advance();
   [[nodiscard]] Descriptor take() { return std::move(socket_); }
-  /// The acceptor's machine has taken the connection.
+  /// Returns true if the acceptor's machine has accepted the TCP connection.
   [[nodiscard]] bool connected() const { return connected_; }
-  /// The acceptor's machine has said that no process listens there.
+  /// Returns true if the acceptor's machine has answered that no process listens at the port.
   [[nodiscard]] bool port_is_closed() const;
 
  private:
@@ -55,7 +55,7 @@ class LinkConnector {
 
   Descriptor socket_;
   ConnectorHandshake handshake_;
-  bool connected_ = false;  ///< by TCP
+  bool connected_ = false;  ///< true if TCP is connected
   int connect_error_ = 0;
 };
 

@@ -25,8 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kMagic =
-    0x494d5053;  // both ends run the same library on the same machine: host order will do
+/// Both ends run the same library on the same machine, so host byte order suffices.
+constexpr std::uint32_t kMagic = 0x494d5053;
 
 struct Hello {
   std::uint32_t magic;
@@ -37,8 +37,8 @@ Error system_error(const std::string& what) {
   return Error{ErrorKind::kSystem, fmt::format("local hop: {}: {}", what, std::strerror(errno))};
 }
 
-/// The peer's index and the ring that it reads, if `with_ring`. The socket is readable: a greeting
-/// comes whole or is none.
+/// Returns the peer's index and, if `with_ring`, the ring that it reads. The socket must be
+/// readable. A hello arrives as a whole; anything else is an error.
 Result<std::pair<std::int32_t, Descriptor>> receive_hello(int socket, bool with_ring) {
   Hello hello{};
   auto received = receive_with_descriptor(socket, std::as_writable_bytes(std::span(&hello, 1)));
@@ -51,8 +51,8 @@ Result<std::pair<std::int32_t, Descriptor>> receive_hello(int socket, bool with_
   return std::make_pair(hello.index, std::move(ring));
 }
 
-/// A connection, with our own ring offered, and that of the peer once it has greeted; or without
-/// rings.
+/// A connection with the ring that this process offers and, after the peer's hello, the ring of the
+/// peer; or a connection without rings.
 struct Connection {
   Descriptor socket;
   Ring in;
@@ -79,11 +79,11 @@ Result<Connection> offer(Descriptor socket, std::int32_t my_index, bool with_rin
   return connection;
 }
 
-/// The name of the socket of the proc with this index.
+/// Returns the name of the socket of the proc with this index.
 using NameOf = std::function<std::string(std::int32_t index)>;
 
-/// The procs of a host finding each other: those with a higher index connect, as in the dance among
-/// hosts. One loop awaits all of them, so that nobody who stays silent delays the others.
+/// Connects the procs of a host. The proc with the higher index connects, as in the dance among
+/// hosts. One loop waits for all procs, so a silent proc does not delay the others.
 class Meeting {
  public:
   Meeting(NameOf name_of, const ProcessNamer& process, std::int32_t my_index, Descriptor listener,
@@ -96,7 +96,7 @@ class Meeting {
         with_rings_(with_rings),
         deadline_(deadline) {}
 
-  /// In the order of the peers.
+  /// Returns the connections in the order of the peers.
   Result<std::vector<Connection>> run() {
     for (const std::int32_t peer : peers_) {
       if (peer >= my_index_) continue;
@@ -243,8 +243,8 @@ class Meeting {
   const std::vector<std::int32_t>& peers_;
   bool with_rings_;
   Clock::time_point deadline_;
-  std::map<std::int32_t, Connection> offered_;  // connected by us, awaiting the answer
-  std::vector<Descriptor> strangers_;           // accepted, awaiting the greeting
+  std::map<std::int32_t, Connection> offered_;  // connected by this process, waiting for the answer
+  std::vector<Descriptor> strangers_;           // accepted, waiting for the hello
   std::map<std::int32_t, Connection> complete_;
   AcceptRest rest_;
   StrangerReport report_;

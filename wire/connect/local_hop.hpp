@@ -1,4 +1,4 @@
-/// How the channels among the procs of one host come to be.
+/// Creation of the channels between the procs of one host.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,27 @@
 
 namespace impishim::wire {
 
-/// What channels of the local hop run over.
+/// The transport of local channels.
 enum class LocalForm : std::uint8_t {
   kRings,   ///< SharedMemoryChannel
   kFabric,  ///< libfabric's provider kLocalProvider
 };
 
-/// The local hop: one end of it per proc. Sockets in the abstract namespace carry wake-ups and the
-/// descriptors of shared-memory rings (memfd); nothing is left behind when a process dies. Only
-/// processes of the same user are taken in.
+/// One proc's end of the connections inside a host. Unix sockets in the abstract namespace carry
+/// wake-ups and the descriptors of shared-memory rings (memfd), so nothing remains when a process
+/// dies. Only processes of the same user are accepted.
 class LocalHop {
  public:
-  /// First step, on every proc of the host: be reachable, by a name that `token` (random_token())
-  /// makes. Then the procs synchronise by other means (a barrier of the vendor's).
+  /// First step, on every proc of the host. Listens under a name that is derived from `token`
+  /// (random_token()). Afterwards the procs must synchronise by other means (a barrier of the
+  /// vendor's MPI).
   [[nodiscard]] static Result<LocalHop> open(const std::string& token, std::int32_t my_index);
-  /// The tokens of all procs by their index; without this they are all this one's.
+  /// Sets the tokens of all procs by index. Without this call all procs use the token of this one.
   void set_tokens(std::vector<std::string> tokens) { tokens_ = std::move(tokens); }
-  /// Second step: connect to `peers` (indices in the host); both sides must name each other, and
-  /// the same `form`. Blocks at most `timeout_ms` for meeting, and as long again where libfabric
-  /// meets. Returns the channels in the order of `peers`. `name`: of the procs, for messages.
+  /// Second step: connects to `peers` (indices in the host). Both sides must name each other and
+  /// the same `form`. Blocks for at most `timeout_ms` for connecting, and for the same time again
+  /// if libfabric connects. Returns the channels in the order of `peers`. `name` names the procs in
+  /// messages.
   [[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> connect(
       const std::vector<std::int32_t>& peers, int timeout_ms, LocalForm form = LocalForm::kRings,
       const ProcessNamer& name = process_of_this_host);

@@ -7,8 +7,8 @@
 namespace impishim::wire {
 namespace {
 
-/// What the operating system calls it: the procs of a gateway's host have the number of their node
-/// in the upper bits.
+/// Returns the pid that the operating system uses. For procs of a host with a gateway, the
+/// announced pid contains the number of the node in the upper bits.
 std::int64_t pid_of(const JobMap& job, const Proc& proc) {
   constexpr std::int64_t kLowerHalf = 0xffffffff;
   const Host& host = job.hosts()[static_cast<std::size_t>(proc.host)];
@@ -20,8 +20,8 @@ std::int64_t pid_of(const JobMap& job, const Proc& proc) {
 
 std::string process_name(const JobMap& job, WorldRank rank) {
   const Proc& proc = job.procs()[static_cast<std::size_t>(rank)];
-  // A host's name is that of the node whose address it announces; procs of a gateway may stand on
-  // others.
+  // The node name of a host belongs to the node whose address the host announces. Procs of a
+  // gateway may run on other nodes.
   const bool on_that_node =
       proc.id.host == job.hosts()[static_cast<std::size_t>(proc.host)].address;
   const std::string& node = job.node_name(proc.host);

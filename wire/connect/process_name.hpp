@@ -1,4 +1,5 @@
-/// How messages name a process of the job, so that a user finds it: by world rank, node and pid.
+/// Names of the job's processes in messages, with which a user can find the process: world rank,
+/// node and pid.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,13 @@
 
 namespace impishim::wire {
 
-/// "rank 5 (pid 4711 on node17)"; the node is an address where its name is not known.
+/// Returns a name such as "rank 5 (pid 4711 on node17)". If the name of the node is unknown, its
+/// address is used.
 [[nodiscard]] std::string process_name(const JobMap& job, WorldRank rank);
 
-/// Names the process with an index in this host.
+/// Returns the name of the process with an index in this host.
 using ProcessNamer = std::function<std::string(std::int32_t index)>;
-/// "process 3 of this host": where no map tells more.
+/// Returns "process 3 of this host". Used where no job map is available.
 [[nodiscard]] std::string process_of_this_host(std::int32_t index);
 
 }  // namespace impishim::wire

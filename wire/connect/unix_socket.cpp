@@ -84,9 +84,9 @@ bool same_user(int socket) {
 
 Result<void> send_with_descriptor(int socket, std::span<const std::byte> bytes,
                                   const Descriptor& descriptor) {
-  // iovec serves reading and writing alike, so it has no const form.
-  iovec piece{const_cast<std::byte*>(bytes.data()),
-              bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  // iovec is used for reading and writing, so it has no const form.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+  iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &piece;
@@ -112,8 +112,8 @@ Result<std::pair<std::size_t, Descriptor>> receive_with_descriptor(int socket,
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
   message.msg_control = control.data();
-  // Room for one descriptor and no more: padding would let a second one in, which nobody would
-  // close.
+  // Room for exactly one descriptor. Padding would let a second one in, which would never be
+  // closed.
   message.msg_controllen = CMSG_LEN(sizeof(int));
   const ssize_t size = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   Descriptor descriptor;

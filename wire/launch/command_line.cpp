@@ -11,7 +11,7 @@
 namespace impishim::launch {
 namespace {
 
-/// Options and the number of words that each takes.
+/// Returns all options with the number of words that follow each.
 const std::map<std::string, int>& option_words() {
   static const std::map<std::string, int> words = {
       {"server", 1}, {"port", 1},       {"auth", 1},    {"timeout", 1},
@@ -21,14 +21,15 @@ const std::map<std::string, int>& option_words() {
   return words;
 }
 
-/// The option that a word is, without its dashes; IMPI's command line has one dash (IMPI 2.2),
-/// others use two.
+/// Returns the name of the option in `word` without its dashes, or nothing if it is not an option.
+/// IMPI's command line uses one dash (IMPI 2.2), other programs use two.
 std::optional<std::string> option_name(const std::string& word) {
   if (word.size() < 2 || word[0] != '-' || word == "--") return std::nullopt;
   return word.substr(word[1] == '-' ? 2 : 1);
 }
 
-/// The words before a program's name, as CLI11 wants them, and where the program begins.
+/// Appends the words before the program's name to `options`, in the form that CLI11 expects.
+/// Returns the position of the program's name.
 Result<std::size_t> collect_options(const std::vector<std::string>& words, std::size_t begin,
                                     std::vector<std::string>& options) {
   std::size_t at = begin;
@@ -52,7 +53,7 @@ Result<std::size_t> collect_options(const std::vector<std::string>& words, std::
   return at;
 }
 
-/// Values of the options of one section, as CLI11 parses and checks them.
+/// The values of the options of one section, parsed and checked by CLI11.
 struct Options {
   std::vector<std::string> client;
   int server = 0;
@@ -70,7 +71,8 @@ struct Options {
   std::string help;
 };
 
-/// CLI11's own text for a number out of range does not say what is right.
+/// Returns a check for numbers. CLI11's own text for a number out of range does not name the
+/// allowed range.
 CLI::Validator number(int low, int high) {
   return {[low, high](std::string& text) -> std::string {
             int value = 0;
@@ -141,7 +143,7 @@ Result<Options> parse_options(std::vector<std::string> words) {
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     if (text.rfind("--", 0) == 0)
-      text.erase(0, 1);  // options have one dash in all that is said of them
+      text.erase(0, 1);  // all texts for users show options with one dash
     return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", text)};
   }
   return options;
@@ -151,7 +153,7 @@ Error usage(const char* what) {
   return Error{ErrorKind::kConfiguration, fmt::format("{}; see impirun -help", what)};
 }
 
-/// An option that would have no effect is a misunderstanding.
+/// Rejects options that would have no effect, because they show a misunderstanding.
 Result<void> check_form(const Options& options) {
   const bool server = options.server != 0;
   const bool client = !options.client.empty();
@@ -173,7 +175,7 @@ Result<void> check_form(const Options& options) {
   return {};
 }
 
-/// N processes over K systems; earlier systems get the remainder.
+/// Divides N processes over K systems; the first systems get the remainder.
 Result<std::vector<Section>> split_over_systems(const Options& options,
                                                 const std::vector<std::string>& command) {
   if (options.procs < options.systems) {
@@ -215,8 +217,8 @@ Result<void> fill_client(CommandLine& line, const Options& options,
   return {};
 }
 
-/// Refuses a section's colon that sticks to the option behind it: the program would get all that
-/// follows as arguments.
+/// Rejects a section's colon that is not separated from the next option. The program would get
+/// everything after it as arguments.
 Result<void> check_colons(const std::vector<std::string>& command) {
   for (const std::string& word : command) {
     const auto option = word.rfind(":-", 0) == 0 ? option_name(word.substr(1)) : std::nullopt;

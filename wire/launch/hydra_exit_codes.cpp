@@ -12,8 +12,9 @@ namespace {
 constexpr std::string_view kBegin = "[mpiexec@";
 constexpr std::string_view kCodes = "] Exit codes: ";
 
-/// Ranks what the end of a process tells about the cause: a signal of its own, a status of its own,
-/// the status of a process that has lost others, the signals by which Hydra ends the rest.
+/// Returns how well the end of a process explains the failure of the job. The order, from best to
+/// worst: a signal, an exit status of its own, status 1 (which a process has that lost others), and
+/// the signals with which Hydra ends the other processes.
 int weight(int wait_status) {
   if (WIFEXITED(wait_status))
     return WEXITSTATUS(wait_status) == 0 ? 0 : WEXITSTATUS(wait_status) == 1 ? 2 : 3;
@@ -33,7 +34,7 @@ std::size_t HydraExitCodes::begin(std::string_view line) {
 void HydraExitCodes::read(std::string_view words) {
   words.remove_prefix(std::min(words.size(), words.find(kCodes) + kCodes.size()));
   int told = 0;
-  bool inside_name = false;  // "[node] 0,0 [other] 0,9"
+  bool inside_name = false;  // for text such as "[node] 0,0 [other] 0,9"
   for (const char* at = words.data(); at != words.data() + words.size(); ++at) {
     if (*at == '[' || *at == ']') inside_name = *at == '[';
     int code = 0;

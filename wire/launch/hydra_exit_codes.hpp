@@ -1,4 +1,4 @@
-/// What MPICH's launcher tells of the ends of its processes (`mpiexec -print-all-exitcodes`).
+/// The exit codes that MPICH's launcher prints (`mpiexec -print-all-exitcodes`).
 #pragma once
 
 #include <optional>
@@ -6,18 +6,19 @@
 
 namespace impishim::launch {
 
-/// Hydra's own exit status mixes those of all processes bit by bit, and is the bare number of a
-/// signal. The line that it prints on request has each process's status as wait(2) gives it.
+/// Parser for the exit codes of Hydra. Hydra's own exit status combines those of all processes bit
+/// by bit, and is the plain number of a signal. The line that it prints on request contains the
+/// status of each process in the form of wait(2).
 struct HydraExitCodes {
-  /// Bytes of `line` that come before Hydra's words; all of it, if it has none of them.
+  /// Returns the number of bytes of `line` before Hydra's text, or its size if it contains none.
   static std::size_t begin(std::string_view line);
 
-  /// Takes Hydra's words, from begin() on.
+  /// Parses Hydra's text, which begins at begin().
   void read(std::string_view words);
 
-  /// Exit status of the job, once Hydra has told: the code of a process that failed by itself, 128
-  /// + n if signal n ended it. Hydra ends the other processes by SIGKILL or SIGTERM then, so that
-  /// these two count last.
+  /// Exit status of the job, after read(). It is the code of a process that failed by itself, or
+  /// 128 + n if signal n ended that process. Hydra then ends the other processes with SIGKILL or
+  /// SIGTERM, so these two signals have the lowest priority.
   std::optional<int> status;
 };
 

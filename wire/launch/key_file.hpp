@@ -1,4 +1,4 @@
-/// The job's key in a file, for launchers that do not pass impirun's environment on.
+/// The job's key in a file, for launchers that do not pass on impirun's environment.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,29 @@
 
 namespace impishim::launch {
 
-/// A file that only its owner can read (mode 0600), made when it is first asked for and removed
-/// when the object ends. Where the user has named a file in IMPI_AUTH_KEY_FILE that one is used,
-/// and stays.
+/// A file that only its owner can read (mode 0600). It is created at the first call of path() and
+/// removed by the destructor. If the user named a file in IMPI_AUTH_KEY_FILE, that file is used and
+/// not removed.
 class KeyFile {
  public:
-  /// `folder`: where the file is made; every node that reads it must see that folder.
+  /// `folder` is the place of the file. Every node that reads the file must see that folder.
   KeyFile(std::uint64_t key, std::filesystem::path folder)
       : key_(key), folder_(std::move(folder)) {}
   KeyFile(const KeyFile&) = delete;
   KeyFile& operator=(const KeyFile&) = delete;
   ~KeyFile();
 
-  /// Returns its absolute path. kSystem: it cannot be made.
+  /// Returns the absolute path of the file. Fails with kSystem if the file cannot be created.
   [[nodiscard]] Result<std::filesystem::path> path();
 
-  /// Returns the folder of choice where nodes share one: the user's home, or else the one for
+  /// Returns the best folder that nodes may share: the user's home, or else the folder for
   /// temporary files.
   [[nodiscard]] static std::filesystem::path shared_folder();
 
  private:
   std::uint64_t key_;
   std::filesystem::path folder_;
-  std::filesystem::path path_;  ///< empty: not made yet
+  std::filesystem::path path_;  ///< empty if not yet created
   bool own_ = false;
 };
 

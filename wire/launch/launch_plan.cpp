@@ -18,7 +18,7 @@ namespace {
 
 Error configuration(std::string text) { return Error{ErrorKind::kConfiguration, std::move(text)}; }
 
-/// env(1) and the variables that make a program join.
+/// Returns env(1) and the variables that make a program join.
 Result<std::vector<std::string>> environment_words(const LaunchRequest& request,
                                                    const std::string& mpi, LauncherKind launcher) {
   auto library = shim_library(mpi);
@@ -33,7 +33,7 @@ Result<std::vector<std::string>> environment_words(const LaunchRequest& request,
     words.push_back(fmt::format("IMPISHIM_HOST_PROCS={}", request.line.host_procs));
   if (!request.section.gateways.empty())
     words.push_back("IMPISHIM_GATEWAY=" + request.section.gateways);
-  // Some launchers do not pass the whole environment on.
+  // Some launchers do not pass on the whole environment.
   if (secure_getenv("IMPI_AUTH_NONE") != nullptr) words.emplace_back("IMPI_AUTH_NONE=1");
   auto key = key_words(launcher, request.key_file);
   if (!key) return key.error();
@@ -41,7 +41,8 @@ Result<std::vector<std::string>> environment_words(const LaunchRequest& request,
   return words;
 }
 
-/// A library for another MPI than the program's would crash in it.
+/// Fails if -mpi names another MPI library than the program's. The shim for another library would
+/// crash the program.
 Result<void> check_forced_mpi(const std::string& forced, const std::string& mpi,
                               const std::string& program) {
   if (forced.empty() || forced == mpi) return {};
@@ -68,7 +69,7 @@ Result<std::string> choose_mpi(const std::string& forced, const std::string& pro
                   program));
 }
 
-/// A word of the user's own launcher that is an MPI program.
+/// A word of the user's own launcher command that is an MPI program.
 struct FoundProgram {
   std::size_t position = 0;
   std::string mpi;
@@ -87,7 +88,7 @@ std::optional<FoundProgram> find_mpi_program(const std::vector<std::string>& wor
   return found;
 }
 
-/// `-- CMD...`: the first word that is an MPI program gets env in front of it.
+/// Plans `-- CMD...`: inserts env in front of the first word that is an MPI program.
 Result<LaunchPlan> plan_own_launcher(const LaunchRequest& request) {
   const auto& command = request.section.command;
   const std::string& forced = request.line.mpi;
@@ -123,18 +124,19 @@ Result<LaunchPlan> plan_own_launcher(const LaunchRequest& request) {
   return plan;
 }
 
-/// Open MPI's launcher gives its ranks a terminal each and passes on what comes at once, not line
-/// by line.
+/// Returns true if the launcher may mix lines. Open MPI's launcher gives each rank a terminal and
+/// passes on output as it arrives, not line by line.
 bool mixes_lines(LauncherKind launcher) {
   constexpr std::array kUsers = {"OMPI_MCA_orte_tag_output", "OMPI_MCA_orte_timestamp_output",
                                  "OMPI_MCA_orte_output_filename", "OMPI_MCA_orte_xml_output"};
-  // Who wants its forms of output gets them.
+  // Users who request output in a form of Open MPI get that form.
   return launcher == LauncherKind::kOpenMpi &&
          std::none_of(kUsers.begin(), kUsers.end(),
                       [](const char* name) { return secure_getenv(name) != nullptr; });
 }
 
-/// This program itself, which ranks run to hand over their outputs.
+/// Returns the words that run this program in front of a rank's program, to hand over the rank's
+/// outputs.
 Result<std::vector<std::string>> hand_over_words(const LaunchRequest& request,
                                                  LauncherKind launcher) {
   std::vector<std::string> words;
@@ -150,13 +152,13 @@ Result<std::vector<std::string>> hand_over_words(const LaunchRequest& request,
   return words;
 }
 
-/// What Open MPI's mpiexec needs to start several jobs on one machine.
+/// Returns the words that Open MPI's mpiexec needs to start several jobs on one machine.
 Result<std::vector<std::string>> open_mpi_words(const LaunchRequest& request) {
   std::vector<std::string> words;
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
   words.emplace_back("--oversubscribe");
-  // All launchers of a user share one folder, and whichever ends last removes it: another that
-  // starts just then fails.
+  // All launchers of a user share one folder, and the last one to end removes it. Another launcher
+  // that starts at that moment would fail.
   if (request.line.mode == CommandLine::Mode::kLocal &&
       secure_getenv("OMPI_MCA_orte_tmpdir_base") == nullptr) {
     auto folder = request.scratch.path();

@@ -1,4 +1,4 @@
-/// From a section of the command line to the command that starts it.
+/// The command that starts the processes of a section of the command line.
 #pragma once
 
 #include <filesystem>
@@ -13,38 +13,41 @@
 
 namespace impishim::launch {
 
-/// Returns the path of the RankOutput of this machine's ranks; empty: there is none.
+/// Returns the path of the RankOutput for this machine's ranks, or an empty path if there is none.
 using RankOutputPlace = std::function<std::filesystem::path()>;
 
-/// What is to be started, and with what.
+/// The input of plan_launch().
 struct LaunchRequest {
   const CommandLine& line;
   const Section& section;
   std::string server;           ///< address:port
-  int client = 0;               ///< this section's number
-  KeyFile& key_file;            ///< used where a launcher does not pass the environment on
-  ScratchFolder& scratch;       ///< for the files of launchers and of the ranks' outputs
-  RankOutputPlace rank_output;  ///< called where it is of use; may be empty
+  int client = 0;               ///< number of this section
+  KeyFile& key_file;            ///< used if a launcher does not pass on the environment
+  ScratchFolder& scratch;       ///< for files of launchers and for the socket of RankOutput
+  RankOutputPlace rank_output;  ///< called only if needed; may be empty
 };
 
-/// The words to execute, and what is known of the launcher among them.
+/// The words to execute, and properties of the launcher among them.
 struct LaunchPlan {
   std::vector<std::string> words;
-  bool tells_exit_codes = false;  ///< see HydraExitCodes
-  bool prints_itself =
-      false;  ///< the user's own launcher, which keeps impirun's standard output and error
+  bool tells_exit_codes = false;  ///< true if the launcher prints exit codes, see HydraExitCodes
+  /// True for a user's own launcher that writes to impirun's standard output and error directly.
+  bool prints_itself = false;
 };
 
-/// Returns what makes the processes of a section join the server. LD_PRELOAD reaches the program
-/// alone, never the launcher: it is set by env(1) in front of the program. The key is not among the
-/// words: launchers take it from impirun's environment (IMPI_AUTH_KEY), or it stands in a file.
-/// kConfiguration: everything that can be known to be wrong before starting.
+/// Returns the command that makes the processes of a section join the server. LD_PRELOAD is set by
+/// env(1) in front of the program, so it reaches only the program and never the launcher. The key
+/// is not among the words: launchers take it from impirun's environment (IMPI_AUTH_KEY), or it is
+/// in a file. Fails with kConfiguration for every error that can be detected before the start.
 [[nodiscard]] Result<LaunchPlan> plan_launch(const LaunchRequest& request);
 
-/// Sets what launchers need to know when several systems share this machine's processors, `procs`
-/// processes in all; variables that the user has set stay. Open MPI binds the ranks of each job to
-/// processors from the first on, so those of all systems would share a few, and its waiting ranks
-/// let others in only if it sees by itself that there are more ranks than processors.
+/// Sets the environment variables of launchers for several systems that share this machine's
+/// processors. `procs` is the number of processes of all systems. Variables that the user has set
+/// stay unchanged.
+///
+/// Open MPI binds the ranks of each job to processors, beginning with the first one, so all systems
+/// would use the same few. Its waiting ranks yield the processor only if Open MPI itself sees more
+/// ranks than processors.
 void share_processors(int procs);
 
 }  // namespace impishim::launch

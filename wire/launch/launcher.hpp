@@ -1,4 +1,4 @@
-/// What is known of the programs that start MPI jobs.
+/// Properties of the programs that start MPI jobs.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 namespace impishim::launch {
 
 enum class LauncherKind : std::uint8_t {
-  kHydra,    ///< MPICH's and its relatives': passes the whole environment on, and can tell each
-             ///< process's exit code
+  /// MPICH's launcher and those derived from it: passes on the whole environment, and can print the
+  /// exit code of each process
+  kHydra,
   kOpenMpi,  ///< passes on the variables that -x names
-  kSlurm,    ///< srun: passes the whole environment on
-  kOther,    ///< nothing is known
+  kSlurm,    ///< srun: passes on the whole environment
+  kOther,    ///< unknown
 };
 
-/// Returns the kind of the launcher at `path`, from the name of the file that it leads to.
+/// Returns the kind of the launcher at `path`, from the name of the file that the path leads to.
 [[nodiscard]] LauncherKind launcher_kind(const std::string& path);
 
-/// Returns the options that a launcher needs besides the user's, to stand right behind its name. No
-/// secret is among them: -x has the name of a variable, whose value the launcher takes from its
-/// environment.
+/// Returns the options that a launcher needs in addition to the user's. They must directly follow
+/// its name. They contain no secret: -x contains only the name of a variable, whose value the
+/// launcher takes from its environment.
 [[nodiscard]] std::vector<std::string> extra_options(LauncherKind kind);
 
-/// Returns the words for env(1) by which the job's key reaches processes to which the launcher does
-/// not pass the environment on: the name of a file, not the key. kSystem: `key_file` cannot be
-/// made.
+/// Returns the words for env(1) that give the job's key to processes whose launcher does not pass
+/// on the environment. They contain the name of a file, not the key. Fails with kSystem if
+/// `key_file` cannot be created.
 [[nodiscard]] Result<std::vector<std::string>> key_words(LauncherKind kind, KeyFile& key_file);
 
 }  // namespace impishim::launch

@@ -36,7 +36,7 @@ int complain(const Error& error, int status) {
   return status;
 }
 
-/// Prints to standard output, which may be a full disk.
+/// Prints to standard output. A write may fail, for example if a disk is full.
 int print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
   return complain(
@@ -76,8 +76,8 @@ int run_server(const CommandLine& line) {
   return served ? 0 : complain(served.error(), kFailureStatus);
 }
 
-/// Reads the address alone: a connection that says nothing would count as a client at a plain IMPI
-/// server. That the server cannot be reached, MPI_Init tells.
+/// Checks only the form of the address. A connection that sends nothing would count as a client at
+/// a plain IMPI server. MPI_Init reports if the server cannot be reached.
 Result<void> check_server(const std::string& server) {
   auto parts = wire::split_address_and_port(server);
   if (!parts) return parts.error();
@@ -86,16 +86,16 @@ Result<void> check_server(const std::string& server) {
   return {};
 }
 
-/// Puts the key where the launchers that this process starts find it, wherever it has come from.
-/// Nothing else than a process's own environment and files keeps it from other users: never a
-/// command line.
+/// Puts the key, whatever its source, into the environment, where launchers of this process find
+/// it. Only the environment and files of a process are hidden from other users, so the key is never
+/// on a command line.
 void export_methods(const wire::AuthenticationMethods& methods) {
   if (methods.key) setenv("IMPI_AUTH_KEY", std::to_string(methods.key_value).c_str(), 1);
   if (!methods.none) unsetenv("IMPI_AUTH_NONE");
 }
 
-/// Returns the status of a client whose processes have ended with `status`. Those that never joined
-/// are told of here and at the server, where others may wait for them.
+/// Returns the status of a client whose processes have ended with `status`. If they never joined,
+/// reports that here and to the server, because other clients may wait there.
 int end_client(const CommandLine& line, const wire::AuthenticationMethods& methods,
                std::chrono::steady_clock::time_point started, int status) {
   constexpr auto kTimeout = std::chrono::seconds(2);
@@ -126,7 +126,7 @@ int run_client(const CommandLine& line) {
   KeyFile key_file(methods->key_value, KeyFile::shared_folder());
   ScratchFolder scratch;
   Supervisor supervisor;
-  // Another library's place says nothing of where impirun is on the nodes.
+  // If IMPISHIM_LIBRARY is set, the library's path does not show where impirun is on the nodes.
   const bool everywhere = secure_getenv("IMPISHIM_LIBRARY") == nullptr;
   auto plan = plan_launch(
       {line, line.sections.front(), line.server, line.client, key_file, scratch,
@@ -153,7 +153,7 @@ int print_new_key() {
   return key ? print(fmt::format("{}\n", *key)) : complain(key.error(), kFailureStatus);
 }
 
-/// A job of its own on this machine: a key that is known to it alone.
+/// Returns and exports a new key for a job on this machine, which only this job knows.
 Result<wire::AuthenticationMethods> private_key() {
   auto key = random_key();
   if (!key) return key.error();
@@ -165,7 +165,7 @@ Result<wire::AuthenticationMethods> private_key() {
   return methods;
 }
 
-/// Tells the server's process which systems have ended.
+/// Reports to the server's process which systems have ended.
 class EndedSystems {
  public:
   EndedSystems() {
@@ -176,7 +176,7 @@ class EndedSystems {
   }
   [[nodiscard]] int for_server() const { return server_.get(); }
   void add(std::uint8_t system) const {
-    // A server that has ended has no interest in it.
+    // A server that has ended does not need the report, so a failure is ignored.
     [[maybe_unused]] const auto sent =
         send(to_server_.get(), &system, sizeof(system), MSG_NOSIGNAL);
   }
@@ -188,7 +188,7 @@ class EndedSystems {
 
 std::string system_name(std::size_t system) { return fmt::format("system {}", system); }
 
-/// What starts each system.
+/// Returns the plan to start each system.
 Result<std::vector<LaunchPlan>> plan_systems(const CommandLine& line, const std::string& server,
                                              KeyFile& key_file, ScratchFolder& scratch,
                                              const RankOutputPlace& rank_output) {
@@ -240,8 +240,8 @@ int run_local(const CommandLine& line) {
     }
   });
   auto started = supervisor.start("the rendezvous server", [&] { return serve_job(*server); });
-  // Only the server's process listens: when it has ended, late clients are refused instead of
-  // waiting for an answer.
+  // Only the server's process may listen. When it has ended, late clients are then refused and do
+  // not wait for an answer.
   server.reset();
   for (std::size_t i = 0; i < plans->size() && started; ++i) {
     started = supervisor.start(system_name(i), (*plans)[i], i == 0);
@@ -250,7 +250,7 @@ int run_local(const CommandLine& line) {
   return supervisor.wait_for_all();
 }
 
-/// What a launcher starts in a program's place: `-rank-output SOCKET command...`.
+/// Runs instead of a program when a launcher executes `-rank-output SOCKET command...`.
 int run_rank(std::vector<std::string> words) {
   hand_over_output(words[1]);
   std::vector<char*> arguments;
@@ -287,7 +287,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace impishim::launch
 
 int main(int argc, char** argv) {
-  // A file or socket of ours must not become standard output because the caller has closed that.
+  // If the caller has closed standard output, a file or socket of ours must not get its number.
   int nothing = open("/dev/null", O_RDWR);
   while (nothing >= 0 && nothing <= STDERR_FILENO) nothing = dup(nothing);
   if (nothing >= 0) close(nothing);

@@ -13,7 +13,7 @@
 namespace impishim::launch {
 namespace {
 
-/// A line that is longer is passed on in parts: it is no line, and memory is bounded.
+/// A longer line is passed on in parts. It is probably not text, and memory must be bounded.
 constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 
 }  // namespace
@@ -24,13 +24,13 @@ void OutputForwarder::write_all(int target, std::string_view text) {
     const auto written = write(target, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN) {
-      // The other side has made our output non-blocking.
+      // The process at the other end has made our output non-blocking.
       pollfd room{target, POLLOUT, 0};
       poll(&room, 1, -1);
       continue;
     }
     if (written <= 0) {
-      // A failed write to standard error leaves no place to tell it.
+      // A failed write to standard error cannot be reported anywhere.
       if (target == STDOUT_FILENO) failure_ = errno;
       return;
     }
@@ -38,7 +38,7 @@ void OutputForwarder::write_all(int target, std::string_view text) {
   }
 }
 
-/// Passes on whole lines.
+/// Passes on complete lines.
 void OutputForwarder::pass_on(const Pipe& pipe, std::string_view lines) {
   if (!pipe.filter) return write_all(pipe.target, lines);
   while (!lines.empty()) {

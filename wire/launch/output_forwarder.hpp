@@ -1,4 +1,4 @@
-/// What started programs print, passed on line by line: lines of several systems do not mix.
+/// Output of started programs, passed on line by line, so that lines of several systems do not mix.
 #pragma once
 
 #include <poll.h>
@@ -14,40 +14,40 @@
 
 namespace impishim::launch {
 
-/// Pipes from programs to this process's own standard output and error. Whole lines are passed on
-/// at once. What has no end of line yet waits for it; on a terminal, where it may be a prompt, for
-/// kPatienceMs at most.
+/// Pipes from programs to this process's own standard output and error. Complete lines are passed
+/// on immediately. An incomplete line is held until its end arrives. On a terminal, where it may be
+/// a prompt, it is held for at most kPatienceMs.
 class OutputForwarder {
  public:
   static constexpr int kPatienceMs = 50;
-  /// Sees each whole line; returns how many of its first bytes are passed on. All of them: its end
-  /// of line as well.
+  /// Receives each complete line. Returns the number of its first bytes to pass on. If that is all
+  /// of them, the end of line is passed on too.
   using LineFilter = std::function<std::size_t(std::string_view line)>;
 
-  /// The end that a program writes to; what it writes goes to `target` (STDOUT_FILENO,
-  /// STDERR_FILENO).
+  /// Returns the end of a pipe for a program to write to. The output goes to `target`
+  /// (STDOUT_FILENO, STDERR_FILENO).
   [[nodiscard]] Result<Descriptor> open(int target, LineFilter filter = {});
-  /// Reads from `source` as well, which is a pipe or the controlling side of a terminal.
+  /// Adds `source`, which is a pipe or the controlling side of a terminal.
   void add(Descriptor source, int target);
 
-  /// Adds the pipes to what a caller polls.
+  /// Appends the pipes to the descriptors that the caller polls.
   void add_to(std::vector<pollfd>& polled) const;
-  /// True if something for a terminal waits for the rest of its line: poll for kPatienceMs at most,
-  /// and call flush() if nothing came.
+  /// Returns true if an incomplete line for a terminal is held. The caller must then poll for at
+  /// most kPatienceMs, and call flush() if nothing arrived.
   [[nodiscard]] bool holds_back() const;
-  /// Passes on what has come.
+  /// Passes on what has arrived.
   void forward();
-  /// Passes on what is held back.
+  /// Passes on incomplete lines.
   void flush();
-  /// errno of the first write to standard output that failed. What comes after that is read and
-  /// lost, so that programs go on.
+  /// Returns errno of the first failed write to standard output. Later output is read and dropped,
+  /// so that programs continue.
   [[nodiscard]] std::optional<int> failure() const { return failure_; }
 
  private:
   struct Pipe {
     Descriptor source;
     int target = -1;
-    std::string begun;  ///< a line without its end
+    std::string begun;  ///< an incomplete line
     LineFilter filter;
   };
 

@@ -32,7 +32,7 @@ bool executable(const fs::path& path) {
   return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
 }
 
-/// An ELF file's needed libraries and where it says to look for them.
+/// The libraries that an ELF file needs, and the directories where it requests to search for them.
 struct Dependencies {
   std::vector<std::string> needed;
   std::vector<std::string> directories;
@@ -68,7 +68,8 @@ Dependencies read_dependencies(const fs::path& path) {
   return found;
 }
 
-/// The sonames of the MPI libraries; libmpi.so.12 is the MPICH ABI family's.
+/// Returns the MPI that a library with this soname belongs to. All members of the MPICH ABI family
+/// use libmpi.so.12.
 std::optional<std::string> mpi_of_soname(const std::string& soname) {
   if (soname.rfind("libmpich.so", 0) == 0 || soname == "libmpi.so.12") return "mpich";
   if (soname == "libmpi.so.40") return "openmpi";

@@ -1,5 +1,5 @@
-/// Programs: where they are, which MPI library they are linked with, which of our libraries they
-/// need.
+/// Programs and their files: the path of a program, the MPI library that it is linked with, and the
+/// shim library that it needs.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,22 @@
 
 namespace impishim::launch {
 
-/// As a shell finds it: with a slash as it stands, otherwise in PATH. kConfiguration: not found, or
-/// not executable.
+/// Returns the path of a program, found as a shell does: a name with a slash is used unchanged, any
+/// other name is searched in PATH. Fails with kConfiguration if the program is not found or not
+/// executable.
 [[nodiscard]] Result<std::string> find_program(const std::string& name);
 
-/// "mpich" or "openmpi", from the ELF dependencies of the program and of the libraries that it
-/// needs; nothing: not an MPI program (or a script).
+/// Returns "mpich" or "openmpi", from the ELF dependencies of the program and of the libraries that
+/// it needs. Returns nothing if it is not an MPI program (or if it is a script).
 [[nodiscard]] Result<std::optional<std::string>> mpi_of_program(const std::string& path);
 
-/// Path of libimpishim.so for that MPI: IMPISHIM_LIBRARY, or ../lib/impishim/<mpi>/ beside this
-/// program. kConfiguration: not built.
+/// Returns the path of libimpishim.so for `mpi`: IMPISHIM_LIBRARY, or the file in
+/// ../lib/impishim/<mpi>/ relative to this program. Fails with kConfiguration if the library was
+/// not built.
 [[nodiscard]] Result<std::string> shim_library(const std::string& mpi);
 
-/// The launcher of that MPI: IMPISHIM_MPIEXEC, or mpiexec.<mpi>, mpiexec.hydra, mpiexec.
+/// Returns the launcher for `mpi`: IMPISHIM_MPIEXEC, or the first that exists of mpiexec.<mpi>,
+/// mpiexec.hydra and mpiexec.
 [[nodiscard]] Result<std::string> launcher_of(const std::string& mpi);
 
 }  // namespace impishim::launch

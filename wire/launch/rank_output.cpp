@@ -18,13 +18,14 @@ namespace impishim::launch {
 namespace {
 
 constexpr std::array<int, 2> kTargets = {STDOUT_FILENO, STDERR_FILENO};
-/// Descriptors of ours in a program have numbers from here on, out of the way of its own.
+/// Our descriptors in a program have numbers from here on, so they do not take numbers that the
+/// program expects.
 constexpr int kOutOfTheWay = 100;
 
 struct Message {
   msghdr header{};
   iovec part{};
-  char nothing = 0;  // a datagram without bytes is not received with its descriptors everywhere
+  char nothing = 0;  // some systems do not deliver the descriptors of a datagram without bytes
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(kTargets))> control{};
 
   Message() {
@@ -110,7 +111,8 @@ void hand_over_output(const std::string& path) {
     if (!streams.at(i)) return;
     sources.at(i) = streams.at(i)->source.get();
   }
-  // Open MPI closes the standard input of a process that has closed both of its outputs.
+  // Keeps one of the old outputs open: Open MPI closes the standard input of a process that has
+  // closed both of its outputs.
   if (fcntl(STDERR_FILENO, F_DUPFD, kOutOfTheWay) < 0) return;
   Message message;
   cmsghdr* control = CMSG_FIRSTHDR(&message.header);

@@ -1,4 +1,4 @@
-/// What the ranks of one machine print, past a launcher that mixes their lines.
+/// Output of the ranks on one machine, received directly because a launcher would mix their lines.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +12,8 @@
 
 namespace impishim::launch {
 
-/// Where ranks hand over the ends of their outputs: a socket in a folder that only this user can
-/// enter.
+/// A socket in a folder that only this user can enter. Ranks hand over the read ends of their
+/// outputs through it.
 class RankOutput {
  public:
   /// One stream of a rank.
@@ -22,20 +22,21 @@ class RankOutput {
     int target = -1;  ///< STDOUT_FILENO or STDERR_FILENO
   };
 
-  /// kSystem: `path` cannot be had, or is too long for a socket's name.
+  /// Creates the socket. Fails with kSystem if the socket cannot be created or if `path` is too
+  /// long for a socket's name.
   [[nodiscard]] static Result<RankOutput> open(const std::filesystem::path& path);
   [[nodiscard]] int descriptor() const { return socket_.get(); }
-  /// Returns what ranks have handed over since the last call. Does not block.
+  /// Returns the streams that ranks have handed over since the last call. Does not block.
   [[nodiscard]] std::vector<Stream> take() const;
 
  private:
   Descriptor socket_;
 };
 
-/// Replaces this process's standard output and error by streams whose other ends go to the
-/// RankOutput at `path`: a terminal where there was one, since programs then print each line at
-/// once, and a pipe otherwise. Where there is no RankOutput, as on another machine, they stay as
-/// they are.
+/// Replaces this process's standard output and error with streams whose other ends go to the
+/// RankOutput at `path`. A terminal is replaced with a terminal, because programs then print each
+/// line immediately; anything else is replaced with a pipe. If there is no RankOutput, for example
+/// on another machine, the outputs stay unchanged.
 void hand_over_output(const std::string& path);
 
 }  // namespace impishim::launch

@@ -18,27 +18,30 @@ namespace {
 
 constexpr std::uint64_t kListenerToken = 0;
 constexpr std::uint64_t kEndedToken = Poller::kWakeToken - 1;
-/// Connections at once; a job has at most 32, the rest are strangers. Below the usual limit of 1024
-/// descriptors.
+/// Limit of simultaneous connections. A job has at most 32, and the others are strangers. The limit
+/// is below the usual limit of 1024 descriptors.
 constexpr std::size_t kMaxConnections = 512;
-/// What a connection that has not authenticated is read in one go; AUTH and a key are shorter.
+/// Bytes that are read at a time from a connection that has not authenticated. AUTH and a key are
+/// shorter.
 constexpr std::size_t kStrangersBytes = 256;
-/// Between two rounds of checks that no event announces; while a probe is under way, and otherwise.
+/// Time between two checks for changes without an event, first while a probe is running, then
+/// otherwise.
 constexpr auto kProbeCheck = std::chrono::milliseconds(50);
 constexpr auto kCheck = std::chrono::seconds(5);
-/// For a peer to close after the server has.
+/// Time for a peer to close its end after the server has closed.
 constexpr auto kClosingTime = std::chrono::seconds(5);
-/// For the last words to reach the clients when the server ends.
+/// Time for the final messages to reach the clients when the server ends.
 constexpr auto kGoodbyeTime = std::chrono::seconds(2);
-/// After a connection could not be accepted.
+/// Pause after a connection could not be accepted.
 constexpr auto kAcceptPause = std::chrono::seconds(1);
-/// Of a machine that is to answer quickly, or of one that sends no acknowledgement.
+/// Time limits for a machine that must answer quickly, and for a machine that sends no
+/// acknowledgement.
 constexpr KeepaliveTimes kProbeTimes{.idle_s = 1, .interval_s = 1, .probes = 5};
 constexpr auto kDeadMachine = std::chrono::seconds(30);
 
 void tell(const std::string& text) { fmt::print(stderr, "impirun: {}\n", text); }
 
-/// What the clients are told. A machine without a network still serves itself.
+/// Returns the address that the clients are told. A machine without a network still serves itself.
 Result<HostId> served_address(const RendezvousOptions& options) {
   if (options.this_machine) return parse_address("127.0.0.1");
   if (!options.address.empty()) return parse_own_address("IMPISHIM_HOST_ADDRESS", options.address);
@@ -46,8 +49,9 @@ Result<HostId> served_address(const RendezvousOptions& options) {
   return address ? address : parse_address("127.0.0.1");
 }
 
-/// Every address of this machine, IPv4 through IPv6's socket too; where the kernel has no IPv6,
-/// IPv4 alone.
+/// Returns an unbound socket for every address of this machine, or for loopback if `this_machine`,
+/// and stores the address to bind in `here`. An IPv6 socket also accepts IPv4; if the kernel has no
+/// IPv6, the socket is for IPv4 only.
 Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_t port) {
   constexpr int kType = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
   if (!this_machine) {
@@ -110,7 +114,7 @@ Result<void> Rendezvous::listen() {
   return poller_.add(listener_.get(), EPOLLIN, kListenerToken);
 }
 
-/// kTimeout when not all have joined in time; the clients have been told then.
+/// Fails with kTimeout if not all clients have joined in time. The clients have then been told.
 Result<void> Rendezvous::check_time_left(Clock::time_point deadline) {
   if (options_.timeout_ms < 0 || server_.all_joined() || Clock::now() < deadline) return {};
   Error error{ErrorKind::kTimeout, fmt::format("not all clients came within {} s: {}",
@@ -120,8 +124,8 @@ Result<void> Rendezvous::check_time_left(Clock::time_point deadline) {
   return error;
 }
 
-/// Who has joined is no news before kQuietMs are over; then it is told, and all that follows at
-/// once.
+/// Reports which clients have joined when kQuietMs have passed. Before that they are of no
+/// interest; afterwards every change is reported at once.
 void Rendezvous::speak_if_late() {
   if (options_.verbose || server_.all_joined() ||
       Clock::now() < started_ + std::chrono::milliseconds(kQuietMs))
@@ -183,19 +187,19 @@ Result<void> Rendezvous::serve() {
     say_goodbye();
     return nobody;
   }
-  tell(nobody.text);  // the programs' statuses are known here
+  tell(nobody.text);  // the caller knows the exit statuses of the programs
   return {};
 }
 
-/// Waits until the clients' machines have what was sent to them: closing a connection with unread
-/// bytes drops the rest.
+/// Waits until the clients' machines have received everything that was sent to them. The kernel
+/// drops unsent data if a connection is closed while it has unread bytes.
 void Rendezvous::say_goodbye() {
   const auto end = Clock::now() + kGoodbyeTime;
   const auto is_told = [](const auto& each) {
     return each.second.output.empty() && all_acknowledged(each.second.socket.get());
   };
   while (!std::ranges::all_of(connections_, is_told) && Clock::now() < end) {
-    // Bytes that were acknowledged are no event.
+    // The kernel sends no event when bytes are acknowledged.
     if (!handle_events(std::chrono::milliseconds(5))) return;
   }
 }
@@ -206,7 +210,8 @@ void Rendezvous::read_ended_clients() {
   for (ssize_t i = 0; i < count; ++i) server_.ended(clients[static_cast<std::size_t>(i)]);
 }
 
-/// Makes room for a newcomer: the oldest connection that has not authenticated goes.
+/// Makes room for a new connection by closing the oldest connection that has not authenticated.
+/// Returns false if there is none.
 bool Rendezvous::evict_stranger() {
   const auto stranger = std::ranges::find_if(
       connections_, [this](const auto& each) { return !server_.is_authenticated(each.first); });
@@ -217,8 +222,8 @@ bool Rendezvous::evict_stranger() {
   return true;
 }
 
-/// A connection that cannot be taken stays in the kernel's queue, and would be announced without
-/// pause.
+/// Stops polling the listener for a while. A connection that cannot be accepted stays in the
+/// kernel's queue and would cause events without pause.
 void Rendezvous::stop_accepting_for_a_while() {
   auto changed = poller_.modify(listener_.get(), 0, kListenerToken);
   if (!changed) return tell(changed.error().text);
@@ -238,7 +243,7 @@ void Rendezvous::accept_one() {
   Descriptor socket(accept4(listener_.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) {
     if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
-      return;  // it has gone again
+      return;  // the connection has ended already
     if (!told_of_descriptors_)
       tell(fmt::format("cannot accept more connections: {}; see ulimit -n", std::strerror(errno)));
     told_of_descriptors_ = true;
@@ -288,8 +293,8 @@ void Rendezvous::write_to(int id, Connection& connection) {
     connection.output.erase(connection.output.begin(), connection.output.begin() + size);
   }
   if (connection.output.empty() && connection.closing) {
-    // The end of our side carries the last words to the peer; dropping unread bytes at once could
-    // overtake them.
+    // Closing only our direction lets the final message reach the peer. A full close with unread
+    // bytes would send a reset, which could overtake the message.
     shutdown(connection.socket.get(), SHUT_WR);
     if (!connection.drop_at) connection.drop_at = Clock::now() + kClosingTime;
   }
@@ -299,7 +304,7 @@ void Rendezvous::write_to(int id, Connection& connection) {
   if (!changed) tell(changed.error().text);
 }
 
-/// The kernel asks the peer's kernel, now and not after the usual silence.
+/// Lets the kernel ask the peer's machine now, and not after the usual time of silence.
 void Rendezvous::probe(Connection& connection) {
   set_keepalive(connection.socket.get(), kProbeTimes);
   if (!connection.probed) ++probes_;
@@ -307,8 +312,8 @@ void Rendezvous::probe(Connection& connection) {
   next_check_ = std::min(next_check_, Clock::now() + kProbeCheck);
 }
 
-/// What becomes true without an event: answers to probes, silence of a machine, the end of the
-/// patience with closed connections.
+/// Handles changes that cause no event: answers to probes, a silent machine, and closed connections
+/// whose peer did not close in time.
 void Rendezvous::check_connections() {
   const auto now = Clock::now();
   if (accept_again_at_ && now >= *accept_again_at_) accept_again();
@@ -344,18 +349,18 @@ void Rendezvous::drop(int id) {
 }
 
 void Rendezvous::act() {
-  // A connection that fails when it is written to gives rise to further actions.
+  // A connection that fails during a write causes further actions.
   for (auto actions = server_.take_actions(); !actions.empty(); actions = server_.take_actions()) {
     std::set<int> changed;
     for (ServerAction& action : actions) {
       if (carry_out(action)) changed.insert(action.connection);
     }
-    // What belongs together leaves together.
+    // All data for a connection is sent together.
     for (const int id : changed) write_to(id, connections_.at(id));
   }
 }
 
-/// Returns whether there is something to write to the connection.
+/// Executes one action. Returns true if there is something to write to the connection.
 bool Rendezvous::carry_out(ServerAction& action) {
   if (action.kind == ServerAction::Kind::kTell) {
     if (!action.progress || options_.verbose) tell(action.text);

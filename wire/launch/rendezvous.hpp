@@ -1,4 +1,4 @@
-/// The rendezvous server on its sockets: what `impirun -server` runs (IMPI 2.3).
+/// The rendezvous server and its sockets: the main part of `impirun -server` (IMPI 2.3).
 #pragma once
 
 #include <chrono>
@@ -17,33 +17,36 @@ namespace impishim::wire {
 
 struct RendezvousOptions {
   std::int32_t clients = 1;
-  std::uint16_t port = 0;     ///< 0: the kernel's choice
-  bool this_machine = false;  ///< serve on the loopback address only
-  std::string address;        ///< for the clients; empty: found out
-  int timeout_ms = -1;        ///< until all clients have joined; -1: no bound
-  bool verbose =
-      false;  ///< tell at once who has joined; otherwise only if joining takes longer than kQuietMs
-  int ended_clients = -1;  ///< a descriptor: each byte read is the number of a client whose
-                           ///< processes have ended; -1: none
+  std::uint16_t port = 0;     ///< 0: the kernel chooses the port
+  bool this_machine = false;  ///< true: serve on the loopback address only
+  std::string address;        ///< for the clients; empty: determined automatically
+  int timeout_ms = -1;        ///< until all clients have joined; -1: no limit
+  /// true: report at once which clients have joined; false: only if joining takes longer than
+  /// kQuietMs
+  bool verbose = false;
+  /// A descriptor; each byte read from it is the number of a client whose processes have ended; -1:
+  /// none.
+  int ended_clients = -1;
   AuthenticationMethods methods;
   std::vector<std::int32_t> preference = {kAuthKey, kAuthNone};
   StartupLimits limits;
 };
 
-/// Who has joined is of interest only if some are late.
+/// Time after which the server reports which clients have joined. Before that, they are of no
+/// interest.
 constexpr int kQuietMs = 2000;
 
-/// Serves one job. What it has to tell goes to standard error, a line each.
+/// The server of one job. It writes its reports to standard error, one line each.
 class Rendezvous {
  public:
-  /// Listens. kSystem names the port that cannot be had.
+  /// Opens the listening socket. Fails with kSystem; the text names the port.
   [[nodiscard]] static Result<Rendezvous> open(const RendezvousOptions& options);
-  /// "address:port" for the clients.
+  /// Returns "address:port" for the clients.
   [[nodiscard]] const std::string& address() const { return address_; }
-  /// Blocks until every client has sent FINI, or all have ended without ever joining. kTimeout
-  /// names the clients that have not come; kConnection the one that was lost. All have ended
-  /// without joining: success where `ended_clients` told of them, kConnection where they did
-  /// themselves.
+  /// Blocks until every client has sent FINI, or until all have ended without joining. Fails with
+  /// kTimeout if clients have not come; the text names them. Fails with kConnection if a client was
+  /// lost; the text names it. If all have ended without joining, the result is success if
+  /// `ended_clients` reported their ends, and kConnection if they reported themselves.
   [[nodiscard]] Result<void> serve();
 
  private:
@@ -53,10 +56,10 @@ class Rendezvous {
     Descriptor socket;
     std::vector<std::byte> output;
     bool closing = false;
-    std::optional<Clock::time_point>
-        probed;  ///< since when an answer of the peer's machine is waited for
-    std::optional<Clock::time_point>
-        drop_at;  ///< of a closing one: its peer need not be waited for any longer
+    /// Time since which the server waits for an answer of the peer's machine.
+    std::optional<Clock::time_point> probed;
+    /// Only while closing: time at which the server stops waiting for the peer.
+    std::optional<Clock::time_point> drop_at;
   };
 
   explicit Rendezvous(const RendezvousOptions& options);
@@ -88,7 +91,7 @@ class Rendezvous {
   std::map<int, Connection> connections_;
   Clock::time_point started_;
   int next_id_ = 1;
-  std::size_t probes_ = 0;  ///< connections that are probed
+  std::size_t probes_ = 0;  ///< number of connections with a running probe
   Clock::time_point next_check_;
   std::optional<Clock::time_point> accept_again_at_;
   bool told_of_descriptors_ = false;

@@ -1,4 +1,4 @@
-/// A folder for the files of what impirun starts.
+/// A folder for the files of the processes that impirun starts.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace impishim::launch {
 
-/// A folder of its own below the one for temporary files ($TMPDIR or /tmp), made when it is first
-/// asked for. It goes with all that is in it when the object ends.
+/// A new folder inside the folder for temporary files ($TMPDIR or /tmp). It is created at the first
+/// call of path(). The destructor removes it with its content.
 class ScratchFolder {
  public:
   ScratchFolder() = default;
@@ -16,11 +16,11 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   ~ScratchFolder();
 
-  /// kSystem: it cannot be made.
+  /// Returns the path of the folder. Fails with kSystem if it cannot be created.
   [[nodiscard]] Result<std::filesystem::path> path();
 
  private:
-  std::filesystem::path path_;  ///< empty: not made yet
+  std::filesystem::path path_;  ///< empty if not yet created
 };
 
 }  // namespace impishim::launch

@@ -25,8 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Others end by themselves when a system is lost: their connections end. How long they may take,
-/// and how long after SIGTERM.
+/// Time limits for the other systems when one is lost, to end by themselves and after SIGTERM. They
+/// normally end by themselves, because their connections end.
 constexpr int kGraceMs = 4000;
 constexpr int kTermMs = 4000;
 
@@ -42,7 +42,7 @@ int exit_status(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-/// Parent of every process, from /proc.
+/// Returns the parent of every process, from /proc.
 std::map<pid_t, pid_t> parents() {
   std::map<pid_t, pid_t> parent_of;
   std::error_code error;
@@ -56,8 +56,8 @@ std::map<pid_t, pid_t> parents() {
     std::ifstream file(entry.path() / "stat");
     std::string text;
     std::getline(file, text);
-    // The name in parentheses may hold anything: what follows the last one is the state and the
-    // parent.
+    // The name in parentheses may contain any character. The state and the parent follow the last
+    // parenthesis.
     const auto close = text.rfind(')');
     if (close == std::string::npos || close + 4 > text.size()) continue;
     parent_of[pid] = static_cast<pid_t>(std::strtol(text.c_str() + close + 4, nullptr, 10));
@@ -86,7 +86,7 @@ Supervisor::Supervisor() {
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  signal(SIGPIPE, SIG_IGN);  // that our output has no reader any more is told, like other errors
+  signal(SIGPIPE, SIG_IGN);  // the loss of our output's reader is reported as other errors are
 }
 
 std::filesystem::path Supervisor::rank_output(ScratchFolder& scratch) {
@@ -110,7 +110,7 @@ Result<void> Supervisor::fork_child(Child child, const std::function<void()>& bo
                  fmt::format("cannot start {}: {}", child.name, std::strerror(errno))};
   if (child.pid == 0) {
     if (child.own_group) setpgid(0, 0);
-    // Killed without a chance to clean up, impirun still takes its children along.
+    // If impirun is killed and cannot clean up, its children get SIGTERM.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     const sigset_t set = watched_signals();
     sigprocmask(SIG_UNBLOCK, &set, nullptr);
@@ -130,7 +130,7 @@ Result<void> Supervisor::start(const std::string& name, const LaunchPlan& plan, 
   words.push_back(nullptr);
   Child child;
   child.name = name;
-  // A group of its own may not read from the terminal.
+  // A background process group may not read from the terminal.
   child.own_group = !keeps_stdin;
   Descriptor out;
   Descriptor err;
@@ -180,7 +180,7 @@ void Supervisor::reap() {
   for (pid_t pid = 0; (pid = waitpid(-1, &wait_status, WNOHANG)) > 0;) {
     const auto child = std::find_if(children_.begin(), children_.end(),
                                     [&](const Child& each) { return each.pid == pid; });
-    if (child == children_.end()) continue;  // an orphan from below
+    if (child == children_.end()) continue;  // an orphan from below impirun
     ended(*child, wait_status);
   }
 }
@@ -189,20 +189,20 @@ void Supervisor::ended(Child& child, int wait_status) {
   child.running = false;
   if (on_end_) on_end_(child.name);
   if (child.serves) return server_ended(child, wait_status);
-  pass_on_output();  // what a launcher tells of its processes is all there now
+  pass_on_output();  // all text that a launcher prints about its processes has arrived now
   const int status = exit_status(wait_status);
   if (status == 0) return;
   const bool told = child.codes && child.codes->status.value_or(0) != 0;
   system_failed(child, told ? *child.codes->status : status, !told && WIFSIGNALED(wait_status));
 }
 
-/// The systems need it until they have joined, and not after that.
+/// Handles the end of the server. The systems need it only until they have joined.
 void Supervisor::server_ended(const Child& child, int wait_status) {
   const int status = exit_status(wait_status);
   if (status == 0) return;
   server_status_ = kFailureStatus;
   if (!WIFSIGNALED(wait_status) && status != kServerStatus) {
-    ending_ = true;  // it has told why there is no job any more
+    ending_ = true;  // it has reported why there is no job
   } else if (!ending_) {
     log(LogLevel::kError, "{} ended with {} {}; a job that has begun goes on without it",
         child.name, WIFSIGNALED(wait_status) ? "signal" : "status",
@@ -211,7 +211,8 @@ void Supervisor::server_ended(const Child& child, int wait_status) {
 }
 
 void Supervisor::system_failed(const Child& child, int status, bool by_signal) {
-  // Systems that have lost another one end with kFailureStatus, perhaps before that other one.
+  // Systems that have lost another one end with kFailureStatus, possibly before that other one
+  // ends.
   if (status_ == 0 || (status_ == kFailureStatus && !asked_to_end_)) status_ = status;
   if (!ending_ && !child.name.empty()) {
     log(LogLevel::kError, "{} ended with {} {}; ending the job", child.name,
@@ -232,7 +233,7 @@ void Supervisor::read_signal() {
       continue;
     }
     if (status_ == 0) status_ = 128 + number;
-    // The user wants an end now.
+    // A second signal means that the user wants to end the job immediately.
     if (ending_) kill_descendants();
     ending_ = true;
     signal_rest(SIGTERM);
@@ -240,8 +241,8 @@ void Supervisor::read_signal() {
   reap();
 }
 
-/// Passes on what has come. Output that cannot be written is told once; if its reader has gone, the
-/// job ends.
+/// Passes on output that has arrived. If standard output cannot be written, this is reported once.
+/// If its reader is gone, the job is ended.
 void Supervisor::pass_on_output() {
   if (rank_output_) {
     for (RankOutput::Stream& stream : rank_output_->take())
@@ -262,7 +263,7 @@ void Supervisor::pass_on_output() {
   signal_rest(SIGTERM);
 }
 
-/// Takes signals and output once, or returns after `timeout_ms` without any.
+/// Handles signals and output once, or returns after `timeout_ms` without any.
 void Supervisor::wait_for_event(int timeout_ms) {
   std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0}};
   if (rank_output_) polled.push_back({rank_output_->descriptor(), POLLIN, 0});
@@ -305,7 +306,7 @@ int Supervisor::wait_for_all() {
   reap();
   while (any_running() && !ending_) wait_for_event(-1);
   if (ending_) end_rest();
-  // Whatever is left below here has lost its launcher.
+  // The remaining processes below impirun have lost their launcher.
   kill_descendants();
   while (waitpid(-1, nullptr, 0) > 0) {
   }

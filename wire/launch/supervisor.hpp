@@ -1,5 +1,5 @@
-/// Child processes of impirun: started in groups of their own, watched together, and ended
-/// together.
+/// The child processes of impirun: started in process groups of their own, supervised together and
+/// ended together.
 #pragma once
 
 #include <sys/types.h>
@@ -21,39 +21,43 @@
 
 namespace impishim::launch {
 
-/// Exit statuses of impirun besides the program's.
-constexpr int kUsageStatus = 2;    ///< what the user asked cannot be done
-constexpr int kFailureStatus = 1;  ///< it was begun and failed
-/// Of the rendezvous server's process: it cannot go on, and nothing is known of the job.
+/// Exit statuses of impirun in addition to the program's.
+constexpr int kUsageStatus = 2;    ///< the user's request cannot be executed
+constexpr int kFailureStatus = 1;  ///< the job was started and failed
+/// Exit status of the rendezvous server's process if it cannot continue and knows nothing about the
+/// job.
 constexpr int kServerStatus = 3;
 
-/// Starts and watches children. While it lives, SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1 and
-/// SIGUSR2 come to it alone, and processes that lose their parent below impirun become its
-/// children, so that none is left behind. The last two go on to the launchers.
+/// Starts and supervises children. While it exists, only it receives SIGCHLD, SIGINT, SIGTERM,
+/// SIGHUP, SIGUSR1 and SIGUSR2. SIGUSR1 and SIGUSR2 are passed on to the launchers. Processes below
+/// impirun that lose their parent become children of impirun, so that none is left behind.
 class Supervisor {
  public:
   Supervisor();
 
-  /// Called with the name of each child that ends while the others may still run.
+  /// Sets a function that is called with the name of each child that ends while others may still
+  /// run.
   void on_end(std::function<void(const std::string& name)> listener) {
     on_end_ = std::move(listener);
   }
-  /// Opens a RankOutput in `scratch`, if there is none yet, and returns its path; what ranks hand
-  /// over there is passed on line by line. Returns an empty path if it cannot be had: ranks then
-  /// print as their launcher does.
+  /// Opens a RankOutput in `scratch`, if there is none yet, and returns its path. Output that ranks
+  /// hand over there is passed on line by line. Returns an empty path on failure; then ranks print
+  /// through their launcher.
   [[nodiscard]] std::filesystem::path rank_output(ScratchFolder& scratch);
-  /// Starts a launcher; `name` is for messages ("system 1"), empty for a single one that speaks for
-  /// itself. `keeps_stdin`: others read nothing; it stays in the terminal's foreground.
+  /// Starts a launcher. `name` is used in messages ("system 1"); it is empty for a single launcher,
+  /// which needs no name. If `keeps_stdin`, the launcher keeps the standard input and stays in the
+  /// terminal's foreground; other launchers read nothing.
   [[nodiscard]] Result<void> start(const std::string& name, const LaunchPlan& plan,
                                    bool keeps_stdin);
-  /// Runs `body` in a child; its return value is the exit status. It serves the others: their
-  /// statuses count before its own, and it says itself why it fails. If it cannot go on (a signal,
-  /// kServerStatus), a job that has begun does.
+  /// Runs `body` in a child, whose exit status is the result of `body`. This child serves the
+  /// others. Their statuses have priority over its own, and it reports by itself why it fails. If
+  /// it cannot continue (a signal, kServerStatus), a job that has begun continues.
   [[nodiscard]] Result<void> start(const std::string& name, const std::function<int()>& body);
 
-  /// Waits until all children have ended, or one has failed or a signal has come: then the rest get
-  /// a few seconds to end by themselves, are asked to (SIGTERM), and are killed. Returns the exit
-  /// status for impirun: 0, or that of the child whose failure seems to be the first cause.
+  /// Waits until all children have ended, one has failed, or a signal has arrived. In the last two
+  /// cases the others get a few seconds to end by themselves, then get SIGTERM, and are finally
+  /// killed. Returns the exit status for impirun: 0, or the status of the child whose failure is
+  /// probably the first cause.
   [[nodiscard]] int wait_for_all();
 
  private:
@@ -63,8 +67,8 @@ class Supervisor {
     bool serves = false;
     bool own_group = true;
     bool running = true;
-    std::shared_ptr<HydraExitCodes>
-        codes;  ///< null: the launcher's own status is all that is known
+    /// Null if only the launcher's own status is known.
+    std::shared_ptr<HydraExitCodes> codes;
   };
 
   [[nodiscard]] Result<void> fork_child(Child child, const std::function<void()>& body);
@@ -86,12 +90,14 @@ class Supervisor {
   std::filesystem::path rank_output_path_;
   std::vector<Child> children_;
   std::function<void(const std::string&)> on_end_;
-  int status_ = 0;         ///< of the systems, or of a signal from outside
-  int server_status_ = 0;  ///< counts after that, and so does:
+  int status_ = 0;  ///< of the systems, or of a signal from outside
+  /// Has lower priority than status_; so has output_status_, which is the lowest.
+  int server_status_ = 0;
   int output_status_ = 0;
   bool ending_ = false;
-  bool asked_to_end_ =
-      false;  ///< SIGTERM has been sent: how children end from now on tells nothing
+  /// True if SIGTERM has been sent; from then on, the exit statuses of children do not show the
+  /// cause.
+  bool asked_to_end_ = false;
 };
 
 }  // namespace impishim::launch

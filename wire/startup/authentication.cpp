@@ -20,8 +20,8 @@ Error refused(const std::string& path, const std::string& reason) {
   return Error{ErrorKind::kAuthentication, fmt::format("IMPI_AUTH_KEY_FILE={} {}", path, reason)};
 }
 
-/// Checks what the descriptor refers to, since a name may lead to another file between check and
-/// use.
+/// Checks the open descriptor and not the path, because the path may lead to another file between
+/// check and use.
 Result<void> check_key_file(const std::string& path, const Descriptor& file) {
   struct stat status {};
   if (fstat(file.get(), &status) != 0)
@@ -43,7 +43,7 @@ Result<void> check_key_file(const std::string& path, const Descriptor& file) {
 }  // namespace
 
 Result<std::uint64_t> read_key_file(const std::string& path) {
-  // O_NONBLOCK: a FIFO in the file's place would never open.
+  // O_NONBLOCK: without it, open() of a FIFO at this path would block forever.
   const Descriptor file(
       open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.valid() && errno == ELOOP)

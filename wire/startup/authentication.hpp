@@ -1,5 +1,4 @@
-/// How a client proves to the rendezvous server that it belongs to the job (IMPI 2.3.3), and where
-/// the key comes from.
+/// Authentication of a client to the rendezvous server (IMPI 2.3.3), and the sources of its key.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +9,23 @@
 
 namespace impishim::wire {
 
-/// Methods that this side enables, from the environment.
+/// The methods that this side enables, from the environment.
 struct AuthenticationMethods {
   bool none = false;
   bool key = false;
   std::uint64_t key_value = 0;
-  /// Reads IMPI_AUTH_NONE, IMPI_AUTH_KEY and, where IMPI_AUTH_KEY is not set, IMPI_AUTH_KEY_FILE.
-  /// kAuthentication: no method is enabled, the key is no decimal 64-bit number, or the file is
-  /// refused by read_key_file().
+  /// Reads IMPI_AUTH_NONE and IMPI_AUTH_KEY, and IMPI_AUTH_KEY_FILE if IMPI_AUTH_KEY is not set.
+  /// Fails with kAuthentication if no method is enabled, if the key is not a decimal 64-bit number,
+  /// or if read_key_file() rejects the file.
   [[nodiscard]] static Result<AuthenticationMethods> from_environment();
   [[nodiscard]] bool enables(std::int32_t method) const {
     return (method == kAuthNone && none) || (method == kAuthKey && key);
   }
 };
 
-/// Returns the key in the file `path`: a decimal 64-bit number, and white space after it.
-/// kAuthentication: the file cannot be read, is a symbolic link, is no regular file, belongs to
-/// another user, or gives its group or others any right.
+/// Returns the key in the file `path`. The file contains a decimal 64-bit number, which white space
+/// may follow. Fails with kAuthentication if the file cannot be read, is a symbolic link, is not a
+/// regular file, belongs to another user, or grants any right to its group or to others.
 [[nodiscard]] Result<std::uint64_t> read_key_file(const std::string& path);
 
 }  // namespace impishim::wire

@@ -31,7 +31,7 @@ std::string list_of(const Client& client) {
                                 : printable(fmt::format("{}", fmt::join(client.fabrics, ",")));
 }
 
-/// In the order of the clients whose bit is set.
+/// Reads the lists, which are in the order of the clients whose bit is set.
 Result<void> mark(const LabelData& data, std::vector<Client>& clients) {
   ByteReader reader(data.data);
   for (std::size_t c = 0; c < clients.size(); ++c) {

@@ -1,5 +1,5 @@
-/// Which of libfabric's providers systems have: the label by which startup tells, and what follows
-/// from it. No sockets.
+/// The startup label that announces a system's libfabric providers, and the checks on it. No
+/// sockets.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@
 
 namespace impishim::wire {
 
-/// What a client contributes to StartupLabel::kFabrics.
+/// Returns what a client sends as StartupLabel::kFabrics.
 [[nodiscard]] std::vector<std::byte> encode_fabrics(const JoinOptions& options);
 
-/// Fills in what the clients have announced (`data`; null: nobody did). kProtocol: a list that is
-/// cut, or of somebody who is no impishim. kConfiguration: a user has named providers, and another
-/// system of this library has none of them; what is asked for by name is not quietly left out.
-/// (Foreign implementations cannot have any.)
+/// Stores the announced providers in `clients`. `data` contains the announcements of all clients;
+/// null means that no client announced any. Fails with kProtocol if a list is cut or comes from a
+/// client that is not impishim. Fails with kConfiguration if a user named providers and another
+/// impishim system has none of them. A provider that is requested by name is not silently ignored.
+/// Foreign implementations cannot have providers, so they are not checked.
 [[nodiscard]] Result<void> settle_fabrics(const LabelData* data, std::vector<Client>& clients);
 
 }  // namespace impishim::wire

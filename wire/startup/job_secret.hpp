@@ -1,4 +1,5 @@
-/// The job's secret, made from what each impishim client contributes through the rendezvous server.
+/// The job's secret, computed from the contributions that the impishim clients exchange through the
+/// rendezvous server.
 #pragma once
 
 #include <vector>
@@ -10,9 +11,10 @@
 
 namespace impishim::wire {
 
-/// Returns SHA-256 over a fixed text and the contributions in client order. `contributions`: the
-/// answer to StartupLabel::kSecret, null if there was none. kProtocol: not exactly one contribution
-/// from each impishim client. Other errors: as sha256().
+/// Returns the SHA-256 digest of a fixed text and the contributions in client order.
+/// `contributions` is the answer to StartupLabel::kSecret, or null if there was none. Fails with
+/// kProtocol unless there is exactly one contribution from each impishim client. Fails also as
+/// sha256() does.
 [[nodiscard]] Result<JobSecret> combine_secret(const LabelData* contributions,
                                                const std::vector<Client>& clients);
 

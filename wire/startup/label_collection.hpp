@@ -1,4 +1,4 @@
-/// What a job's clients have sent as labels, until the server answers it (IMPI 2.3.4).
+/// The labels that the clients of a job have sent and the server has not yet answered (IMPI 2.3.4).
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ struct CollectedLabel {
   std::vector<std::byte> data;  ///< in ascending client order
 };
 
-/// Labels of all clients, bounded for each of them.
+/// The labels of all clients, with limits for each client.
 class LabelCollection {
  public:
   static constexpr std::size_t kMaxLabels = 256;
-  /// A job of kMaxStartupPayload / 16 procs, each a host of its own, needs 56 bytes for each.
+  /// In a job of kMaxStartupPayload / 16 procs, each on its own host, a proc needs 56 bytes.
   static constexpr std::size_t kMaxBytes = std::size_t{4} * kMaxStartupPayload;
 
-  /// Takes a COLL command's payload. kProtocol: no label in it, a label that does not ascend, or a
-  /// limit exceeded.
+  /// Stores the payload of a COLL command. Fails with kProtocol if it contains no label, if its
+  /// label does not ascend, or if a limit is exceeded.
   [[nodiscard]] Result<void> add(std::int32_t client, std::span<const std::byte> payload);
-  /// Drops what `client` has sent.
+  /// Drops everything that `client` has sent.
   void forget(std::int32_t client);
-  /// The client's latest label; nothing if it has sent none.
+  /// Returns the latest label of `client`, or nothing if it has sent none.
   [[nodiscard]] std::optional<std::uint32_t> last_of(std::int32_t client) const;
-  /// Removes and returns the labels up to `last`, ascending.
+  /// Removes and returns the labels up to and including `last`, ascending.
   [[nodiscard]] std::vector<CollectedLabel> take_up_to(std::uint32_t last);
 
  private:
@@ -43,7 +43,7 @@ class LabelCollection {
     std::size_t bytes = 0;
   };
 
-  std::map<std::int32_t, Sent> sent_;  ///< of each client that has sent any
+  std::map<std::int32_t, Sent> sent_;  ///< contains only clients that have sent a label
   std::map<std::uint32_t, std::map<std::int32_t, std::vector<std::byte>>>
       labels_;  ///< label -> client -> data
 };

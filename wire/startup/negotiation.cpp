@@ -16,8 +16,8 @@ namespace impishim::wire {
 namespace {
 
 constexpr std::array<char, 8> kMagic = {'I', 'M', 'P', 'I', 'S', 'H', 'I', 'M'};
-/// Of what systems of this library say to each other beyond IMPI: it grows with every change that
-/// an older one would not understand.
+/// The version of the protocol that impishim systems use in addition to IMPI. It increases with
+/// each change that an older version would not understand.
 constexpr std::uint32_t kImpishimVersion = 6;
 constexpr std::int32_t kSmallestTagUb = 32767;
 constexpr std::int32_t kDefaultXSize = 1024;
@@ -34,13 +34,14 @@ Error disagree(const char* label, const std::string& what) {
   return Error{ErrorKind::kProtocol, fmt::format("startup, {}: {}", label, what)};
 }
 
-/// The labels as lists of values, with their counts checked.
+/// The labels as lists of values whose counts have been checked.
 class Labels {
  public:
   Labels(std::int32_t clients, const std::map<std::uint32_t, LabelData>& labels)
       : clients_(clients), labels_(labels) {}
 
-  /// Exactly `count` integers, contributed by all clients.
+  /// Returns exactly `count` integers. Fails with kProtocol if not all clients sent the label or if
+  /// the count is different.
   template <class Integer>
   Result<std::vector<Integer>> integers(StartupLabel label, const char* name,
                                         std::size_t count) const {
@@ -90,8 +91,9 @@ class Labels {
 
 using Version = std::pair<std::uint32_t, std::uint32_t>;
 
-/// The clients' version lists follow each other; each is strictly ascending and begins with 0.0, so
-/// a list begins where the order breaks (IMPI: 0.0 is always among them).
+/// Returns the highest version that all clients support. The clients' version lists follow each
+/// other without separators. Each list is strictly ascending and begins with 0.0 (IMPI requires 0.0
+/// in every list), so a new list begins where the order breaks.
 Result<Version> highest_common_version(const Labels& labels) {
   const LabelData* data = labels.find(StartupLabel::kVersion);
   if (data == nullptr || data->client_mask != labels.full_mask()) {
@@ -188,8 +190,9 @@ Result<NegotiatedValues> negotiated_values(const Labels& labels, std::size_t hos
   return values;
 }
 
-/// Our own label: in the order of the clients whose bit is set. Anything that does not read as ours
-/// is somebody else's. kConfiguration: a client with another version of this library.
+/// Reads our own label, which is in the order of the clients whose bit is set. Data that does not
+/// have our format belongs to another implementation and is ignored. Fails with kConfiguration if a
+/// client has another version of this library.
 Result<void> mark_impishim_clients(const Labels& labels, std::vector<Client>& clients) {
   const LabelData* data = labels.find(StartupLabel::kImpishim);
   if (data == nullptr) return {};
@@ -221,7 +224,8 @@ Result<void> mark_impishim_clients(const Labels& labels, std::vector<Client>& cl
   return {};
 }
 
-/// Which procs are gateways: a list of one index for each host of each client whose bit is set.
+/// Stores which procs are gateways. The label contains one index for each host of each client whose
+/// bit is set.
 Result<void> mark_gateways(const Labels& labels, const std::vector<Client>& clients,
                            std::vector<Host>& hosts) {
   const LabelData* data = labels.find(StartupLabel::kGateways);
@@ -248,8 +252,8 @@ Result<void> mark_gateways(const Labels& labels, const std::vector<Client>& clie
   return {};
 }
 
-/// What the nodes of the hosts call themselves, from a list for all hosts of each client whose bit
-/// is set. Names are cut to what is announced at most, and printable.
+/// Returns the node names of the hosts. The label contains a list for all hosts of each client
+/// whose bit is set. Names are cut to kMaxNodeName bytes and made printable.
 Result<std::vector<std::string>> node_names(const Labels& labels,
                                             const std::vector<Client>& clients, std::size_t hosts) {
   const LabelData* data = labels.find(StartupLabel::kNodeNames);
@@ -274,7 +278,8 @@ Result<std::vector<std::string>> node_names(const Labels& labels,
   return names;
 }
 
-/// Algorithms must fit each other: all impishim clients choose them alike.
+/// Checks that all impishim clients choose collective algorithms in the same way; otherwise their
+/// messages would not fit each other.
 Result<void> same_collectives(const std::vector<Client>& clients) {
   const auto first =
       std::ranges::find_if(clients, [](const Client& client) { return client.impishim; });

@@ -1,5 +1,5 @@
-/// From what all clients sent to what the job agrees on (IMPI 2.3.5, 3.9). Pure: labels in, JobMap
-/// out.
+/// Computes what the job agrees on from the labels of all clients (IMPI 2.3.5, 3.9). Pure
+/// functions: labels in, JobMap out.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace impishim::wire {
 
-/// Data that the server concatenated for one label.
+/// The data that the server concatenated for one label.
 struct LabelData {
   std::uint32_t client_mask = 0;
   std::vector<std::byte> data;
 };
 
-/// The COLL labels of one client with their data, in the ascending order in which they are to be
-/// sent.
+/// Returns the COLL labels of one client with their data, in the ascending order in which they must
+/// be sent.
 [[nodiscard]] std::vector<std::pair<std::uint32_t, std::vector<std::byte>>> contributions(
     const JoinOptions& options);
 
-/// Checks and combines. kProtocol or kConfiguration names the label and the clients that do not
-/// agree.
+/// Checks and combines the labels of all clients. Fails with kProtocol or kConfiguration; the text
+/// names the label and the clients that disagree.
 [[nodiscard]] Result<JobMap> negotiate(std::int32_t client_count,
                                        const std::map<std::uint32_t, LabelData>& labels);
 

@@ -93,7 +93,7 @@ LocalHost local_host(const PlannedHost& planned, std::span<const ProcInfo> procs
       host.port = info.port;
       host.node = info.node;
     }
-    // The procs of a gateway may stand on several nodes, where pids repeat.
+    // The procs of a gateway may run on several nodes, so pids may repeat.
     const std::int64_t node_bits =
         planned.gateway < 0 ? 0 : (static_cast<std::int64_t>(each) + 1) << 32;
     host.procs.push_back({info.address, info.pid + node_bits});

@@ -1,4 +1,4 @@
-/// What the process that joins for its system needs to know of each process of the system.
+/// The data about each process of a system that the process which joins for the system needs.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +18,25 @@ struct ProcInfo {
   HostId address{};
   std::uint16_t port = 0;  ///< 0: the process does not make its host's connections
   std::int64_t pid = 0;
-  std::string node;                  ///< what the operating system calls this machine
-  std::vector<std::string> fabrics;  ///< usable providers, of a process that listens
+  std::string node;                  ///< the operating system's name of this machine
+  std::vector<std::string> fabrics;  ///< usable providers; only of a process that listens
 
   [[nodiscard]] std::vector<std::byte> encode() const;
-  /// Decodes what encode() made. Errors: kProtocol if the bytes end too early.
+  /// Decodes the result of encode(). Fails with kProtocol if the bytes end too early.
   [[nodiscard]] static Result<ProcInfo> decode(std::span<const std::byte> bytes);
 };
 
-/// Decodes one ProcInfo of each process of a system, in the order of native ranks. Errors:
-/// kProtocol, with the rank.
+/// Decodes one ProcInfo for each process of a system, in the order of native ranks. Fails with
+/// kProtocol; the text names the rank.
 [[nodiscard]] Result<std::vector<ProcInfo>> decode_all(
     std::span<const std::vector<std::byte>> encoded);
 
-/// Returns those of `mine` that each listening process of the system has, too.
+/// Returns the elements of `mine` that every other listening process of the system has too.
 [[nodiscard]] std::vector<std::string> common_fabrics(std::vector<std::string> mine,
                                                       std::span<const ProcInfo> procs);
 
-/// Describes a planned host from what its processes, native ranks planned.first and following, say
-/// of themselves.
+/// Returns the description of a planned host. Its processes have the native ranks planned.first and
+/// following; `procs` contains their own data.
 [[nodiscard]] LocalHost local_host(const PlannedHost& planned, std::span<const ProcInfo> procs);
 
 }  // namespace impishim::wire

@@ -23,8 +23,8 @@ Error server_error(const std::string& what) {
   return Error{ErrorKind::kConnection, fmt::format("rendezvous server: {}", what)};
 }
 
-/// Of bytes that the server's machine has not acknowledged, after which it counts as dead: the
-/// kernel sends no keepalive probes then.
+/// The server's machine counts as dead if it has not acknowledged bytes for this time. The kernel
+/// sends no keepalive probes while bytes are unacknowledged.
 constexpr std::chrono::milliseconds kDeadMachine{30000};
 constexpr std::chrono::milliseconds kAnswerCheck{3000};
 
@@ -49,7 +49,8 @@ void ServerStream::begin(Phase phase) {
   next_report_ = waiting_since_ + patience_.report;
 }
 
-/// Nothing: a foreign server need not say a word until the last client has joined.
+/// Returns nothing if there is no limit: a foreign server may be silent until the last client has
+/// joined.
 std::optional<std::chrono::milliseconds> ServerStream::bound() const {
   if (ours_ || phase_ == Phase::kMethod) return patience_.answer;
   if (phase_ == Phase::kLabels) return patience_.foreign_answer;
@@ -71,12 +72,13 @@ std::string ServerStream::awaited() const {
                              server_);
 }
 
-/// Blocks until one of `events` is there.
 Error ServerStream::dead_machine() const {
   return server_error(
       fmt::format("the machine of {} does not answer: is the network cut?", server_));
 }
 
+/// Blocks until one of `events` occurs on the socket. Fails if a time limit passes or the server's
+/// machine does not answer.
 Result<void> ServerStream::wait_for(short events) {
   for (;;) {
     const auto now = Clock::now();
@@ -132,10 +134,10 @@ Result<void> ServerStream::send(std::span<const std::byte> bytes) {
         ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(sent));
-      heard_ = Clock::now();  // it takes what is sent
+      heard_ = Clock::now();  // the server reads, so it is alive
       continue;
     }
-    // A server that has closed has said why before.
+    // A server that has closed the connection has sent its reason before that.
     if (errno == EPIPE || errno == ECONNRESET) {
       auto last_words = message();
       while (last_words) last_words = message();
@@ -234,7 +236,7 @@ std::optional<Error> ServerStream::given_up() {
     auto next = decoder_.next();
     if (!next) return next.error();
     if (next->has_value()) {
-      static_cast<void>(is_for_stream(**next));  // nothing else is of interest
+      static_cast<void>(is_for_stream(**next));  // other messages are of no interest here
       continue;
     }
     if (!said_.empty()) return server_error(said_);

@@ -1,5 +1,5 @@
-// How connections of a rendezvous server become clients of the job, and the bounds of what it waits
-// for (IMPI 2.3.3).
+// How connections of a rendezvous server become clients of the job, and the time limits of the
+// server (IMPI 2.3.3).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void StartupServer::check_key(int id, Connection& connection, std::span<const st
   connection.stage = Stage::kImpi;
 }
 
-/// Both sides are ours from here on.
+/// Answers the client's announcement. From now on, both sides know that the other one is impishim.
 void StartupServer::greet(int id, Connection& connection) {
   if (connection.announced) return;
   connection.announced = true;
@@ -58,8 +58,8 @@ void StartupServer::join(int id, Connection& connection, const StartupMessage& m
   admit(id, connection, *client);
 }
 
-/// A number may be in use by another launch than the one that has ended, so what is not certain
-/// counts as joined.
+/// Returns true if the client has certainly never joined. The number may be in use by another
+/// launch than the one that ended, so an uncertain case counts as joined.
 bool StartupServer::has_never_joined(const EndedLaunch& launch) {
   const auto serving =
       std::chrono::duration_cast<std::chrono::milliseconds>(now_ - started_.value_or(now_)).count();
@@ -79,14 +79,15 @@ void StartupServer::learn_of_end(int id, Connection& connection, const StartupMe
   if (!never_joined) return;
   ended_.try_emplace(launch->client, true);
   look_for_missing();
-  // Where others wait, the failure says it.
+  // If other clients wait, the failure already reports it.
   if (!failure_) {
     tell_of(connection, fmt::format("client {} ended before it had joined, says {}; start it again",
                                     launch->client, connection.peer));
   }
 }
 
-/// The number is taken. Whether its owner still lives, its machine tells.
+/// Handles a join with a number that is taken. The number is free only if the machine of its owner
+/// does not answer.
 void StartupServer::contend(int id, Connection& connection, std::int32_t client) {
   const int owner = by_client_[client];
   const std::string taken =
@@ -101,7 +102,7 @@ void StartupServer::contend(int id, Connection& connection, std::int32_t client)
   connection.wants = client;
   connection.since = now_;
   connection.stage = Stage::kContending;
-  // Bytes that want an acknowledgement show at once whether the machine is there.
+  // These bytes need an acknowledgement, so they show quickly if the machine still answers.
   note(owner,
        fmt::format(
            "another client {} asks to join, from {}; it is turned away as long as this one answers",
@@ -120,7 +121,7 @@ void StartupServer::alive(int owner) {
                 found->second.client, found->second.peer));
 }
 
-/// The owner of a contended number is dead: the contender takes its place.
+/// Replaces the owner of a contended number, whose machine is dead, by the contender.
 void StartupServer::supersede(std::int32_t client) {
   const int owner = by_client_[client];
   Connection& dead = connections_[owner];
@@ -158,7 +159,8 @@ void StartupServer::admit(int id, Connection& connection, std::int32_t client) {
   process(id, connection);
 }
 
-/// As long as a number is contended, its owner may be dead.
+/// Starts the job if all clients have joined. It does not start while a number is contended,
+/// because the owner of that number may be dead.
 void StartupServer::begin_if_complete() {
   if (begun_ || failure_ || !all_joined() || !contenders_.empty()) return;
   begun_ = true;
@@ -173,7 +175,8 @@ void StartupServer::begin_if_complete() {
   answer_done();
 }
 
-/// Tells our clients for whom they wait. To them it is also a sign that the server lives.
+/// Tells impishim clients which clients they wait for. The notice also shows them that the server
+/// is alive.
 void StartupServer::notify_waiting() {
   next_notice_ = now_ + limits_.notice;
   if (done_answered_ || failure_) return;
@@ -193,7 +196,8 @@ void StartupServer::notify_waiting() {
   }
 }
 
-/// When the server stops waiting for this connection; the end of time if it does not wait.
+/// Returns the time at which the server stops waiting for this connection, or time_point::max() if
+/// there is no limit.
 StartupServer::Clock::time_point StartupServer::limit_of(const Connection& connection) const {
   switch (connection.stage) {
     case Stage::kAuth:

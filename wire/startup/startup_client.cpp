@@ -24,8 +24,8 @@
 namespace impishim::wire {
 namespace {
 
-constexpr std::int64_t kMaxDataLen = 16LL
-                                     << 20;  // a packet is buffered whole where nothing awaits it
+/// A packet is buffered as a whole if no receive matches it.
+constexpr std::int64_t kMaxDataLen = 16LL << 20;
 constexpr std::int64_t kMaxMark = 1 << 20;
 
 Error server_error(const std::string& what) {
@@ -55,7 +55,7 @@ Result<ClientValues> ClientValues::from_environment() {
 
 namespace {
 
-/// Offers the methods. Returns the key, if the server wants it.
+/// Offers the methods. Returns the key if the server chose it.
 Result<std::optional<std::uint64_t>> choose_method(ServerStream& stream,
                                                    const AuthenticationMethods& methods) {
   const std::uint32_t mask =
@@ -76,8 +76,8 @@ Result<std::optional<std::uint64_t>> choose_method(ServerStream& stream,
   return std::optional(methods.key_value);
 }
 
-/// Blocks for a while that grows with the number of attempts, and differs between clients that were
-/// turned away together.
+/// Blocks for a random time that grows with the number of attempts. Clients that were turned away
+/// together so come back at different times.
 void pause_before(int attempt) {
   constexpr int kShortestMs = 50;
   constexpr int kLongestMs = 2000;
@@ -87,7 +87,7 @@ void pause_before(int attempt) {
       most / 2 + static_cast<int>(random() % static_cast<unsigned>(most))));
 }
 
-/// Answers to labels, until DONE.
+/// Receives the answers to labels until DONE.
 Result<std::map<std::uint32_t, LabelData>> receive_labels(ServerStream& stream) {
   std::map<std::uint32_t, LabelData> labels;
   for (;;) {
@@ -165,7 +165,7 @@ Result<ServerConnection> ServerConnection::connect(const std::string& server, st
   Error turned_away{ErrorKind::kConnection, {}};
   for (int attempt = 0;; ++attempt) {
     auto socket = connect_to_server(server, timeout_ms);
-    // One that closes and cannot be reached again has gone.
+    // A server that closed the connection and is now unreachable has ended.
     if (!socket) return attempt == 0 ? socket.error() : turned_away;
     ServerConnection connection;
     connection.stream_ = std::make_unique<ServerStream>(std::move(*socket), server, patience);

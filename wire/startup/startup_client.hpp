@@ -1,4 +1,4 @@
-/// A client's side of startup (IMPI 2.3): what it contributes, what the job agreed on.
+/// A client's side of startup (IMPI 2.3): what it contributes, and what the job agrees on.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace impishim::wire {
 
-/// What the user set; std::int32_t -1 stands for the default (IMPI 2.3.5).
+/// The values that the user set. -1 in a std::int32_t stands for the default (IMPI 2.3.5).
 struct ClientValues {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> versions = {{0, 0}};
   std::uint32_t datalen = 65536;
@@ -28,9 +28,9 @@ struct ClientValues {
   std::uint32_t hiwater = 20;
   std::int32_t coll_xsize = -1;
   std::int32_t coll_maxlinear = -1;
-  /// Reads IMPISHIM_DATALEN, IMPISHIM_ACKMARK, IMPISHIM_HIWATER, IMPISHIM_COLL_XSIZE,
-  /// IMPISHIM_COLL_MAXLINEAR and checks each (kConfiguration names the variable, its value and what
-  /// is allowed).
+  /// Reads and checks IMPISHIM_DATALEN, IMPISHIM_ACKMARK, IMPISHIM_HIWATER, IMPISHIM_COLL_XSIZE,
+  /// IMPISHIM_COLL_MAXLINEAR and IMPISHIM_TAG_UB. Fails with kConfiguration; the text names the
+  /// variable, its value and the allowed range.
   [[nodiscard]] static Result<ClientValues> from_environment();
 };
 
@@ -39,11 +39,11 @@ struct LocalHost {
   HostId address{};
   std::uint16_t port = 0;
   std::vector<ProcId> procs;
-  std::int32_t gateway = -1;  ///< as in Host; all hosts of a client have one, or none
-  std::string node;           ///< what its node calls itself; empty: unknown
+  std::int32_t gateway = -1;  ///< as in Host; either all hosts of a client have a gateway, or none
+  std::string node;           ///< the node's own name; empty if unknown
 };
 
-/// Where to join, and as whom.
+/// The server to join, and the data to join with.
 struct JoinOptions {
   std::string server;       ///< "address:port", IPv4, [IPv6]:port or a name
   std::int32_t client = 0;  ///< 0 ... clients - 1
@@ -54,18 +54,19 @@ struct JoinOptions {
   std::vector<std::string> fabrics;  ///< see Client
   bool fabric_required = false;
   std::vector<LocalHost> hosts;
-  int timeout_ms = 60000;  ///< for connecting; waiting for the other clients is not bounded here
-                           ///< but by the server
+  /// For connecting; only the server limits how long the client waits for other clients.
+  int timeout_ms = 60000;
 };
 
-/// A TCP connection to "address:port" within `timeout_ms`. kConfiguration: no such address;
-/// kConnection: nobody is there.
+/// Returns a TCP connection to "address:port", established within `timeout_ms`. Fails with
+/// kConfiguration if there is no such address, and with kConnection if the server cannot be
+/// reached.
 [[nodiscard]] Result<Descriptor> connect_to_server(const std::string& server, int timeout_ms);
 
-/// Tells the server that the processes of `launch` have ended. Returns whether they have never
-/// joined: those that wait for them have been told then. Takes `timeout` at most (and what
-/// resolving a name takes). An error: nothing is known; the server has gone with its job, is
-/// foreign, or refuses.
+/// Reports to the server that the processes of `launch` have ended. Returns true if they never
+/// joined; then the server has told the clients that wait for them. Blocks for at most `timeout`,
+/// plus the time to resolve a name. After an error nothing is known: the server may have ended with
+/// its job, may be foreign, or may refuse the report.
 [[nodiscard]] Result<bool> report_ended(const std::string& server, const EndedLaunch& launch,
                                         const AuthenticationMethods& methods,
                                         std::chrono::milliseconds timeout);
@@ -73,39 +74,41 @@ struct JoinOptions {
 /// What the clients have agreed on.
 struct Agreement {
   JobMap map;
-  /// Known to the impishim clients of the job; nothing where the server is foreign, since all
-  /// clients then are to each other.
+  /// Known only to the impishim clients of the job. Nothing if the server is foreign, because then
+  /// all clients treat each other as foreign.
   std::optional<JobSecret> secret;
 };
 
-/// The connection to the rendezvous server, kept until finish(). It announces itself to the server;
-/// to one of ours, which answers that, it offers the private labels, and to others what IMPI knows
-/// and nothing else.
+/// The connection to the rendezvous server, kept until finish(). It announces itself to the server.
+/// An impishim server answers the announcement and is offered the private labels. Other servers get
+/// only what IMPI defines.
 class ServerConnection {
  public:
-  /// Connects, authenticates and joins: AUTH, IMPI. Blocks until all clients are there, and says on
-  /// standard error for whom it waits. Connects again if the server closes without a word before
-  /// the client has joined: it makes room when many connect. kTimeout: the server is silent (see
+  /// Connects, authenticates and joins (AUTH, IMPI). Blocks until all clients have joined, and
+  /// reports on standard error which clients it waits for. Connects again if the server closes the
+  /// connection without a reason before the client has joined, because a server does that to make
+  /// room when many clients connect. Fails with kTimeout if the server is silent (see
   /// ServerPatience).
   [[nodiscard]] static Result<ServerConnection> connect(const std::string& server,
                                                         std::int32_t client,
                                                         const AuthenticationMethods& methods,
                                                         int timeout_ms,
                                                         ServerPatience patience = {});
-  /// COLL of every mandated label and our own, DONE; checks and negotiates. Blocks until all
-  /// clients are done. kTimeout: as connect().
+  /// Sends COLL for every mandatory label and for our own labels, then DONE. Checks and negotiates
+  /// the answers. Blocks until all clients are done. Fails with kTimeout as connect() does.
   [[nodiscard]] Result<Agreement> exchange(const JoinOptions& options);
-  /// Sends FINI and closes.
+  /// Sends FINI and closes the connection.
   [[nodiscard]] Result<void> finish();
-  /// Closes the connection in a child of fork(), where nothing else of it may be used.
+  /// Closes the connection in a child of fork(); the child must not use anything else of it.
   /// Async-signal-safe.
   void close_in_forked_child() { stream_->close_in_forked_child(); }
-  /// This side's address of the connection: what other systems can probably reach.
+  /// Returns this side's address of the connection, which other systems can probably reach.
   [[nodiscard]] Result<HostId> local_address() const;
   [[nodiscard]] std::int32_t client_count() const { return client_count_; }
-  /// The server is one of ours.
+  /// Returns true if the server is an impishim server.
   [[nodiscard]] bool server_is_ours() const { return stream_->ours(); }
-  /// After exchange(), while the job connects: see ServerStream::watch() and given_up().
+  /// These two may be called after exchange(), while the job connects: see ServerStream::watch()
+  /// and given_up().
   [[nodiscard]] Result<int> watch() { return stream_->watch(); }
   [[nodiscard]] std::optional<Error> given_up() { return stream_->given_up(); }
 

@@ -1,8 +1,8 @@
-/// What client and rendezvous server say to each other (IMPI 2.3): commands, labels, framing. No
-/// sockets.
+/// The messages between a client and the rendezvous server (IMPI 2.3): commands, labels and
+/// framing. No sockets.
 ///
-/// Every message is cmd:Int4, len:Int4 and len bytes; only the server's answer to AUTH (which:Int4,
-/// len:Int4, len bytes) and the client's key (Uint8) are not framed.
+/// Every message consists of cmd:Int4, len:Int4 and len bytes. Only two are not framed: the
+/// server's answer to AUTH (which:Int4, len:Int4, len bytes) and the client's key (Uint8).
 #pragma once
 
 #include <cstddef>
@@ -23,23 +23,26 @@ enum class StartupCommand : std::uint32_t {
   kColl = 0x434F4C4C,
   kDone = 0x444F4E45,
   kFini = 0x46494E49,
-  /// Ours, server to client before it closes the connection: why, as text. Also sent to foreign
-  /// clients, which are told nothing more.
+  /// Our command, server to client: the reason as text, before the server closes the connection. It
+  /// is the only one of our commands that is also sent to foreign clients.
   kSaid = 0x53414944,
-  // Ours, only between a server and a client that have announced themselves to each other:
-  /// The client's announcement, between authentication and IMPI; other servers skip it as a command
-  /// that they do not know. The server answers it with the same before its IMPI. The payload is
-  /// empty; later versions may send one, which is skipped.
+  // Our commands that are used only between a server and a client that have announced themselves to
+  // each other:
+  /// The client's announcement, between authentication and IMPI; foreign servers skip it as an
+  /// unknown command. Our server answers with the same command before its IMPI. The payload is
+  /// empty. Later versions may send a payload, which is skipped.
   kHello = 0x49534849,
-  kWaiting = 0x49535754,  ///< server to client while it waits: a WaitingNotice
-  kNote = 0x49534e54,     ///< server to client: text for its user
-  /// From what has started a client's processes, after kHello and instead of IMPI: all of them have
-  /// ended, see EndedLaunch. The server answers with the same command, whether that client has
-  /// never joined:Uint4 (0: it has, or that is not certain), and closes.
+  kWaiting = 0x49535754,  ///< server to client while the server waits: a WaitingNotice
+  kNote = 0x49534e54,     ///< server to client: text for the user of the client
+  /// From the program that started a client's processes, after kHello and instead of IMPI: all of
+  /// these processes have ended (see EndedLaunch). The server answers with the same command and
+  /// closes the connection. The payload of the answer is a Uint4: 1 if the client has never joined,
+  /// 0 if it has or if that is not certain.
   kEnded = 0x49534544,
 };
 
-/// IMPI 2.3.5; values are per client (0x1000), per host (0x2000) and per proc (0x3000).
+/// The labels of IMPI 2.3.5. Values are per client (0x1000), per host (0x2000) and per proc
+/// (0x3000).
 enum class StartupLabel : std::uint32_t {
   kVersion = 0x1000,
   kNHosts = 0x1100,
@@ -55,32 +58,34 @@ enum class StartupLabel : std::uint32_t {
   kHostHiWater = 0x2400,
   kProcIpv6 = 0x3000,
   kProcPid = 0x3100,
-  /// Ours: "IMPISHIM", version:Uint4, fingerprints of representation and choice of
-  /// collectives:Uint8 each, concurrent:Uint4 (0 or 1), of each impishim client: see Client in
+  /// Our label, sent by each impishim client: "IMPISHIM", version:Uint4, two fingerprints:Uint8
+  /// (representation, choice of collectives) and concurrent:Uint4 (0 or 1). See Client in
   /// job_map.hpp.
   kImpishim = 0x49530001,
-  /// Ours, of the systems that have gateways: for each of their hosts, the index of the gateway
-  /// among its procs:Uint4.
+  /// Our label, sent by systems that have gateways: for each host of the system, the index of the
+  /// gateway among its procs:Uint4.
   kGateways = 0x49530010,
-  /// Ours, of each impishim client that has any: required:Uint1, length:Uint2 and as many bytes,
-  /// libfabric's names of providers between commas: see Client::fabrics.
+  /// Our label, sent by each impishim client that has libfabric providers: required:Uint1,
+  /// length:Uint2, and that many bytes with libfabric's names of the providers, separated by
+  /// commas. See Client::fabrics.
   kFabrics = 0x49530020,
-  /// Ours: for each of a client's hosts, length:Uint1 and as many bytes, the name of its node (at
-  /// most kMaxNodeName bytes), which messages to users show.
+  /// Our label: for each host of a client, length:Uint1 and that many bytes (at most kMaxNodeName)
+  /// with the name of its node, for messages to users.
   kNodeNames = 0x49530028,
-  /// Ours, of each impishim client: its random contribution to the job's secret, JobSecret::kSize
-  /// bytes: see job_secret.hpp.
+  /// Our label, sent by each impishim client: its random contribution to the job's secret,
+  /// JobSecret::kSize bytes. See job_secret.hpp.
   kSecret = 0x49530030,
 };
 
-/// Labels above this one are not the specification's, which groups its own by 0x1000.
+/// Labels above this value are not in the specification, which groups its labels in steps of
+/// 0x1000.
 inline constexpr std::uint32_t kLastStandardLabel = 0xFFFF;
 
 inline constexpr std::int32_t kAuthNone = 0;
 inline constexpr std::int32_t kAuthKey = 1;
 inline constexpr std::size_t kMaxNodeName = 64;
 inline constexpr std::size_t kMaxClients = 32;  ///< client_mask has 32 bits
-/// A longer payload is garbage: 1,000,000 procs of 16 bytes fit.
+/// A longer payload is rejected as garbage. The limit suffices for 1,000,000 procs of 16 bytes.
 inline constexpr std::uint32_t kMaxStartupPayload = 16U << 20U;
 
 struct StartupMessage {
@@ -88,27 +93,27 @@ struct StartupMessage {
   std::vector<std::byte> payload;
 };
 
-/// The framed bytes of one message.
+/// Returns the framed bytes of one message.
 [[nodiscard]] std::vector<std::byte> encode_startup(StartupCommand command,
                                                     std::span<const std::byte> payload);
-/// A COLL command of a client: label and data.
+/// Returns a COLL command of a client, which contains a label and its data.
 [[nodiscard]] std::vector<std::byte> encode_coll(std::uint32_t label,
                                                  std::span<const std::byte> data);
 
-/// Bytes in, messages out. Also hands out unframed bytes where the protocol has them.
+/// Converts bytes to messages. It also returns unframed bytes, where the protocol has them.
 class StartupDecoder {
  public:
   void feed(std::span<const std::byte> bytes) {
     pending_.insert(pending_.end(), bytes.begin(), bytes.end());
   }
-  /// The next whole message; nothing: more bytes are needed. kProtocol: a payload longer than
-  /// `limit`.
+  /// Returns the next complete message, or nothing if more bytes are needed. Fails with kProtocol
+  /// if a payload is longer than `limit`.
   [[nodiscard]] Result<std::optional<StartupMessage>> next(
       std::uint32_t limit = kMaxStartupPayload);
-  /// What has come of the next message is, or can become, `command` with at most `limit` bytes of
-  /// payload.
+  /// Returns true if the bytes of the next message so far are, or can become, `command` with at
+  /// most `limit` bytes of payload.
   [[nodiscard]] bool may_be(StartupCommand command, std::uint32_t limit) const;
-  /// The next `count` unframed bytes, or nothing yet.
+  /// Returns the next `count` unframed bytes, or nothing if they have not all arrived.
   [[nodiscard]] std::optional<std::vector<std::byte>> next_raw(std::size_t count);
   [[nodiscard]] std::size_t buffered() const { return pending_.size(); }
 
@@ -116,7 +121,7 @@ class StartupDecoder {
   std::deque<std::byte> pending_;
 };
 
-/// A server's answer to COLL, taken apart.
+/// The decoded answer of a server to COLL.
 struct CollAnswer {
   std::uint32_t label = 0;
   std::uint32_t client_mask = 0;
@@ -124,31 +129,32 @@ struct CollAnswer {
 };
 [[nodiscard]] Result<CollAnswer> parse_coll_answer(std::span<const std::byte> payload);
 
-/// What a server of ours waits for, as it tells the clients that wait with it: kWaiting's payload.
+/// What an impishim server waits for, as it reports to the clients that wait with it: the payload
+/// of kWaiting.
 struct WaitingNotice {
-  bool joined = false;        ///< all have joined; their labels and DONE are awaited
-  std::uint32_t clients = 0;  ///< of the job, 1 to kMaxClients
-  std::uint32_t missing = 0;  ///< a bit for each client that is awaited
+  bool joined = false;  ///< true if all have joined, so the server waits for their labels and DONE
+  std::uint32_t clients = 0;  ///< in the job, 1 to kMaxClients
+  std::uint32_t missing = 0;  ///< one bit for each client that the server waits for
   bool operator==(const WaitingNotice&) const = default;
 };
 [[nodiscard]] std::vector<std::byte> encode_waiting(const WaitingNotice& notice);
-/// Returns nothing for a payload that is no notice.
+/// Returns nothing if the payload is not a notice.
 [[nodiscard]] std::optional<WaitingNotice> parse_waiting(std::span<const std::byte> payload);
-/// The processes of a client have ended: kEnded's payload to the server.
+/// The payload of kEnded to the server: the processes of a client have ended.
 struct EndedLaunch {
   std::int32_t client = 0;
-  /// How long ago they were started, in ms. A server that is younger serves another job: its
-  /// predecessor had the same address.
+  /// Time since the processes were started, in ms. A server that is younger serves another job; the
+  /// server of this job had the same address before.
   std::uint64_t age_ms = 0;
   bool operator==(const EndedLaunch&) const = default;
 };
 [[nodiscard]] std::vector<std::byte> encode_ended(const EndedLaunch& launch);
-/// Returns nothing for a payload that is too short; a later version's may be longer.
+/// Returns nothing if the payload is too short. The payload of a later version may be longer.
 [[nodiscard]] std::optional<EndedLaunch> parse_ended(std::span<const std::byte> payload);
 [[nodiscard]] std::vector<std::byte> encode_ended_answer(bool never_joined);
-/// Returns whether the client has never joined; nothing for a payload that is too short.
+/// Returns true if the client has never joined, or nothing if the payload is too short.
 [[nodiscard]] std::optional<bool> parse_ended_answer(std::span<const std::byte> payload);
-/// "client 1 of 2", "clients 0, 2 of 3".
+/// Returns a text such as "client 1 of 2" or "clients 0, 2 of 3".
 [[nodiscard]] std::string describe_missing(const WaitingNotice& notice);
 
 }  // namespace impishim::wire

@@ -11,12 +11,13 @@
 namespace impishim::wire {
 namespace {
 
-/// Masks for 1024 methods; the specification knows two. A stranger's pretended length must not be
-/// waited for.
+/// Room for the masks of 1024 methods; the specification defines two. A larger length, which a
+/// stranger may claim, must not be waited for.
 constexpr std::uint32_t kMaxAuthPayload = 128;
-/// Of a command before IMPI; ours has 4 bytes, and others skip what they do not know.
+/// Longest payload of a command before IMPI. Our commands have at most 12 bytes; unknown commands
+/// are skipped.
 constexpr std::uint32_t kMaxEarlyPayload = 4096;
-/// Bytes that a connection may send ahead while it waits for a predecessor's place.
+/// Bytes that a connection may send while it waits for the place of another one.
 constexpr std::size_t kMaxContendingBytes = std::size_t{1} << 20U;
 
 }  // namespace
@@ -35,14 +36,15 @@ void StartupServer::send(int id, std::vector<std::byte> bytes) {
   actions_.push_back({ServerAction::Kind::kSend, id, std::move(bytes), {}});
 }
 
-/// Foreign clients skip kSaid, and their connection is over anyway.
+/// Sends the reason as kSaid and closes the connection. Foreign clients skip kSaid, and their
+/// connection ends in any case.
 void StartupServer::say_and_close(int id, const std::string& reason) {
   send(id, encode_startup(StartupCommand::kSaid, std::as_bytes(std::span(reason))));
   actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
 }
 
-/// Text for a user whose client goes on. Foreign clients would have to skip it, and not all of them
-/// do.
+/// Sends text for a user whose client continues. Foreign clients get none: they would have to skip
+/// it, and some do not.
 void StartupServer::note(int id, const std::string& text) {
   if (connections_[id].announced)
     send(id, encode_startup(StartupCommand::kNote, std::as_bytes(std::span(text))));
@@ -52,7 +54,8 @@ void StartupServer::tell(std::string text) {
   actions_.push_back({ServerAction::Kind::kTell, -1, {}, std::move(text)});
 }
 
-/// Strangers, among them all that needed no key, share a line a minute.
+/// Shows `text` to the user. Reports about strangers, which include all connections that needed no
+/// key, share one line a minute.
 void StartupServer::tell_of(const Connection& connection, std::string text) {
   if (connection.client >= 0 || connection.method == kAuthKey) return tell(std::move(text));
   if (auto line = strangers_.add(std::move(text), now_)) tell(std::move(*line));
@@ -70,7 +73,8 @@ void StartupServer::turn_away(int id, Connection& connection, const std::string&
   fail({kind, fmt::format("client {} at {}: {}", connection.client, connection.peer, reason)});
 }
 
-/// Before all have joined, a client may go and another may come in its place.
+/// Removes a client. Before all have joined, another connection may take the place of a client that
+/// leaves.
 void StartupServer::forget(const Connection& connection) {
   labels_.forget(connection.client);
   if (connection.stage == Stage::kFinished) --finished_;
@@ -113,8 +117,8 @@ void StartupServer::ended(std::int32_t client) {
   look_for_missing();
 }
 
-/// Some wait for a client that cannot come any more. (Where nobody waits, the others may not want
-/// to join, either.)
+/// Fails the job if a client has joined and another client can no longer come. If no client has
+/// joined, no client waits, and the others may not want to join either.
 void StartupServer::look_for_missing() {
   if (all_joined() || joined() == 0) return;
   const auto missing = std::ranges::find_if(
@@ -141,7 +145,8 @@ void StartupServer::process(int id, Connection& connection) {
   }
 }
 
-/// Handles one message, if a whole one is there.
+/// Handles one message if a complete one has arrived. Returns false if there is nothing more to do
+/// now.
 bool StartupServer::step(int id, Connection& connection) {
   if (connection.stage == Stage::kTurnedAway || connection.stage == Stage::kFinished) return false;
   if (connection.stage == Stage::kContending) {
@@ -196,11 +201,12 @@ void StartupServer::handle(int id, Connection& connection, const StartupMessage&
       if (connection.stage != Stage::kDone) return;
       connection.stage = Stage::kFinished;
       ++finished_;
-      // Who does not wait for DONE gets it nevertheless, before its connection is closed.
+      // A client that sends FINI without waiting for DONE still gets DONE before its connection is
+      // closed.
       if (done_answered_) actions_.push_back({ServerAction::Kind::kClose, id, {}, {}});
       return;
     default:
-      return;  // commands that this side does not know are skipped
+      return;  // unknown commands are skipped
   }
 }
 
@@ -220,9 +226,9 @@ void StartupServer::collect(int id, Connection& connection, const StartupMessage
   answer_labels();
 }
 
-/// A label is complete as soon as no client can still send it. One that is not the specification's
-/// goes to the clients that sent it and to those that have announced themselves: there are others
-/// that take an answer that they do not expect for DONE.
+/// Answers the labels that are complete. A label is complete when no client can still send it. A
+/// label outside the specification goes only to the clients that sent it and to those that have
+/// announced themselves, because some other implementations take an unexpected answer for DONE.
 void StartupServer::answer_labels() {
   if (!begun_) return;
   std::uint32_t settled = ~0U;
@@ -281,7 +287,7 @@ void StartupServer::disconnected(int id) {
     connections_.erase(id);
     return;
   }
-  // Nothing is lost; the entry stays for what is asked about its client.
+  // Nothing is lost. The entry stays, because later questions about its client need it.
   if (connection.stage == Stage::kFinished && done_answered_) return;
   if (!begun_) {
     tell(fmt::format("client {} at {} left before all had joined", connection.client,

@@ -1,5 +1,6 @@
-/// The rendezvous server's side of startup (IMPI 2.3): collects, concatenates, sends back. Bytes
-/// and the time in, actions out; no sockets and no clock.
+/// The rendezvous server's side of startup (IMPI 2.3): it collects the labels, concatenates them
+/// and sends them back. Its input is bytes and the time, its output is actions; it uses no sockets
+/// and no clock.
 #pragma once
 
 #include <chrono>
@@ -19,83 +20,87 @@
 
 namespace impishim::wire {
 
-/// What the server wants done, in order.
+/// An action that the server requests. The caller executes actions in order.
 struct ServerAction {
   enum class Kind : std::uint8_t {
-    kSend,   ///< `bytes` to `connection`
-    kClose,  ///< `connection`, after what was sent to it
-    kProbe,  ///< find out quickly whether the machine of `connection` still answers: then alive()
-             ///< or disconnected()
-    kTell,   ///< `text` to the user
+    kSend,   ///< send `bytes` to `connection`
+    kClose,  ///< close `connection` after everything that was sent to it
+    /// Find out quickly if the machine of `connection` still answers, then call alive() or
+    /// disconnected().
+    kProbe,
+    kTell,  ///< show `text` to the user
   };
   Kind kind;
   int connection = -1;
   std::vector<std::byte> bytes;
   std::string text;
-  bool progress = false;  ///< kTell: the user need not see it if all goes well and fast
+  bool progress = false;  ///< kTell: the user need not see it if startup goes well and fast
 };
 
-/// Bounds of what a server waits for.
+/// Time limits of a server.
 struct StartupLimits {
-  std::chrono::milliseconds joining{
-      30000};  ///< of a connection, to authenticate and say which client it is
-  std::chrono::milliseconds labels{
-      60000};  ///< of silence of a client between the joining of all and its DONE
-  std::chrono::milliseconds notice{10000};  ///< between two notices to clients that wait
-  std::chrono::milliseconds probe{8000};    ///< for a predecessor's machine to answer
+  /// For a connection to authenticate and to name its client.
+  std::chrono::milliseconds joining{30000};
+  /// Longest silence of a client after all have joined and before its DONE.
+  std::chrono::milliseconds labels{60000};
+  std::chrono::milliseconds notice{10000};  ///< between two notices to waiting clients
+  /// For the machine of a client to answer when a newcomer wants its place.
+  std::chrono::milliseconds probe{8000};
 };
 
-/// One job's rendezvous. A client number belongs to the first connection that joined with it for as
-/// long as its machine answers: a newcomer with the right key and the same number waits until the
-/// first connection has ended, or its machine has not answered for StartupLimits::probe, and takes
-/// its place; otherwise it is turned away, and both are told. Once all have joined, a lost client
-/// ends the job.
+/// The rendezvous of one job. A client number belongs to the first connection that joined with it,
+/// as long as that connection's machine answers. A newcomer with the right key and the same number
+/// waits. It takes the place if the first connection ends, or if its machine does not answer for
+/// StartupLimits::probe. Otherwise the newcomer is turned away, and both are told. After all
+/// clients have joined, a lost client ends the job.
 class StartupServer {
  public:
   using Clock = StrangerReport::Clock;
 
-  /// `preference`: methods from the most preferred one on; those that `methods` does not enable are
-  /// passed over.
+  /// `preference` lists methods, the most preferred first. Methods that `methods` does not enable
+  /// are skipped.
   StartupServer(std::int32_t clients, AuthenticationMethods methods,
                 std::vector<std::int32_t> preference, StartupLimits limits = {});
 
-  /// Sets the time and enforces the limits that are over. To be called before the calls below, and
-  /// at next_limit(); first when clients can come from then on.
+  /// Sets the time and enforces the limits that have passed. Must be called before each of the
+  /// calls below and at next_limit(). The first call must be made when clients can begin to
+  /// connect.
   void at(Clock::time_point now);
-  /// Returns when at() has something to do, if nothing else happens before.
+  /// Returns the time at which at() must be called if nothing else happens before.
   [[nodiscard]] std::optional<Clock::time_point> next_limit() const;
 
-  /// A new connection from `peer` ("192.0.2.7 port 4711"); the caller chooses the number.
+  /// Adds a new connection from `peer` ("192.0.2.7 port 4711"). The caller chooses the number.
   void connected(int connection, std::string peer);
   void received(int connection, std::span<const std::byte> bytes);
-  /// The peer has closed, or the connection has failed.
+  /// Reports that the peer has closed the connection, or that the connection has failed.
   void disconnected(int connection);
-  /// The caller has closed a connection that has not authenticated: it made room for newer ones.
+  /// Reports that the caller has closed a connection that had not authenticated, to make room for
+  /// newer ones.
   void evicted(int connection);
-  /// The peer's machine has answered since kProbe.
+  /// Reports that the peer's machine has answered since kProbe.
   void alive(int connection);
-  /// The processes of `client` are known to have ended: what it has not sent by now, it never will.
+  /// Reports that the processes of `client` have ended and will send nothing more.
   void ended(std::int32_t client);
-  /// Tells every connected client why there will be no job, and closes.
+  /// Sends every connected client the reason why there will be no job, and closes the connections.
   void give_up(const std::string& reason);
 
   [[nodiscard]] std::vector<ServerAction> take_actions() { return std::exchange(actions_, {}); }
   [[nodiscard]] std::int32_t joined() const { return static_cast<std::int32_t>(by_client_.size()); }
   [[nodiscard]] bool all_joined() const { return joined() == clients_; }
-  /// "2 of 3 clients have joined; missing: 1".
+  /// Returns a text such as "2 of 3 clients have joined; missing: 1".
   [[nodiscard]] std::string progress() const;
-  /// Every client has sent FINI.
+  /// Returns true if every client has sent FINI.
   [[nodiscard]] bool finished() const { return finished_ == clients_; }
-  /// Every client has ended and none of them has joined: there was no job.
+  /// Returns true if every client has ended and none has joined, so there was no job.
   [[nodiscard]] bool nobody_came() const {
     return joined() == 0 && static_cast<std::int32_t>(ended_.size()) == clients_;
   }
-  /// This connection is that of a client, not of a stranger or of one that has still to say who it
-  /// is.
+  /// Returns true if the connection belongs to a client that has joined. Strangers and connections
+  /// that have not yet named their client are no members.
   [[nodiscard]] bool is_member(int connection) const;
-  /// This connection has shown that it may join. The others may be evicted.
+  /// Returns true if the connection has authenticated. Connections that have not may be evicted.
   [[nodiscard]] bool is_authenticated(int connection) const;
-  /// The job has begun and cannot go on. The clients have been told.
+  /// Returns the error if the job has begun and cannot continue. The clients have then been told.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:
@@ -113,13 +118,13 @@ class StartupServer {
     std::string peer;
     Stage stage = Stage::kAuth;
     StartupDecoder decoder;
-    std::int32_t method = -1;  ///< of authentication, once it is over
-    std::int32_t client = -1;  ///< once it has joined
+    std::int32_t method = -1;  ///< of authentication, once it is complete
+    std::int32_t client = -1;  ///< once the connection has joined
     std::int32_t wants = -1;   ///< the number that it contends for
-    bool announced = false;    ///< it has sent kHello: a client of ours
+    bool announced = false;    ///< true if it has sent kHello, so it is an impishim client
     bool said_anything = false;
-    Clock::time_point since;  ///< when it connected, or began to contend
-    Clock::time_point heard;  ///< when its latest bytes came
+    Clock::time_point since;  ///< time at which it connected, or began to contend
+    Clock::time_point heard;  ///< time at which its latest bytes arrived
   };
 
   void process(int id, Connection& connection);
@@ -158,26 +163,27 @@ class StartupServer {
   std::vector<std::int32_t> preference_;
   StartupLimits limits_;
   Clock::time_point now_;
-  std::optional<Clock::time_point> started_;  ///< the first time that was set
+  std::optional<Clock::time_point> started_;  ///< the first time that at() set
   Clock::time_point next_notice_;
   std::map<int, Connection> connections_;
   std::map<std::int32_t, int> by_client_;  ///< client -> connection
-  std::map<std::int32_t, int>
-      contenders_;          ///< client -> connection that wants to take the place of by_client_'s
-  LabelCollection labels_;  ///< not answered yet
+  /// Client -> connection that wants the place of by_client_'s connection.
+  std::map<std::int32_t, int> contenders_;
+  LabelCollection labels_;  ///< not yet answered
   std::int32_t finished_ = 0;
-  bool begun_ =
-      false;  ///< all have joined and IMPI has been answered: nobody can be replaced any more
+  /// True if all have joined and IMPI has been answered; then no client can be replaced any more.
+  bool begun_ = false;
   bool done_answered_ = false;
   std::optional<Error> failure_;
-  std::map<std::int32_t, bool> ended_;  ///< client -> another launch of it may still come
-  std::set<std::int32_t>
-      came_;  ///< clients that have joined since kEnded last told of one of their launches
+  std::map<std::int32_t, bool> ended_;  ///< client -> true if another launch of it may still join
+  /// Clients that have joined since the latest kEnded about one of their launches.
+  std::set<std::int32_t> came_;
   StrangerReport strangers_;
   std::vector<ServerAction> actions_;
 };
 
-/// "1,0" or "3,1-0" in order of preference (IMPI 2.3.3). kConfiguration for anything else.
+/// Parses "1,0" or "3,1-0", in order of preference (IMPI 2.3.3). Fails with kConfiguration for any
+/// other text.
 [[nodiscard]] Result<std::vector<std::int32_t>> parse_preference(const std::string& text);
 
 }  // namespace impishim::wire
