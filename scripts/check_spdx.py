@@ -16,7 +16,7 @@ import sys
 TREE = pathlib.Path(__file__).resolve().parent.parent
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
 COMMENTS = {
-    ".cpp": "//", ".hpp": "//", ".h": "//", ".c": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".f90": "!", ".map": "#",
+    ".cpp": "//", ".hpp": "//", ".h": "//", ".c": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".f90": "!", ".F90": "!",
 }
 # Recorded bytes of other implementations, and seeds of fuzzing.
 LEFT_OUT = ("tests/vectors/data/", "tests/fuzz/corpus/")
