@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks every relative link and anchor in the Markdown files of the tree, without network.
 
-    check_links.py    prints each link that leads nowhere and exits 1 if there is one
+    check_links.py            prints each link that leads nowhere and exits 1 if there is one
+    check_links.py --files    prints the Markdown files and the files that they link to, for scripts/docs
 
 A link's path must be a file or folder of the tree, its #anchor a heading of the Markdown file it leads to (as GitHub and
 mkdocs make anchors of headings) or an <a id="..."> in it.
 """
 
+import argparse
 import pathlib
 import re
 import subprocess
@@ -19,6 +21,7 @@ LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"
 REFERENCE = re.compile(r"^\s{0,3}\[[^\]]+\]:\s*<?(\S+?)>?\s*$", re.MULTILINE)
 HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
 ANCHOR = re.compile(r"<a\s+(?:id|name)=\"([^\"]+)\"")
+CODE = re.compile(r"`[^`]*`")
 FENCE = re.compile(r"^\s*(```|~~~)")
 SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
@@ -83,20 +86,40 @@ def problem(path, target):
     return None
 
 
+def links_in(path):
+    """The links of a Markdown file with their lines."""
+    for number, line in prose_lines(path.read_text(encoding="utf-8")):
+        plain = CODE.sub(lambda code: "x" if "](" in code.group() else code.group(), line)
+        for target in LINK.findall(plain) + REFERENCE.findall(plain):
+            yield number, target
+
+
+def linked_files(path):
+    for _, target in links_in(path):
+        name = target.partition("#")[0]
+        there = (path.parent / urllib.parse.unquote(name)).resolve() if name and not SCHEME.match(target) else None
+        if there is not None and there.is_file() and TREE in there.parents:
+            yield there
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", action="store_true", help="print the files that make the documentation")
+    arguments = parser.parse_args()
+    files = markdown_files()
+    if arguments.files:
+        needed = set(files).union(*(linked_files(path) for path in files))
+        print("\n".join(sorted(str(path.relative_to(TREE)) for path in needed)))
+        return 0
     links = 0
     broken = 0
-    files = markdown_files()
     for path in files:
-        for number, line in prose_lines(path.read_text(encoding="utf-8")):
-            # Code between backticks has no links, and may have their form.
-            plain = re.sub(r"`[^`]*`(?!\])", "", line) if "](" not in re.sub(r"`[^`]*`", "x", line) else line
-            for target in LINK.findall(plain) + REFERENCE.findall(line):
-                links += 1
-                why = problem(path, target)
-                if why is not None:
-                    broken += 1
-                    print(f"{path.relative_to(TREE)}:{number}: {target}: {why}", file=sys.stderr)
+        for number, target in links_in(path):
+            links += 1
+            why = problem(path, target)
+            if why is not None:
+                broken += 1
+                print(f"{path.relative_to(TREE)}:{number}: {target}: {why}", file=sys.stderr)
     print(f"links: {links} in {len(files)} files, {broken} broken")
     return 1 if broken or not files else 0
 
