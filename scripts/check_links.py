@@ -27,9 +27,14 @@ SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def markdown_files():
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"], cwd=TREE, check=True,
-                            capture_output=True, text=True).stdout
-    return [TREE / name for name in sorted(listed.split("\0")) if name and (TREE / name).is_file()]
+    """Those that git knows or would take; without git all outside of build folders."""
+    try:
+        listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"], cwd=TREE, check=True,
+                                capture_output=True, text=True).stdout.split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        listed = [path.relative_to(TREE).as_posix() for path in TREE.rglob("*.md")]
+        listed = [name for name in listed if not name.startswith(("build", "."))]
+    return [TREE / name for name in sorted(listed) if name and (TREE / name).is_file()]
 
 
 def prose_lines(text):
