@@ -8,6 +8,7 @@ test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortr
                libscalapack-mpich-dev libscalapack-openmpi-dev libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py)
 bench_packages=(openmpi-bin libopenmpi-dev libscalapack-mpich-dev libscalapack-openmpi-dev)
 check_packages=(clang clang-format clang-tidy)
+docs_packages=(mkdocs doxygen)
 
 # ensure_packages NAME...: installs those that are missing; needs root only then.
 ensure_packages() {
