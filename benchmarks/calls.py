@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a call costs more with the library preloaded and no variables set."""
 
 import statistics

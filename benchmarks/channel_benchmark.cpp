@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Latency and bandwidth of the channels, and of plain sockets for comparison: run by hand.
 #include <benchmark/benchmark.h>
 #include <sys/socket.h>

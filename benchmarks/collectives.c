@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Times every collective of MPI on all ranks: for scripts/bench collectives.
  *
  * Arguments: sizes as 8,1024; microseconds to spend per size and collective; "calls", "row" or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows PT-1 to PT-20 of scripts/bench darray: what is compared with what, with goal and stretch.
 
 A setup is a program and how it is run. A part is one number of a row, made from the times that its setups have measured, or a fact that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the index layer of darray costs: single questions of a map, and the intersections that a
 // plan is made of.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What a job takes that does nothing: after some traffic among all ranks each prints
  *   resident KIB               its resident memory
  *   busy PER_CENT              of one processor, over the seconds that all sleep outside MPI; only

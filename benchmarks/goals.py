@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The goals of scripts/bench: one table, a row for each goal, with what was measured and whether it passes.
 
 A row's value is the median over rounds, in which the contestants of the row took turns, of their ratio in the same round; rows of what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the measurements of scripts/bench have in common: running contestants, describing the machine, numbers, the report."""
 
 import json

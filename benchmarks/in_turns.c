@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What the library costs two ranks beside something else that the same two processes do, turn by
  * turn: with "vendor" beside the vendor's own functions, called directly; with "tcp" beside a TCP
  * connection of their own and the same bytes. Two launches of one program differ by more than is to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The measurements that every contestant of scripts/bench goes through, whatever carries its
  * messages. */
 #ifndef IMPISHIM_TESTS_BENCH_MEASURE_H

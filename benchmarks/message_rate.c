@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* How many messages of 8 bytes per second half of the ranks send to the other half, each to one, in
  * the manner of the OSU Micro-Benchmarks' osu_mbw_mr: windows of nonblocking messages, then an
  * answer. Argument: windows of each pair. Rank 0 prints rate MESSAGES_PER_SECOND of all pairs

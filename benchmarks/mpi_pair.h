@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Two ranks that exchange messages by MPI, by the functions of the program itself or by others of
  * the same names; and what the other ranks do meanwhile. */
 #ifndef IMPISHIM_TESTS_BENCH_MPI_PAIR_H

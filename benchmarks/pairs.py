@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two ranks that measure each other, in one system and across two, beside what is there without impishim: latency and bandwidth by size.
 
 A round runs every contestant of a group once; all compare themselves with the group's reference in the same round, and a row's ratio is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Two ranks measure each other, 0 and 1 or those that a fourth argument names, as 1,3; all others
  * wait, asleep outside MPI. Plain MPI: built for every MPI library alike. */
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Messages over a TCP socket without any library: what carries one is its payload and the headers
  * of its IMPI packets, in one piece in memory, sent by as few calls as the socket takes; the
  * receiving side takes whatever is there. Both sides spin on a socket that does not block, as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What TCP itself does with the bytes of impishim's messages: two processes and one connection over
 // the loopback interface.
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The measurements of scripts/bench: tables by message size, what calls cost, and the table of goals; all of it as JSON, too.
 
 Contestants take turns, round after round, and are compared in the same round. A run that fails ends everything with its cause.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The measurements of scripts/bench collectives: every collective on 2 + 2 ranks, impishim beside a flat MPI over TCP, and the one-way
 delays that latency-bound collectives take when the systems are far apart.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The measurements of scripts/bench darray: the table of PT-1 to PT-20, and all times as JSON.
 
 A program measures its contestants in turns and verifies them; it is launched several times, since where memory comes to lie decides

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One scheduling group for all processes of a measurement.
 
 Where several ranks share a processor, whoever waits yields it. But Linux's autogroups divide a processor between sessions first, and

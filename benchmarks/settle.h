@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Where and how the two sides run: on different processors, always on the same ones, and with one
  * priority, so that contestants differ in nothing else. */
 #ifndef IMPISHIM_TESTS_BENCH_SETTLE_H

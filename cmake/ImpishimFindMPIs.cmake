@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds every MPI library on this machine by its compiler wrapper and records, for each one in IMPISHIM_MPIS:
 #   IMPISHIM_<mpi>_MPICC, IMPISHIM_<mpi>_MPIEXEC, IMPISHIM_<mpi>_INCLUDES, IMPISHIM_<mpi>_LINK, IMPISHIM_<mpi>_SONAME
 #   IMPISHIM_<mpi>_FORTRAN            the beginning of its Fortran library's name, if that hands callbacks over inside (shim/entry/caller.hpp)

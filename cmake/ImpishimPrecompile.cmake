@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Headers of the standard library and of fmt that most files include are parsed once for each kind of target instead of once for each
 # file: they are four fifths of the time that a file of this project takes to compile. Nothing may rely on it: every file includes what
 # it uses, and scripts/check builds without (preset check).

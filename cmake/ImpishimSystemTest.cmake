@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # MPI programs as tests: compiled as any user would, run natively and as one job over several systems.
 #
 # impishim_add_mpi_program(name SOURCES ... [LINK ...] [MPIS ...] [MEASURES | COMPUTES]): the programs name_<mpi>, one for each MPI on this

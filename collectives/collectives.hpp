@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The collective operations for any number of clients. Where a foreign implementation takes part
 /// they use the form of IMPI 0.0; between systems of this library they use better forms (select.hpp
 /// makes the choice).

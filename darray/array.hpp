@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Distributed arrays and all operations on them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The Distributed Array Protocol and its neighbours.
 #pragma once
 

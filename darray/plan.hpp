@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Plans, which convert distributions to messages: for remaps, halos, shifts, gathers, scatters,
 /// broadcasts, reductions and scans.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Schedules: which rank sends which elements to which other, built once and run often.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the rules that keep the tree in layers: which folder may include which, how long a file and how full a folder may be.
 
     check_style.py                              checks the tree; prints every breach and exits 1 if there is one

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the wrappers of one MPI library from its own mpi.h, and further headers that declare functions of it.
 
 Reads the prototypes (preprocessed by the compiler) and shim/functions.txt, which gives the functions that are special their fate.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Remaps between two MPI systems, beside what carries their bytes: PT-20. Run in one system over
 /// sockets, too.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What arrays cost beside loops over plain memory: PT-16, PT-17 and PT-18.
 #include <array>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a halo exchange is compared with: columns of a square on every rank, swapped with both
 /// neighbours of a ring.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the programs of scripts/bench darray have in common: contestants that take turns and are
 /// timed, results that are printed.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What needs no clock: messages, bytes and memory of executions. PT-15 and PT-19, on any number of
 /// ranks.
 #include <malloc.h>

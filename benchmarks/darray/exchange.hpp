@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What darray is compared with when rows become columns: the exchange as one would write it by
 /// hand, and as MPI offers it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Gather by subscripts: PT-14.
 #include <cstdint>
 #include <string>

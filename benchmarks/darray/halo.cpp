@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Halo exchanges between two ranks: PT-8, PT-9 and PT-10.
 #include "darray/plan/halo/halo.hpp"
 

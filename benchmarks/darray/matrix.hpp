@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Arrays of two axes for the benchmarks: memory, and values that tell where they belong.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What it costs to make a plan: PT-11 and PT-13. Ranks of large jobs are simulated: plans are
 /// local work.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Remaps between two ranks: PT-1 to PT-7, and PT-12.
 #include "darray/plan/remap/remap.hpp"
 

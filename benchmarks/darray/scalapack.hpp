@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// ScaLAPACK's redistribution as a contestant; without ScaLAPACK, BENCH_WITH_SCALAPACK is not
 /// defined.
 #pragma once

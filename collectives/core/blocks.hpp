@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The way in which the blocks of gather, scatter and allgather travel. Short blocks of one client
 /// travel together, in one message from its master. Long blocks travel alone, directly between the
 /// processes that know them.

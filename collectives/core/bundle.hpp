@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Blocks that travel together as packed bytes, so that masters can relay them without knowing
 /// their types.
 ///

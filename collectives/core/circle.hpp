@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Allreduce among one member of each client: from partial results to the same bits on all of them.
 ///
 /// All functions combine in the order of the circle, so operations need not commute.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The data of a collective operation: typed buffers, reductions, and blocks packed without gaps.
 #pragma once
 

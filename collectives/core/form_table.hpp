@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The complete table from which select.cpp chooses the form of a collective.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The members of a collective operation, and the two ways in which they communicate.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Partial results that are received in segments and then combined: the common part of all
 /// reductions between clients.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parsing of IMPISHIM_COLLECTIVES, the user's own choice of forms.
 #include <fmt/format.h>
 

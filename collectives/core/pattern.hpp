@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parents and children in the trees of IMPI's collectives, as pure arithmetic on master numbers.
 #pragma once
 

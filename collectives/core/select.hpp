@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The choice of the form that each collective uses. The tables of form_table.hpp hold the whole
 /// choice; one variable overrides it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A collective operation as a coroutine that is resumed by polling, without threads or callbacks.
 ///
 /// The same coroutine serves a blocking call (stepped until it is done) and a nonblocking call

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allgather and Allgatherv.
 //
 // IMPI's form (IMPI 5.10): Gather(v) to rank 0, then Bcast of all blocks. The own form follows

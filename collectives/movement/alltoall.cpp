@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Alltoall, Alltoallv, Alltoallw, and exchanges along the edges of neighbourhoods.
 //
 // IMPI's form (IMPI 5.11, 5.12: tags 170, 180), and the own form for long blocks or blocks of any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Barrier. IMPI 5.4: tag 110, empty messages. Own forms: collectives/README.md.
 #include "collectives/collectives.hpp"
 #include "collectives/core/pattern.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bcast.
 //
 // Data that is sent whole uses IMPI's forms (IMPI 5.5: tag 120, the user's count and type), and own

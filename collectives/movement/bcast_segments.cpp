@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collectives/movement/bcast_segments.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Broadcast of long data from one process to all members of other clients, in segments. While one
 /// segment is broadcast inside a client, the next ones are in transit.
 ///
@@ -5,9 +6,9 @@
 /// that describe it. Contiguous memory is sent and received in place. At most kWindow segments are
 /// in transit between two processes.
 ///
-/// Where lengths may differ (Limits), the first message's tag tells how many messages there are, and
-/// the others are awaited only then. A process that asked for more or less therefore receives all
-/// that is sent, relays it, and ends in kTooLittle or kTruncation.
+/// Where lengths may differ (Limits), the first message's tag tells how many messages there are,
+/// and the others are awaited only then. A process that asked for more or less therefore receives
+/// all that is sent, relays it, and ends in kTooLittle or kTruncation.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// IMPI's short forms of Gather and Scatter for many clients (IMPI 5.6, 5.8). Blocks of equal size
 /// travel through a binomial tree of masters, counted from the root's client.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather and Gatherv.
 //
 // IMPI's forms (IMPI 5.6, 5.7: tags 130, 140): each master sends its client's packed blocks to the

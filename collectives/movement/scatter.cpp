@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scatter and Scatterv.
 //
 // IMPI's forms (IMPI 5.8, 5.9: tags 150, 160) mirror those of Gather: the root sends each master

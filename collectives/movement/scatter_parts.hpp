@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The last step of a reduce_scatter: the result is sent out in parts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One direction of Allgather: the blocks of the members of some clients reach all members of
 /// another group or client.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allreduce. IMPI 5.10: Reduce to rank 0, then Bcast. Own forms: collectives/README.md.
 #include <optional>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions between the two groups of an intercommunicator: each group's data crosses once.
 #include <numeric>
 

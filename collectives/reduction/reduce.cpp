@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reduce. IMPI 5.9: tag 190. Own forms: collectives/README.md.
 #include "collectives/collectives.hpp"
 #include "collectives/core/operands.hpp"

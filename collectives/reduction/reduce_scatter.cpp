@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reduce_scatter. IMPI 5.11: Reduce to rank 0, then Scatterv. Own form: collectives/README.md.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The parts in which the clients reduce before they communicate.
 #pragma once
 

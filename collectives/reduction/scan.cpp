@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scan and exscan. IMPI 5.12: from rank to rank, tag 200. Own forms: collectives/README.md.
 #include "collectives/reduction/scan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Scan and exscan in one algorithm. They differ only in whether a rank's own operand counts.
 #pragma once
 

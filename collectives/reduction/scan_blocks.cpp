@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scan where each client's ranks are consecutive.
 #include <algorithm>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scan where ranks alternate between clients: masters scan their members' operands, one run of
 // consecutive ranks after another.
 #include <algorithm>

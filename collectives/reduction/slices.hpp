@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Long reductions by all members at the same time. The data is divided into slices, as many as the
 /// smallest client has members.
 #pragma once

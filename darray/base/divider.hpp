@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Division by a number that stays the same, without a division: the maps answer in a few
 /// nanoseconds.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the library throws: a kind that a program can act on, and a text that names axis, rank,
 /// value and the broken rule.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Work that must come to its end whatever goes wrong in it: others wait for what is left of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A hash of a value's content that is the same in every process, so that processes can compare
 /// what they hold.
 #pragma once

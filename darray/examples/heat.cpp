@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The heat equation on a square plate, by explicit steps on a distributed array with ghost cells:
 // what a small simulation looks like with darray. It runs on any number of processes, in one MPI
 // system or several, and gives the same bits everywhere.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/examples/image.hpp"
 
 #include <png.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How the indices of one axis are dealt out to parts.
 #pragma once
 

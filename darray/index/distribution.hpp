@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How an array lies on processes: a grid of them, and for each axis a map and the grid dimension
 /// that it follows.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Which elements of one map's part are which elements of another map's part: the intersections
 /// that plans are made of.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Which elements of an array a key means, by NumPy's rules.
 #pragma once
 

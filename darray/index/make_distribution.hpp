@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Distributions from short descriptions (DIS-01, DIS-03).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Processes in a grid: row-major, over any processes of a communicator in any order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Arithmetic on positions of sections, and lists of matched elements as arithmetic progressions.
 #pragma once
 

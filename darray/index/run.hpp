@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The pieces of a section that one part of an axis owns: what all planners work on.
 #pragma once
 

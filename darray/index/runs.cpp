@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a part owns of a section: DimMap::runs() and DimMap::repeated_runs().
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The maps of an axis to parts that are given by a formula. dim_map.hpp puts them together; the
 /// questions are those of DimMap, with parts and indices that are known to be in range.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Indices of one axis: single ones, slices as a user writes them, and resolved triplets.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The map of an axis to parts that is given by lists of labels (DAP's 'u').
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How values that arrive meet those that are there. No MPI here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A patch prepared for combining values with its elements. No MPI here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators of reductions and scans: what they make of the elements of one type in local memory. No
 // MPI here.
 #pragma once

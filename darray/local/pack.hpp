@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moving the elements of patches once: into a row of bytes, out of it, or from patch to patch. No
 // MPI here. What runs many times is prepared instead: strided_copy.hpp, packer.hpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A selection prepared for moving its elements many times. No MPI here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which elements of a buffer an exchange moves, as extents and strides: what block schedules are
 // made of. No MPI here.
 #pragma once

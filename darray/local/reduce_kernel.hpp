@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The local part of reductions: pairwise over any strided piece. Templates on the elements and the
 // operator; not for users.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The local part of scans. Templates on the elements and the operator; not for users.
 #pragma once
 

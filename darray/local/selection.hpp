@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a message carries: patches and lists of single elements, one after the other. No MPI here.
 #pragma once
 

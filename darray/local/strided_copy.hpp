@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A copy between strided sets of elements, worked out once. No MPI here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A view of a buffer as an array of any rank: pointer, extents, strides. No MPI here.
 #pragma once
 

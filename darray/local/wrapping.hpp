@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums and products that never overflow. No MPI here.
 #pragma once
 

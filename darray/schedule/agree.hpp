@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checked mode: an error of one rank, or a difference between what ranks were asked to do, becomes
 // the same error of all.
 #pragma once

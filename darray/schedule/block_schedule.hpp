@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schedules of strided patches (Adlib's BlockMessSchedule).
 #pragma once
 

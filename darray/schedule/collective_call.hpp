@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a rank was asked to do in a collective operation, in words that ranks can compare.
 #pragma once
 

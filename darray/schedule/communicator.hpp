@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's own duplicate of a user's communicator, with what is kept for it.
 #pragma once
 

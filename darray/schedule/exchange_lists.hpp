@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list for every rank, of lengths that the receivers do not know: for plans and negotiations, not
 // for data.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Remote access: one side names what it wants (Adlib's DataSchedule), and the directory that finds
 // it by label.
 #pragma once

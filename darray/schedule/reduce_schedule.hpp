@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Combining one contribution of every member (Adlib's RedxSchedule and Redx2Schedule), and
 // exclusive prefixes.
 #pragma once

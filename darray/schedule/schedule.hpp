@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchanges that are planned once and run many times: what block schedules and word schedules have
 // in common.
 #pragma once

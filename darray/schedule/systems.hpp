@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which MPI system every rank belongs to: what crosses between two of them is dearer than what
 // stays inside.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One rank's elements for many (Adlib's TreeSchedule).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps one order of collectives for all ranks, however many executions are under way at once.
 // Communicator holds one.
 #pragma once

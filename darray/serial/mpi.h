@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// MPI for one process, without an MPI library: what darray, and programs that use it, call.
 /// (D2O-82.)
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * @file
  * The public interface of impishim beyond MPI itself: the joined world as a communicator, the place

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * @file
  * All-to-all messages of a joined job through three hops, in batches: the functions of DeltaFS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by the scripts: configure and build a preset of CMakePresets.json.
 
 # build_preset PRESET [TARGET...]: everything, or the targets named. A failing build shows its log.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One collective operation on a spanning communicator: its arguments, checked and described for
 /// collectives/, and its task.
 #pragma once

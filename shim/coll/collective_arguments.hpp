@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The arguments of every collective, checked and described for collectives/. One function for each
 /// operation: its blocking, nonblocking, persistent and large-count forms are written by
 /// scripts/gen_wrappers.py and all come here. The parameters are MPI's without the communicator;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Barrier, Bcast, Gather(v), Scatter(v), Allgather(v), Alltoall(v,w): MPI-3.1 5.3 to 5.8.
 #include "shim/coll/collective_arguments.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Neighbor_*: MPI-3.1 7.6, MPI-4.1 8.6.
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/values/topology.hpp"

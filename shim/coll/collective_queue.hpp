@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The collectives of one communicator, one after the other, and how they are started, waited for
 /// and started again.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reduce, Allreduce, Reduce_scatter(_block), Scan, Exscan: MPI-3.1 5.9 to 5.11.
 #include <algorithm>
 #include <numeric>

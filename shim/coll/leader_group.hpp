@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The global phases of collectives: messages between members of a spanning communicator, on its
 /// collective context (IMPI 4.3: its id + 1) to other clients, on its companion communicator inside
 /// one's own.

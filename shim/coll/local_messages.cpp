@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/coll/local_messages.hpp"
 
 #include "shim/datatype/element_type.hpp"

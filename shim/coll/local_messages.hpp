@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Messages of collectives between members in one system: the vendor's, on a communicator's
 /// companion.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The members of one system as the clients of a job of their own: so they run every algorithm of
 /// collectives/ among themselves.
 #pragma once

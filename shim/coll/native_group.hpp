@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The local phases of collectives: the vendor's collectives on a spanning communicator's
 /// companion. The user's handle is left to what the user calls on it, so that nothing there depends
 /// on how far collectives have got.

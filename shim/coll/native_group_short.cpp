@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Local phases of short data and few members: a message for each pair that has something to tell,
 // all posted at once.
 #include "collectives/core/data.hpp"

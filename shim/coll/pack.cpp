@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Pack, MPI_Unpack and MPI_Pack_size (MPI-3.1 4.2).
 //
 // On a spanning communicator data is packed as it travels between its systems: native where all of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Messages that have been posted, each until it has been awaited.
 #pragma once
 

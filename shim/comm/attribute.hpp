@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Attributes of communicators: what the joined job says about them in the vendor's place.
 #pragma once
 

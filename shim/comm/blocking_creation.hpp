@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// When a blocking function of the vendor's that makes communicators may be entered.
 ///
 /// The vendors order such calls among themselves: inside MPI_Comm_split one waits for an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_*: inquiry (MPI-3.1 6.4.1, 6.6.1).
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_*: construction and destruction of intracommunicators (IMPI 4.4-4.9,
 // MPI-3.1 6.4.2, 6.4.3). The forms for intercommunicators are in intercommunicator_create.cpp.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_idup, MPI_Comm_idup_with_info: MPI-3.1 6.4.2.
 //
 // Any number of them may be outstanding, on communicators that each member starts in an order of

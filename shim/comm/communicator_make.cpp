@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/comm/communicator_make.hpp"
 
 #include <algorithm>
@@ -6,8 +7,8 @@
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/error/errors.hpp"
-#include "shim/request/communicator_end.hpp"
 #include "shim/native.hpp"
+#include "shim/request/communicator_end.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// New spanning communicators from the vendor's communicators of their local members.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/comm/context.hpp"
 
 #include "shim/coll/collective_arguments.hpp"

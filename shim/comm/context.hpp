@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Context ids of new communicators (IMPI 4.3).
 ///
 /// IMPI's rule: each member proposes a number above all that it knows, and the greatest wins. Two

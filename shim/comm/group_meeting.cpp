@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/comm/group_meeting.hpp"
 
 #include <algorithm>

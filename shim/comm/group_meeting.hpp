@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How the members of a group find together in MPI_Comm_create_group, when the rest of the
 /// communicator is elsewhere.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Spanning intercommunicators: how all members of both groups meet and agree (IMPI 4.6-4.9), and
 /// how new ones are made.
 #pragma once

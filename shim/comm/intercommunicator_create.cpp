@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Intercomm_create, MPI_Intercomm_merge, and the forms of MPI_Comm_split and MPI_Comm_create
 // for intercommunicators (IMPI 4.6, 4.8; MPI-3.1 6.4.2, 6.6.2).
 #include <fmt/format.h>

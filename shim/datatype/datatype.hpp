@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// MPI datatypes as the wire needs them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Which basic elements each predefined datatype is made of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The user's datatype behind an element type of collectives/, which knows no MPI type.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Type_free and MPI_Op_free while collectives still use the handle.
 #include "shim/datatype/handle_uses.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Datatypes and operations that collectives under way still need: the user may free them as soon
 /// as the call has returned (MPI-3.1 4.1.9, 5.9.5), and callbacks must see the very same handle.
 #pragma once

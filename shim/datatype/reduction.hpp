@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// MPI_Op for collectives/: predefined and user operations on the user's own datatype handle.
 #pragma once
 

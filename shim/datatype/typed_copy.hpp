@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A copy of a user's data in memory of our own, in the same datatype.
 #pragma once
 

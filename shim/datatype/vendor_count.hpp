@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Counts beyond an int, for the vendor's functions that take one.
 #pragma once
 

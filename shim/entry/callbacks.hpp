@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Functions that the user gives to the vendor to call: MPI calls made in them are the user's
 /// again, though the vendor is on the stack (DESIGN.md 2). Each is replaced by a trampoline that
 /// resets the depth flag and calls the user's.

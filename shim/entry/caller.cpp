@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/entry/caller.hpp"
 
 #include <link.h>

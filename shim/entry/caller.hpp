@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Whose call it is that enters a wrapper: the user's, or one that the vendor's own library makes.
 #pragma once
 

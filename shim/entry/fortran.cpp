@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handles in Fortran and C (MPI-3.1 17.2.4). Where both are ints the vendor has macros for it, and
 // nothing is wrapped.
 #include "shim/handle/own_handle.hpp"

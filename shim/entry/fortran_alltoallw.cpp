@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fortran's MPI_Alltoallw and its brothers, for Open MPI. Its own bindings convert as many
 // datatypes as the communicator has processes, and read that number inside the handle: of a
 // spanning communicator's, which is the vendor's of the local members, that is too few (and may be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fortran's attributes of communicators. Both vendors' bindings read and write them below the C
 // functions, so that the values of the joined job (MPI_TAG_UB, MPI_APPNUM, the keys of IMPI 2.5)
 // did not reach Fortran. Open MPI's bindings go through the communicator's inside: they are this

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The names of a Fortran binding: those that compilers make of it, and the vendor's own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The short ways of messages that stay inside this system: what the wrappers of the `direct`
 /// functions (functions.txt) hold.
 ///

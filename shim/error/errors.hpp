@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Errors at the MPI face: codes with a text of their own, raised through an object's error
 /// handler.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What this library cannot do yet, told in a way that is not overlooked.
 ///
 /// A refusal is an error like any other: a code with a text, raised through an error handler.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Groups: the vendor's where all members are in this system, objects of ours otherwise (DESIGN.md
 /// 3).
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Group_*, MPI_Comm_group, MPI_Comm_remote_group (MPI-3.1 6.3): the vendor's for its own
 // groups, ours as soon as one argument is. Errors go to the handler of MPI_COMM_WORLD, as groups
 // have none (MPI-3.1 8.3).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Memory for what a call keeps of each element of an array of the user's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/handle/handle_addresses.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Handles of our own where the vendor's are pointers: addresses in a range that belongs to this
 /// library.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The one place that knows whether this vendor's handles are ints (MPICH and its ABI family) or
 /// pointers (Open MPI).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Whose code a call into MPI comes from: the user's, or the vendor's own.
 #pragma once
 

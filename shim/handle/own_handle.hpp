@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Handles of our own, distinct from every handle that the vendor makes, in C and in Fortran
 /// (handle_bits.hpp).
 #pragma once

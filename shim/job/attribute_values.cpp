@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/job/attribute_values.hpp"
 
 #include "wire/base/mutex.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Attributes of communicators: what the job keeps about them beside the vendor.
 #pragma once
 

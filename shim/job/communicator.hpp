@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Spanning communicators: the description behind a native handle, and the table that finds it.
 ///
 /// The user's handle of a spanning communicator is the native communicator of its local members
@@ -169,7 +170,8 @@ class CommunicatorTable {
   };
 
   static void place(Slots& slots, Communicator* communicator);
-  [[nodiscard]] std::vector<Owned>::iterator owner_of(const Communicator& communicator) IMPISHIM_REQUIRES(mutex_);
+  [[nodiscard]] std::vector<Owned>::iterator owner_of(const Communicator& communicator)
+      IMPISHIM_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::atomic<Slots*> slots_;

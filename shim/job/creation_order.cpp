@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/job/creation_order.hpp"
 
 #include "wire/base/mutex.hpp"

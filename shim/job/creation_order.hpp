@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Duplications of communicators that the vendor has not finished.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a joined process tells of itself: its state on a signal and in a stalled wait, its
 /// statistics at the end.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The joined job as this process sees it: the library's only global object, and beside it a copy
 /// of what the shortest calls ask.
 #pragma once

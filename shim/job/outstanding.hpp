@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Collectives that nobody stands in an MPI call for: every wait in an MPI call moves them on.
 #pragma once
 

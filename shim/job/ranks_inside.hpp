@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Which ranks of MPI_COMM_WORLD are inside this system, for the short ways of inside.hpp.
 #pragma once
 

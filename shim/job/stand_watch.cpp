@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/job/stand_watch.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Watches a process whose thread stands in a blocking call of the vendor's while something of ours
 /// needs that thread.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The vendor's progress, asked for by itself.
 #pragma once
 

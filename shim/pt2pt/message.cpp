@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "shim/pt2pt/message.hpp"
 
 #include "shim/handle/own_handle.hpp"

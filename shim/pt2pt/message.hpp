@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Messages between MPI_Mprobe and MPI_Mrecv on spanning communicators.
 #pragma once
 

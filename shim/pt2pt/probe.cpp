@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Probe, MPI_Mprobe and their kin; MPI_Mrecv and MPI_Imrecv (MPI-3.1 3.8).
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"

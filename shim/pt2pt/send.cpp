@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Send and its kin, blocking and nonblocking.
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/error/errors.hpp"

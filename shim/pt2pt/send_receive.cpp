@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Sendrecv and its kin: a receive that is posted first, and a send, so that two processes doing
 // the same cannot block each other.
 #include "shim/datatype/typed_copy.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Completion of an array of requests as a whole (MPI_Waitall and its kin), native and own ones
 /// mixed.
 #pragma once

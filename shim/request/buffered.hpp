@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// MPI_Bsend to other systems: packed copies of our own, accounted against the buffer that the user
 /// attached (MPI-3.1 3.6).
 #pragma once

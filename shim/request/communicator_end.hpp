@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The end of spanning communicators (MPI-3.1 6.4.3).
 ///
 /// MPI_Comm_free waits for no other process, as in the vendors' MPI. The user's handle ends at the

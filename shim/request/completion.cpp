@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Wait, MPI_Test and their kin on arrays that mix native, own, inactive and null requests
 // (MPI-3.1 3.7).
 #include "shim/request/completion.hpp"

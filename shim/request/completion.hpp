@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Completion of single requests, whoever carries them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Blocking calls of the vendor's, marked for the progress thread.
 #pragma once
 

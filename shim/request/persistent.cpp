@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Send_init and its kin, MPI_Start, MPI_Startall (MPI-3.1 3.9).
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Recv, MPI_Irecv and the combined send and receive.
 #include "shim/request/receive.hpp"
 #include "shim/error/errors.hpp"

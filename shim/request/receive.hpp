@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Receiving on spanning communicators, for the calls that are built on it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Requests of our own: operations that the vendor's MPI cannot carry alone.
 ///
 /// A user's request handle is either the vendor's, or one of ours (own_handle.hpp) that names a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requests of this process: where free ones wait, and those that the user has freed while they
 // were active.
 #include <algorithm>

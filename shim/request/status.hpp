@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Statuses of operations that the vendor did not complete. Nothing of MPI_Status but its three
 /// public fields is assumed.
 #pragma once

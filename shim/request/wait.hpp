@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Waiting in an MPI call: drives the engine, the vendor's progress and contested receives together
 /// (DESIGN.md 4, 7).
 #pragma once

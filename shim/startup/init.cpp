@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Abort.
 #include <fmt/format.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Small exchanges among the processes of one system during startup, over the vendor's collectives.
 #pragma once
 

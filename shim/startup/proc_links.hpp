@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Where the processes of a system stand, and the channels among those of one IMPI host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of include/impishim/impishim.h.
 #include "impishim/impishim.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Joining and leaving the job: what MPI_Init and MPI_Finalize do beyond the vendor's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// While the hosts of a system are being connected, one of its processes speaks with the rendezvous
 /// server: what that one hears, all processes must hear.
 #pragma once

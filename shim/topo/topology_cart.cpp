@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Cart_*, MPI_Dims_create, MPI_Topo_test (MPI-3.1 7.5). Ranks are not reordered.
 #include <fmt/format.h>
 

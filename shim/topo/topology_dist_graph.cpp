@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Dist_graph_* (MPI-3.1 7.5.4). Ranks are not reordered; hints are not looked at.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Graph_* (MPI-3.1 7.5.3). Ranks are not reordered.
 #include <fmt/format.h>
 

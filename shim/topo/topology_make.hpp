@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// New communicators with a topology, and the topology of existing ones.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// MPI_Dims_create as arithmetic: all systems of a job must get the same grid, whichever MPI
 /// library each has.
 #pragma once

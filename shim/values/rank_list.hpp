@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Groups as lists of world ranks: the set operations of MPI-3.1 6.3, with no MPI type or function.
 #pragma once
 

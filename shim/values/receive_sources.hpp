@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Receives that the vendor carries for a communicator whose ranks it counts otherwise.
 ///
 /// Such a receive stays a request of the vendor's, since one of ours around it would halve the rate

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Topologies of communicators, as arithmetic on ranks: cartesian grids, graphs and distributed
 /// graphs (MPI-3.1 7). No MPI type or function: the calls are in topology_cart.cpp,
 /// topology_graph.cpp and topology_dist_graph.cpp.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attacks of another user of the machine on the ports of a job: each fails, and the job goes on as if there were none.
 
 Needs root, to be other users and to make a network namespace; without it each test is skipped and says so.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The job's key: on no command line, in no file that others can read, and from no variable of a caller with fewer rights.
 
 What other users see is read as another user; without root that part is left out.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two machines with a network between them, made of network namespaces: systems on each of them over IPv4 and IPv6, and the network cut.
 
 Needs root and the right to make namespaces; without it each test is skipped and says so.

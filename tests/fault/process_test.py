@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Processes that are stopped, killed or forked in a joined job."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes and servers that are lost while a job comes together.
 
 The test with a network needs root and the right to make namespaces; without it, it is skipped and says so.

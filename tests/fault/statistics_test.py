@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Statistics that cannot be written are told at the default log level, and a link in their place leads nowhere."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IMPI 4: barrier, bcast, reduce and allreduce on MPI_COMM_WORLD by a client with one process, which is its client's master."""
 
 from point_to_point import WORLD, WORLD_COLLECTIVE

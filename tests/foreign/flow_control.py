@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IMPI 3.6 for one pair of processes. All packets count but PROTOACK (3.6) and FINI (3.8); answers are never held back."""
 
 import collections

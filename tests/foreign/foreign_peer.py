@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A foreign implementation of IMPI 0.0, written from the specification alone: joins a job as one or more clients of one process each,
 plays scenarios with a program that runs on the library under test, and tells the first departure from the specification that it sees.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs with a foreign implementation of IMPI (the other files of this folder) and a real program on this library.
 
 Fails with the first departure from the specification that the foreign side sees.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IMPI 3.5: packets between hosts, read and written as the specification has them."""
 
 import dataclasses

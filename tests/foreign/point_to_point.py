@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IMPI 3.7 and 3.8 for one process that is a host of its own: messages, probes, cancels, and the end. Everything that arrives is checked
 against the specification; what departs from it raises Departure."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How data stands in messages: external32 (MPI 13.5.2), or native as x86-64 has it."""
 
 import struct

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the foreign process and programs/partner.c do together: the two sides of each scenario have one name and the same values."""
 
 import functools

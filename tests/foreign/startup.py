@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IMPI 2.3: the rendezvous server and a client's side of startup, and the dance in which hosts connect."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dimension dictionaries as JSON: what is valid means something, comes back unchanged, and maps
 // indices there and back.
 #include <algorithm>

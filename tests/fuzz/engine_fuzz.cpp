@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An engine among malicious neighbours, while its program starts, cancels, completes and frees
 // operations. Input: 1 byte (the job), then steps: 1 byte (what happens) and what that step reads
 // (see Session). Honest steps keep the job going: most packets that IMPI forbids end it.

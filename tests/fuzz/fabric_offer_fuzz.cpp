@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a peer says on a socket before the channel goes over to libfabric, and while it sleeps.
 #include <algorithm>
 

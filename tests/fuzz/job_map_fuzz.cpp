@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job map as one process sends it to the others of its system.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the other end of a host channel may say before it is known: both ends of the handshake, fed
 // with raw bytes, and a genuine exchange of which every byte can be changed on its way. Input: 1
 // byte (what is fed), 1 byte (size of the pieces in which bytes arrive), then the bytes, or what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives a fuzz target without libFuzzer: every file of the corpus as it is, then seeded mutations
 // of them.
 //   <target> [--runs N] [--seed S] FOLDER_OR_FILE...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A host's stream of packets. Input: 2 bytes (most payload bytes agreed on), then the stream.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A batch of the shuffle, as a neighbour sends it. Input: 2 bytes (processes of the job), then the
 // batch.
 #include <algorithm>

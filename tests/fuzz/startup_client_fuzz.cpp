@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a server may answer a client: frames, COLL answers, what is negotiated from them, notices
 // and text for the user. Input: 2 bytes (clients, size of the pieces in which bytes arrive), then
 // the stream after the client's DONE.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rendezvous server among strangers and clients. Input: 1 byte (clients, methods), then steps:
 // 1 byte (connection, what happens to it) and, where bytes arrive, 1 byte for how many and the
 // bytes, or where time passes, 1 byte for the seconds.

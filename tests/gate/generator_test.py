@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/gen_wrappers.py on a small mpi.h of our own: what it reads, decides and writes."""
 
 import importlib.util

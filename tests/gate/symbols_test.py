@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The built library against the MPI it is for: every function wrapped under both names, every fate accounted for."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gateways: values that are refused, a gateway that dies, and a system of network namespaces of which only the gateway's has a route out.
 
 The last needs root and the right to make namespaces; without it those tests are skipped and say so.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Installs the build tree, and builds and runs a project that finds it by find_package(impishim)."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What impirun says to input that cannot be right: one clear line on standard error, a non-zero exit, nothing started."""
 
 import pathlib

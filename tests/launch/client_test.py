@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """impirun -client with real MPI programs, and the server that they meet at."""
 
 import contextlib

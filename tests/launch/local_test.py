@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """impirun with server and all systems on this machine: outputs, statuses, and ends that leave nothing behind."""
 
 import contextlib

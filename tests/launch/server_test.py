@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """impirun -server, spoken to by clients made of sockets."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of impirun share: runs that leave nothing behind, and clients of the rendezvous server made of sockets."""
 
 import argparse

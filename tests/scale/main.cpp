@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints what a process keeps in jobs of 10,000 hosts with 32 processes each, over 2 to 8 systems.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Routes: every process reaches every other in at most three hops, with and without gateways.
 #include "wire/topology/route.hpp"
 

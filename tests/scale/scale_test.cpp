@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs of 320,000 processes: what one of them keeps.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The routing code (wire/topology/route.hpp) asked about every process of a large job.
 #pragma once
 

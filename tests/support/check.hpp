@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Checks for the MPI programs among the tests. A check that fails says where, and ends the whole
 /// job with code 99.
 #pragma once

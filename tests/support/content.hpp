@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Message contents that can be made and checked from a few numbers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How many queues the processes of a job keep, for programs that check what they hold: the
 /// README's words on hosts and representatives as numbers.
 #pragma once

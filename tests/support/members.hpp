@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// World ranks behind groups and communicators, for programs that check who is in them.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs an MPI program as one job over several systems on this machine and checks how it ends.
 
 --shape 2+2     two systems of two ranks each, joined by impirun; the lines of standard output must be those of a native run with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Preloaded into the programs of system tests. MPICH's ranks spin while they wait, and have no
  * option to yield: where there are more of them than processors, each spends whole time slices
  * waiting for one that cannot run. All of its waiting passes through UCX. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packets as recorded between two hosts: what they say, and that our encoder writes the same 128
 // bytes for each.
 #include <gmock/gmock.h>

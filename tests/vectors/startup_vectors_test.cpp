@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Startup as recorded: our decoders read it, and our client and our server would have sent the same
 // bytes.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An assertion that stays on in release builds.
 #pragma once
 

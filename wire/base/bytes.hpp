@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Big-endian integers in byte buffers. IMPI 1.2.1: all integral values are two's complement and
 /// big-endian.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's own copy of fmt; it compiles the contents of fmt's format.cc. The library is loaded
 // into programs that may use another version of fmt, and it must not need a shared library that is
 // not installed there.

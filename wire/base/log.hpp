@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The library's log: levels, and one line per event on standard error.
 ///
 /// IMPISHIM_LOG selects the level: error (default), warn, info, debug. A line is written with one

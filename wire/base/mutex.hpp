@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A mutex and its locks that clang's thread-safety analysis understands (-Wthread-safety).
 ///
 /// std::mutex of libstdc++ has no annotations. A member that a mutex protects is declared with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Output files of the library, apart from the program's own files.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Escaping of text from outside the library, so that it can be printed on a terminal or in one
 /// line of a log.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Threads that the library runs inside the user's program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Errors as values: the only way in which a failure travels inside wire/ and collectives/. Code in
 /// these folders does not throw for anything that a peer, the network or a user can cause.
 #pragma once

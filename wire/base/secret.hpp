@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The secret of a job, and the primitives that prove knowledge of it: random bytes, SHA-256,
 /// HMAC-SHA-256 (RFC 2104, FIPS 180-4).
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Rate-limited reports about strangers (connections that have not authenticated): at most one line
 /// per minute.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parsing of numbers, and of numbers in environment variables.
 #pragma once
 

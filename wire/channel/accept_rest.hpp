@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What an accepting end does where this process has no descriptor for another connection: it
 /// rests, says so, and goes on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Internet addresses as IMPI carries them (IMPI 1.2.3).
 #pragma once
 

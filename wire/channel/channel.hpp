@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A reliable, ordered, bidirectional stream of bytes to one peer. It is TCP to another host,
 /// shared memory to another proc of the same host, or plain memory in tests. A channel knows
 /// nothing about packets.

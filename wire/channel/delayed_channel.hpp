@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A channel whose input is delayed. It simulates a distant network on one machine, for tests and
 /// benchmarks.
 #pragma once

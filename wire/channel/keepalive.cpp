@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/channel/keepalive.hpp"
 
 #include <linux/sockios.h>

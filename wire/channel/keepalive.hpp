@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Options for TCP connections with few, short messages. Each message must leave at once, and the
 /// process must learn whether the peer's machine is still alive.
 #pragma once

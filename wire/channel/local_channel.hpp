@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A channel between two procs of one host. It has a ring of shared memory per direction, and a
 /// Unix socket. The socket carries wake-ups, and its end shows that the peer has died.
 #pragma once

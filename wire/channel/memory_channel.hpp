@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Two ends of a stream in one process, for tests of upper layers. Reads and writes can be randomly
 /// short (with a seed), and the stream can be cut.
 #pragma once

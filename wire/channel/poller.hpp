@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Readiness of descriptors with epoll, and a way to end a wait from another thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Detection of cut connections: the peer's machine has not answered probes for too long.
 #pragma once
 

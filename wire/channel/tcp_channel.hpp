@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A channel over a connected TCP socket.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Connections between hosts: the listening port of a host, and the exchange of connect and accept
 /// that IMPI 2.3.8 calls "dance". The procs of one host are connected by local_hop.hpp.
 #pragma once

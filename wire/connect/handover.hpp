@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Passes sockets as descriptors, from the proc of a host that makes its connections to the procs
 /// that own them.
 ///

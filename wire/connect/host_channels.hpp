@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The channels of a process to other hosts, over the connections that dance() made.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Links between the gateway of a host and those of its procs that run on other nodes or in other
 /// network namespaces. They use TCP over the system's own network. Procs of one node use LocalHop.
 ///

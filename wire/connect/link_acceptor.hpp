@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The accepting end of connections within a job. It accepts connections whose handshake proves
 /// membership, and limits the number, bytes and time that strangers can take from this process.
 ///

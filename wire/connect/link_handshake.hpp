@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The proof of membership at the beginning of each connection between processes of a job. Both
 /// ends show that they know the job's secret before a byte of the channel is sent. The classes are
 /// state machines without sockets; link_socket.hpp and link_acceptor.hpp drive them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/connect/link_socket.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A socket with the handshake (LinkHandshake) that runs over it, at the connecting end, and the
 /// functions that both ends share.
 #pragma once

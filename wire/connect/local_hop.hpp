@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Creation of the channels between the procs of one host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Names of the job's processes in messages, with which a user can find the process: world rank,
 /// node and pid.
 #pragma once

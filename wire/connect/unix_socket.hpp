@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Unix sockets in the abstract namespace, whose names vanish with them, and descriptors that are
 /// sent through them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The basic types of MPI data, and their sizes in each representation.
 ///
 /// Sources: MPI-3.1 13.5.2 / MPI-4.1 15.5.2 (external32), IMPI 1.2.2.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Packing and unpacking of flattened data in any format, in pieces of any size.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Conversion of single basic elements between this machine's representation and the wire's
 /// big-endian forms.
 #pragma once

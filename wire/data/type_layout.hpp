@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A datatype flattened to runs of basic elements: the only form of an MPI datatype inside wire/.
 ///
 /// shim/ builds one for each datatype (from MPI_Type_get_envelope and MPI_Type_get_contents); tests

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/data/type_map_cursor.hpp"
 
 namespace impishim::wire {

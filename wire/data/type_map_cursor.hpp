@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Iteration over the basic elements of typed data, in type-map order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How long a thread that has found something looks for more before it sleeps.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Buffers for payloads that have no place in the user's memory yet: unexpected, relayed, or packed
 /// for sending.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends that are withdrawn (IMPI 3.7.4), both sides.
 #include <fmt/format.h>
 

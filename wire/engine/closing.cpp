@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The end of traffic: FINI (IMPI 3.8, 2.4), abort, failure.
 #include <fmt/format.h>
 

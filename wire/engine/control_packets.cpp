@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packets that carry no message (IMPI 3.6): acknowledgements are believed only of the process that
 // they can come from, and only about what it has been asked; and who may send what over which link.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packets to operations: message protocols of IMPI 3.7, destination side, and relaying.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Long messages that this process accepts before their match.
 ///
 /// A long message waits for its match (IMPI 3.7: SYNCACK), and one that contests a receive with a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The engine: moves packets between this process's operations and its channels, matches, relays,
 /// acknowledges.
 ///

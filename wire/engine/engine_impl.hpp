@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The inside of the Engine: one lock, the links, the peers' flow control, the match queue.
 ///
 /// Split by direction: engine.cpp (the public face, polling, sleeping), sending.cpp (operations ->

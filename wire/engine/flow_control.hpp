@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Flow control between one source process and one destination process (IMPI 3.7, protocol ACKs).
 /// Pure counters.
 #pragma once

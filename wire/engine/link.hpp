@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One peer: packets in and out of a channel's byte stream. Knows framing and output order, not
 /// what packets mean.
 #pragma once

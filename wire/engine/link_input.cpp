@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A link's input: from the channel's bytes to packets and their payloads' places.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Posted receives and unexpected messages of one process, and MPI's matching order between them
 /// (MPI-3.1 3.5).
 ///

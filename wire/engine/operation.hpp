@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Sends and receives as the engine sees them. The caller owns an operation, fills in its public
 /// fields, starts it on the Engine, and keeps it, its buffer and its layout in place until
 /// complete() is true.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A first-in first-out queue that allocates only while it grows beyond what it has ever held.
 #pragma once
 

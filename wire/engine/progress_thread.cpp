@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/engine/progress_thread.hpp"
 
 #include <sched.h>

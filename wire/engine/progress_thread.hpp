@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The thread that moves an Engine on while the program computes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How much a process may have at the next process of a route that is to be passed on from there.
 /// Pure counters.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a process may hold for others, and how it batches.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packets on their way through this process: batches, and what may wait here for each neighbour
 // (relay_credit.hpp).
 #include <fmt/format.h>

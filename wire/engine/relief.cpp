@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process does for those who send to it while its program's thread stands in a call of the
 // vendor's.
 #include <new>

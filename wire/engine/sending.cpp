@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations to packets: message protocols of IMPI 3.7, source side.
 #include <fmt/format.h>
 

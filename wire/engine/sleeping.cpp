@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sleeping until a channel has something: which descriptors are watched, and by what a sleeper is
 // woken.
 #include <array>

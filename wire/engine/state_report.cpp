@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process holds and waits for, in words, and traffic by hops.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Channels over libfabric, for networks that its providers reach better than sockets do.
 ///
 /// A channel starts from a socket that is already connected to the peer. Both ends use the socket

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/fabric/fabric_channel.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A channel over libfabric: a stream of bytes as ordered messages (FI_EP_RDM with FI_ORDER_SAS).
 /// Messages go through buffers of the channel, with credits, so that the receiver always has a
 /// buffer for what arrives.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// This process's endpoint of a libfabric provider: buffers, and messages in both directions.
 /// FabricChannel knows the meaning of the messages.
 ///

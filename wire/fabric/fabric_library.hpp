@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The functions of libfabric.so, loaded when they are first needed. All other functions of its
 /// interface are reached through tables of pointers in the objects that these functions create
 /// (fabric(7)). Only files that are built with libfabric's headers include this header.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Creation of libfabric channels from connected sockets.
 #include <fmt/format.h>
 #include <poll.h>

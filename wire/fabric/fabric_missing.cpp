@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replacement for the libfabric code if libfabric's headers were missing when this library was
 // built.
 #include "wire/fabric/fabric.hpp"

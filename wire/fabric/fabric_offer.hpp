@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The messages that the two ends of a connected socket exchange before they switch to libfabric,
 /// and while they sleep. This file uses no sockets.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The exit codes that MPICH's launcher prints (`mpiexec -print-all-exitcodes`).
 #pragma once
 

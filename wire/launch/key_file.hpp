@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The job's key in a file, for launchers that do not pass on impirun's environment.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The command that starts the processes of a section of the command line.
 #pragma once
 

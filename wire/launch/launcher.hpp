@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Properties of the programs that start MPI jobs.
 #pragma once
 

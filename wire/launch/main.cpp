@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // impirun: the rendezvous server, a client, or a whole job on this machine (IMPI 2.2).
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/launch/output_forwarder.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Output of started programs, passed on line by line, so that lines of several systems do not mix.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Programs and their files: the path of a program, the MPI library that it is linked with, and the
 /// shim library that it needs.
 #pragma once

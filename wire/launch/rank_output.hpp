@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Output of the ranks on one machine, received directly because a launcher would mix their lines.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The rendezvous server and its sockets: the main part of `impirun -server` (IMPI 2.3).
 #pragma once
 

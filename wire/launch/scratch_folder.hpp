@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A folder for the files of the processes that impirun starts.
 #pragma once
 

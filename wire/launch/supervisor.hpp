@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The child processes of impirun: started in process groups of their own, supervised together and
 /// ended together.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// IMPI packets: the 128-byte header that precedes every payload between hosts (IMPI 3.5, 3.6).
 ///
 ///      0       4       8                       24      32                      48      56      64

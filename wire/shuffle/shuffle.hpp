@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The shuffle of one process on top of its engine: threads, sending, receiving, delivery.
 ///
 /// A network thread takes arrived batches and relays them; a delivery thread calls the program. The

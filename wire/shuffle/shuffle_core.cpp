@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/shuffle/shuffle_core.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The three-hop shuffle of one process, as in DeltaFS Shuffle. Messages go in batches from SRC to
 /// the representative of SRC's host, to the representative of DST's host, to DST. The class is pure
 /// state: batches come in and go out as bytes, and its driver has the time and the threads.

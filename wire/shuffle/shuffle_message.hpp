@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Shuffle messages, and their encoding in batches. Numbers are big-endian as in IMPI, so systems
 /// of any representation can communicate.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Queues and limits of the three-hop shuffle, with the names and meanings of DeltaFS Shuffle's
 /// options.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An output queue of the shuffle, to one neighbour and of one kind. It gathers messages into
 /// batches and counts the unanswered batches. Pure state.
 #pragma once

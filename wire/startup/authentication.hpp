@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Authentication of a client to the rendezvous server (IMPI 2.3.3), and the sources of its key.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The startup label that announces a system's libfabric providers, and the checks on it. No
 /// sockets.
 #pragma once

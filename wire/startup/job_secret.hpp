@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The job's secret, computed from the contributions that the impishim clients exchange through the
 /// rendezvous server.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The labels that the clients of a job have sent and the server has not yet answered (IMPI 2.3.4).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Computes what the job agrees on from the labels of all clients (IMPI 2.3.5, 3.9). Pure
 /// functions: labels in, JobMap out.
 #pragma once

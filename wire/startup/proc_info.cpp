@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/startup/proc_info.hpp"
 
 #include <fmt/format.h>

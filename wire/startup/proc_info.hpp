@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The data about each process of a system that the process which joins for the system needs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A client's connection to its rendezvous server as a stream of messages. It has a time limit for
 /// each answer, and reports to the user while it waits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How connections of a rendezvous server become clients of the job, and the time limits of the
 // server (IMPI 2.3.3).
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A client's side of startup (IMPI 2.3): what it contributes, and what the job agrees on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The messages between a client and the rendezvous server (IMPI 2.3): commands, labels and
 /// framing. No sockets.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The rendezvous server's side of startup (IMPI 2.3): it collects the labels, concatenates them
 /// and sends them back. Its input is bytes and the time, its output is actions; it uses no sockets
 /// and no clock.

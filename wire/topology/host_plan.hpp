@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The division of a system's procs into IMPI hosts, and the choice of their gateways. Pure
 /// functions.
 #pragma once

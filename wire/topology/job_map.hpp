@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The map of the job: its clients, hosts and procs, as startup negotiated them. An immutable
 /// value.
 #pragma once

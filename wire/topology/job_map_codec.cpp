@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/topology/job_map_codec.hpp"
 
 #include <algorithm>

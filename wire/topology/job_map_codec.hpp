@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Encoding of a job map, which the process that negotiated it sends to the others of its system.
 #pragma once
 

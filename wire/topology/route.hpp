@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Routing: the only code that decides which process owns a channel and which process is a packet's
 /// next hop.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The data that all arrays of one communicator share: its duplicate, their layouts, the librarian.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An array whose elements are distributed over the processes of a communicator: d2o's distributed
 /// data object.
 #pragma once

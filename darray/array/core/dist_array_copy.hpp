@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Bodies of dist_array.hpp: functions that read, write, copy and redistribute the elements of a
 /// DistArray.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Bodies of dist_array.hpp: functions that create a DistArray.
 #pragma once
 

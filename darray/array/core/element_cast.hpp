@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Casts between element types (D2O-50).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Iteration over all elements of an array on every process (D2O-80).
 #pragma once
 

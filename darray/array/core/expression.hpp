@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Expressions with arrays. They are stored as written and computed in one loop at assignment,
 /// without temporaries. No message is sent if the layouts of their arrays are aligned (D2O-60 to
 /// D2O-62).

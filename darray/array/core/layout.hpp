@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The positions of an array's elements, on all processes and in this process's memory. Arrays of
 /// the same shape and strategy share a layout.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Finds this process's piece of an array by the array's number (D2O-45, D2O-46).
 #pragma once
 

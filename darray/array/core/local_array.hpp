@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An array in one process's memory: the form in which full and local data are returned.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Loops over this process's elements. The fast axis is innermost; contiguous elements take one
 /// single loop.
 #pragma once

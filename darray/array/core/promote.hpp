@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The common type of two values, by NumPy's rules (D2O-60).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Memory of elements, owned or borrowed.
 #pragma once
 

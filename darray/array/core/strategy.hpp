@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The distribution of an array over the processes of a communicator: d2o's four strategies (D2O-01
 /// to D2O-05), or any distribution.
 #pragma once

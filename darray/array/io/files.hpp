@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Arrays in HDF5 or NumPy files (darray/interop/files/array_file.hpp). Every process writes and
 /// reads its own rows (D2O-81, DIS-07). All processes must see the same file system.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One function that makes an array from various inputs, with d2o's rules of precedence (D2O-10 to
 /// D2O-18).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Output of arrays as text.
 #pragma once
 

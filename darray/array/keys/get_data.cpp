@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/array/keys/get_data.hpp"
 
 #include "darray/plan/remap/remap.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Reads parts of a distributed array as new arrays (D2O-32, D2O-39).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Keys of distributed arrays, as a user writes them and as select() resolves them.
 #pragma once
 

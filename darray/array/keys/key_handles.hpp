@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Distributed arrays that a single process names in its key (D2O-39, D2O-45).
 #pragma once
 

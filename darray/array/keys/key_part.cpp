@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/array/keys/key_part.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The elements of a key's selection that a process owns, and the locations of the others.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Sets parts of a distributed array (D2O-33, D2O-38, D2O-40).
 #pragma once
 

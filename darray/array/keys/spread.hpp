@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The rules by which values of one shape fill elements of another in an assignment.
 #pragma once
 

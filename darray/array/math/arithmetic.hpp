@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Operators between arrays, expressions, scalars and global data (D2O-60, D2O-63), and binary
 /// functions (DIS-06).
 #pragma once

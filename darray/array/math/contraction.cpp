@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/array/math/reductions.hpp"
 
 namespace impishim::darray::detail {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Functions of every element (DIS-06, D2O-64 to D2O-66). Results are expressions. Integers are
 /// computed in double if the result is not an integer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The operations of expressions on two values. The result type is NumPy's; integers wrap around.
 #pragma once
 

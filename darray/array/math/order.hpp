@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Unique values, counts of integers, cumulative sums and medians (D2O-70, D2O-77, D2O-78). All are
 /// collective.
 #pragma once

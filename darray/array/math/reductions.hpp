@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Contractions of arrays (D2O-70 to D2O-76). A contraction of all axes gives a value on every
 /// process; a contraction of some axes gives an array. All are collective. Sums and products of
 /// integers and bool have 64 bits. Means and variances are floating-point numbers.

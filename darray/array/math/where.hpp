@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Finds the elements of an array that are true (D2O-79).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The protocol's rules that concern all processes, asked of all of them. The only part of this
 /// folder that communicates, and it does so only in these calls, which all processes of the
 /// communicator make (DAP-09).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Descriptions of block-cyclic arrays by other libraries: ScaLAPACK's array descriptor, and the
 /// arguments of MPI_Type_create_darray(). Both ways; neither library is needed.
 #pragma once

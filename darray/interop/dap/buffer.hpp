@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The memory of a local piece as other libraries describe it: address, element type as text, shape
 /// and strides in bytes. Never owned, never copied.
 #pragma once

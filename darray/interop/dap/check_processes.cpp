@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules that concern several processes at once.
 #include <fmt/format.h>
 

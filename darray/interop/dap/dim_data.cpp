@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/interop/dap/dim_data.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Dimension dictionaries of the Distributed Array Protocol 0.10.0 as values, and what one process
 /// can say of its own piece. Purely local: no communication, no memory of the array.
 #pragma once

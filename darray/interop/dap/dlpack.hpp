@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The local piece as a DLPack tensor (https://dmlc.github.io/dlpack, 1.1): the C structures,
 /// declared here since Debian's header is older than the versioned one, and conversion both ways.
 /// DLPack knows no distributed arrays: the dimension dictionaries travel beside it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exports as they come in, and distributions to and from dimension dictionaries.
 #include "darray/interop/dap/export.hpp"
 

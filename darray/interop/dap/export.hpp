@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What `__distarray__` gives: version, buffer and dimension dictionaries of one process's piece,
 /// as values; in and out without copying.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/interop/dap/json.hpp"
 
 #include <fmt/format.h>
@@ -156,8 +157,8 @@ Buffer buffer_of(const Json& json) {
   if (!data.is_array() || data.size() != 2 || !data[0].is_number_unsigned() ||
       !data[1].is_boolean())
     wrong("data", "a pair of address and read-only flag");
-  buffer.data = reinterpret_cast<std::byte*>(
-      data[0].get<std::uintptr_t>());  // NOLINT(performance-no-int-to-ptr): what it is
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the number is an address.
+  buffer.data = reinterpret_cast<std::byte*>(data[0].get<std::uintptr_t>());
   buffer.read_only = data[1].get<bool>();
   return buffer;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// JSON in and out: dimension dictionaries, whole exports, and the text form of
 /// `__array_interface__`.
 ///   {"__version__": "0.10.0", "buffer": {"version": 3, "typestr": "<f8", "shape": [4], "strides":

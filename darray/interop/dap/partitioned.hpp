@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// `__partitioned__` (the draft that Heat implements): a grid of rectangular partitions with their
 /// places, as an export only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/interop/dap/piece_words.hpp"
 
 #include "darray/base/error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One process's dictionaries and buffer shape as a list of integers, for the way to the other
 /// processes. Keys that the protocol does not know stay behind.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dimension dictionaries to values: which kinds of value a key may hold.
 #include <fmt/format.h>
 

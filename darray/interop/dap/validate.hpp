@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Whether dimension dictionaries obey the protocol: one process's (here; no communication), and
 /// those of all processes together (check_processes(), which is given all of them; collective.hpp
 /// fetches them).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Values as a foreign exporter wrote them, before their kinds are known to be right. Neither JSON
 /// nor Python is known here.
 #pragma once

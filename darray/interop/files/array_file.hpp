@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Arrays in files that other programs read: HDF5 for names that end in .h5 or .hdf5, NumPy's .npy
 /// for all others. No MPI here: one process creates a file, after which any process writes its own
 /// rows at their place, and any process reads rows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/interop/files/hdf5.hpp"
 
 #include <fcntl.h>

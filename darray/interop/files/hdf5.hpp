@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Arrays as datasets of HDF5 files, as h5py has them too: bool as its enumeration of FALSE and
 /// TRUE, complex numbers as compounds of "r" and "i". Datasets made here are contiguous and in this
 /// machine's representation, so that the elements of a process can be written at their place

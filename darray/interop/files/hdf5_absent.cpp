@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands in for hdf5.cpp where HDF5 was not found.
 #include "darray/interop/files/hdf5.hpp"
 

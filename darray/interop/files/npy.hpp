@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Headers of NumPy's .npy files, versions 1 to 3 (NumPy Enhancement Proposal 1).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An open file, closed at the end; reads and writes go to positions, so that processes do not
 /// disturb each other.
 #pragma once

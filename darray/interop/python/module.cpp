@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Python module impishim_darray.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

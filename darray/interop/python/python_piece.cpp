@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/interop/python/python_piece.hpp"
 
 #include "darray/interop/dap/dlpack.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One process's piece of a distributed array, as Python sees it.
 #pragma once
 

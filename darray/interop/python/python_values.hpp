@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Python objects to and from the protocol's values.
 #pragma once
 

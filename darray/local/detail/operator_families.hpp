@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's operators by family, one translation unit for each: they are many instances. Not
 // for users.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums, products and moments.
 #include "darray/local/detail/operator_families.hpp"
 #include "darray/local/wrapping.hpp"

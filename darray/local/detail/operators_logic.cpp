@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What asks whether elements differ from zero; and the table of all operators.
 #include "darray/local/detail/operator_families.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Operators of reductions and scans, with the types of the elements and results in messages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Options of all plans, and their statistics.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The work of one rank in a plan, before it becomes schedules: pure lists, which can be made for
 /// any rank of any number of ranks.
 #pragma once

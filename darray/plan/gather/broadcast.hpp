@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Broadcasts of the copies at one coordinate of a grid dimension, and of one element.
 #pragma once
 

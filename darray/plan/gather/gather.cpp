@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/plan/gather/gather.hpp"
 
 #include "darray/plan/core/detail/owned_part.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Gather by subscripts (Adlib's Gather): destination[i...] = source[s0[i...], s1[i...], ...].
 #pragma once
 

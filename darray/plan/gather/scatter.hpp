@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Scatter by subscripts (Adlib's Scatter), with or without an operator: destination[s0[i...],
 /// s1[i...], ...] = source[i...].
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Halo exchange: copies the owned cells to the ghost cells that stand for them (Adlib's WriteHalo,
 /// ADL-26, ADL-27, ADL-29).
 #pragma once

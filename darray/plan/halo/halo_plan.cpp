@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The planning of one rank's work in a halo exchange.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The cells of one part's buffer along an axis, and the owners of the cells that they stand for.
 /// Halo exchanges are built from them. Not for users.
 #pragma once

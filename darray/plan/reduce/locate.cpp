@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extremes with their places: first reduces the values, then finds the lowest place of each result.
 #include <algorithm>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Reductions of distributed arrays over all or some axes (Adlib's sum, sumDim, ...; d2o's
 /// contractions), planned once.
 #pragma once

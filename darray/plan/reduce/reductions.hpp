@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One-shot reductions of a whole array to values that every rank of the communicator gets. All are
 /// collective over the communicator. `data` is the rank's local buffer (with ghosts). The mask is
 /// aligned with the owned elements.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Cumulative sums and other prefixes of distributed arrays (d2o's cumsum).
 #pragma once
 

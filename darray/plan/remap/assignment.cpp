@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Hungarian method, row by row: shortest augmenting paths with potentials (the form of Jonker
 // and Volgenant).
 #include <limits>

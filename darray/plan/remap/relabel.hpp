@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The assignment of processes to the parts of a new layout so that as little data as possible
 /// moves (COSTA's relabelling).
 #pragma once

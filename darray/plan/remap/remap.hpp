@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Copies between two distributed arrays, any layout to any layout (Adlib's Remap, ADL-20; DIS-04).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Transpositions: remaps with permuted axes (ADL-28).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Shifts along an axis, by one amount or by one amount for each line (Adlib's Shift, CShift, Skew,
 /// CSkew: ADL-21 to ADL-25).
 #pragma once

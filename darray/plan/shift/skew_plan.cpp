@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The planning of one rank's work in a skew, which shifts each line by its own amount.
 #include <algorithm>
 #include <map>

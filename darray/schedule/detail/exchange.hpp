@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One direction of a schedule, ready to run: messages, requests, workspace. Not for users.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ranks that take part in a tree or a reduction. Not for users.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/schedule/detail/patch_type.hpp"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patches as derived datatypes. Not for users.
 #pragma once
 

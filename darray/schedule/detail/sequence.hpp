@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives and local work one after the other, blocking or in the background. Not for users.
 #pragma once
 

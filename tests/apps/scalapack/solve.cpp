@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// ScaLAPACK on a grid of processes: pdgesv factors and solves a system of 512 equations, on a 2 x
 /// 2 grid by rows and on one by columns.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fast sender in each other system floods rank 0, which computes first and receives later, both
 // with messages of one packet and with long ones. Rank 0's memory and the senders' must stay far
 // below what is sent. Rank 0 takes what comes: while it waited for one sender, the others' messages

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that forks. `forks signal`: each rank's child gets SIGUSR1 and dies of it. `forks
 // kill`: the last rank's child lives on, with nothing of the parent's open but what the library
 // leaves to it, while the parent is killed.

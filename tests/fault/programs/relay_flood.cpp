@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everybody floods everybody through relays, and half of the ranks, some of them relays, stand
 // still for a second and are slow to receive. Everything arrives whole and in order, and no process
 // has held more for others than the README's formula allows.

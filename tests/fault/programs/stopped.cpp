@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last rank stops itself in the middle of a stream that fills the road to it, until a test lets
 // it go on.
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 and the last rank exchange a message, rank 0 says so, and all ranks wait for one that
 // never comes.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The MPI side of the scenarios of tests/foreign/scenarios.py: a plain MPI program, one of whose
  * ranks is another implementation's.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults made on purpose, in the build with AddressSanitizer and UBSan: each must end the program
 // that makes it.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A race made on purpose, in the build with ThreadSanitizer: it must fail the program that runs it.
 #include <gtest/gtest.h>
 

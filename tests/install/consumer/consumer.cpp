@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A distributed array by the installed headers and library alone.
 #include <array>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of impirun start. The first argument says what to do:
 //   hello          prints "rank R of N" and the other arguments
 //   status S       finalizes and returns S

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks that lie at absolute addresses: MPI_BOTTOM as buffer, with addresses as displacements or
 // inside the datatypes; and null pointers where nothing is sent. In Alltoallw, Neighbor_alltoallw
 // and their nonblocking and persistent forms.

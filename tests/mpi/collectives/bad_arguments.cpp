@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wrong arguments of collectives under MPI_ERRORS_RETURN: the right class, at once, and the
 // communicator works as before. For joined jobs whose communicators all span systems: Debian's
 // MPICH is built without checks of its own and crashes here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The communicators on which every program here tries its functions.
 #pragma once
 

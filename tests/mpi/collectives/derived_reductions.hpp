@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// User operations on derived datatypes, for the program reductions.
 #pragma once
 

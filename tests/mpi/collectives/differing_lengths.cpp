@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Bcast with another length on one rank, under MPI_ERRORS_RETURN: that rank is told
 // MPI_ERR_TRUNCATE for too little room and MPI_ERR_OTHER for less than it asked for, as MPICH does;
 // nobody waits for ever, nothing is written behind a buffer, and the communicator works as before.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives that MPICH calls erroneous, under MPI_ERRORS_RETURN: all ranks are told the class,
 // none waits for another, and the communicator works as before. Blocks that are sent from where
 // others are received, once a hang; operations without a meaning for the datatype, once noticed by

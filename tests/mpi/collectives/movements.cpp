@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Barrier, MPI_Bcast, MPI_Gather and MPI_Allgather: all roots, in place and not, different
 // datatypes on the ranks, blocks of nothing to a megabyte.
 #include <mpi.h>

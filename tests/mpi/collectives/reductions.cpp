@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Reduce, MPI_Allreduce and MPI_Reduce_local: every predefined operation on every class of
 // types, pairs, complex numbers, user operations that commute or not, derived datatypes, in place
 // and not, all roots, no elements and many. MPI_Op_commutative.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predefined attributes, IMPI's and the user's own, on the world, on duplicates and on
 // communicators inside a system. Arguments: the counts of ranks of the systems ("2 2"); none for a
 // job that is not joined.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ways for a job to end badly; every system must end, soon, and say why. Arguments: how, and the
 // rank that does it.
 //   abort CODE RANK  MPI_Abort with the code; exit RANK  exit(5) without MPI_Finalize; kill RANK

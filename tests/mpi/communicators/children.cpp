@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks fork and start other programs in the middle of the job: the children come and go, the job
 // notices nothing.
 #include <sys/wait.h>

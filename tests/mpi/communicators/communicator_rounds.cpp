@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Communicators made and freed again and again take no more memory, and ids for them do not run
 // out. Argument: how many rounds.
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Duplicates and splits of the world in every shape: interleaved and reversed between systems,
 // inside systems, of one process, left out; freed and made again; duplicates of duplicates. Each
 // new communicator proves its ranks by messages and a reduction.

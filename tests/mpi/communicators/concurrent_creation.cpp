@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads make communicators at once, each from a parent of its own, and from one parent by groups
 // with tags of their own: no two may get the same context id, or their messages would mix.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last rank dies while the others wait in barriers that it has not entered: none may be over
 // for anybody, also in the moment before the job has ended. Rank 0, whom the others of its system
 // wait for, moves on very many of them in one thread and polls in another, so that one thread is

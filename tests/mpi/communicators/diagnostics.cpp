@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process tells of itself: traffic by hops, its state on request, by signal and in a stalled
 // wait, statistics at the end. On 2 + 2 ranks, whose hosts ranks 0 and 2 represent.
 #include <csignal>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_disconnect waits for what is pending on the communicator (MPI-3.1 10.5.4): long sends
 // and receives, from one source and from any, of other systems and of this one, those whose
 // requests the program has freed, buffered sends, collectives.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_free waits for no other process, and what is under way on the communicator ends as if it
 // had not been freed (MPI-3.1 6.4.3): sends, receives from one source and from any, nonblocking
 // collectives, duplications, persistent requests.

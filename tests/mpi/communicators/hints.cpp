@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hints of communicators (MPI-3.1 6.4.4): MPI_Comm_set_info, MPI_Comm_get_info,
 // MPI_Comm_dup_with_info and, where all MPIs of the job have it, MPI_Comm_idup_with_info. Which
 // hints an MPI keeps is its own affair: a communicator over several systems has those that a

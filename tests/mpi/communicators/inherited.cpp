@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What new communicators take from old ones: attributes through copy callbacks, error handlers,
 // nothing else; what callbacks see: the user's handles, which they may use; how communicators end:
 // delete callbacks while they still work. The lines that each rank prints must be those of a native

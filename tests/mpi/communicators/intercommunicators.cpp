@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intercommunicators between groups of every kind: halves, odd and even ranks, one against the
 // rest, backwards, with processes left out; made over a bridge of each kind. Each proves its
 // groups, point-to-point messages, probes and wildcards; is duplicated, split, created from, merged

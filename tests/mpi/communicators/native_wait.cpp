@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocking collectives inside a system that wait for what is outstanding between systems: with
 // IMPISHIM_NATIVE_COLLECTIVES=polled a rank that waits in one moves everything else on.
 #include <mpi.h>

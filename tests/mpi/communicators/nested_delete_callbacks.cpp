@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delete callbacks that free other objects with delete callbacks of their own: communicators, some
 // of them in one process only, and datatypes, three deep and in every order. Each callback runs
 // once, and sees its own object whole.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes on MPI_COMM_SELF are deleted first in MPI_Finalize, in the reverse order of their
 // setting, while every communicator still works (MPI-3.1 8.7.1): the callbacks here exchange
 // messages over the world. One key is freed long before, as HDF5 does.

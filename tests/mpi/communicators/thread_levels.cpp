@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Init_thread at every level, and what the inquiries say before, while and after. Argument: the
 // level asked for. With MPI_THREAD_MULTIPLE all threads of all ranks exchange messages at once.
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every rank tells rank 0 which system and which IMPI host it is in; rank 0 prints the table.
 #include <cstdio>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic, comparisons and functions of arrays against the same of plain values: types, operands
 // in other layouts, in place, memory in common, what sends nothing, the hermitian flag; iteration
 // and text.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Contractions of arrays: T11's matrix and ties in every layout, axes and the strategies of the
 // results (D2O-71), arrays with nothing in them, medians, unique values, counts, cumulative sums.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How arrays are made, what every process has of them, copies in other types and strategies:
 // strategies of T11, shapes with nothing in them, every element type, ghosts, borrowed memory.
 #include <limits>

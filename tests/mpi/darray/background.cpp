@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Executions that are under way at once, that end otherwise on every rank, or in errors.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the programs of these tests have in common: they count what is wrong on all ranks and print
 // one line for each part, which is the same however many systems the ranks are spread over.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lookups, directories, trees and reductions against what every rank can work out by itself.
 #include <chrono>
 #include <complex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Contractions by the types of elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions, extremes with their places, and scans, against serial ones, for random layouts, axes
 // and masks.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a program really sends: MPI's profiling interface counts, whatever libraries say about
 /// themselves.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The protocol's rules over all processes, asked by the processes themselves: every one gets the
 // same answer, or the same error. And the arguments for MPI_Type_create_darray(), given to it.
 #include <mpi.h>

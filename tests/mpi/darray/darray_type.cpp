@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pieces of block and block-cyclic layouts are those that MPI_Type_create_darray() selects:
 // every extent up to 24 on up to 4 processes with blocks of up to 6, and arrays of two and three
 // axes on grids.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collective operations that the last rank calls with another argument, or calls another one
 // instead: all ranks throw the same error, which names the difference, none waits for ever, and the
 // array is as usable as before.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays in HDF5 and .npy files: what is written and read in every layout, what is refused, what
 // stays.
 //   files                        checks itself

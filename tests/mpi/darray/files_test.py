@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of h5py and NumPy are loaded by a program with distributed arrays and saved again, and h5py and NumPy find the same in them."""
 
 import argparse

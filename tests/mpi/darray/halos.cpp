@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Halo exchanges, shifts and skews, run on the ranks that there are.
 #include <array>
 #include <vector>

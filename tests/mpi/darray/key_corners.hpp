@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Keys for arrays of labels, masks of some axes, values that lie in the array's own memory, arrays
 /// without axes.
 #pragma once

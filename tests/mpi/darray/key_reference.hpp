@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys on a serial array, element by element, as an oracle for distributed ones; and layouts of all
 // kinds.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of distributed arrays, got and set by keys, against serial arrays.
 #include "darray/array/keys/set_data.hpp"
 #include "darray/array/math/where.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays on distributions that are compared with serial ones: what a rank owns of them, worked out
 // one by one.
 #pragma once

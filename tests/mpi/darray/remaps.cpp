@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Remaps, reshapes and transpositions, run on the ranks that there are, against a serial copy of
 // all ranks' buffers.
 #include <algorithm>

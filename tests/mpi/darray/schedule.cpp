@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block schedules and word schedules against a serial copy of all ranks' buffers.
 #include <algorithm>
 #include <complex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What needs no messages sends none: MPI's profiling interface counts, and each process works while
 // the others wait in a barrier.
 #include "darray/array/keys/set_data.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gathers and scatters by subscripts against serial ones, for random layouts, masks and subscripts;
 // and broadcasts.
 #include <map>

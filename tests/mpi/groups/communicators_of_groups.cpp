@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_create and MPI_Comm_create_group with all groups of the first four processes in every
 // order, with disjoint groups at once, and with groups that are wrong.
 #include <algorithm>

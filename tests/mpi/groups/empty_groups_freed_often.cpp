@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Empty groups that every constructor makes, each freed once, many times over: a group that a
 // library hands out belongs to its caller, also MPI_GROUP_EMPTY, of which Open MPI counts the
 // references.

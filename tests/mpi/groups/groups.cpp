@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every function of groups on all groups of the first four processes in every order: within a
 // system, across systems, and mixed. What sets and lists say is what must come out.
 #include <algorithm>

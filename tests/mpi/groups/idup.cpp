@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_idup: several at once beside other outstanding operations, completed in any order; what
 // a duplicate takes over and what stays apart. The same natively and joined.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Duplications by MPI_Comm_idup are outstanding while other communicators are made by blocking
 // calls: the ranks of a system have begun them at different moments, and must not wait for each
 // other in the making of different communicators.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_idup by several threads at once, each on a communicator of its own, while others
 // duplicate MPI_COMM_SELF, blocking and nonblocking (which MPICH 4.0.2 by itself does not survive).
 // Every duplicate is complete, apart from all others, and none waits for ever.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A predefined attribute as C gets it, for inside_handles.F90. MPICH's keys have other numbers in
  * Fortran. */
 #include <mpi.h>

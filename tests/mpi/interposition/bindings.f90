@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! Both Fortran faces of a job: mpi_f08 and mpif.h, with sentinels and callbacks. Same output natively and joined.
 module callbacks
   use mpi_f08

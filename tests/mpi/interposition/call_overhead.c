@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What one MPI call costs, best of many rounds: to compare with and without the shim, on one
  * process. Machine-readable lines: call_overhead <what> <nanoseconds per call>. */
 #define _POSIX_C_SOURCE 200809L

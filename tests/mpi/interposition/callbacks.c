@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* MPI calls in functions that the MPI library calls are the user's: they see the joined job. Every
  * function notes the size of MPI_COMM_WORLD; the output is the same for a native job of as many
  * processes. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The default error handler: a refused function ends the job in all systems. For a joined job. */
 #include <mpi.h>
 #include <stdio.h>

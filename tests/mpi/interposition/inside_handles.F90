@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! What Fortran's bindings would read inside a communicator: the number of datatypes of MPI_Alltoallw and its brothers, and predefined
 ! attributes. Each process sends every other a number, as INTEGER to processes of even rank and as DOUBLE PRECISION to others. Both faces,
 ! mpi_f08 and mpif.h; same output natively and joined.

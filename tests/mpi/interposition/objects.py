@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mpi4py in a joined job: pickled objects (recv is MPI_Mprobe and MPI_Mrecv), buffers, collectives. Every rank prints one line; the
 same natively and joined."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The MPI part of a program that loads it with dlopen: RTLD_LOCAL, as Python and others do. */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>

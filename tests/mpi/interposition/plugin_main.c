@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A program without MPI: runs run() of the shared object that its first argument names. */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Functions that cannot act on a spanning communicator yet say so by name, through the
  * communicator's own error handler; on a communicator inside one system they work. For a joined
  * job. */

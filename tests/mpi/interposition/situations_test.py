@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways in which libimpishim.so gets into a process, without and with a joined job."""
 
 import argparse

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A profiling tool of the usual kind, stacked above the shim: counts calls and passes them on to
  * PMPI. */
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A plain MPI program whose output says all that a library in between might change: results of many
  * kinds of calls, threads and sockets of the process. Run with and without the shim, both outputs
  * must be equal. */

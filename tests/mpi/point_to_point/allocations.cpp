@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Short messages allocate nothing in steady state: every allocation of this process by operator new
 // is counted, the library's included. Each lower rank exchanges messages with one of the upper
 // half.

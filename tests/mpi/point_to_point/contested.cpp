@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Receives from MPI_ANY_SOURCE that messages of both kinds want at the same time, some withdrawn by
 // the user meanwhile: every message is received exactly once, in its sender's order, and a receive
 // is either cancelled or has a message.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derived datatypes between every rank and the next: gaps, negative strides, structs, changed
 // bounds, absolute addresses; and every predefined type by its values. What arrives must be what
 // MPI's own rules say, element by element.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors where MPI wants them: truncation in its status, arguments by their class, refused
 // functions by their name.
 #include <array>

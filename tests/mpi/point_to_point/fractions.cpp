@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages that are no whole number of the receive's elements: what does not fit is
 // MPI_ERR_TRUNCATE, of what fits MPI_Get_count and MPI_Get_elements say MPI_UNDEFINED. Short and
 // long, received in every way, from each other rank: inside a system and across.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays of receives from one neighbour, which is in the same system or not, on communicators whose
 // ranks the vendor counts as the user does and on others: each way to complete them names the
 // source as the user knows it, and nothing is left behind that a later request with the same handle

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waiting and testing on arrays that hold requests of every kind: to one's own and to other
 // systems, from anybody, generalized, persistent and inactive, and null.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every send mode, blocking, nonblocking and persistent, among all pairs of ranks, of sizes around
 // the limits of packets.
 #include <array>

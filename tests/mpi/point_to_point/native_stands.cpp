@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank that stands in a blocking call inside its system has receives outstanding that ranks of
 // another system send to, and the call waits for those senders. Ranks 0 and 1, and ranks 2 and 3,
 // are in one system each.

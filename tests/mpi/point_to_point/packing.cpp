@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Pack, MPI_Unpack and MPI_Pack_size between every rank and the next, also where one end of a
 // message is typed.
 #include <array>

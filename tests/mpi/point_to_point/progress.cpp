@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deadlocks that a library above another could make: progress is needed on both sides, whatever the
 // ranks wait for.
 #include <fcntl.h>

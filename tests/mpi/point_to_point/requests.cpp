@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completion of request arrays that mix requests of the vendor, of the library, generalized,
 // persistent inactive and null ones.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every mode of sending, blocking and not, between every pair of ranks, with sizes around every
 // protocol's limits; statuses, counts, MPI_PROC_NULL and empty messages.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random messages among all ranks: sizes of 0 B to 4 MiB, tags, modes, wildcards, probes, cancels
 // and persistent requests by chance. Every rank makes the same plan from the seed, so that each
 // knows what it must send and what must come. Arguments: messages, seed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_THREAD_MULTIPLE: threads of every rank exchange messages with threads of all others at once,
 // each pair by tags of its own, with wildcards on a duplicate, and a thread that sits in a
 // collective meanwhile. Then threads that end soon, and requests that another thread completes than

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that stand in a collective inside their system while something waits for them that only
 // they can do: the program goes on in the end, and each has said what waited. Ranks 0 and 1, and
 // ranks 2 and 3, are in one system each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank that stands in a blocking call inside its system takes messages that nobody has asked for:
 // another system's rank sends more of them than flow control lets be on their way, and only then
 // lets the call end. Ranks 2 and 3 are in one system, rank 0 in another.

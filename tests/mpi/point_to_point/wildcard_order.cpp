@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_ANY_SOURCE and MPI_ANY_TAG among senders of one's own and of other systems: no message
 // overtakes another of its sender, posted receives match in the order of posting, and every message
 // comes exactly once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_ANY_SOURCE and MPI_ANY_TAG, probes of both kinds, cancel, MPI_PROC_NULL, Sendrecv and
 // messages to oneself.
 #include <cstdio>

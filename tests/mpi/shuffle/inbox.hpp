@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A shuffle whose messages tell who sent them and when, and an inbox that expects them whole, once
 /// and in order.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shuffle through its C API: everybody sends to everybody, itself included; all arrives once,
 // whole and in order, also where receivers are slow, while processes compute, and with two shuffles
 // at once. With the argument "left" a shuffle is left to MPI_Finalize, which ends the job.

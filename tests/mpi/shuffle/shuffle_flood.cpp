@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everybody floods everybody with a shuffle's messages through relays, and every second rank is
 // slow to take them. All arrive once, whole and in order, and no process has held more than the
 // README's formula allows.

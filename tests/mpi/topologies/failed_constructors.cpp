@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constructors of communicators that fail under MPI_ERRORS_RETURN: the same error class on all
 // ranks, as natively, and in a joined job a null handle, whatever stood there before. (Of the MPI
 // libraries MPICH makes some of these handles null, Open MPI none.) The communicator works as

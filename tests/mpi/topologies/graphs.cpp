@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graph topologies: those that all processes know as a whole, and distributed ones, given by each
 // process's own edges or by anybody's; weights, several edges between two processes, loops,
 // processes without edges.

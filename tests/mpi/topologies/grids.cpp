@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cartesian topologies of every shape that fits, on the world and on the world backwards: what each
 // process knows of its grid and its neighbours is what coordinates say; sub-grids, duplicates, and
 // what is no grid.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "long_blocks.hpp"
 
 #include <fmt/format.h>

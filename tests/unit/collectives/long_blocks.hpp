@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Blocks of longs to move, and checks of what has arrived.
 #pragma once
 

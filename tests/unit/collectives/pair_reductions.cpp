@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "pair_reductions.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Operands of reductions for tests: pairs that lie in memory in different ways, a sum, and an
 /// operation that finds out about a wrong order.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One communicator of a simulated job: its shape, messages under way between its members, and its
 /// clients' local phases.
 #pragma once

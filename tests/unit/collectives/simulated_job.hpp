@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A joined job in memory: any number of clients with any members, collective tasks stepped in
 /// turn, every message recorded.
 ///

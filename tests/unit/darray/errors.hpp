@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Errors with their kind and their exact text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Row-major numbers of index tuples.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Layouts drawn at random, of every kind of map.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table from a native handle to its spanning communicator: insertion, removal, growth, readers
 // without locks, and its cost.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What follows from a spanning communicator's members: ranks on both sides, masters, and the IMPI
 // colours; which of its ranks the short ways of messages inside this system take.
 #include "shim/job/communicator.hpp"

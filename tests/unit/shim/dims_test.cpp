@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI_Dims_create's arithmetic: against trying all factors, for given dimensions, and its errors.
 #include "shim/values/dims.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Set operations on groups: every pair of small groups against what sets say, orders, errors of
 // ranks and ranges.
 #include "shim/values/rank_list.hpp"

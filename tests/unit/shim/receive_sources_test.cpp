@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of receives' sources beside a map: growth, gaps that are closed, handles that come
 // again.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grids and graphs as arithmetic: coordinates, shifts over every kind of edge, sub-grids, and the
 // edges of neighbourhoods.
 #include "shim/values/topology.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Lists the elements of a section that a part owns, as overlaps. Not for users.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The position of a rank's owned elements in its local buffer, and their number among all elements
 /// of the array. Not for users.
 #pragma once

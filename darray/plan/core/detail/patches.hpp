@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Converts the overlaps of two parts along each axis to elements of a buffer. Not for users.
 #pragma once
 

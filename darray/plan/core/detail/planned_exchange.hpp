@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Executes the message list of a plan: a schedule, a tree for copies, and values to fill in. Not
 /// for users.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Converts subscripts to ranks and offsets in their local buffers. Not for users.
 #pragma once
 

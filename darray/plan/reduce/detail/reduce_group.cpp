@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/plan/reduce/detail/reduce_group.hpp"
 
 #include <algorithm>

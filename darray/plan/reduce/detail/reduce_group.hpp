@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The ranks that reduce together, the elements of each rank, and the results. Not for users.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The axes of a remap in pairs: a destination axis with its source axis, and the positions that
 /// they share. Not for users.
 #pragma once

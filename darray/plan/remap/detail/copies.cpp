@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "darray/plan/remap/detail/copies.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The choice of copies of replicated pieces that send and receive, so that data crosses between
 /// systems once. Not for users.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Planning of remaps that need not cover the destination. Not for users.
 #pragma once
 

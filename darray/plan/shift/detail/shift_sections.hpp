@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A shift along an axis, as sections that move and one section that is filled. Not for users.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What collectives send between systems, counted and compared with the formulas of
 /// collectives/README.md, call by call.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The formulas of collectives/README.md, written from its tables: what every collective sends
 /// between clients, in all.
 #pragma once

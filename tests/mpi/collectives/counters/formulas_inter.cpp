@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // "Between the groups of an intercommunicator".
 #include <algorithm>
 #include <numeric>

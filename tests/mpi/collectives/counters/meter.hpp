@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Measures collectives by impishim_get_counters and compares them with what is documented.
 #pragma once
 

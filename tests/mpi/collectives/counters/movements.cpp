@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Barrier, Bcast, Gather(v), Scatter(v), Allgather(v), Alltoall(v,w), Neighbor_*.
 #include "tests/mpi/collectives/counters/formulas.hpp"
 #include "tests/mpi/collectives/counters/meter.hpp"

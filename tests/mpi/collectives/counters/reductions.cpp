@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reduce, Allreduce, Reduce_scatter(_block), Scan, Exscan; and nonblocking forms.
 #include <numeric>
 

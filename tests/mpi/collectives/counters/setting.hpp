@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a run is set to, read from the same variables as the library reads; and what crosses
 /// between clients.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Several operations at once: started in the same order everywhere, completed in any.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the blocks of an operation lie, and the arguments that say so.
 #include "tests/mpi/collectives/sweep/operation.hpp"
 

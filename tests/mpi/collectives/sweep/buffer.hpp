@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Memory that a collective reads or writes, and what it must hold afterwards, byte by byte.
 #pragma once
 

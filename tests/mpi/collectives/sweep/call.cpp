@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one place where the sweep calls collectives.
 #include "tests/mpi/collectives/sweep/operation.hpp"
 

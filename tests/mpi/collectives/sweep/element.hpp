@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The basic types of MPI with values of their own, and what the predefined operations make of them
 /// (MPI-3.1 5.9.2, 5.9.4).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Datatypes whose memory layout is known without asking MPI: the tests' own typemaps
 /// (MPI-3.1 4.1).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the vendors' own collectives cannot do. Calls on communicators that are the vendor's alone
 /// (all of them, natively) leave it out, and say so; where the library does the work it is in.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Barrier, and the functions that move data: what every process passes, and what must arrive.
 #include <cstdlib>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Neighbourhood collectives: blocks in the order of the edges (MPI-3.1 7.6).
 #include <algorithm>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One collective call of this process: its arguments, its buffers, and what they must hold
 /// afterwards.
 #pragma once

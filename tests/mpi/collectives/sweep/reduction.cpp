@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions and scans: what every process contributes, and what serial computation makes of it.
 #include "tests/mpi/collectives/sweep/reduction.hpp"
 

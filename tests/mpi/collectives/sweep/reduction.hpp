@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The operations of reductions, and their results by serial computation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The communicators of the sweep. Who is in them, in which order and next to whom is known by
 /// arithmetic, not by asking MPI.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sweep over collectives, seeded: thousands of calls with arguments drawn from (function, form,
 // datatype, operation, count, root, in place or not, communicator). Every process draws the same
 // calls and computes by itself what must come of them; bytes that nothing belongs to must stay as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps of one axis: the sizes and pieces that are known, and all kinds against indices dealt out
 // one by one.
 #include "darray/index/dim_map.hpp"

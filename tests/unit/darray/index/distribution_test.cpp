@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole arrays on grids: published pieces, every element's owners, copies, ghosts, comparison, and
 // errors with their axis.
 #include "darray/index/distribution.hpp"

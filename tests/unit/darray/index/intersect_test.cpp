@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs, overlaps and partners of all kinds of maps against a walk over every position.
 #include "darray/index/intersect.hpp"
 

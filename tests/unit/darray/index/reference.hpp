@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the maps are compared with: the indices dealt out one by one, as lists.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules over all processes: each accepted and rejected.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

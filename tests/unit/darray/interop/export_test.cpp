@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory and distributions in and out: the same address, every layout, and what the protocol cannot
 // say.
 #include "darray/interop/dap/export.hpp"

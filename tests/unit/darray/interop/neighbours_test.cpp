@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Other libraries' descriptions: DLPack, __partitioned__, ScaLAPACK's descriptor,
 // MPI_Type_create_darray()'s arguments.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """impishim_darray with NumPy: __distarray__ both ways (DAP-01 to DAP-11), and its neighbours. Run with the module in PYTHONPATH."""
 
 import unittest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules that one process can check: each accepted and rejected.
 #include "darray/interop/dap/validate.hpp"
 

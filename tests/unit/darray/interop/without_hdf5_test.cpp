@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a build without HDF5 says, and which names are HDF5's in any build.
 #include <gtest/gtest.h>
 

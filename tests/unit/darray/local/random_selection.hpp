@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patches and selections made by chance, for tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The local part of reductions and scans against loops over single elements, on random strided
 // pieces.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Remaps drawn at random, and what they should do.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/darray/plan/simulation.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Plans of all ranks, run in one process: who sends what to whom is checked, and then done.
 #pragma once
 

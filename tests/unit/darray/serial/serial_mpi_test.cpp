@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPI for one process: what it does, and what it refuses.
 #include <gtest/gtest.h>
 #include <mpi.h>

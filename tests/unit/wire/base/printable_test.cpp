@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text of other origin on a terminal.
 #include "wire/base/printable.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading the wrong side of a Result ends the process, in release builds too.
 #include "wire/base/result.hpp"
 

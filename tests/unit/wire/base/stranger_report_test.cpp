@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A line a minute about strangers.
 #include "wire/base/stranger_report.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Plain TCP sockets on loopback, for tests that play a peer by hand.
 #pragma once
 

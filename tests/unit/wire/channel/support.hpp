@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the tests of channels share: byte patterns, and sending and receiving with sleeps as the
 /// engine does them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wire/channel/tcp_channel.hpp"
 
 #include <gmock/gmock.h>

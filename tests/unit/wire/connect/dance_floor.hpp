@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Hosts with open listeners and the job that describes them, for tests of the dance.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who is taken for a host of the job: strangers with every trick but the job's secret, floods, and
 // a lack of descriptors.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sockets passed from the process of a host that makes the connections to those that own them.
 #include "wire/connect/handover.hpp"
 

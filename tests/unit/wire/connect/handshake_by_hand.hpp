@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One end of a handshake, played by a test.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gateway of a host and its procs on other nodes finding each other over TCP.
 #include "wire/connect/inner_hop.hpp"
 

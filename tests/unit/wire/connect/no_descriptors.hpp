@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A lack of descriptors, seen by accept4(2) alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes of external32 (MPI-3.1 table 13.2) and of the wide form, names of formats, the
 // representation's fingerprint.
 #include "wire/data/basic_type.hpp"

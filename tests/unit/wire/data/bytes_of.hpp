@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Packing of few values, for tests with bytes written by hand.
 #pragma once
 

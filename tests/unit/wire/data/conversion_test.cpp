@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes on the wire, written by hand from the formats' definitions (MPI-3.1 13.5.2); what does not
 // fit; borrowing; odd buffers.
 #include "wire/data/conversion.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PackCursor and UnpackCursor against the reference, on random datatypes, in pieces of any size.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

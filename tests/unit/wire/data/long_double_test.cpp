@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // long double: x87's 80 bits to IEEE binary128 and back. The binary128 forms of constants are the
 // published ones (IEEE 754-2008 3.4).
 #include <gtest/gtest.h>

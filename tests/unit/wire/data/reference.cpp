@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/wire/data/reference.hpp"
 
 #include <fmt/format.h>

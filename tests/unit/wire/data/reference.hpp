@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The slow and obvious way to pack and unpack: every element of the type map by itself, every byte
 /// by shifts. What wire/data is compared with; shares none of its code.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layouts: what is merged, what is contiguous, and that regular types stay small however large they
 // are.
 #include "wire/data/type_layout.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread that looks for more before it sleeps, and one that shares its processor with a thread
 // that computes.
 #include "wire/engine/attention.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Short messages that a program begins in quick succession: the first few leave at once, the rest
 // in batches, in order, and none is forgotten. Counted in calls on the channel.
 #include <gtest/gtest.h>

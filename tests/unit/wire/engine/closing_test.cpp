@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The end of a job: FINI, streams that end without it, aborts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What leaves together: acknowledgements with the program's answer, held messages with each other.
 // Counted in calls on the channel.
 #include <gtest/gtest.h>

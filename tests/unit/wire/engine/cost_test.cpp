@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a message costs in this process, short and long: copies of its payload, allocations, system
 // calls. docs/performance.md has the figures.
 #include <gtest/gtest.h>

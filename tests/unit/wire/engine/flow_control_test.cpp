@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow control between pairs of processes (IMPI 3.7): a fast sender stops at hiwater, memory stays
 // bounded while the receiver computes, and a wait that needs what is held back gets it.
 #include <gtest/gtest.h>

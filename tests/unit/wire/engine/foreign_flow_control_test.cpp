@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flow control with an implementation that counts as IMPI says (3.6, 3.7): every packet but
 // PROTOACK and FINI, in both directions; a PROTOACK after each ackmark of them; answers beyond
 // hiwater, all else never. The peer is made of bytes and keeps its own account.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Control packets that are early, doubled, crossed or of another process than the one that was
 // asked: each ends the job by name, and none has an effect on an operation before.
 #include <gmock/gmock.h>

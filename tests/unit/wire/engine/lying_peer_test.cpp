@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What IMPI does not allow ends the job with a text that names the peer, whatever a peer sends;
 // what IMPI leaves open is ignored.
 #include <gmock/gmock.h>

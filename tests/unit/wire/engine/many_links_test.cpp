@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process with connections to many hosts: one question to the kernel tells which of them are to
 // be read.
 #include <gtest/gtest.h>

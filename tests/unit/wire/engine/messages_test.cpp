@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The message protocols of IMPI 3.7 between engines: every kind of message, posted before or after
 // its arrival, over channels that tear it.
 #include <fmt/format.h>

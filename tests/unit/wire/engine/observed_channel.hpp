@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A channel that counts what an engine asks of it, and takes less on demand.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In what order a process looks at those it is connected to.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One engine among neighbours made of bytes: every link of its ends in the test, which speaks for
 /// all other processes, truly or not. For what several peers do to each other's operations, and for
 /// channels that are full.

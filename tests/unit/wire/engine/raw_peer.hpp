@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A peer made of bytes: the other end of an engine's only channel, for tests of what no engine of
 /// ours would send.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Payloads that are read to where the next packet's is expected: rows of one message's packets, and
 // what breaks them.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A flood through relays whose next processes have stopped: what they hold stays within its bound,
 // the senders wait, and nothing is lost when all go on.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages between any two processes of jobs with several hosts and several processes per host: one
 // to three hops.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Senders to a process whose program stands in a call of the vendor's: long messages of standard
 // mode that contest a receive with a native twin come before their match, and unexpected messages
 // are acknowledged.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages without an operation: they arrive as those with one do, in order among them, or nothing
 // at all has been done.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A whole job in one thread: one Engine per proc, joined by memory channels that tear reads and
 /// writes by a seed.
 #pragma once

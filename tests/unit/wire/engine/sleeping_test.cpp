@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When an engine watches its descriptors, what it sleeps through, and what wakes it.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long messages on their way out: how many packets one call hands over, and whose.
 #include <gtest/gtest.h>
 

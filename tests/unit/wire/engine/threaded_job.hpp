@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A whole job in one process: engines joined by socket pairs, each driven by its progress thread
 /// alone.
 #pragma once

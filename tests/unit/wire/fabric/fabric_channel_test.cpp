@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Channels over libfabric, by each provider that every machine with libfabric has: one that wakes
 // by a descriptor, one by words.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How connected sockets become channels over libfabric, and how they do not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IMPISHIM_FABRIC, and what passes over the socket before a channel goes over to libfabric.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Channels over libfabric between two threads of a test.
 #pragma once
 

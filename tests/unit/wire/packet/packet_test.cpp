@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 128 bytes of IMPI 3.6, written by hand.
 #include "wire/packet/packet.hpp"
 

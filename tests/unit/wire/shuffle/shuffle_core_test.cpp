@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three-hop shuffle of whole jobs in one thread: every message arrives once, in order, whatever
 // is slow; memory stays within the bound; lone messages do not wait, and loaded queues fill their
 // batches.

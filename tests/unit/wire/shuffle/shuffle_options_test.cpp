@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shuffle's options from the environment.
 #include "wire/shuffle/shuffle_options.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shuffle with its threads, for all processes of a job inside this one: what ThreadSanitizer
 // looks at.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Client processes that have ended, as what started them reports it: kEnded.
 #include <gmock/gmock.h>
 

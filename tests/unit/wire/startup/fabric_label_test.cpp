@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of libfabric's providers systems have, as startup tells.
 #include <gmock/gmock.h>
 

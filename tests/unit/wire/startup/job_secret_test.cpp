@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the systems' contributions become.
 #include "wire/startup/job_secret.hpp"
 

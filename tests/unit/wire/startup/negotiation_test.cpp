@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the clients' values become for the job, which are refused, and with what words.
 #include "wire/startup/negotiation.hpp"
 

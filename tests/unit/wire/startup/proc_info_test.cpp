@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What processes of a system tell of themselves, and what becomes of it.
 #include "wire/startup/proc_info.hpp"
 

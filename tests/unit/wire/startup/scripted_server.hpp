@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A server on the loopback address that does to its one client what a test wants.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // COLL: which labels the server answers when, and with what (IMPI 2.3.4).
 #include <gmock/gmock.h>
 

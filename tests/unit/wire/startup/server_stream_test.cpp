@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client that waits: for how long, what it says meanwhile, and how it hears that the job is given
 // up.
 #include "wire/startup/server_stream.hpp"

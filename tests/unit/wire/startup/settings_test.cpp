@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The environment's variables: what they allow, and what is said of the rest.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client's side, against servers that do what servers may, and what they may not.
 #include "wire/startup/startup_client.hpp"
 

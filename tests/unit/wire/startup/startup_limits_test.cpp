@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server's side: clients of ours, places of dead clients, limits of time and number.
 #include "wire/startup/startup_server.hpp"
 

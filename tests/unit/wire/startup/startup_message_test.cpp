@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frames of startup, against bytes written by hand.
 #include "wire/startup/startup_message.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server's side: authentication, who joins, how it ends.
 #include "wire/startup/startup_server.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the tests of startup share: bytes by hand, a server driven without sockets, sound values of
 /// a job.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which procs form a host, with and without gateways, and which values of IMPISHIM_GATEWAY are
 // refused.
 #include "wire/topology/host_plan.hpp"

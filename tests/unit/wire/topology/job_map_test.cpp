@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job map from one process to the others of its system, and what is no job map.
 #include "wire/topology/job_map.hpp"
 
