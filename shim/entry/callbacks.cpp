@@ -13,13 +13,14 @@
 namespace impishim::shim {
 namespace {
 
-/// An argument of a callback, passed on as it came. MPICH's Fortran layer creates keyvals and
-/// generalized requests through the C functions and has the user's function called in Fortran's way
-/// afterwards: addresses in place of values, and one more at the end for IERROR. In both ways
-/// extra_state stands in the same place, each argument takes one word, and a word too many does no
-/// harm (System V and AAPCS64 calling conventions), so trampolines that pass on words serve both.
+/// An argument of a callback, passed on unchanged. MPICH's Fortran layer creates keyvals and
+/// generalized requests through the C functions, and later has the user's function called in
+/// Fortran's way. That way passes addresses in place of values, and one more argument at the end,
+/// IERROR. In both ways extra_state is at the same position, and each argument takes one word. One
+/// word too many does no harm (System V and AAPCS64 calling conventions). Trampolines that pass on
+/// words therefore serve both.
 using Word = void*;
-/// The same function under another type: that it is not the one it was written with is the point
+/// Returns the same function with another type, on purpose not the type that it was written with
 /// (see Word).
 template <class To, class Result, class... Arguments>
 To as_function(Result (*function)(Arguments...)) {
@@ -53,19 +54,19 @@ int delete_attribute(Word object, Word keyval, Word value, Word extra_state, Wor
   return state->remove(object, keyval, value, state->extra_state, ierror);
 }
 
-/// The state for these functions, valid until the process ends: a freed keyval lives on as long as
-/// attributes of it do, which only the vendor knows. Equal functions share one.
+/// Returns the state for these functions, valid until the process ends. A freed keyval lives on as
+/// long as attributes of it do, which only the vendor knows. Equal functions share one state.
 void* keep(const AttributeState& state) {
   static Mutex mutex;
-  static std::set<AttributeState>& kept =
-      *std::make_unique<std::set<AttributeState>>().release();  // used by exit handlers too
+  // Never destroyed, since exit handlers use it too.
+  static std::set<AttributeState>& kept = *std::make_unique<std::set<AttributeState>>().release();
   const MutexLock lock(mutex);
-  return const_cast<AttributeState*>(
-      &*kept.insert(state).first);  // the vendor passes it as void*; nobody writes to it
+  // The vendor passes it as void*; no code writes to it.
+  return const_cast<AttributeState*>(&*kept.insert(state).first);
 }
 
-/// Calls `create`, one of the vendor's keyval constructors. Predefined functions (which do nothing
-/// or copy) stay as they are.
+/// Calls `create`, one of the vendor's keyval constructors. Predefined functions, which do nothing
+/// or copy, are passed unchanged.
 template <class Copy, class Delete, class Create>
 int create_keyval(Copy* copy, Copy* predefined_copy, Copy* predefined_dup, Delete* remove,
                   Delete* predefined_delete, int* keyval, void* extra_state, Create&& create) {
@@ -95,7 +96,8 @@ int query_request(Word extra_state, Word status, Word ierror) {
   return state->query(state->extra_state, status, ierror);
 }
 
-/// The vendor calls it once, last of the three (MPI-3.1 12.2).
+/// Frees the state, too: the vendor calls this function once, as the last of the three (MPI-3.1
+/// 12.2).
 int free_request(Word extra_state, Word ierror) {
   const std::unique_ptr<const RequestState> state(static_cast<const RequestState*>(extra_state));
   const InsideUserCallback user;
@@ -151,7 +153,8 @@ int Grequest_start(Job& /*job*/, MPI_Grequest_query_function* query,
       as_function<MPI_Grequest_query_function*>(&query_request),
       as_function<MPI_Grequest_free_function*>(&free_request),
       as_function<MPI_Grequest_cancel_function*>(&cancel_request), state.get(), request);
-  if (code == MPI_SUCCESS) static_cast<void>(state.release());  // free_request() takes it back
+  // free_request() takes over the ownership.
+  if (code == MPI_SUCCESS) static_cast<void>(state.release());
   return code;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Functions that the user gives to the vendor to call: MPI calls made in them are the user's
-/// again, though the vendor is on the stack (DESIGN.md 2). Each is replaced by a trampoline that
-/// resets the depth flag and calls the user's.
+/// Functions that the user gives to the vendor to call. MPI calls in them are the user's again,
+/// though the vendor is on the stack (docs/architecture.md, Interposition). Each function is
+/// replaced by a trampoline that resets the depth flag and calls the user's function.
 ///
-/// Functions with an extra_state (attributes, generalized requests) get one trampoline, which finds
-/// the user's function in the state. Functions without (error handlers, reductions) get a
-/// trampoline each, from a fixed number of them; the same function always gets the same one.
+/// Functions with an extra_state (attributes, generalized requests) share one trampoline, which
+/// finds the user's function in the state. Functions without one (error handlers, reductions) get a
+/// trampoline each, from a fixed number of trampolines; the same function always gets the same one.
 #pragma once
 
 #include <array>
@@ -17,17 +17,18 @@
 
 namespace impishim::shim {
 
-/// Hands out trampolines for functions of type `Function*`, which returns nothing and takes no
-/// state. `Function` may be variadic: what follows its named arguments is the vendor's own
-/// (MPI-3.1 8.3.1) and is not passed on.
+/// Provides trampolines for functions of type `Function*`, which return nothing and take no state.
+/// `Function` may be variadic: the arguments after its named ones are the vendor's own (MPI-3.1
+/// 8.3.1) and are not passed on.
 template <class Tag, class... Arguments>
 class TrampolinePool {
  public:
   using Function = void (*)(Arguments...);
   using VariadicFunction = void (*)(Arguments..., ...);
 
-  /// The trampoline of `function`; `function` itself if it is null or all trampolines are taken:
-  /// MPI calls in it then act on the system's own part of the job. Any thread.
+  /// Returns the trampoline of `function`. Returns `function` itself if it is null or all
+  /// trampolines are taken; MPI calls in it then act on the system's own part of the job. Any
+  /// thread.
   [[nodiscard]] static Function of(Function function) {
     return find_or_take(function,
                         [](std::size_t i) { return plain(std::make_index_sequence<kSize>{})[i]; });
@@ -73,7 +74,7 @@ class TrampolinePool {
     return function;
   }
 
-  // Trampolines have no state to carry a pointer in: theirs is necessarily static.
+  // A trampoline has no state that could carry a pointer, so the table of functions must be static.
   static inline Mutex mutex_;
   /// Each entry is written once, under mutex_, before its trampoline is handed out.
   static inline std::array<Function, kSize> functions_{};

@@ -12,11 +12,12 @@ namespace {
 
 constexpr std::string_view kFortranLayer = IMPISHIM_VENDOR_FORTRAN;
 
-/// Where its code lies, once it has been seen: a library stays at its place, but may come later,
-/// with a dlopen'ed part of the program.
+/// Address range of the layer's code, once it has been found. A library stays at its address, but
+/// may be loaded late, with a dlopen'ed part of the program.
 std::atomic<std::uintptr_t> layer_begin{0};
 std::atomic<std::uintptr_t> layer_end{0};
-std::atomic<const char*> layer_path{nullptr};  ///< the loader's, which lives as long as the library
+/// The loader's string, which lives as long as the library.
+std::atomic<const char*> layer_path{nullptr};
 
 int find_layer(dl_phdr_info* object, std::size_t /*size*/, void* /*data*/) {
   const std::string_view path = object->dlpi_name;

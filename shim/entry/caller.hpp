@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Whose call it is that enters a wrapper: the user's, or one that the vendor's own library makes.
+/// Finds out who calls a wrapper: the user, or the vendor's own library.
 #pragma once
 
 #include "shim/job/job.hpp"
 
 namespace impishim::shim {
 
-/// True if `address` lies in the vendor's Fortran layer (IMPISHIM_VENDOR_FORTRAN), which the vendor
-/// itself never calls. Open MPI's hands the user's Fortran callbacks over inside the library, so
-/// that no trampoline (callbacks.hpp) stands before them: what it calls while the thread is inside
-/// the vendor was called in such a callback. Always false where that is empty.
+/// Returns true if `address` is in the vendor's Fortran layer (IMPISHIM_VENDOR_FORTRAN), which the
+/// vendor itself never calls. Open MPI's layer passes the user's Fortran callbacks to the library
+/// internally, so that no trampoline (callbacks.hpp) precedes them. A call from the layer while the
+/// thread is inside the vendor therefore comes from such a callback. Always false if
+/// IMPISHIM_VENDOR_FORTRAN is empty.
 [[nodiscard]] bool in_fortran_layer(const void* address);
 
 /// Returns the path of the vendor's Fortran layer; null while it is not loaded.
@@ -17,13 +18,13 @@ namespace impishim::shim {
 
 inline constexpr bool kHasFortranLayer = sizeof(IMPISHIM_VENDOR_FORTRAN) > 1;
 
-/// The return address of a `direct` wrapper that finds its thread inside the vendor; an argument
-/// more would have that wrapper keep a frame on all its ways.
+/// The return address of a `direct` wrapper that finds its thread inside the vendor. A variable,
+/// because one more argument would make that wrapper keep a stack frame on all its paths.
 inline thread_local const void* caller_inside_vendor __attribute__((tls_model("initial-exec"))) =
     nullptr;
 
-/// joined(), as a wrapper asks it: the call that the return address of the wrapper belongs to
-/// counts.
+/// Returns what joined() returns, for use in a wrapper: the call is identified by the return
+/// address of the wrapper.
 [[nodiscard, gnu::always_inline]] inline Job* called_by_user() {
   Job* job = the_job.load(std::memory_order_acquire);
   if (job == nullptr || vendor_depth.value() == 0) return job;

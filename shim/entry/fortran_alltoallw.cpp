@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fortran's MPI_Alltoallw and its brothers, for Open MPI. Its own bindings convert as many
-// datatypes as the communicator has processes, and read that number inside the handle: of a
-// spanning communicator's, which is the vendor's of the local members, that is too few (and may be
-// too many for an intercommunicator). Those of the neighbourhood forms convert as many as there are
-// processes, not edges. The persistent ones free the array of datatypes that MPI_Start has need of.
+// Fortran's MPI_Alltoallw and its variants, for Open MPI. Open MPI's bindings convert as many
+// datatypes as the communicator has processes, and read that number inside the handle. The handle
+// of a spanning communicator is the vendor's communicator of the local members, so the number is
+// too small (and may be too large for an intercommunicator). The bindings of the neighbourhood
+// forms convert as many datatypes as there are processes, not edges. The bindings of the persistent
+// forms free the array of datatypes that MPI_Start needs.
 //
-// So these bindings are this library's: on a spanning communicator they convert what the call
-// needs, for all else they go on to the vendor's. shim/README.md tells what was examined.
+// These bindings are therefore this library's. On a spanning communicator they convert what the
+// call needs; all other calls go on to the vendor. shim/README.md tells what was examined.
 #ifdef OPEN_MPI
 
 #include <algorithm>
@@ -23,7 +24,7 @@
 #include "shim/values/topology.hpp"
 #include "shim/vendor.hpp"
 
-// Fortran's MPI_IN_PLACE and MPI_BOTTOM are addresses: of variables in a common block, which
+// Fortran's MPI_IN_PLACE and MPI_BOTTOM are addresses of variables in a common block, which
 // compilers name differently.
 #define IMPISHIM_FORTRAN_CONSTANT(name) \
   extern "C" __attribute__((weak)) int name##_, name##__, name;
@@ -34,7 +35,7 @@ extern "C" __attribute__((weak)) int MPI_FORTRAN_IN_PLACE, MPI_FORTRAN_BOTTOM;
 namespace impishim::shim {
 namespace {
 
-// Counts and displacements are handed on as they are.
+// Counts and displacements are passed on unchanged.
 static_assert(sizeof(MPI_Fint) == sizeof(int));
 
 template <std::size_t Number>
@@ -69,14 +70,14 @@ struct Side {
   const MPI_Fint* types;
 };
 
-/// The spanning communicator of a call of the user's, or null: it is the vendor's. The vendor
-/// itself never calls these functions, so that one which finds the thread inside it comes from a
-/// callback.
+/// Returns the spanning communicator of a user's call, or null if the call is for the vendor. The
+/// vendor itself never calls these functions, so a call with the thread inside the vendor comes
+/// from a callback.
 Communicator* spanning_in_fortran(Job* job, const MPI_Fint* comm) {
   return job == nullptr ? nullptr : spanning(job, vendor::Comm_f2c(*comm));
 }
 
-/// What a call needs converted, kept as long as the operation may be started.
+/// Converts the arguments of a call; the result must live as long as the operation may be started.
 template <class Arguments, class Displacement>
 Prepare prepare_blocks(Arguments arguments, std::size_t sends, const Side<Displacement>& send,
                        std::size_t receives, const Side<Displacement>& receive) {
@@ -98,8 +99,8 @@ Prepare prepare_alltoallw(const Communicator& communicator, const Side<MPI_Fint>
 
 Prepare prepare_neighbours(const Communicator& communicator, const Side<MPI_Aint>& send,
                            const Side<MPI_Aint>& receive) {
-  const Topology* topology =
-      communicator.topology.get();  // null: the call will be refused, and reads no datatype
+  // Null: the call will be refused, and reads no datatype.
+  const Topology* topology = communicator.topology.get();
   return prepare_blocks(collective_arguments::Neighbor_alltoallw,
                         topology == nullptr ? 0 : topology->destinations().size(), send,
                         topology == nullptr ? 0 : topology->sources().size(), receive);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fortran's attributes of communicators. Both vendors' bindings read and write them below the C
-// functions, so that the values of the joined job (MPI_TAG_UB, MPI_APPNUM, the keys of IMPI 2.5)
-// did not reach Fortran. Open MPI's bindings go through the communicator's inside: they are this
-// library's. MPICH's call a function of the MPI library that takes the handle, which serves the C
-// functions, too: that is.
+// functions. The values of the joined job (MPI_TAG_UB, MPI_APPNUM, the keys of IMPI 2.5) would
+// therefore not reach Fortran. Open MPI's bindings access the communicator's internals, so this
+// library replaces the bindings. MPICH's bindings call a function of the MPI library that takes the
+// handle and serves the C functions, too, so this library replaces that function.
 #include <cstdint>
 #include <optional>
 
@@ -19,7 +19,7 @@ namespace impishim::shim {
 
 namespace {
 
-/// Gets an attribute from the vendor's binding, and puts the joined job's value in its place.
+/// Gets an attribute from the vendor's binding, and replaces its value by the joined job's value.
 template <class Value>
 void get_attribute(void (*vendors)(MPI_Fint*, MPI_Fint*, Value*, MPI_Fint*, MPI_Fint*),
                    MPI_Fint* comm, const MPI_Fint* keyval, Value* attribute, MPI_Fint* flag,
@@ -32,7 +32,8 @@ void get_attribute(void (*vendors)(MPI_Fint*, MPI_Fint*, Value*, MPI_Fint*, MPI_
   MPI_Fint key = value ? MPI_TAG_UB : *keyval;
   if (code == MPI_SUCCESS) vendors(comm, &key, attribute, flag, &code);
   if (code == MPI_SUCCESS && value) {
-    // It knows Fortran's word for true: this communicator has that attribute.
+    // This call sets `flag` to Fortran's value of true, which only the vendor knows: MPI_COMM_WORLD
+    // has that attribute.
     MPI_Fint world = vendor::Comm_c2f(MPI_COMM_WORLD);
     vendors(&world, &key, attribute, flag, &code);
     *attribute = *value;
@@ -91,10 +92,10 @@ IMPISHIM_FORTRAN_NAMES(ompi_attr_put_f, mpi_attr_put, MPI_ATTR_PUT, MPI_Attr_put
 
 namespace {
 
-/// MPIR_Attr_type of MPICH: the value is passed by its address (in C), or as a number.
+/// Value of MPICH's MPIR_Attr_type: the value is passed by its address (in C), and not as a number.
 constexpr int kByAddress = 0;
 
-/// A predefined key in Fortran is the one of C and 1.
+/// A predefined key in Fortran is the key in C plus 1.
 constexpr int kTagBoundInFortran = MPI_TAG_UB + 1;
 int key_in_c(int keyval) {
   const bool fortrans =
@@ -107,8 +108,8 @@ using SetAttribute = int(MPI_Comm, int, void*, int);
 
 }  // namespace
 
-/// What MPICH's C and Fortran bindings of MPI_Comm_get_attr call. A call from C that is the user's
-/// has passed calls::Comm_get_attr.
+/// Replaces the function that MPICH's C and Fortran bindings of MPI_Comm_get_attr call. A user's
+/// call from C has passed calls::Comm_get_attr.
 IMPISHIM_FORTRAN_BINDING int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void* attribute,
                                                 int* flag, int type) {
   static const auto vendors = reinterpret_cast<GetAttribute*>(resolve("MPII_Comm_get_attr"));
@@ -124,7 +125,7 @@ IMPISHIM_FORTRAN_BINDING int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void*
   return MPI_SUCCESS;
 }
 
-/// The same for MPI_Comm_set_attr.
+/// Does the same for MPI_Comm_set_attr.
 IMPISHIM_FORTRAN_BINDING int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void* attribute,
                                                 int type) {
   static const auto vendors = reinterpret_cast<SetAttribute*>(resolve("MPII_Comm_set_attr"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The names of a Fortran binding: those that compilers make of it, and the vendor's own.
+/// The names of a Fortran binding: those that compilers generate, and the vendor's own.
 #pragma once
 
 #include "shim/entry/resolve.hpp"
@@ -21,17 +21,17 @@
   IMPISHIM_FORTRAN_NAME(function, P##mixed##_f)               \
   IMPISHIM_FORTRAN_NAME(function, P##mixed##_f08)
 
-/// One of them. All of a function's names are one address.
+/// Exports one of these names. All names of a function are one address.
 #define IMPISHIM_FORTRAN_NAME(function, name) \
   extern "C" __attribute__((visibility("default"), alias(#function))) decltype(function) name;
 
-/// Before the definition of a binding under its first name.
+/// Precedes the definition of a binding under its first name.
 #define IMPISHIM_FORTRAN_BINDING extern "C" __attribute__((visibility("default")))
 
 namespace impishim::shim {
 
-/// Returns the vendor's binding of this name, which is of this library's binding's type. Ends the
-/// process if there is none.
+/// Returns the vendor's binding of this name, which has the type of this library's binding. Ends
+/// the process if there is none.
 template <class Binding>
 [[nodiscard]] Binding* vendors_binding(const char* name) {
   return reinterpret_cast<Binding*>(resolve_fortran(name));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The short ways of messages that stay inside this system: what the wrappers of the `direct`
-/// functions (functions.txt) hold.
+/// The fast paths of messages that stay inside this system: the bodies of the wrappers of the
+/// `direct` functions (functions.txt).
 ///
-/// A program's messages inside its system must cost what they cost without this library, and a
-/// short one takes no more than a few hundred instructions at the vendor's. So the question whether
-/// a message stays inside is asked in the wrapper itself, for MPI_COMM_WORLD without a look at any
-/// table, and the answer "yes" jumps to the vendor's function with the wrapper's own arguments. All
-/// else is for calls::X, which has the same signature.
+/// A program's messages inside its system must cost what they cost without this library. A short
+/// message takes no more than a few hundred instructions in the vendor's library. The wrapper
+/// itself therefore checks whether a message stays inside, for MPI_COMM_WORLD without a table
+/// lookup. If so, it jumps to the vendor's function with the wrapper's own arguments. All other
+/// cases go to calls::X, which has the same signature.
 #pragma once
 
 #include "shim/handle/own_handle.hpp"
@@ -17,7 +17,8 @@
 
 namespace impishim::shim {
 
-/// How one kind of blocking send leaves: inside this system by the vendor's `blocking`.
+/// Does one kind of blocking send: inside this system by the vendor's `blocking`, otherwise by
+/// `elsewhere`.
 template <auto blocking, auto elsewhere>
 [[gnu::always_inline]] inline int send_inside(const Job& job, const void* buf, int count,
                                               MPI_Datatype datatype, int dest, int tag,
@@ -27,17 +28,17 @@ template <auto blocking, auto elsewhere>
   return blocking(buf, count, datatype, ranks_inside.local_rank(dest), tag, comm);
 }
 
-/// Where a message goes that is not known to stay inside: without a job to the vendor, by `start`,
-/// as it is.
+/// Starts a message that is not known to stay inside: without a job by the vendor's `start`,
+/// unchanged; otherwise by `elsewhere`.
 template <auto start, auto elsewhere, class... Arguments>
 [[gnu::always_inline]] inline int start_elsewhere(Arguments... arguments) {
   return the_job.load(std::memory_order_acquire) == nullptr ? start(arguments...)
                                                             : elsewhere(arguments...);
 }
 
-/// How one kind of nonblocking send leaves. What only starts a message is called without a mark
-/// that the thread is inside the vendor: it comes back at once, and calls nothing of MPI's but the
-/// user's error handlers.
+/// Does one kind of nonblocking send. A function that only starts a message is called without
+/// marking that the thread is inside the vendor. It returns at once, and calls no MPI function but
+/// the user's error handlers.
 template <auto start, auto elsewhere>
 [[gnu::always_inline]] inline int isend_inside(const void* buf, int count, MPI_Datatype datatype,
                                                int dest, int tag, MPI_Comm comm,
@@ -68,7 +69,8 @@ inline int Recv(const Job& job, void* buf, int count, MPI_Datatype datatype, int
   return code;
 }
 
-/// Where the sources of receives need other names. Out of line, so that MPI_Irecv needs no frame.
+/// Starts a receive where sources must be translated. Not inlined, so that MPI_Irecv needs no stack
+/// frame.
 [[gnu::noinline]] inline int Irecv_renamed(void* buf, int count, MPI_Datatype datatype, int source,
                                            int tag, MPI_Comm comm, MPI_Request* request) {
   if (!ranks_inside.has_source(comm, source)) [[unlikely]]

@@ -14,8 +14,9 @@ namespace {
 
 void* find(const char* name, const char* library_name) {
   if (void* found = dlsym(RTLD_NEXT, name); found != nullptr) return found;
-  // Opened with RTLD_LOCAL, the vendor's library is loaded (this library needs it) but not in our
-  // search order. The handle is not closed: it would only drop the reference that RTLD_NOLOAD took.
+  // A vendor's library that was opened with RTLD_LOCAL is loaded (this library needs it), but is
+  // not in our search order. The handle is not closed: that would only drop the reference that
+  // RTLD_NOLOAD took.
   void* library = library_name == nullptr ? nullptr : dlopen(library_name, RTLD_LAZY | RTLD_NOLOAD);
   return library == nullptr ? nullptr : dlsym(library, name);
 }

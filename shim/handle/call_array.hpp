@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Memory for what a call keeps of each element of an array of the user's.
+/// Memory for what a call stores for each element of a user's array.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace impishim::shim {
 
-/// `size` values of T, in the object itself if they are few, else in the memory that this thread's
-/// last call left: calls that come again and again should not allocate.
+/// An array of `size` values of T. A small array is in the object itself. A larger one uses the
+/// memory that this thread's last call left, so that repeated calls do not allocate.
 template <class T>
 class CallArray {
  public:
@@ -33,7 +33,7 @@ class CallArray {
   [[nodiscard]] std::span<const T> all() const { return all_; }
 
  private:
-  static constexpr std::size_t kFew = 8;  ///< most calls have no more
+  static constexpr std::size_t kFew = 8;  ///< most calls need no more
   static constexpr std::size_t kSpare = 4096;
   static std::vector<T>& spare() {
     static thread_local std::vector<T> values;

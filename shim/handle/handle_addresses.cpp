@@ -14,7 +14,7 @@
 namespace impishim::shim {
 
 Result<void> HandleAddresses::reserve() {
-  // Without access, so that it counts against no limit on memory.
+  // The range is mapped without access, so that it counts against no limit on memory.
   void* range = mmap(nullptr, kMaxOwnHandles * kStride, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {

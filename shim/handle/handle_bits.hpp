@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The one place that knows whether this vendor's handles are ints (MPICH and its ABI family) or
+/// The only file that knows whether this vendor's handles are ints (MPICH and its ABI family) or
 /// pointers (Open MPI).
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace impishim::shim {
 
 // NOLINTBEGIN(bugprone-sizeof-expression): where handles are pointers, their own bits are meant
-/// The vendor's handle as a plain number, for tables and for layers that know no MPI type.
+/// Returns the vendor's handle as a plain number, for tables and for layers that know no MPI type.
 template <class Handle>
 [[nodiscard]] std::uintptr_t to_bits(Handle handle) {
   using Number =
@@ -29,15 +29,15 @@ template <class Handle>
 }
 // NOLINTEND(bugprone-sizeof-expression)
 
-/// A handle's place in a hash table: take as many low bits as it has.
+/// Returns a hash of a handle, for hash tables: use as many low bits as the table needs.
 template <class Handle>
 [[nodiscard]] std::size_t hash_of(Handle handle) {
   return static_cast<std::size_t>((to_bits(handle) * 0x9E3779B97F4A7C15ULL) >> 40U);
 }
 
-/// Handles of our own where handles are ints: counted from the null handle. Its kind bits say
-/// "invalid", and the library never makes another handle of that kind. Fortran's handles are the
-/// same ints.
+/// Own handles for a vendor whose handles are ints: they are counted from the null handle. The kind
+/// bits of the null handle say "invalid", and the vendor's library never makes another handle of
+/// that kind. Fortran's handles are the same ints.
 class HandleNumbers {
  public:
   explicit HandleNumbers(std::uintptr_t null) : null_(static_cast<std::uint32_t>(null)) {}
@@ -45,7 +45,7 @@ class HandleNumbers {
   [[nodiscard]] std::uintptr_t bits(std::uint32_t index) const {
     return std::uintptr_t{null_} + index + 1;
   }
-  /// The index; kMaxOwnHandles or more: no handle of ours.
+  /// Returns the index; kMaxOwnHandles or more: not an own handle.
   [[nodiscard]] std::uintptr_t index(std::uintptr_t bits) const {
     return static_cast<std::uint32_t>(bits) - null_ - 1U;
   }

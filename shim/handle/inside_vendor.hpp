@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Whose code a call into MPI comes from: the user's, or the vendor's own.
+/// Distinguishes the user's calls into MPI from the vendor's own calls.
 #pragma once
 
 #include <atomic>
 
 namespace impishim::shim {
 
-/// A depth that its own thread alone writes. The progress thread may read it.
+/// A depth that only its own thread writes. The progress thread may read it.
 class VendorDepth {
  public:
   [[nodiscard]] int value() const { return depth_.load(std::memory_order_relaxed); }
@@ -16,11 +16,11 @@ class VendorDepth {
   std::atomic<int> depth_{0};
 };
 
-/// How deep this thread is inside vendor calls: the vendor's own calls back into MPI_ and PMPI_
-/// names pass straight through.
+/// Nesting depth of vendor calls on this thread. While it is not 0, calls of MPI_ and PMPI_ names
+/// are the vendor's own and pass straight through.
 inline constinit thread_local VendorDepth vendor_depth __attribute__((tls_model("initial-exec")));
 
-/// Marks a vendor call on this thread.
+/// Marks a vendor call on this thread while it exists.
 class InsideVendor {
  public:
   InsideVendor() { vendor_depth.set(vendor_depth.value() + 1); }
@@ -29,7 +29,7 @@ class InsideVendor {
   InsideVendor& operator=(const InsideVendor&) = delete;
 };
 
-/// Marks a user callback that the vendor calls: MPI calls made there are the user's again.
+/// Marks a user callback that the vendor calls: MPI calls in it are the user's again.
 class InsideUserCallback {
  public:
   InsideUserCallback() : depth_(vendor_depth.value()) { vendor_depth.set(0); }

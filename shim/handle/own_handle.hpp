@@ -12,16 +12,16 @@
 
 namespace impishim::shim {
 
-/// The handles of one kind of objects, e.g. OwnHandle<MPI_Request>(MPI_REQUEST_NULL).
+/// The own handles of one kind of objects, e.g. OwnHandle<MPI_Request>(MPI_REQUEST_NULL).
 template <class Handle>
 class OwnHandle {
  public:
   explicit OwnHandle(Handle null) : bits_(to_bits(null)) {}
 
-  /// To be called once, before the first handle is made. kSystem.
+  /// Reserves the handles. Must be called once, before the first handle is made. Errors: kSystem.
   Result<void> reserve() { return bits_.reserve(); }
   [[nodiscard]] Handle make(std::uint32_t index) { return from_bits<Handle>(bits_.bits(index)); }
-  /// True for handles of make(), false for the null handle and all of the vendor's.
+  /// Returns true for handles of make(), false for the null handle and all vendor handles.
   [[nodiscard]] bool is_own(Handle handle) const {
     return bits_.index(to_bits(handle)) < kMaxOwnHandles;
   }
@@ -29,9 +29,9 @@ class OwnHandle {
     return static_cast<std::uint32_t>(bits_.index(to_bits(handle)));
   }
 
-  /// Of a handle of ours: what Fortran programs know it by.
+  /// Returns the Fortran number of an own handle.
   [[nodiscard]] MPI_Fint to_fortran(Handle handle) const { return bits_.fortran(index(handle)); }
-  /// Nothing: no handle of ours.
+  /// Returns the own handle with this Fortran number, or nothing if it is not the number of one.
   [[nodiscard]] std::optional<Handle> from_fortran(MPI_Fint number) {
     const std::uintptr_t found = bits_.index_of_fortran(number);
     if (found >= kMaxOwnHandles) return std::nullopt;
@@ -52,7 +52,8 @@ inline OwnHandle<MPI_Group> groups{MPI_GROUP_NULL};
 [[nodiscard]] inline OwnHandle<MPI_Message>& own_messages() { return detail::messages; }
 [[nodiscard]] inline OwnHandle<MPI_Group>& own_groups() { return detail::groups; }
 
-/// To be called once, before the first handle of any kind is made. kSystem.
+/// Reserves the own handles of all kinds. Must be called once, before the first handle of any kind
+/// is made. Errors: kSystem.
 inline Result<void> reserve_own_handles() {
   if (auto reserved = own_requests().reserve(); !reserved) return reserved;
   if (auto reserved = own_messages().reserve(); !reserved) return reserved;
@@ -62,7 +63,8 @@ inline Result<void> reserve_own_handles() {
 [[nodiscard]] inline bool is_own_request(MPI_Request request) {
   return own_requests().is_own(request);
 }
-/// Counts them: without a way out of the loop it becomes vector instructions, half as many.
+/// Returns true if any of the requests is an own one. The loop counts them and has no early exit,
+/// so that it becomes vector instructions, which take half the instructions.
 [[nodiscard]] inline bool any_own_request(int count, const MPI_Request* requests) {
   int own = 0;
   for (int i = 0; i < count; ++i) own += is_own_request(requests[i]) ? 1 : 0;

@@ -13,7 +13,7 @@
 
 namespace impishim::shim {
 
-/// Either the vendor's message or the engine's.
+/// A message that is either the vendor's or the engine's.
 struct KeptMessage {
   Communicator* communicator = nullptr;  ///< counted in its `pending`
   MPI_Message native = MPI_MESSAGE_NULL;
@@ -23,10 +23,10 @@ struct KeptMessage {
 class MessagePool {
  public:
   static MessagePool& instance();
-  /// A handle of our own for a message.
+  /// Stores a message; returns an own handle for it.
   [[nodiscard]] MPI_Message keep(Communicator& communicator, MPI_Message native,
                                  wire::MatchedMessagePointer remote);
-  /// The message behind a handle of ours, which is invalid from then on.
+  /// Removes and returns the message behind an own handle, which becomes invalid.
   [[nodiscard]] KeptMessage take(MPI_Message handle);
 
  private:

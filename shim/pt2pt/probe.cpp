@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Probe, MPI_Mprobe and their kin; MPI_Mrecv and MPI_Imrecv (MPI-3.1 3.8).
+// MPI_Probe, MPI_Mprobe and similar calls; MPI_Mrecv and MPI_Imrecv (MPI-3.1 3.8).
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/pt2pt/message.hpp"
@@ -13,8 +13,7 @@
 namespace impishim::shim {
 namespace {
 
-/// One look at the vendor's messages from a local rank or MPI_ANY_SOURCE, with the source
-/// translated.
+/// Polls once for vendor messages from a local rank or MPI_ANY_SOURCE, and translates the source.
 int look_native(const Communicator& communicator, int source, int tag, bool* found,
                 MPI_Status* status) {
   const int local = source == MPI_ANY_SOURCE
@@ -48,7 +47,7 @@ bool may_be_remote(const Communicator& communicator, int source) {
   return source == MPI_ANY_SOURCE || communicator.local_ranks[static_cast<std::size_t>(source)] < 0;
 }
 
-/// Both sides in turn, beginning with another one each time.
+/// Polls both sides in turn, and begins with the other side each time.
 int look(Job& job, const Communicator& communicator, int source, int tag, bool* found,
          MPI_Status* status) {
   static thread_local bool remote_first = false;

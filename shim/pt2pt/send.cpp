@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Send and its kin, blocking and nonblocking.
+// MPI_Send and similar calls, blocking and nonblocking.
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
@@ -12,8 +12,8 @@
 namespace impishim::shim {
 namespace {
 
-/// One kind of send: the vendor's two functions for it, and our name for it. What only starts a
-/// message is called without a mark that the thread is inside the vendor: inside.hpp.
+/// One kind of send: the vendor's two functions for it, and our name for it. A function that only
+/// starts a message is called without marking that the thread is inside the vendor: inside.hpp.
 struct SendForms {
   SendKind kind;
   const char* function;
@@ -31,8 +31,8 @@ constexpr SendForms kReady = {SendKind::kReady, "MPI_Rsend", "MPI_Irsend", vendo
 constexpr SendForms kBuffered = {SendKind::kBuffered, "MPI_Bsend", "MPI_Ibsend", vendor::Bsend,
                                  vendor::raw::Ibsend};
 
-/// A blocking send inside this system while the vendor may not block at once: only if nothing of
-/// ours needs this thread (DESIGN 4b).
+/// Sends inside this system when the vendor may not block at once. Blocks in the vendor only if no
+/// operation of this library needs this thread (docs/architecture.md, Threads).
 template <const SendForms& forms>
 [[gnu::noinline]] int send_local(Job& job, const void* buf, int count, MPI_Datatype datatype,
                                  int dest, int tag, MPI_Comm comm) {
@@ -42,8 +42,8 @@ template <const SendForms& forms>
   return code == MPI_SUCCESS ? poll_native(job, request) : code;
 }
 
-/// Most messages are short and lie in one piece: these need no operation. False: it is not one of
-/// them, or has to wait.
+/// Sends a short contiguous message without an operation. Most messages are of this kind. Returns
+/// false if this one is not, or must wait.
 bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayout& layout,
                 const void* buf, int count, int dest, int tag) {
   const auto elements = static_cast<std::uint64_t>(count);
@@ -56,7 +56,7 @@ bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayo
                                  std::span(first, size)});
 }
 
-/// `buffer` is taken.
+/// Sends with an operation, and blocks until it is complete. Takes over `buffer`.
 [[gnu::noinline]] int send_by_operation(Job& job, const Communicator& communicator,
                                         const SendForms& forms, wire::ConstBuffer& buffer, int dest,
                                         int tag) {
@@ -107,7 +107,7 @@ int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& 
   return raise_if_own(communicator.handle, code);
 }
 
-/// A send that is not to a process of this system.
+/// Sends to a process that is not of this system.
 [[gnu::noinline]] int send_elsewhere(Job& job, Communicator& communicator, const SendForms& forms,
                                      const void* buf, int count, MPI_Datatype datatype, int dest,
                                      int tag) {
@@ -118,8 +118,8 @@ int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& 
   return send_remote(job, communicator, forms, buf, count, datatype, dest, tag);
 }
 
-/// With the signature of MPI_Isend, so that it takes the caller's place and its arguments lie where
-/// they are.
+/// Starts a send to a process that is not of this system. The function has the signature of
+/// MPI_Isend, so that the caller can call it as a tail call, with its arguments in their registers.
 template <const SendForms& forms>
 [[gnu::noinline]] int isend_elsewhere(const void* buf, int count, MPI_Datatype datatype, int dest,
                                       int tag, MPI_Comm comm, MPI_Request* handle) {
@@ -141,9 +141,9 @@ template <const SendForms& forms>
   return MPI_SUCCESS;
 }
 
-// The way to a process of this system is every message's inside a cluster: the vendor's functions
-// are known where it is compiled, and all else is elsewhere, so that nothing has to be saved around
-// it.
+// Every message inside a cluster takes the path to a process of this system. This path is therefore
+// compiled with the vendor's functions as constants. All other cases are in separate functions, so
+// that no registers need to be saved around them.
 
 template <const SendForms& forms>
 int send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {

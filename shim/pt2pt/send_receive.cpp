@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Sendrecv and its kin: a receive that is posted first, and a send, so that two processes doing
-// the same cannot block each other.
+// MPI_Sendrecv and similar calls. They post a receive first and then send, so that two processes
+// that do the same cannot block each other.
 #include "shim/datatype/typed_copy.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
@@ -10,7 +10,7 @@
 namespace impishim::shim {
 namespace {
 
-/// Withdraws a receive whose send could not be started.
+/// Cancels a receive whose send could not be started.
 void withdraw(Job& job, MPI_Request* request) {
   calls::Cancel(job, request);
   calls::Wait(request, MPI_STATUS_IGNORE);

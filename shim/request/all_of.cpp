@@ -12,7 +12,7 @@
 namespace impishim::shim {
 namespace {
 
-/// The request of ours behind a handle, or null.
+/// Returns the own request behind a handle, or null.
 const Request* own_request(MPI_Request handle) {
   return is_own_request(handle) ? &RequestPool::instance().at(handle) : nullptr;
 }
@@ -32,8 +32,8 @@ bool AllOf::step() {
   bool all = true;
   for (std::size_t i = first_; i < parts_.size(); ++i) {
     if (parts_[i].done) continue;
-    // A look at one native request moves all of them on, and looks at the engine's move nothing:
-    // those behind one that is pending wait for their turn.
+    // Testing one native request makes progress on all of them, and testing an engine request makes
+    // no progress. Requests behind a pending one of the same kind therefore wait for their turn.
     const Request* own = own_request(requests_[i]);
     const bool engines = own != nullptr && own->moves_by_itself();
     if ((own == nullptr && vendor_pending) || (engines && engine_pending)) continue;
@@ -46,7 +46,8 @@ bool AllOf::step() {
   return all;
 }
 
-/// Asked of those that are left, once: their number only shrinks.
+/// Returns true if the engine alone completes all remaining requests. Computed once, since their
+/// number only shrinks.
 bool AllOf::all_move_by_themselves() {
   if (!all_move_by_themselves_) {
     const auto rest = std::span(requests_, parts_.size()).subspan(first_);
@@ -89,8 +90,7 @@ bool AllOf::finish_if_done(std::size_t i, const Request& request) {
 void AllOf::over(std::size_t i, int code, MPI_Comm comm) {
   parts_[i].done = true;
   if (code == MPI_SUCCESS) return;
-  // One handler is called for all errors of the call: that of the communicator that the last one
-  // belongs to.
+  // The call raises one error for all: on the communicator of the last request that failed.
   parts_[i].code = code;
   comm_ = comm;
   failed_ = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Completion of an array of requests as a whole (MPI_Waitall and its kin), native and own ones
-/// mixed.
+/// Completion of an array of requests as a whole (MPI_Waitall and similar calls), native and own
+/// requests mixed.
 #pragma once
 
 #include <mpi.h>
@@ -16,14 +16,15 @@ namespace impishim::shim {
 
 struct Request;
 
-/// Completes what is complete of an array, in place; keeps the statuses and codes until all are.
+/// Completes, in place, the requests of an array that are complete; keeps the statuses and codes
+/// until all are.
 class AllOf {
  public:
   AllOf(Job& job, int count, MPI_Request* requests);
   AllOf(const AllOf&) = delete;
   AllOf& operator=(const AllOf&) = delete;
 
-  /// Tests what is left. True: nothing is.
+  /// Tests the remaining requests. Returns true if none remains.
   bool step();
   /// Copies the statuses out and raises MPI_ERR_IN_STATUS if any failed. MPI-3.1 3.7.5.
   int finish(MPI_Status* statuses, const char* function);
@@ -42,9 +43,9 @@ class AllOf {
 
   Job& job_;
   MPI_Request* requests_;
-  std::size_t first_ = 0;                       ///< all before it are done
-  std::optional<bool> all_move_by_themselves_;  ///< behind one that is pending nothing needs a
-                                                ///< look; empty: not asked yet
+  std::size_t first_ = 0;  ///< all requests before it are done
+  /// Behind a pending request, no other needs a test; empty: not computed yet.
+  std::optional<bool> all_move_by_themselves_;
   CallArray<Part> memory_;
   std::span<Part> parts_;
   MPI_Comm comm_ = MPI_COMM_WORLD;

@@ -12,7 +12,7 @@
 namespace impishim::shim {
 namespace {
 
-// What is refused stands apart from what is looked at in every call.
+// The error paths are separate functions, so that they do not burden the checks of every call.
 [[gnu::cold]] int refuse_data(const Communicator& communicator, const char* function, int count) {
   if (count < 0)
     return raise(communicator.handle, MPI_ERR_COUNT, function,

@@ -10,17 +10,18 @@
 
 namespace impishim::shim {
 
-/// Destination, tag and count of a send. MPI_SUCCESS, or the code that was raised.
+/// Checks destination, tag and count of a send. Returns MPI_SUCCESS, or the code that was raised.
 [[nodiscard]] int check_send(const Job& job, const Communicator& communicator, const char* function,
                              int count, MPI_Datatype datatype, int dest, int tag);
-/// Source (MPI_ANY_SOURCE allowed), tag (MPI_ANY_TAG allowed) and count of a receive or probe.
+/// Checks source (MPI_ANY_SOURCE allowed), tag (MPI_ANY_TAG allowed) and count of a receive or
+/// probe.
 [[nodiscard]] int check_receive(const Job& job, const Communicator& communicator,
                                 const char* function, int count, MPI_Datatype datatype, int source,
                                 int tag);
 
-/// The user's buffer, described for the wire. An MPI code that was not raised: MPI_ERR_TYPE, or
-/// MPI_ERR_BUFFER for a null address of a predefined type (MPI_BOTTOM makes sense for derived ones
-/// only).
+/// Describes the user's buffer for the wire. Returns an MPI code that was not raised: MPI_ERR_TYPE,
+/// or MPI_ERR_BUFFER for a null address of a predefined type (MPI_BOTTOM makes sense for derived
+/// types only).
 [[nodiscard]] int describe_buffer(const char* function, const void* address, std::int64_t count,
                                   MPI_Datatype datatype, wire::ConstBuffer& buffer);
 [[nodiscard]] int describe_buffer(const char* function, void* address, std::int64_t count,

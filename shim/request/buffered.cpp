@@ -24,7 +24,8 @@ bool BufferedSpace::take(std::int64_t bytes) {
 
 namespace {
 
-/// Messages that have left since the last look give their room back.
+/// Reserves room. If there is none, makes progress, so that messages that have left since then give
+/// their room back, and tries again.
 bool take_space(Job& job, std::int64_t cost) {
   if (BufferedSpace::instance().take(cost)) return true;
   progress_once(job, true);
@@ -47,8 +48,8 @@ int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buf
   wire::PackCursor cursor(buffer, wire::Format::kNative);
   auto packed = cursor.pack(*copy);
   if (!packed) return error_code(MPI_ERR_INTERN, request.function, packed.error().text);
-  // The message goes on by itself: its own request is an orphan from the start, and the user's is
-  // done.
+  // The message continues without the user: its request is an orphan from the start, and the user's
+  // request is done.
   Request& carrier = RequestPool::instance().acquire(request.communicator, request.function);
   carrier.kind = Request::Kind::kSend;
   carrier.carrier = Carrier::kEngine;
@@ -71,7 +72,7 @@ int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buf
 
 namespace {
 
-/// Notes the room of a buffer that the vendor has taken with this code, which is returned.
+/// Records the size of a buffer if the vendor has accepted it with this code; returns the code.
 int attach(int code, std::int64_t size) {
   if (code == MPI_SUCCESS) BufferedSpace::instance().attached(size);
   return code;

@@ -17,7 +17,7 @@ class BufferedSpace {
  public:
   static BufferedSpace& instance();
   void attached(std::int64_t bytes) { room_.store(bytes); }
-  /// False: it does not fit.
+  /// Reserves room. Returns false if the message does not fit.
   [[nodiscard]] bool take(std::int64_t bytes);
   void give_back(std::int64_t bytes) { used_.fetch_sub(bytes); }
   [[nodiscard]] std::int64_t used() const { return used_.load(); }
@@ -27,8 +27,8 @@ class BufferedSpace {
   std::atomic<std::int64_t> used_{0};
 };
 
-/// Copies the data and starts a send that goes on by itself; the request is done at once. Returns
-/// an MPI code that was not raised.
+/// Copies the data and starts a send that needs no further action of the user; the request is done
+/// at once. Returns an MPI code that was not raised.
 [[nodiscard]] int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buffer);
 
 }  // namespace impishim::shim

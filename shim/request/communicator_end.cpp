@@ -9,7 +9,7 @@
 namespace impishim::shim {
 namespace {
 
-/// The communicator that the vendor frees for this thread, unless it is inside one of its delete
+/// The communicator that the vendor is freeing for this thread; null inside one of its delete
 /// callbacks.
 thread_local Communicator* dying __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -28,14 +28,14 @@ void forget_contexts(Job& job, const Communicator& communicator) {
   forget_contexts(job, *communicator.inter->both);
 }
 
-/// Errors of requests that are still under way go to the error handler that the user has set.
+/// Keeps the user's error handler for errors of requests that are not complete yet.
 void keep_error_handler(Communicator& communicator) {
   const MPI_Comm heir =
       communicator.inter == nullptr ? communicator.companion : communicator.inter->both->handle;
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   if (vendor::Comm_get_errhandler(communicator.handle, &handler) != MPI_SUCCESS) return;
   vendor::Comm_set_errhandler(heir, handler);
-  if (!is_predefined(handler)) vendor::Errhandler_free(&handler);  // our reference
+  if (!is_predefined(handler)) vendor::Errhandler_free(&handler);  // releases our reference
   communicator.heir.store(heir, std::memory_order_release);
 }
 
@@ -47,7 +47,7 @@ void free_if_any(MPI_Comm* comm) {
 
 int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle,
                      int (*vendor_free)(MPI_Comm*)) {
-  // Another thread may be given the handle again as soon as the vendor has freed it.
+  // Another thread may receive the same handle as soon as the vendor has freed it.
   job.communicators.hide(communicator);
   if (communicator.handle_uses.load() > 0) {
     communicator.free_later = vendor_free;
@@ -68,7 +68,8 @@ int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle,
 
 void release_ended(Job& job) {
   for (Communicator* ended : job.communicators.take_ended()) {
-    // The call has returned: no caller hears of a callback that fails.
+    // The user's call has returned, so an error of a delete callback cannot be reported to any
+    // caller.
     MPI_Comm handle = ended->handle;
     if (ended->free_later != nullptr) free_by_vendor(*ended, &handle, ended->free_later);
     forget_contexts(job, *ended);

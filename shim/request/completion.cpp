@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Wait, MPI_Test and their kin on arrays that mix native, own, inactive and null requests
+// MPI_Wait, MPI_Test and similar calls on arrays that mix native, own, inactive and null requests
 // (MPI-3.1 3.7).
 #include "shim/request/completion.hpp"
 
@@ -17,8 +17,8 @@
 namespace impishim::shim {
 namespace {
 
-/// Null, or an inactive persistent request of ours. Whether one of the vendor's is inactive tells
-/// only its MPI_Testany.
+/// Returns true for null, and for an inactive persistent own request. Only MPI_Testany of the
+/// vendor tells whether a native request is inactive.
 bool is_inactive(MPI_Request request) {
   return request == MPI_REQUEST_NULL ||
          (is_own_request(request) && !RequestPool::instance().at(request).active);
@@ -49,7 +49,7 @@ MPI_Comm comm_of(MPI_Request request) {
 
 namespace {
 
-/// A look at one request among others, which may turn out to be inactive.
+/// Result of testing one request among others, which may turn out to be inactive.
 struct ActiveResult {
   bool active = false;
   TestResult test;
@@ -58,8 +58,8 @@ struct ActiveResult {
 ActiveResult test_active(Job& job, MPI_Request* handle, MPI_Status* status) {
   if (is_inactive(*handle)) return {};
   if (is_own_request(*handle)) return {true, test_handle(job, handle, status)};
-  // The status of a completed send tells nothing: only MPI_Testany tells an inactive persistent
-  // request from a completed one.
+  // The status of a completed send does not help: only MPI_Testany distinguishes an inactive
+  // persistent request from a completed one.
   int index = MPI_UNDEFINED;
   int flag = 0;
   const CompletingSources sources(job.receive_sources, 1, handle);
@@ -69,7 +69,7 @@ ActiveResult test_active(Job& job, MPI_Request* handle, MPI_Status* status) {
   return {true, {flag != 0 || code != MPI_SUCCESS, code}};
 }
 
-/// True if waiting for these requests can end inside the vendor's MPI.
+/// Returns true if waiting for these requests can end inside the vendor's MPI.
 bool vendor_may_complete(int count, const MPI_Request* requests) {
   return std::any_of(requests, requests + std::max(count, 0), [](MPI_Request request) {
     if (request == MPI_REQUEST_NULL) return false;
@@ -81,8 +81,8 @@ bool vendor_may_complete(int count, const MPI_Request* requests) {
   });
 }
 
-/// True if all can complete now: MPI_Testall changes nothing otherwise. Native requests are looked
-/// at without being completed.
+/// Returns true if all can complete now: otherwise MPI_Testall must change nothing. Tests native
+/// requests without completing them.
 bool all_ready(Job& job, int count, MPI_Request* requests) {
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
@@ -99,7 +99,7 @@ bool all_ready(Job& job, int count, MPI_Request* requests) {
   return true;
 }
 
-/// Outcome of a look for any completed request.
+/// Result of a search for any completed request.
 struct AnyResult {
   int index = MPI_UNDEFINED;
   bool some_active = false;
@@ -107,7 +107,7 @@ struct AnyResult {
   MPI_Comm comm = MPI_COMM_WORLD;
 };
 
-/// Completes one request, beginning the search at a different place each time, so that none is
+/// Completes one request. Begins the search at a different place each time, so that no request is
 /// starved.
 AnyResult test_any(Job& job, int count, MPI_Request* requests, MPI_Status* status) {
   static thread_local unsigned turn = 0;
@@ -131,8 +131,8 @@ AnyResult test_any(Job& job, int count, MPI_Request* requests, MPI_Status* statu
   return result;
 }
 
-/// All that are complete now. Returns the number of active ones; `outcount` and the arrays as
-/// MPI_Testsome has them.
+/// Completes all requests that are complete now. Returns the number of active ones; `outcount` and
+/// the arrays are set as MPI_Testsome sets them.
 int test_some(Job& job, int count, MPI_Request* requests, int* outcount, int* indices,
               MPI_Status* statuses, int* first_error, MPI_Comm* comm) {
   int active_count = 0;
@@ -152,7 +152,7 @@ int test_some(Job& job, int count, MPI_Request* requests, int* outcount, int* in
     indices[*outcount] = i;
     if (statuses != MPI_STATUSES_IGNORE) {
       copy_status(&statuses[*outcount], found);
-      // The error fields are touched only if the call fails (MPI-3.1 3.2.5).
+      // The error fields are set only if the call fails (MPI-3.1 3.2.5).
       if (first) {
         for (int j = 0; j < *outcount; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
       }
@@ -173,8 +173,8 @@ int finish_some(int first_error, MPI_Comm comm, const char* function) {
 
 namespace calls {
 
-// Of MPI_Wait, MPI_Test and MPI_Waitall what the vendor can complete at once has left already:
-// inside.hpp.
+// Calls of MPI_Wait, MPI_Test and MPI_Waitall that the vendor can complete at once do not come
+// here: inside.hpp.
 
 int Wait(MPI_Request* handle, MPI_Status* status) {
   Job& job = running_job();
@@ -257,7 +257,7 @@ int Waitany(Job& job, int count, MPI_Request* requests, int* index, MPI_Status* 
   if (job.may_block_in_vendor() && !any_own_request(count, requests)) {
     CompletingSources sources(job.receive_sources, count, requests);
     const int code = vendor::Waitany(count, requests, index, status);
-    // MPICH leaves the status as it was if none is active.
+    // MPICH leaves the status unchanged if no request is active.
     if (code == MPI_SUCCESS && *index == MPI_UNDEFINED) set_empty_status(status, MPI_ANY_SOURCE);
     sources.name_any(index, status);
     return code;
@@ -393,7 +393,7 @@ int Cancel(Job& job, MPI_Request* handle) {
       break;
     case Carrier::kEngine:
       if (request.kind == Request::Kind::kSend) {
-        // A buffered send is done already; its message goes on by itself.
+        // A buffered send is done already; its message continues independently.
         if (!request.done.load()) job.engine->cancel(request.send);
       } else {
         job.engine->cancel(request.receive);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Completion of single requests, whoever carries them.
+/// Completion of single requests of every carrier.
 #pragma once
 
 #include <mpi.h>
@@ -13,12 +13,12 @@ struct TestResult {
   int code = MPI_SUCCESS;  ///< not raised yet if it was made here
 };
 
-/// MPI_Test without progress on our side: completes `*handle` if it is done, as MPI_Wait would.
-/// Null and inactive handles are done.
+/// Does what MPI_Test does, without making progress in the engine: completes `*handle` if it is
+/// done, as MPI_Wait would. Null and inactive handles are done.
 [[nodiscard]] TestResult test_handle(Job& job, MPI_Request* handle, MPI_Status* status);
 
-/// The communicator whose handler an error of this request goes to; it must be asked before the
-/// request ends.
+/// Returns the communicator whose error handler an error of this request goes to; must be called
+/// before the request ends.
 [[nodiscard]] MPI_Comm comm_of(MPI_Request request);
 
 }  // namespace impishim::shim

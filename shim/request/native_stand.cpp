@@ -9,8 +9,9 @@ namespace impishim::shim {
 NativeStand::NativeStand(Job& job, const VendorCallKind& call)
     : job_(job), stands_(job.needs_caller.load(std::memory_order_relaxed) != 0 && enter(call)) {}
 
-/// With several threads in MPI at once another one can do what needs a thread. At the end of the
-/// job nothing is outstanding.
+/// Returns true if the call must be marked. If several threads may be in MPI at once, another
+/// thread can make the progress that needs a thread, so no mark is needed. At the end of the job
+/// nothing is outstanding.
 bool NativeStand::enter(const VendorCallKind& call) {
   if (job_.thread_level == MPI_THREAD_MULTIPLE || job_.progress == nullptr ||
       !job_.stand_watch.enter(call))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Blocking calls of the vendor's, marked for the progress thread.
+/// Blocking vendor calls, marked for the progress thread.
 #pragma once
 
 #include "shim/job/job.hpp"
 
 namespace impishim::shim {
 
-/// Marks a blocking call of the vendor's on a communicator, window or file inside this system.
-/// Costs a test of a counter, unless something is outstanding that needs the thread: then that goes
-/// as far as it can before the call.
+/// Marks a blocking vendor call on a communicator, window or file inside this system. It costs a
+/// test of a counter, unless an outstanding operation needs the thread: that operation then makes
+/// as much progress as possible before the call.
 class NativeStand {
  public:
   NativeStand(Job& job, const VendorCallKind& call);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Send_init and its kin, MPI_Start, MPI_Startall (MPI-3.1 3.9).
+// MPI_Send_init and similar calls, MPI_Start, MPI_Startall (MPI-3.1 3.9).
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
 #include "shim/request/arguments.hpp"
@@ -30,8 +30,8 @@ int send_init(Job& job, SendKind kind, const char* function, VendorInit vendor_i
   return MPI_SUCCESS;
 }
 
-/// The vendor's persistent receive for a receive of ours: it can be started when the communicator
-/// has been freed, too.
+/// Creates the vendor's persistent receive for an own receive. It can be started even after the
+/// communicator has been freed.
 int init_native_part(Request& request, int local) {
   if (request.carrier != Carrier::kVendor && request.carrier != Carrier::kBoth) return MPI_SUCCESS;
   return vendor::Recv_init(request.receive_buffer, static_cast<int>(request.count),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Recv, MPI_Irecv and the combined send and receive.
+// MPI_Recv and MPI_Irecv.
 #include "shim/request/receive.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
@@ -29,8 +29,8 @@ Request& make_receive(Communicator& communicator, const char* function, void* bu
   return request;
 }
 
-/// A blocking receive inside this system: blocking at the vendor only if nothing of ours needs this
-/// thread (DESIGN 4b).
+/// Receives inside this system. Blocks in the vendor only if no operation of this library needs
+/// this thread (docs/architecture.md, Threads).
 [[gnu::noinline]] int receive_local(Job& job, void* buf, int count, MPI_Datatype datatype,
                                     int source, int tag, MPI_Comm comm, MPI_Status* status) {
   if (job.may_block_in_vendor())
@@ -117,7 +117,7 @@ int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_C
   if (communicator == nullptr)
     return receive_local(job, buf, count, datatype, source, tag, comm, status);
   const int local = communicator->local_rank(source);
-  // No status of this one needs translation.
+  // The status of such a receive needs no translation.
   if (local >= 0 && communicator->local_ranks_are_spanning && job.may_block_in_vendor_at_once())
       [[likely]]
     return vendor::Recv(buf, count, datatype, local, tag, comm, status);
@@ -126,8 +126,8 @@ int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_C
 
 namespace {
 
-/// A receive that needs a request of ours. With the signature of MPI_Irecv, so that it takes the
-/// caller's place.
+/// Receives with an own request. The function has the signature of MPI_Irecv, so that the caller
+/// can call it as a tail call.
 [[gnu::noinline]] int receive_by_own_request(void* buf, int count, MPI_Datatype datatype,
                                              int source, int tag, MPI_Comm comm,
                                              MPI_Request* handle) {
@@ -146,8 +146,8 @@ namespace {
   return MPI_SUCCESS;
 }
 
-/// A receive that the vendor carries, from a process of this system that has another rank there,
-/// `local`.
+/// Starts a vendor receive from a process of this system whose rank at the vendor, `local`, differs
+/// from its spanning rank.
 int receive_renamed(void* buf, int count, MPI_Datatype datatype, int local, int source, int tag,
                     MPI_Comm comm, MPI_Request* handle) {
   const int code = vendor::raw::Irecv(buf, count, datatype, local, tag, comm, handle);
@@ -162,7 +162,7 @@ int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_
           MPI_Request* handle) {
   Job& job = running_job();
   const Communicator* communicator = spanning(&job, comm);
-  // Without a mark that the thread is inside the vendor: inside.hpp.
+  // Called without marking that the thread is inside the vendor: inside.hpp.
   if (communicator == nullptr)
     return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
   const int local = communicator->local_rank(source);

@@ -10,16 +10,16 @@
 
 namespace impishim::shim {
 
-/// Who carries a receive from this spanning rank, MPI_ANY_SOURCE or MPI_PROC_NULL.
+/// Returns the carrier of a receive from this spanning rank, MPI_ANY_SOURCE or MPI_PROC_NULL.
 [[nodiscard]] Carrier receive_carrier(const Communicator& communicator, int source);
 
-/// True if a receive from a process of this system can be the vendor's own request: its status
+/// Returns true if a receive from a process of this system can be a vendor request. Its status then
 /// names the source as the user does, or the source can be kept in Job::receive_sources.
 [[nodiscard]] inline bool vendor_request_serves(const Job& job, const Communicator& communicator) {
   return communicator.local_ranks_are_spanning || job.thread_level != MPI_THREAD_MULTIPLE;
 }
 
-/// MPI_Recv on a spanning communicator, with the errors raised.
+/// Does what MPI_Recv does on a spanning communicator; errors have been raised.
 int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype,
             int source, int tag, MPI_Status* status);
 

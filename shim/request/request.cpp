@@ -60,7 +60,7 @@ int start_engine_receive(Job& job, Request& request, bool has_twin) {
   return MPI_SUCCESS;
 }
 
-/// A receive that stood at the vendor and in the engine is over.
+/// Completes a receive that was posted both at the vendor and in the engine.
 void end_both(Job& job, Request& request) {
   job.needs_caller.fetch_sub(1, std::memory_order_relaxed);
   request.done.store(true, std::memory_order_release);
@@ -77,15 +77,17 @@ int vendor_receive(Request& request, int source) {
 
 }  // namespace
 
-/// Why the order of matching stays MPI's with a twin at the vendor: messages of this system's
-/// processes are matched by the vendor alone, against native receives posted in the user's order;
-/// messages of other systems by the engine alone, against receives posted there in the same order.
-/// A receive from MPI_ANY_SOURCE stands in both lists at its place. Only one of the two may fill
-/// it: a remote message that reaches it contests it, the twin is cancelled, and a cancel has
-/// exactly two outcomes. Cancelled: no native message had matched it, and the engine's first match
-/// stands. Not cancelled: a native message had matched it; to the remote messages it is as if the
-/// receive had been taken before they came, so they go on to the next one, in order (MatchQueue
-/// holds them back meanwhile).
+/// Starts a receive.
+///
+/// A native twin does not disturb MPI's matching order. The vendor alone matches messages of this
+/// system's processes, against native receives posted in the user's order. The engine alone matches
+/// messages of other systems, against receives posted there in the same order. A receive from
+/// MPI_ANY_SOURCE is in both lists at its place, and only one of the two may fill it. A remote
+/// message that reaches the receive contests it, and the twin is cancelled. A cancel has exactly
+/// two outcomes. If the twin is cancelled, no native message had matched it, and the engine's first
+/// match stands. If it is not, a native message had matched it. For the remote messages, this is as
+/// if the receive had been taken before they arrived, so they match the next receives, in order.
+/// MatchQueue holds them back meanwhile.
 int start_receive(Job& job, Request& request) {
   request.active = true;
   request.done.store(false, std::memory_order_relaxed);
@@ -106,11 +108,11 @@ int start_receive(Job& job, Request& request) {
     case Carrier::kCollective:
       break;
   }
-  // Held until the twin is known: another thread may be told of a contest at once.
+  // Held until the twin is known: another thread may learn of a contest at once.
   const MutexLock lock(request.mutex);
   job.needs_caller.fetch_add(1, std::memory_order_relaxed);
   int code = start_engine_receive(job, request, true);
-  // A message that was there has matched already: no twin is needed.
+  // A message that had arrived has matched already: no twin is needed.
   if (code == MPI_SUCCESS && request.receive.has_native_twin) {
     code = vendor_receive(request, MPI_ANY_SOURCE);
     if (code != MPI_SUCCESS) job.engine->withdraw(request.receive);
@@ -153,7 +155,7 @@ int start_send(Job& job, Request& request) {
 
 namespace {
 
-/// The native part of a request is over: its status is the result.
+/// Records that the native part of a request is complete: its status is the result.
 void native_finished(Request& request, int code) {
   request.native = MPI_REQUEST_NULL;
   if (request.kind == Request::Kind::kReceive)
@@ -162,7 +164,7 @@ void native_finished(Request& request, int code) {
   request.error = code;
 }
 
-/// Polls the native part. True: it is over.
+/// Tests the native part. Returns true if it is complete.
 bool test_native(Request& request) {
   int flag = 0;
   const int code = vendor::Test(&request.native, &flag, &request.native_status);
@@ -171,10 +173,12 @@ bool test_native(Request& request) {
   return true;
 }
 
-/// One step of a receive that stands at the vendor and in the engine. `mutex` is held.
+/// Makes progress on a receive that is posted both at the vendor and in the engine; returns true if
+/// it is complete. `mutex` must be held.
 bool step_both(Job& job, Request& request) {
   if (request.receive.complete()) {
-    // Settled for the engine (the twin is gone then), or the engine has failed.
+    // The contest was settled for the engine, so the twin no longer exists, or the engine has
+    // failed.
     end_both(job, request);
     return true;
   }
@@ -184,15 +188,15 @@ bool step_both(Job& job, Request& request) {
   if (request.cancelling_twin && cancelled != 0) {
     request.native_won = false;
     request.cancelling_twin = false;
-    // A message that contests the receive has come before the user's cancel.
+    // A message that contests the receive may have arrived before the user's cancel.
     if (request.user_cancelled) job.engine->cancel(request.receive);
     if (!request.receive.complete()) job.engine->settle(request.receive, false);
-    if (!request.receive.complete())
-      return false;  // matched: the rest of a long message is on its way
+    // Matched: the rest of a long message is on its way.
+    if (!request.receive.complete()) return false;
     end_both(job, request);
     return true;
   }
-  // A native message has matched, contested or not.
+  // A native message has matched, whether the receive was contested or not.
   job.engine->withdraw(request.receive);
   end_both(job, request);
   return true;
@@ -200,7 +204,7 @@ bool step_both(Job& job, Request& request) {
 
 }  // namespace
 
-/// Both parts of an MPI_Isendrecv; a part that is over is MPI_REQUEST_NULL.
+/// Tests both parts of an MPI_Isendrecv; a complete part is MPI_REQUEST_NULL.
 bool test_pair(Job& job, Request& request) {
   bool both = true;
   for (std::size_t i = 0; i < request.pair.size(); ++i) {
@@ -278,8 +282,8 @@ bool settle_contested(Job& job) {
     // The operation is a member of its request.
     Request& request = *static_cast<Request*>(operation->owner);
     const MutexLock lock(request.mutex);
-    // Another thread may have brought it to its end, and started it anew, since it was said to be
-    // contested.
+    // Since the receive was returned as contested, another thread may have completed it and started
+    // it again.
     if (request.done.load(std::memory_order_relaxed) || !job.engine->is_contested(request.receive))
       continue;
     if (request.native == MPI_REQUEST_NULL) {
@@ -296,7 +300,7 @@ bool settle_contested(Job& job) {
 
 namespace {
 
-/// The error of a request whose engine part is complete, as a code that was not raised.
+/// Returns the error of a request whose engine part is complete, as a code that was not raised.
 int engine_error(Job& job, const Request& request) {
   const auto& error = request.kind == Request::Kind::kSend ? request.send.result.error
                                                            : request.receive.result.error;

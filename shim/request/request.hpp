@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Requests of our own: operations that the vendor's MPI cannot carry alone.
 ///
-/// A user's request handle is either the vendor's, or one of ours (own_handle.hpp) that names a
-/// Request in the pool. A Request is driven by application threads only, under its own lock; the
-/// engine's part of it may complete on the progress thread.
+/// A user's request handle is either a vendor handle, or one of ours (own_handle.hpp) that names a
+/// Request in the pool. Only application threads drive a Request, under its own lock; the engine's
+/// part of it may complete on the progress thread.
 #pragma once
 
 #include <mpi.h>
@@ -26,7 +26,7 @@ namespace impishim::shim {
 
 struct Request;
 
-/// The part of a request that a collective is (collective_queue.hpp).
+/// The part of a request that belongs to a collective (collective_queue.hpp).
 class CollectivePart {
  public:
   CollectivePart() = default;
@@ -35,47 +35,48 @@ class CollectivePart {
   virtual ~CollectivePart() = default;
   /// Starts a persistent collective again (MPI_Start). Returns a code that has been raised.
   [[nodiscard]] virtual int restart(Job& job, Request& request) = 0;
-  /// Moves the collective on. Returns true when it is complete; `request.error` is then its code,
-  /// not raised if it was made here.
+  /// Makes progress on the collective. Returns true when it is complete; `request.error` is then
+  /// its code, not raised if it was made here.
   virtual bool test(Job& job, Request& request) = 0;
-  /// Returns true if only the vendor's MPI can complete what is under way.
+  /// Returns true if only the vendor's MPI can complete the current step.
   [[nodiscard]] virtual bool waits_in_vendor() = 0;
 };
 
-/// Who carries an operation.
+/// The part of the library, or the vendor, that carries an operation.
 enum class Carrier : std::uint8_t {
-  kNothing,     ///< MPI_PROC_NULL: complete at once
-  kVendor,      ///< a native request inside ours (matched ones, and receives that
-                ///< vendor_request_serves() is not for)
-  kEngine,      ///< another system's process
-  kBoth,        ///< a receive from MPI_ANY_SOURCE: whichever comes first
+  kNothing,  ///< MPI_PROC_NULL: complete at once
+  /// A native request inside ours (matched messages, and receives where vendor_request_serves() is
+  /// false).
+  kVendor,
+  kEngine,      ///< an operation of the engine, with a process of another system
+  kBoth,        ///< a receive from MPI_ANY_SOURCE, posted at the vendor and in the engine
   kPair,        ///< MPI_Isendrecv: a receive and a send, each a request of its own
   kCollective,  ///< a nonblocking or persistent collective
 };
 
-/// How a send is to be made; the letters of MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Bsend.
+/// The mode of a send: MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Bsend.
 enum class SendKind : std::uint8_t { kStandard, kSynchronous, kReady, kBuffered };
 
-/// An own request. Fields are set before it starts and then changed under `mutex` only; `done` may
-/// be read without.
+/// An own request. Fields are set before it starts. From then on they change under `mutex` only;
+/// `done` may be read without it.
 struct Request {
   enum class Kind : std::uint8_t { kSend, kReceive, kCollective };
 
-  // What it is.
+  // Kind of the request.
   Kind kind = Kind::kSend;
   Carrier carrier = Carrier::kNothing;
   SendKind send_kind = SendKind::kStandard;
   bool persistent = false;
   Communicator* communicator = nullptr;  ///< counted in its `pending`
-  const char* function = "";             ///< for errors: the call that made it
+  const char* function = "";             ///< for error messages: the call that made it
 
   // Arguments of a persistent operation, kept for MPI_Start.
   const void* send_buffer = nullptr;
   void* receive_buffer = nullptr;
   std::int64_t count = 0;
   MPI_Datatype datatype = MPI_DATATYPE_NULL;
-  bool owns_datatype =
-      false;  ///< a duplicate, since the user may free a persistent request's datatype
+  /// A duplicate, since the user may free a persistent request's datatype.
+  bool owns_datatype = false;
   int peer = MPI_PROC_NULL;  ///< spanning rank, MPI_ANY_SOURCE or MPI_PROC_NULL
   int tag = 0;
 
@@ -83,12 +84,12 @@ struct Request {
   Mutex mutex;
   bool active = false;
   std::atomic<bool> done{true};
-  bool cancelling_twin =
-      false;  ///< the native twin was asked to withdraw for the contesting message
+  /// A cancel of the native twin was requested for the contesting message.
+  bool cancelling_twin = false;
   bool user_cancelled = false;
   MPI_Request native = MPI_REQUEST_NULL;
-  /// Of a persistent receive that the vendor has a part in: what `native` is each time. It keeps
-  /// the vendor's communicator.
+  /// The vendor's persistent request, for a persistent receive that the vendor has a part in: each
+  /// start sets `native` to it. It keeps the vendor's communicator alive.
   MPI_Request native_persistent = MPI_REQUEST_NULL;
   MPI_Status native_status{};
   bool native_won = false;  ///< the result is native_status
@@ -102,37 +103,36 @@ struct Request {
   std::shared_ptr<std::vector<std::byte>> buffered;  ///< the packed copy of a buffered send
   std::int64_t buffered_cost = 0;
   std::shared_ptr<CollectivePart> collective;
-  std::uint32_t index = 0;  ///< in the pool
+  std::uint32_t index = 0;  ///< index in the pool
 
-  /// Whose error handler hears of errors.
+  /// Returns the communicator whose error handler handles errors.
   [[nodiscard]] MPI_Comm comm() const {
     return communicator == nullptr ? MPI_COMM_WORLD : communicator->error_handle();
   }
-  /// An active one that the engine alone brings to its end: no test moves it on.
+  /// Returns true if only the engine completes this request, so a test need not drive it.
   [[nodiscard]] bool moves_by_itself() const { return active && carrier == Carrier::kEngine; }
-  /// Of such a one: it is over.
+  /// Returns true if such a request is complete.
   [[nodiscard]] bool engine_is_done() const {
     return done.load(std::memory_order_acquire) ||
            (kind == Kind::kSend ? send.complete() : receive.complete());
   }
-  /// Makes it a send or a receive with these arguments of the user's; the carrier is the caller's
-  /// choice.
+  /// Makes the request a send or a receive with these arguments of the user; the caller must set
+  /// the carrier.
   void set_send(SendKind mode, const void* buffer, int elements, MPI_Datatype type, int dest,
                 int message_tag);
   void set_receive(void* buffer, int elements, MPI_Datatype type, int source, int message_tag);
-  /// Keeps the arguments for MPI_Start.
+  /// Makes the request persistent: keeps the arguments for MPI_Start.
   void make_persistent();
 };
 
-/// All own requests of the process. Objects stay at their place; handles are recycled after release
-/// only.
+/// All own requests of the process. Objects never move; handles are reused only after release.
 class RequestPool {
  public:
   static RequestPool& instance() {
     static RequestPool pool;
     return pool;
   }
-  /// A fresh request, referring to `communicator`.
+  /// Returns a new request that refers to `communicator`.
   [[nodiscard]] Request& acquire(Communicator* communicator, const char* function);
   void release(Request& request);
   [[nodiscard]] Request& at(MPI_Request handle) {
@@ -143,20 +143,20 @@ class RequestPool {
     return own_requests().make(request.index);
   }
 
-  /// Requests that the user has freed while they were active: they go on, and are reaped when they
-  /// are done.
+  /// Takes over a request that the user has freed while it was active: it continues, and
+  /// reap_orphans() releases it when it is done.
   void orphan(Request& request);
   void reap_orphans(Job& job);
 
-  /// Moves the operations of `communicator` on, and tells whether all are over: those too that the
-  /// user has freed, and buffered sends. None may be begun meanwhile. `first`: 0 in the first call,
-  /// then what the last one left.
+  /// Progresses the operations of `communicator`, also freed requests and buffered sends. Returns
+  /// true if all are complete. No operation may be started meanwhile. `first` is 0 in the first
+  /// call, then what the last call left.
   [[nodiscard]] bool all_over(Job& job, const Communicator& communicator, std::size_t& first);
 
-  /// Receives whose twin has been asked to withdraw and has not answered yet; somebody has to ask
-  /// again, whoever waits for what.
+  /// Records a receive whose twin was asked to cancel and has not answered yet. It must be tested
+  /// again, whatever the threads wait for.
   void remember_unsettled(Request& request);
-  /// Asks them. Returns true if any is settled now.
+  /// Tests them again. Returns true if any is settled now.
   bool poll_unsettled(Job& job);
 
  private:
@@ -168,11 +168,11 @@ class RequestPool {
   };
   class ThreadShare;
   struct FreeRequests {
-    Mutex mutex;  ///< of blocks, too
+    Mutex mutex;  ///< also protects the blocks
     std::vector<std::uint32_t> indices IMPISHIM_GUARDED_BY(mutex);
   };
   RequestPool() : blocks_(kMaxBlocks) {}
-  /// Some free requests, at least one; returns how many.
+  /// Takes some free requests, at least one; returns their number.
   [[nodiscard]] std::size_t take_free(std::span<std::uint32_t> indices);
   void add_block() IMPISHIM_REQUIRES(free_->mutex);
   void forget_unsettled(const Request& request);
@@ -190,29 +190,30 @@ class RequestPool {
   std::atomic<bool> reaping_{false};
 };
 
-/// Posts a receive from MPI_ANY_SOURCE (or any other) that is described in `request`, and starts
-/// it. Errors are returned as MPI codes that were not raised.
+/// Starts the receive that `request` describes, from MPI_ANY_SOURCE or any other source. Returns an
+/// MPI code that was not raised.
 [[nodiscard]] int start_receive(Job& job, Request& request);
 [[nodiscard]] int start_send(Job& job, Request& request);
 
-/// Moves one request on (native twin, contests) and tells whether it is done. Application threads
-/// only.
+/// Makes progress on one request (native twin, contests); returns true if it is done. Application
+/// threads only.
 bool test_request(Job& job, Request& request);
 
-/// Settles receives that a remote message and their native twin both want. Returns true if any
-/// moved.
+/// Settles receives for which a remote message and their native twin compete. Returns true if any
+/// made progress.
 bool settle_contested(Job& job);
 
-/// Fills `status` (may be ignored) from a request that is done, and returns its error code, not
-/// raised. Ends the operation: a persistent one becomes inactive, any other is released and
-/// `*handle` set to MPI_REQUEST_NULL.
+/// Fills `status` (may be MPI_STATUS_IGNORE) from a request that is done, and returns its error
+/// code, not raised. Ends the operation: a persistent request becomes inactive; any other is
+/// released, and `*handle` is set to MPI_REQUEST_NULL.
 [[nodiscard]] int finish_request(Job& job, MPI_Request* handle, MPI_Status* status);
 
-/// Raises `code` through the handler of `comm` if it was made here (the vendor raises its own), and
-/// returns it.
+/// Raises `code` through the error handler of `comm` if it was made here (the vendor raises its own
+/// codes). Returns `code`.
 int raise_if_own(MPI_Comm comm, int code);
 
-/// The same without ending it (MPI_Request_get_status).
+/// Fills `status` and returns the code as finish_request() does, without ending the operation
+/// (MPI_Request_get_status).
 [[nodiscard]] int read_status(Job& job, Request& request, MPI_Status* status);
 
 }  // namespace impishim::shim

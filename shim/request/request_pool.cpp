@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of this process: where free ones wait, and those that the user has freed while they
-// were active.
+// The requests of this process: the free ones, and those that the user has freed while they were
+// active.
 #include <algorithm>
 #include <array>
 
@@ -46,8 +46,8 @@ void RequestPool::add_block() {
   ++block_count_;
 }
 
-/// Requests that this thread takes and gives back without the lock: a program that keeps many under
-/// way does so in windows.
+/// Free requests that this thread takes and gives back without the lock: a program with many
+/// requests in flight starts and completes them in windows.
 class RequestPool::ThreadShare {
  public:
   static ThreadShare& instance() {
@@ -75,7 +75,7 @@ class RequestPool::ThreadShare {
                           indices_.begin() + static_cast<std::ptrdiff_t>(count_));
     count_ -= count;
   }
-  static constexpr std::size_t kMoved = 64;  ///< at once, to and from the pool
+  static constexpr std::size_t kMoved = 64;  ///< requests moved at once, to and from the pool
   /// Threads may end after the pool, at the end of the process.
   const std::shared_ptr<FreeRequests> free_ = RequestPool::instance().free_;
   std::array<std::uint32_t, 2 * kMoved> indices_{};

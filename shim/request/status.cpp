@@ -7,7 +7,7 @@ namespace impishim::shim {
 
 namespace {
 
-/// The vendor is asked once what it makes of an empty status.
+/// Returns the empty status. The vendor is asked once for its form.
 const MPI_Status& empty_status() {
   static const MPI_Status empty = [] {
     MPI_Status status{};
@@ -19,8 +19,8 @@ const MPI_Status& empty_status() {
   return empty;
 }
 
-/// The empty status with a number of bytes received. Messages in a row are often of one size: the
-/// vendor is asked once.
+/// Returns the empty status with a number of bytes received. Consecutive messages often have the
+/// same size, so the vendor is asked once for it.
 const MPI_Status& status_of(std::uint64_t bytes) {
   static thread_local std::uint64_t latest_bytes = 0;
   static thread_local MPI_Status latest = empty_status();

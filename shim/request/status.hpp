@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Statuses of operations that the vendor did not complete. Nothing of MPI_Status but its three
-/// public fields is assumed.
+/// Statuses of operations that the vendor did not complete. The code uses no fields of MPI_Status
+/// but its three public ones.
 #pragma once
 
 #include <mpi.h>
@@ -10,14 +10,15 @@
 
 namespace impishim::shim {
 
-/// MPI-3.1 3.7.3: the empty status, and that of MPI_PROC_NULL (source MPI_PROC_NULL). `status` may
-/// be MPI_STATUS_IGNORE in all of these.
+/// Sets the empty status (MPI-3.1 3.7.3), or that of MPI_PROC_NULL (source MPI_PROC_NULL). `status`
+/// may be MPI_STATUS_IGNORE in all of these functions.
 void set_empty_status(MPI_Status* status, int source);
-/// From a message of another system.
+/// Sets the status of a message from another system.
 void set_remote_status(MPI_Status* status, const wire::Envelope& envelope);
-/// All but the user's MPI_ERROR field, which calls that return one status must not touch.
+/// Copies all fields but the user's MPI_ERROR field, which calls that return one status must not
+/// change.
 void copy_status(MPI_Status* status, const MPI_Status& from);
-/// A native source in `status` becomes the spanning rank.
+/// Replaces a native source in `status` by the spanning rank.
 void translate_source(const Communicator& communicator, MPI_Status& status);
 
 }  // namespace impishim::shim

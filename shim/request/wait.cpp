@@ -16,28 +16,31 @@
 namespace impishim::shim {
 namespace {
 
-/// Looks at the engine between two at the vendor's progress, which costs about as much as one of
-/// them.
+/// Engine polls between two vendor polls. A vendor poll costs about as much as one engine poll.
 constexpr std::uint32_t kLooksPerVendorLook = 4;
-/// The same where a round ends with a yield, and whoever shares the processor waits for that.
+/// The same number if each round ends with a yield: other threads on the processor wait for the end
+/// of the round.
 constexpr std::uint32_t kCrowdedLooksPerVendorLook = 16;
-/// While they find something: whoever waits for that should not wait for the vendor's, too.
+/// The same number while engine polls find something: a thread that waits for that should not wait
+/// for the vendor poll, too.
 constexpr std::uint32_t kBusyLooksPerVendorLook = 32;
-/// Where every process has a processor: spins for some 50 us, sleeps after some milliseconds.
+/// If every process has a processor: spins for about 50 us, sleeps after some milliseconds.
 constexpr WaitPolicy::Pace kAmplePace{4, 200, 4000};
-/// Elsewhere whoever is waited for may want this processor.
+/// Otherwise a process that this one waits for may need this processor.
 constexpr WaitPolicy::Pace kCrowdedPace{1, 1, 2000};
-constexpr std::chrono::microseconds kLongestSleep{
-    1000};  ///< the vendor's progress must not wait longer
-constexpr std::chrono::microseconds kShortestSleep{
-    50};  ///< about what the kernel makes of anything shorter
-/// Of the time that a wait for the vendor has slept already: what sleeping adds to it at most.
+/// The vendor's progress must not wait longer.
+constexpr std::chrono::microseconds kLongestSleep{1000};
+/// About what the kernel makes of anything shorter.
+constexpr std::chrono::microseconds kShortestSleep{50};
+/// Fraction of the time that a wait for the vendor has already slept: most that a further sleep
+/// adds to it.
 constexpr int kSleepFraction = 32;
-/// Yields between two looks at how long a wait has lasted.
+/// Yields between two checks of how long a wait has lasted.
 constexpr std::uint32_t kYieldsPerStallLook = 64;
 
-/// Processors that the processes of this machine share. A launcher binds each of its children to a
-/// processor of its own, but not itself: what it may use tells more than this process's own share.
+/// Returns the number of processors that the processes of this machine share. A launcher binds each
+/// of its children to a processor, but not itself, so its processor set tells more than this
+/// process's own.
 int shared_processors() {
   int most = 0;
   for (const pid_t process : {pid_t{0}, getppid()}) {
@@ -49,7 +52,8 @@ int shared_processors() {
   return most;
 }
 
-/// More processes of this machine than processors: a spinning one holds up those that it waits for.
+/// Returns true if this machine has more processes of the job than processors: a spinning process
+/// then delays those that it waits for.
 bool crowded(const Job& job) {
   static const bool answer = [&] {
     std::int32_t procs = 0;
@@ -96,7 +100,7 @@ bool WaitPolicy::rested_enough(Job& job, bool moved, std::uint32_t looks) {
   if (idle_looks_ >= pace_.yield) return true;
   slept_ = std::chrono::microseconds(0);
   sched_yield();
-  // On a loaded machine all yields before the first sleep take seconds.
+  // On a loaded machine, all yields before the first sleep take seconds.
   if (job.diagnostics.stall_seconds > 0 && yields_++ % kYieldsPerStallLook == 0)
     tell_if_stalled(job);
   return false;
@@ -113,7 +117,7 @@ void WaitPolicy::sleep(Job& job, bool vendor_may_complete) {
   job.engine->wait_for_event(sleep);
 }
 
-/// Once for each wait.
+/// Reports a stall, once for each wait.
 void WaitPolicy::tell_if_stalled(Job& job) {
   const auto now = std::chrono::steady_clock::now();
   if (resting_since_ == std::chrono::steady_clock::time_point()) resting_since_ = now;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Waiting in an MPI call: drives the engine, the vendor's progress and contested receives together
-/// (DESIGN.md 4, 7).
+/// (docs/architecture.md, Threads).
 #pragma once
 
 #include <mpi.h>
@@ -14,41 +14,44 @@
 
 namespace impishim::shim {
 
-/// The part of a round of progress that follows `looks` at the engine, in which something came or
-/// not: contested receives, outstanding collectives, and now and then the vendor. Ends the job if
-/// the engine has failed. Returns true if anything moved.
+/// Does the part of a progress round that follows `looks` engine polls; `came` is true if they
+/// found something. It handles contested receives, outstanding collectives, and from time to time
+/// the vendor. Ends the job if the engine has failed. Returns true if it made progress.
 bool progress_besides_engine(Job& job, bool came, std::uint32_t looks);
 
-/// One round of progress on both sides. Returns true if anything moved.
+/// Does one round of progress on both sides. Returns true if it made progress.
 inline bool progress_once(Job& job, bool application_waits) {
   const bool came = job.engine->poll(application_waits) != 0;
   return progress_besides_engine(job, came, 1) || came;
 }
 
-/// Where what came ended a wait, the rest of its round need not keep the program: true, unless that
-/// has been put off for long.
+/// Returns true if the rest of the round may be skipped because an engine poll ended the wait.
+/// Returns false if the rest has been skipped for long.
 [[nodiscard]] bool rest_of_round_may_wait();
 
-/// Decides how a waiting thread spends its time: spins, then yields, then sleeps on the engine's
-/// channels in bounded steps, very short ones if something of the vendor's is waited for, too. One
+/// Decides how a waiting thread spends its time: it spins, then yields, then sleeps on the engine's
+/// channels in bounded steps. The steps are very short if the thread waits for the vendor, too. One
 /// object per wait.
 class WaitPolicy {
  public:
   explicit WaitPolicy(const Job& job);
-  /// Before the first round: whoever is to send what is waited for may need this processor.
+  /// Starts the wait, before the first round. Yields if processors are scarce: the process that is
+  /// to send the awaited message may need this processor.
   void begin() const;
-  /// How often a round looks at the engine until it finds something, if nothing else ends the wait:
-  /// a look costs a fraction of the rest of a round, which should not keep what comes.
+  /// Returns how often a round polls the engine until a poll finds something, if no other event
+  /// ends the wait. An engine poll costs a fraction of the rest of a round, which should not delay
+  /// arriving messages.
   [[nodiscard]] std::uint32_t most_looks() const { return pace_.looks; }
-  /// After a round of so many `looks` without completion, in which something `moved` or not: true
-  /// if it is time to sleep(). Yields where it is time for that.
+  /// Returns true if it is time to sleep(). To be called after a round of `looks` engine polls
+  /// without completion; `moved` is true if the round made progress. Yields when it is time for
+  /// that.
   [[nodiscard]] bool rested_enough(Job& job, bool moved, std::uint32_t looks);
-  /// `vendor_may_complete`: the wait can also end by a completion inside the vendor's MPI, which
-  /// has no descriptor to sleep on.
+  /// Sleeps. `vendor_may_complete` is true if a completion inside the vendor's MPI can also end the
+  /// wait; the vendor has no descriptor to sleep on.
   void sleep(Job& job, bool vendor_may_complete);
 
-  /// How a thread waits, in looks: per round, before it yields between two rounds, and before it
-  /// sleeps.
+  /// Pace of a wait, in engine polls: per round, before the first yield, and before the first
+  /// sleep.
   struct Pace {
     std::uint32_t looks;
     std::uint32_t spin;
@@ -60,13 +63,14 @@ class WaitPolicy {
   const Pace& pace_;
   std::uint32_t idle_looks_ = 0;
   std::uint32_t yields_ = 0;
-  std::chrono::steady_clock::time_point resting_since_;  ///< its default: not yet
+  std::chrono::steady_clock::time_point resting_since_;  ///< default: not set yet
   bool told_ = false;
   std::chrono::microseconds slept_{0};
 };
 
-/// Makes progress until `done()` is true. Must not hold locks; `done` may call the vendor.
-/// `vendor_may_complete`: a bool, or a function of what is waited for now.
+/// Makes progress until `done()` is true. The caller must not hold locks; `done` may call the
+/// vendor. `vendor_may_complete` is a bool, or a function that tells it for the current state of
+/// the wait.
 template <class VendorMayComplete, class Done>
 void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done) {
   WaitPolicy policy(job);
@@ -86,18 +90,19 @@ void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done)
     const bool moved_besides = progress_besides_engine(job, came, looks);
     if (!looked || moved_besides) over = done();
     if (over || !policy.rested_enough(job, came || moved_besides, most_looks)) continue;
-    // What is waited for is looked through before a sleep alone: there may be much of it.
+    // The function goes through everything that is waited for, which may be much, so it is called
+    // before a sleep only.
     if constexpr (std::is_same_v<std::decay_t<VendorMayComplete>, bool>) {
       policy.sleep(job, vendor_may_complete);
     } else {
       policy.sleep(job, vendor_may_complete());
     }
   }
-  heed_failure(
-      job);  // the progress thread may have met it first, and have ended what was waited for
+  // The progress thread may have seen the failure first, and ended what was waited for.
+  heed_failure(job);
 }
 
-/// Waits for a request of the vendor's, with progress on both sides. Returns the vendor's code.
+/// Waits for a vendor request, with progress on both sides. Returns the vendor's code.
 int poll_native(Job& job, MPI_Request request);
 
 }  // namespace impishim::shim

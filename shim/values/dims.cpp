@@ -20,8 +20,8 @@ std::vector<std::int64_t> divisors_of(std::int64_t number) {
   return divisors;
 }
 
-/// Divides a number into factors that do not increase, the first as small as possible, then the
-/// second, and so on.
+/// Divides a number into non-increasing factors: the first as small as possible, then the second,
+/// and so on.
 class Factoring {
  public:
   explicit Factoring(std::int64_t number) : divisors_(divisors_of(number)) {
@@ -33,8 +33,8 @@ class Factoring {
     }
   }
 
-  /// `count` factors of `number`, none above `limit`, appended to `factors`. False: there are none,
-  /// and nothing is appended.
+  /// Appends `count` factors of `number`, none above `limit`, to `factors`. Returns false if there
+  /// are none; nothing is appended then.
   bool divide(std::int64_t number, std::size_t count, std::int64_t limit,
               std::vector<std::int64_t>& factors) const {
     if (count == 0) return number == 1;
@@ -51,7 +51,7 @@ class Factoring {
   }
 
  private:
-  /// first ^ count >= number
+  /// Returns true if first ^ count >= number.
   static bool reaches(std::int64_t first, std::size_t count, std::int64_t number) {
     std::int64_t product = 1;
     for (std::size_t i = 0; i < count && product < number; ++i) {
@@ -67,7 +67,7 @@ class Factoring {
   }
 
   std::vector<std::int64_t> divisors_;
-  std::vector<std::int64_t> primes_;  ///< of the number, ascending
+  std::vector<std::int64_t> primes_;  ///< prime factors of the number, ascending
 };
 
 }  // namespace
@@ -89,7 +89,7 @@ Result<void> choose_dims(std::int32_t nodes, std::span<std::int32_t> dims) {
   if (open == 0) return {};
   const std::int64_t rest = nodes / given;
   std::vector<std::int64_t> factors;
-  Factoring(rest).divide(rest, open, rest, factors);  // rest * 1 * ... * 1 is always there
+  Factoring(rest).divide(rest, open, rest, factors);  // rest * 1 * ... * 1 always exists
   auto next = factors.begin();
   for (std::int32_t& dim : dims) {
     if (dim == 0) dim = static_cast<std::int32_t>(*next++);

@@ -10,7 +10,7 @@
 namespace impishim::shim {
 namespace {
 
-/// Members of a group, to ask for often.
+/// The members of a group, for repeated lookups.
 class Members {
  public:
   explicit Members(const RankList& group) : members_(group.begin(), group.end()) {}
@@ -27,7 +27,8 @@ RankList filtered(const RankList& group, Keep&& keep) {
   return kept;
 }
 
-/// Which ranks are named. kConfiguration: out of range, or twice.
+/// Returns which ranks are in `ranks`. Errors: kConfiguration if a rank is out of range, or is
+/// there twice.
 Result<std::vector<bool>> marked(const RankList& group, std::span<const std::int32_t> ranks) {
   std::vector<bool> named(group.size(), false);
   for (const std::int32_t rank : ranks) {

@@ -7,7 +7,8 @@
 namespace impishim::shim {
 namespace {
 
-/// Counts them: without a way out of the loop it becomes vector instructions.
+/// Returns true if any request is not null. The loop counts them and has no early exit, so that it
+/// becomes vector instructions.
 bool any_lives(std::size_t count, const MPI_Request* requests) {
   int living = 0;
   for (std::size_t i = 0; i < count; ++i) living += requests[i] != MPI_REQUEST_NULL ? 1 : 0;
@@ -62,7 +63,8 @@ std::int32_t ReceiveSources::take_out_of_turn(MPI_Request request) {
 }
 
 bool ReceiveSources::take_in_turn(int count, const MPI_Request* requests) {
-  const auto wanted = static_cast<std::size_t>(count);  // less than none is more than any
+  // A negative count becomes larger than any row.
+  const auto wanted = static_cast<std::size_t>(count);
   if (wanted == 0 || wanted > row_end_ - row_begin_) return false;
   if (!std::equal(requests, requests + wanted,
                   row_.begin() + static_cast<std::ptrdiff_t>(row_begin_)))
@@ -93,12 +95,13 @@ void CompletingSources::give_back() {
 }
 
 void CompletingSources::name(int index, MPI_Status* status) const {
-  const auto i = static_cast<std::size_t>(index);  // MPI_UNDEFINED is more than any
+  const auto i = static_cast<std::size_t>(index);  // MPI_UNDEFINED becomes larger than any index
   if (status != MPI_STATUS_IGNORE && i < taken_.all().size()) name_source(taken_.all()[i], *status);
 }
 
 void CompletingSources::name_all(MPI_Status* statuses) {
-  given_back_ = !any_lives(taken_.all().size(), requests_);  // none lives on, as persistent ones do
+  // No request stays alive, as a persistent one does.
+  given_back_ = !any_lives(taken_.all().size(), requests_);
   if (statuses == MPI_STATUSES_IGNORE) return;
   for (const std::int32_t offset : taken_.all()) name_source(offset, *statuses++);
 }

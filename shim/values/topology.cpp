@@ -30,7 +30,7 @@ std::int32_t CartesianTopology::rank_at(std::span<const std::int32_t> coordinate
 std::int32_t CartesianTopology::shifted(std::int32_t rank, std::size_t dimension,
                                         std::int64_t displacement) const {
   auto there = coordinates(rank);
-  // The sum may leave the range of an int, whatever the grid is like.
+  // The sum may exceed the range of an int, whatever the grid is.
   std::int64_t place = there[dimension] + displacement;
   if (periods[dimension]) {
     place %= dims[dimension];
@@ -78,8 +78,8 @@ std::vector<NeighbourEdge> without_labels(std::span<const std::int32_t> ranks) {
   return edges;
 }
 
-/// Both neighbours of each dimension, the negative one first. A label is 2 * dimension + (1 if the
-/// data travels in the positive direction); what comes from the negative neighbour does.
+/// Returns both neighbours of each dimension, the negative one first. A label is 2 * dimension,
+/// plus 1 if the data travels in the positive direction, as data from the negative neighbour does.
 std::vector<NeighbourEdge> grid_edges(const CartesianTopology& grid, std::int32_t rank,
                                       bool incoming) {
   std::vector<NeighbourEdge> edges;

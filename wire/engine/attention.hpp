@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How long a thread that has found something looks for more before it sleeps.
+/// Decides how long a thread that has found something keeps polling before it sleeps.
 #pragma once
 
 #include <algorithm>
@@ -7,29 +7,32 @@
 
 namespace impishim::wire {
 
-/// Traffic seldom comes alone, and falling asleep and being woken costs each of two relays as much
-/// again as all hops of a short message: so a thread looks on for a while, and yields between two
-/// looks. But a thread that computes on the same processor keeps it for milliseconds when this one
-/// yields, and whatever comes meanwhile waits for that; a sleeping thread is woken at once. Yields
-/// that take long, several of them within a short time, tell of such a thread, or of a machine that
-/// gives its processors to others: then it sleeps for a while instead, and for longer if that
-/// happens again soon. Not thread-safe.
+/// Policy that tells a polling thread whether to yield and poll again, or to sleep.
+///
+/// Traffic seldom comes alone. Falling asleep and being woken costs each of two relays as much
+/// again as all hops of a short message. A thread therefore keeps polling for a while, and yields
+/// between two polls. But a thread that computes on the same processor keeps the processor for
+/// milliseconds when this thread yields, and messages that arrive meanwhile wait. A sleeping thread
+/// is woken at once. Several long yields within a short time indicate such a computing thread, or a
+/// machine that gives its processors to others. This thread then sleeps for a while instead of
+/// yielding, and for longer if that happens again soon. Not thread-safe.
 class Attention {
  public:
   using Clock = std::chrono::steady_clock;
 
-  static constexpr std::chrono::microseconds kAttention{50};  ///< paid after each find
-  static constexpr std::chrono::microseconds kLongYield{
-      500};  ///< longer than what threads that yield, too, take
+  static constexpr std::chrono::microseconds kAttention{50};  ///< polling time after each find
+  /// Longer than the yields of threads that yield, too.
+  static constexpr std::chrono::microseconds kLongYield{500};
   static constexpr std::chrono::milliseconds kTellingTime{50};
-  static constexpr int kTellingYields =
-      4;  ///< that many long ones within kTellingTime are not chance
+  /// This many long yields within kTellingTime are not chance.
+  static constexpr int kTellingYields = 4;
   static constexpr std::chrono::milliseconds kShortestInattention{100};
   static constexpr std::chrono::milliseconds kLongestInattention{10000};
-  static constexpr int kLonger = 4;  ///< as long as last time
+  static constexpr int kLonger = 4;  ///< factor to the previous inattention
 
-  /// After a look that ended at `now` and has found something or not. True: yield, then look again.
-  /// False: there is no need to look again before something has come.
+  /// Returns true if the thread shall yield and poll again, and false if it need not poll before
+  /// something has arrived. To be called after a poll that ended at `now`; `found` tells whether
+  /// that poll found something.
   [[nodiscard]] bool pays(Clock::time_point now, bool found) {
     if (yielded_ && now - last_look_ > kLongYield) count_long_yield(now);
     last_look_ = now;
@@ -38,7 +41,7 @@ class Attention {
     return yielded_;
   }
 
-  /// What passes until the next look is no yield.
+  /// Tells that the time until the next poll is not a yield.
   void look_away() { yielded_ = false; }
 
  private:
@@ -57,7 +60,7 @@ class Attention {
 
   Clock::time_point until_;
   Clock::time_point inattentive_until_;
-  std::chrono::milliseconds inattention_{0};  ///< the latest; 0: there was none
+  std::chrono::milliseconds inattention_{0};  ///< length of the latest one; 0: there was none
   Clock::time_point last_look_;
   Clock::time_point first_long_;
   int long_yields_ = 0;

@@ -32,17 +32,17 @@ class BufferPool {
  public:
   explicit BufferPool(std::size_t large_size) : large_size_(large_size) {}
 
-  /// A buffer of at least `size` bytes.
+  /// Returns a buffer of at least `size` bytes.
   [[nodiscard]] Buffer take(std::size_t size) {
     if (size <= kSmallSize) return take_from(small_, kSmallSize);
     if (size <= large_size_) return take_from(large_, large_size_);
     return Buffer(size);
   }
 
-  /// Gives a buffer back; an empty one is ignored.
+  /// Takes a buffer back; ignores an empty one.
   void put(Buffer&& buffer) {
     if (!buffer) return;
-    // What is not kept is freed with `given`.
+    // A buffer that is not kept is freed with `given`.
     Buffer given = std::move(buffer);
     if (given.capacity() == kSmallSize && small_.size() < kSmallKept) {
       small_.push_back(std::move(given));

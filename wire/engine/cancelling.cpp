@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends that are withdrawn (IMPI 3.7.4), both sides.
+// Cancelled sends (IMPI 3.7.4), both sides.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void Engine::Impl::cancel_send_locked(SendOperation& operation) {
        !operation.result.cancelled);
   if (!may_be_unmatched) return;
   if (operation.phase_ == Phase::kDone) {
-    // Its buffer was free to reuse, but the message may still lie unmatched at the receiver.
+    // The buffer was free to reuse, but the message may still be unmatched at the receiver.
     operation.begin();
     ++pending_sends;
     operation.phase_ = Phase::kQueued;
@@ -42,7 +42,7 @@ void Engine::Impl::cancel_send_locked(SendOperation& operation) {
   ask_to_cancel_locked(operation);
 }
 
-/// CANCEL, which travels behind the message's first packet.
+/// Sends CANCEL, which travels behind the message's first packet.
 void Engine::Impl::ask_to_cancel_locked(SendOperation& operation) {
   operation.question_held_ = false;
   questions.emplace(operation.request_id_, operation.destination);
@@ -52,7 +52,7 @@ void Engine::Impl::ask_to_cancel_locked(SendOperation& operation) {
   send_control_locked(operation.destination, question);
 }
 
-/// Removes a message, or its CANCEL, from the queue that waits for credit.
+/// Removes a message, or its CANCEL, from the queue of messages that wait for credit.
 void Engine::Impl::forget_held_locked(SendOperation& operation) {
   auto& held = peer(operation.destination).held;
   const auto found = std::find(held.begin(), held.end(), &operation);
@@ -74,8 +74,8 @@ void Engine::Impl::answer_cancel_locked(const PacketHeader& header, WorldRank so
   send_control_locked(source, answer);
 }
 
-/// Believed only of whom the question has been sent to, and once. It travels behind the message,
-/// which thus has left.
+/// Handles an answer to CANCEL. Accepts it only from the process that was asked, and only once. The
+/// CANCEL travels behind the message, so the message has left when the answer arrives.
 Result<void> Engine::Impl::cancel_answered_locked(const PacketHeader& header, WorldRank source) {
   const bool cancelled = header.type == PacketType::kCancelYes;
   const auto complaint = [&](const char* what) {
@@ -91,13 +91,13 @@ Result<void> Engine::Impl::cancel_answered_locked(const PacketHeader& header, Wo
     return complaint("whose message has not left");
   questions.erase(asked);
   if (found == sends.end()) {
-    // It matched before the question arrived.
+    // The message matched before the CANCEL arrived.
     if (cancelled) return complaint("whose message has matched");
     return {};
   }
   SendOperation& operation = *found->second;
   operation.cancelling_ = false;
-  // A long or synchronous message that had matched goes on by its own SYNCACK.
+  // A long or synchronous message that has matched continues with its own SYNCACK.
   if (!cancelled && operation.phase_ == SendOperation::Phase::kAwaitingSyncAck) return {};
   sends.erase(found);
   operation.result.cancelled = cancelled;

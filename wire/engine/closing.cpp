@@ -36,8 +36,9 @@ void Engine::Impl::close_locked() {
   advance_closing_locked();
 }
 
-/// FINI on local links says "my own traffic is over", FINI on a host link "that of all my host's
-/// procs". Each is queued behind everything that was sent before it.
+/// Sends the FINI packets that may be sent now. FINI on a local link ends the traffic of this
+/// process; FINI on a host link ends the traffic of all procs of this host. Each FINI is queued
+/// behind everything that was sent before it.
 void Engine::Impl::advance_closing_locked() {
   if (failed.load(std::memory_order_relaxed) || pending_sends > 0) return;
   const auto send_fini = [&](Link& link) IMPISHIM_REQUIRES(mutex) {
@@ -65,8 +66,8 @@ void Engine::Impl::advance_closing_locked() {
   }
 }
 
-/// Host links are read to their end: closing one with unread bytes would reset the connection under
-/// the peer's last reads.
+/// Returns true if all links are closed. Host links are read to their end: closing a connection
+/// with unread bytes would reset it before the peer has read everything.
 bool Engine::Impl::closed_locked() const {
   if (!closing || pending_sends > 0) return false;
   const bool hosts = std::all_of(host_links.begin(), host_links.end(), [](const auto& entry) {
@@ -100,14 +101,14 @@ void Engine::Impl::announce_abort_locked(std::int32_t exit_code, const std::stri
     std::memcpy(packet.owned.data(), text.data(), size);
     packet.payload = packet.owned.first(size);
     auto sent = link->send(std::move(packet));
-    // The job is ending: a peer that cannot be told will see the connection end.
+    // The job is ending. A peer that cannot be told will see the end of the connection.
     if (!sent)
       log(LogLevel::kDebug, "cannot announce the abort to {}: {}", link->channel().peer_name(),
           sent.error().text);
   }
 }
 
-/// What is left of the announcements of an abort, and of a packet before them.
+/// Sends the rest of the abort announcements, and of a packet before them.
 std::size_t Engine::Impl::flush_after_failure_locked() {
   std::size_t packets = 0;
   for (auto& link : links) {
@@ -126,13 +127,14 @@ std::size_t Engine::Impl::flush_after_failure_locked() {
 void Engine::Impl::abort_arrived_locked(Link& link) {
   const Link::Incoming& incoming = link.incoming();
   const std::string text(reinterpret_cast<const char*>(incoming.owned.data()), incoming.header.len);
-  link.peer_finished = true;  // its end is announced, so it is no second failure
+  // The peer has announced its end, so the end of the connection is not a second failure.
+  link.peer_finished = true;
   abort_code = incoming.header.tag;
   announce_abort_locked(incoming.header.tag, text);
   fail_locked(Error{ErrorKind::kAborted, printable(text)});
 }
 
-/// Whether a send needs the other end of `link` still. Asked at its end only.
+/// Returns true if a send still needs the peer of `link`. Called only at the end of the link.
 bool Engine::Impl::awaited_locked(const Link& link) {
   if (pending_sends == 0) return false;
   if (!link.output_empty() || link.holds() || !link.streams.empty() ||
@@ -169,7 +171,7 @@ void Engine::Impl::link_ended_locked(Link& link, const Error& error) {
   fail_locked(failure_error);
 }
 
-/// The child has one thread, and the lock may be held by one that it has not.
+/// The child has one thread, and a thread that does not exist there may hold the lock.
 void Engine::close_in_forked_child() {
   impl_->mutex.assert_held();
   for (auto& link : impl_->links) link->channel().close_in_forked_child();

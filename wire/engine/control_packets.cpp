@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets that carry no message (IMPI 3.6): acknowledgements are believed only of the process that
-// they can come from, and only about what it has been asked; and who may send what over which link.
+// Packets that carry no message (IMPI 3.6), and the check of who may send what over which link.
+// Acknowledgements are accepted only from the process that they can come from, and only about what
+// that process was asked.
 #include <fmt/format.h>
 
 #include <utility>
@@ -16,7 +17,8 @@ Error broken(std::string text) { return {ErrorKind::kProtocol, std::move(text)};
 
 }  // namespace
 
-/// A packet that names no process: FINI, and those that only this library sends.
+/// Handles the header of a packet that names no process: FINI, and the types that only this library
+/// sends.
 Result<void> Engine::Impl::link_packet_begins(Link& link) {
   Link::Incoming& incoming = link.incoming();
   if (incoming.header.type == PacketType::kFini) {
@@ -32,8 +34,9 @@ Result<void> Engine::Impl::link_packet_begins(Link& link) {
   return {};
 }
 
-/// Whether packets of `source` come over `link`: a host speaks for its own processes; a process of
-/// this host for itself, and for those of the hosts that it represents this one to.
+/// Returns true if packets of `source` may come over `link`. A host sends for its own processes. A
+/// process of this host sends for itself, and for the processes of those hosts towards which it
+/// represents this host.
 bool Engine::Impl::speaks_for(const Link& link, WorldRank source) const {
   const std::int32_t host = job.procs()[static_cast<std::size_t>(source)].host;
   if (link.remote_host >= 0) return host == link.remote_host;
@@ -42,8 +45,8 @@ bool Engine::Impl::speaks_for(const Link& link, WorldRank source) const {
          (host != my_host && representative(job, my_host, host) == link.local_proc);
 }
 
-/// Whether this process passes on what comes over `link` for another one: from a host to processes
-/// of this host, and from a process of this host its own.
+/// Returns true if this process relays packets on `route` that come over `link`. It relays packets
+/// from a host to processes of this host, and packets that a process of this host itself sends.
 bool Engine::Impl::relays_from(const Link& link, const Link::Route& route) const {
   if (link.remote_host < 0) return route.source == link.local_proc;
   const auto host_of = [&](WorldRank rank) {
@@ -52,8 +55,9 @@ bool Engine::Impl::relays_from(const Link& link, const Link::Route& route) const
   return host_of(route.destination) == host_of(here);
 }
 
-/// After the FINI of those for whom it speaks only acknowledgements may come over a link
-/// (IMPI 3.8). A process of this host goes on relaying for others after its own.
+/// Returns true if the packet may not follow a FINI. After the FINI of the link's own processes,
+/// only acknowledgements may come over the link (IMPI 3.8). A process of this host continues to
+/// relay for others after its own FINI.
 bool Engine::Impl::comes_too_late(Link& link) {
   const Link::Incoming& incoming = link.incoming();
   const bool of_peer = link.remote_host >= 0 || incoming.source == link.local_proc;
@@ -67,7 +71,7 @@ Result<void> Engine::Impl::control_ends(Link& link) {
   const WorldRank source = link.incoming().source;
   Peer& from = peer(source);
   if (header.type == PacketType::kProtoAck) return protocol_acknowledged_locked(from);
-  // An answer comes beyond hiwater, too.
+  // An answer may arrive beyond hiwater, too.
   if (header.type == PacketType::kCancel && !from.receive_credit.question_may_arrive(from.marks))
     return sent_too_many();
   if (from.receive_credit.control_received(from.marks)) send_protocol_ack_locked(source);
@@ -104,8 +108,8 @@ Result<void> Engine::Impl::protocol_acknowledged_locked(Peer& from) {
   return {};
 }
 
-/// The first packet of a message has matched. It may still be leaving: a receiver need not wait for
-/// all of it.
+/// Handles a SYNCACK: the first packet of a message has matched. The packet may still be leaving,
+/// since a receiver need not wait for all of it.
 Result<void> Engine::Impl::sync_acknowledged_locked(const PacketHeader& header, WorldRank source) {
   const auto found = sends.find(header.srqid);
   if (found == sends.end())
@@ -142,8 +146,8 @@ Result<void> Engine::Impl::sync_acknowledged_locked(const PacketHeader& header, 
   return {};
 }
 
-/// Who has sent the packet that is being handled, as the job knows it; who has passed it on, if it
-/// does not say, or lies.
+/// Names the sender of the packet that is being handled, as the job knows it. Names the process
+/// that passed the packet on if the packet does not name its sender, or names a false one.
 std::string Engine::Impl::offender_of(Link& link) const {
   const WorldRank rank = link.incoming().source >= 0 ? link.incoming().source : link.local_proc;
   const std::int32_t number =

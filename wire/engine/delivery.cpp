@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets to operations: message protocols of IMPI 3.7, destination side, and relaying.
+// Packets to operations: the message protocols of IMPI 3.7, destination side, and relaying.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace impishim::wire {
 namespace {
 
-/// An acknowledgement may wait until packets up to this size have arrived.
+/// Largest packet that may arrive before a queued acknowledgement is sent.
 constexpr std::size_t kShortPacket = 8192;
 
 }  // namespace
@@ -20,7 +20,7 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
   Link::Incoming& incoming = link.incoming();
   const PacketHeader& header = incoming.header;
   ++counters.packets_received;
-  // The arrival of a long packet takes longer than the sender should wait for an acknowledgement.
+  // A long packet takes longer to arrive than the sender should wait for an acknowledgement.
   if (link.awaits_company() && header.payload_size() > kShortPacket) {
     auto flushed = link.flush();
     if (!flushed) return flushed.error();
@@ -46,7 +46,7 @@ Result<void> Engine::Impl::packet_begins(Link& link) {
   }
   if (!carries_message(header.type)) return {};
   Peer& from = peer(incoming.source);
-  // The rest of a long message is DATA; its first packet always is DATASYNC, and a short message
+  // The rest of a long message is DATA. Its first packet always is DATASYNC, and a short message
   // fits one packet.
   const bool rest = header.type == PacketType::kData && header.msglen > datalen;
   incoming.counts_as = rest ? FlowMarks::kRestPayload : header.len;
@@ -63,7 +63,8 @@ Error Engine::Impl::sent_too_many() const {
                       job.values().hiwater)};
 }
 
-/// Whom a packet names, and where it goes; refuses what cannot come by this link.
+/// Finds the processes that a packet names, and the link that it leaves by. Refuses a packet that
+/// cannot come over this link.
 Result<void> Engine::Impl::find_route_locked(Link& link, const PacketHeader& header) {
   Link::Route route;
   route.source_id = header.src;
@@ -117,14 +118,15 @@ Result<void> Engine::Impl::message_begins(Link& link) {
                         {header.lsrank, header.tag, header.msglen});
   prepare_area(link, *incoming.receive, header.len);
   if (header.msglen <= datalen) return {};
-  // Its sender waits for the answer, and can have it while the first packet is still arriving.
+  // The sender waits for the answer, and can have it while the first packet is still arriving.
   answer_match_locked(*incoming.receive, incoming.source, header.srqid);
   if (failed.load(std::memory_order_relaxed)) return *failure;
   return {};
 }
 
-/// A short message that has arrived whole for memory that takes it as it stands, as most are, is
-/// copied there at once. False: it is not one of these.
+/// Copies a short message that has arrived whole directly to its receive buffer, if the buffer
+/// takes the bytes without conversion. Most messages are of this kind. Returns false if this one is
+/// not; nothing was done then.
 bool Engine::Impl::receive_whole_locked(Link& link) {
   Link::Incoming& incoming = link.incoming();
   const PacketHeader& header = incoming.header;
@@ -171,16 +173,16 @@ Result<void> Engine::Impl::rest_begins(Link& link) {
   }
   incoming.receive = &operation;
   prepare_area(link, operation, header.len);
-  // Packets of one message come in rows: the next one is probably of this message too, unless this
-  // is the first of a row.
+  // Packets of one message arrive in sequence. The next packet probably belongs to this message
+  // too, unless this packet is the first of a sequence.
   const bool in_row = std::exchange(link.latest_rest, header.drqid) == header.drqid;
   if (in_row && header.len == datalen && !incoming.unpack_at_end)
     incoming.ahead = next_area(operation, header.len);
   return {};
 }
 
-/// Where the payload goes that follows the one of `size` bytes that is arriving. Empty: there is
-/// none, or it has no such place.
+/// Returns the place for the payload that follows the arriving one of `size` bytes. Returns an
+/// empty span if there is no such payload, or if it has no contiguous place in the user's memory.
 std::span<std::byte> Engine::Impl::next_area(const ReceiveOperation& operation,
                                              std::size_t size) const {
   const std::size_t next =
@@ -206,8 +208,8 @@ Message Engine::Impl::message_of(const Link::Incoming& incoming) const {
   return message;
 }
 
-/// For probes: our own systems send their native size in pk_count, which a foreign one may fill
-/// with anything.
+/// Estimates the native size for probes. Systems of this library send their native size in
+/// pk_count, which a foreign system may fill with any value.
 std::uint64_t Engine::Impl::native_estimate(const PacketHeader& header, WorldRank source) const {
   const auto client =
       static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(source)].client);
@@ -231,7 +233,7 @@ void Engine::Impl::accept_message_locked(ReceiveOperation& operation, WorldRank 
   }
 }
 
-/// Points the link at the user's memory where the bytes can stay as they come.
+/// Points the link at the user's memory if the bytes can stay as they arrive.
 void Engine::Impl::prepare_area(Link& link, ReceiveOperation& operation, std::size_t size) {
   Link::Incoming& incoming = link.incoming();
   if (size == 0 || operation.cursor_.position() == operation.cursor_.total()) return;
@@ -257,7 +259,7 @@ Result<void> Engine::Impl::packet_ends(Link& link) {
   ReceiveOperation& operation = *incoming.receive;
   finish_payload_locked(link, operation, incoming.header.len);
   count_received_locked(incoming.source, incoming.counts_as);
-  // The operation has been told, and may be gone.
+  // The operation has been completed, and may no longer exist.
   if (failed.load(std::memory_order_relaxed)) return *failure;
   incoming.receive = nullptr;
   if (incoming.header.type != PacketType::kDataSync) {
@@ -288,11 +290,12 @@ void Engine::Impl::finish_payload_locked(Link& link, ReceiveOperation& operation
   buffers.put(std::move(incoming.owned));
 }
 
-/// SYNCACK to the sender of a DATASYNC packet that has matched; the receive is complete if the
-/// packet was all.
+/// Sends SYNCACK to the sender of a DATASYNC packet that has matched. Completes the receive if the
+/// packet was the whole message.
 void Engine::Impl::answer_match_locked(ReceiveOperation& operation, WorldRank source,
                                        std::uint64_t sender_request) {
-  // Acknowledging the packet may have ended the engine, which then knew nothing of this match.
+  // Acknowledging the packet may have failed the engine, which did not know of this match at that
+  // time.
   if (failed.load(std::memory_order_relaxed)) {
     operation.result.error = failure;
     return complete_receive_locked(operation, operation.cursor_.native_bytes());
@@ -301,7 +304,7 @@ void Engine::Impl::answer_match_locked(ReceiveOperation& operation, WorldRank so
   answer.type = PacketType::kSyncAck;
   answer.srqid = sender_request;
   answer.drqid = next_request_id++;
-  // Nothing knows of a receive that is complete, whatever becomes of the answer.
+  // A complete receive must be in no list, whatever happens to the answer.
   if (operation.arrived_ == operation.result.wire_bytes) {
     complete_receive_locked(operation, operation.cursor_.native_bytes());
   } else {
@@ -335,7 +338,7 @@ void Engine::Impl::store_message_locked(Link& link) {
   if (match) deliver_locked(*match->receive, std::move(match->message));
 }
 
-/// Hands a whole stored message (its first packet) to a receive.
+/// Delivers a stored message (its first packet) to a receive.
 void Engine::Impl::deliver_locked(ReceiveOperation& operation, std::list<Message>&& one) {
   Message& message = one.front();
   accept_message_locked(operation, message.source,
@@ -378,7 +381,7 @@ void Engine::Impl::start_receive_locked(ReceiveOperation& operation) {
   if (!message.empty()) deliver_locked(operation, std::move(message));
 }
 
-/// One more packet of `source` counts as received by this process.
+/// Counts one more packet of `source` as received by this process.
 void Engine::Impl::count_received_locked(WorldRank source, std::uint32_t payload) {
   Peer& from = peer(source);
   if (from.receive_credit.packet_received(from.marks, payload)) send_protocol_ack_locked(source);

@@ -13,12 +13,14 @@
 namespace impishim::wire {
 namespace {
 
-/// Above this many unexpected bytes a starving wait acknowledges them only once per kStarvedPause:
-/// memory then grows slowly where it must grow, and not at all where the wait ends by itself.
+/// Above this many unexpected bytes, a starving wait acknowledges them only once per
+/// kStarvedPauseNs. Memory then grows slowly where it must grow, and not at all where the wait ends
+/// by itself.
 constexpr std::uint64_t kUnexpectedComfort = 64ULL << 20U;
 constexpr std::uint64_t kStarvedPauseNs = 10'000'000;
 
-/// How long the end of this process waits for the others to take the news of it.
+/// Longest time that the end of this process waits until the other processes have taken the
+/// announcement of it.
 constexpr std::uint64_t kAbortSendNs = 100'000'000;
 
 std::uint64_t now_ns() {
@@ -44,7 +46,7 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
       buffers(std::max<std::size_t>(datalen, Link::kBatchCapacity)),
       peers(static_cast<std::size_t>(job.size())),
       early_limit(options.relay.early_message_limit) {
-  // Nothing else knows the object yet.
+  // No other code knows the object yet.
   mutex.assert_held();
   const auto add = [&](std::unique_ptr<Channel> channel) -> Link& {
     mutex.assert_held();
@@ -52,8 +54,8 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     links.back()->token = links.size() - 1;
     return *links.back();
   };
-  // In the order in which they are polled: looking into shared memory costs less than asking the
-  // kernel, and what one relay passes on to another should not wait for that.
+  // The links are in polling order. Reading shared memory costs less than asking the kernel, and
+  // packets that one relay passes on to another should not wait for that.
   for (LocalChannel& each : options.local_channels) {
     Link& link = add(std::move(each.channel));
     link.local_proc = each.proc;
@@ -119,7 +121,8 @@ std::size_t Engine::Impl::poll_link_locked(Link& link) {
     watch_output_locked(link);
     return true;
   };
-  // It has waited since the last time; what this time brings may wait until the next.
+  // It has waited since the last poll. An acknowledgement that this poll queues may wait until the
+  // next one.
   if (link.awaits_company() && !flush()) return 1;
   if (!link.input_ended && may_have_input(link)) {
     link.announced = false;
@@ -136,8 +139,8 @@ std::size_t Engine::Impl::poll_link_locked(Link& link) {
   return events;
 }
 
-/// Counts the messages that nobody has asked for as received, since a wait that nothing else ends
-/// may need what is held back behind them.
+/// Counts all unexpected messages as received. A wait that no other event ends may need the
+/// messages that flow control holds back behind them.
 void Engine::Impl::take_unexpected_locked() {
   if (queue.unexpected_bytes() > kUnexpectedComfort) {
     const std::uint64_t now = now_ns();
@@ -154,7 +157,8 @@ std::size_t Engine::Impl::poll_locked(bool application_waits) {
   if (failed.load(std::memory_order_relaxed)) return flush_after_failure_locked();
   std::size_t events = 0;
   polling = true;
-  // Programs repeat themselves: after a long burst only the first of the next one leaves alone.
+  // Programs repeat themselves: after a long burst, only the first message of the next burst is
+  // sent alone.
   if (burst > 0) at_once = burst > kSentAtOnce ? 1 : kSentAtOnce;
   burst = 0;
   if (!batching.empty()) flush_batches_locked();
@@ -266,7 +270,7 @@ MatchedMessagePointer Engine::match_probe(ContextId context, std::int32_t source
   auto message = impl_->queue.take(context, source, tag);
   if (message.empty()) return nullptr;
   envelope = envelope_of(message.front());
-  // It has left the unexpected queue, so flow control counts it.
+  // The message has left the unexpected queue, so flow control counts it.
   if (!message.front().counted) {
     message.front().counted = true;
     impl_->count_received_locked(message.front().source, message.front().payload_bytes);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The inside of the Engine: one lock, the links, the peers' flow control, the match queue.
+/// The implementation of the Engine: one lock, the links, the peers' flow control, the match queue.
 ///
-/// Split by direction: engine.cpp (the public face, polling, sleeping), sending.cpp (operations ->
-/// packets), delivery.cpp (packets -> operations), control_packets.cpp (acknowledgements, and who
-/// may send what over which link), cancelling.cpp, relaying.cpp (packets -> packets), closing.cpp
-/// (FINI, abort, failure). Everything but the atomics is protected by `mutex`; functions whose name
-/// ends in _locked, and all functions of LinkOwner, run with it held.
+/// The sources are split by direction. sending.cpp turns operations into packets, delivery.cpp
+/// turns packets into operations, and relaying.cpp passes packets on. control_packets.cpp handles
+/// acknowledgements, and checks who may send what over which link. engine.cpp contains the public
+/// functions and polling, cancelling.cpp cancelled sends, closing.cpp FINI, abort and failure.
+///
+/// `mutex` protects everything but the atomics. Functions whose names end in _locked, and all
+/// functions of LinkOwner, run with it held.
 #pragma once
 
 #include <atomic>
@@ -30,7 +32,7 @@
 
 namespace impishim::wire {
 
-/// A message in the hands of the application, between MPI_Mprobe and MPI_Mrecv.
+/// A message that the application owns, between MPI_Mprobe and MPI_Mrecv.
 class MatchedMessage {
  public:
   explicit MatchedMessage(std::list<Message>&& message) : message_(std::move(message)) {}
@@ -40,26 +42,26 @@ class MatchedMessage {
   std::list<Message> message_;
 };
 
-/// What this process keeps of another process of the job that it talks to.
+/// The state that this process keeps for another process of the job that it talks to.
 struct Peer {
   Peer(WorldRank rank_, const FlowMarks& marks_) : rank(rank_), marks(marks_) {}
 
   WorldRank rank;
   Link* link = nullptr;  ///< next hop
-  bool relayed = false;  ///< the process at its other end passes packets on
+  bool relayed = false;  ///< the next process on the route passes packets on
   Format format = Format::kNative;
   FlowMarks marks;
-  RawHeader header;  ///< of packets to it, as far as they are all the same
+  RawHeader header;  ///< header of packets to it, with the fields that never change
   SendCredit send_credit;
   ReceiveCredit receive_credit;
-  PacketQueue<SendOperation*>
-      held;  ///< messages whose first packet, or CANCEL, waits for credit, in order
+  /// Messages whose first packet, or whose CANCEL, waits for credit, in order.
+  PacketQueue<SendOperation*> held;
   std::deque<SendOperation*> stalled;  ///< long messages whose next packet waits for credit
 };
 
 class Engine::Impl final : public LinkOwner {
  public:
-  /// `batches_wait`: true while messages that this process has begun wait in `batching`.
+  /// `batches_wait` is true while messages of this process wait in `batching`.
   Impl(EngineOptions options, std::atomic<bool>& batches_wait);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -115,7 +117,8 @@ class Engine::Impl final : public LinkOwner {
   // engine.cpp
   std::size_t poll_locked(bool application_waits) IMPISHIM_REQUIRES(mutex);
   std::size_t poll_link_locked(Link& link) IMPISHIM_REQUIRES(mutex);
-  /// Without the cost of an atomic increment, in every round of every wait.
+  /// Counts a poll of the application without the cost of an atomic increment, since every poll of
+  /// every wait calls it.
   void count_application_poll_locked() IMPISHIM_REQUIRES(mutex) {
     application_polls.store(application_polls.load(std::memory_order_relaxed) + 1,
                             std::memory_order_relaxed);
@@ -127,8 +130,9 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] bool may_have_input(const Link& link) const {
     return !asks_together || link.announced || !link.announces_input();
   }
-  /// Where processes of this host have sent something it goes on its way first: to ask the kernel
-  /// for what has come from others takes longer than all of that, and waits until the next look.
+  /// Returns true if this poll may skip the link. If links of this host had input, forwarding that
+  /// input comes first. Asking the kernel for input from other hosts takes longer than all of that,
+  /// and waits until the next poll.
   [[nodiscard]] bool may_wait(const Link& link) const {
     return link.remote_host >= 0 && !asks_together && link.output_empty() && link.streams.empty();
   }
@@ -140,7 +144,7 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] Peer& make_peer(WorldRank rank) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] FlowMarks marks_towards(WorldRank rank) const;
   [[nodiscard]] Link* link_towards(WorldRank destination);
-  /// The process runs this library, too.
+  /// Returns true if the process runs this library, too.
   [[nodiscard]] bool is_ours(WorldRank rank) const {
     return job
         .clients()[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client)]
@@ -168,34 +172,33 @@ class Engine::Impl final : public LinkOwner {
   RelayOptions relay;
   BufferPool buffers;
   std::vector<std::unique_ptr<Link>> links IMPISHIM_GUARDED_BY(mutex);
-  /// So many sockets at most are read to see whether something has come: for more, one question to
-  /// the kernel costs less than one for each.
+  /// Largest number of sockets that are polled by reading each of them. For more sockets, one query
+  /// to the kernel costs less than one read each.
   static constexpr std::ptrdiff_t kAskedOneByOne = 2;
-  bool asks_together =
-      false;  ///< the links are always watched, and their descriptors tell which are to be read
+  /// The links are always watched, and their descriptors tell which ones to read.
+  bool asks_together = false;
   std::unordered_map<std::int32_t, Link*> host_links;  ///< by remote host
   std::unordered_map<WorldRank, Link*> local_links;    ///< by world rank
   std::vector<std::unique_ptr<Peer>> peers
       IMPISHIM_GUARDED_BY(mutex);  ///< by world rank, made when needed
   MatchQueue queue IMPISHIM_GUARDED_BY(mutex);
-  std::vector<Link*> owing
-      IMPISHIM_GUARDED_BY(mutex);  ///< links whose other ends are to be told what has been relayed
-  bool hosts_have_waited IMPISHIM_GUARDED_BY(mutex) =
-      false;  ///< until the next look: not twice in a row
-  bool polling IMPISHIM_GUARDED_BY(mutex) =
-      false;  ///< poll_locked() is under way, and does what is due at its end
-  std::vector<Link*> batching
-      IMPISHIM_GUARDED_BY(mutex);  ///< links with packets that a flush has to follow
-  /// Messages since the last poll that do not wait for company: those of a step of most halo
-  /// exchanges.
+  /// Links whose peers must be told what has been relayed.
+  std::vector<Link*> owing IMPISHIM_GUARDED_BY(mutex);
+  /// Reset at the next poll, since sockets are never skipped twice in a row.
+  bool hosts_have_waited IMPISHIM_GUARDED_BY(mutex) = false;
+  /// poll_locked() is running, and does what is due at its end.
+  bool polling IMPISHIM_GUARDED_BY(mutex) = false;
+  std::vector<Link*> batching IMPISHIM_GUARDED_BY(mutex);  ///< links with packets that need a flush
+  /// Number of messages since the last poll that are sent at once, without batching: as many as one
+  /// step of most halo exchanges sends.
   static constexpr std::uint32_t kSentAtOnce = 4;
-  std::uint32_t burst IMPISHIM_GUARDED_BY(mutex) =
-      0;  ///< messages that this process has begun since the last poll
-  std::uint32_t at_once IMPISHIM_GUARDED_BY(mutex) =
-      kSentAtOnce;  ///< of a burst, those that do not wait for the others
+  /// Messages that this process has begun since the last poll.
+  std::uint32_t burst IMPISHIM_GUARDED_BY(mutex) = 0;
+  /// Number of messages of a burst that are sent at once.
+  std::uint32_t at_once IMPISHIM_GUARDED_BY(mutex) = kSentAtOnce;
   std::set<ContextId> watched IMPISHIM_GUARDED_BY(mutex);
-  std::uint64_t arrivals IMPISHIM_GUARDED_BY(mutex) =
-      0;  ///< of unmatched messages in watched contexts
+  /// Number of unmatched messages that arrived in watched contexts.
+  std::uint64_t arrivals IMPISHIM_GUARDED_BY(mutex) = 0;
   Condition arrived;
   Poller poller;
   int sleepers IMPISHIM_GUARDED_BY(mutex) = 0;
@@ -203,19 +206,19 @@ class Engine::Impl final : public LinkOwner {
       false;  ///< the links' descriptors are in `poller`; changed under `mutex`
 
   std::uint64_t next_request_id IMPISHIM_GUARDED_BY(mutex) = 1;
-  std::unordered_map<std::uint64_t, SendOperation*> sends
-      IMPISHIM_GUARDED_BY(mutex);  ///< awaiting SYNCACK, or an answer to CANCEL
-  std::unordered_map<std::uint64_t, ReceiveOperation*> receives
-      IMPISHIM_GUARDED_BY(mutex);  ///< awaiting the rest of a long message
-  /// Whom a CANCEL has been sent that is not answered yet, by the message's request id; the
-  /// operation may be over.
+  /// Sends that await a SYNCACK, or an answer to CANCEL.
+  std::unordered_map<std::uint64_t, SendOperation*> sends IMPISHIM_GUARDED_BY(mutex);
+  /// Receives that await the rest of a long message.
+  std::unordered_map<std::uint64_t, ReceiveOperation*> receives IMPISHIM_GUARDED_BY(mutex);
+  /// The destination of each CANCEL that is not answered yet, by the message's request id. The
+  /// operation may be complete.
   std::unordered_map<std::uint64_t, WorldRank> questions IMPISHIM_GUARDED_BY(mutex);
   std::size_t pending_sends IMPISHIM_GUARDED_BY(mutex) = 0;  ///< started and not complete
 
   std::unordered_map<const EarlyMessage*, std::unique_ptr<EarlyMessage>> early
       IMPISHIM_GUARDED_BY(mutex);
   std::uint64_t early_limit;
-  std::uint64_t early_bytes IMPISHIM_GUARDED_BY(mutex) = 0;  ///< of all of them
+  std::uint64_t early_bytes IMPISHIM_GUARDED_BY(mutex) = 0;  ///< total of all early messages
 
   bool closing IMPISHIM_GUARDED_BY(mutex) = false;
   bool fini_sent IMPISHIM_GUARDED_BY(mutex) = false;
@@ -282,7 +285,7 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] Result<void> rest_begins(Link& link) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] std::span<std::byte> next_area(const ReceiveOperation& operation,
                                                std::size_t size) const;
-  /// What a receive learns of the message that it takes.
+  /// The part of a message's envelope that a receive takes.
   struct Accepted {
     std::int32_t source_rank;
     std::int32_t tag;

@@ -7,43 +7,46 @@
 
 namespace impishim::wire {
 
-/// The two ends' marks, and what a packet counts towards them.
+/// The marks of flow control between two processes, and the cost of a packet.
 ///
-/// IMPI counts packets, whatever their size: all but PROTOACK and FINI. Answers (SYNCACK,
-/// CANCELYES, CANCELNO) count, but are never held back, since the other end may wait for them
-/// before it acknowledges anything. Between processes of this library a packet counts by its size,
-/// so that as many bytes are on their way at most, but more short ones: a pair that exchanges
-/// nothing but short packets stops a sixteenth as often. Control packets fill nothing and count
-/// nothing there.
+/// IMPI counts packets of any size, except PROTOACK and FINI. Answers (SYNCACK, CANCELYES,
+/// CANCELNO) count, but are never held back, because the peer may wait for them before it
+/// acknowledges anything. Between processes of this library a packet costs according to its size.
+/// The bytes in flight have the same bound, but more short packets may be in flight. A pair of
+/// processes that exchanges only short packets stalls a sixteenth as often. Control packets take no
+/// buffer space, and cost nothing between processes of this library.
 class FlowMarks {
  public:
-  /// The rest of a long message, once a receive has matched, counts as if its packets were empty:
-  /// it goes to its place as it comes and fills nothing here, so what it needs is to be seen, not
-  /// to be waited for.
+  /// The payload that a packet of the rest of a long message counts as: such packets cost as if
+  /// they were empty. A receive has matched, so the rest goes directly to its place and takes no
+  /// buffer space here. Flow control only has to see these packets, not to make them wait.
   static constexpr std::uint32_t kRestPayload = 0;
-  /// What a full packet counts where packets count by their size; the shortest counts 1.
+  /// Cost of a full packet where the cost depends on the size; the shortest packet costs 1.
   static constexpr std::uint32_t kFullPacket = 16;
 
-  /// IMPI's: `ackmark` packets between two acknowledgements, at most `hiwater` ahead of them.
+  /// Returns IMPI's marks: `ackmark` packets between two acknowledgements, at most `hiwater`
+  /// packets ahead of them.
   static FlowMarks of_packets(std::uint32_t ackmark, std::uint32_t hiwater) {
     return {ackmark, hiwater, 0};
   }
-  /// The same of packets of `datalen` bytes, or of as many shorter ones as weigh as much.
+  /// Returns the same marks for packets of `datalen` bytes, or for as many shorter packets as cost
+  /// the same.
   static FlowMarks by_size(std::uint32_t ackmark, std::uint32_t hiwater, std::uint32_t datalen) {
     return {kFullPacket * ackmark, kFullPacket * hiwater, datalen};
   }
 
   [[nodiscard]] std::uint32_t ackmark() const { return ackmark_; }
   [[nodiscard]] std::uint32_t hiwater() const { return hiwater_; }
-  /// What a packet with `payload` bytes, at most datalen, counts: never more than ackmark().
+  /// Returns the cost of a packet with `payload` bytes (at most datalen); never more than
+  /// ackmark().
   [[nodiscard]] std::uint32_t cost(std::uint32_t payload) const {
     if (datalen_ == 0) return 1;
     const std::uint64_t beyond_first = std::uint64_t{kFullPacket - 1} * payload;
-    // Most packets, without the division.
+    // This handles most packets without the division.
     if (beyond_first <= datalen_) return beyond_first == 0 ? 1 : 2;
     return 1 + static_cast<std::uint32_t>((beyond_first + datalen_ - 1) / datalen_);
   }
-  /// Whether control packets count, one each: towards other implementations.
+  /// Returns true if control packets cost one each. Only other implementations require that.
   [[nodiscard]] bool counts_control() const { return datalen_ == 0; }
 
  private:
@@ -52,23 +55,24 @@ class FlowMarks {
 
   std::uint32_t ackmark_;
   std::uint32_t hiwater_;
-  std::uint32_t datalen_;  ///< 0: all packets count alike
+  std::uint32_t datalen_;  ///< 0: all packets cost the same
 };
 
-/// Source side: what is on its way without a PROTOACK.
+/// Source side: cost of the packets in flight that no PROTOACK has acknowledged.
 class SendCredit {
  public:
   [[nodiscard]] bool may_send(const FlowMarks& marks) const {
     return outstanding_ < marks.hiwater();
   }
-  /// A packet of a message goes on its way.
+  /// Counts a packet of a message that is sent.
   void packet_sent(const FlowMarks& marks, std::uint32_t payload) {
     outstanding_ += marks.cost(payload);
   }
-  /// A packet of another type than DATA, DATASYNC, PROTOACK and FINI goes on its way. An answer may
-  /// do so beyond hiwater.
+  /// Counts a packet that is sent and whose type is not DATA, DATASYNC, PROTOACK or FINI. An answer
+  /// may be sent beyond hiwater.
   void control_sent(const FlowMarks& marks) { outstanding_ += marks.counts_control() ? 1 : 0; }
-  /// A PROTOACK has come. False: the peer acknowledged packets that were never sent.
+  /// Counts a PROTOACK that has arrived. Returns false if the peer acknowledged packets that were
+  /// never sent.
   [[nodiscard]] bool acknowledged(const FlowMarks& marks) {
     if (outstanding_ < marks.ackmark()) return false;
     outstanding_ -= marks.ackmark();
@@ -80,26 +84,27 @@ class SendCredit {
   std::uint32_t outstanding_ = 0;
 };
 
-/// Destination side: what has arrived, and what of it the process has received since its last
-/// PROTOACK.
+/// Destination side: cost of the packets that have arrived, and of those that the process has
+/// received since its last PROTOACK.
 class ReceiveCredit {
  public:
-  /// Whether a control packet that is no answer may come now.
+  /// Returns true if a control packet that is not an answer may arrive now.
   [[nodiscard]] bool question_may_arrive(const FlowMarks& marks) const {
     return !marks.counts_control() || unacknowledged_ < marks.hiwater();
   }
-  /// A packet of a message has come. False: the source did not wait for acknowledgements.
+  /// Counts a packet of a message that has arrived. Returns false if the source did not wait for
+  /// acknowledgements.
   [[nodiscard]] bool packet_arrived(const FlowMarks& marks, std::uint32_t payload) {
     if (unacknowledged_ >= marks.hiwater()) return false;
     unacknowledged_ += marks.cost(payload);
     return true;
   }
-  /// The process has received such a packet. True: a PROTOACK is due now.
+  /// Counts such a packet as received by the process. Returns true if a PROTOACK is due now.
   [[nodiscard]] bool packet_received(const FlowMarks& marks, std::uint32_t payload) {
     return received_more(marks, marks.cost(payload));
   }
-  /// A packet of another type than DATA, DATASYNC, PROTOACK and FINI has come, and is received at
-  /// once. True: a PROTOACK is due now.
+  /// Counts a packet that has arrived and whose type is not DATA, DATASYNC, PROTOACK or FINI; it is
+  /// received at once. Returns true if a PROTOACK is due now.
   [[nodiscard]] bool control_received(const FlowMarks& marks) {
     if (!marks.counts_control()) return false;
     ++unacknowledged_;

@@ -12,7 +12,7 @@ namespace impishim::wire {
 namespace {
 
 iovec piece_of(std::span<const std::byte> bytes) {
-  // iovec serves reading and writing alike, so it has no const form.
+  // An iovec serves reading and writing alike, so it has no const form.
   return {const_cast<std::byte*>(bytes.data()),
           bytes.size()};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
@@ -28,7 +28,7 @@ Link::Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffe
       max_payload_(max_payload),
       staging_(kStagingSize) {}
 
-/// True: the packet waits for credit, behind the others that do.
+/// Returns true if the packet must wait for credit; it is then queued behind the others that wait.
 bool Link::hold_without_credit(OutgoingPacket& packet) {
   if (!packet.to_be_relayed) return false;
   if (credit_exhausted()) {
@@ -45,20 +45,20 @@ void Link::enqueue(OutgoingPacket&& packet) {
   queue_up(std::move(packet));
 }
 
-/// Behind everything that is queued.
+/// Queues the packet behind all queued packets.
 void Link::queue_up(OutgoingPacket&& packet) {
   if (packet.payload.size() <= kJoinedSize) return add_to_batch(std::move(packet));
   seal_batch();
-  // What has just been packed leaves before the processor's caches forget it, and few buffers hold
-  // it.
+  // A packet that was just packed leaves while it is still in the processor's caches, and few
+  // buffers are in use.
   if (packet.owned) at_once_ = kFewestAtOnce;
   queue_.push_back(std::move(packet));
 }
 
-/// Room for `size` more bytes at the end of the batch, or of a new one.
+/// Returns room for `size` more bytes at the end of the batch, or of a new batch.
 std::byte* Link::extend_batch(std::size_t size, Link* relayed_from) {
   std::size_t batched = batch_.payload.size();
-  // A batch is one neighbour's debt, or nobody's.
+  // All packets of a batch came by one link, or by none, since one link is credited for it.
   if (batched > 0 && (batched + size > kBatchCapacity || batch_.relayed_from != relayed_from)) {
     seal_batch();
     batched = 0;
@@ -126,7 +126,8 @@ void Link::seal_batch() {
   queue_.push_back(std::exchange(batch_, {}));
 }
 
-/// The batch without the detour by the queue, which is empty. False: the channel is full.
+/// Sends the batch directly, without the queue, which is empty. Returns false if the channel is
+/// full.
 Result<bool> Link::send_batch() {
   auto sent = send_piece(batch_.payload);
   if (!sent) return sent.error();
@@ -153,7 +154,7 @@ void Link::release_held() {
   }
 }
 
-/// The channel has all of the packet.
+/// Accounts for a packet that the channel has taken entirely.
 void Link::has_left(OutgoingPacket& packet) {
   buffers_.put(std::move(packet.owned));
   if (!packet.batch) (packet.passes_through ? passed_on : sent).count(packet.size());
@@ -269,8 +270,8 @@ std::vector<SendOperation*> Link::drop_output_but_aborts() {
     keep.header = packet.header;
     keep.batch = packet.batch;
     keep.owned = buffers_.take(packet.payload.size());
-    // The payload may lie in the user's memory, which is the user's again as soon as the operation
-    // has been told.
+    // The payload may be in the user's memory, which the user may change as soon as the operation
+    // is complete.
     if (!packet.payload.empty())
       std::memcpy(keep.owned.data(), packet.payload.data(), packet.payload.size());
     keep.payload = keep.owned.first(packet.payload.size());
@@ -307,8 +308,8 @@ Result<std::size_t> Link::flush() {
   }
 }
 
-/// Enough packets of long messages to fill the channel with one call, of one message as long as it
-/// has any: then the next one's turn comes.
+/// Queues enough packets of long messages to fill the channel with one call. They are of one
+/// message as long as it has packets left; then the next message has its turn.
 void Link::refill() {
   if (streams.empty()) return;
   bool filled = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link's input: from the channel's bytes to packets and their payloads' places.
+// A link's input: from the channel's bytes to packets, and from there to the places of their
+// payloads.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -10,7 +11,7 @@
 namespace impishim::wire {
 namespace {
 
-/// Two packets of the rest of one message.
+/// Returns true if both headers belong to the rest of the same message.
 bool continues(const PacketHeader& latest, const PacketHeader& header) {
   return header.type == PacketType::kData && header.drqid == latest.drqid &&
          header.msglen == latest.msglen && header.src == latest.src && header.dest == latest.dest;
@@ -20,7 +21,7 @@ bool continues(const PacketHeader& latest, const PacketHeader& header) {
 
 Result<std::size_t> Link::receive() {
   std::size_t events = 0;
-  // Bounded, so that one busy link does not starve the others.
+  // The number of rounds is bounded, so that one busy link does not starve the others.
   for (int round = 0; round < 16; ++round) {
     auto some = read_some();
     if (!some) return some.error();
@@ -34,9 +35,9 @@ Result<std::size_t> Link::receive() {
   return events;
 }
 
-/// Reads payload bytes straight to their place while a payload is arriving, and whatever follows to
-/// the staging area. Behind a payload only one header is staged, so that the next payload can go
-/// straight to its place, too; where that is known already, by the same call.
+/// Reads payload bytes directly to their place while a payload is arriving, and all other bytes to
+/// the staging area. Only one header is staged behind a payload, so that the next payload can be
+/// read directly to its place, too. If that place is known already, the same call reads it.
 Result<std::size_t> Link::read_some() {
   IMPISHIM_ASSERT(staged_begin_ == staged_end_ || !in_payload_);
   if (staged_begin_ == staged_end_) clear_staging();
@@ -48,7 +49,7 @@ Result<std::size_t> Link::read_some() {
   if (in_payload_) {
     straight = std::min(payload_left_, incoming_.area.size());
     if (straight > 0) pieces[count++] = {incoming_.area.data(), straight};
-    // What exceeds the area is dropped by way of the staging area.
+    // Bytes that exceed the area are read into the staging area and dropped.
     if (straight == payload_left_) {
       staging_room = std::min(staging_room, kPacketHeaderSize);
       ahead = incoming_.ahead;
@@ -102,7 +103,7 @@ Result<std::size_t> Link::handle_staged() {
     auto begun = ahead_.empty() ? begin_packet() : begin_packet_ahead();
     if (!begun) return begun.error();
     if (!incoming_.handled) continue;
-    // Its payload was all here, and has been taken from here.
+    // The whole payload was staged, and has been taken from the staging area.
     staged_begin_ += payload_left_;
     in_payload_ = false;
     incoming_.source = -1;
@@ -135,9 +136,9 @@ Result<void> Link::begin_packet() {
   return owner_.packet_begins(*this);
 }
 
-/// The same for a packet whose payload, or the beginning of it, is at its place already, if it is
-/// the one that was expected. Otherwise what was taken for it goes back behind the header, where it
-/// came.
+/// Begins a packet whose payload, or the beginning of it, was read ahead to its place, if it is the
+/// expected packet. Otherwise the bytes that were read ahead go back behind the header, where they
+/// belong.
 Result<void> Link::begin_packet_ahead() {
   IMPISHIM_ASSERT(staged_begin_ == 0);
   const std::span<std::byte> ahead = std::exchange(ahead_, {});
@@ -161,7 +162,7 @@ Result<void> Link::begin_packet_ahead() {
 
 void Link::place(std::span<const std::byte> bytes) {
   const std::size_t fits = std::min(bytes.size(), incoming_.area.size());
-  // What was read ahead lies there already.
+  // Bytes that were read ahead are at their place already.
   if (fits > 0 && bytes.data() != incoming_.area.data()) {
     std::memcpy(incoming_.area.data(), bytes.data(), fits);
     count_copy(fits);

@@ -43,14 +43,14 @@ ReceiveOperation* MatchQueue::match_arrival(ContextId id, std::int32_t source, s
   return receive;
 }
 
-/// The receive that takes a message which arrives during a contest, if it is the same one however
-/// the contest ends; else null.
+/// Returns the receive that takes a message which arrives during a contest, if it is the same
+/// receive however the contest ends; otherwise null.
 ///
 /// The contested receive is taken in either case: by the message that contests it, or by a native
-/// one. So the new message goes to the first other posted receive that accepts it, unless that one
-/// has a twin, which the vendor may have matched, or a message that waits already accepts it, which
-/// would come first. Without both, neither outcome leads anything else to this receive, and its
-/// removal changes nothing for the messages that wait.
+/// message. The new message therefore goes to the first other posted receive that accepts it, with
+/// two exceptions. That receive may have a twin, which the vendor may have matched. Or a message
+/// that waits already accepts that receive, and would come first. Without both, no outcome leads
+/// another message to this receive, and removing it changes nothing for the waiting messages.
 ReceiveOperation* MatchQueue::match_beside_contest(Context& context, std::int32_t source,
                                                    std::int32_t tag) {
   const auto found = std::find_if(
@@ -59,7 +59,7 @@ ReceiveOperation* MatchQueue::match_beside_contest(Context& context, std::int32_
       });
   if (found == context.posted.end() || (*found)->has_native_twin) return nullptr;
   ReceiveOperation* receive = *found;
-  // All that has been stored since the contest began waits, and stands at the end.
+  // All messages stored since the contest began wait, and are at the end of the list.
   for (auto message = context.unexpected.rbegin();
        message != context.unexpected.rend() && message->awaits_contest; ++message) {
     if (accepts(receive->source, receive->tag, message->source_rank, message->tag)) return nullptr;
@@ -87,7 +87,8 @@ std::optional<Match> MatchQueue::store(Message&& message) {
   return compare_first(context, std::prev(context.unexpected.end()));
 }
 
-/// Compares one message with the posted receives; a contest leaves it in place, marked.
+/// Compares one message with the posted receives. If it contests a receive, it stays in place and
+/// is marked.
 std::optional<Match> MatchQueue::compare_first(Context& context,
                                                std::list<Message>::iterator message) {
   message->awaits_contest = false;
@@ -105,7 +106,7 @@ std::optional<Match> MatchQueue::compare_first(Context& context,
   return Match{receive, extract(context, message)};
 }
 
-/// Goes on comparing waiting messages in order of arrival until one contests a receive.
+/// Continues to compare waiting messages in order of arrival until one contests a receive.
 void MatchQueue::compare_waiting(Context& context, std::vector<Match>& matches) {
   for (auto message = context.unexpected.begin();
        message != context.unexpected.end() && context.contest == nullptr;) {
@@ -125,7 +126,8 @@ std::list<Message> MatchQueue::post(ReceiveOperation& receive) {
     receive.has_native_twin = false;
     return extract(context, found);
   }
-  // A message that awaits a contest may yet go to an older receive: this one queues behind.
+  // A message that awaits a contest may still go to an older receive, so this receive is posted
+  // behind.
   if (free_posted_.empty()) free_posted_.emplace_back();
   context.posted.splice(context.posted.end(), free_posted_, free_posted_.begin());
   context.posted.back() = &receive;
@@ -146,7 +148,7 @@ const Message* MatchQueue::find(ContextId id, std::int32_t source, std::int32_t 
   if (context == contexts_.end()) return nullptr;
   for (const Message& message : context->second.unexpected) {
     if (!accepts(source, tag, message.source_rank, message.tag)) continue;
-    // An older receive may take it: to a probe it is not available yet.
+    // An older receive may take the message, so it is not available to a probe yet.
     return message.awaits_contest ? nullptr : &message;
   }
   return nullptr;
@@ -168,8 +170,8 @@ std::list<Message> MatchQueue::take_cancelled(WorldRank source, std::uint64_t re
           return message.source == source && message.request_id == request_id;
         });
     if (found == context.unexpected.rend()) continue;
-    // While a contest is open the message may be a receive's already; and one that has been
-    // accepted is on its way.
+    // While a contest is open, the message may already belong to a receive. An early message has
+    // been accepted and is on its way.
     if (found->awaits_contest || found->early != nullptr) return {};
     return extract(context, std::prev(found.base()));
   }

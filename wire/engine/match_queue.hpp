@@ -4,9 +4,9 @@
 ///
 /// A receive with a native twin (MPI_ANY_SOURCE on a spanning communicator) cannot be matched here
 /// alone, since the vendor may have matched its twin already. The first message that would match it
-/// *contests* it: from then on the messages of that context wait, in order, until the contest is
-/// settled, so that none overtakes. Only a message whose receive is the same however the contest
-/// ends goes on at once. Single-threaded: the engine's lock protects it.
+/// *contests* it. From then on the messages of that context wait, in order, until the contest is
+/// settled, so that none overtakes another. A message proceeds at once only if its receive is the
+/// same however the contest ends. Not thread-safe: the engine's lock protects it.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +31,17 @@ struct Message {
   std::uint64_t request_id = 0;     ///< pk_srqid
   std::uint64_t message_bytes = 0;  ///< pk_msglen
   std::uint64_t native_bytes = 0;   ///< what a probe reports
-  bool synchronous = false;         ///< DATASYNC: owes the sender a SYNCACK
+  bool synchronous = false;         ///< DATASYNC: a SYNCACK is due to the sender
   bool counted = false;             ///< flow control has counted it as received
   bool awaits_contest = false;      ///< not compared with the posted receives yet
-  bool may_be_early =
-      false;  ///< long, and its sender need not wait for the match: early_message.hpp
-  EarlyMessage* early = nullptr;  ///< it has been accepted, and lies or comes there
+  /// Long, and its sender need not wait for the match: early_message.hpp.
+  bool may_be_early = false;
+  EarlyMessage* early = nullptr;  ///< it was accepted early, and is or arrives there
   Buffer payload;
   std::uint32_t payload_bytes = 0;
 };
 
-/// Result of a settled contest or an arrival: this message goes to this receive.
+/// A match that results from a settled contest or an arrival: the message goes to the receive.
 struct Match {
   ReceiveOperation* receive;
   std::list<Message> message;  ///< exactly one
@@ -49,24 +49,25 @@ struct Match {
 
 class MatchQueue {
  public:
-  /// The posted receive that takes a message with this envelope at once, which is then no longer
-  /// posted; null: store() it.
+  /// Returns the posted receive that takes a message with this envelope at once, and removes it
+  /// from the posted receives. Returns null if there is none; the caller must then store() the
+  /// message.
   [[nodiscard]] ReceiveOperation* match_arrival(ContextId context, std::int32_t source,
                                                 std::int32_t tag);
 
-  /// Keeps an arrived message that match_arrival() had no receive for. It may contest a receive, or
-  /// (if one was posted meanwhile) match: then it is returned.
+  /// Stores an arrived message for which match_arrival() had no receive. The message may contest a
+  /// receive. If a receive was posted meanwhile, the message may match, and the match is returned.
   [[nodiscard]] std::optional<Match> store(Message&& message);
 
-  /// Posts a receive, or returns the unexpected message that it takes. One with a native twin that
-  /// takes a message at once has its has_native_twin cleared: there is nothing left to share.
+  /// Posts a receive, or returns the unexpected message that it takes. If a receive with a native
+  /// twin takes a message at once, has_native_twin is cleared: no contest is possible any more.
   [[nodiscard]] std::list<Message> post(ReceiveOperation& receive);
 
-  /// Takes a posted receive out; false if it is not posted (matched, or contested).
+  /// Removes a posted receive. Returns false if it is not posted (matched, or contested).
   bool remove(ReceiveOperation& receive);
 
-  /// Visits each message that waits for the end of a contest and that a posted receive would take,
-  /// in order of arrival.
+  /// Visits, in order of arrival, each message that waits for the end of a contest and that a
+  /// posted receive would take.
   template <class Visit>
   void each_wanted(Visit&& visit) {
     if (contested_ == 0) return;
@@ -78,23 +79,24 @@ class MatchQueue {
     }
   }
 
-  /// The oldest message that a receive with these arguments would take.
+  /// Returns the oldest message that a receive with these arguments would take.
   [[nodiscard]] const Message* find(ContextId context, std::int32_t source, std::int32_t tag) const;
-  /// The same, taken out.
+  /// Removes and returns that message.
   [[nodiscard]] std::list<Message> take(ContextId context, std::int32_t source, std::int32_t tag);
 
-  /// Newest unmatched message of `source` with this request id, taken out if it may still be
-  /// cancelled (IMPI 3.7.4).
+  /// Removes and returns the newest unmatched message of `source` with this request id, if it may
+  /// still be cancelled (IMPI 3.7.4).
   [[nodiscard]] std::list<Message> take_cancelled(WorldRank source, std::uint64_t request_id);
 
-  /// A contested receive that nobody settles yet; it counts as being settled from now on.
+  /// Returns a contested receive that no thread settles yet; it counts as being settled from now
+  /// on.
   [[nodiscard]] ReceiveOperation* next_contested();
   [[nodiscard]] bool is_contested(const ReceiveOperation& receive) const;
-  /// Ends a contest, or withdraws a receive whose twin has completed. Not `native_won`: the
-  /// contesting message is the receive's. Returns the matches that follow, in order.
+  /// Ends a contest, or withdraws a receive whose twin has completed. If not `native_won`, the
+  /// contesting message matches the receive. Returns the resulting matches, in order.
   [[nodiscard]] std::vector<Match> settle(ReceiveOperation& receive, bool native_won);
 
-  /// Messages not counted by flow control yet; visits each once and marks it counted.
+  /// Visits each message that flow control has not counted yet, and marks it counted.
   template <class Visit>
   void count_all(Visit&& visit) {
     if (uncounted_ == 0) return;
@@ -111,26 +113,27 @@ class MatchQueue {
   [[nodiscard]] std::size_t uncounted() const { return uncounted_; }
   [[nodiscard]] std::size_t contested() const { return contested_; }
   [[nodiscard]] std::uint64_t unexpected_bytes() const { return unexpected_bytes_; }
-  /// Numbers of unexpected messages and of posted receives, by counting.
+  /// Returns the number of unexpected messages; posted() returns the number of posted receives.
+  /// Both count the list.
   [[nodiscard]] std::size_t unexpected() const;
   [[nodiscard]] std::size_t posted() const;
 
-  /// Drops the unmatched messages of a context that nothing is posted in; returns them so that the
-  /// engine can count them.
+  /// Drops the unmatched messages of a context that has no posted receives; returns them so that
+  /// the engine can count them.
   [[nodiscard]] std::list<Message> forget(ContextId context);
 
-  /// All posted receives, which are then no longer posted (the engine has failed).
+  /// Returns all posted receives, and removes them from the queue (the engine has failed).
   [[nodiscard]] std::vector<ReceiveOperation*> release_all();
 
-  /// Gives a message's node back for reuse; its payload must have been taken.
+  /// Takes back a message's list node for reuse; the payload must have been taken.
   void recycle(std::list<Message>&& message);
 
  private:
   struct Context {
     std::list<ReceiveOperation*> posted;
     std::list<Message> unexpected;
-    ReceiveOperation* contest =
-        nullptr;  ///< the contested receive; the first message with awaits_contest contests it
+    /// The contested receive. The first message with awaits_contest contests it.
+    ReceiveOperation* contest = nullptr;
     bool settling = false;
   };
 
@@ -148,8 +151,9 @@ class MatchQueue {
   void unpost(Context& context, std::list<ReceiveOperation*>::iterator receive);
 
   std::unordered_map<ContextId, Context> contexts_;
-  std::pair<const ContextId, Context>* latest_ =
-      nullptr;  ///< of contexts_: most calls ask for the one that the last asked for
+  /// The latest entry of contexts_ that was used: most calls use the same context as the call
+  /// before.
+  std::pair<const ContextId, Context>* latest_ = nullptr;
   std::list<Message> free_messages_;
   std::list<ReceiveOperation*> free_posted_;
   std::size_t uncounted_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Sends and receives as the engine sees them. The caller owns an operation, fills in its public
-/// fields, starts it on the Engine, and keeps it, its buffer and its layout in place until
-/// complete() is true.
+/// fields, and starts it on the Engine. The operation, its buffer and its layout must stay in place
+/// until complete() is true.
 #pragma once
 
 #include <atomic>
@@ -19,36 +19,36 @@ namespace impishim::wire {
 
 using ContextId = std::uint64_t;
 
-inline constexpr std::int32_t kAnySource = -1;  ///< a receive's or probe's source: whoever sends
-inline constexpr std::int32_t kAnyTag = -1;     ///< a receive's or probe's tag: whatever it is
+inline constexpr std::int32_t kAnySource = -1;  ///< source of a receive or probe: any sender
+inline constexpr std::int32_t kAnyTag = -1;     ///< tag of a receive or probe: any tag
 
-/// What a finished operation tells, or a probe.
+/// The result of a finished operation, or of a probe.
 struct Envelope {
   std::int32_t source = kAnySource;  ///< rank in the communicator (pk_lsrank)
   std::int32_t tag = kAnyTag;
   std::uint64_t wire_bytes = 0;  ///< bytes of the whole message as packed on the wire
-  std::uint64_t native_bytes =
-      0;  ///< bytes received, in this machine's representation; for a probe: best knowledge
+  /// Bytes received, in this machine's representation; for a probe: the best estimate.
+  std::uint64_t native_bytes = 0;
   bool cancelled = false;
-  std::optional<Error>
-      error;  ///< kTruncation, kConversion, kConnection ...; the rest of the fields is still set
+  /// KTruncation, kConversion, kConnection ...; the other fields are still set.
+  std::optional<Error> error;
 };
 
 class Engine;
 
-/// Common part: completion, readable from any thread.
+/// Common part of operations: completion, which any thread may read.
 class Operation {
  public:
   Operation() = default;
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// True once the engine is done with the operation; `result` may then be read, and the operation
-  /// reused or destroyed.
+  /// Returns true once the engine no longer uses the operation. `result` may then be read, and the
+  /// operation reused or destroyed.
   [[nodiscard]] bool complete() const { return complete_.load(std::memory_order_acquire); }
 
   Envelope result;
-  void* owner = nullptr;  ///< the caller's; the engine does not look at it
+  void* owner = nullptr;  ///< for the caller; the engine does not use it
 
  protected:
   ~Operation() = default;
@@ -103,24 +103,24 @@ struct ShortMessage {
   std::span<const std::byte> bytes;  ///< in this machine's representation
 };
 
-/// A receive that messages of other systems may satisfy.
+/// A receive that messages of other systems may match.
 class ReceiveOperation : public Operation {
  public:
   ContextId context = 0;
   std::int32_t source = kAnySource;  ///< rank in the communicator, or kAnySource
   std::int32_t tag = kAnyTag;
   MutableBuffer buffer;
-  /// The same receive is posted at the vendor's MPI too (MPI_ANY_SOURCE): a message that would
+  /// The same receive is also posted to the vendor's MPI (MPI_ANY_SOURCE). A message that would
   /// match makes the operation *contested* instead of matching it; see Engine::contested() and
-  /// Engine::settle(). Set it before start(), and post the twin after start() only if it is still
-  /// set: a message that is there already matches at once and clears it.
+  /// Engine::settle(). Set it before start(). Post the twin after start() only if it is still set:
+  /// a message that has arrived already matches at once and clears it.
   bool has_native_twin = false;
 
  private:
   friend class Engine;
   enum class Phase : std::uint8_t { kIdle, kPosted, kContested, kReceiving, kDone };
   Phase phase_ = Phase::kIdle;
-  bool early_ = false;  ///< the engine's own, of an EarlyMessage, its owner
+  bool early_ = false;  ///< the engine's own receive of an EarlyMessage, which owns it
   WorldRank sender_ = -1;
   std::uint64_t arrived_ = 0;
   UnpackCursor cursor_;

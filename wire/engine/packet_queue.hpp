@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A first-in first-out queue that allocates only while it grows beyond what it has ever held.
+/// A first-in first-out queue that allocates memory only when it grows beyond its previous maximum.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class PacketQueue {
   [[nodiscard]] auto end() const { return items_.end(); }
 
   void push_back(Item item) {
-    // Room at the front is taken again before more is allocated. Each move of an item is paid for
-    // by one that has left.
+    // Room at the front is reused before more is allocated. Each move of an item is paid for by one
+    // item that has left.
     if (items_.size() == items_.capacity() && first_ > items_.size() / 2) {
       items_.erase(items_.begin(), begin());
       first_ = 0;
@@ -34,7 +34,7 @@ class PacketQueue {
     if (empty()) clear();
   }
 
-  /// `item`: an iterator of this queue.
+  /// Erases an item; `item` is an iterator of this queue.
   template <class Iterator>
   void erase(Iterator item) {
     items_.erase(item);
@@ -48,7 +48,7 @@ class PacketQueue {
 
  private:
   std::vector<Item> items_;
-  std::size_t first_ = 0;  ///< those before it have left
+  std::size_t first_ = 0;  ///< items before it have left
 };
 
 }  // namespace impishim::wire

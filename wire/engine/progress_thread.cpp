@@ -14,11 +14,11 @@
 namespace impishim::wire {
 namespace {
 
-/// How long the thread stays away from channels that an application thread is polling.
+/// Time for which the thread does not poll channels that an application thread is polling.
 constexpr int kStayAwayMs = 1;
 constexpr int kGraceMs = 1000;
-/// An application that has driven the channels for so long may go on to do so: until then watching
-/// them anew would cost more.
+/// An application that has polled the channels for this long may continue to do so. Before that,
+/// watching the descriptors again would cost more.
 constexpr int kDrivesOnMs = 10;
 
 }  // namespace
@@ -68,7 +68,8 @@ void ProgressThread::tick_if_due() {
   last_tick_ = now;
   if (on_tick_()) return;
   ticks_.store(false);
-  // What asked for ticks just before may not have seen that, and does not ask again.
+  // A thread that called start_ticking() just before may still have seen `true`, and does not call
+  // it again.
   if (on_tick_()) ticks_.store(true);
 }
 
@@ -85,7 +86,7 @@ std::chrono::microseconds ProgressThread::help_senders(std::chrono::microseconds
   return std::min(sleep, std::chrono::microseconds(kTick));
 }
 
-/// Returns when the thread shall stop or the engine has failed.
+/// Drives the engine. Returns when the thread shall stop or the engine has failed.
 void ProgressThread::drive() {
   std::uint64_t polls_seen = engine_.application_polls();
   Attention attention;

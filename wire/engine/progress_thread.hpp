@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The thread that moves an Engine on while the program computes.
+/// The thread that drives an Engine while the program computes.
 #pragma once
 
 #include <atomic>
@@ -12,17 +12,17 @@
 
 namespace impishim::wire {
 
-/// Polls the engine when a channel has something and no application thread is polling it; asleep
-/// otherwise. Never calls MPI. All signals are blocked in it. Destroying it stops and joins the
-/// thread.
+/// Thread that polls the engine when a channel is ready and no application thread is polling; it
+/// sleeps otherwise. It never calls MPI. All signals are blocked in it. The destructor stops and
+/// joins the thread.
 class ProgressThread {
  public:
   /// `on_failure` is called once, on this thread, when the engine has failed and a grace period of
-  /// one second has passed in which an application thread inside an MPI call could end the job in
-  /// its own way. `on_tick` is called on this thread, about every kTick once start_ticking() has
-  /// asked for it, until it returns false. `program_stands`, asked on this thread: the program's
-  /// thread is in a call that does not drive the engine, and may wait there for a process that
-  /// waits for one of those that send here.
+  /// one second has passed. During that period, an application thread inside an MPI call can end
+  /// the job in its own way. `on_tick` is called on this thread, about every kTick once
+  /// start_ticking() has asked for it, until it returns false. `program_stands` is called on this
+  /// thread. It returns true while the program's thread is in a call that does not drive the engine
+  /// and may wait there for a process that waits for a sender to this process.
   ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure,
                  std::function<bool()> on_tick = nullptr,
                  std::function<bool()> program_stands = nullptr);
@@ -31,8 +31,8 @@ class ProgressThread {
   ProgressThread& operator=(const ProgressThread&) = delete;
 
   static constexpr std::chrono::milliseconds kTick{100};
-  /// Cheap if the thread ticks already. What the caller has stored before, by a sequentially
-  /// consistent operation, is seen by the ticks that follow.
+  /// Starts the calls of `on_tick`; cheap if the thread ticks already. The following ticks see what
+  /// the caller stored before by a sequentially consistent operation.
   void start_ticking() {
     if (!ticks_.load()) wake_to_tick();
   }
@@ -42,10 +42,10 @@ class ProgressThread {
   void drive();
   void wake_to_tick();
   void tick_if_due();
-  /// Messages that nobody has asked for are acknowledged while the program stands, from kTick after
-  /// that was first seen. Returns how long it may sleep, at most `sleep`.
+  /// Acknowledges unexpected messages while the program's thread is in such a call, from kTick after
+  /// that was first seen. Returns how long the thread may sleep, at most `sleep`.
   [[nodiscard]] std::chrono::microseconds help_senders(std::chrono::microseconds sleep);
-  /// Sleeps at most `ms`, or until stop. True: stop.
+  /// Sleeps at most `ms`, or until the thread shall stop. Returns true if it shall stop.
   bool stopped_within(int ms);
 
   Engine& engine_;
@@ -57,7 +57,7 @@ class ProgressThread {
   std::chrono::steady_clock::time_point last_tick_;
   Mutex mutex_;
   Condition changed_;
-  std::atomic<bool> stop_{false};  ///< changed under the mutex, for those who wait
+  std::atomic<bool> stop_{false};  ///< changed under the mutex, for threads that wait
   std::thread thread_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets on their way through this process: batches, and what may wait here for each neighbour
+// Packets that this process relays: batches, and the limit on what may wait here for each neighbour
 // (relay_credit.hpp).
 #include <fmt/format.h>
 
@@ -10,13 +10,14 @@
 namespace impishim::wire {
 namespace {
 
-/// What waits for credit on its way through other processes. All else frees what they hold.
+/// Returns true if packets of this type wait for credit on their way through other processes. All
+/// other types free what relays hold.
 bool takes_credit(PacketType type) { return carries_message(type) || type == PacketType::kCancel; }
 
 }  // namespace
 
-/// Whether the process at the other end of `link` passes on what is for `destination`. Nothing is
-/// asked of other implementations.
+/// Returns true if the peer of `link` passes on packets for `destination`. False for other
+/// implementations, which are not asked for anything.
 bool Engine::Impl::relayed_beyond(const Link& link, WorldRank destination) const {
   if (link.local_proc >= 0) return destination != link.local_proc;
   const std::int32_t my_host = job.procs()[static_cast<std::size_t>(here)].host;
@@ -32,11 +33,11 @@ void Engine::Impl::passed_on(Link& from, std::size_t bytes) {
   from.debt.left(bytes);
   if (was_due || !from.debt.due()) return;
   owing.push_back(&from);
-  // Whoever polls tells it at the end; a sleeper would not.
+  // A thread that polls sends the credit at the end of its poll; a sleeping thread must be woken.
   if (!polling && sleepers > 0) poller.wake();
 }
 
-/// Tells the other ends of links what has been passed on for them.
+/// Tells the peers of links how much has been relayed for them.
 void Engine::Impl::return_credits_locked() {
   for (std::size_t i = 0; i < owing.size(); ++i) {
     Link& link = *owing[i];
@@ -56,8 +57,8 @@ void Engine::Impl::return_credits_locked() {
   owing.clear();
 }
 
-/// What was relayed while packets arrived leaves together, and what this process began between two
-/// polls.
+/// Sends two kinds of batches: packets that were relayed while packets arrived, and messages that
+/// this process began between two polls.
 void Engine::Impl::flush_batches_locked() {
   batches_wait.store(false, std::memory_order_relaxed);
   for (std::size_t i = 0; i < batching.size(); ++i) {
@@ -79,8 +80,8 @@ void Engine::Impl::count_relayed_locked(std::size_t bytes) {
   counters.relay_bytes_peak = std::max(counters.relay_bytes_peak, counters.relay_bytes);
 }
 
-/// A short packet that has arrived whole goes from the staging area to the next link's batch at
-/// once. False: it has to wait, or is a rare one; relay_locked() will see to it.
+/// Copies a short packet that has arrived whole from the staging area to the next link's batch.
+/// Returns false if the packet must wait, or is of a rare type; relay_locked() then handles it.
 bool Engine::Impl::relay_whole_locked(Link& link) {
   Link::Incoming& incoming = link.incoming();
   const std::span<const std::byte> packet = link.whole_packet();
@@ -103,7 +104,7 @@ void Engine::Impl::relay_locked(Link& link) {
   packet.passes_through = true;
   ++counters.packets_relayed;
   Link& next = *incoming.relay_to;
-  // Late acknowledgements for a process that has left already.
+  // It is a late acknowledgement for a process that has left already.
   if (next.peer_finished && !carries_message(incoming.header.type)) return;
   if (takes_credit(incoming.header.type)) {
     count_relayed_locked(packet.size());
@@ -114,13 +115,14 @@ void Engine::Impl::relay_locked(Link& link) {
   batch_locked(next, std::move(packet), relay.batch_target);
 }
 
-/// Adds a packet to those that flush_batches_locked() sends.
+/// Adds a packet to the batches that flush_batches_locked() sends.
 void Engine::Impl::batch_locked(Link& link, OutgoingPacket&& packet, std::uint64_t target) {
   link.enqueue(std::move(packet));
   flush_if_full_locked(link, target);
 }
 
-/// What is batched waits for flush_batches_locked(), or leaves if it is `target` bytes.
+/// Flushes the batch if it has reached `target` bytes; otherwise leaves it for
+/// flush_batches_locked().
 void Engine::Impl::flush_if_full_locked(Link& link, std::uint64_t target) {
   if (link.batched() < target) {
     if (link.batched() == 0 || link.in_batching) return;
@@ -133,7 +135,7 @@ void Engine::Impl::flush_if_full_locked(Link& link, std::uint64_t target) {
   watch_output_locked(link);
 }
 
-/// RELAYACK: what has waited for it leaves, then long messages go on.
+/// Handles a RELAYACK: sends the packets that waited for credit, then continues long messages.
 Result<void> Engine::Impl::credit_returned_locked(Link& link) {
   const std::uint64_t bytes = link.incoming().header.msglen;
   if (!link.credit.returned(bytes)) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process does for those who send to it while its program's thread stands in a call of the
-// vendor's.
+// Support for senders to this process while its program's thread is inside a vendor call.
 #include <new>
 #include <utility>
 
@@ -9,18 +8,18 @@
 
 namespace impishim::wire {
 
-/// What the messages hold back that have not been asked for may be what the program's thread waits
-/// for in the end.
+/// Starts relief. The messages that unexpected ones hold back may be what the program's thread
+/// finally waits for.
 void Engine::Impl::relieve_locked() {
   if (failed.load(std::memory_order_relaxed)) return;
-  relieving.store(true);  // sequentially consistent, as the store of end_relief(): callers on two
-                          // threads rely on it
+  // Sequentially consistent, as the store of end_relief(): callers on two threads rely on it.
+  relieving.store(true);
   if (queue.uncounted() > 0) take_unexpected_locked();
   accept_early_locked();
 }
 
-/// Accepts all messages that wait for the end of a contest, may come before their match, and are
-/// wanted by a posted receive.
+/// Accepts all messages that wait for the end of a contest, may come before their match, and would
+/// be taken by a posted receive.
 void Engine::Impl::accept_early_locked() {
   queue.each_wanted([this](Message& message) {
     mutex.assert_held();
@@ -45,20 +44,21 @@ void Engine::Impl::begin_early_locked(Message& message) {
   arrival.phase_ = ReceiveOperation::Phase::kReceiving;
   arrival.sender_ = message.source;
   arrival.result.wire_bytes = message.message_bytes;
-  // As it travels: what its receive makes of it is not known yet.
+  // The message is stored in its wire representation, since its receive, and thus its datatype, is
+  // not known yet.
   arrival.cursor_ = UnpackCursor(arrival.buffer, Format::kNative);
   auto placed = arrival.cursor_.unpack(message.payload.first(message.payload_bytes));
   if (!placed) return fail_locked(placed.error());
   count_copy(message.payload_bytes);
   arrival.arrived_ = message.payload_bytes;
   buffers.put(std::move(message.payload));
-  message.synchronous = false;  // answered now
+  message.synchronous = false;  // it is answered now
   message.early = made.get();
   early.emplace(made.get(), std::move(made));
   answer_match_locked(arrival, message.source, message.request_id);
 }
 
-/// The last packet has come.
+/// Completes an early message: its last packet has arrived.
 void Engine::Impl::early_arrived_locked(EarlyMessage& message) {
   message.arrival.phase_ = ReceiveOperation::Phase::kDone;
   message.arrival.finish();
@@ -66,7 +66,7 @@ void Engine::Impl::early_arrived_locked(EarlyMessage& message) {
   if (message.dropped) forget_early_locked(message);
 }
 
-/// A receive has matched the message.
+/// Records that a receive has matched the message.
 void Engine::Impl::match_early_locked(EarlyMessage& message, ReceiveOperation& operation) {
   if (message.arrival.complete()) return hand_over_locked(message, operation);
   message.receive = &operation;
@@ -85,7 +85,7 @@ void Engine::Impl::hand_over_locked(EarlyMessage& message, ReceiveOperation& ope
   forget_early_locked(message);
 }
 
-/// No receive will ask for the message any more.
+/// Drops a message that no receive can take any more.
 void Engine::Impl::drop_early_locked(EarlyMessage& message) {
   if (message.arrival.complete()) return forget_early_locked(message);
   message.dropped = true;
@@ -93,7 +93,7 @@ void Engine::Impl::drop_early_locked(EarlyMessage& message) {
 
 void Engine::Impl::forget_early_locked(EarlyMessage& message) {
   early_bytes -= message.bytes;
-  early.erase(&message);  // ends this object
+  early.erase(&message);  // destroys `message`
 }
 
 void Engine::relieve() {

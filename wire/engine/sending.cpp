@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations to packets: message protocols of IMPI 3.7, source side.
+// Operations to packets: the message protocols of IMPI 3.7, source side.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 namespace impishim::wire {
 namespace {
 
-/// Types whose values may not fit external32; all others always do.
+/// Returns true if the layout contains types whose values may not fit external32. The values of all
+/// other types always fit.
 bool may_overflow(const TypeLayout& layout) {
   return std::any_of(layout.blocks().begin(), layout.blocks().end(), [](const Block& block) {
     return block.type == BasicType::kSignedLong || block.type == BasicType::kUnsignedLong ||
@@ -19,7 +20,8 @@ bool may_overflow(const TypeLayout& layout) {
   });
 }
 
-/// Packs everything once for its errors: a message that has begun can no longer be taken back.
+/// Packs the whole buffer once to find errors, since a message that has begun can no longer be
+/// withdrawn.
 Result<void> check_values(const ConstBuffer& buffer, Format format) {
   PackCursor cursor(buffer, format);
   std::array<std::byte, 4096> scratch;
@@ -73,7 +75,7 @@ MessageFields Engine::Impl::fields_of(const SendOperation& operation, PacketType
   return fields;
 }
 
-/// The next `size` bytes: from the user's memory if they can be sent as they stand, packed
+/// Provides the next `size` bytes: from the user's memory if they can be sent unchanged, packed
 /// otherwise.
 Result<void> Engine::Impl::next_payload(SendOperation& operation, std::size_t size,
                                         OutgoingPacket& packet) {
@@ -89,14 +91,15 @@ Result<void> Engine::Impl::next_payload(SendOperation& operation, std::size_t si
   return {};
 }
 
-/// Of a payload, packed or unpacked, from one place in this process's memory to another.
+/// Counts a copy of a payload, packed or unpacked, from one place in this process's memory to
+/// another.
 void Engine::Impl::count_copy(std::size_t bytes) {
   if (bytes == 0) return;
   ++counters.copied.packets;
   counters.copied.bytes += bytes;
 }
 
-/// False: the values cannot be packed, and the operation is complete with that error.
+/// Returns false if the values cannot be packed; the operation is then complete with that error.
 bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation,
                                             OutgoingPacket& packet) {
   const std::uint64_t total = operation.cursor_.total();
@@ -136,19 +139,19 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
   auto sent = link.send(std::move(packet));
   if (sent) return watch_output_locked(link);
   link_ended_locked(link, sent.error());
-  // A packet that was not even queued is known to nothing that a failure tells.
+  // A packet that was not queued is in no list, so a failure of the engine does not complete it.
   if (!operation.complete()) complete_send_locked(operation, sent.error());
 }
 
-/// Short, and nothing keeps it from leaving.
+/// Returns true if the message is short and need not wait for credit.
 bool Engine::Impl::leaves_in_one_piece(const Peer& to, std::uint64_t size) const {
   return size <= std::min<std::uint64_t>(Link::kJoinedSize, datalen) &&
          !(to.relayed && to.link->credit_exhausted());
 }
 
-/// A short message in one piece, which most are, is written where its batch lies, alone or behind
-/// others, and is complete: its buffer is free. False: not one of these, or it has to wait for
-/// credit.
+/// Writes a short message in one piece directly into its batch, alone or behind others, and
+/// completes it, since its buffer is free. Most messages are of this kind. Returns false if this
+/// one is not, or must wait for credit.
 bool Engine::Impl::send_in_one_piece_locked(Peer& to, SendOperation& operation) {
   const std::uint64_t size = operation.cursor_.total();
   if (!leaves_in_one_piece(to, size) || operation.mode == SendMode::kSynchronous ||
@@ -184,7 +187,7 @@ bool Engine::Impl::send_short_locked(const ShortMessage& message) {
 
 namespace {
 
-/// `place` has room for the header and `bytes`.
+/// Writes a message to `place`, which has room for the header and `bytes`.
 void write_message(const Peer& to, const MessageFields& fields, std::span<const std::byte> bytes,
                    std::byte* place) {
   write_packet(to.header, bytes, place);
@@ -193,7 +196,7 @@ void write_message(const Peer& to, const MessageFields& fields, std::span<const 
 
 }  // namespace
 
-/// Alone, or in a batch behind others.
+/// Sends a short message in one piece, alone or in a batch behind others.
 void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields,
                                          std::span<const std::byte> bytes) {
   Link& link = *to.link;
@@ -209,8 +212,7 @@ void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields,
   watch_output_locked(link);
 }
 
-/// The same for a message that leaves at once, as one that somebody waits for does: without a place
-/// in a batch.
+/// Sends a message at once, without a batch. For messages that a peer waits for.
 void Engine::Impl::send_alone_locked(Peer& to, const MessageFields& fields,
                                      std::span<const std::byte> bytes) {
   std::array<std::byte, kPacketHeaderSize + Link::kJoinedSize> packet;
@@ -229,19 +231,20 @@ void Engine::Impl::count_first_packet_locked(Peer& to, std::size_t payload) {
   counters.payload_bytes_sent += payload;
 }
 
-/// A process that begins many messages between two looks at what has arrived is not waiting for an
-/// answer to any one of them: the first few leave at once, the others together.
+/// Returns true if the message shall be batched. A process that begins many messages between two
+/// polls does not wait for an answer to any single one. The first few messages leave at once, the
+/// others together.
 bool Engine::Impl::waits_for_company(std::size_t payload) {
   return payload <= Link::kJoinedSize && relay.origin_batch_target > 0 && ++burst > at_once;
 }
 
-/// The batch leaves when it is large enough, at the next poll or call that waits, or when the
-/// progress thread finds it.
+/// Registers the batch. It leaves when it is large enough, at the next poll or call that waits, or
+/// when the progress thread finds it.
 void Engine::Impl::begin_batch_locked(Link& link) {
   flush_if_full_locked(link, relay.origin_batch_target);
   if (batching.empty() || batches_wait.load(std::memory_order_relaxed)) return;
   batches_wait.store(true, std::memory_order_relaxed);
-  // The progress thread looks again soon, as after a poll.
+  // The progress thread polls again soon, as after a poll.
   count_application_poll_locked();
   if (sleepers > 0) poller.wake();
 }
@@ -311,18 +314,18 @@ void Engine::Impl::send_control_locked(WorldRank destination, const MessageField
   OutgoingPacket packet;
   packet.header = to.header;
   encode_message_fields(fields, packet.header);
-  // It asks about a message, and must not overtake it.
+  // A CANCEL asks about a message, and must not overtake it.
   packet.to_be_relayed = to.relayed && fields.type == PacketType::kCancel;
   ++counters.packets_sent;
   Link& link = *to.link;
-  // A peer that has finished needs no acknowledgements any more.
+  // A peer that has finished needs no more acknowledgements.
   if (link.state == LinkState::kClosed) return;
   if (fields.type != PacketType::kProtoAck) to.send_credit.control_sent(to.marks);
   // A PROTOACK may wait for the program's answer to the message that it acknowledges.
   const bool may_wait = fields.type == PacketType::kProtoAck;
   auto sent = may_wait ? link.send_in_company(std::move(packet)) : link.send(std::move(packet));
   if (may_wait && sent && link.awaits_company()) {
-    // Whoever polls sends it next time; a sleeper would not.
+    // The next poll sends it, but a sleeping thread would not.
     if (sleepers > 0) poller.wake();
     return;
   }
@@ -330,8 +333,9 @@ void Engine::Impl::send_control_locked(WorldRank destination, const MessageField
   watch_output_locked(link);
 }
 
-/// PROTOACK: one held message first, so that a long one cannot keep it back for ever; then long
-/// ones; then the rest. They have waited together and leave together.
+/// Handles a PROTOACK. One held message goes first, so that a long message cannot hold it back for
+/// ever; then long messages; then the other held messages. They have waited together and leave
+/// together.
 void Engine::Impl::acknowledged_locked(Peer& from) {
   Link& link = *from.link;
   const auto release_held = [&]() IMPISHIM_REQUIRES(mutex) {

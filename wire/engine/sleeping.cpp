@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeping until a channel has something: which descriptors are watched, and by what a sleeper is
-// woken.
+// Sleeping until a channel is ready: which descriptors are watched, and what wakes a sleeping
+// thread.
 #include <array>
 
 #include "wire/base/log.hpp"
@@ -9,9 +9,9 @@
 
 namespace impishim::wire {
 
-/// Every packet that arrives on a watched descriptor costs the kernel a notification, whether
-/// anybody sleeps or not: few links are not watched before the first sleep, nor after
-/// stop_watching().
+/// Watches the descriptors of all links. Every packet that arrives on a watched descriptor costs
+/// the kernel a notification, whether a thread sleeps or not. If there are few links, they are not
+/// watched before the first sleep, nor after stop_watching().
 void Engine::Impl::watch_links_locked() {
   if (watching) return;
   watching = true;
@@ -23,10 +23,11 @@ void Engine::Impl::watch_links_locked() {
   }
 }
 
-/// A sleeper that is woken looks anew: what it was woken by is ready still.
+/// Marks the links whose descriptors are ready. A thread that is woken from sleep polls again: the
+/// descriptor that woke it is still ready.
 void Engine::Impl::find_announced_locked() {
   watch_links_locked();
-  // Of more that are ready the kernel tells the others next time.
+  // If more descriptors are ready, the kernel reports the others next time.
   std::array<epoll_event, 64> events{};
   auto count = poller.ready(events);
   if (!count) return fail_locked(count.error());
@@ -41,7 +42,7 @@ void Engine::Impl::stop_watching_locked(Link& link) {
 
 void Engine::stop_watching() {
   if (impl_->asks_together) return;
-  // Asked every millisecond by a thread that shall not get in the way of the one that polls.
+  // Called every millisecond by a thread that must not disturb the thread that polls.
   if (!impl_->watching.load(std::memory_order_relaxed)) return;
   const MutexLock lock(impl_->mutex);
   if (!impl_->watching || impl_->sleepers > 0) return;
@@ -56,8 +57,8 @@ void Engine::Impl::watch_output_locked(Link& link) {
   if (wanted == link.wants_output) return;
   link.wants_output = wanted;
   if (!link.channel().set_want_output(wanted)) {
-    // Room that came before the channel knew of the wish is announced to nobody: a sleeper looks
-    // once more before it sleeps.
+    // Room that appeared before the channel knew of the wish is announced to no thread. A sleeping
+    // thread therefore polls once more before it sleeps.
     if (wanted && sleepers > 0) poller.wake();
     return;
   }
@@ -73,7 +74,7 @@ void Engine::wait_for_event(std::chrono::microseconds timeout) {
   {
     const MutexLock lock(impl.mutex);
     impl.watch_links_locked();
-    // Watching may be what failed, and then nothing wakes this sleeper.
+    // Watching may be what failed, and then nothing wakes this thread.
     if (impl.failed.load(std::memory_order_relaxed) && (timeout == kForever || timeout > 1ms))
       timeout = 1ms;
     ++impl.sleepers;
@@ -93,7 +94,7 @@ void Engine::wait_for_event(std::chrono::microseconds timeout) {
   for (auto& link : impl.links) {
     if (link->input_ended) continue;
     link->channel().end_sleep();
-    // end_sleep() spoke for everybody: arm again for those who still sleep.
+    // end_sleep() was for all sleeping threads: prepare again for those that still sleep.
     if (impl.sleepers > 0 && !link->channel().prepare_to_sleep()) others_must_wake = true;
   }
   if (others_must_wake) impl.poller.wake();

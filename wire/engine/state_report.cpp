@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process holds and waits for, in words, and traffic by hops.
+// A report in words of what a process holds and waits for, and traffic by hops.
 #include <fmt/format.h>
 
 #include <iterator>
