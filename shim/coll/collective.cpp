@@ -27,8 +27,9 @@ collectives::Shape shape_of(const Communicator& communicator) {
 }
 
 std::byte* at(const void* address, std::int64_t bytes) {
-  // The standard takes send buffers as const; a collective writes only to receive buffers.
-  // MPI_BOTTOM may be null. NOLINTNEXTLINE(performance-no-int-to-ptr)
+  // MPI declares send buffers as const; a collective writes only to receive buffers. MPI_BOTTOM may
+  // be null.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(address) + bytes);
 }
 
@@ -51,8 +52,8 @@ collectives::Limits limits_of(const Job& job, const Communicator& communicator) 
   }
   limits.impi_only = limits.impi_only || foreign;
   limits.as_lam = limits.as_lam && foreign;
-  // What a foreign implementation represents is not known; nor is this system's own, where the
-  // server was a foreign one.
+  // The data representation of a foreign implementation is unknown. If the server was a foreign
+  // one, even this system's own representation is unknown.
   limits.same_representation = limits.same_representation && !foreign;
   limits.lengths_may_differ = !limits.impi_only;
   return limits;
@@ -163,9 +164,9 @@ Data Collective::data(const void* address, std::int64_t count, MPI_Datatype data
   }
   const ElementType* type = describe_type(datatype);
   if (type == nullptr) return {};
-  // A type with absolute addresses starts at MPI_BOTTOM, which is null; one that starts at its
-  // origin cannot lie there. The address is the block's own: MPI_BOTTOM with an absolute
-  // displacement is no null pointer.
+  // A type with absolute addresses starts at MPI_BOTTOM, which is null. A type that starts at its
+  // origin cannot start there. `address` is the address of the block itself: MPI_BOTTOM with an
+  // absolute displacement is not a null pointer.
   if (address == nullptr && count > 0 && type->layout->basic_count() > 0 &&
       type->true_lower_bound == 0) {
     fail(MPI_ERR_BUFFER, "the buffer is a null pointer");
@@ -253,7 +254,7 @@ std::span<const std::uint64_t> Collective::numbers(std::size_t number, const Num
 }
 
 bool Collective::step() {
-  // Other members may wait for a phase that this one has started and does not await yet.
+  // Other members may wait for a phase that this member has started but does not await yet.
   for (auto* team : {&own_, &local_, &both_}) {
     if (*team) (*team)->progress();
   }

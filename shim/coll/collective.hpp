@@ -22,19 +22,20 @@
 
 namespace impishim::shim {
 
-/// The job's limits, for the clients that have members in this description.
+/// Returns the job's limits, adapted to the clients that have members in `communicator`.
 [[nodiscard]] collectives::Limits limits_of(const Job& job, const Communicator& communicator);
 
-/// A description's members as collectives/ sees them.
+/// The members of a communicator in the form that collectives/ expects.
 class CommunicatorTeam {
  public:
   CommunicatorTeam(Job& job, const Communicator& communicator);
   CommunicatorTeam(const CommunicatorTeam&) = delete;
   CommunicatorTeam& operator=(const CommunicatorTeam&) = delete;
   [[nodiscard]] const collectives::Team& team() const { return team_; }
-  /// Moves local phases on; see NativeGroup.
+  /// Progresses local phases; see NativeGroup.
   void progress() { local_.progress(); }
-  /// The first error code that the vendor returned, raised through no handler, or MPI_SUCCESS.
+  /// Returns the first error code that the vendor returned, or MPI_SUCCESS. It has not been raised
+  /// through an error handler.
   [[nodiscard]] int first_code() const {
     return local_.first_code() != MPI_SUCCESS ? local_.first_code() : leaders_.first_code();
   }
@@ -47,7 +48,7 @@ class CommunicatorTeam {
   collectives::Team team_;
 };
 
-/// An array of counts or displacements, of whichever integer type the function has.
+/// An array of counts or displacements of any integer type.
 class Numbers {
  public:
   template <class Integer>
@@ -62,63 +63,67 @@ class Numbers {
   std::int64_t (*read_)(const void*, std::size_t);
 };
 
-/// A blocking, nonblocking or persistent operation. What the user gave is checked by the functions
-/// of collective_*.cpp: an argument that fails is raised through the communicator's error handler;
-/// the code is then the call's result, and the later checks do nothing. Application threads only;
+/// A blocking, nonblocking or persistent operation. The functions of collective_*.cpp check the
+/// user's arguments. A wrong argument is raised through the communicator's error handler. Its error
+/// code becomes the result of the call, and later checks have no effect. Application threads only;
 /// one at a time.
 class Collective {
  public:
-  /// `keeps_handles`: the user may free datatypes and operations before the operation is over.
+  /// Constructs an operation. If `keeps_handles` is true, the user may free datatypes and
+  /// operations before the operation is complete.
   Collective(Job& job, Communicator& communicator, const char* function, bool keeps_handles);
   ~Collective();
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
 
-  // Who takes part.
+  // Participants.
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
   [[nodiscard]] std::int32_t rank() const { return communicator_.rank; }
-  /// Of an intracommunicator.
+  /// Returns the team of an intracommunicator.
   [[nodiscard]] const collectives::Team& team() const { return own_->team(); }
-  /// Of an intercommunicator, or null.
+  /// Returns the team of an intercommunicator, or null.
   [[nodiscard]] const collectives::InterTeam* inter() const { return inter_ ? &*inter_ : nullptr; }
-  /// Members that blocks are exchanged with: all, or the other group.
+  /// Returns the number of members to exchange blocks with: all members, or the remote group.
   [[nodiscard]] std::int32_t peers() const { return communicator_.size(); }
 
-  // Checks.
-  /// MPI_ERR_ROOT. On an intercommunicator MPI_ROOT and MPI_PROC_NULL are taken, too.
+  // Checks. Each raises the error class that its comment names.
+  /// Raises MPI_ERR_ROOT if `root` is invalid. On an intercommunicator, MPI_ROOT and MPI_PROC_NULL
+  /// are valid, too.
   void check_root(int root);
-  /// MPI_ERR_COMM: an operation that intercommunicators do not have.
+  /// Raises MPI_ERR_COMM on an intercommunicator, for operations that it does not support.
   void check_intra();
-  /// MPI_ERR_TOPOLOGY.
+  /// Raises MPI_ERR_TOPOLOGY if the communicator has no topology.
   void check_topology();
-  /// MPI_ERR_BUFFER: MPI_IN_PLACE where it is not allowed, or one buffer given twice.
+  /// These two raise MPI_ERR_BUFFER if MPI_IN_PLACE is not allowed, or if one buffer was passed
+  /// twice.
   void check_not_in_place(const void* buffer);
   void check_not_aliased(const void* send, const void* receive, std::int64_t count);
-  /// MPI_ERR_BUFFER: a block to send that lies where one is received, which MPI_IN_PLACE is for.
+  /// Raises MPI_ERR_BUFFER if a block to send starts at the address of a block to receive. The user
+  /// must pass MPI_IN_PLACE instead.
   void check_not_overlapping(const collectives::ConstData& send,
                              const collectives::ConstData& receive);
-  /// `root` of an intercommunicator in the words of collectives/.
+  /// Converts `root` of an intercommunicator to the values that collectives/ uses.
   [[nodiscard]] static std::int32_t inter_root(int root);
 
-  // Descriptions, which live as long as this object.
-  /// MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER (null with a count). `address` is where the block
-  /// lies, displacement included.
+  // Descriptions. They live as long as this object.
+  /// Describes one block. Raises MPI_ERR_COUNT, MPI_ERR_TYPE or MPI_ERR_BUFFER (null pointer with a
+  /// nonzero count). `address` is the address of the block, displacement included.
   [[nodiscard]] collectives::Data data(const void* address, std::int64_t count,
                                        MPI_Datatype datatype);
-  /// One block of `count` elements for each peer, one behind the other.
+  /// Describes one block of `count` elements for each peer. The blocks are consecutive.
   [[nodiscard]] std::span<const collectives::Data> blocks(const void* address, std::int64_t count,
                                                           MPI_Datatype datatype);
-  /// Displacements are in extents of the datatype.
+  /// Describes one block for each peer. Displacements are in extents of the datatype.
   [[nodiscard]] std::span<const collectives::Data> blocks(const void* address,
                                                           const Numbers& counts,
                                                           const Numbers& displacements,
                                                           MPI_Datatype datatype);
-  /// Displacements are in bytes.
+  /// Describes one block for each peer. Displacements are in bytes.
   [[nodiscard]] std::span<const collectives::Data> blocks(const void* address,
                                                           const Numbers& counts,
                                                           const Numbers& displacements,
                                                           const MPI_Datatype* datatypes);
-  /// The same for any number of blocks instead of one for each peer.
+  /// These two do the same for `number` blocks instead of one block for each peer.
   [[nodiscard]] std::span<const collectives::Data> blocks(std::size_t number, const void* address,
                                                           const Numbers& counts,
                                                           const Numbers& displacements,
@@ -129,13 +134,14 @@ class Collective {
                                                           const MPI_Datatype* datatypes);
   [[nodiscard]] std::span<const collectives::ConstData> as_const(
       std::span<const collectives::Data> blocks);
-  /// Memory of this object's for data like `data`, contents undefined: for what the vendor wants
-  /// and the user need not give.
+  /// Returns memory for data like `data`, owned by this object, with undefined contents. It
+  /// replaces a buffer that the vendor needs but the user need not pass.
   [[nodiscard]] collectives::Data room(const collectives::Data& data);
-  /// MPI_ERR_OP; null then.
+  /// Describes an operation. Raises MPI_ERR_OP and returns null if it is invalid or does not fit
+  /// the datatype.
   [[nodiscard]] const collectives::Reduction* reduction(MPI_Op op, MPI_Datatype datatype);
   [[nodiscard]] std::span<const std::uint64_t> numbers(std::size_t number, const Numbers& counts);
-  /// Keeps any array for the task.
+  /// Keeps `elements` as long as this object lives, for use by the task.
   template <class Element>
   [[nodiscard]] std::span<const Element> keep(std::vector<Element> elements) {
     auto kept = std::make_shared<const std::vector<Element>>(std::move(elements));
@@ -144,31 +150,33 @@ class Collective {
   }
 
   void fail(int error_class, std::string_view text);
-  /// A code of the vendor's, raised already, met on the way.
+  /// Records an error code of the vendor that has been raised already.
   void note_code(int code) {
     if (ok()) code_ = code;
   }
   [[nodiscard]] bool ok() const { return code_ == MPI_SUCCESS; }
   [[nodiscard]] int code() const { return code_; }
 
-  // Its way to the end: see collective_queue.hpp.
-  /// Goes on as far as possible. True: it is over.
+  // Progress; see collective_queue.hpp.
+  /// Proceeds as far as possible. Returns true if the operation is complete.
   bool step();
   void set_task(collectives::Task task) { task_ = std::move(task); }
-  /// It waits for something in the vendor's MPI, which has no descriptor to sleep on.
+  /// Returns true if the operation waits for an event in the vendor's MPI, which has no descriptor
+  /// to sleep on.
   [[nodiscard]] bool waits_in_vendor() const {
     return task_->awaited() == nullptr || task_->awaited()->in_vendor();
   }
-  /// What it awaits is there, or is the vendor's to tell. Of the former any thread may ask.
+  /// Returns true if the awaited event has occurred, or if only the vendor can tell. Any thread may
+  /// make the first check.
   [[nodiscard]] bool may_go_on() const {
     collectives::Pending* awaited = task_->awaited();
     return awaited != nullptr && (awaited->in_vendor() || awaited->done());
   }
-  /// What went wrong, if anything.
+  /// The error of the operation, if any.
   struct Ending {
     int code = MPI_SUCCESS;
     bool raised = false;  ///< through an error handler: the vendor's or the operation's
-    std::string text;     ///< of a code made here
+    std::string text;     ///< text of a code made here; empty otherwise
   };
   [[nodiscard]] Ending ending() const;
   [[nodiscard]] const char* function() const { return function_; }
@@ -184,7 +192,8 @@ class Collective {
   std::optional<CommunicatorTeam> local_;
   std::optional<CommunicatorTeam> both_;
   std::optional<collectives::InterTeam> inter_;
-  std::list<collectives::ElementType> types_;  ///< not a deque, which takes memory when it is empty
+  /// Not a deque, which allocates memory even when empty.
+  std::list<collectives::ElementType> types_;
   std::list<OpReduction> reductions_;
   std::vector<std::shared_ptr<const void>> kept_;
   std::vector<MPI_Datatype> held_types_;
@@ -192,7 +201,7 @@ class Collective {
   std::optional<collectives::Task> task_;
 };
 
-/// Describes the arguments of one call and makes its task; called again at each start of a
+/// Describes the arguments of one call and returns its task. It is called again at each start of a
 /// persistent operation.
 using Prepare = std::function<std::optional<collectives::Task>(Collective& call)>;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The arguments of every collective, checked and described for collectives/. One function for each
-/// operation: its blocking, nonblocking, persistent and large-count forms are written by
-/// scripts/gen_wrappers.py and all come here. The parameters are MPI's without the communicator;
-/// the result is the task, or nothing if an argument was wrong (call.code()). MPI-3.1 5, 7.6.
+/// Functions that check the arguments of every collective and describe them for collectives/. There
+/// is one function for each operation. scripts/gen_wrappers.py generates the blocking, nonblocking,
+/// persistent and large-count forms, which all call it. The parameters are those of MPI without the
+/// communicator. The functions return the task, or nothing if an argument was wrong; call.code() is
+/// then the error code. MPI-3.1 5, 7.6.
 #pragma once
 
 #include <mpi.h>
@@ -56,7 +57,8 @@ MaybeTask Scan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count c
 MaybeTask Exscan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count,
                  MPI_Datatype datatype, MPI_Op op);
 
-// On communicators with a topology: blocks in the order of its edges (MPI-3.1 7.6).
+// Operations on communicators with a topology: the blocks are in the order of its edges (MPI-3.1
+// 7.6).
 MaybeTask Neighbor_allgather(Collective& call, const void* sendbuf, MPI_Count sendcount,
                              MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                              MPI_Datatype recvtype);

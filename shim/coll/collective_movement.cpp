@@ -12,11 +12,12 @@ namespace {
 using Blocks = std::span<const Data>;
 using ConstBlocks = std::span<const ConstData>;
 
-/// Where this process stands in an operation with a root.
+/// The role of this process in an operation with a root.
 struct Role {
-  bool at_root = false;  ///< the root's buffers count
-  bool elsewhere =
-      true;  ///< a non-root's buffers count; both are false for a bystander of an intercommunicator
+  bool at_root = false;  ///< the root's buffers are significant
+  /// A non-root's buffers are significant; both are false for a bystander of an
+  /// intercommunicator.
+  bool elsewhere = true;
 };
 
 Role role_of(Collective& call, int root) {
@@ -25,7 +26,7 @@ Role role_of(Collective& call, int root) {
   return {root == MPI_ROOT, root != MPI_ROOT && root != MPI_PROC_NULL};
 }
 
-/// The block of a process in Gather and Gatherv, which the root may have in its place.
+/// Returns the block of a process in Gather and Gatherv. At the root it may be in place.
 template <class Root>
 Data gathered_block(Collective& call, const Role& role, const void* sendbuf, MPI_Count sendcount,
                     MPI_Datatype sendtype, Blocks all, Root root) {
@@ -88,7 +89,8 @@ MaybeTask allgather_task(Collective& call, const void* sendbuf, MPI_Count sendco
                : collectives::allgatherv(call.team(), block, all);
 }
 
-/// `make_send` describes the blocks to send, unless they are in place.
+/// Returns the task of an Alltoall form. `make_send` describes the blocks to send, unless they are
+/// in place.
 template <class MakeSend>
 MaybeTask alltoall_task(Collective& call, const void* sendbuf, const void* recvbuf, Blocks from,
                         bool equal, MakeSend&& make_send) {

@@ -14,7 +14,7 @@ namespace {
 using Blocks = std::span<const Data>;
 using Edges = std::vector<NeighbourEdge>;
 
-/// The edges of this process, and room to say that there are none.
+/// The edges of this process. Empty if there are none.
 struct Neighbourhood {
   Edges sources;
   Edges destinations;
@@ -29,7 +29,7 @@ Neighbourhood neighbourhood_of(Collective& call, const void* sendbuf, const void
   return {topology.sources(), topology.destinations()};
 }
 
-/// `send` and `receive`: a block for each edge.
+/// Returns the task of an exchange. `send` and `receive` have one block for each edge.
 MaybeTask exchange_task(Collective& call, const Neighbourhood& neighbours, Blocks send,
                         Blocks receive) {
   if (!call.ok()) return std::nullopt;
@@ -46,10 +46,10 @@ MaybeTask exchange_task(Collective& call, const Neighbourhood& neighbours, Block
   return collectives::exchange(call.team(), call.keep(std::move(to)), call.keep(std::move(from)));
 }
 
-/// One block for each edge, one behind the other; or the same for each.
+/// Returns one block for each edge. The blocks are consecutive, or all the same if `same` is true.
 Blocks equal_blocks(Collective& call, const Edges& edges, const void* address, MPI_Count count,
                     MPI_Datatype datatype, bool same) {
-  // Without edges the buffer has no part in it, and may be null.
+  // Without edges the buffer is not used and may be null.
   const Data first = call.data(address, edges.empty() ? 0 : count, datatype);
   if (!call.ok()) return {};
   std::vector<Data> all;

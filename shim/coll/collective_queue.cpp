@@ -17,7 +17,8 @@ void CollectiveQueue::enter(Job& job, const std::shared_ptr<QueuedCollective>& q
     waiting_.push_back(queued);
   }
   if (!queued->outstanding) return;
-  // Nobody may block in the vendor's MPI meanwhile: only application threads move collectives on.
+  // No thread may block in the vendor's MPI meanwhile, since only application threads progress
+  // collectives.
   job.needs_caller.fetch_add(1, std::memory_order_relaxed);
   job.outstanding.add(*this);
 }
@@ -102,14 +103,15 @@ int run_collective(Job& job, Communicator& communicator, const char* function,
 
 namespace {
 
-/// A persistent collective's or a nonblocking one's part in a Request.
+/// The part of a Request that belongs to a nonblocking or persistent collective.
 class CollectiveRun : public CollectivePart {
  public:
   explicit CollectiveRun(CollectiveQueue& queue) : queue_(queue) {}
-  /// Starts what `prepare` describes. Returns a code that has been raised.
+  /// Starts the collective that `prepare` describes. Returns MPI_SUCCESS or an error code that has
+  /// been raised.
   [[nodiscard]] int start(Job& job, Request& request, const Prepare& prepare);
-  /// Keeps `prepare` for restart(), and what it names, which the user may free before. Returns a
-  /// code that has been raised.
+  /// Keeps `prepare` for restart(), and the handles that it uses, which the user may free earlier.
+  /// Returns MPI_SUCCESS or an error code that has been raised.
   [[nodiscard]] int keep(Job& job, const Request& request, Prepare prepare);
 
   [[nodiscard]] int restart(Job& job, Request& request) override {
@@ -120,10 +122,10 @@ class CollectiveRun : public CollectivePart {
 
  private:
   CollectiveQueue& queue_;                    ///< of the request's communicator
-  std::shared_ptr<QueuedCollective> queued_;  ///< the one started last
-  Prepare prepare_;                           ///< of a persistent one
-  std::shared_ptr<QueuedCollective>
-      arguments_;  ///< of a persistent one: keeps what the user may have freed
+  std::shared_ptr<QueuedCollective> queued_;  ///< the most recently started one
+  Prepare prepare_;                           ///< of a persistent collective
+  /// Of a persistent collective; keeps handles that the user may have freed.
+  std::shared_ptr<QueuedCollective> arguments_;
 };
 
 int CollectiveRun::start(Job& job, Request& request, const Prepare& prepare) {
@@ -186,7 +188,7 @@ int init_collective(Job& job, Communicator& communicator, const char* function, 
   Request& request = make_request(communicator, function, run);
   request.persistent = true;
   request.done.store(true);
-  // Wrong arguments are told now; and what the user frees before MPI_Start stays.
+  // Wrong arguments are reported now. Handles that the user frees before MPI_Start are kept.
   if (const int code = run->keep(job, request, std::move(prepare)); code != MPI_SUCCESS) {
     RequestPool::instance().release(request);
     return code;

@@ -17,7 +17,8 @@ struct Operands {
   Data result;
 };
 
-/// Of operations whose result everybody gets: the contribution may lie in its place.
+/// Returns the operands of an operation whose result every member receives. The contribution may be
+/// in place.
 Operands operands(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count,
                   MPI_Datatype datatype) {
   const bool in_place = sendbuf == MPI_IN_PLACE;
@@ -51,7 +52,7 @@ MaybeTask scatter_reduced(Collective& call, const void* sendbuf, void* recvbuf,
   return collectives::reduce_scatter(call.team(), contribution, result, counts, *operation);
 }
 
-/// Members of the own group: those that the result of a Reduce_scatter is dealt out to.
+/// Returns the number of members of the local group, which share the result of a Reduce_scatter.
 std::size_t own_group_size(const Collective& call) {
   return static_cast<std::size_t>(call.inter() != nullptr ? call.inter()->local_size()
                                                           : call.peers());
@@ -119,7 +120,7 @@ MaybeTask Scan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count c
 MaybeTask Exscan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count count,
                  MPI_Datatype datatype, MPI_Op op) {
   call.check_intra();
-  // Rank 0 gets nothing, and may give no buffer for it.
+  // Rank 0 receives nothing, and may pass no result buffer.
   const bool first = call.rank() == 0 && sendbuf != MPI_IN_PLACE;
   const Data contribution = first ? call.data(sendbuf, count, datatype) : Data{};
   const auto [other_contribution, result] =

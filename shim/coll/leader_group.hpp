@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The global phases of collectives: messages between members of a spanning communicator, on its
-/// collective context (IMPI 4.3: its id + 1) to other clients, on its companion communicator inside
-/// one's own.
+/// The global phases of collectives: messages between members of a spanning communicator. Messages
+/// to other clients use its collective context (IMPI 4.3: its id + 1). Messages inside this
+/// process's client use its companion communicator.
 #pragma once
 
 #include <mpi.h>
@@ -16,8 +16,8 @@ namespace impishim::shim {
 
 class EngineLeaders final : public collectives::LeaderGroup {
  public:
-  /// `as_lam`: messages of Reduce to other clients travel on the point-to-point context, as LAM/MPI
-  /// sends and expects them.
+  /// If `as_lam` is true, messages of Reduce to other clients use the point-to-point context, as
+  /// LAM/MPI sends and expects them.
   EngineLeaders(wire::Engine& engine, const Communicator& communicator, bool as_lam = false)
       : engine_(engine),
         communicator_(communicator),
@@ -38,8 +38,8 @@ class EngineLeaders final : public collectives::LeaderGroup {
                                      collectives::Arrival& arrival) override;
   collectives::Pending& all_posted() override { return everything_; }
 
-  /// The first error code of the vendor's (its error handler has been called already), or
-  /// MPI_SUCCESS.
+  /// Returns the first error code of the vendor, or MPI_SUCCESS. It has not been raised yet:
+  /// companions have MPI_ERRORS_RETURN.
   [[nodiscard]] int first_code() const { return local_.first_code(); }
 
  private:
@@ -78,8 +78,8 @@ class EngineLeaders final : public collectives::LeaderGroup {
   LocalMessages local_;
 };
 
-/// A message through the engine. It is never done once the engine has failed: the job ends, and
-/// until then nobody in this system may take the phase for over.
+/// A message through the engine. It never completes once the engine has failed. The job then ends,
+/// and until it does no process of this system may consider the phase complete.
 template <class Operation>
 class EngineLeaders::Message final : public PostedMessage<Message<Operation>> {
  public:
@@ -93,7 +93,8 @@ class EngineLeaders::Message final : public PostedMessage<Message<Operation>> {
   }
   [[nodiscard]] bool in_vendor() const override { return false; }
   Operation operation;
-  collectives::Arrival* arrival = nullptr;  ///< to be told what has come
+  /// Receives the tag and size of the message that arrived.
+  collectives::Arrival* arrival = nullptr;
 
  private:
   const wire::Engine& engine_;

@@ -14,7 +14,8 @@ using collectives::Pending;
 
 namespace {
 
-/// What a wire buffer without gaps holds: it is as plain to the vendor, which both ends share.
+/// Returns the size in bytes of a wire buffer without gaps. The vendor can send it as plain bytes,
+/// since both peers use the same vendor.
 std::uint64_t plain_bytes(const wire::TypeLayout& layout, std::uint64_t count) {
   IMPISHIM_ASSERT(layout.contiguous(count));
   return count * layout.packed_size(wire::Format::kNative);

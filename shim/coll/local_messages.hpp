@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Messages of collectives between members in one system: the vendor's, on a communicator's
-/// companion.
+/// Messages of collectives between members in one system. They use the vendor's MPI on a
+/// communicator's companion.
 #pragma once
 
 #include <mpi.h>
@@ -10,10 +10,10 @@
 
 namespace impishim::shim {
 
-/// Ranks are those of the companion.
+/// A transport through the vendor's MPI. Ranks are those of the companion.
 class LocalMessages final : public collectives::LeaderGroup {
  public:
-  /// `first_tag` is added to all tags.
+  /// Constructs a transport that adds `first_tag` to all tags.
   explicit LocalMessages(MPI_Comm companion, std::int32_t first_tag = 0)
       : companion_(companion), first_tag_(first_tag), everything_(*this) {}
 
@@ -25,16 +25,16 @@ class LocalMessages final : public collectives::LeaderGroup {
                                   const collectives::ConstData& data) override;
   collectives::Pending& post_receive(std::int32_t from, std::int32_t tag,
                                      const collectives::Data& room) override;
-  /// With one tag only: what is under way at once is told apart by tags. `arrival` tells what was
-  /// asked for.
+  /// Accepts one specific tag only, since messages in progress at the same time are told apart by
+  /// their tags. `arrival` reports the requested size.
   collectives::Pending& post_receive(std::int32_t from, std::int32_t tag,
                                      const wire::MutableBuffer& room,
                                      collectives::Arrival& arrival) override;
   collectives::Pending& all_posted() override { return everything_; }
 
-  /// Nothing is under way.
+  /// Returns true if no message is in progress.
   [[nodiscard]] bool idle() const { return messages_.empty(); }
-  /// The first error code of the vendor's, not yet raised, or MPI_SUCCESS.
+  /// Returns the first error code of the vendor that has not been raised yet, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return first_code_; }
 
  private:

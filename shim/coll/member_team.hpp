@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The members of one system as the clients of a job of their own: so they run every algorithm of
-/// collectives/ among themselves.
+/// The members of one system, described as clients of a separate job. They can therefore run every
+/// algorithm of collectives/ among themselves.
 #pragma once
 
 #include <mpi.h>
@@ -13,25 +13,27 @@
 
 namespace impishim::shim {
 
-/// Each member is the only one of its client. Ranks are those of the companion.
+/// A team in which each member is the only process of its client. Ranks are those of the companion.
 class MemberTeam {
  public:
-  /// Tags from `first_tag` to `first_tag` + kTags - 1 are this team's as long as it lives.
+  /// Reserves the tags from `first_tag` to `first_tag` + kTags - 1 for this team during its
+  /// lifetime.
   MemberTeam(MPI_Comm companion, int rank, int size, std::int32_t first_tag);
   MemberTeam(const MemberTeam&) = delete;
   MemberTeam& operator=(const MemberTeam&) = delete;
 
   static constexpr std::int32_t kTags = 512;
   static_assert(collectives::kStraightTag <
-                kTags);  // the highest tag but for those of edges, which reductions do not have
+                // The highest tag except for the tags of edges, which reductions do not use.
+                kTags);
 
   [[nodiscard]] const collectives::Team& team() const { return team_; }
-  /// The first error code of the vendor's, or MPI_SUCCESS.
+  /// Returns the first error code of the vendor, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return messages_.first_code(); }
 
  private:
-  std::vector<std::int32_t> ranks_;        ///< of all members: masters, and numbers of clients
-  std::vector<std::int32_t> local_ranks_;  ///< -1 for all but this one
+  std::vector<std::int32_t> ranks_;  ///< of all members; used as masters and as client numbers
+  std::vector<std::int32_t> local_ranks_;  ///< -1 for all except this member
   collectives::Shape shape_;
   collectives::Limits limits_;
   NativeGroup alone_;

@@ -28,21 +28,22 @@ namespace {
 
 MPI_Op op_of(const Reduction& operation) { return from_bits<MPI_Op>(operation.native_handle()); }
 
-/// The vendor's name for a contribution that lies in its result.
+/// Returns MPI_IN_PLACE if the contribution is in the result buffer, or else its address.
 const void* or_in_place(const ConstData& contribution, const Data& result) {
   return contribution.base == result.base ? MPI_IN_PLACE : contribution.base;
 }
 
-constexpr std::uint64_t kMostElements =
-    std::numeric_limits<int>::max();  ///< the vendor's collectives count in int
+/// The vendor's collectives use int counts.
+constexpr std::uint64_t kMostElements = std::numeric_limits<int>::max();
 
-/// A count that is known to be at most kMostElements.
+/// Converts a count that is known to be at most kMostElements.
 int int_count(std::uint64_t count) { return static_cast<int>(count); }
 
-/// The vendor's reductions serve. They do not where they cannot count that far, nor with datatypes
-/// that are not predefined (those of user operations): Open MPI 4.1's MPI_Ireduce writes before its
-/// temporary memory if the first byte of the data lies before its origin. All members decide alike,
-/// since they all give the same count and datatype (MPI-3.1 5.9.1).
+/// Returns true if the vendor's reductions can be used. They cannot if the count exceeds int. They
+/// cannot with datatypes that are not predefined, as user operations have: Open MPI 4.1's
+/// MPI_Ireduce writes before its temporary memory if the first byte of the data precedes its
+/// origin. All members make the same decision, since they all pass the same count and datatype
+/// (MPI-3.1 5.9.1).
 bool vendor_reduces(const ConstData& contribution) {
   return contribution.count <= kMostElements &&
          predefined_layout(datatype_of(*contribution.type)) != nullptr;
@@ -76,8 +77,8 @@ Pending& NativeGroup::over() { return begin(); }
 
 namespace {
 
-/// Of phases by messages at one time. Their tags follow those that other messages on a companion
-/// have, up to what MPI_TAG_UB is at least (MPI-3.1 8.1.2).
+/// The number of phases by messages that can be in progress at one time. Their tags follow the tags
+/// of other messages on a companion, up to the guaranteed minimum of MPI_TAG_UB (MPI-3.1 8.1.2).
 constexpr std::int32_t kPhasesByMessages = 63;
 static_assert((1 + kPhasesByMessages) * MemberTeam::kTags - 1 <= 32767);
 static_assert(collectives::kPhasesUnderWay < kPhasesByMessages);
@@ -87,9 +88,9 @@ static_assert(collectives::kPhasesUnderWay < kPhasesByMessages);
 template <class MakeTask>
 Pending& NativeGroup::by_messages(const MakeTask& make_task) {
   Phase& phase = begin();
-  // All members start their phases in the same order, so they give each the same tags. A member's
-  // phase that had them before is over by then: messages with one tag are posted in one order at
-  // both ends.
+  // All members start their phases in the same order, so they assign the same tags to each phase. A
+  // member's earlier phase with these tags is complete by then: both peers post messages with one
+  // tag in the same order.
   const std::int32_t number = next_tags_++ % kPhasesByMessages;
   phase.members =
       std::make_unique<MemberTeam>(companion_, rank_, size_, (1 + number) * MemberTeam::kTags);
@@ -112,7 +113,7 @@ bool NativeGroup::Phase::done() {
   if (code != MPI_SUCCESS) return true;
   int complete = 1;
   if (request != MPI_REQUEST_NULL) code = vendor::Test(&request, &complete, MPI_STATUS_IGNORE);
-  // A test moves all of them on: one that is pending ends the round.
+  // One test progresses all messages, so the first pending message ends the round.
   while (!messages.empty() && complete != 0 && code == MPI_SUCCESS) {
     code = test_message(complete);
     if (complete != 0) messages.pop_back();
@@ -127,7 +128,7 @@ int NativeGroup::Phase::test_message(int& complete) {
   MPI_Status status;
   const int outcome_code = vendor::Test(&messages.back(), &complete, &status);
   if (complete == 0 && outcome_code == MPI_SUCCESS) return outcome_code;
-  int bytes = static_cast<int>(asked);  // of a message that is too long no vendor tells more
+  int bytes = static_cast<int>(asked);  // no vendor reports the size of a message that is too long
   if (outcome_code == MPI_SUCCESS) vendor::Get_count(&status, MPI_BYTE, &bytes);
   if (piece != nullptr) *piece = {static_cast<std::uint64_t>(bytes), status.MPI_TAG == kPhaseTag};
   too_little_ = static_cast<std::uint64_t>(bytes) < asked;
@@ -159,7 +160,7 @@ Result<void> NativeGroup::Phase::outcome() {
               "message sizes do not match across processes: less has come than was asked for"};
   }
   if (group_.first_code_ == MPI_SUCCESS) group_.first_code_ = outcome_code;
-  group_.phases_.erase(place);  // ends this object
+  group_.phases_.erase(place);  // destroys this object
   if (outcome_code == MPI_SUCCESS) return of_task;
   return Error{ErrorKind::kSystem, "the phase inside this system failed"};
 }
@@ -304,7 +305,8 @@ Pending& NativeGroup::gather(std::span<const std::byte> block, std::span<std::by
 
 namespace {
 
-/// What a v-form tells the vendor of its blocks, kept in the phase.
+/// Stores the counts and displacements of the blocks in the phase, where the vendor reads them in a
+/// v-form.
 template <class Phase>
 void describe_blocks(Phase& phase, std::span<const std::uint64_t> sizes) {
   std::ranges::transform(sizes, std::back_inserter(phase.counts), int_count);
@@ -314,9 +316,9 @@ void describe_blocks(Phase& phase, std::span<const std::uint64_t> sizes) {
 
 }  // namespace
 
-// Only the root of gatherv and scatterv knows the sizes, so all take the same way whatever they
-// are: messages on the companion, which is what the vendors' own v-forms are made of. allgatherv's
-// sizes are known to all.
+// Only the root of gatherv and scatterv knows the sizes, so all members use the same method for
+// every size: messages on the companion. The vendors' own v-forms consist of such messages, too.
+// All members know the sizes of allgatherv.
 
 Pending& NativeGroup::gatherv(std::span<const std::byte> block, std::span<std::byte> all,
                               std::span<const std::uint64_t> sizes, std::int32_t root) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The local phases of collectives: the vendor's collectives on a spanning communicator's
-/// companion. The user's handle is left to what the user calls on it, so that nothing there depends
-/// on how far collectives have got.
+/// companion. The user's handle carries only the user's own calls, so that they do not depend on
+/// the progress of collectives.
 ///
-/// Always the nonblocking forms: blocking and nonblocking collectives do not match each other
-/// (MPI-3.1 5.12), and whether a process may block in the vendor's MPI is its own affair, unknown
-/// to the others (DESIGN.md 4b).
+/// The phases always use the nonblocking forms, for two reasons. Blocking and nonblocking
+/// collectives do not match each other (MPI-3.1 5.12). Whether a process may block in the vendor's
+/// MPI is a local decision that the other members do not know (docs/architecture.md, Threads).
 ///
-/// Short phases of few members are messages between them instead (native_group_short.cpp): a
+/// Short phases of few members use messages between the members instead (native_group_short.cpp). A
 /// nonblocking collective's schedule takes several rounds of the vendor's progress where a message
-/// takes one. So are reductions that the vendor's cannot be trusted with (MemberTeam).
+/// takes one. Reductions that the vendor's collectives cannot perform correctly use messages, too
+/// (MemberTeam).
 #pragma once
 
 #include <mpi.h>
@@ -28,14 +29,16 @@ class MemberTeam;
 
 class NativeGroup final : public collectives::LocalGroup {
  public:
-  /// `companion`: the vendor's communicator of the local members that no user has.
+  /// Constructs a group. `companion` is the vendor's communicator of the local members; users have
+  /// no handle to it.
   NativeGroup(MPI_Comm companion, int rank, int size)
       : companion_(companion), rank_(rank), size_(size) {}
 
   collectives::Pending& barrier() override;
   collectives::Pending& broadcast(const collectives::Data& data, std::int32_t root) override;
   collectives::Pending& broadcast(std::span<std::byte> bytes, std::int32_t root) override;
-  /// Groups whose pieces are messages can tell what the root has sent: those of up to five members.
+  /// Reports the size that the root sent only in groups whose pieces are messages: groups of up to
+  /// five members.
   collectives::Pending& broadcast_piece(const collectives::Data& data, std::int32_t root,
                                         collectives::Piece& piece) override;
   collectives::Pending& broadcast_piece(std::span<std::byte> bytes, std::int32_t root,
@@ -66,26 +69,29 @@ class NativeGroup final : public collectives::LocalGroup {
   collectives::Pending& allgatherv(std::span<const std::byte> block, std::span<std::byte> all,
                                    std::span<const std::uint64_t> sizes) override;
 
-  /// Moves all phases on that the vendor does not move on by itself, whichever of them is awaited.
+  /// Progresses all phases that the vendor does not progress by itself, whether or not they are
+  /// awaited.
   void progress();
 
-  /// The first error code that the vendor returned, or MPI_SUCCESS.
+  /// Returns the first error code that the vendor returned, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return first_code_; }
 
  private:
-  /// One phase under way; it leaves the list when it has been awaited.
+  /// A phase in progress. It leaves the list when it has been awaited.
   class Phase;
   Phase& begin();
-  collectives::Pending&
-  over();  ///< with one local member there is nobody to talk to: the vendor is not called
-  /// A phase that is a whole operation among the members: `make_task` gets their team.
+  /// Returns the phase of a single local member: complete, without a call to the vendor.
+  collectives::Pending& over();
+  /// Starts a phase that is a complete operation among the members. `make_task` receives their
+  /// team.
   template <class MakeTask>
   collectives::Pending& by_messages(const MakeTask& make_task);
 
-  // native_group_short.cpp: each member has `bytes` of its own, or gets them. All members decide
-  // alike.
+  // Short phases (native_group_short.cpp). Each member contributes or receives `bytes` bytes. All
+  // members make the same decision.
   [[nodiscard]] bool is_short(std::uint64_t bytes) const;
-  /// Operands without any bytes could not be told apart by their addresses.
+  /// Returns true if the operands are short. Empty operands are excluded, since their addresses
+  /// could not tell them apart.
   [[nodiscard]] bool short_operands(const collectives::ConstData& contribution) const {
     return contribution.native_bytes() > 0 && is_short(contribution.native_bytes());
   }
@@ -110,8 +116,8 @@ class NativeGroup final : public collectives::LocalGroup {
   int rank_;
   int size_;
   std::list<Phase> phases_;
-  std::int32_t next_tags_ =
-      0;  ///< number of the next phase by messages: they are told apart by their tags
+  /// Number of the next phase by messages; tags tell these phases apart.
+  std::int32_t next_tags_ = 0;
   int first_code_ = MPI_SUCCESS;
 };
 
@@ -125,14 +131,14 @@ class NativeGroup::Phase final : public collectives::Pending {
 
   std::list<Phase>::iterator place;
   int code = MPI_SUCCESS;
-  std::vector<int> counts;  ///< what the vendor reads until the phase is done
+  std::vector<int> counts;  ///< read by the vendor until the phase is done
   std::vector<int> displacements;
   MPI_Request request = MPI_REQUEST_NULL;
 
-  // A phase that is made of messages: all members post theirs at its start, so that those between
-  // two of them are in order.
-  static constexpr int kPhaseTag = 1;  ///< they are ordered, so one tag will do
-  static constexpr int kMoreTag = 2;   ///< a piece, and not the last
+  // Members of a phase that is made of messages. All members post theirs at its start, so that the
+  // messages between two members are in order.
+  static constexpr int kPhaseTag = 1;  ///< one tag suffices, since the messages are ordered
+  static constexpr int kMoreTag = 2;   ///< marks a piece that is not the last
   void send(const void* base, std::uint64_t count, MPI_Datatype type, int to, int tag = kPhaseTag);
   void send(std::span<const std::byte> bytes, int to) {
     send(bytes.data(), bytes.size(), MPI_BYTE, to);
@@ -143,8 +149,8 @@ class NativeGroup::Phase final : public collectives::Pending {
   }
   std::vector<MPI_Request> messages;
 
-  /// Of the one message of a broadcast's receiver: `asked` bytes are awaited, and `piece`, if there
-  /// is one, is told what has come.
+  /// Describes the single message that the receiver of a broadcast expects: `bytes` is the expected
+  /// size. `told` receives what arrived, unless it is null.
   void expect(std::uint64_t bytes, collectives::Piece* told) {
     asked = bytes;
     piece = told;
@@ -153,7 +159,7 @@ class NativeGroup::Phase final : public collectives::Pending {
   collectives::Piece* piece = nullptr;
 
   collectives::TypedRoom room;
-  std::function<void()> finish;  ///< what is left to do when they are over
+  std::function<void()> finish;  ///< the work that remains when the messages are complete
 
   std::unique_ptr<MemberTeam> members;
   std::optional<collectives::Task> task;  ///< of `members`

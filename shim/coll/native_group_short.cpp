@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Local phases of short data and few members: a message for each pair that has something to tell,
-// all posted at once.
+// Local phases of short data and few members. Each pair of members that exchanges data uses one
+// message, and all messages are posted at once.
 #include "collectives/core/data.hpp"
 #include "shim/coll/native_group.hpp"
 #include "shim/datatype/element_type.hpp"
@@ -14,17 +14,18 @@ using collectives::Reduction;
 
 namespace {
 
-/// As many members as one of them can speak to in turn, and bytes that it then sends or takes,
-/// before a tree or a pipeline of the vendor's would be faster.
+/// The limits up to which direct messages are used. Beyond this number of members that one member
+/// addresses in turn, or this number of bytes that it sends or receives, the vendor's tree or
+/// pipeline would be faster.
 constexpr int kFewMembers = 8;
 constexpr std::uint64_t kShortBytes = 262144;
 
-/// Operands of members, one behind the other.
+/// Returns the operand of `member`. Operands are stored consecutively.
 Data operand(const collectives::TypedRoom& room, std::uint64_t count, int member) {
   return room.data().elements(static_cast<std::uint64_t>(member) * count, count);
 }
 
-/// first op (... op last), in the room of `last`.
+/// Returns first op (... op last). The result is in the storage of `last`.
 Data combine_all(const collectives::TypedRoom& room, std::uint64_t count, int last,
                  const Reduction& operation) {
   const Data total = operand(room, count, last);
@@ -67,7 +68,7 @@ Pending& NativeGroup::short_broadcast(std::span<std::byte> bytes, std::int32_t r
 
 bool NativeGroup::pieces_are_messages() const {
   constexpr std::uint64_t kPieceBytes =
-      65536;  // what they have at most; the same for all members, whatever they ask for
+      65536;  // the maximum size of a piece; the same for all members, whatever size they request
   return is_short(kPieceBytes);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Pack, MPI_Unpack and MPI_Pack_size (MPI-3.1 4.2).
 //
-// On a spanning communicator data is packed as it travels between its systems: native where all of
-// them represent data alike, so that packed and typed ends of a message meet as they may within one
-// system; otherwise in a form that all can read, external32 without a header towards foreign
-// implementations.
+// On a spanning communicator, packed data has the format that is used between its systems. The
+// format is native if all systems have the same data representation. The packed and the typed end
+// of a message then match as they do within one system. Otherwise all systems can read the format;
+// for foreign implementations it is external32 without a header.
 #include <fmt/format.h>
 
 #include <limits>
@@ -28,7 +28,7 @@ wire::Format packed_format(const Job& job, const Communicator& communicator) {
       limits_of(job, inter ? *communicator.inter->both : communicator));
 }
 
-/// What is left of a packed buffer of `size` bytes at `position`.
+/// The remaining part of a packed buffer of `size` bytes, from `position` on.
 template <class Byte, class Count>
 struct Room {
   Byte* base;
@@ -80,8 +80,8 @@ struct Unpacking {
   static auto move(Cursor& cursor, std::span<Byte> packed) { return cursor.unpack(packed); }
 };
 
-/// Moves all of the user's data into the packed buffer, or out of it. Returns a code that has been
-/// raised.
+/// Moves all of the user's data into the packed buffer, or out of it. Returns MPI_SUCCESS or an
+/// error code that has been raised.
 template <class Direction, class Count>
 int convert(wire::Format format, MPI_Comm comm, const char* function, typename Direction::Data data,
             Count count, MPI_Datatype datatype, const Room<typename Direction::Byte, Count>& room) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Messages that have been posted, each until it has been awaited.
+/// Posted messages. Each stays in a list until it has been awaited.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace impishim::shim {
 
-/// Those of one kind that a LeaderGroup has under way. `Message` is derived from
+/// The messages of one kind that a LeaderGroup has in progress. `Message` is derived from
 /// PostedMessage<Message>.
 template <class Message>
 class PostedMessages {
  public:
-  /// Its constructor gets this list and `arguments`.
+  /// Appends a message. Its constructor receives this list and `arguments`.
   template <class... Arguments>
   Message& add(Arguments&&... arguments) {
     Message& message = messages_.emplace_back(*this, std::forward<Arguments>(arguments)...);
@@ -26,7 +26,8 @@ class PostedMessages {
   [[nodiscard]] bool all_done() {
     return std::ranges::all_of(messages_, [](Message& message) { return message.done(); });
   }
-  /// Ends all of them; in `first`, an earlier error stays.
+  /// Ends all messages. Stores the first error in `first`, unless `first` already holds an earlier
+  /// one.
   void end_all(Result<void>& first) {
     while (!messages_.empty()) {
       const Result<void> ended = messages_.front().outcome();
@@ -45,13 +46,13 @@ class PostedMessage : public collectives::Pending {
   explicit PostedMessage(PostedMessages<Message>& list) : list_(list) {}
   Result<void> outcome() final {
     Result<void> result = ended();
-    list_.remove(place_);  // ends this object
+    list_.remove(place_);  // destroys this object
     return result;
   }
 
  protected:
   ~PostedMessage() = default;
-  /// How it ended; asked once.
+  /// Returns the outcome of the message. Called once.
   virtual Result<void> ended() = 0;
 
  private:

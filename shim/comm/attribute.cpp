@@ -16,7 +16,7 @@ namespace impishim::shim {
 
 int delete_self_attributes(Job& job) {
   int outcome = MPI_SUCCESS;
-  // One at a time: a callback may set and delete attributes itself.
+  // Takes one key at a time, since a callback may itself set and delete attributes.
   while (const auto keyval = job.self_attributes.take_last()) {
     const int code = vendor::Comm_delete_attr(MPI_COMM_SELF, *keyval);
     if (outcome == MPI_SUCCESS) outcome = code;
@@ -39,7 +39,7 @@ struct Whereabouts {
   int host_color = 0;
 };
 
-/// Of a native communicator: all its processes are in this client.
+/// Computes the values of a native communicator, whose processes are all in this client.
 int whereabouts_of_native(Job& job, MPI_Comm comm, Whereabouts& out) {
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Group world = MPI_GROUP_NULL;
@@ -83,17 +83,19 @@ int value_of(const Whereabouts& whereabouts, int keyval) {
   return whereabouts.host_color;
 }
 
-/// What the joined job says about a predefined key instead of the vendor, or nothing.
+/// Returns the value that the joined job reports for a predefined key instead of the vendor's, or
+/// nothing.
 std::optional<int> joined_value(const Job& job, const Communicator* spanning, int keyval) {
-  // The number of the client is this process's in every communicator: coupled programs ask
-  // MPI_COMM_WORLD in both world modes.
+  // The client number is the same in every communicator of this process: coupled programs read it
+  // from MPI_COMM_WORLD in both world modes.
   if (keyval == MPI_APPNUM) return job.client;
   if (spanning == nullptr) return std::nullopt;
   if (keyval == MPI_TAG_UB) return job.map.values().tag_ub;
   if (keyval == MPI_UNIVERSE_SIZE) return job.map.size();
   if (keyval == MPI_WTIME_IS_GLOBAL) return 0;  // every system has its own clock
   if (keyval == MPI_HOST) return MPI_PROC_NULL;
-  // What other libraries' processes can do, nobody here knows; both vendors' say that all can.
+  // The I/O abilities of processes of other libraries are unknown. Both vendors of known processes
+  // report that all can do I/O.
   const bool all_known = std::ranges::all_of(job.map.clients(), &wire::Client::impishim);
   if (keyval == MPI_IO && !all_known) return spanning->rank;
   return std::nullopt;
@@ -120,7 +122,8 @@ int joined_attribute(Job& job, MPI_Comm comm, int keyval, std::optional<int>& va
 
 int check_attribute_change(const Job& job, MPI_Comm comm, const char* function) {
   // The vendor copies a spanning communicator's attributes for MPI_Comm_idup when all members have
-  // called it, with the values of that moment; MPI wants those of the call (MPI-3.1 6.4.2).
+  // called it, with their values at that time. MPI requires the values at the time of the call
+  // (MPI-3.1 6.4.2).
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr || communicator->duplications.load() == 0) return MPI_SUCCESS;
   return refuse(comm, function,
@@ -135,8 +138,8 @@ void attribute_was_set(Job& job, MPI_Comm comm, int keyval) {
 
 void reserve_impi_keys() {
 #ifndef IMPI_CLIENT_SIZE
-  // No macro: the vendor's enumerators. One after another is made; the first other number says that
-  // these are taken.
+  // The keys are enumerators of the vendor, not macros. The loop creates keys one by one. The first
+  // key with another number shows that all of these numbers are taken.
   int keyval = MPI_KEYVAL_INVALID;
   do {
     if (vendor::Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval,
@@ -175,7 +178,7 @@ int Comm_delete_attr(Job& job, MPI_Comm comm, int comm_keyval) {
   return code;
 }
 
-// The names of MPI-1, deprecated since MPI-2 and still used.
+// The names of MPI-1, which are deprecated since MPI-2 and still used.
 #ifdef IMPISHIM_HAVE_MPI_Attr_get
 int Attr_get(Job& job, MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
   return Comm_get_attr(job, comm, keyval, attribute_val, flag);

@@ -31,15 +31,16 @@ BlockingCreation::~BlockingCreation() { job_.creation_order.release(); }
 
 namespace {
 
-/// So often a process of MPI_THREAD_MULTIPLE finds that new duplications have begun while it waited
-/// for others: then threads beside it begin and end them without it, and go on doing so.
+/// The maximum number of rounds in which new duplications start while a process with
+/// MPI_THREAD_MULTIPLE waits for others. After that, other threads are assumed to start and
+/// complete duplications without it and to continue doing so.
 constexpr int kMostRounds = 16;
 
 }  // namespace
 
-/// While a duplication of some process is waited for, all others must be free to begin theirs: it
-/// may be the same one. So they are held up only while the processes ask each other, and once the
-/// answer is that there is none.
+/// While this process waits for a duplication of another process, all others must be free to start
+/// theirs: it may be the same one. They are therefore held only during the query among the
+/// processes, and after the answer that there is no duplication.
 void BlockingCreation::enter(const GreatestOfLocal& greatest) {
   CreationOrder& order = job_.creation_order;
   for (int round = 1;; ++round) {
@@ -53,7 +54,7 @@ void BlockingCreation::enter(const GreatestOfLocal& greatest) {
     std::uint64_t nothing = 0;
     code_ = greatest(nothing);
     if (code_ == MPI_SUCCESS) continue;
-    static_cast<void>(order.hold());  // for the destructor
+    static_cast<void>(order.hold());  // released by the destructor
     return;
   }
 }
@@ -63,7 +64,7 @@ int greatest_of_native(Job& job, MPI_Comm comm, std::uint64_t& value) {
   int code = vendor::Comm_test_inter(comm, &inter);
   if (code != MPI_SUCCESS || inter == 0)
     return code == MPI_SUCCESS ? greatest_among(job, comm, value) : code;
-  // Each time a group learns the greatest of the other one.
+  // In each round a group learns the maximum of the other group.
   std::uint64_t known = value;
   for (int round = 0; round < 2; ++round) {
     std::uint64_t theirs = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// When a blocking function of the vendor's that makes communicators may be entered.
+/// The rule for entering a blocking function of the vendor's that creates communicators.
 ///
-/// The vendors order such calls among themselves: inside MPI_Comm_split one waits for an
-/// MPI_Comm_idup that this process has begun before, and that ends only when all its members have
-/// begun it. A member that stands in the same MPI_Comm_split never would. So a blocking function is
-/// entered when no process that it concerns has a duplication under way at the vendor, and none
-/// begins one before it has returned.
+/// The vendors order such calls among themselves. Inside MPI_Comm_split, a vendor waits for an
+/// MPI_Comm_idup that this process has started before. That MPI_Comm_idup completes only when all
+/// its members have started it. A member that is in the same MPI_Comm_split would never start it. A
+/// blocking function is therefore entered only when no process that it concerns has a duplication
+/// in progress in the vendor's MPI. No such process starts one before the function has returned.
 #pragma once
 
 #include <mpi.h>
@@ -19,22 +19,23 @@ namespace impishim::shim {
 
 struct Job;
 
-/// Replaces a value by the greatest of all processes of this system that take part. Returns a code
-/// that has been raised.
+/// Replaces a value by the maximum over all participating processes of this system. Returns
+/// MPI_SUCCESS or an error code that has been raised.
 using GreatestOfLocal = std::function<int(std::uint64_t&)>;
 
-/// The right to enter blocking functions of the vendor's that make communicators. All local
-/// processes concerned are in the same call, each makes one, and each has it for as long as it is
-/// in those functions.
+/// The right to enter blocking functions of the vendor's that create communicators. All local
+/// processes concerned are in the same call and each constructs one object. Each keeps the object
+/// while it is in those functions.
 class BlockingCreation {
  public:
-  /// Of what is made from `parent`: concerns its local members, of both groups.
+  /// Obtains the right for a communicator created from `parent`. Concerns the local members of
+  /// `parent`, of both groups for an intercommunicator.
   BlockingCreation(Job& job, const Communicator& parent);
   BlockingCreation(Job& job, const GreatestOfLocal& greatest);
   ~BlockingCreation();
   BlockingCreation(const BlockingCreation&) = delete;
   BlockingCreation& operator=(const BlockingCreation&) = delete;
-  /// MPI_SUCCESS, or what the vendor said to the processes' agreement.
+  /// Returns MPI_SUCCESS, or the vendor's error code from the agreement of the processes.
   [[nodiscard]] int code() const { return code_; }
 
  private:
@@ -43,17 +44,18 @@ class BlockingCreation {
   int code_ = MPI_SUCCESS;
 };
 
-/// GreatestOfLocal among the members of a vendor's intracommunicator.
+/// A GreatestOfLocal among the members of a vendor's intracommunicator.
 [[nodiscard]] int greatest_among(Job& job, MPI_Comm among, std::uint64_t& value);
-/// The same for any communicator of the vendor's.
+/// A GreatestOfLocal among the members of any communicator of the vendor's.
 [[nodiscard]] int greatest_of_native(Job& job, MPI_Comm comm, std::uint64_t& value);
 
-/// Making a communicator from `parent`, which is the vendor's own, concerns other processes of this
-/// job. Not where some of its members are in no job, since they know nothing of agreements.
+/// Returns true if the creation of a communicator from `parent`, a native communicator, concerns
+/// other processes of this job. Returns false if some of its members belong to no job, since they
+/// do not take part in agreements.
 [[nodiscard]] bool needs_agreement(Job& job, MPI_Comm parent);
 
-/// Calls `create`, a blocking function of the vendor's that makes a communicator from `parent`,
-/// which is the vendor's own.
+/// Calls `create`, a blocking function of the vendor's that creates a communicator from `parent`, a
+/// native communicator. Obtains a BlockingCreation first if one is needed.
 template <class Create>
 int create_native(Job& job, MPI_Comm parent, Create&& create) {
   if (!needs_agreement(job, parent)) return create();

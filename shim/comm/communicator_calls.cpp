@@ -14,7 +14,7 @@ int result_of(Likeness likeness) {
                                           : MPI_UNEQUAL;
 }
 
-/// Of two different spanning communicators.
+/// Compares two different spanning communicators.
 int compare_members(const Communicator& one, const Communicator& two) {
   if ((one.inter == nullptr) != (two.inter == nullptr)) return MPI_UNEQUAL;
   const int members = result_of(compare(one.members, two.members));
@@ -61,7 +61,7 @@ int Comm_remote_size(Job& job, MPI_Comm comm, int* size) {
 int Comm_compare(Job& job, MPI_Comm comm1, MPI_Comm comm2, int* result) {
   const Communicator* one = spanning(&job, comm1);
   const Communicator* two = spanning(&job, comm2);
-  // Of the same kind: the vendor's answer is right. It checks the handles in any case.
+  // The vendor's answer is right if both are native. The vendor checks the handles in any case.
   const int code = vendor::Comm_compare(comm1, comm2, result);
   if (code != MPI_SUCCESS || (one == nullptr && two == nullptr)) return code;
   if (one == nullptr || two == nullptr) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Comm_*: construction and destruction of intracommunicators (IMPI 4.4-4.9,
-// MPI-3.1 6.4.2, 6.4.3). The forms for intercommunicators are in intercommunicator_create.cpp.
+// MPI_Comm_*: construction and destruction of intracommunicators (IMPI 4.4-4.9, MPI-3.1 6.4.2,
+// 6.4.3). The forms for intercommunicators are in intercommunicator_create.cpp.
 //
-// Before a blocking function of the vendor's is entered an agreement of all members has been made:
-// all are inside the call, so that none can wait there for somebody who waits elsewhere for us.
+// All members agree before any of them enters a blocking function of the vendor's. They are then
+// all inside the call, so no member waits there for one that waits elsewhere for this process.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@
 namespace impishim::shim {
 namespace {
 
-/// A process's part in MPI_Comm_split, as IMPI sends it: three MPI_INT.
+/// A process's contribution to MPI_Comm_split in the form that IMPI sends: three MPI_INT.
 struct SplitEntry {
   int color;
   int key;
@@ -82,21 +82,23 @@ int meet(Job& job, Communicator& communicator, const char* function) {
              : meet_across(job, communicator, function);
 }
 
-/// Waits until the operations of this process are over. All have been matched, or will be before
-/// their other process is in the call as well (MPI-3.1 10.5.4), so none waits in a circle.
+/// Waits until the operations of this process are complete. All have been matched, or will be
+/// before the process at the other end enters the call, too (MPI-3.1 10.5.4), so no process waits
+/// in a circle.
 void finish_communication(Job& job, const Communicator& communicator) {
   std::size_t first = 0;
   drive_until(job, true,
               [&] { return RequestPool::instance().all_over(job, communicator, first); });
 }
 
-/// Where other implementations take part IMPI demands that all meet (IMPI 4.9).
+/// The condition for a barrier of all members. IMPI requires one if other implementations take part
+/// (IMPI 4.9).
 enum class Meeting : std::uint8_t { kAlways, kWithForeign };
 
 int free_communicator(Job& job, MPI_Comm* comm, const char* function, Meeting meeting,
                       int (*vendor_free)(MPI_Comm*)) {
   Communicator* freed = comm == nullptr ? nullptr : spanning(&job, *comm);
-  // The vendor has its own word on freeing MPI_COMM_WORLD.
+  // The vendor reports the error for freeing MPI_COMM_WORLD.
   if (freed == nullptr || *comm == MPI_COMM_WORLD) return vendor_free(comm);
   if (*comm == job.joined_world)
     return raise(*comm, MPI_ERR_COMM, function, "the joined world belongs to impishim");
@@ -124,8 +126,7 @@ int split(Job& job, Communicator& parent, int color, int key, MPI_Comm* newcomm)
   if (code != MPI_SUCCESS) return code;
   const BlockingCreation creation(job, parent);
   code = creation.code();
-  // Local ranks ascend with spanning ranks, so that the vendor's order among equal keys is the
-  // right one.
+  // Local ranks ascend with spanning ranks, so the vendor's order among equal keys is correct.
   if (code == MPI_SUCCESS) code = vendor::Comm_split(parent.handle, color, key, newcomm);
   if (code != MPI_SUCCESS || color == MPI_UNDEFINED) return code;
   return make_communicator(job, parent.handle, newcomm, context,
@@ -141,7 +142,8 @@ int create(Job& job, Communicator& parent, const RankList& group, MPI_Comm* newc
   wire::ContextId context = 0;
   int code = agree_on_context(job, parent, kFunction, context);
   if (code != MPI_SUCCESS) return code;
-  // Disjoint groups make a communicator each (MPI-3.1 6.4.2): their first members tell them apart.
+  // Disjoint groups create one communicator each (MPI-3.1 6.4.2). Their first members tell them
+  // apart.
   const std::int32_t rank = rank_of(group, job.here);
   const int color = rank == kNoMember ? MPI_UNDEFINED : rank_of(parent.members, group.front());
   const BlockingCreation creation(job, parent);
@@ -151,7 +153,8 @@ int create(Job& job, Communicator& parent, const RankList& group, MPI_Comm* newc
   return make_communicator(job, parent.handle, newcomm, context, group);
 }
 
-/// Types of MPI_Comm_split_type whose parts lie inside a node, and thereby inside a system.
+/// Returns true for types of MPI_Comm_split_type whose parts are inside a node, and so inside a
+/// system.
 bool stays_in_node(int split_type) {
   switch (split_type) {
     case MPI_UNDEFINED:
@@ -228,7 +231,7 @@ int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info i
   const BlockingCreation creation(job, *parent);
   code = creation.code();
   if (code != MPI_SUCCESS) return code;
-  // Processes of one node are in one system: splitting the local members gives them all.
+  // Processes of one node are in one system, so a split of the local members is complete.
   const int split = vendor::Comm_split_type(comm, split_type, key, info, newcomm);
   return split == MPI_SUCCESS && *newcomm != MPI_COMM_NULL ? inherit_error_handler(comm, *newcomm)
                                                            : split;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_idup, MPI_Comm_idup_with_info: MPI-3.1 6.4.2.
 //
-// Any number of them may be outstanding, on communicators that each member starts in an order of
-// its own. IMPI's rule for context ids, by which the greatest proposal wins, could then give one id
-// to two of them; so one member gives out an id that is its own. For the same reason nothing here
-// may block in the vendor's MPI: two members could wait there in duplications of different
-// communicators for each other. The vendor's duplication begins when all members have made the
-// call, so that it waits for none that does not know of it; and not while a blocking function of
-// the vendor's is entered (creation_order.hpp).
+// Any number of duplications may be outstanding. Each member may start those of different
+// communicators in its own order. IMPI's rule for context ids, in which the greatest proposal wins,
+// could then give one id to two of them. One member therefore assigns an id that no other process
+// assigns.
 //
-// In MPICH 4.0.2 a nonblocking duplication of a process by itself fails while other threads make
-// communicators: wrong context ids, a crash, or no end. It waits for no other process, so the
-// blocking one serves in its place.
+// For the same reason no code here may block in the vendor's MPI: two members could wait there for
+// each other in duplications of different communicators. The vendor's duplication starts when all
+// members have made the call, so it never waits for a member that has not. It does not start while
+// a blocking function of the vendor's is entered (creation_order.hpp).
+//
+// In MPICH 4.0.2, a nonblocking duplication of a process's own communicator fails while other
+// threads create communicators: wrong context ids, a crash, or no completion. Such a duplication
+// waits for no other process, so the blocking form replaces it.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,8 +51,8 @@ class VendorCall final : public collectives::Pending {
   int code_ = MPI_SUCCESS;
 };
 
-/// Until the attributes have been copied they must stay as they are: they are to be copied as they
-/// were at the call.
+/// Forbids changes of the attributes until they have been copied, since the copies must have the
+/// values at the time of the call.
 class AttributesHeld {
  public:
   explicit AttributesHeld(Communicator& communicator) : communicator_(&communicator) {
@@ -67,7 +69,7 @@ class AttributesHeld {
   Communicator* communicator_;
 };
 
-/// When the vendor's duplication may begin.
+/// The event that the vendor's duplication may start.
 class Turn final : public collectives::Pending {
  public:
   explicit Turn(Job& job) : order_(job.creation_order) {}
@@ -88,7 +90,7 @@ class Turn final : public collectives::Pending {
   std::optional<std::uint64_t> number_;
 };
 
-/// Keeps the parent's handle, should the user free it meanwhile.
+/// Keeps the parent's handle if the user frees it meanwhile.
 class HandleKept {
  public:
   explicit HandleKept(Communicator& communicator) : communicator_(&communicator) {
@@ -105,7 +107,7 @@ class HandleKept {
   Communicator* communicator_;
 };
 
-/// What a duplication needs until it is over.
+/// The data that a duplication needs until it is complete.
 struct Duplication {
   Duplication(Job& job_, Communicator& parent_, MPI_Comm* newcomm_,
               std::function<int(MPI_Request*)> duplicate_handle_)
@@ -120,17 +122,17 @@ struct Duplication {
   Job& job;
   Communicator& parent;
   MPI_Comm* newcomm;
-  std::function<int(MPI_Request*)> duplicate_handle;  ///< the vendor's
+  std::function<int(MPI_Request*)> duplicate_handle;  ///< calls the vendor's function
   AttributesHeld attributes;
   HandleKept handle;
   Turn turn;
-  wire::ContextId proposal = 0;  ///< not 0 on the member that gives the id out
+  wire::ContextId proposal = 0;  ///< nonzero on the member that assigns the id
   wire::ContextId context = 0;
   HiddenHandles hidden = {};
   VendorCall vendor_call = {};
 };
 
-/// One after the other, for all of the handles. The first code that is not MPI_SUCCESS ends it.
+/// Duplicates all handles one after the other. The first code that is not MPI_SUCCESS ends it.
 collectives::Task duplicate_handles(Collective& call, Duplication& duplication) {
   VendorCall& vendor_call = duplication.vendor_call;
   vendor_call.start(duplication.duplicate_handle);
@@ -148,7 +150,7 @@ collectives::Task duplicate_handles(Collective& call, Duplication& duplication) 
   }
 }
 
-/// The result of the reduction is known when all members have made the call.
+/// The result of the reduction is available when all members have made the call.
 collectives::Task duplicate(Collective& call, const collectives::Team& team,
                             collectives::Data proposal, collectives::Data id,
                             const collectives::Reduction& greatest,
@@ -180,7 +182,7 @@ bool has_one_member(MPI_Comm comm) {
          inter == 0 && vendor::Comm_size(comm, &size) == MPI_SUCCESS && size == 1;
 }
 
-/// Of a communicator of the vendor's own.
+/// Duplicates a native communicator.
 template <class VendorDup, class VendorIdup>
 int idup_native(const Job& job, MPI_Comm comm, MPI_Request* request, VendorDup&& vendor_dup,
                 VendorIdup&& vendor_idup) {
@@ -188,7 +190,7 @@ int idup_native(const Job& job, MPI_Comm comm, MPI_Request* request, VendorDup&&
                            job.thread_level == MPI_THREAD_MULTIPLE && has_one_member(comm);
   if (!by_blocking) return vendor_idup(request);
   const int code = vendor_dup();
-  // A request that is complete.
+  // Returns a complete request.
   return code == MPI_SUCCESS ? vendor::Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request)
                              : code;
 }
@@ -210,8 +212,8 @@ int idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request, const
       });
 }
 
-/// A copy of hints: the user may change and free his own as soon as the call has returned (MPI-3.1
-/// 9).
+/// A copy of an info object. The user may change and free the original as soon as the call has
+/// returned (MPI-3.1 9).
 class InfoCopy {
  public:
   explicit InfoCopy(MPI_Info info)
@@ -222,7 +224,7 @@ class InfoCopy {
   InfoCopy(const InfoCopy&) = delete;
   InfoCopy& operator=(const InfoCopy&) = delete;
   [[nodiscard]] MPI_Info handle() const { return copy_; }
-  /// What the vendor said to the copying.
+  /// Returns the vendor's error code from the copy.
   [[nodiscard]] int code() const { return code_; }
 
  private:

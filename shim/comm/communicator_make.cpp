@@ -14,7 +14,7 @@
 namespace impishim::shim {
 namespace {
 
-/// A second communicator of the same processes, without attributes.
+/// Creates a second communicator of the same processes, without attributes.
 int split_off(MPI_Comm from, MPI_Comm* made) {
   int rank = 0;
   vendor::Comm_rank(from, &rank);
@@ -25,12 +25,12 @@ bool has_local(const Job& job, const RankList& members) {
   return first_local(job, members).has_value();
 }
 
-/// The vendor's communicators behind an intercommunicator.
+/// The vendor's communicators of an intercommunicator.
 struct InterHandles {
   MPI_Comm user = MPI_COMM_NULL;
   MPI_Comm companion = MPI_COMM_NULL;
-  MPI_Comm own = MPI_COMM_NULL;   ///< the own group's local members
-  MPI_Comm both = MPI_COMM_NULL;  ///< both groups' local members, in the order of the union
+  MPI_Comm own = MPI_COMM_NULL;   ///< the local group's local members
+  MPI_Comm both = MPI_COMM_NULL;  ///< the local members of both groups, in the order of the union
 
   void free() {
     for (MPI_Comm* each : {&user, &companion, &own, &both}) free_if_any(each);
@@ -56,7 +56,7 @@ int handshake_tag(wire::ContextId context) {
 }
 
 int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
-  // What is wrong with a null handle the vendor's function says under its own name.
+  // The vendor's function reports errors of a null handle under its own name.
   if (comm != MPI_COMM_NULL) {
     MPI_Group all = MPI_GROUP_NULL;
     if (const int code = vendor::Comm_group(comm, &all); code != MPI_SUCCESS) return code;
@@ -67,12 +67,12 @@ int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_
 
 namespace {
 
-/// The order of the groups in their union, which both sides must see alike.
+/// Returns true if `group` precedes `other` in their union. Both sides must compute the same order.
 bool comes_first(const RankList& group, const RankList& other) {
   return group.front() < other.front();
 }
 
-/// Intercommunicators with the local members of the other group.
+/// Creates the vendor's intercommunicators with the local members of the remote group.
 int meet_local_peers(Job& job, const InterParts& parts, InterHandles& handles) {
   const int leader = *first_local(job, parts.remote);
   int code = vendor::Intercomm_create(handles.own, 0, job.private_comm, leader,
@@ -94,13 +94,13 @@ int make_inter_handles(Job& job, const InterParts& parts, InterHandles& handles)
   return inherit_error_handler(parts.parent, handles.user);
 }
 
-/// Errors on communicators that no user has are raised through the handler of his, when the
-/// operation is over.
+/// Makes errors on a hidden communicator return codes. They are raised through the error handler of
+/// the user's communicator when the operation is complete.
 void return_errors(MPI_Comm hidden) {
   if (hidden != MPI_COMM_NULL) vendor::Comm_set_errhandler(hidden, MPI_ERRORS_RETURN);
 }
 
-/// Makes the user's handle spanning.
+/// Registers the user's handle as a spanning intracommunicator.
 void describe_intracommunicator(Job& job, MPI_Comm handle, MPI_Comm companion,
                                 wire::ContextId context, RankList members,
                                 std::shared_ptr<const Topology> topology) {
@@ -120,7 +120,7 @@ std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle,
   return made;
 }
 
-/// Makes the user's handle spanning.
+/// Registers the user's handle as a spanning intercommunicator.
 void describe_intercommunicator(Job& job, const InterHandles& handles, wire::ContextId context,
                                 const RankList& local, const RankList& remote) {
   const bool first = comes_first(local, remote);
@@ -160,7 +160,7 @@ int inherit_error_handler(MPI_Comm parent, MPI_Comm made) {
   int code = vendor::Comm_get_errhandler(parent, &handler);
   if (code != MPI_SUCCESS) return code;
   code = vendor::Comm_set_errhandler(made, handler);
-  if (!is_predefined(handler)) vendor::Errhandler_free(&handler);  // our reference
+  if (!is_predefined(handler)) vendor::Errhandler_free(&handler);  // drops our reference
   return code;
 }
 
@@ -182,7 +182,7 @@ int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::Context
 int make_intercommunicator(Job& job, const InterParts& parts, MPI_Comm* newcomm) {
   InterHandles handles;
   handles.own = parts.own;
-  return_errors(handles.own);  // and what is made from it
+  return_errors(handles.own);  // communicators made from it inherit this
   const int code = make_inter_handles(job, parts, handles);
   if (code != MPI_SUCCESS) {
     handles.free();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// New spanning communicators from the vendor's communicators of their local members.
+/// Creation of spanning communicators from the vendor's communicators of their local members.
 #pragma once
 
 #include <mpi.h>
@@ -14,70 +14,73 @@
 
 namespace impishim::shim {
 
-/// All members are in this system: a communicator of them is the vendor's own.
+/// Returns true if all members are in this system; a communicator of them is then native.
 [[nodiscard]] bool is_native(const Job& job, const RankList& members);
 
-/// A local process's rank in this system's world.
+/// Returns a local process's rank in this system's world.
 [[nodiscard]] int native_rank(const Job& job, wire::WorldRank rank);
-/// The same of the first of `members` that is in this system.
+/// Returns that rank of the first of `members` that is in this system, or nothing.
 [[nodiscard]] std::optional<int> first_local(const Job& job, const RankList& members);
-/// Returns a tag for a handshake about a new communicator on private_comm. It lies in the upper
-/// half of the tags that every MPI has; MPI_Comm_create_group uses the lower half.
+/// Returns a tag on private_comm for a handshake about a new communicator. It is in the upper half
+/// of the tags that every MPI supports; MPI_Comm_create_group uses the lower half.
 [[nodiscard]] int handshake_tag(wire::ContextId context);
 
-// All that make communicators are collective over the local members, and call blocking functions of
-// the vendor's: all must be known to be inside the call, with a BlockingCreation each. They return
-// codes of the vendor's, raised already.
+// The functions below that create communicators are collective over the local members and call
+// blocking functions of the vendor's. All local members must be known to be inside the call, each
+// with a BlockingCreation. The functions return MPI_SUCCESS or codes of the vendor that have been
+// raised.
 
-/// Makes `handle`, the vendor's communicator of the local ones of `members` in their order, the
-/// spanning communicator of `members`, with the error handler of `parent`. If all are local it
-/// stays native. On an error it is freed.
+/// Makes `handle` the spanning communicator of `members`, with the error handler of `parent`.
+/// `handle` is the vendor's communicator of the local `members` in their order. If all members are
+/// local it stays native. Frees it on an error.
 [[nodiscard]] int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle,
                                     wire::ContextId context, RankList members,
                                     std::shared_ptr<const Topology> topology = nullptr);
 
-/// A new communicator has the error handler of the one that it was made from (MPI-3.1 8.3); the
-/// vendors do not always see to it.
+/// Gives `made` the error handler of the communicator from which it was made (MPI-3.1 8.3). The
+/// vendors do not always do so.
 [[nodiscard]] int inherit_error_handler(MPI_Comm parent, MPI_Comm made);
 
-/// What a new intercommunicator is made from.
+/// The input for the creation of an intercommunicator.
 struct InterParts {
-  MPI_Comm own =
-      MPI_COMM_NULL;  ///< the vendor's communicator of the own group's local members; taken over
-  MPI_Comm parent = MPI_COMM_NULL;  ///< the communicator that the error handler is inherited from
+  /// The vendor's communicator of the local group's local members; ownership is taken.
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Comm parent = MPI_COMM_NULL;  ///< the communicator whose error handler is inherited
   wire::ContextId context = 0;
   RankList local;
   RankList remote;
 };
-/// vendor::Comm_create_group. MPICH 4.0.2 looks there at the group of `comm`, which it makes only
-/// when somebody asks for it, and crashes where nobody has.
+/// Calls vendor::Comm_create_group. MPICH 4.0.2 reads the group of `comm` there, which it creates
+/// only on request, and crashes if it was never requested. This function requests it first.
 [[nodiscard]] int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag,
                                        MPI_Comm* newcomm);
 
-/// Makes an intercommunicator. Its error handler is that of `parent`. If all members of both groups
-/// are local it is native.
+/// Creates an intercommunicator with the error handler of `parent`. If all members of both groups
+/// are local, it is native.
 [[nodiscard]] int make_intercommunicator(Job& job, const InterParts& parts, MPI_Comm* newcomm);
 
-/// The vendor's communicators that a spanning one has beside the user's handle; null where it has
-/// none.
+/// The vendor's communicators that a spanning communicator has in addition to the user's handle. A
+/// field is null if there is none.
 struct HiddenHandles {
   MPI_Comm companion = MPI_COMM_NULL;
-  MPI_Comm own = MPI_COMM_NULL;   ///< of an intercommunicator: the own group's local members
-  MPI_Comm both = MPI_COMM_NULL;  ///< and those of both groups
+  MPI_Comm own = MPI_COMM_NULL;   ///< of an intercommunicator: the local group's local members
+  MPI_Comm both = MPI_COMM_NULL;  ///< of an intercommunicator: the local members of both groups
 
   void free();
 };
 struct HiddenHandle {
-  MPI_Comm from;                ///< the parent's
-  MPI_Comm HiddenHandles::*to;  ///< where its duplicate belongs
+  MPI_Comm from;                ///< the parent's handle
+  MPI_Comm HiddenHandles::*to;  ///< the field for its duplicate
 };
-/// Those of `parent`, which a duplicate needs duplicates of; the same order on all members. Local.
+/// Returns the handles of `parent` that must be duplicated for a duplicate of it. The order is the
+/// same on all members. Local.
 [[nodiscard]] std::vector<HiddenHandle> hidden_handles(const Communicator& parent);
-/// Makes `handle` the duplicate of `parent` with this context; both it and `hidden` are duplicates
-/// of the parent's. Local.
+/// Makes `handle` the duplicate of `parent` with this context. `handle` and `hidden` are duplicates
+/// of the parent's handles. Local.
 [[nodiscard]] int describe_duplicate(Job& job, const Communicator& parent, MPI_Comm handle,
                                      const HiddenHandles& hidden, wire::ContextId context);
-/// Makes the hidden duplicates, too. On an error `handle` is freed.
+/// Makes `handle` the duplicate of `parent` and creates the hidden duplicates, too. Frees `handle`
+/// on an error.
 [[nodiscard]] int make_duplicate(Job& job, const Communicator& parent, MPI_Comm* handle,
                                  wire::ContextId context);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Context ids of new communicators (IMPI 4.3).
 ///
-/// IMPI's rule: each member proposes a number above all that it knows, and the greatest wins. Two
-/// threads of a process that make communicators of different parents at once may propose the same
-/// number, and both may win. So where all systems are of this library and some process has
-/// MPI_THREAD_MULTIPLE, an id is given out by one member of the new communicator instead: its world
-/// rank and a counter, so that no two are alike.
+/// IMPI's rule: each member proposes a number greater than all that it knows, and the greatest
+/// proposal wins. Two threads of a process that create communicators from different parents at the
+/// same time may propose the same number, and both may win. One member of the new communicator
+/// therefore assigns the id if all systems use this library and some process has
+/// MPI_THREAD_MULTIPLE. The id consists of its world rank and a counter, so all ids differ.
 #pragma once
 
 #include "shim/job/job.hpp"
@@ -13,30 +13,32 @@
 
 namespace impishim::shim {
 
-/// Marks in a context id, above all that IMPI's rule gives out here. The highest bit stays free:
-/// MPICH 4.0.2 takes unsigned numbers for signed ones in MPI_MAX.
-inline constexpr wire::ContextId kGivenContext =
-    1ULL << 62U;  ///< given out by one member: world rank << 36, counter << 1
-inline constexpr wire::ContextId kBothGroups = 1ULL << 61U;  ///< of an intercommunicator's union
-inline constexpr wire::ContextId kLocalGroup = 1ULL
-                                               << 60U;  ///< of an intercommunicator's local group
-inline constexpr wire::ContextId kGroupMeeting =
-    1ULL << 59U;  ///< of this parent's members in MPI_Comm_create_group
-/// Ids by IMPI's rule end here, before the marks; IMPI_MAX_CID is greater.
+/// Marker bits in a context id, above all ids that this library assigns by IMPI's rule. The highest
+/// bit is not used: MPICH 4.0.2 treats unsigned numbers as signed in MPI_MAX.
+/// Assigned by one member: world rank << 36, counter << 1.
+inline constexpr wire::ContextId kGivenContext = 1ULL << 62U;
+/// Of the union of an intercommunicator's groups.
+inline constexpr wire::ContextId kBothGroups = 1ULL << 61U;
+/// Of an intercommunicator's local group.
+inline constexpr wire::ContextId kLocalGroup = 1ULL << 60U;
+/// Of this parent's members in MPI_Comm_create_group.
+inline constexpr wire::ContextId kGroupMeeting = 1ULL << 59U;
+/// The upper limit of ids by IMPI's rule, below the marker bits. IMPI_MAX_CID is greater.
 inline constexpr std::uint64_t kMaxContext = kGroupMeeting;
 
-/// An id that no other process gives out; the id of collectives is one above.
+/// Returns an id that no other process assigns. The id for collectives is greater by one.
 [[nodiscard]] wire::ContextId give_context(Job& job);
-/// A member's part in an agreement: the greatest proposal of all members goes to settle_context().
-/// `gives`: exactly one member is to give out the id if ids are given out.
+/// Returns a member's proposal in an agreement. The greatest proposal of all members is passed to
+/// settle_context(). `gives` must be true on exactly one member, which assigns the id if ids are
+/// assigned.
 [[nodiscard]] std::uint64_t propose_context(Job& job, bool gives);
-/// The id of point-to-point messages; that of collectives is one above. kConfiguration: no ids are
-/// left.
+/// Returns the id for point-to-point messages; the id for collectives is greater by one. Error
+/// kConfiguration if no ids are left.
 [[nodiscard]] Result<wire::ContextId> settle_context(Job& job, std::uint64_t greatest);
 
 /// Agrees on the context id of a new communicator among all members of `parent`, an
-/// intracommunicator. Collective: when it returns, all members are inside. Returns a code that has
-/// been raised.
+/// intracommunicator. Collective: when it returns, all members are inside. Returns MPI_SUCCESS or
+/// an error code that has been raised.
 [[nodiscard]] int agree_on_context(Job& job, Communicator& parent, const char* function,
                                    wire::ContextId& context);
 

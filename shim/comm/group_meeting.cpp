@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kFunction = "MPI_Comm_create_group";
 
-/// Ranks of the local members in this system's world, in the order of `members`.
+/// Returns the ranks of the local members in this system's world, in the order of `members`.
 std::vector<int> local_members(const Job& job, const RankList& members) {
   const wire::Client& client = job.map.clients()[static_cast<std::size_t>(job.client)];
   std::vector<int> native;
@@ -40,9 +40,9 @@ int poll_all(Job& job, std::vector<MPI_Request>& requests) {
   return code;
 }
 
-/// GreatestOfLocal of the members: by way of the first of them. When it returns all are inside.
+/// A GreatestOfLocal of the members, through the first of them. When it returns, all are inside.
 int greatest_of_members(Job& job, const std::vector<int>& native, int tag, std::uint64_t& value) {
-  // The upper half of the tags that every MPI has is taken: see communicator_make.hpp.
+  // The upper half of the tags that every MPI supports is reserved: see communicator_make.hpp.
   const int signal = tag % 16384;
   const bool first = native.front() == native_rank(job, job.here);
   const std::vector<int> others =
@@ -69,8 +69,8 @@ int greatest_of_members(Job& job, const std::vector<int>& native, int tag, std::
   return poll_all(job, requests);
 }
 
-/// The vendor's group of the local ones of `members`, by way of the group of the parent's handle.
-/// MPICH 4.0.2 makes that when it is first needed, and not safely if threads need it at once.
+/// Creates the vendor's group of the local `members` from the group of the parent's handle. MPICH
+/// 4.0.2 creates the latter at its first use, and not safely if several threads use it at once.
 int group_of_local(const Communicator& parent, const RankList& members, MPI_Group* group) {
   static Mutex mutex;
   const MutexLock lock(mutex);
@@ -87,8 +87,8 @@ int group_of_local(const Communicator& parent, const RankList& members, MPI_Grou
   return code;
 }
 
-/// Messages between masters of the group: on a context that only meetings of this parent use, by
-/// rank in the parent, with the user's tag.
+/// Messages between masters of the group. They use a context that is reserved for handshakes of
+/// this parent, ranks in the parent, and the user's tag.
 class Masters {
  public:
   Masters(Job& job, const Communicator& parent, const RankList& members, int tag)
@@ -97,7 +97,7 @@ class Masters {
   void send(std::int32_t to, const std::uint64_t& value) {
     wire::SendOperation& operation = sends_.emplace_back();
     static_cast<void>(describe_buffer(kFunction, &value, 1, MPI_UINT64_T,
-                                      operation.buffer));  // a basic type has a layout
+                                      operation.buffer));  // cannot fail: a basic type has a layout
     operation.destination = members_[static_cast<std::size_t>(to)];
     operation.context = parent_.context | kGroupMeeting;
     operation.source_rank = parent_.rank;
@@ -136,8 +136,8 @@ class Masters {
   std::deque<wire::ReceiveOperation> receives_;
 };
 
-/// The greatest value of all masters, for all of them: by way of the group's first member, which is
-/// one.
+/// Replaces `value` on all masters by the maximum over them. The group's first member, which is a
+/// master, collects and distributes it.
 Result<void> greatest_of_masters(Masters& leaders, const Communicator& group,
                                  std::uint64_t& value) {
   if (group.rank != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How the members of a group find together in MPI_Comm_create_group, when the rest of the
-/// communicator is elsewhere.
+/// The handshake between the members of a group in MPI_Comm_create_group. The other members of the
+/// communicator do not take part.
 #pragma once
 
 #include <mpi.h>
@@ -10,15 +10,16 @@
 
 namespace impishim::shim {
 
-/// Makes the vendor's communicator of the local ones of `members`, which are in `parent`, this
-/// process among them. Collective over these. Returns a code that has been raised.
+/// Creates the vendor's communicator of the local `members`, which are in `parent` and include this
+/// process. Collective over these. Returns MPI_SUCCESS or an error code that has been raised.
 [[nodiscard]] int make_local_part(Job& job, const Communicator& parent, const RankList& members,
                                   int tag, MPI_Comm* handle);
 
-/// Makes the vendor's communicator of the local ones of `members`, and agrees on the context id of
-/// the new communicator among all of them. `members` are in `parent`, in two or more systems, this
-/// process among them. Collective over the members; several meetings may be held at once, told
-/// apart by parent, members and tag. Returns a code that has been raised.
+/// Creates the vendor's communicator of the local `members`, and agrees on the context id of the
+/// new communicator among all `members`. They are in `parent`, belong to two or more systems, and
+/// include this process. Collective over the members. Several handshakes may be in progress at
+/// once; parent, members and tag tell them apart. Returns MPI_SUCCESS or an error code that has
+/// been raised.
 [[nodiscard]] int meet_as_group(Job& job, const Communicator& parent, const RankList& members,
                                 int tag, MPI_Comm* handle, wire::ContextId& context);
 

@@ -15,8 +15,8 @@
 namespace impishim::shim {
 namespace {
 
-/// What members tell each other: the proposed context id, and MPI_Intercomm_merge's flag. Sent are
-/// the first words of it.
+/// The data that members exchange: the proposed context id, and MPI_Intercomm_merge's flag. Only
+/// the first `count` words are sent.
 using Words = std::array<std::uint64_t, 2>;
 
 wire::ConstBuffer to_send(const Words& words, std::size_t count) {
@@ -26,9 +26,9 @@ wire::MutableBuffer room_for(Words& words, std::size_t count) {
   return *mutable_buffer(words.data(), static_cast<std::int64_t>(count), MPI_UINT64_T);
 }
 
-/// As IMPI 0.0 has it: everybody tells the other group's first member; these two take the greatest
-/// id, tell each other, and answer the other group's members. `words` becomes the greatest id and
-/// the other group's flag.
+/// Follows IMPI 0.0. Each member sends its words to the first member of the other group. These two
+/// first members compute the greatest id, exchange it, and answer the members of the other group.
+/// `words` becomes the greatest id and the other group's flag.
 collectives::Task tell_across(collectives::LeaderGroup& leaders, std::int32_t rank,
                               std::int32_t remote_size, std::int32_t tag, std::size_t count,
                               Words& words) {

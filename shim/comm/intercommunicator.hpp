@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Spanning intercommunicators: how all members of both groups meet and agree (IMPI 4.6-4.9), and
-/// how new ones are made.
+/// Spanning intercommunicators: agreements among all members of both groups (IMPI 4.6-4.9), and the
+/// creation of new intercommunicators.
 #pragma once
 
 #include <mpi.h>
@@ -17,20 +17,21 @@ inline constexpr std::int32_t kDuplicateTag = 210;  ///< IMPI_DUP_TAG
 inline constexpr std::int32_t kMergeTag = 220;      ///< IMPI_MERGE_TAG
 inline constexpr std::int32_t kFreeTag = 230;       ///< IMPI_COMM_FREE_TAG
 
-// All of these are collective over both groups of `parent`, and return codes that have been raised.
-// When one of the first three returns, all members are inside.
+// All functions below are collective over both groups of `parent` and return MPI_SUCCESS or error
+// codes that have been raised. When one of the first three returns, all members are inside.
 
 /// Agrees on the context id of a new communicator.
 [[nodiscard]] int agree_across(Job& job, Communicator& parent, const char* function,
                                std::int32_t tag, wire::ContextId& context);
-/// The same, and both groups tell each other whether they are to be the later one in a merged
-/// communicator.
+/// Agrees on the context id of a new communicator. The groups also tell each other whether they
+/// want to be the later one in a merged communicator.
 [[nodiscard]] int agree_to_merge(Job& job, Communicator& parent, bool high, bool& other_high,
                                  wire::ContextId& context);
-/// A barrier.
+/// Blocks until all members of both groups have called it.
 [[nodiscard]] int meet_across(Job& job, Communicator& parent, const char* function);
 
-/// MPI_Comm_split and MPI_Comm_create of an intercommunicator. `group`: members of the own group.
+/// Performs MPI_Comm_split and MPI_Comm_create of an intercommunicator. `group` contains members of
+/// the local group.
 [[nodiscard]] int split_intercommunicator(Job& job, Communicator& parent, int color, int key,
                                           MPI_Comm* newcomm);
 [[nodiscard]] int create_intercommunicator(Job& job, Communicator& parent, const RankList& group,

@@ -25,8 +25,8 @@ namespace {
 
 constexpr const char* kCreate = "MPI_Intercomm_create";
 
-/// What a leader tells its group about the other one, as IMPI sends it: two Uint8. A size of 0:
-/// `greatest` says why there is none.
+/// The information about the remote group that a leader sends to its own group, as in IMPI: two
+/// Uint8. If the size is 0 there is no remote group, and `greatest` is the reason.
 struct Announcement {
   std::uint64_t greatest;
   std::uint64_t remote_size;
@@ -50,7 +50,7 @@ class Introduction {
   int run(MPI_Comm* newcomm) {
     int code = check_group();
     if (code != MPI_SUCCESS) return code;
-    // Processes that were started later are the vendor's affair.
+    // The vendor handles processes that were started later.
     if (std::ranges::find(local_, kNoMember) != local_.end()) return by_vendor(newcomm);
     std::uint64_t mine = propose_context(job_, rank_ == leader_);
     Announcement announcement{0, 0};
@@ -92,7 +92,7 @@ class Introduction {
     return vendor::Intercomm_create(comm_, leader_, peer_, remote_leader_, tag_, newcomm);
   }
 
-  /// World rank of the other leader; kNoMember: not in the job.
+  /// Finds the world rank of the other leader; kNoMember if it is not in the job.
   int find_other_leader(wire::WorldRank& found) {
     RankList peers;
     int code = MPI_SUCCESS;
@@ -119,8 +119,8 @@ class Introduction {
                            remote_leader_, tag_, peer_, MPI_STATUS_IGNORE);
   }
 
-  /// The leaders tell each other the greatest id of their groups and their sizes, over the bridge
-  /// with the user's tag.
+  /// Exchanges the greatest ids and the sizes of the groups between the leaders. The message uses
+  /// the peer communicator and the user's tag.
   int meet_other_leader(Announcement& announcement) {
     const std::uint64_t greatest = announcement.greatest;
     announcement = {kFailed, 0};
@@ -162,7 +162,7 @@ class Introduction {
     return raise(comm_, MPI_ERR_COMM, kCreate, "the two groups have processes in common");
   }
 
-  /// GreatestOfLocal of both groups: by way of their first local members.
+  /// A GreatestOfLocal of both groups, through their first local members.
   int greatest_of_both(wire::ContextId context, std::uint64_t& value) {
     const MPI_Comm among = spanning_ != nullptr ? spanning_->companion : comm_;
     int code = greatest_among(job_, among, value);
@@ -195,8 +195,8 @@ class Introduction {
     MPI_Comm own = MPI_COMM_NULL;
     int code = creation.code();
     if (code == MPI_SUCCESS)
-      code =
-          vendor::Comm_split(comm_, 0, rank_, &own);  // of the local members, if it spans systems
+      // Contains the local members if it spans systems.
+      code = vendor::Comm_split(comm_, 0, rank_, &own);
     if (code != MPI_SUCCESS) return code;
     return make_intercommunicator(
         job_, {own, comm_, *context, std::move(local_), std::move(remote_)}, newcomm);
@@ -214,13 +214,13 @@ class Introduction {
   RankList remote_;
 };
 
-/// A member's wish: to be in the part of this colour, at this place.
+/// A member's request: the colour of its part, and its key in that part.
 struct Wish {
   int color;
   int key;
 };
 
-/// The wishes of all members of both groups, in the order of their union.
+/// Collects the requests of all members of both groups, in the order of their union.
 int gather_wishes(Job& job, Communicator& parent, const char* function, const Wish& mine,
                   std::vector<Wish>& all) {
   all.resize(static_cast<std::size_t>(parent.inter->both->size()));
@@ -235,7 +235,8 @@ int gather_wishes(Job& job, Communicator& parent, const char* function, const Wi
       });
 }
 
-/// Members of a group that wish for `color`, by key and rank. `first`: place of the group's wishes.
+/// Returns the members of a group that requested `color`, ordered by key and rank. The group's
+/// requests start at index `first`.
 RankList wished_by(const RankList& group, const std::vector<Wish>& wishes, std::int32_t first,
                    int color) {
   const auto wish = [&](std::size_t rank) -> const Wish& {
@@ -259,7 +260,7 @@ int regroup(Job& job, Communicator& parent, const char* function, Wish mine, MPI
   if (code != MPI_SUCCESS) return code;
   RankList local = wished_by(parent.own_group(), wishes, parent.inter->first_local, mine.color);
   RankList remote = wished_by(parent.members, wishes, parent.inter->first_remote, mine.color);
-  // Without anybody on the other side there is no intercommunicator (MPI-3.1 6.4.2).
+  // If the remote side is empty, there is no intercommunicator (MPI-3.1 6.4.2).
   const bool none = mine.color == MPI_UNDEFINED || remote.empty();
   const BlockingCreation creation(job, parent);
   MPI_Comm own = MPI_COMM_NULL;
@@ -294,7 +295,7 @@ namespace calls {
 
 int Intercomm_create(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
                      int remote_leader, int tag, MPI_Comm* newintercomm) {
-  // With one system there is nobody to meet elsewhere.
+  // With one system, all processes are local and the vendor's function suffices.
   if (job.map.clients().size() == 1) {
     return native::Intercomm_create(job, local_comm, local_leader, peer_comm, remote_leader, tag,
                                     newintercomm);
@@ -325,7 +326,7 @@ int Intercomm_merge(Job& job, MPI_Comm intercomm, int high, MPI_Comm* newintraco
                  first ? remote.end() : local.end());
   const BlockingCreation creation(job, *parent);
   if (creation.code() != MPI_SUCCESS) return raise_hidden_error(intercomm, creation.code());
-  // Without local peers the handle is that of the own group's local members.
+  // Without local peers, the handle is a communicator of the local group's local members.
   code = parent->has_local_peers ? vendor::Intercomm_merge(intercomm, first ? 0 : 1, newintracomm)
                                  : vendor::Comm_split(intercomm, 0, parent->rank, newintracomm);
   return code == MPI_SUCCESS

@@ -17,8 +17,8 @@ namespace {
 using wire::Block;
 using wire::TypeLayout;
 
-/// What MPI_Type_get_envelope and MPI_Type_get_contents tell; frees the inner handles that they
-/// made.
+/// The results of MPI_Type_get_envelope and MPI_Type_get_contents. Frees the inner handles that
+/// they created.
 struct Contents {
   int combiner = 0;
   std::vector<int> integers;
@@ -71,10 +71,11 @@ std::ptrdiff_t extent_of(MPI_Datatype datatype) {
   return extent;
 }
 
-/// A datatype's elements, placed one after another as a combiner says.
+/// A builder for the elements of a datatype. It places them one after another as a combiner
+/// specifies.
 class Builder {
  public:
-  /// `count` elements of `inner`, `stride` bytes apart, the first at `offset`.
+  /// Places `count` elements of `inner`, `stride` bytes apart, the first at `offset`.
   void place(const TypeLayout& inner, std::uint64_t count, std::ptrdiff_t stride,
              std::ptrdiff_t offset) {
     if (count == 0) return;
@@ -105,7 +106,7 @@ class Builder {
 
 Result<DatatypeLayout> build(MPI_Datatype datatype);
 
-/// Every `blocklength` elements of `inner`, `count` times, `stride` bytes apart.
+/// Places `count` blocks of `blocklength` elements of `inner`, `stride` bytes apart.
 void place_vector(Builder& builder, const TypeLayout& inner, int count, int blocklength,
                   std::ptrdiff_t stride) {
   Builder one;
@@ -114,7 +115,7 @@ void place_vector(Builder& builder, const TypeLayout& inner, int count, int bloc
   builder.place(block, static_cast<std::uint64_t>(count), stride, 0);
 }
 
-/// MPI-3.1 4.1.3: elements of a subarray in memory order.
+/// Places the elements of a subarray in memory order (MPI-3.1 4.1.3).
 void place_subarray(Builder& builder, const TypeLayout& inner, const Contents& contents) {
   const auto dims = static_cast<std::size_t>(contents.integers[0]);
   const int* sizes = contents.integers.data() + 1;
@@ -135,7 +136,7 @@ void place_subarray(Builder& builder, const TypeLayout& inner, const Contents& c
   builder.place(row, 1, stride, start);
 }
 
-/// Owned positions along one distributed dimension (MPI-3.1 4.1.4).
+/// Returns the owned positions along one distributed dimension (MPI-3.1 4.1.4).
 std::vector<std::ptrdiff_t> darray_positions(int distribution, int argument, int size, int procs,
                                              int coordinate) {
   std::vector<std::ptrdiff_t> owned;
@@ -184,7 +185,7 @@ void place_darray(Builder& builder, const TypeLayout& inner, const Contents& con
   builder.place(row, 1, stride, 0);
 }
 
-/// Combiners with one inner type. False: not one of them.
+/// Places the elements for combiners with one inner type. Returns false for other combiners.
 bool place_single(Builder& builder, const TypeLayout& inner, const Contents& contents) {
   const auto& ints = contents.integers;
   const auto& addresses = contents.addresses;
@@ -229,7 +230,8 @@ bool place_single(Builder& builder, const TypeLayout& inner, const Contents& con
   }
 }
 
-/// MPI_Type_create_f90_*: named by precision, laid out as the basic type of the same size.
+/// Builds the layout of an MPI_Type_create_f90_* type, which is specified by precision. It has the
+/// layout of the basic type of the same size.
 Result<DatatypeLayout> build_f90(MPI_Datatype datatype, int combiner) {
   int size = 0;
   vendor::Type_size(datatype, &size);
@@ -281,8 +283,8 @@ Result<DatatypeLayout> build(MPI_Datatype datatype) {
   return DatatypeLayout{layout.get(), layout};
 }
 
-/// The attribute's value: a layout that lives as long as the datatype, or an operation that uses
-/// it.
+/// The value of the attribute: a layout that lives as long as the datatype, or as an operation that
+/// uses it.
 using Cached = std::shared_ptr<const TypeLayout>;
 
 int delete_cached(MPI_Datatype /*type*/, int /*keyval*/, void* value, void* /*state*/) {

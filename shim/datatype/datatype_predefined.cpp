@@ -17,7 +17,8 @@ using wire::Block;
 using wire::Format;
 using wire::TypeLayout;
 
-/// An integer class by size; a size that no class has stays bytes, which are never converted.
+/// Returns the integer class of this size. A size without a class is treated as bytes, which are
+/// never converted.
 BasicType integer_of(std::size_t size) {
   switch (size) {
     case 2:
@@ -46,7 +47,7 @@ BasicType real_of(std::size_t size) {
 
 class PredefinedTable {
  public:
-  /// Out of line: a look passes by it in every message.
+  /// Not inline, since the lookup for every message contains the call.
   [[gnu::noinline, gnu::cold]] PredefinedTable() : slots_(kSlots) {
     add_c_types();
     add_fortran_types();
@@ -82,7 +83,7 @@ class PredefinedTable {
     vendor::Type_size(datatype, &size);
     if (static_cast<std::size_t>(size) == wire::element_size(type, Format::kNative))
       return insert(datatype, TypeLayout::basic(type));
-    // Several elements (complex types), or bytes of an unusual size.
+    // The type has several elements (complex types), or is made of bytes of an unusual size.
     const auto elements =
         static_cast<std::uint64_t>(size) / wire::element_size(type, Format::kNative);
     insert(datatype, keep({{0, type, elements, 1, 0}}, size));
@@ -161,7 +162,7 @@ class PredefinedTable {
     for (MPI_Datatype type : {MPI_COMPLEX8, MPI_COMPLEX16}) add_real(type, 2);
 #endif
 #ifdef MPI_REAL16
-    // 16 bytes of gfortran's REAL(16) are IEEE binary128 and no long double.
+    // The 16 bytes of gfortran's REAL(16) are IEEE binary128 and not a long double.
     add(MPI_REAL16, BasicType::kQuad);
     add(MPI_COMPLEX32, BasicType::kQuad);
 #endif

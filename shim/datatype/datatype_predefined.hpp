@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which basic elements each predefined datatype is made of.
+/// The basic elements of each predefined datatype.
 #pragma once
 
 #include <mpi.h>
@@ -8,8 +8,8 @@
 
 namespace impishim::shim {
 
-/// The layout of a predefined datatype, or null for any other handle. A few nanoseconds; the table
-/// is built at the first call.
+/// Returns the layout of a predefined datatype, or null for any other handle. Takes a few
+/// nanoseconds; the first call builds the table.
 [[nodiscard]] const wire::TypeLayout* predefined_layout(MPI_Datatype datatype);
 
 }  // namespace impishim::shim

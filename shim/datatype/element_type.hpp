@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The user's datatype behind an element type of collectives/, which knows no MPI type.
+/// Conversion from an element type of collectives/, which does not use MPI types, to the user's
+/// datatype.
 #pragma once
 
 #include <mpi.h>

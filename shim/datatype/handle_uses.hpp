@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Datatypes and operations that collectives under way still need: the user may free them as soon
-/// as the call has returned (MPI-3.1 4.1.9, 5.9.5), and callbacks must see the very same handle.
+/// The datatypes and operations that collectives in progress still need. The user may free them as
+/// soon as the call has returned (MPI-3.1 4.1.9, 5.9.5). Callbacks must receive the same handle.
 #pragma once
 
 #include <mpi.h>
@@ -34,7 +34,8 @@ class HandleUses {
     }
   }
 
-  /// Ends one use; frees the handle by `vendor_free` if the user wanted that and this was the last.
+  /// Ends one use. Frees the handle by `vendor_free` if the user has freed it and this was the last
+  /// use.
   template <class Free>
   void release(Handle handle, Free&& vendor_free) {
     bool freed = false;
@@ -49,7 +50,8 @@ class HandleUses {
     if (freed) vendor_free(&handle);
   }
 
-  /// The user frees a handle. True: it is in use, and will be freed with the last use.
+  /// Handles a free request of the user. Returns true if the handle is in use and will be freed
+  /// after the last use.
   [[nodiscard]] bool defer(Handle handle) {
     if (size_.load(std::memory_order_acquire) == 0) return false;
     const MutexLock lock(mutex_);

@@ -33,8 +33,8 @@ bool is_floating(wire::BasicType type) {
          type == wire::BasicType::kLongDouble || type == wire::BasicType::kQuad;
 }
 
-/// Duplicates of predefined types, and those of MPI_Type_create_f90_*, which predefined operations
-/// may take.
+/// Returns true for duplicates of predefined types and for types of MPI_Type_create_f90_*;
+/// predefined operations may accept both.
 bool may_stand_for_predefined(MPI_Datatype datatype) {
   int integers = 0;
   int addresses = 0;
@@ -58,7 +58,8 @@ bool fits(MPI_Op op, MPI_Datatype datatype) {
   if (meaning == Meaning::kLogical || meaning == Meaning::kBits)
     return layout->basic_count() == 1 && !all_floating;
   if (meaning == Meaning::kLocation) return layout->basic_count() != 1;
-  // Two values are a complex number, or a pair; of floating ones only the vendor can tell which.
+  // Two values are a complex number or a pair. For floating-point values only the vendor can
+  // distinguish these.
   return layout->basic_count() == 1 || (meaning == Meaning::kArithmetic && all_floating);
 }
 

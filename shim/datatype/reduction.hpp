@@ -8,24 +8,25 @@
 
 namespace impishim::shim {
 
-/// Returns false if a predefined operation has no meaning for this datatype (MPI-3.1 5.9.2) and
-/// both vendors say so. Each process asks before it communicates: otherwise only those that combine
-/// would notice. True of user operations, and in doubt.
+/// Returns false if a predefined operation is not defined for this datatype (MPI-3.1 5.9.2) and
+/// both vendors reject it. Returns true for user operations and in doubtful cases. Each process
+/// checks before it communicates; otherwise only the processes that combine would detect the error.
 [[nodiscard]] bool fits(MPI_Op op, MPI_Datatype datatype);
 
 class OpReduction final : public collectives::Reduction {
  public:
-  /// Both handles are valid.
+  /// Constructs a reduction. Both handles must be valid.
   OpReduction(MPI_Op op, MPI_Datatype datatype);
 
-  /// By MPI_Reduce_local, so that the arithmetic is the vendor's, or the user's function.
+  /// Combines with MPI_Reduce_local, so the vendor or the user's function performs the arithmetic.
   void combine(const std::byte* in, std::byte* inout, std::uint64_t count) const override;
 
-  /// Where the first error code of a combination will be, or MPI_SUCCESS.
+  /// Returns the address of the first error code of a combination, which is MPI_SUCCESS until an
+  /// error occurs.
   [[nodiscard]] const int* code() const { return &first_code_; }
 
  private:
-  /// As many as an int counts.
+  /// Combines at most as many elements as an int can count.
   void combine_some(const std::byte* in, std::byte* inout, std::uint64_t count) const;
 
   MPI_Op op_;

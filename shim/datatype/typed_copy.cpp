@@ -16,7 +16,7 @@ Result<TypedCopy> TypedCopy::of(const void* address, std::int64_t count, MPI_Dat
   MPI_Aint true_lower_bound = 0;
   MPI_Aint true_extent = 0;
   vendor::Type_get_true_extent(datatype, &true_lower_bound, &true_extent);
-  // The extent may be negative: the last element may lie below the first.
+  // The extent may be negative; the last element may then precede the first.
   const std::ptrdiff_t distance = count > 0 ? (count - 1) * from->layout->extent() : 0;
   const std::ptrdiff_t lowest = true_lower_bound + std::min<std::ptrdiff_t>(0, distance);
   const std::ptrdiff_t highest =

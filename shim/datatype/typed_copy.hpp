@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A copy of a user's data in memory of our own, in the same datatype.
+/// A copy of a user's data in memory of this library, in the same datatype.
 #pragma once
 
 #include <mpi.h>
@@ -13,10 +13,10 @@ namespace impishim::shim {
 
 class TypedCopy {
  public:
-  /// Copies `count` elements of `datatype` at `address`; gaps of the datatype stay unset.
+  /// Copies `count` elements of `datatype` at `address`. Gaps of the datatype stay uninitialised.
   [[nodiscard]] static Result<TypedCopy> of(const void* address, std::int64_t count,
                                             MPI_Datatype datatype);
-  /// Where the copy's elements count from: what a call takes as buffer.
+  /// Returns the address to pass as buffer to a call: the origin of the copy's elements.
   [[nodiscard]] void* address() { return bytes_.data() + origin_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Counts beyond an int, for the vendor's functions that take one.
+/// Counts that exceed an int, for vendor functions that take an int.
 #pragma once
 
 #include <mpi.h>
@@ -8,9 +8,9 @@
 
 namespace impishim::shim {
 
-/// `count` elements of a type as an int of a datatype: the type itself where the count fits,
-/// otherwise one element of a datatype made for it. The datatype lives as long as this object;
-/// operations under way keep what they need.
+/// An int count and a datatype that describe `count` elements of a type. If the count fits, the
+/// datatype is the type itself. Otherwise the count is 1 and the datatype is created for it. The
+/// datatype lives as long as this object; operations in progress keep what they need.
 class VendorCount {
  public:
   VendorCount(std::uint64_t count, MPI_Datatype type);

@@ -21,8 +21,8 @@
 namespace impishim::shim {
 namespace {
 
-/// Error codes made here, with their text: a vendor may not keep the text of codes added to a
-/// predefined class.
+/// The error codes that this library created, with their texts. A vendor may not keep the text of
+/// codes that are added to a predefined class.
 class OwnErrors {
  public:
   static OwnErrors& instance() {
@@ -34,7 +34,7 @@ class OwnErrors {
     const MutexLock lock(mutex_);
     const auto key = std::make_pair(error_class, text);
     if (const auto found = codes_.find(key); found != codes_.end()) return found->second;
-    // The number of texts is bounded; a flood of different ones falls back to the bare class.
+    // The number of texts is bounded. Beyond the limit, new texts map to the plain error class.
     if (codes_.size() >= kMaxTexts) return error_class;
     int made = error_class;
     if (vendor::Add_error_code(error_class, &made) != MPI_SUCCESS) return error_class;
@@ -59,15 +59,15 @@ class OwnErrors {
 
 enum class Handling { kReturn, kEnd, kCall };
 
-/// What the error handler of `comm` wants.
+/// Returns the effect of the error handler of `comm`.
 Handling handling_of(MPI_Comm comm) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   if (vendor::Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return Handling::kReturn;
   if (handler == MPI_ERRORS_RETURN) return Handling::kReturn;
-  // MPI_ERRORS_ABORT ends the processes of the communicator, and with them the job: it spans
+  // MPI_ERRORS_ABORT ends the processes of the communicator, and thus the job, since it spans
   // systems.
   if (is_predefined(handler)) return Handling::kEnd;
-  vendor::Errhandler_free(&handler);  // our reference
+  vendor::Errhandler_free(&handler);  // drops our reference
   return Handling::kCall;
 }
 
@@ -158,7 +158,7 @@ void end_job(int code, std::string_view text) {
   if (job != nullptr && job->engine != nullptr) announce_end(*job, code, std::string(text));
   let_launcher_read();
   vendor::Abort(MPI_COMM_WORLD, code);
-  // The vendor's abort does not return; if it does, this process still ends.
+  // The vendor's abort should not return; if it does, this process still ends.
   _exit(code == 0 ? 1 : code);
 }
 

@@ -15,13 +15,15 @@
 namespace impishim::shim {
 namespace {
 
-/// How long a process that has nothing to say waits to be ended by its launcher.
+/// The time that a process without a message waits for its launcher to end it.
 constexpr auto kSilent = std::chrono::milliseconds(1500);
-/// How long one that has spoken waits for its launcher to read that, and then for it to pass it on.
+/// The time that a process with a message waits for its launcher to read it, and then for the
+/// launcher to forward it.
 constexpr auto kRead = std::chrono::milliseconds(1000);
 constexpr auto kPassedOn = std::chrono::milliseconds(100);
 
-/// Bytes of standard error that its reader has not taken yet; 0 if nobody can tell.
+/// Returns the number of bytes on standard error that the reader has not read yet; 0 if this is
+/// unknown.
 int unread_bytes() {
   struct stat status {};
   int unread = 0;
@@ -29,9 +31,10 @@ int unread_bytes() {
   return ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 ? unread : 0;
 }
 
-/// One message for each host: its gateway or lowest process speaks, and most failures end the
-/// others before they would. What a process has found out by itself it tells if it is still there
-/// then: the one that speaks may be the one that has died.
+/// Prints one message for each host. The gateway or lowest process of the host prints it, and most
+/// failures end the others before they would print. A process that detected the failure itself also
+/// prints it if it still runs after a while: the process that should print may be the one that
+/// died.
 void print_once(const Job& job, const Error& failure) {
   if (failure.text.empty() || !job.speaks_for_host) std::this_thread::sleep_for(kSilent);
   if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.speaks_for_host)) return;
@@ -48,7 +51,7 @@ int exit_code(const Job& job) {
 
 void let_launcher_read() {
   const auto deadline = std::chrono::steady_clock::now() + kRead;
-  // A pipe wakes its writer when there is room, not when it is empty.
+  // A pipe wakes its writer when it has room, not when it is empty.
   while (unread_bytes() > 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -78,8 +81,8 @@ void announce_end(Job& job, int code, const std::string& text) {
   const auto deadline = Clock::now() + kBound;
   job.engine->announce_abort(code, text);
   if (job.map.clients().size() < 2) return;
-  // Whoever hears it passes it on to all that it knows, the sender among them: the echo says that
-  // it is under way.
+  // A process that receives the abort forwards it to all its peers, including the sender. The echo
+  // shows that it has left.
   while (job.engine->failure() == nullptr && Clock::now() < deadline) {
     if (job.engine->poll(true) == 0) job.engine->wait_for_event(std::chrono::milliseconds(10));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a process does when the engine has failed.
+/// The actions of a process when the engine has failed.
 #pragma once
 
 #include <string>
@@ -9,31 +9,32 @@
 
 namespace impishim::shim {
 
-/// Before a process ends the job: waits until its launcher has read what it has written to standard
-/// error, since a launcher drops what it has not read by then. At most 1.1 s.
+/// Blocks until the launcher has read what this process wrote to standard error, at most 1.1 s.
+/// Called before a process ends the job, since a launcher drops output that it has not read by
+/// then.
 void let_launcher_read();
 
-/// Prints why the job ends, and waits until the launcher has read it.
+/// Prints why the job ends, and blocks until the launcher has read it.
 void say_last(const std::string& text);
 
-/// Ends the job after job.engine->failure(): prints its text if this process is the one to print it
-/// (the host's representative, or whoever lost a neighbour of its own), and ends the native job
-/// with the exit code that an abort announced, or 1. Application threads only.
+/// Ends the job after job.engine->failure(). Prints its text if this process must print it: the
+/// host's representative, or a process that lost one of its own peers. Ends the native job with the
+/// exit code that an abort announced, or 1. Application threads only.
 [[noreturn]] void end_after_failure(Job& job);
 
-/// Ends the job if the engine has failed: before the error of one operation, which would end it
-/// with another exit code.
+/// Ends the job if the engine has failed. Called before an error of one operation is raised, which
+/// would end the job with another exit code.
 inline void heed_failure(Job& job) {
   if (job.engine->failure() != nullptr) end_after_failure(job);
 }
 
-/// The same as end_after_failure() from the progress thread, which may not call MPI: the launcher
-/// ends the rest of the system.
+/// Does the same as end_after_failure() on the progress thread, which may not call MPI. The
+/// launcher ends the rest of the system.
 [[noreturn]] void exit_after_failure(const Job& job, const Error& failure);
 
-/// Tells the other systems that the job is over, and waits a moment for that to have left this
-/// host: the vendor's abort, which follows, ends the representative that passes it on. At most half
-/// a second.
+/// Announces the end of the job to the other systems. Waits at most half a second until the
+/// announcement has left this host: the vendor's abort, which follows, ends the representative that
+/// forwards it.
 void announce_end(Job& job, int code, const std::string& text);
 
 }  // namespace impishim::shim

@@ -12,13 +12,13 @@
 namespace impishim::shim {
 namespace {
 
-/// World rank of this system's first process.
+/// Returns the world rank of this system's first process.
 wire::WorldRank first_here(const Job& job) {
   return job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
 }
 
-/// World ranks of the members of one of the vendor's groups; kNoMember for processes that are not
-/// in the job.
+/// Computes the world ranks of the members of one of the vendor's groups. The value is kNoMember
+/// for processes that are not in the job.
 int members_of_vendors(const Job& job, MPI_Group group, RankList& members) {
   int size = 0;
   int code = vendor::Group_size(group, &size);
@@ -73,8 +73,8 @@ int make_group(Job& job, const RankList& members, MPI_Group* group) {
   const auto is_here = [&](wire::WorldRank rank) {
     return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client;
   };
-  // A group of none is made by the vendor, too: the caller frees it, and Open MPI counts references
-  // of MPI_GROUP_EMPTY.
+  // The vendor creates an empty group, too: the caller frees it, and Open MPI counts references to
+  // MPI_GROUP_EMPTY.
   if (!std::ranges::all_of(members, is_here)) {
     *group = GroupPool::instance().keep(members);
     return MPI_SUCCESS;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Groups: the vendor's where all members are in this system, objects of ours otherwise (DESIGN.md
-/// 3).
+/// Groups. A group is the vendor's if all members are in this system, and an object of this library
+/// otherwise (docs/architecture.md, Groups).
 ///
-/// A handle of ours (own_handle.hpp) names a list of world ranks that never changes. Every function
-/// of MPI that takes a group is wrapped, so the vendor never sees one.
+/// A handle of this library (own_handle.hpp) refers to an immutable list of world ranks. Every MPI
+/// function that takes a group is wrapped, so the vendor never receives such a handle.
 #pragma once
 
 #include <mpi.h>
@@ -18,14 +18,14 @@
 
 namespace impishim::shim {
 
-/// All groups of ours. Any thread.
+/// All groups of this library. Any thread.
 class GroupPool {
  public:
   static GroupPool& instance();
   [[nodiscard]] MPI_Group keep(RankList members);
-  /// The members behind a handle of ours; null if it was freed.
+  /// Returns the members of a group of this library, or null if it was freed.
   [[nodiscard]] std::shared_ptr<const RankList> find(MPI_Group group);
-  /// False if it was freed already.
+  /// Frees a group. Returns false if it was freed already.
   bool release(MPI_Group group);
 
  private:
@@ -34,20 +34,20 @@ class GroupPool {
   std::vector<std::uint32_t> free_ IMPISHIM_GUARDED_BY(mutex_);
 };
 
-/// Makes a group of these processes, in this order: the vendor's own if all are in this system
-/// (MPI_GROUP_EMPTY if there are none), one of ours otherwise. The caller owns it, and frees it
-/// once. Returns an MPI code that has been raised.
+/// Creates a group of these processes in this order. It is the vendor's if all are in this system
+/// (MPI_GROUP_EMPTY if there are none), and a group of this library otherwise. The caller owns it
+/// and frees it once. Returns MPI_SUCCESS or an error code that has been raised.
 [[nodiscard]] int make_group(Job& job, const RankList& members, MPI_Group* group);
 
-/// World ranks of a group's members, ours or the vendor's. Returns a code that has been raised:
-/// MPI_ERR_GROUP if the group is none, or has processes that are not in the joined job
-/// (MPI_Comm_spawn).
+/// Computes the world ranks of the members of a group of either kind. Returns MPI_SUCCESS or an
+/// error code that has been raised: MPI_ERR_GROUP if the handle is no group, or if the group
+/// contains processes that are not in the joined job (MPI_Comm_spawn).
 [[nodiscard]] int members_of(Job& job, MPI_Group group, std::string_view function,
                              RankList& members);
 
-/// World ranks of a native communicator's members; of the remote group's of an intercommunicator if
-/// `remote`. kNoMember stands for processes that are not in the joined job. Returns a code of the
-/// vendor's, raised already.
+/// Computes the world ranks of a native communicator's members. If `remote` is true, computes those
+/// of the remote group of an intercommunicator. The value is kNoMember for processes that are not
+/// in the joined job. Returns MPI_SUCCESS or a code of the vendor that has been raised.
 [[nodiscard]] int members_of_native(Job& job, MPI_Comm comm, bool remote, RankList& members);
 
 }  // namespace impishim::shim

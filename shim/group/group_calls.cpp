@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Group_*, MPI_Comm_group, MPI_Comm_remote_group (MPI-3.1 6.3): the vendor's for its own
-// groups, ours as soon as one argument is. Errors go to the handler of MPI_COMM_WORLD, as groups
-// have none (MPI-3.1 8.3).
+// MPI_Group_*, MPI_Comm_group, MPI_Comm_remote_group (MPI-3.1 6.3). The vendor handles calls on its
+// own groups. This library handles a call as soon as one argument is its own group. Errors are
+// raised through the handler of MPI_COMM_WORLD, since groups have none (MPI-3.1 8.3).
 #include <fmt/format.h>
 
 #include "shim/error/errors.hpp"
@@ -17,7 +17,8 @@ int group_error(int error_class, const char* function, std::string_view text) {
   return raise(MPI_COMM_WORLD, error_class, function, text);
 }
 
-/// The result of a set operation of two groups of which at least one is ours.
+/// Creates the result of a set operation on two groups, at least one of which belongs to this
+/// library.
 int combine(Job& job, const char* function, MPI_Group group1, MPI_Group group2, MPI_Group* newgroup,
             RankList (*operation)(const RankList&, const RankList&)) {
   RankList one;
@@ -27,7 +28,7 @@ int combine(Job& job, const char* function, MPI_Group group1, MPI_Group group2, 
   return code == MPI_SUCCESS ? make_group(job, operation(one, two), newgroup) : code;
 }
 
-/// The result of choosing ranks from a group of ours.
+/// Creates the result of a selection of ranks from a group of this library.
 int choose(Job& job, const char* function, MPI_Group group, int n, const int* ranks,
            MPI_Group* newgroup,
            Result<RankList> (*operation)(const RankList&, std::span<const std::int32_t>)) {

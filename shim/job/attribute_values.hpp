@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Attributes of communicators: what the job keeps about them beside the vendor.
+/// Attributes of communicators that the job stores in addition to the vendor's.
 #pragma once
 
 #include <map>
@@ -10,14 +10,14 @@
 
 namespace impishim::shim {
 
-/// The user's attributes on MPI_COMM_SELF, in the order in which they were set. MPI_Finalize
-/// deletes them before anything else (MPI-3.1 8.7.1), which must happen while the joined world
-/// still works: the vendor would do it when that is gone.
+/// The user's attributes on MPI_COMM_SELF, in the order of setting. MPI_Finalize deletes them
+/// before anything else (MPI-3.1 8.7.1). This must happen while the joined world still works; the
+/// vendor would do it only after that.
 class SelfAttributes {
  public:
   void set(int keyval);
   void deleted(int keyval);
-  /// The one set last, no longer kept here; or nothing.
+  /// Removes and returns the key that was set last, or nothing.
   [[nodiscard]] std::optional<int> take_last();
 
  private:
@@ -25,11 +25,11 @@ class SelfAttributes {
   std::vector<int> keyvals_ IMPISHIM_GUARDED_BY(mutex_);
 };
 
-/// Places for the values of predefined attributes, which a program reads through an int* at any
+/// Storage for the values of predefined attributes, which a program reads through an int* at any
 /// later time.
 class AttributeValues {
  public:
-  /// An int that holds `value`; valid as long as this object.
+  /// Returns an int that holds `value`. It is valid as long as this object.
   [[nodiscard]] int* of(int value);
 
  private:

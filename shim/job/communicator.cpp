@@ -31,7 +31,7 @@ std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire
     made->local_ranks.push_back(local ? static_cast<std::int32_t>(made->spanning_ranks.size())
                                       : -1);
     if (local) made->spanning_ranks.push_back(rank);
-    // Ranks ascend, so the first of a client is its lowest.
+    // Ranks ascend, so the first rank of a client is its lowest.
     const auto [entry, first] =
         master_index.emplace(client_of(proc), static_cast<std::int32_t>(made->masters.size()));
     if (first) made->masters.push_back(rank);
@@ -42,7 +42,7 @@ std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire
     made->local_ranks_are_spanning = made->spanning_ranks[i] == static_cast<std::int32_t>(i);
     if (!made->local_ranks_are_spanning) break;
   }
-  // Colours are ordered as host ranks are in MPI_COMM_WORLD (IMPI 2.5).
+  // Colours are in the order of host ranks in MPI_COMM_WORLD (IMPI 2.5).
   made->host_count = static_cast<std::int32_t>(hosts.size());
   made->host_color =
       static_cast<std::int32_t>(std::distance(hosts.begin(), hosts.find(host_of(here))));
@@ -67,7 +67,7 @@ Communicator* CommunicatorTable::insert(std::unique_ptr<Communicator> communicat
       slots->slot.begin(), slots->slot.end(),
       [](const Slot& slot) { return slot.key.load(std::memory_order_relaxed) != kEmpty; }));
   if (2 * (used + 1) > slots->slot.size()) {
-    // Freed handles' slots are left behind with the old table, which readers may still hold.
+    // The new table omits the slots of freed handles. Readers may still use the old table.
     generations_.push_back(std::make_unique<Slots>(
         owned_.size() * 4 > slots->slot.size() ? slots->slot.size() * 2 : slots->slot.size()));
     slots = generations_.back().get();
@@ -81,8 +81,8 @@ Communicator* CommunicatorTable::insert(std::unique_ptr<Communicator> communicat
   return made;
 }
 
-/// A slot's key never changes once it is set; a freed handle leaves its key with no communicator,
-/// for the same handle to come back to.
+/// Adds `communicator` to the table. The key of a slot never changes once it is set. A freed handle
+/// leaves its key without a communicator, so that the same handle can be reused.
 void CommunicatorTable::place(Slots& slots, Communicator* communicator) {
   const std::uint64_t key = key_of(communicator->handle);
   for (std::size_t i = hash(communicator->handle) & slots.mask;; i = (i + 1) & slots.mask) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Spanning communicators: the description behind a native handle, and the table that finds it.
+/// Spanning communicators: the description of a native handle, and the table that finds it.
 ///
 /// The user's handle of a spanning communicator is the native communicator of its local members
-/// (DESIGN.md 1). A handle that is not in the table is native and every call on it goes straight to
-/// the vendor.
+/// (docs/architecture.md, Communicators). A handle that is not in the table is native; every call
+/// on it is passed directly to the vendor.
 #pragma once
 
 #include <mpi.h>
@@ -24,93 +24,97 @@ class CollectiveQueue;
 struct Communicator;
 struct Topology;
 
-/// The two groups of an intercommunicator, for its collectives. Hidden: no user has their handles.
+/// The two groups of an intercommunicator, for its collectives. Hidden: users have no handles to
+/// them.
 struct Intergroups {
-  std::unique_ptr<Communicator> local;  ///< the own group, which may be all in one client
-  std::unique_ptr<Communicator>
-      both;  ///< both groups, one after the other, in the same order on both sides
-  std::int32_t first_local = 0;  ///< rank in `both` of the own group's first
+  std::unique_ptr<Communicator> local;  ///< the local group, which may be all in one client
+  /// Both groups, one after the other, in the same order on both sides.
+  std::unique_ptr<Communicator> both;
+  std::int32_t first_local = 0;  ///< rank in `both` of the local group's first member
   std::int32_t first_remote = 0;
 };
 
-/// A communicator whose members are in two or more clients. Immutable but for the fields that say
-/// otherwise.
+/// A communicator whose members are in two or more clients. Immutable, except for the fields whose
+/// comments say otherwise.
 ///
-/// Of an intercommunicator `members` and all that follows from them are the remote group, whom
-/// messages go to and come from; `rank` is the own rank in the local group.
+/// For an intercommunicator, `members` and all fields derived from it describe the remote group,
+/// with which messages are exchanged. `rank` is this process's rank in the local group.
 struct Communicator {
-  MPI_Comm handle = MPI_COMM_NULL;  ///< the user's: the vendor's communicator of the local members
-  MPI_Comm companion =
-      MPI_COMM_NULL;            ///< another of the same members, for what collectives do among them
-  wire::ContextId context = 0;  ///< point-to-point; collectives use context + 1 (IMPI 4.3)
+  /// The user's handle: the vendor's communicator of the local members.
+  MPI_Comm handle = MPI_COMM_NULL;
+  /// Another communicator of the same members, for collectives among them.
+  MPI_Comm companion = MPI_COMM_NULL;
+  wire::ContextId context = 0;  ///< for point-to-point; collectives use context + 1 (IMPI 4.3)
   std::vector<wire::WorldRank> members;  ///< spanning rank -> world rank
   std::int32_t rank = 0;                 ///< this process's spanning rank
-  std::vector<std::int32_t>
-      local_ranks;  ///< spanning rank -> rank in `handle`, or -1 for a process of another system
+  /// Spanning rank -> rank in `handle`, or -1 for a process of another system.
+  std::vector<std::int32_t> local_ranks;
   std::vector<std::int32_t> spanning_ranks;  ///< rank in `handle` -> spanning rank
-  bool local_ranks_are_spanning =
-      false;  ///< spanning_ranks[i] == i for all i: statuses need no translation
+  /// `spanning_ranks[i] == i` for all i: statuses need no translation.
+  bool local_ranks_are_spanning = false;
 
-  std::vector<std::int32_t>
-      masters;  ///< lowest spanning rank of each client in it, ascending (IMPI 4.1)
+  /// Lowest spanning rank of each client in the communicator, ascending (IMPI 4.1).
+  std::vector<std::int32_t> masters;
   std::vector<std::int32_t> master_of;  ///< spanning rank -> index in `masters`
-  std::int32_t host_count = 0;          ///< IMPI_HOST_SIZE ...
-  std::int32_t host_color = 0;          ///< ... and IMPI_HOST_COLOR of this process
-  std::int32_t client_color =
-      0;  ///< IMPI_CLIENT_COLOR of this process; IMPI_CLIENT_SIZE is masters.size()
+  std::int32_t host_count = 0;          ///< IMPI_HOST_SIZE
+  std::int32_t host_color = 0;          ///< IMPI_HOST_COLOR of this process
+  /// IMPI_CLIENT_COLOR of this process; IMPI_CLIENT_SIZE is masters.size().
+  std::int32_t client_color = 0;
 
-  /// Of an intercommunicator: some of the other group are in this client, and `handle` is the
-  /// vendor's intercommunicator with them. Without any, `handle` is an intracommunicator of the own
-  /// group's local members, and the vendor carries no message.
+  /// Meaningful for an intercommunicator: true if some members of the remote group are in this
+  /// client; `handle` is then the vendor's intercommunicator with them. If false, `handle` is an
+  /// intracommunicator of the local group's local members, and the vendor carries no messages.
   bool has_local_peers = true;
-  std::shared_ptr<const Topology> topology;      ///< shim/values/topology.hpp; null: none
-  std::unique_ptr<Intergroups> inter;            ///< of an intercommunicator
-  std::shared_ptr<CollectiveQueue> collectives;  ///< those under way
+  std::shared_ptr<const Topology> topology;  ///< shim/values/topology.hpp; null if there is none
+  std::unique_ptr<Intergroups> inter;        ///< null for an intracommunicator
+  std::shared_ptr<CollectiveQueue> collectives;  ///< the collectives in progress
 
-  /// MPI_Comm_idup calls that the vendor has not copied the attributes for yet.
+  /// The number of MPI_Comm_idup calls for which the vendor has not copied the attributes yet.
   std::atomic<std::int32_t> duplications{0};
-  /// MPI_Comm_idup calls that the vendor has not finished.
+  /// The number of MPI_Comm_idup calls that the vendor has not completed.
   std::atomic<std::int32_t> handle_uses{0};
 
-  /// Requests that still refer to this object; a freed communicator lives until they are over
-  /// (MPI-3.1 6.4.3).
+  /// The number of requests that still refer to this object. A freed communicator lives until they
+  /// are complete (MPI-3.1 6.4.3).
   std::atomic<std::int32_t> pending{0};
-  /// Of one that was freed while it had some: a hidden handle with the user's error handler, for
-  /// their errors.
+  /// Used if the communicator was freed while requests were pending: a hidden handle with the
+  /// user's error handler, for the errors of these requests.
   std::atomic<MPI_Comm> heir{MPI_COMM_NULL};
-  /// Of one that was freed during an MPI_Comm_idup, which copies from its handle: ends that handle
-  /// afterwards.
+  /// Set if the communicator was freed during an MPI_Comm_idup, which copies from its handle: the
+  /// function that frees the handle afterwards.
   int (*free_later)(MPI_Comm*) = nullptr;
 
-  /// The handle whose error handler hears of errors.
+  /// Returns the handle whose error handler is called for errors.
   [[nodiscard]] MPI_Comm error_handle() const {
     const MPI_Comm of_freed = heir.load(std::memory_order_acquire);
     return of_freed == MPI_COMM_NULL ? handle : of_freed;
   }
 
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(members.size()); }
-  /// The group that this process is in.
+  /// Returns the group of this process.
   [[nodiscard]] const std::vector<wire::WorldRank>& own_group() const {
     return inter == nullptr ? members : inter->local->members;
   }
   [[nodiscard]] bool valid_rank(int rank_) const { return rank_ >= 0 && rank_ < size(); }
-  /// Of a rank in this system: its rank in `handle`. Negative: another system's, or no rank at all.
+  /// Returns the rank in `handle` of a process of this system. Negative if the rank belongs to
+  /// another system or is invalid.
   [[nodiscard]] std::int32_t local_rank(int rank_) const {
     return static_cast<std::size_t>(rank_) < local_ranks.size()
                ? local_ranks[static_cast<std::size_t>(rank_)]
                : -1;
   }
 
-  /// Fills in everything that follows from `handle`, `context`, `members` and the job map.
+  /// Creates a communicator. Derives all fields from `handle`, `context`, `members` and the job
+  /// map.
   [[nodiscard]] static std::unique_ptr<Communicator> create(const wire::JobMap& job,
                                                             wire::WorldRank here, MPI_Comm handle,
                                                             wire::ContextId context,
                                                             std::vector<wire::WorldRank> members);
 };
 
-/// Native handle -> Communicator. Lookups take no lock and a few nanoseconds; changes are rare and
-/// locked. Slots are replaced as a whole when the table grows; old tables live until the job ends,
-/// since readers may still hold them.
+/// A map from native handles to communicators. Lookups take no lock and a few nanoseconds. Changes
+/// are rare and take a lock. All slots are replaced when the table grows. Old tables live until the
+/// job ends, since readers may still use them.
 class CommunicatorTable {
  public:
   CommunicatorTable();
@@ -118,8 +122,8 @@ class CommunicatorTable {
   CommunicatorTable(const CommunicatorTable&) = delete;
   CommunicatorTable& operator=(const CommunicatorTable&) = delete;
 
-  /// The spanning communicator of `handle`, or null: it is native (or invalid: the vendor will say
-  /// so).
+  /// Returns the spanning communicator of `handle`, or null if the handle is native or invalid. The
+  /// vendor reports invalid handles.
   [[nodiscard]] Communicator* find(MPI_Comm handle) const {
     const Slots* slots = slots_.load(std::memory_order_acquire);
     for (std::size_t i = hash(handle) & slots->mask;; i = (i + 1) & slots->mask) {
@@ -130,24 +134,25 @@ class CommunicatorTable {
     }
   }
 
-  /// Makes `communicator->handle` spanning. The pointer stays valid until drop().
+  /// Registers `communicator->handle` as spanning. The pointer stays valid until drop().
   Communicator* insert(std::unique_ptr<Communicator> communicator);
-  /// Makes the handle native; call it before the vendor frees (and may recycle) the handle.
+  /// Makes the handle native. Must be called before the vendor frees the handle, which it may
+  /// reuse.
   void hide(Communicator& communicator);
-  /// Takes hide() back.
+  /// Reverts hide().
   void show(Communicator& communicator);
-  /// The user has freed this hidden communicator: take_ended() returns it when no request refers to
-  /// it any more.
+  /// Marks a hidden communicator as freed by the user. take_ended() returns it when no request
+  /// refers to it any more.
   void retire(Communicator& communicator);
-  /// Some are retired. Costs one load.
+  /// Returns true if there are retired communicators. Costs one load.
   [[nodiscard]] bool has_retired() const {
     return retired_count_.load(std::memory_order_relaxed) != 0;
   }
-  /// Retired ones that no request refers to; each is returned once.
+  /// Returns the retired communicators to which no request refers. Each is returned once.
   [[nodiscard]] std::vector<Communicator*> take_ended();
-  /// Destroys one that take_ended() has returned.
+  /// Destroys a communicator that take_ended() has returned.
   void drop(const Communicator& communicator);
-  /// All that exist, in no order: those that are retired, too.
+  /// Returns all existing communicators in no particular order, including retired ones.
   [[nodiscard]] std::vector<Communicator*> all() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Duplications of communicators that the vendor has not finished.
+/// Duplications of communicators that the vendor has not completed.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace impishim::shim {
 
-/// Duplications under way at the vendor (MPI_Comm_idup of spanning communicators), and what holds
-/// further ones up. Any thread.
+/// The duplications in progress in the vendor's MPI (MPI_Comm_idup of spanning communicators), and
+/// the holds that delay further ones. Any thread.
 class CreationOrder {
  public:
-  /// Its number, for end_duplication(). Nothing: a blocking function is being entered; ask again
-  /// later.
+  /// Returns the number of the new duplication, for end_duplication(). Returns nothing while a
+  /// blocking function is being entered; the caller must retry later.
   [[nodiscard]] std::optional<std::uint64_t> begin_duplication();
   void end_duplication(std::uint64_t number);
-  /// Holds further ones up until release(). Returns the number of the latest that is under way, or
-  /// 0.
+  /// Delays further duplications until release(). Returns the number of the latest duplication in
+  /// progress, or 0.
   [[nodiscard]] std::uint64_t hold();
   void release();
-  /// All up to this number are over.
+  /// Returns true if all duplications up to `number` are complete.
   [[nodiscard]] bool over(std::uint64_t number);
 
  private:

@@ -16,8 +16,8 @@
 namespace impishim::shim {
 namespace {
 
-/// Handlers that run now, on any thread: the job object must not go before they are through. It
-/// cannot be part of that object.
+/// The number of signal handlers that are running on any thread. The job object must not be
+/// destroyed before they return, so this counter cannot be part of it.
 std::atomic<int> handlers{0};
 
 void on_signal(int number, siginfo_t* info, void* context) {
@@ -107,7 +107,7 @@ void restore_signal(const Diagnostics& diagnostics) {
 
 void stop_answering(const Diagnostics& diagnostics) {
   restore_signal(diagnostics);
-  while (handlers.load() != 0) {  // on another thread, in its last steps
+  while (handlers.load() != 0) {  // another thread is in the last steps of a handler
   }
 }
 
@@ -115,7 +115,7 @@ void write_statistics(Job& job) {
   if (job.diagnostics.stats_prefix.empty()) return;
   const std::string path = fmt::format("{}.{}.json", job.diagnostics.stats_prefix, job.here);
   auto written = write_file(path, statistics_of(job, job.engine->counters()));
-  // The user has asked for them: this is told at every log level.
+  // The user has requested the statistics, so this warning is printed at every log level.
   if (!written)
     log_line(LogLevel::kWarn, fmt::format("cannot write the statistics to {} (IMPISHIM_STATS): {}",
                                           path, written.error().text));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The joined job as this process sees it: the library's only global object, and beside it a copy
-/// of what the shortest calls ask.
+/// The joined job from the view of this process. It is the library's only global object, except for
+/// a copy of the data that the shortest calls need.
 #pragma once
 
 #include <mpi.h>
@@ -28,61 +28,66 @@
 
 namespace impishim::shim {
 
-/// Made in MPI_Init when the environment asks for a joined job, ended in MPI_Finalize.
+/// The joined job. Created in MPI_Init when the environment requests one, destroyed in
+/// MPI_Finalize.
 struct Job {
   wire::JobMap map;
   wire::WorldRank here = 0;              ///< this process's world rank
-  std::int32_t client = 0;               ///< the system that this process is in (MPI_APPNUM)
-  int thread_level = MPI_THREAD_SINGLE;  ///< as the vendor granted it
-  /// Blocking collectives inside this system are the vendor's nonblocking ones, polled:
-  /// IMPISHIM_NATIVE_COLLECTIVES asks for it, or some process of it has threads that call MPI at
-  /// once, and one that blocks in the vendor's MPI could hold up the others' receives from anybody.
+  std::int32_t client = 0;               ///< the system of this process (MPI_APPNUM)
+  int thread_level = MPI_THREAD_SINGLE;  ///< as granted by the vendor
+  /// True if blocking collectives inside this system are replaced by the vendor's nonblocking ones
+  /// and polled. This is so if IMPISHIM_NATIVE_COLLECTIVES requests it, or if some process of the
+  /// system has threads that call MPI concurrently. A thread that blocks in the vendor's MPI could
+  /// then delay the other threads' wildcard receives.
   bool polls_collectives = false;
 
   std::unique_ptr<wire::Engine> engine;
   std::unique_ptr<wire::ProgressThread> progress;
-  std::optional<wire::ServerConnection>
-      server;  ///< on the system's process that speaks with it only
+  /// Only on the process of the system that communicates with the server.
+  std::optional<wire::ServerConnection> server;
 
   CommunicatorTable communicators;
-  /// The one of MPI_COMM_WORLD, which most calls name: found without the table. Null: it is native.
+  /// The communicator of MPI_COMM_WORLD, which most calls use. It is found without the table. Null
+  /// if MPI_COMM_WORLD is native.
   Communicator* world = nullptr;
-  ReceiveSources receive_sources;         ///< not with MPI_THREAD_MULTIPLE
-  MPI_Comm private_comm = MPI_COMM_NULL;  ///< a dup of the native world for our own use
+  ReceiveSources receive_sources;         ///< not used with MPI_THREAD_MULTIPLE
+  MPI_Comm private_comm = MPI_COMM_NULL;  ///< a duplicate of the native world for this library
   std::optional<VendorProgress> vendor_progress;
   MPI_Group native_group = MPI_GROUP_NULL;  ///< all processes of this system
   MPI_Comm host_comm = MPI_COMM_NULL;       ///< the procs of this IMPI host
-  /// All processes of the job: MPI_COMM_WORLD, or with IMPISHIM_WORLD=split a communicator of its
-  /// own (impishim_comm_world()).
+  /// The communicator of all processes of the job. It is MPI_COMM_WORLD, or with
+  /// IMPISHIM_WORLD=split a separate communicator (impishim_comm_world()).
   MPI_Comm joined_world = MPI_COMM_NULL;
   Diagnostics diagnostics;
-  bool speaks_for_host = false;  ///< this process is the gateway of its host, or the lowest
+  bool speaks_for_host = false;  ///< this process is the gateway of its host, or its lowest proc
 
-  collectives::Limits limits;  ///< how collectives choose their form; the same on all processes
+  /// The parameters by which collectives choose their algorithms; the same on all processes.
+  collectives::Limits limits;
   OutstandingCollectives outstanding;
   StandWatch stand_watch;
 
   SelfAttributes self_attributes;
   AttributeValues attribute_values;
 
-  /// IMPI_max_cid of this process (IMPI 4.3), touched only inside communicator creation.
+  /// IMPI_max_cid of this process (IMPI 4.3), accessed only inside communicator creation.
   std::atomic<std::uint64_t> max_context{1};
 
-  /// Context ids are given out by one member instead (context.hpp).
+  /// True if one member assigns context ids instead (context.hpp).
   bool gives_contexts = false;
   std::atomic<std::uint64_t> contexts_given{1};
   CreationOrder creation_order;
 
-  /// Shuffles (impishim/shuffle.h) that the program has made and not shut down.
+  /// The number of shuffles (impishim/shuffle.h) that the program has created and not shut down.
   std::atomic<std::int32_t> shuffles{0};
 
-  /// Operations that only a calling thread can bring to an end (receives with a native twin;
-  /// anything that needs the vendor polled). While it is not zero no blocking point-to-point
-  /// function of the vendor may be entered (DESIGN.md 4b).
+  /// The number of operations that only a calling thread can complete: receives with a shadow
+  /// receive in the vendor's MPI, and operations that require polling the vendor. While it is not
+  /// zero, no blocking point-to-point function of the vendor may be entered (docs/architecture.md,
+  /// Threads).
   std::atomic<std::int32_t> needs_caller{0};
 
-  /// A blocking point-to-point function of the vendor may be entered by this thread now. What it
-  /// would hold up has left.
+  /// Returns true if this thread may enter a blocking point-to-point function of the vendor now.
+  /// Sends all deferred batches first, since the call would delay them.
   [[nodiscard]] bool may_block_in_vendor() const {
     if (needs_caller.load(std::memory_order_relaxed) != 0 || thread_level == MPI_THREAD_MULTIPLE)
       return false;
@@ -90,39 +95,40 @@ struct Job {
     return true;
   }
 
-  /// may_block_in_vendor(), and nothing is to be done first: true before most calls, and cheap to
-  /// ask.
+  /// Returns true if may_block_in_vendor() is true and no batch must be sent first. True before
+  /// most calls, and cheap.
   [[nodiscard]] bool may_block_in_vendor_at_once() const {
     return needs_caller.load(std::memory_order_relaxed) == 0 &&
            thread_level != MPI_THREAD_MULTIPLE && !engine->holds_batches();
   }
 
-  /// The same, and no status of a request of the vendor's needs another source.
+  /// Returns true if in addition no status of a request of the vendor's needs its source replaced.
   [[nodiscard]] bool may_complete_in_vendor_at_once() const {
     return may_block_in_vendor_at_once() && receive_sources.empty();
   }
 };
 
-/// The job object; null before MPI_Init, after MPI_Finalize, and when the environment does not ask
-/// for a joined job.
+/// The job object. Null before MPI_Init, after MPI_Finalize, and when the environment does not
+/// request a joined job.
 inline std::atomic<Job*> the_job{nullptr};
 
-/// Of the job object what a message inside this system needs: without a pointer to follow, and
-/// without asking whether there is one. Empty while there is none. Written by MPI_Init and
-/// MPI_Finalize, beside which no message is begun (MPI-3.1 8.7).
+/// A copy of the data in the job object that a message inside this system needs. It avoids
+/// following a pointer and a check whether there is a job. Empty while there is no job. Written by
+/// MPI_Init and MPI_Finalize; no message may start concurrently with these (MPI-3.1 8.7).
 inline constinit RanksInside ranks_inside;
 
-/// For calls that are made only while there is one.
+/// Returns the job. For calls that are made only while there is one.
 [[nodiscard]] inline Job& running_job() { return *the_job.load(std::memory_order_relaxed); }
 
-/// The job, if this call comes from the user and a joined job runs; otherwise null: pass the call
-/// on.
+/// Returns the job if this call comes from the user and a joined job runs. Otherwise returns null:
+/// the call must be passed on to the vendor.
 [[nodiscard]] inline Job* joined() {
   Job* job = the_job.load(std::memory_order_acquire);
   return job != nullptr && vendor_depth.value() == 0 ? job : nullptr;
 }
 
-/// The spanning communicator behind `handle`, if any, and if this call comes from the user.
+/// Returns the spanning communicator of `handle` if there is one and if this call comes from the
+/// user. Otherwise returns null.
 [[nodiscard]] inline Communicator* spanning(const Job* job, MPI_Comm handle) {
   if (job == nullptr) return nullptr;
   return handle == MPI_COMM_WORLD ? job->world : job->communicators.find(handle);

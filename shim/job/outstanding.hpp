@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Collectives that nobody stands in an MPI call for: every wait in an MPI call moves them on.
+/// Collectives for which no thread is inside an MPI call. Every wait in an MPI call progresses
+/// them.
 #pragma once
 
 #include <atomic>
@@ -15,14 +16,14 @@ struct Job;
 
 class OutstandingCollectives {
  public:
-  /// One call for each collective that is started, and one when it is over.
+  /// add() is called once for each collective that starts, remove() once when it is complete.
   void add(CollectiveQueue& queue);
   void remove(CollectiveQueue& queue);
   [[nodiscard]] bool none() const { return count_.load(std::memory_order_relaxed) == 0; }
-  /// The function of one that its process's thread has to move on, as far as any other thread can
-  /// tell; null: there is none.
+  /// Returns the function of a collective that the process's own thread must progress, as far as
+  /// any other thread can tell. Null if there is none.
   [[nodiscard]] const char* held_up();
-  /// Moves all of them on.
+  /// Progresses all of them.
   void step(Job& job) {
     if (count_.load(std::memory_order_relaxed) != 0) step_all(job);
   }
@@ -32,8 +33,8 @@ class OutstandingCollectives {
 
   std::atomic<std::size_t> count_{0};
   Mutex mutex_;
-  std::vector<CollectiveQueue*> queues_
-      IMPISHIM_GUARDED_BY(mutex_);  ///< one entry for each collective
+  /// One entry for each collective.
+  std::vector<CollectiveQueue*> queues_ IMPISHIM_GUARDED_BY(mutex_);
 };
 
 }  // namespace impishim::shim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which ranks of MPI_COMM_WORLD are inside this system, for the short ways of inside.hpp.
+/// The ranks of MPI_COMM_WORLD that are inside this system, for the fast paths of inside.hpp.
 #pragma once
 
 #include <mpi.h>
@@ -11,13 +11,14 @@
 
 namespace impishim::shim {
 
-/// The ranks of MPI_COMM_WORLD whose processes are in this system, where they stand side by side as
-/// those of the vendor's do. Empty: before the world has been joined, where MPI_COMM_WORLD stays
-/// the vendor's, and should they stand otherwise.
+/// The ranks of MPI_COMM_WORLD whose processes are in this system, provided that they are
+/// consecutive and in the vendor's order. Empty otherwise. Also empty before the world has been
+/// joined, and where MPI_COMM_WORLD stays native.
 class RanksInside {
  public:
   constexpr RanksInside() = default;
-  /// Of the description of MPI_COMM_WORLD. `keeps_sources`: Job::receive_sources may be used.
+  /// Derives the ranks from the description of MPI_COMM_WORLD. `keeps_sources`:
+  /// Job::receive_sources may be used.
   RanksInside(const Communicator& world, bool keeps_sources) {
     if (!stand_side_by_side(world)) return;
     first_ = static_cast<std::uint32_t>(world.spanning_ranks.front());
@@ -25,19 +26,19 @@ class RanksInside {
     received_ = !renames_sources() || keeps_sources ? count_ : 0;
   }
 
-  /// `rank` of `comm` is known here to be inside.
+  /// Returns true if `rank` of `comm` is known here to be inside.
   [[nodiscard]] bool has(MPI_Comm comm, int rank) const {
     return index(rank) < count_ && comm == MPI_COMM_WORLD;
   }
-  /// The same, and a nonblocking receive from it can be the vendor's request.
+  /// Returns true if in addition a nonblocking receive from `rank` can be the vendor's request.
   [[nodiscard]] bool has_source(MPI_Comm comm, int rank) const {
     return index(rank) < received_ && comm == MPI_COMM_WORLD;
   }
-  /// The vendor's rank of a process that is.
+  /// Returns the vendor's rank of a process that is inside.
   [[nodiscard]] int local_rank(int rank) const { return static_cast<int>(index(rank)); }
-  /// How far the user's ranks of them are from the vendor's.
+  /// Returns the difference between the user's ranks of these processes and the vendor's.
   [[nodiscard]] std::int32_t offset() const { return static_cast<std::int32_t>(first_); }
-  /// The vendor's statuses name other sources than the user knows.
+  /// Returns true if the sources in the vendor's statuses differ from the user's ranks.
   [[nodiscard]] bool renames_sources() const { return first_ != 0; }
 
  private:

@@ -13,12 +13,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Without a stand for so long, the progress thread goes back to sleep.
+/// The time without a stand after which the progress thread goes back to sleep.
 constexpr std::chrono::seconds kWatchOn{1};
 
 bool stands(std::uint64_t changes) { return changes % 2 != 0; }
 
-/// What waits for the thread, and the cure; empty if nothing is known to wait.
+/// Returns a text that names the operation that waits for the thread and the remedy. Empty if no
+/// such operation is known.
 std::string text_of(Job& job, const VendorCallKind& call) {
   std::string waiting;
   std::string cure = call.collective
@@ -65,11 +66,11 @@ bool StandWatch::tick(Job& job) {
   return true;
 }
 
-/// The thread has stood in the same call since the last tick.
+/// Called when the thread has been in the same call since the last tick.
 void StandWatch::watch(Job& job, std::uint64_t stand) {
   if (!job.engine->relieving()) {
     job.engine->relieve();
-    // If it has left meanwhile, it may have ended the relief before it began.
+    // If the thread has left the call meanwhile, it may have ended the relief before it started.
     if (changes_.load() != stand) return job.engine->end_relief();
   }
   if (told_ || Clock::now() - seen_since_ < std::chrono::seconds(job.diagnostics.stand_seconds))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The vendor's progress, asked for by itself.
+/// Explicit progress of the vendor's MPI.
 #pragma once
 
 #include <mpi.h>
 
 namespace impishim::shim {
 
-/// A request that stays incomplete as long as this object lives: asking for its status moves the
-/// vendor's MPI on (MPI-3.1 3.7.4, 10.3) and costs the same however many messages wait there. A
-/// probe looks through all unexpected ones.
+/// A request that stays incomplete as long as this object lives. A query of its status progresses
+/// the vendor's MPI (MPI-3.1 3.7.4, 10.3). The cost does not depend on the number of unexpected
+/// messages there. A probe searches all of them.
 class VendorProgress {
  public:
   VendorProgress();
@@ -16,7 +16,7 @@ class VendorProgress {
   VendorProgress(const VendorProgress&) = delete;
   VendorProgress& operator=(const VendorProgress&) = delete;
 
-  /// Any thread that may call the vendor.
+  /// Progresses the vendor's MPI. Any thread that may call the vendor.
   void make() const;
 
  private:

@@ -24,9 +24,9 @@
 namespace impishim::shim {
 namespace {
 
-/// A child of fork() has no progress thread and no right to the sockets: it is no process of the
-/// job. It closes them, or the peers of a parent that dies would not notice while the child lives;
-/// and SIGUSR1 is its own again.
+/// Detaches the child of a fork() from the job. It has no progress thread and must not use the
+/// sockets: it is not a process of the job. It closes them, since otherwise the peers of a parent
+/// that dies would not notice while the child lives. It also restores its own handling of SIGUSR1.
 void forget_job_in_child() {
   ranks_inside = {};
   Job* job = the_job.exchange(nullptr, std::memory_order_acq_rel);
@@ -36,9 +36,9 @@ void forget_job_in_child() {
   restore_signal(job->diagnostics);
 }
 
-/// Ends this system. As a rule every rank has the same error, and rank 0 says it and ends them all;
-/// the others speak up if they are still there after a while: the environment may differ between
-/// ranks, so nothing here may wait for all of them.
+/// Ends this system. Usually every rank has the same error; rank 0 prints it and ends all ranks.
+/// The others print it if they still run after a while. The environment may differ between ranks,
+/// so this function must not wait for all of them.
 [[noreturn]] void give_up(const Error& error) {
   int rank = 0;
   vendor::Comm_rank(MPI_COMM_WORLD, &rank);
@@ -51,9 +51,9 @@ void forget_job_in_child() {
   _exit(1);
 }
 
-/// Ends a process that is to join with the library of another MPI than its own, in which every
-/// handle would be a wild pointer. impirun checks programs, but not what a script or an interpreter
-/// starts.
+/// Ends a process that is to join with the library for a different MPI than its own. Every handle
+/// would be a wild pointer there. impirun checks programs, but not the programs that a script or an
+/// interpreter starts.
 void refuse_another_mpi() {
   if (secure_getenv("IMPISHIM_SERVER") == nullptr) return;
   const std::string used = unfit_vendor();
@@ -65,7 +65,8 @@ void refuse_another_mpi() {
   _exit(1);
 }
 
-/// `answer`: SIGUSR1 was free before the vendor began.
+/// Joins the job if the environment requests it. `answer` is true if SIGUSR1 was free before the
+/// vendor's initialisation.
 void join_if_asked(bool answer) {
   auto request = JoinRequest::from_environment();
   if (!request) give_up(request.error());
@@ -77,7 +78,8 @@ void join_if_asked(bool answer) {
   if (!job) give_up(job.error());
   reserve_impi_keys();
   pthread_atfork(nullptr, nullptr, forget_job_in_child);
-  // Not destroyed at exit: a process that ends without MPI_Finalize must not wait for anybody.
+  // Not destroyed at exit: a process that ends without MPI_Finalize must not wait for other
+  // processes.
   the_job.store(std::move(*job).release(), std::memory_order_release);
   Job& joined_job = *the_job.load();
   if (joined_job.world != nullptr) {
@@ -87,8 +89,8 @@ void join_if_asked(bool answer) {
   if (answer) answer_signals(joined_job);
 }
 
-/// A shuffle's threads use the engine, and its messages may be anywhere in the job: only the
-/// program can end it.
+/// Reports shuffles that are still in use. A shuffle's threads use the engine, and its messages may
+/// be anywhere in the job, so only the program can end it.
 int refuse_to_leave_shuffles(const Job& job, int shuffles) {
   return raise(
       job.joined_world, MPI_ERR_OTHER, "MPI_Finalize",
@@ -119,8 +121,8 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
   return code;
 }
 
-/// MPI-3.1 8.7: attributes of MPI_COMM_SELF go first, while everything still works. Then IMPI 2.4:
-/// a barrier over the whole job, the hosts' FINI, the server's FINI.
+/// Deletes the attributes of MPI_COMM_SELF first, while everything still works (MPI-3.1 8.7). Then
+/// follows IMPI 2.4: a barrier over the whole job, the hosts' FINI, the server's FINI.
 int Finalize(Job& job) {
   delete_self_attributes(job);
   if (const int left = job.shuffles.load(); left > 0) return refuse_to_leave_shuffles(job, left);

@@ -18,10 +18,10 @@
 namespace impishim::shim {
 namespace {
 
-/// Of the messages in which procs of a host tell why they cannot reach the gateway.
+/// The tag of messages in which procs of a host report why they cannot reach the gateway.
 constexpr int kGivenUpTag = 1;
 
-/// Lowest rank of `comm` on this node.
+/// Returns the lowest rank of `comm` on this node.
 int node_leader(MPI_Comm comm, int rank) {
   MPI_Comm node = MPI_COMM_NULL;
   vendor::Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
@@ -31,16 +31,16 @@ int node_leader(MPI_Comm comm, int rank) {
   return leader;
 }
 
-/// The local partners of one process by the way in which it reaches them: indices in the host.
+/// The local partners of one process, grouped by how it reaches them: indices in the host.
 struct Partners {
   std::vector<std::int32_t> near;
   std::vector<std::int32_t> far;
 };
 
-/// Links that exist by now.
+/// The links that exist so far.
 using Links = std::vector<wire::LocalChannel>;
 
-/// Names the procs of this host in messages.
+/// Returns a function that names the procs of this host in messages.
 wire::ProcessNamer namer_of(const ProcLinks& links, const wire::Host& host) {
   return [&job = links.job, first = host.first_proc, gateway = host.gateway](std::int32_t index) {
     return wire::process_name(job, first + index) +
@@ -57,7 +57,7 @@ Result<void> link_near(const ProcLinks& links, const wire::Host& host, wire::Loc
   return {};
 }
 
-/// Connections to the procs with these indices become channels.
+/// Turns connections to the procs with these indices into channels.
 Result<void> add_channels(const ProcLinks& links, const wire::Host& host,
                           const std::vector<std::int32_t>& indices,
                           std::vector<wire::FabricLink> connections, Links& linked) {
@@ -70,7 +70,8 @@ Result<void> add_channels(const ProcLinks& links, const wire::Host& host,
   return {};
 }
 
-/// On the gateway: what a proc that could not reach it has sent instead.
+/// Runs on the gateway. Returns the error that a proc has sent because it could not reach the
+/// gateway.
 std::optional<Error> given_up(MPI_Comm host_comm) {
   int there = 0;
   MPI_Status status;
@@ -84,10 +85,11 @@ std::optional<Error> given_up(MPI_Comm host_comm) {
   return Error{ErrorKind::kConnection, text};
 }
 
-/// On a proc that cannot reach the gateway. That may have given up as well, and take the message no
-/// more.
+/// Runs on a proc that cannot reach the gateway; sends the reason to it. The gateway may have
+/// failed as well and never receive the message.
 void give_up(MPI_Comm host_comm, std::int32_t gateway, const std::string& reason) {
-  static std::string text;  // what is under way to the end of the process
+  // Must exist until the process ends, since the send may still be in progress.
+  static std::string text;
   text = reason;
   MPI_Request request = MPI_REQUEST_NULL;
   vendor::Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, gateway, kGivenUpTag,
@@ -95,7 +97,7 @@ void give_up(MPI_Comm host_comm, std::int32_t gateway, const std::string& reason
   vendor::Request_free(&request);
 }
 
-/// On the gateway.
+/// Runs on the gateway. Accepts the connections of procs in other places.
 Result<void> accept_far(const ProcLinks& links, const wire::Host& host,
                         wire::InnerListener listener, const std::vector<std::int32_t>& far,
                         Links& linked) {
@@ -110,10 +112,11 @@ Result<void> accept_far(const ProcLinks& links, const wire::Host& host,
   return add_channels(links, host, far, std::move(connections), linked);
 }
 
-/// On a proc that has its gateway elsewhere. It gives up first, since it can tell more.
+/// Runs on a proc whose gateway is in another place. Its timeout is shorter than the gateway's,
+/// since its error is more precise.
 Result<void> connect_far(const ProcLinks& links, const wire::Host& host,
                          const std::vector<std::byte>& offered, Links& linked) {
-  if (offered.empty()) return {};  // the gateway tells why
+  if (offered.empty()) return {};  // the gateway reports the reason
   auto offer = wire::GatewayOffer::decode(offered);
   if (!offer) return offer.error();
   auto socket =
@@ -127,7 +130,7 @@ Result<void> connect_far(const ProcLinks& links, const wire::Host& host,
   return add_channels(links, host, {host.gateway}, std::move(connections), linked);
 }
 
-/// The token of each rank of `comm`, all of kTokenSize characters.
+/// Returns the token of each rank of `comm`. Each has kTokenSize characters.
 std::vector<std::string> tokens_of_all(MPI_Comm comm, const std::string& mine) {
   int size = 0;
   vendor::Comm_size(comm, &size);
@@ -185,7 +188,8 @@ Result<std::vector<wire::LocalChannel>> link_procs(const ProcLinks& links) {
     if (*listener) offer = (**listener).offer().encode();
   }
   meet_politely(links.host_comm);  // all listen before any connects
-  // A name is told when it is taken: another user who sees one cannot take the next.
+  // A name is published only when it is in use: another user who sees a name cannot take the next
+  // one.
   auto tokens =
       tokens_of_all(links.host_comm, token ? *token : std::string(wire::kTokenSize, '\0'));
   if (host.gateway >= 0) offer = broadcast_bytes(links.host_comm, host.gateway, std::move(offer));

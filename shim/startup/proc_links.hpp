@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Where the processes of a system stand, and the channels among those of one IMPI host.
+/// The places of the processes of a system, and the channels among those of one IMPI host.
 #pragma once
 
 #include <mpi.h>
@@ -16,25 +16,25 @@
 
 namespace impishim::shim {
 
-/// The place of each rank of `comm`: equal where two share memory and their network namespace, so
-/// that they reach each other by what LocalHop does. `node_procs`, if not 0: so many ranks count as
-/// a node, for tests. Collective.
+/// Returns the place of each rank of `comm`. Two ranks have the same place if they share memory and
+/// their network namespace, so that LocalHop can connect them. If `node_procs` is not 0, that many
+/// ranks count as a node, for tests. Collective.
 [[nodiscard]] std::vector<std::int32_t> gather_places(MPI_Comm comm, int node_procs);
 
-/// What link_procs() needs to know.
+/// The input of link_procs().
 struct ProcLinks {
   const wire::JobMap& job;
   wire::WorldRank here = 0;
-  MPI_Comm host_comm = MPI_COMM_NULL;  ///< the procs of this host, in their order
+  MPI_Comm host_comm = MPI_COMM_NULL;  ///< the procs of this host in their order
   std::vector<std::int32_t> places;    ///< of the host's procs
-  std::optional<wire::HostId>
-      gateway_address;  ///< on the gateway: the only one where it listens for its procs
+  /// On the gateway: the only address where it listens for its procs.
+  std::optional<wire::HostId> gateway_address;
   wire::LocalForm form = wire::LocalForm::kRings;  ///< of channels in a place
   int timeout_ms = 0;
 };
 
-/// The channels to this process's local partners (wire/topology/route.hpp): shared memory in its
-/// own place, else connections to the gateway. Collective over the host.
+/// Returns the channels to this process's local partners (wire/topology/route.hpp): shared memory
+/// in its own place, connections to the gateway otherwise. Collective over the host.
 [[nodiscard]] Result<std::vector<wire::LocalChannel>> link_procs(const ProcLinks& links);
 
 }  // namespace impishim::shim

@@ -33,9 +33,9 @@
 namespace impishim::shim {
 namespace {
 
-/// Bound on connecting to the server and to the other hosts.
+/// Timeout for connections to the server and to the other hosts.
 constexpr int kConnectTimeoutMs = 60000;
-/// What every MPI library guarantees (MPI-3.1 8.1.2).
+/// The minimum that every MPI library guarantees (MPI-3.1 8.1.2).
 constexpr int kLeastTagUb = 32767;
 
 Result<wire::HostId> own_address(const JoinRequest& request) {
@@ -44,7 +44,7 @@ Result<wire::HostId> own_address(const JoinRequest& request) {
              : wire::parse_own_address("IMPISHIM_HOST_ADDRESS", request.address);
 }
 
-/// The joining process of one system's native job.
+/// A joining process of one system's native job.
 class Joining {
  public:
   Joining(const JoinRequest& request, int thread_level)
@@ -79,14 +79,14 @@ class Joining {
     return job_->map.procs()[static_cast<std::size_t>(job_->here)].host;
   }
 
-  /// Index, in this process's host, of the proc that makes the host's connections: the gateway, or
-  /// else the lowest.
+  /// Returns the index, in this process's host, of the proc that makes the host's connections: the
+  /// gateway if there is one, or else the lowest proc.
   [[nodiscard]] int connector() const { return std::max(planned_host_.gateway, 0); }
   [[nodiscard]] bool connects() const { return host_rank_ == connector(); }
 
-  /// Processes of a system that plan its hosts differently would wait for each other in different
-  /// groups; those that treat foreign implementations differently, in different forms of a
-  /// collective.
+  /// Checks that all processes of the system have the same settings. If they planned its hosts
+  /// differently, they would wait for each other in different groups. If they treated foreign
+  /// implementations differently, they would use different algorithms of a collective.
   Result<void> agree_on_settings() {
     auto same = same_as_first(job_->private_comm, "IMPISHIM_GATEWAY", request_.gateways);
     const auto host_procs =
@@ -118,7 +118,8 @@ class Joining {
     return {};
   }
 
-  /// The proc that makes the host's connections finds its address and listens.
+  /// Finds the address of the host and starts to listen, on the proc that makes the host's
+  /// connections.
   Result<void> prepare_host() {
     if (!connects()) return {};
     if (!request_.gateway_address.empty()) {
@@ -139,7 +140,7 @@ class Joining {
     return {};
   }
 
-  /// The first gateway, or native rank 0, speaks with the server for all.
+  /// Negotiates with the server. The first gateway, or native rank 0, does so for all processes.
   Result<void> meet_clients() {
     std::vector<std::byte> address(info_.address.begin(), info_.address.end());
     address = broadcast_bytes(job_->host_comm, connector(), std::move(address));
@@ -152,7 +153,7 @@ class Joining {
     std::vector<std::byte> encoded;
     if (rank_ == speaker_) {
       auto agreed = negotiate(gathered);
-      // Where the server is foreign, the system has a secret of its own.
+      // If the server is foreign, the system has its own secret.
       auto own = JobSecret::random();
       if (agreed && own) {
         encoded = wire::encode_job_map(agreed->map);
@@ -165,7 +166,7 @@ class Joining {
     encoded = broadcast_bytes(job_->private_comm, speaker_, std::move(encoded));
     share_secret();
     if (error) return *error;
-    if (encoded.empty()) return {};  // the speaker tells why
+    if (encoded.empty()) return {};  // the speaker reports the reason
     auto map = wire::decode_job_map(encoded);
     if (!map) return map.error();
     job_->map = std::move(*map);
@@ -173,7 +174,7 @@ class Joining {
     return {};
   }
 
-  /// From the speaker to all processes of this system.
+  /// Distributes the secret from the speaker to all processes of this system.
   void share_secret() {
     std::vector<std::byte> bytes;
     if (secret_) bytes.assign(secret_->bytes().begin(), secret_->bytes().end());
@@ -183,7 +184,8 @@ class Joining {
     wipe(bytes);
   }
 
-  /// Messages inside this system carry the user's tags through the vendor.
+  /// Returns the vendor's MPI_TAG_UB. Messages inside this system carry the user's tags through the
+  /// vendor.
   [[nodiscard]] int native_tag_ub() const {
     int* tag_ub = nullptr;
     int found = 0;
@@ -231,7 +233,8 @@ class Joining {
     return agreed;
   }
 
-  /// One proc owns the listening port; connections go to the procs that own the channels.
+  /// Connects the hosts. One proc owns the listening port and passes the connections to the procs
+  /// that own the channels.
   Result<void> connect_hosts() {
     StartupWatch watch(job_->private_comm, speaker_, job_->server ? &*job_->server : nullptr);
     auto made = make_connections(watch);
@@ -242,7 +245,7 @@ class Joining {
   Result<void> make_connections(StartupWatch& watch) {
     auto connected = connects() ? give_connections(watch) : take_connections();
     if (!connected) return connected.error();
-    // The others may still be connecting, for as long as they may.
+    // The other hosts may still be connecting, within the same timeout.
     auto channels = wire::make_host_channels(job_->map, my_host(), std::move(host_connections_),
                                              2 * kConnectTimeoutMs);
     if (!channels) return channels.error();
@@ -261,7 +264,7 @@ class Joining {
     auto danced = wire::dance(
         job_->map, my_host(), std::move(*listener_),
         {secret_, kConnectTimeoutMs, watch.descriptor(), [&] { return watch.given_up(); }}, give);
-    giver_.reset();  // whoever still waits hears that nothing will come
+    giver_.reset();  // processes that still wait are notified that no connection will come
     return danced;
   }
 
@@ -272,7 +275,8 @@ class Joining {
     if (!taker) return taker.error();
     while (host_connections_.size() < mine) {
       auto taken = taker->take(
-          2 * kConnectTimeoutMs);  // the giver's own bound comes first, and it can tell more
+          // The giver's own timeout expires first, since its error is more precise.
+          2 * kConnectTimeoutMs);
       if (!taken) return taken.error();
       host_connections_.push_back(std::move(*taken));
     }
@@ -289,7 +293,8 @@ class Joining {
     return {};
   }
 
-  /// Its name is told when it is taken: no other user can take it first.
+  /// Opens the socket for handing over connections. Its name is published only when it is in use,
+  /// so no other user can take it first.
   Result<void> open_giver() {
     auto token = wire::random_token();
     if (!token) return token.error();
@@ -351,9 +356,9 @@ class Joining {
     job_->limits.xsize = job_->map.values().coll_xsize;
     job_->limits.overrides = request_.collectives;
     job_->limits.as_lam = request_.as_lam;
-    // Data in the form that a foreign implementation would get: so the algorithms.
+    // Data has the form for foreign implementations, so the algorithms are those for them, too.
     job_->limits.impi_only = request_.wire_format == "external32";
-    // What is asked for counts for packed data as well.
+    // The requested format applies to packed data as well.
     job_->limits.same_representation =
         request_.wire_format == "auto" || request_.wire_format == "native";
     job_->progress = std::make_unique<wire::ProgressThread>(
@@ -367,14 +372,14 @@ class Joining {
 
   const JoinRequest& request_;
   std::unique_ptr<Job> job_;
-  bool concurrent_ = false;  ///< some process of this system has threads that call MPI at once
+  bool concurrent_ = false;  ///< some process of this system has threads that call MPI concurrently
   int rank_ = 0;
   int host_rank_ = 0;
-  int speaker_ = 0;                     ///< native rank that speaks with the server
+  int speaker_ = 0;                     ///< native rank that communicates with the server
   std::vector<std::int32_t> gateways_;  ///< native ranks
   std::vector<std::int32_t> places_;    ///< of the native ranks
   std::vector<wire::PlannedHost> hosts_;
-  wire::PlannedHost planned_host_;  ///< this process's
+  wire::PlannedHost planned_host_;  ///< the host of this process
   std::optional<wire::HostId> gateway_address_;
   wire::ProcInfo info_;
   std::optional<wire::HostListener> listener_;

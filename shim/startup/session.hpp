@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Joining and leaving the job: what MPI_Init and MPI_Finalize do beyond the vendor's.
+/// Joining and leaving the job: the work of MPI_Init and MPI_Finalize in addition to the vendor's.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace impishim::shim {
 
-/// What the environment asks for.
+/// The settings from the environment.
 struct JoinRequest {
   bool wanted = false;  ///< IMPISHIM_SERVER and IMPISHIM_CLIENT are set
   std::string server;
@@ -20,33 +20,34 @@ struct JoinRequest {
   wire::RelayOptions relay;
   Diagnostics diagnostics;
   int host_procs = 0;  ///< IMPISHIM_HOST_PROCS; 0: one host per node
-  std::string
-      gateways;  ///< IMPISHIM_GATEWAY: native ranks; empty: all have a way to the other systems
+  /// IMPISHIM_GATEWAY: native ranks; empty: all ranks can reach the other systems.
+  std::string gateways;
   std::string gateway_address;  ///< IMPISHIM_GATEWAY_ADDRESS; empty: all of a gateway's interfaces
-  std::string address;          ///< IMPISHIM_HOST_ADDRESS; empty: found out
+  std::string address;          ///< IMPISHIM_HOST_ADDRESS; empty: determined automatically
   bool split_world = false;     ///< IMPISHIM_WORLD=split
   bool poll_native = false;     ///< IMPISHIM_NATIVE_COLLECTIVES=polled
   std::string wire_format;      ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide
-  bool as_lam =
-      false;  ///< IMPISHIM_FOREIGN=lam: towards foreign implementations, what LAM/MPI does
-  int test_delay_ms = 0;  ///< IMPISHIM_TEST_DELAY_MS: added to what comes from other hosts, for
-                          ///< tests and benchmarks
-  int test_node_procs =
-      0;  ///< IMPISHIM_TEST_NODE_PROCS: so many ranks count as a node of their own, for tests
+  /// IMPISHIM_FOREIGN=lam: behave like LAM/MPI towards foreign implementations.
+  bool as_lam = false;
+  /// IMPISHIM_TEST_DELAY_MS: a delay of data from other hosts, for tests and benchmarks.
+  int test_delay_ms = 0;
+  /// IMPISHIM_TEST_NODE_PROCS: this number of ranks counts as a separate node, for tests.
+  int test_node_procs = 0;
   wire::FabricChoice fabric;           ///< IMPISHIM_FABRIC
   collectives::Overrides collectives;  ///< IMPISHIM_COLLECTIVES
 
-  /// kConfiguration names the variable, its value and what is allowed.
+  /// Reads the environment. Error kConfiguration names the variable, its value and the allowed
+  /// values.
   [[nodiscard]] static Result<JoinRequest> from_environment();
 };
 
-/// Joins the job over the vendor's initialised MPI: hosts, startup, channels, engine. Collective
+/// Joins the job through the vendor's initialised MPI: hosts, startup, channels, engine. Collective
 /// over the native world; all of its processes get the same outcome. Does not publish the job.
 [[nodiscard]] Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level);
 
-/// Leaves: waits until all traffic of the host is over, says FINI to the other hosts and, on the
-/// process that spoke with it, to the server. The job must not be published any more for new
-/// operations, and no operation may be pending.
+/// Leaves the job. Blocks until all traffic of the host is complete. Sends FINI to the other hosts
+/// and, on the process that communicates with the server, to the server. The job must no longer be
+/// published for new operations, and no operation may be pending.
 void leave(Job& job);
 
 }  // namespace impishim::shim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the environment asks for.
+// The settings from the environment.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -28,7 +28,8 @@ Error bad(const char* variable, const char* text, const char* allowed) {
   return Error{ErrorKind::kConfiguration, fmt::format("{}={}: {}", variable, text, allowed)};
 }
 
-/// Which ranks there are is known only to the system as a whole: join() checks that.
+/// Reads IMPISHIM_GATEWAY. The valid ranks are known only to the system as a whole, so join()
+/// checks them.
 Result<void> read_gateways(JoinRequest& request) {
   if (const char* text = secure_getenv("IMPISHIM_GATEWAY"); text != nullptr) {
     request.gateways = text;
@@ -115,7 +116,7 @@ Result<JoinRequest> JoinRequest::from_environment() {
   auto diagnostics = Diagnostics::from_environment();
   if (!diagnostics) return diagnostics.error();
   request.diagnostics = *diagnostics;
-  // A shuffle may begin much later, in a program that has computed for hours.
+  // A shuffle may start hours later, so wrong options are reported now.
   auto shuffle = wire::ShuffleOptions::from_environment();
   if (!shuffle) return shuffle.error();
   auto relay = wire::RelayOptions::from_environment();

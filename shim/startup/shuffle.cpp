@@ -18,7 +18,8 @@
 
 /// The opaque type of the public header.
 struct impishim_shuffle {
-  MPI_Comm comm = MPI_COMM_NULL;  ///< all of the joined world: the shuffle has its context
+  /// A communicator of the whole joined world: the shuffle uses its context.
+  MPI_Comm comm = MPI_COMM_NULL;
   std::unique_ptr<impishim::wire::Shuffle> core;
 };
 
@@ -76,7 +77,7 @@ int flush(impishim_shuffle* shuffle, ShuffleQueueKind kind, std::string_view fun
   return outcome(function, shuffle->core->flush(kind));
 }
 
-/// Everything that this process's queues of `kind` hold, then everybody's.
+/// Flushes this process's queues of `kind`, then waits until all processes have done so.
 int flush_everywhere(Job& job, impishim_shuffle* shuffle, ShuffleQueueKind kind,
                      std::string_view function) {
   const int code = flush(shuffle, kind, function);
@@ -122,7 +123,7 @@ IMPISHIM_PUBLIC int impishim_shuffle_init(impishim_shuffle** shuffle,
     return fail(kName, MPI_ERR_ARG,
                 "options must be 1 at least, and the threshold at most deliverq_max");
   auto made = std::make_unique<impishim_shuffle>();
-  // Not a duplicate, which would have the program's attributes.
+  // Not a duplicate, which would inherit the program's attributes.
   if (const int code = calls::Comm_split(*job, job->joined_world, 0, job->here, &made->comm);
       code != MPI_SUCCESS)
     return code;
@@ -133,7 +134,7 @@ IMPISHIM_PUBLIC int impishim_shuffle_init(impishim_shuffle** shuffle,
                 message.data.size(), context);
       });
   job->shuffles.fetch_add(1);
-  *shuffle = made.release();  // the program's until impishim_shuffle_shutdown()
+  *shuffle = made.release();  // owned by the program until impishim_shuffle_shutdown()
   return MPI_SUCCESS;
 }
 
@@ -187,8 +188,8 @@ IMPISHIM_PUBLIC int impishim_shuffle_dump_state(impishim_shuffle* shuffle) {
   return MPI_SUCCESS;
 }
 
-/// Hop by hop: what everybody has flushed is in queues of the next kind when the barrier is over,
-/// or in delivery queues.
+/// Flushes hop by hop. When a barrier is complete, all flushed messages are in queues of the next
+/// kind or in delivery queues.
 IMPISHIM_PUBLIC int impishim_shuffle_shutdown(impishim_shuffle** shuffle) {
   constexpr std::string_view kName = "impishim_shuffle_shutdown";
   Job* job = joined();

@@ -14,7 +14,7 @@ bool is_complete(MPI_Request& request) {
   return vendor::Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
 }
 
-/// The vendor's progress has no event to await.
+/// Sleeps briefly. The vendor's progress has no event to wait for.
 void pause() {
   const timespec time{0, 200'000};
   nanosleep(&time, nullptr);
@@ -38,7 +38,7 @@ StartupWatch::StartupWatch(MPI_Comm comm, int speaker, wire::ServerConnection* s
 
 StartupWatch::~StartupWatch() { vendor::Comm_free(&verdicts_); }
 
-/// The speaker to the others.
+/// Sends the verdict from the speaker to the others.
 void StartupWatch::tell() {
   verdict_ = error_ ? 1 : 0;
   vendor::Ibcast(&verdict_, 1, MPI_INT, speaker_, verdicts_, &request_);
@@ -60,7 +60,7 @@ Result<void> StartupWatch::conclude() {
   vendor::Ibarrier(all_, &everybody);
   bool over = false;
   while (!over) {
-    static_cast<void>(given_up());  // kept, and returned below
+    static_cast<void>(given_up());  // the verdict is kept, and returned below
     over = is_complete(everybody);
     if (!over) pause();
   }

@@ -17,8 +17,8 @@
 namespace impishim::shim {
 namespace {
 
-/// Processes of a grid that has its place among those of `parent`. Returns a code that has been
-/// raised.
+/// Computes the number of processes of a grid, which must fit into `parent`. Returns MPI_SUCCESS or
+/// an error code that has been raised.
 int check_grid(const Communicator& parent, const char* function, int ndims, const int* dims,
                std::int32_t& nodes) {
   if (const int code = check_intra(parent, function); code != MPI_SUCCESS) return code;
@@ -46,7 +46,7 @@ CartesianTopology grid_of(int ndims, const int* dims, const int* periods) {
   return grid;
 }
 
-/// The vendor's grid, of a native part.
+/// Creates the vendor's grid for a native part.
 int native_grid(const CartesianTopology& grid, MPI_Comm from, MPI_Comm* newcomm) {
   const std::vector<int> dims(grid.dims.begin(), grid.dims.end());
   const std::vector<int> periods(grid.periods.begin(), grid.periods.end());
@@ -68,14 +68,15 @@ namespace calls {
 int Topo_test(Job& job, MPI_Comm comm, int* status) {
   const Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Topo_test(comm, status);
-  constexpr int kKinds[] = {MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH};  // as in Topology::graph
+  // In the order of Topology::graph.
+  constexpr int kKinds[] = {MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH};
   *status = communicator->topology == nullptr ? MPI_UNDEFINED
                                               : kKinds[communicator->topology->graph.index()];
   return MPI_SUCCESS;
 }
 
 int Dims_create(Job& job, int nnodes, int ndims, int* dims) {
-  // The MPI libraries of different systems choose differently.
+  // The MPI libraries of different systems would choose different dimensions.
   if (job.map.clients().size() == 1) return vendor::Dims_create(nnodes, ndims, dims);
   constexpr const char* kFunction = "MPI_Dims_create";
   if (ndims < 0)
@@ -115,7 +116,7 @@ int Cart_sub(Job& job, MPI_Comm comm, const int* remain_dims, MPI_Comm* newcomm)
   for (std::size_t d = 0; d < grid->dimensions(); ++d) dropped.push_back(remain_dims[d] == 0);
   const auto mine = grid->part_of(parent->rank, dropped);
   RankList members;
-  // Ranks of a part ascend with those of the whole grid.
+  // The ranks of a part ascend with the ranks of the whole grid.
   for (std::int32_t rank = 0; rank < parent->size(); ++rank) {
     if (grid->part_of(rank, dropped).number == mine.number)
       members.push_back(parent->members[static_cast<std::size_t>(rank)]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Dist_graph_* (MPI-3.1 7.5.4). Ranks are not reordered; hints are not looked at.
+// MPI_Dist_graph_* (MPI-3.1 7.5.4). Ranks are not reordered; hints are ignored.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,22 +32,23 @@ int check_ranks(const Communicator& parent, const char* function, std::span<cons
 
 int make(Job& job, Communicator& parent, const char* function, DistributedGraphTopology graph,
          MPI_Comm* newcomm) {
-  // All of a spanning communicator's processes are in it, so it spans systems, too.
+  // All processes of a spanning communicator are members, so the graph communicator spans systems,
+  // too.
   const auto never = [](MPI_Comm, MPI_Comm*) { return MPI_ERR_INTERN; };
   return make_topology(job, parent, function, {0, parent.rank, parent.members, std::move(graph)},
                        never, newcomm);
 }
 
-/// What a process is told about an edge that it is an end of.
+/// The notice that a process receives about an edge of which it is an end.
 struct EdgeNotice {
-  int outgoing;  ///< it is the edge's source
+  int outgoing;  ///< true if the receiver is the edge's source
   int peer;
   int weight;
 };
 constexpr int kNoticeInts = 3;
 
-/// Sends each process its notices, and returns those for this one: by sender, and in the order in
-/// which each sent them.
+/// Sends each process its notices. Returns the notices for this process, ordered by sender, and for
+/// each sender in the order of sending.
 int deliver(Job& job, Communicator& parent, const std::vector<std::vector<EdgeNotice>>& to,
             std::vector<EdgeNotice>& received) {
   const auto size = static_cast<std::size_t>(parent.size());
@@ -71,7 +72,7 @@ int deliver(Job& job, Communicator& parent, const std::vector<std::vector<EdgeNo
   const auto send_places = places(send_counts);
   const auto receive_places = places(receive_counts);
   const int total = receive_places.back() + receive_counts.back();
-  // Buffers that are not null, and not the same, even if nothing is in them.
+  // The buffers must be neither null nor equal, even if they are empty.
   received.resize(static_cast<std::size_t>(total / kNoticeInts) + 1);
   sent.emplace_back();
   code = run_collective(job, parent, kCreate, [&](Collective& call) {
@@ -83,7 +84,7 @@ int deliver(Job& job, Communicator& parent, const std::vector<std::vector<EdgeNo
   return code;
 }
 
-/// The user's edges, as notices for both of their ends.
+/// Converts the user's edges into notices for both of their ends.
 int read_edges(const Communicator& parent, int n, const int* sources, const int* degrees,
                const int* destinations, const int* weights,
                std::vector<std::vector<EdgeNotice>>& notices) {
@@ -110,7 +111,7 @@ int read_edges(const Communicator& parent, int n, const int* sources, const int*
   return MPI_SUCCESS;
 }
 
-/// One side of a process's edges as the user gives it.
+/// Reads one side of a process's edges in the form that the user passes.
 int read_side(const Communicator& parent, int degree, const int* ranks, const int* weights,
               bool weighted, std::vector<std::int32_t>& peers,
               std::vector<std::int32_t>& kept_weights) {

@@ -15,8 +15,8 @@
 namespace impishim::shim {
 namespace {
 
-/// The graph of the user's arrays. Returns MPI_ERR_ARG, raised, if they describe none of the
-/// parent's processes.
+/// Reads the graph from the user's arrays. Raises and returns MPI_ERR_ARG if the arrays do not
+/// describe a graph of the parent's processes.
 int read_graph(const Communicator& parent, const char* function, int nnodes, const int* index,
                const int* edges, GraphTopology& graph) {
   if (const int code = check_intra(parent, function); code != MPI_SUCCESS) return code;
