@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Everything of the library at once.
+/// Includes the whole library.
 #pragma once
 
 #include "darray/array.hpp"

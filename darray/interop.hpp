@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The Distributed Array Protocol and its neighbours.
+/// The Distributed Array Protocol (DAP), and the formats that are related to it.
 #pragma once
 
 #include "darray/interop/collective/collective.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Schedules: which rank sends which elements to which other, built once and run often.
+/// Schedules. A schedule states which rank sends which elements to which other rank. It is built
+/// once and run often.
 #pragma once
 
 #include "darray/schedule/block_schedule.hpp"

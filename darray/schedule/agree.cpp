@@ -12,8 +12,8 @@
 namespace impishim::darray {
 namespace {
 
-/// Throws the error that `first`, the lowest rank that has one, brings; its kind and text travel
-/// from there.
+/// Throws the error of rank `first`, the lowest rank that has one, on all ranks. That rank
+/// broadcasts the kind and the text of the error.
 [[noreturn]] void throw_error_of(const Communicator& communicator, int first,
                                  const std::optional<Error>& mine) {
   int header[2] = {0, 0};
@@ -29,10 +29,11 @@ namespace {
   throw Error(static_cast<ErrorKind>(header[0]), text);
 }
 
-/// Every rank's text, by rank.
+/// Returns the text of every rank, by rank.
 std::vector<std::string> texts_of_all(const Communicator& communicator, const std::string& mine) {
   const auto ranks = static_cast<std::size_t>(communicator.size());
-  // Enough of each to be told apart, in a total that an int counts.
+  // Each text is cut so that the total length fits an int. What remains is enough to tell the texts
+  // apart.
   const std::size_t most = static_cast<std::size_t>(std::numeric_limits<int>::max()) / ranks;
   const int length = static_cast<int>(std::min(mine.size(), most));
   std::vector<int> lengths(ranks);
@@ -73,8 +74,8 @@ void detail::agree_on_call(const Communicator& communicator,
   const std::optional<Error> mine = error_of(body);
   const CollectiveCall call = call_of();
   const auto hash = static_cast<Index>(call.hash());
-  // The largest of the hashes and of their complements: one message tells whether they are all the
-  // same.
+  // The maximum of the hashes, and the maximum of their complements. One all-reduce shows whether
+  // all hashes are equal.
   const Index words[3] = {mine ? communicator.size() - communicator.rank() : 0, hash, ~hash};
   Index largest[3];
   check_mpi(MPI_Allreduce(words, largest, 3, MPI_INT64_T, MPI_MAX, communicator.get()),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules of strided patches (Adlib's BlockMessSchedule).
+/// Schedules of strided patches (Adlib's BlockMessSchedule).
 #pragma once
 
 #include "darray/schedule/schedule.hpp"
 
 namespace impishim::darray {
 
-/// A schedule whose messages are made of patches: extents and strides.
+/// A schedule whose messages consist of patches, given by extents and strides.
 class BlockSchedule : public Schedule {
  public:
   using Schedule::Schedule;

@@ -20,7 +20,7 @@ Lines lines_of(std::string_view text) {
   return lines;
 }
 
-/// "rank 3", "ranks 0-2, 5".
+/// Returns the ranks as text: "rank 3", "ranks 0-2, 5".
 std::string ranks_text(const std::vector<std::size_t>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (std::size_t first = 0; first < ranks.size();) {
@@ -38,8 +38,8 @@ std::string_view line_of(const Lines& lines, std::size_t number) {
   return number < lines.size() ? lines[number] : std::string_view("nothing");
 }
 
-/// "(0) on ranks 0-2, (1) on rank 3": the values of one line, in the order of the first rank of
-/// each.
+/// Returns the values of one line as text, in the order of the first rank that has each value: "(0)
+/// on ranks 0-2, (1) on rank 3".
 std::string values_text(const std::vector<Lines>& all, std::size_t number) {
   std::string text;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -60,7 +60,7 @@ CollectiveCall& CollectiveCall::with(std::string_view name, std::string_view wor
   line("{}", name);
   const std::size_t start = text_.size();
   line("{}", word);
-  // A line is one value.
+  // Each value takes exactly one line.
   std::replace(text_.begin() + static_cast<std::ptrdiff_t>(start), text_.end() - 1, '\n', ' ');
   return *this;
 }
@@ -110,7 +110,8 @@ std::string first_difference(std::span<const std::string> texts) {
     if (std::ranges::none_of(all, differs)) continue;
     const std::string values = values_text(all, number);
     if (number == 0) return fmt::format("the operation: {}", values);
-    // Lines with odd numbers are names: where these differ, so does what the operation was given.
+    // Lines with odd numbers are argument names. If names differ, the ranks were given different
+    // arguments.
     if (number % 2 == 1) return fmt::format("{}, its arguments: {}", all.front().front(), values);
     return fmt::format("{}, {}: {}", all.front().front(), all.front()[number - 1], values);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank was asked to do in a collective operation, in words that ranks can compare.
+/// A description of the collective operation that a rank was called for, as text that ranks can
+/// compare.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@
 
 namespace impishim::darray {
 
-/// The name of a collective operation and the arguments that must be the same on all ranks.
+/// The name of a collective operation, and the arguments that must be the same on all ranks.
 /// agreed() compares it.
 class CollectiveCall {
  public:
@@ -36,7 +37,7 @@ class CollectiveCall {
     line("{}", value);
     return *this;
   }
-  /// Compares all bits of the value.
+  /// Adds a floating-point argument. All bits of the value are compared.
   CollectiveCall& with(std::string_view name, double value) {
     line("{}", name);
     line("{}", value);
@@ -49,14 +50,14 @@ class CollectiveCall {
     return *this;
   }
   CollectiveCall& with(std::string_view name, const Element& element);
-  /// Names the shape and a hash of the rest.
+  /// Adds a distribution: its shape as text, and a hash of the rest.
   CollectiveCall& with(std::string_view name, const Distribution& distribution);
-  /// Adds what has no short text, by a hash of its content.
+  /// Adds an argument that has no short text, by a hash of its content.
   CollectiveCall& with_hash(std::string_view name, std::uint64_t hash);
 
   /// Returns a hash that is the same in every process.
   [[nodiscard]] std::uint64_t hash() const;
-  /// Returns the operation, then name and value of each argument, each in a line of its own.
+  /// Returns the operation, then the name and the value of each argument, each on a separate line.
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
@@ -69,8 +70,9 @@ class CollectiveCall {
   std::string text_;
 };
 
-/// Describes the first difference between the ranks' calls, whose text() the k-th rank's is
-/// texts[k]: "sum, axes: (0) on ranks 0-2, (1) on rank 3". Empty if there is none.
+/// Describes the first difference between the calls of the ranks: "sum, axes: (0) on ranks 0-2, (1)
+/// on rank 3". texts[k] is the text() of rank k's call. Returns an empty string if there is no
+/// difference.
 [[nodiscard]] std::string first_difference(std::span<const std::string> texts);
 
 }  // namespace impishim::darray

@@ -14,13 +14,13 @@
 namespace impishim::darray {
 namespace {
 
-constexpr int kTags = 30000;                            // MPI promises 32767
-constexpr std::size_t kStored = std::size_t{64} << 20;  // bytes of buffers that are kept for later
-constexpr std::size_t kGranularity = std::size_t{4} << 10;  // sizes of buffers
+constexpr int kTags = 30000;                            // MPI guarantees tags up to 32767
+constexpr std::size_t kStored = std::size_t{64} << 20;  // bytes of free buffers to keep for later
+constexpr std::size_t kGranularity = std::size_t{4} << 10;  // buffer sizes are multiples of this
 constexpr std::align_val_t kAlignment{64};
 
-// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else: the last moment to
-// learn that it has begun.
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF before it does anything else. The delete
+// callback is the last chance to learn that MPI_Finalize has begun.
 std::atomic<bool> finalizing = false;
 
 int note_finalize(MPI_Comm, int, void*, void*) {
@@ -38,7 +38,7 @@ void watch_for_finalize() {
   });
 }
 
-// Buffers that nobody uses at the moment, by their size.
+// The free buffers, by size.
 class Store {
  public:
   ~Store() {
@@ -48,10 +48,11 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // A buffer of at least `wanted` bytes, and its true size; null if there is none.
+  // Returns a buffer of at least `wanted` bytes, and sets `size` to its true size. Returns null if
+  // there is none.
   std::byte* take(std::size_t wanted, std::size_t& size) {
     const auto found = free_.lower_bound(wanted);
-    // One that is much larger is left to whom it fits.
+    // A much larger buffer stays in the store for larger requests.
     if (found == free_.end() || found->first > 2 * wanted) return nullptr;
     size = found->first;
     std::byte* buffer = found->second;
@@ -73,7 +74,7 @@ class Store {
   std::size_t total_ = 0;
 };
 
-// A group of MPI's.
+// An MPI group, freed on destruction.
 class Group {
  public:
   explicit Group(MPI_Comm comm) { check_mpi(MPI_Comm_group(comm, &group_), "MPI_Comm_group"); }
@@ -111,13 +112,15 @@ struct Communicator::State {
   int size = 0;
   int tag = 0;
   Systems systems;
-  MPI_Comm inside = MPI_COMM_NULL;      // the ranks of this system, if there are several
-  MPI_Comm background = MPI_COMM_NULL;  // of all ranks, once a group of them has been asked for
+  MPI_Comm inside = MPI_COMM_NULL;  // the ranks of this system, if there are several systems
+  MPI_Comm background =
+      MPI_COMM_NULL;  // all ranks; made when a group of all ranks is first requested
   std::map<std::vector<int>, std::shared_ptr<State>> groups;
   std::shared_ptr<Store> store = std::make_shared<Store>();
   std::shared_ptr<Turns> turns = std::make_shared<Turns>();
 
-  // Of a communicator that has just been made. Its errors are returned.
+  // Fills in the rank and size of a communicator that was just made, and makes it return its
+  // errors.
   void describe() {
     check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
@@ -130,7 +133,8 @@ struct Communicator::State {
     check_mpi(MPI_Comm_set_errhandler(background, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   }
 
-  // Freeing is collective: it is done where all ranks are known to come by, not in destructors.
+  // Frees the communicators. MPI_Comm_free is collective, so this runs only where all ranks are
+  // known to arrive, not in destructors.
   void release() {
     for (auto& [members, group] : groups) group->release();
     groups.clear();
@@ -140,8 +144,8 @@ struct Communicator::State {
     }
   }
 
-  // A new communicator of these ranks. One inside a system is made from the system's own: no other
-  // system has to do with it.
+  // Returns a new communicator of these ranks. If all are in one system, it is made from that
+  // system's own communicator, so that other systems are not involved.
   MPI_Comm made_of(const std::vector<int>& members) const {
     const bool local = inside != MPI_COMM_NULL &&
                        std::none_of(members.begin(), members.end(),

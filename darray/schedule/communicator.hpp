@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's own duplicate of a user's communicator, with what is kept for it.
+/// The library's own duplicate of a user's communicator, with the state that is kept for it.
 #pragma once
 
 #include <mpi.h>
@@ -14,21 +14,22 @@
 
 namespace impishim::darray {
 
-/// Throws kMpi with the text of an MPI error, unless `code` is MPI_SUCCESS. `call` names the
-/// function.
+/// Throws Error(kMpi) with the text of the MPI error unless `code` is MPI_SUCCESS. `call` names the
+/// MPI function.
 void check_mpi(int code, const char* call);
 
-/// Whether MPI_Finalize has begun: handles must not be freed any more.
+/// Returns true if MPI_Finalize has begun. From then on handles must not be freed.
 bool mpi_is_over();
 
-/// Bytes to pack into, aligned to cache lines and not set to anything; given back to the
-/// communicator's store when destroyed.
+/// Uninitialised memory to pack into, aligned to cache lines. It returns to the communicator's
+/// store on destruction.
 class Workspace {
  public:
   Workspace() = default;
   std::byte* data() const { return data_.get(); }
   std::size_t size() const { return size_; }
-  /// Never goes back: something that cannot be stopped still uses it.
+  /// Keeps the memory from ever returning to the store, because an operation that cannot be stopped
+  /// still uses it.
   void give_up();
 
  private:
@@ -37,15 +38,19 @@ class Workspace {
   std::size_t size_ = 0;
 };
 
-/// A private duplicate of a communicator: its messages never meet the user's. The duplicate is made
-/// once per user's communicator, at the first use (collective), and is kept as an attribute of it;
-/// later uses are local and cheap. It is freed together with the user's communicator, which must
-/// therefore outlive what is built on it, or by MPI_Finalize. Errors are returned, and become
-/// exceptions of kind kMpi. A cheap value: copies share the duplicate.
+/// A private duplicate of a communicator, so that its messages never match the user's.
+///
+/// The duplicate is made once per user's communicator, at the first use, which is collective. It is
+/// kept as an attribute of the user's communicator; later uses are local and cheap. It is freed
+/// together with the user's communicator, or by MPI_Finalize. The user's communicator must
+/// therefore outlive everything that is built on it.
+///
+/// MPI calls on it return their errors, which become Error(kMpi). A Communicator is a cheap value:
+/// copies share the duplicate.
 class Communicator {
  public:
-  /// Collective over `comm` when it is the first for it. Errors: kArgument for MPI_COMM_NULL or an
-  /// intercommunicator, kMpi.
+  /// Collective over `comm` at the first use of `comm`. Throws Error(kArgument) for MPI_COMM_NULL
+  /// or an intercommunicator. Throws Error(kMpi) if an MPI call fails.
   explicit Communicator(MPI_Comm comm);
 
   MPI_Comm get() const;
@@ -53,22 +58,23 @@ class Communicator {
   int size() const;
   const Systems& systems() const;
 
-  /// A tag for a new schedule. All ranks must ask in the same order, as they do when they construct
-  /// the same schedules in the same order; the numbers start again after some 30000, so that of two
-  /// schedules which are under way at once one must not be that much older.
+  /// Returns a tag for a new schedule. All ranks must ask in the same order, which holds if they
+  /// construct the same schedules in the same order. The tags repeat after 30000 calls. Two
+  /// schedules that are under way at once must not be so far apart in age.
   int next_tag() const;
-  /// A communicator of some of the ranks (in this order; this rank is among them), with one for the
-  /// background. Collective over these ranks at the first time, kept for the next. Errors:
-  /// kArgument, kMpi.
+  /// Returns a communicator of some of the ranks, in the order of `members`, together with a
+  /// background() for it. This rank must be a member. Collective over the members the first time;
+  /// the result is kept for later calls. Throws Error(kArgument) if `members` is invalid. Throws
+  /// Error(kMpi) if an MPI call fails.
   Communicator group(std::span<const int> members) const;
-  /// Of a communicator that group() has given: another duplicate, for nonblocking collectives. They
-  /// are issued in the order of turns(), and never meet blocking ones, those of planning and checks
-  /// among them, which come whenever the program calls.
+  /// Returns the second duplicate of a communicator that group() returned; it serves nonblocking
+  /// collectives. They are issued in the order of turns(). They never match blocking collectives,
+  /// such as those of planning and checks, which come whenever the program calls.
   MPI_Comm background() const;
-  /// The order of executions in the background, of this communicator and its groups.
+  /// The order of the background executions on this communicator and its groups.
   const std::shared_ptr<Turns>& turns() const;
 
-  /// Bytes to pack into, from the store if there are enough.
+  /// Returns memory to pack into, from the store if it has a buffer that fits.
   Workspace workspace(std::size_t bytes) const;
 
  private:

@@ -11,7 +11,7 @@ namespace impishim::darray {
 
 struct Directory::State {
   Communicator communicator;
-  std::unordered_map<Index, Location> entries;  // of the labels whose home is this rank
+  std::unordered_map<Index, Location> entries;  // the labels whose home is this rank
 
   std::size_t home(Index label) const {
     Hasher hash;
@@ -28,7 +28,7 @@ Directory::Directory(const Communicator& communicator, std::span<const Index> la
       fail(ErrorKind::kArgument, "{} offsets for {} labels", offsets.size(), labels.size());
     }
   });
-  // Label and offset of each entry, one behind the other.
+  // The label and the offset of each entry, in turn.
   std::vector<std::vector<Index>> lists(static_cast<std::size_t>(communicator.size()));
   for (std::size_t k = 0; k < labels.size(); ++k) {
     auto& list = lists[state_->home(labels[k])];
@@ -39,7 +39,8 @@ Directory::Directory(const Communicator& communicator, std::span<const Index> la
   std::size_t count = 0;
   for (const auto& list : entries) count += list.size() / 2;
   state_->entries.reserve(count);
-  // Ranks in ascending order: the lowest one's entry is there first and stays.
+  // Ranks are visited in ascending order, so the entry of the lowest rank is inserted first and
+  // stays.
   for (std::size_t rank = 0; rank < entries.size(); ++rank) {
     for (std::size_t k = 0; k + 1 < entries[rank].size(); k += 2) {
       state_->entries.try_emplace(entries[rank][k],
@@ -61,7 +62,7 @@ std::vector<Location> Directory::find(std::span<const Index> labels, Checks chec
     homes.push_back(state_->home(label));
     questions[homes.back()].push_back(label);
   }
-  // Rank and offset of each answer, one behind the other.
+  // The rank and the offset of each answer, in turn.
   std::vector<std::vector<Index>> answers;
   for (const auto& asked : exchange_lists(state_->communicator, questions)) {
     auto& list = answers.emplace_back();

@@ -7,7 +7,7 @@
 namespace impishim::darray {
 namespace {
 
-// Longer lists travel in pieces, so that no count exceeds an int.
+// Longer lists are sent in pieces, so that no count exceeds an int.
 constexpr std::size_t kPiece = std::size_t{64} << 20;
 
 // Calls `post(bytes, values)` for each piece of a list.
@@ -20,7 +20,8 @@ void for_each_piece(std::span<Byte> list, const Element& element, Post post) {
   }
 }
 
-// Messages under way. Those that an error leaves are cancelled: the buffers that they use go.
+// The outstanding requests. If an error leaves some, the destructor cancels them, because their
+// buffers are about to be freed.
 class Requests {
  public:
   Requests() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list for every rank, of lengths that the receivers do not know: for plans and negotiations, not
-// for data.
+/// Exchanges of one list per rank, whose lengths the receivers do not know. They serve plans and
+/// negotiations, not array data.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,21 @@
 
 namespace impishim::darray {
 
-/// Entry r of `sent` goes to rank r; entry r of the result is what rank r has sent here.
-/// Collective. Errors: kMpi, kArgument for another number of entries than ranks.
+/// Sends sent[r] to rank r. Returns the numbers that were received: entry r is from rank r.
+/// Collective. Throws Error(kArgument) if the number of entries is not the number of ranks. Throws
+/// Error(kMpi) if an MPI call fails.
 std::vector<Index> exchange_counts(const Communicator& communicator, std::span<const Index> sent);
 
-/// Sends sent[r] to rank r and receives received[r] from there: spans of bytes, whole elements,
-/// whose lengths both sides know. Collective. Errors: kMpi.
+/// Sends sent[r] to rank r and receives received[r] from rank r. The spans are bytes of whole
+/// elements, and both sides know their lengths. Collective. Throws Error(kMpi) if an MPI call
+/// fails.
 void exchange_spans(const Communicator& communicator, const Element& element,
                     std::span<const std::span<const std::byte>> sent,
                     std::span<const std::span<std::byte>> received);
 
-/// lists[r] goes to rank r; the result's entry r is what rank r has sent here. Collective. Errors:
-/// kMpi, kArgument for another number of lists than ranks.
+/// Sends lists[r] to rank r. Returns the lists that were received: entry r is from rank r.
+/// Collective. Throws Error(kArgument) if the number of lists is not the number of ranks. Throws
+/// Error(kMpi) if an MPI call fails.
 template <class T>
 std::vector<std::vector<T>> exchange_lists(const Communicator& communicator,
                                            const std::vector<std::vector<T>>& lists) {

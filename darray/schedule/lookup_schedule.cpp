@@ -45,7 +45,7 @@ WordSchedule lookup_schedule(const Communicator& communicator, Element element,
     places[owner].push_back(destination.empty() ? static_cast<Index>(k) : destination[k]);
   }
   const auto asked = exchange_lists(communicator, requests);
-  // Both sides know the same numbers: nothing is left to check.
+  // Both sides have the same numbers, so there is nothing left to check.
   options.checks = Checks::kOff;
   WordSchedule schedule(communicator, element, options);
   for (std::size_t peer = 0; peer < size; ++peer) {

@@ -13,14 +13,14 @@
 namespace impishim::darray {
 namespace {
 
-// Up to this many bytes everybody sends everything to everybody: one step. Above, each combines a
-// part: two steps, fewer bytes.
+// Up to this many bytes every member sends its whole contribution to every other: one step. Above
+// it, each member combines one part: two steps, but fewer bytes.
 constexpr Index kShort = Index{16} << 10;
 
 }  // namespace
 
-// Buffers hold `count_` elements for each of the members, where members' blocks lie side by side in
-// rank order.
+// The plan of a reduction. Buffers hold `count_` elements for each member. The members' blocks lie
+// side by side in rank order.
 struct ReduceSchedule::State {
   Communicator communicator;
   Element element;
@@ -42,7 +42,7 @@ struct ReduceSchedule::State {
         sequence(communicator) {}
 
   Sequence sequence;
-  Workspace mine;    // this rank's contribution, then its result
+  Workspace mine;    // this rank's contribution, later its result
   Workspace others;  // one block of every member
   Workspace result;
   const void* from = nullptr;
@@ -75,7 +75,8 @@ struct ReduceSchedule::State {
   std::vector<std::vector<int>> by_system() const;
 };
 
-// into = blocks[first] op ... op blocks[last - 1], each `count` elements long and `stride` apart.
+// Computes into = blocks[first] op ... op blocks[last - 1]. Each block has `count` elements, and
+// blocks start `stride` elements apart.
 void ReduceSchedule::State::fold(std::byte* blocks, Index stride, Index count, int first, int last,
                                  std::byte* into) const {
   if (count == 0) return;
@@ -83,8 +84,8 @@ void ReduceSchedule::State::fold(std::byte* blocks, Index stride, Index count, i
   for (int k = first + 1; k < last; ++k) function(into, blocks + bytes(k * stride), count);
 }
 
-// Every block becomes the combination of those before it, or of those and itself: `count` elements
-// each, `stride` apart.
+// Replaces every block by the combination of the blocks before it (exclusive), or of those and
+// itself (inclusive). Each block has `count` elements, and blocks start `stride` elements apart.
 void ReduceSchedule::State::prefixes(std::byte* blocks, Index stride, Index count) const {
   if (count == 0) return;
   const auto length = static_cast<std::size_t>(bytes(count));
@@ -164,8 +165,7 @@ void ReduceSchedule::State::plan_short(const Communicator& group) {
 void ReduceSchedule::State::plan_long(const Communicator& group) {
   const Index block = (size() + members.count() - 1) / members.count();
   const Index padded = block * members.count();
-  // Blocks at the end are shorter, or empty: what fills them up is nothing that an operator may
-  // see.
+  // The last blocks are shorter or empty. An operator must not see the padding that fills them up.
   const Index filled = std::clamp(size() - members.position() * block, Index{0}, block);
   mine = room(padded);
   others = room(padded);
@@ -200,7 +200,7 @@ void ReduceSchedule::State::plan_long(const Communicator& group) {
   statistics.crossing_bytes = statistics.crossing_messages * bytes(block);
 }
 
-// A reduction that is a part of this one.
+// Adds a reduction that is a part of this one.
 void ReduceSchedule::State::add_part(ReduceSchedule schedule, std::function<Buffers()> buffers) {
   const auto part = std::make_shared<ReduceSchedule>(std::move(schedule));
   sequence.add_nested(
@@ -218,10 +218,10 @@ void ReduceSchedule::State::add_part(ReduceSchedule schedule, std::function<Buff
       });
   const Index peers = statistics.peers;
   statistics += part->statistics();
-  statistics.peers = peers;  // those of the part are among them
+  statistics.peers = peers;  // the part's peers are already counted
 }
 
-// Slices of a long one, each after the other.
+// Plans a long reduction as slices, one after the other.
 void ReduceSchedule::State::plan_slices(Index most) {
   ScheduleOptions inner = options;
   inner.checks = Checks::kOff;
@@ -253,9 +253,10 @@ std::vector<std::vector<int>> ReduceSchedule::State::by_system() const {
   return result;
 }
 
-// Inside each system to its lowest rank, its leader; among these; and back. Each system's
-// combination leaves it once, and the result enters once; or, for one root, only the leader of its
-// system gets it.
+// Plans a reduction in three stages. Each system reduces to its lowest rank, the leader. The
+// leaders reduce among themselves. Each leader then broadcasts the result inside its system. So
+// each system's combination leaves it once, and the result enters it once. With a single root, only
+// the leader of the root's system gets the result.
 void ReduceSchedule::State::plan_by_systems() {
   mine = room(size());
   result = room(size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combining one contribution of every member (Adlib's RedxSchedule and Redx2Schedule), and
-// exclusive prefixes.
+/// Reductions, which combine one contribution of every member (Adlib's RedxSchedule and
+/// Redx2Schedule), and prefixes.
 #pragma once
 
 #include <memory>
@@ -11,25 +11,27 @@
 namespace impishim::darray {
 
 enum class Reduction {
-  kToOne,            // the root gets the combination of all
-  kToAll,            // everybody does
-  kExclusivePrefix,  // everybody gets the combination of the members before it; the first keeps
-                     // what it has
-  kInclusivePrefix   // and its own
+  kToOne,            // the root gets the combination of all contributions
+  kToAll,            // every member gets it
+  kExclusivePrefix,  // every member gets the combination of the members before it; the first
+                     // member keeps what it has
+  kInclusivePrefix   // the same, with the member's own contribution
 };
 
-/// A reduction over some ranks, element by element, planned once and run many times. Contributions
-/// are combined in rank order: the result is ((c0 op c1) op c2) op ..., with the same bits on every
-/// rank, and wherever the ranks run. The exception are long reductions that span systems, unless
-/// ScheduleOptions::ordered is set. They are combined inside each system first, then in the order
-/// of the systems' lowest ranks: so the operator must be commutative if systems do not follow each
-/// other in rank order.
+/// A reduction over some ranks, element by element, which is planned once and run many times.
+///
+/// Contributions are combined in rank order: the result is ((c0 op c1) op c2) op .... It has the
+/// same bits on every rank, whichever systems the ranks run on.
+///
+/// The exception is a long reduction that spans systems, unless ScheduleOptions::ordered is set. It
+/// is combined inside each system first, then in the order of the systems' lowest ranks. So the
+/// operator must be commutative if the systems do not follow each other in rank order.
 class ReduceSchedule {
  public:
-  /// `members`: ranks that take part, ascending and the same list on each; empty: this rank takes
-  /// no part. Collective over the communicator; disjoint groups work side by side. `source` and
-  /// `destination` have equal sizes; `root` counts for kToOne alone. Errors: kArgument, kShape,
-  /// kType.
+  /// `members` lists the ranks that take part. It is ascending and the same on each member; an
+  /// empty list means that this rank takes no part. Collective over the communicator; disjoint
+  /// groups work side by side. `source` and `destination` have equal sizes. `root` matters for
+  /// kToOne only. Throws Error(kArgument), Error(kShape) or Error(kType) if an argument is invalid.
   ReduceSchedule(const Communicator& communicator, Element element, std::vector<int> members,
                  const Selection& source, const Selection& destination, const Combiner& combine,
                  Reduction reduction = Reduction::kToAll, int root = 0,
@@ -38,13 +40,16 @@ class ReduceSchedule {
   ReduceSchedule(ReduceSchedule&&) noexcept;
   ReduceSchedule& operator=(ReduceSchedule&&) noexcept;
 
-  /// Source and destination may be the same buffer. All ranks call this one, or all start().
-  /// Errors: kMpi, kArgument.
+  /// Runs the reduction. Source and destination may be the same buffer. All ranks call execute(),
+  /// or all call start(). Throws Error(kMpi) if an MPI call fails. Throws Error(kArgument) if an
+  /// execution is under way.
   void execute(const void* source, void* destination);
-  /// In two parts. Of one communicator, executions that use collectives (this class's, those of
-  /// trees, reductions, broadcasts, and remaps to replicated arrays) are started in the same order
-  /// on all ranks, and may be tested and waited for in any: to wait for one is to wait for those
-  /// that were started before as well.
+  /// Starts an execution, which test() or wait() completes.
+  ///
+  /// Several executions that use collectives may be under way on one communicator. They are those
+  /// of this class, of trees, reductions and broadcasts, and of remaps to replicated arrays. All
+  /// ranks must start them in the same order, but may test and wait for them in any order. To wait
+  /// for one execution also waits for those that were started before it.
   void start(const void* source, void* destination);
   bool test();
   void wait();
@@ -56,17 +61,17 @@ class ReduceSchedule {
   std::unique_ptr<State> state_;
 };
 
-/// All members' values combined in rank order, on every rank: `count` elements side by side, in
-/// place. Collective over the communicator.
+/// Combines all members' values in rank order, on every rank. `values` holds `count` elements side
+/// by side; the result replaces them. Collective over the communicator.
 void all_reduce(const Communicator& communicator, Element element, void* values, Index count,
                 const Combiner& combine);
 
-/// Each rank's `values` become the combination of those of the ranks before it; rank 0 keeps its
-/// own. Collective.
+/// Replaces each rank's `values` by the combination of the values of the ranks before it. Rank 0
+/// keeps its own values. Collective.
 void exclusive_prefix(const Communicator& communicator, Element element, void* values, Index count,
                       const Combiner& combine);
 
-/// The same for one C++ value.
+/// Does the same for one C++ value.
 template <class T>
 T all_reduce(const Communicator& communicator, T value, const Combiner& combine) {
   all_reduce(communicator, element_of<T>(), &value, 1, combine);

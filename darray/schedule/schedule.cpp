@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index kLargestChunk = Index{1} << 30;
 
-// The messages for a peer: one, or as many as the limit asks for.
+// Adds the messages for a peer: one, or as many as the limit of `most` elements requires.
 void add_parcels(std::vector<Parcel>& parcels, int peer, const Selection& elements, Index most) {
   if (elements.size() <= most) {
     if (!elements.empty()) parcels.push_back({peer, elements});
@@ -180,7 +180,7 @@ Exchange& Schedule::exchange(bool backward, int arrays, bool combining) {
   if (backward) {
     for (const auto& [source, destination] : local_) back.emplace_back(destination, source);
   }
-  // Values are combined in a fixed order, so that rounding is the same each time.
+  // Values are combined in a fixed order, so that the rounding is the same each time.
   const ExchangeForm form{arrays, combining, combining || options_.ordered, options_.bounded};
   known = std::make_unique<Exchange>(communicator_, element_, tag_, form, std::move(outgoing),
                                      std::move(incoming), backward ? back : local_);
@@ -215,7 +215,7 @@ void Schedule::start_backward(std::span<void* const> sources,
 
 bool Schedule::test() {
   if (active_ == nullptr) return true;
-  // An execution that throws is over.
+  // An execution that throws is complete.
   Exchange* const running = std::exchange(active_, nullptr);
   if (running->progress(false)) return true;
   active_ = running;

@@ -18,9 +18,9 @@ Systems::Systems(std::vector<int> system_of_rank) : systems_(std::move(system_of
 Systems Systems::of(MPI_Comm comm) {
   int size = 0;
   check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  // Without the library the key may be anybody's: Open MPI gives a program's first keys the numbers
-  // that it has reserved for IMPI. With it, but alone, the key is an error, which must come back:
-  // the caller's duplicate returns errors.
+  // Without the library the key may belong to the program: Open MPI assigns to a program's first
+  // keys the numbers that it has reserved for IMPI. With the library but without other systems, the
+  // key is invalid, and MPI must return that error. The caller's duplicate returns its errors.
   int* color = nullptr;
   int found = 0;
   if (impishim_comm_world == nullptr ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which MPI system every rank belongs to: what crosses between two of them is dearer than what
-// stays inside.
+/// The MPI system that every rank belongs to. Messages between two systems cost more than messages
+/// inside a system.
 #pragma once
 
 #include <mpi.h>
@@ -14,9 +14,10 @@ namespace impishim::darray {
 class Systems {
  public:
   Systems() = default;
-  /// From the system of every rank, numbered from 0 in any order.
+  /// Makes the table from the system of every rank. Systems are numbered from 0 in any order.
   explicit Systems(std::vector<int> system_of_rank);
-  /// Asks the communicator's IMPI attributes (IMPI 2.5). Collective. Errors: kMpi.
+  /// Reads the communicator's IMPI attributes (IMPI 2.5). Collective. Throws Error(kMpi) if an MPI
+  /// call fails.
   static Systems of(MPI_Comm comm);
 
   int count() const { return count_; }

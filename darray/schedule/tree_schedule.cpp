@@ -34,18 +34,19 @@ struct TreeSchedule::State {
         forward(communicator) {}
 
   std::optional<Communicator> group;
-  Packer packer;  // of the root's source, or of another member's destination
+  Packer packer;  // the root's source, or another member's destination
   std::optional<LocalCopy> own;
   Workspace buffer;
   Sequence forward;
   const void* from = nullptr;
   void* to = nullptr;
   Statistics statistics;
-  bool reversible = true;  // the root has a contribution to what runs backwards
+  bool reversible = true;  // the root contributes to a backward execution
 
   bool is_root() const { return communicator.rank() == root; }
 
-  // Elements that lie side by side travel from and to where they are.
+  // Elements that lie side by side are sent from and received into the user's memory, without a
+  // copy.
   std::byte* data() const {
     const auto first = packer.selection().contiguous();
     if (!first) return buffer.data();
@@ -84,8 +85,8 @@ struct TreeSchedule::State {
     count();
   }
 
-  // This rank's children: in its system those of a binomial tree, from the root one in every other
-  // system.
+  // Counts this rank's children. In its own system they are those of a binomial tree. The root has
+  // one more child in every other system.
   void count() {
     const Systems& systems = communicator.systems();
     const int mine = systems.of_rank(communicator.rank());
@@ -123,7 +124,7 @@ struct TreeSchedule::State {
 TreeSchedule::TreeSchedule(const Communicator& communicator, Element element, int root,
                            std::vector<int> members, const Selection& source,
                            const Selection& destination, ScheduleOptions options) {
-  // Each group of members has its own root.
+  // The root is not compared, because each group of members has its own.
   const auto call = [&] {
     return CollectiveCall("tree schedule")
         .with("element", element)
@@ -180,7 +181,7 @@ void TreeSchedule::execute_backward(void* source, const void* destination,
     fail(ErrorKind::kUnsupported,
          "the root of a tree that runs backwards needs destination elements of its own");
   }
-  // The operator is known only now; planning a reduction is cheap.
+  // The operator is known only at execution. Planning a reduction is cheap.
   ScheduleOptions options = state.options;
   options.checks = Checks::kOff;
   ReduceSchedule(state.communicator, state.element, state.members.ranks(), state.destination,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's elements for many (Adlib's TreeSchedule).
+/// Schedules that send one rank's elements to many ranks (Adlib's TreeSchedule).
 #pragma once
 
 #include <memory>
@@ -9,20 +9,22 @@
 
 namespace impishim::darray {
 
-/// Waits until all ranks of the communicator are here. Collective. Errors: kMpi.
+/// Blocks until all ranks of the communicator have called it. Collective. Throws Error(kMpi) if an
+/// MPI call fails.
 void barrier(const Communicator& communicator);
 
-/// Broadcast and multicast of elements, planned once. Forwards the root's source elements become
-/// the destination elements of every member, by a tree in which data enters every other system
-/// once. Backwards the members' destination elements are combined, in rank order, into the root's
-/// source elements.
+/// A broadcast or multicast of elements, which is planned once. A forward execution copies the
+/// root's source elements to the destination elements of every member. It uses a tree in which data
+/// enters every other system once. A backward execution combines the members' destination elements,
+/// in rank order, into the root's source elements.
 class TreeSchedule {
  public:
-  /// `members`: ranks that take part, the root among them, ascending and the same list on each;
-  /// ranks of other lists, or of none, may construct theirs at the same time: collective over the
-  /// communicator, and disjoint trees work side by side. `source` counts on the root, `destination`
-  /// on every member: equal sizes. The root's own destination is copied unless `destination` is
-  /// empty there. Errors: kArgument, kShape.
+  /// `members` lists the ranks that take part, including the root. It is ascending and the same on
+  /// each member. Ranks of other lists, or of none, may construct their schedules at the same time:
+  /// the constructor is collective over the communicator, and disjoint trees work side by side.
+  /// `source` matters on the root only, `destination` on every member; both have equal sizes. The
+  /// root's own destination is copied unless `destination` is empty there. Throws Error(kArgument)
+  /// or Error(kShape) if an argument is invalid.
   TreeSchedule(const Communicator& communicator, Element element, int root,
                std::vector<int> members, const Selection& source, const Selection& destination,
                ScheduleOptions options = {});
@@ -30,20 +32,22 @@ class TreeSchedule {
   TreeSchedule(TreeSchedule&&) noexcept;
   TreeSchedule& operator=(TreeSchedule&&) noexcept;
 
-  /// `source` is read on the root only, `destination` written on members. All members call
-  /// execute(), or all start(), and this in the same order as whatever else uses collectives: see
-  /// ReduceSchedule. Errors: kMpi, kArgument.
+  /// Runs the broadcast. `source` is read on the root only; `destination` is written on the
+  /// members. All members call execute(), or all call start(), in the same order as other
+  /// executions that use collectives; see ReduceSchedule. Throws Error(kMpi) if an MPI call fails.
+  /// Throws Error(kArgument) if an execution is under way.
   void execute(const void* source, void* destination);
-  /// Combines the members' destination elements; the root's source elements become the result (they
-  /// do not enter it). Errors: kType; kUnsupported when the root has no destination elements, with
-  /// checks on all members.
+  /// Combines the members' destination elements. The result replaces the root's source elements,
+  /// which do not enter it. Throws Error(kType) if the operator does not exist for the elements'
+  /// type. Throws Error(kUnsupported) if the root has no destination elements; with checks all
+  /// members throw it.
   void execute_backward(void* source, const void* destination, const Combiner& combine);
   void start(const void* source, void* destination);
   bool test();
   void wait();
 
-  /// Of a forward execution. Messages are those of a binomial tree in each system, joined by one
-  /// message to every other system.
+  /// The statistics of a forward execution. Its messages are those of a binomial tree in each
+  /// system, plus one message from the root to every other system.
   const Statistics& statistics() const;
 
  private:

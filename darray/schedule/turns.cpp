@@ -8,7 +8,7 @@
 
 namespace impishim::darray {
 
-// The oldest goes on; true when it is over. Its errors wait for whom it belongs to.
+// Advances the oldest execution. Returns true if it is complete. Its errors are kept for its owner.
 bool Turns::move_on(bool blocking) {
   const std::shared_ptr<Work> oldest = queue_.front();
   bool over = true;

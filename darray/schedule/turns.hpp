@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps one order of collectives for all ranks, however many executions are under way at once.
-// Communicator holds one.
+/// One order of collectives for all ranks, even if many executions are under way at once.
+/// Communicator holds one such object.
 #pragma once
 
 #include <deque>
@@ -12,11 +12,12 @@
 
 namespace impishim::darray {
 
-/// MPI wants the collectives of a communicator issued in one order on all ranks; but when an
-/// execution gets to its next collective differs between ranks. So of the executions that are under
-/// way on a communicator and its groups only the oldest goes on: all ranks start them in the same
-/// order. Those that wait behind it move it on. (Blocking executions come in the program's order,
-/// and have communicators of their own: see Communicator::background().)
+/// The order of the background executions on a communicator and its groups. MPI requires that all
+/// ranks issue the collectives of a communicator in one order. But ranks differ in when an
+/// execution reaches its next collective. So only the oldest execution that is under way advances,
+/// and all ranks start executions in the same order. Younger executions advance the oldest while
+/// they wait. Blocking executions follow the program's order and have separate communicators; see
+/// Communicator::background().
 class Turns {
   friend class Turn;
   struct Work {
@@ -28,10 +29,10 @@ class Turns {
   void leave(const Work& work);
 
   std::deque<std::shared_ptr<Work>> queue_;  // the oldest first
-  bool inside_ = false;  // the oldest goes on: what is begun now is a part of it
+  bool inside_ = false;  // the oldest is advancing: an execution that starts now is a part of it
 };
 
-/// A place among the executions of a communicator, which is left when it is destroyed.
+/// A place in the order of executions of a communicator. The destructor leaves it.
 class Turn {
  public:
   explicit Turn(std::shared_ptr<Turns> turns) : turns_(std::move(turns)) {}
@@ -40,13 +41,13 @@ class Turn {
   Turn& operator=(Turn&& other) noexcept;
 
   [[nodiscard]] bool under_way() const { return work_ != nullptr; }
-  /// Takes the next place, or none if it is begun by another execution, at whose turn it is.
-  /// `advance(blocking)` goes on and says whether it is over; it is called by those that are
-  /// younger as well, and may only use what does not move meanwhile. Errors: kArgument when it is
-  /// under way.
+  /// Takes the next place in the order. An execution that another one starts while it advances
+  /// takes no place, but runs within the place of the other. `advance(blocking)` advances the
+  /// execution and returns true if it is complete. Younger executions call it too, so it may only
+  /// use objects that do not move meanwhile. Throws Error(kArgument) if the execution is under way.
   void start(std::function<bool(bool)> advance);
-  /// Moves on all that is older, then this. True when it is over, or not under way. Errors: its own
-  /// alone; it is over then.
+  /// Advances all older executions, then this one. Returns true if this one is complete or not
+  /// under way. Throws only the errors of this execution, which is then complete.
   bool advance(bool blocking);
 
  private:

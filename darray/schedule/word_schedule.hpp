@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules of single elements (Adlib's MessSchedule).
+/// Schedules of single elements (Adlib's MessSchedule).
 #pragma once
 
 #include "darray/schedule/schedule.hpp"
 
 namespace impishim::darray {
 
-/// A schedule whose messages are lists of elements of one size, by their offsets; regular stretches
-/// are compressed.
+/// A schedule whose messages are lists of elements of one size, given by their offsets. Regular
+/// sequences of offsets are compressed.
 class WordSchedule : public Schedule {
  public:
   using Schedule::Schedule;

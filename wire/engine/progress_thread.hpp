@@ -42,8 +42,8 @@ class ProgressThread {
   void drive();
   void wake_to_tick();
   void tick_if_due();
-  /// Acknowledges unexpected messages while the program's thread is in such a call, from kTick after
-  /// that was first seen. Returns how long the thread may sleep, at most `sleep`.
+  /// Acknowledges unexpected messages while the program's thread is in such a call, from kTick
+  /// after that was first seen. Returns how long the thread may sleep, at most `sleep`.
   [[nodiscard]] std::chrono::microseconds help_senders(std::chrono::microseconds sleep);
   /// Sleeps at most `ms`, or until the thread shall stop. Returns true if it shall stop.
   bool stopped_within(int ms);

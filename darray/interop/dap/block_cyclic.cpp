@@ -18,13 +18,14 @@ int to_int(Index value, std::string_view what) {
   return static_cast<int>(value);
 }
 
-/// An axis as blocks of one length, dealt round-robin from part `first` on.
+/// The blocks of an axis: all have one length, and are dealt round-robin, starting at part `first`.
 struct Blocks {
   Index length;
   int first;
 };
 
-/// Error kUnsupported: blocks of different lengths (but for short or empty last ones), or labels.
+/// Returns the blocks of an axis. Throws Error(kUnsupported) if blocks have different lengths
+/// (short or empty last ones are allowed), or if the axis has labels.
 Blocks blocks_of(const DimMap& map, int axis) {
   switch (map.kind()) {
     case DimMap::Kind::kCollapsed:
@@ -35,7 +36,7 @@ Blocks blocks_of(const DimMap& map, int axis) {
       const Index length = std::max<Index>(map.owned(0), 1);
       for (int part = 0; part < map.parts(); ++part) {
         const Index before = map.block_of(part).first;
-        // The last part with something in it may have less than the others, but not more.
+        // The last part that is not empty may have fewer elements than the others, but not more.
         if ((before < map.extent() && before != part * length) || map.owned(part) > length)
           fail(ErrorKind::kUnsupported,
                "axis {}: part {} has {} from {} on: blocks of one length only ({}); use "
@@ -69,7 +70,7 @@ DimMap cyclic_or_collapsed(Index extent, int parts, Index block, int first) {
   return parts == 1 ? DimMap::collapsed(extent) : DimMap::block_cyclic(extent, parts, block, first);
 }
 
-/// The map of one axis of MPI_Type_create_darray(), as MPI-3.1, 4.1.4 defines it.
+/// Returns the map of one axis of MPI_Type_create_darray(), as MPI-3.1, 4.1.4 defines it.
 DimMap map_of(const MpiDarrayArguments& arguments, std::size_t axis) {
   const int size = arguments.gsizes[axis];
   const int parts = arguments.psizes[axis];
@@ -99,7 +100,8 @@ DimMap map_of(const MpiDarrayArguments& arguments, std::size_t axis) {
   return parts == 1 ? DimMap::collapsed(size) : DimMap::bounded(std::move(bounds));
 }
 
-/// A grid dimension for each axis that has several processes, in the axes' order.
+/// Returns a distribution with one grid dimension, in the axes' order, for each axis that has
+/// several processes.
 DistributionPtr distribution_of(std::vector<DimMap> maps) {
   std::vector<int> extents;
   std::vector<Axis> axes;

@@ -23,7 +23,7 @@ std::string typestr(char kind, std::size_t size) {
 
 std::vector<Index> row_major_strides(const std::vector<Index>& shape, Index item_size) {
   std::vector<Index> strides(shape.size());
-  // Of no elements any strides will do.
+  // A buffer without elements may have any strides.
   const bool is_empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   Index stride = item_size;
   for (std::size_t axis = shape.size(); axis-- > 0;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The memory of a local piece as other libraries describe it: address, element type as text, shape
-/// and strides in bytes. Never owned, never copied.
+/// The memory of a local piece as other libraries describe it: address, element type as text,
+/// shape, and strides in bytes. A Buffer does not own its memory, and nothing here copies it.
 #pragma once
 
 #include <complex>
@@ -17,12 +17,12 @@
 
 namespace impishim::darray::dap {
 
-/// An n-dimensional buffer. Strides may be negative, as those of reversed views are; no dimensions:
-/// one element.
+/// An n-dimensional buffer. Strides may be negative, as those of reversed views. A buffer without
+/// dimensions has one element.
 struct Buffer {
   std::byte* data = nullptr;  ///< the element whose indices are all 0
   std::string
-      typestr;  ///< as NumPy writes it: byte order, kind, bytes ("<f8", "|b1"; "|V12": opaque)
+      typestr;  ///< in NumPy's form: byte order, kind, bytes ("<f8", "|b1"; "|V12" is opaque)
   Index item_size = 0;
   std::vector<Index> shape;
   std::vector<Index> strides;  ///< in bytes
@@ -31,25 +31,25 @@ struct Buffer {
   bool operator==(const Buffer&) const = default;
 };
 
-/// NumPy's name of an element type in this machine's byte order; trivially copyable structs are
-/// opaque.
+/// Returns NumPy's name of an element type in this machine's byte order. Trivially copyable structs
+/// are opaque.
 template <class T>
 std::string typestr_of();
 
-/// The strides in bytes of a row-major buffer; of one without elements, the item's size. Error
-/// kShape: beyond 2^63 - 1 bytes.
+/// Returns the strides in bytes of a row-major buffer. If the buffer has no elements, each stride
+/// is the item size. Throws Error(kShape) if the buffer exceeds 2^63 - 1 bytes.
 std::vector<Index> row_major_strides(const std::vector<Index>& shape, Index item_size);
 
-/// The item size that a typestr names. Error kType: no typestr, or of another byte order than this
-/// machine's.
+/// Returns the item size of a typestr. Throws Error(kType) if the text is not a typestr, or has a
+/// byte order different from this machine's.
 Index item_size_of(std::string_view typestr);
 
-/// Checks that a buffer contradicts neither itself nor the element type. Error kType, kShape,
-/// kArgument.
+/// Checks that a buffer is consistent with itself and with the element type. Throws Error(kType),
+/// Error(kShape) or Error(kArgument) if it is not.
 void check_elements(const Buffer& buffer, std::string_view typestr, Index item_size,
                     std::size_t alignment, bool writes);
 
-/// The view's elements as a buffer: same address, nothing copied.
+/// Returns the view's elements as a buffer with the same address. Nothing is copied.
 template <class T>
 Buffer buffer_of(const StridedView<T>& view) {
   constexpr auto kSize = static_cast<Index>(sizeof(T));
@@ -63,9 +63,10 @@ Buffer buffer_of(const StridedView<T>& view) {
   return buffer;
 }
 
-/// The buffer's elements as a view: same address, nothing copied. Error kType: of another type,
-/// kArgument: read-only and T not const, or not aligned for T; kShape: a stride that is no multiple
-/// of the element's size.
+/// Returns the buffer's elements as a view with the same address. Nothing is copied. Throws
+/// Error(kType) if the buffer has another element type. Throws Error(kArgument) if the buffer is
+/// read-only and T is not const, or if it is not aligned for T. Throws Error(kShape) if a stride is
+/// not a multiple of the element's size.
 template <class T>
 StridedView<T> view_of(const Buffer& buffer) {
   constexpr auto kSize = static_cast<Index>(sizeof(T));

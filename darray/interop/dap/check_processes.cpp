@@ -21,7 +21,8 @@ std::string text_of(const std::optional<bool>& value) {
   return value ? (*value ? "true" : "false") : "absent";
 }
 
-/// All processes' dictionaries, aliases spelt out, and the rules over them.
+/// The dictionaries of all processes, with aliases replaced by full dictionaries, and the rules
+/// that apply to them together.
 class Whole {
  public:
   Whole(std::span<const ProcessPiece> pieces, Level level, bool replicated)
@@ -94,7 +95,7 @@ class Whole {
     Index grid = 1;
     for (std::size_t axis = 0; axis < axes_; ++axis) {
       grid *= *processes_.front()[axis].proc_grid_size;
-      if (grid > processes) break;  // no product of more than the processes there are
+      if (grid > processes) break;  // stop before the product of the extents overflows
     }
     const bool fits = replicated_ ? grid <= processes && processes % grid == 0 : grid == processes;
     if (!fits) {
@@ -122,8 +123,8 @@ class Whole {
     return violations_.empty();
   }
 
-  /// Equal grid rank, equal dictionary; boundary padding may differ. Leaves one process for each
-  /// grid rank in line_.
+  /// Checks that processes of equal grid rank have equal dictionaries; boundary padding may differ.
+  /// Stores one process for each grid rank in line_.
   void check_same_coordinate(std::size_t axis) {
     line_.assign(static_cast<std::size_t>(*processes_.front()[axis].proc_grid_size), 0);
     std::vector<bool> seen(line_.size(), false);
@@ -142,7 +143,7 @@ class Whole {
 
   static bool same_but_boundary(const DimData& a, const DimData& b) {
     if (a.dist_type == DistType::kCyclic)
-      return true;  // all that is left is start, whose value may be clamped
+      return true;  // only start may still differ, because it may be clamped
     if (communication_padding(a) != communication_padding(b)) return false;
     return a.start == b.start && a.stop == b.stop && a.indices == b.indices;
   }
@@ -151,7 +152,7 @@ class Whole {
     return processes_[line_[part]][axis];
   }
 
-  /// The processes along one axis together.
+  /// Checks the processes along one axis together.
   void check_line(std::size_t axis) {
     const DistType type = *in_line(axis, 0).dist_type;
     if (type == DistType::kBlock)

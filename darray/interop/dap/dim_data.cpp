@@ -16,8 +16,8 @@ bool is_last(const DimData& dimension) {
   return *dimension.proc_grid_rank == *dimension.proc_grid_size - 1;
 }
 
-/// What a 'c' axis is in the index layer. A block longer than the axis holds all of it, like one of
-/// the axis' length.
+/// Returns the map of a 'c' axis in the index layer. A block longer than the axis holds the whole
+/// axis, so its length is reduced to that of the axis.
 DimMap cyclic_map(const DimData& dimension) {
   const Index block =
       std::min(dimension.block_size.value_or(1), std::max<Index>(*dimension.size, 1));

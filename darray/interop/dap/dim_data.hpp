@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Dimension dictionaries of the Distributed Array Protocol 0.10.0 as values, and what one process
-/// can say of its own piece. Purely local: no communication, no memory of the array.
+/// can compute about its own piece. Purely local: no communication, no access to the array's
+/// memory.
 #pragma once
 
 #include <array>
@@ -13,15 +14,15 @@
 
 namespace impishim::darray::dap {
 
-/// How an axis is distributed: the protocol's 'b', 'c' and 'u'.
+/// The distribution of an axis: the protocol's 'b', 'c' and 'u'.
 enum class DistType : char { kBlock = 'b', kCyclic = 'c', kUnstructured = 'u' };
 
-/// Widths at the beginning and at the end of the local buffer.
+/// Padding widths at the beginning and at the end of the local buffer.
 using Padding = std::array<Index, 2>;
 
-/// One dimension dictionary: exactly the protocol's keys; an unset member is a key that is absent.
-/// All unset is the empty dictionary, the protocol's alias for an axis that lies whole on one
-/// process.
+/// One dimension dictionary, with exactly the protocol's keys. An unset member is an absent key. If
+/// all are unset, this is the empty dictionary: the protocol's alias for an axis that is not
+/// distributed.
 struct DimData {
   std::optional<DistType> dist_type;
   std::optional<Index> size;
@@ -34,53 +35,56 @@ struct DimData {
   std::optional<Index> block_size;
   std::optional<std::vector<Index>> indices;
   std::optional<bool> one_to_one;
-  /// Keys the protocol does not know, kept as they came, so that they leave again (lenient reading
-  /// only).
+  /// Keys that the protocol does not define. Lenient reading keeps them as they came, so that they
+  /// are exported again.
   Dictionary extra;
 
   bool operator==(const DimData&) const = default;
-  /// No key of the protocol is set.
+  /// Returns true if no key is set, neither of the protocol nor in `extra`.
   [[nodiscard]] bool is_alias() const;
 };
 
-/// `{}` spelt out for a buffer of this extent (protocol: "Empty dimension dictionary"); anything
-/// else unchanged.
+/// Returns the full dictionary for `{}` with a buffer of this extent (protocol: "Empty dimension
+/// dictionary"). Returns any other dictionary unchanged.
 DimData resolved(const DimData& dimension, Index buffer_extent);
 
-/// The functions below expect a resolved dictionary that validate() accepts.
-/// Elements of the axis that this process owns; communication padding is not owned, boundary
-/// padding is (protocol: 'size', 'padding').
+/// Returns the number of elements of the axis that this process owns. Boundary padding is owned,
+/// communication padding is not (protocol: 'size', 'padding'). This function and those below expect
+/// a resolved dictionary that validate() accepts.
 Index owned_count(const DimData& dimension);
-/// Extent of the local buffer: owned elements and communication padding.
+/// Returns the extent of the local buffer: owned elements and communication padding.
 Index buffer_extent(const DimData& dimension);
-/// Communication padding: `padding` without the entries that are boundary padding.
+/// Returns the communication padding: `padding` without the entries that are boundary padding.
 Padding communication_padding(const DimData& dimension);
-/// Boundary padding: the first entry on grid rank 0, the second on the last grid rank, else 0.
+/// Returns the boundary padding: the first entry is set on grid rank 0 only, the second on the last
+/// grid rank only; otherwise they are 0.
 Padding boundary_padding(const DimData& dimension);
-/// The elements of the local buffer that are owned: [communication lower, extent - communication
+/// Returns the owned elements of the local buffer: [communication lower, extent - communication
 /// upper).
 Triplet owned_part(const DimData& dimension);
 
-/// Global index (or label, for 'u') of an element of the local buffer, padding included. Periodic
-/// axes do not wrap: boundary padding has indices of its own. Error kKey: not an element of the
-/// buffer.
+/// Returns the global index (the label for 'u') of an element of the local buffer, including
+/// padding. Periodic axes do not wrap: boundary padding has separate indices. Throws Error(kKey) if
+/// the index is not an element of the buffer.
 Index to_global(const DimData& dimension, Index buffer_index);
-/// Where in the local buffer a global index lies as an owned element; nothing if another process
-/// owns it. Error kKey: no index of a 'b' or 'c' axis of this size.
+/// Returns the position in the local buffer of a global index as an owned element. Returns nothing
+/// if another process owns it. Throws Error(kKey) if it is not an index of a 'b' or 'c' axis of
+/// this size.
 std::optional<Index> to_local(const DimData& dimension, Index global_index);
-/// Positions in the local buffer of the owned elements of a global slice (by its resolved triplet,
-/// positive step; 'b' and 'c'). Each element is in one triplet; triplets are ordered by their first
-/// element, and those of a block-cyclic axis may interleave. A 'b' axis, and a true cyclic one,
-/// gives at most one. Error kKey: outside the axis; kUnsupported: a 'u' axis.
+/// Returns the positions in the local buffer of the owned elements of a global slice. The slice is
+/// given by its resolved triplet with a positive step; the axis is 'b' or 'c'. Each element is in
+/// one triplet. Triplets are ordered by their first element; those of a block-cyclic axis may
+/// interleave. A 'b' axis and a true cyclic axis give at most one. Throws Error(kKey) if the slice
+/// is outside the axis or its step is not positive. Throws Error(kUnsupported) for a 'u' axis.
 std::vector<Triplet> to_local(const DimData& dimension, Triplet global);
 
-/// Shape of the whole array: every `size`.
+/// Returns the shape of the whole array: every `size`.
 std::vector<Index> global_shape(std::span<const DimData> dimensions);
-/// Number of elements of the whole array: product of all sizes, 1 for no axes. Error kShape: beyond
-/// 2^63 - 1.
+/// Returns the number of elements of the whole array: the product of all sizes, or 1 without axes.
+/// Throws Error(kShape) if it exceeds 2^63 - 1.
 Index global_count(std::span<const DimData> dimensions);
 
-/// The dictionary to hand out: all keys that are set.
+/// Returns the dictionary to export, with all keys that are set.
 Dictionary to_dictionary(const DimData& dimension);
 
 }  // namespace impishim::darray::dap

@@ -7,7 +7,8 @@ namespace impishim::darray::dlpack {
 
 namespace {
 
-/// A tensor with what its pointers point to; lives until the deleter is called.
+/// A tensor with the arrays and the owner that its pointers refer to. It lives until the deleter is
+/// called.
 template <class Managed>
 struct Holder {
   Managed managed{};

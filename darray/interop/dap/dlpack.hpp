@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The local piece as a DLPack tensor (https://dmlc.github.io/dlpack, 1.1): the C structures,
-/// declared here since Debian's header is older than the versioned one, and conversion both ways.
-/// DLPack knows no distributed arrays: the dimension dictionaries travel beside it.
+/// The local piece as a DLPack tensor (https://dmlc.github.io/dlpack, 1.1), with conversion in both
+/// directions. The C structures are declared here because Debian's header is older than the
+/// versioned structure. DLPack has no distributed arrays: the dimension dictionaries are passed
+/// separately.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace impishim::darray::dlpack {
 
-// Layout and names of members are DLPack's ABI.
+// The layout and the names of members are DLPack's ABI.
 struct Device {
   std::int32_t device_type;
   std::int32_t device_id;
@@ -33,11 +34,11 @@ struct Tensor {
   std::int32_t ndim;
   DataType dtype;
   std::int64_t* shape;
-  std::int64_t* strides;  ///< in elements; null: row-major (before 1.2)
+  std::int64_t* strides;  ///< in elements; null means row-major (before 1.2)
   std::uint64_t byte_offset;
 };
 
-/// What a capsule named "dltensor" holds.
+/// The content of a capsule named "dltensor".
 struct ManagedTensor {
   Tensor dl_tensor;
   void* manager_ctx;
@@ -51,7 +52,7 @@ struct Version {
 inline constexpr Version kVersion{1, 1};
 inline constexpr std::uint64_t kReadOnly = 1;
 
-/// What a capsule named "dltensor_versioned" holds.
+/// The content of a capsule named "dltensor_versioned".
 struct VersionedTensor {
   Version version;
   void* manager_ctx;
@@ -71,17 +72,19 @@ struct CallDeleter {
 using ManagedTensorPtr = std::unique_ptr<ManagedTensor, CallDeleter>;
 using VersionedTensorPtr = std::unique_ptr<VersionedTensor, CallDeleter>;
 
-/// The buffer as a tensor: same address. `owner` lives until the tensor's deleter is called;
-/// release() the pointer to hand it over. Error kType: opaque elements; kShape: a stride that is no
-/// multiple of the element's size; kUnsupported: a read-only buffer in the unversioned form, which
-/// cannot say so.
+/// Returns the buffer as a tensor with the same address. `owner` lives until the tensor's deleter
+/// is called; release() the pointer to transfer the tensor. Throws Error(kType) if the elements are
+/// opaque. Throws Error(kShape) if a stride is not a multiple of the element's size. Throws
+/// Error(kUnsupported) if the buffer is read-only and the form is unversioned, because that form
+/// cannot mark a tensor as read-only.
 ManagedTensorPtr to_dlpack(const dap::Buffer& buffer, std::shared_ptr<const void> owner = nullptr);
 VersionedTensorPtr to_dlpack_versioned(const dap::Buffer& buffer,
                                        std::shared_ptr<const void> owner = nullptr);
 
-/// The tensor's memory: same address, still owned by the tensor. Error kUnsupported: not in this
-/// process's memory, vectors as elements, a type or major version not known here; kArgument: a
-/// negative number of dimensions or extent.
+/// Returns the tensor's memory with the same address; the tensor still owns it. Throws
+/// Error(kUnsupported) if the memory is not this process's, if elements are vectors, or if the type
+/// or the major version is unknown here. Throws Error(kArgument) if the number of dimensions or an
+/// extent is negative.
 dap::Buffer from_dlpack(const ManagedTensor& tensor);
 dap::Buffer from_dlpack(const VersionedTensor& tensor);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports as they come in, and distributions to and from dimension dictionaries.
+// The import and validation of exports, and the conversion of distributions to and from dimension
+// dictionaries.
 #include "darray/interop/dap/export.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ void require_key(Violations& violations, bool present, const char* key) {
         {std::nullopt, std::nullopt, key, "DAP-01 an export has this key", "it is missing"});
 }
 
-/// The grid of a distribution as the protocol demands it.
+/// Checks that the grid of a distribution is a grid of the protocol.
 void check_grid(const Distribution& distribution, Replicated replicated) {
   const ProcessGrid& grid = distribution.grid();
   for (int place = 0; place < grid.size(); ++place)
@@ -60,8 +61,8 @@ void check_grid(const Distribution& distribution, Replicated replicated) {
            dimension);
 }
 
-/// Ghosts that are communication padding: equal to the neighbour's, no wider than its piece, none
-/// outside of the array.
+/// Checks that ghosts are valid communication padding. They must equal the neighbour's and be no
+/// wider than its piece, and none may lie outside the array.
 void check_ghosts(const Axis& axis, int number) {
   if (axis.ghosts.empty()) return;
   const auto last = axis.ghosts.size() - 1;
@@ -138,14 +139,14 @@ DimData dimension_of(const Axis& axis, int number, int part) {
   return dimension;
 }
 
-/// The axis that the dictionaries of its parts describe together.
+/// Returns the axis that the dictionaries of its parts describe together.
 Axis axis_of(const std::vector<const DimData*>& parts, int number) {
   const DimData& first = *parts.front();
   const auto count = static_cast<int>(parts.size());
   if (first.dist_type == DistType::kCyclic) {
     if (count == 1) return {DimMap::collapsed(*first.size)};
-    // A block longer than the axis holds all of it; its length is kept where the index layer counts
-    // so far.
+    // A block longer than the axis holds the whole axis. Its length is kept unless the index layer
+    // cannot count that far.
     Index block = first.block_size.value_or(1);
     if (block > kMaximumExtent / count) block = std::max<Index>(*first.size, 1);
     return {DimMap::block_cyclic(*first.size, count, block)};
@@ -174,8 +175,8 @@ Axis axis_of(const std::vector<const DimData*>& parts, int number) {
   return axis;
 }
 
-/// DAP-54: where a cyclic axis begins on a process, also if it came cut to the size. What is beyond
-/// 2^63 stays cut.
+/// Returns the unclamped start of a cyclic axis on a process (DAP-54). A start beyond 2^63 - 1
+/// stays clamped.
 Index uncut_start(const DimData& dimension) {
   Index start = 0;
   const bool fits =

@@ -79,7 +79,7 @@ Dictionary dictionary_of(const Json& json) {
   return dictionary;
 }
 
-/// Nothing unless it is a list of objects.
+/// Returns the dictionaries, or nothing if the JSON value is not a list of objects.
 std::optional<std::vector<Dictionary>> dictionaries_of(const Json& json) {
   if (!json.is_array()) return std::nullopt;
   std::vector<Dictionary> dictionaries;
@@ -121,7 +121,8 @@ Json json_of(const Buffer& buffer) {
           {"data", {reinterpret_cast<std::uintptr_t>(buffer.data), buffer.read_only}}};
 }
 
-/// Text of other people may hold bytes that are no UTF-8: they are replaced, not refused.
+/// Returns JSON as text. Texts of other programs may contain bytes that are not UTF-8; these are
+/// replaced, not refused.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -12,12 +12,12 @@ namespace impishim::darray::dap {
 
 namespace {
 
-/// A rectangle's side.
+/// The side of a rectangle along one axis.
 struct Side {
   Index start;
   Index extent;
   int part;
-  Index local;  // in the owned part
+  Index local;  // position in the owned part
 };
 
 std::vector<Side> sides_of(const DimMap& map, int axis) {
@@ -43,7 +43,7 @@ std::vector<Side> sides_of(const DimMap& map, int axis) {
   return sides;
 }
 
-/// The rectangle's memory in the local buffer of the process that has it.
+/// Returns the memory of a rectangle in the local buffer of the process that holds it.
 Buffer cut(const Distribution& distribution, int rank, const Buffer& local,
            const Partition& partition, const std::vector<const Side*>& sides) {
   Buffer buffer = local;
@@ -55,7 +55,8 @@ Buffer cut(const Distribution& distribution, int rank, const Buffer& local,
   return buffer;
 }
 
-/// The process whose parts these are, with coordinate 0 where nothing is distributed.
+/// Returns the process that holds these parts, with coordinate 0 in grid dimensions that no axis
+/// follows.
 int holder_of(const Distribution& distribution, const std::vector<const Side*>& sides) {
   std::vector<int> coordinates(static_cast<std::size_t>(distribution.grid().dimensions()), 0);
   for (std::size_t axis = 0; axis < sides.size(); ++axis)
@@ -98,7 +99,7 @@ Partitioned partitioned(const Distribution& distribution, int rank, const Buffer
     }
     partition.rank = holder_of(distribution, chosen);
     if (distribution.is_member(rank) && distribution.primary(rank) == partition.rank) {
-      partition.rank = rank;  // this process's own copy is the nearest
+      partition.rank = rank;  // if this process has a copy, name that one
       partition.data = cut(distribution, rank, local, partition, chosen);
       result.locals.push_back(result.partitions.size());
     }

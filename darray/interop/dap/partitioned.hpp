@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `__partitioned__` (the draft that Heat implements): a grid of rectangular partitions with their
-/// places, as an export only.
+/// `__partitioned__`, the draft that Heat implements, for export only: a grid of rectangular
+/// partitions and their locations.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ namespace impishim::darray::dap {
 /// One rectangle of the array.
 struct Partition {
   std::vector<Index> position;  ///< in the grid of partitions
-  std::vector<Index> start;     ///< global indices of its first element
+  std::vector<Index> start;     ///< global indices of the first element
   std::vector<Index> shape;
-  int rank = 0;                     ///< the process that has it (its primary copy)
-  std::optional<Buffer> data = {};  ///< its memory, if that is this process's
+  int rank = 0;                     ///< the process that holds it (the primary copy)
+  std::optional<Buffer> data = {};  ///< its memory, if this process holds it
 };
 
 /// The whole array.
@@ -26,20 +26,22 @@ struct Partitioned {
   std::vector<Index> shape;
   std::vector<Index> partition_tiling;
   std::vector<Partition> partitions;  ///< row-major by position
-  std::vector<std::size_t> locals;    ///< those of this process: their places in `partitions`
+  std::vector<std::size_t> locals;    ///< positions in `partitions` of this process's partitions
 };
 
-/// More partitions than this are refused: the format describes each of them on each process.
+/// The largest number of partitions. The format describes each partition on each process, so larger
+/// numbers are refused.
 inline constexpr Index kMostPartitions = Index{1} << 20;
 
-/// What a process exports of its local buffer (ghosts included; the partitions leave them out, and
-/// point into it). A block axis has a partition for each part, a block-cyclic one for each block.
-/// No communication. Error kUnsupported: an unstructured axis, too many partitions; kShape: a
-/// buffer that is not the local shape.
+/// Returns what a process exports of its local buffer. `local` includes ghosts; the partitions
+/// point into it and exclude them. A block axis has a partition for each part, a block-cyclic axis
+/// one for each block. No communication. Throws Error(kUnsupported) if an axis is unstructured, or
+/// if there are too many partitions. Throws Error(kShape) if the buffer does not have the local
+/// shape.
 Partitioned partitioned(const Distribution& distribution, int rank, const Buffer& local);
 
-/// The draft's keys, without `get`: positions are lists, a partition that is not here has `data`
-/// null, else its array interface.
+/// Returns the draft's keys without `get` as JSON. Positions are lists. The `data` of a partition
+/// is its array interface if this process holds it, else null.
 std::string to_json(const Partitioned& partitioned);
 
 }  // namespace impishim::darray::dap

@@ -8,7 +8,7 @@ namespace impishim::darray::dap {
 namespace {
 
 /// Calls visit(key's bit, member) for every member that is one integer or boolean, or two integers.
-/// Writer and reader share this order.
+/// The writer and the reader share this order.
 template <class Dimension, class Visit>
 void for_each_number(Dimension& dimension, Visit visit) {
   int bit = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One process's dictionaries and buffer shape as a list of integers, for the way to the other
-/// processes. Keys that the protocol does not know stay behind.
+/// One process's dictionaries and buffer shape as a list of integers, to be sent to the other
+/// processes. Keys that the protocol does not define are not sent.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace impishim::darray::dap {
 
 std::vector<Index> to_words(const ProcessPiece& piece);
 
-/// What to_words() wrote. Error kProtocol: anything else.
+/// Reads what to_words() wrote. Throws Error(kProtocol) if the words have another form.
 ProcessPiece piece_from_words(std::span<const Index> words);
 
 }  // namespace impishim::darray::dap

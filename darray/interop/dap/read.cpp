@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dimension dictionaries to values: which kinds of value a key may hold.
+// The conversion of dimension dictionaries to values, which decides the kinds of value that a key
+// may hold.
 #include <fmt/format.h>
 
 #include <utility>
@@ -17,7 +18,7 @@ constexpr std::string_view kPeriodicRule = "DAP-40 periodic is a boolean";
 constexpr std::string_view kIndicesRule = "DAP-60 indices is a one-dimensional buffer of integers";
 constexpr std::string_view kOneToOneRule = "DAP-62 one_to_one is a boolean";
 
-/// Reads the keys of one dictionary; those that were read are no longer extra.
+/// Reads the keys of one dictionary. Keys that are read are removed from the extra ones.
 class Reader {
  public:
   Reader(const Dictionary& dictionary, int number, Level level, Violations& violations)

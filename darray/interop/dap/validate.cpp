@@ -19,8 +19,8 @@ namespace {
 
 constexpr Index kMostProcesses = std::numeric_limits<int>::max();
 
-/// The rules of one axis. Rules whose values are missing are left out: that they are missing is a
-/// violation of its own.
+/// The rules of one axis. A rule whose value is missing is skipped, because the missing key is
+/// already reported as a violation.
 class AxisRules {
  public:
   AxisRules(const DimData& dimension, int number, Index extent, Level level, Violations& violations)
@@ -138,7 +138,7 @@ class AxisRules {
       report("stop", "DAP-34 stop - start is the buffer's extent",
              fmt::format("{} - {}, extent {}", stop, start, extent_));
     const Padding padding = dimension_.padding.value_or(Padding{});
-    // The sum could overflow.
+    // The sum of the paddings could overflow, so it is not formed.
     if (padding[0] > stop - start || padding[1] > stop - start - padding[0])
       report("padding", "DAP-35 the paddings lie in the buffer: their sum <= stop - start",
              fmt::format("({}, {}), stop - start {}", padding[0], padding[1], stop - start));
@@ -200,7 +200,7 @@ bool is_pep440_or_semver_suffix(std::string_view rest) {
   return false;
 }
 
-/// The major number of "major.minor.patch", or nothing if the text has another form.
+/// Returns the major number of "major.minor.patch", or nothing if the text has another form.
 std::optional<int> major_of(std::string_view version, Level level) {
   std::array<int, 3> numbers{};
   std::string_view rest = version;

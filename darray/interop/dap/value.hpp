@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Values as a foreign exporter wrote them, before their kinds are known to be right. Neither JSON
-/// nor Python is known here.
+/// Values as another library exported them, before their kinds are checked. This file depends on
+/// neither JSON nor Python.
 #pragma once
 
 #include <map>
@@ -12,20 +12,21 @@
 
 namespace impishim::darray::dap {
 
-/// A one-dimensional buffer of integers: what `indices` must be. (A Python list or tuple of
-/// integers is a Sequence instead.)
+/// A one-dimensional buffer of integers, which `indices` must be. A Python list or tuple of
+/// integers is a Sequence instead.
 struct IntegerBuffer {
   std::vector<Index> values;
   bool operator==(const IntegerBuffer&) const = default;
 };
 
-/// Anything that no key of the protocol may hold; `what` names its type, for messages.
+/// A value of a type that no key of the protocol may hold. `what` names the type, for messages.
 struct Other {
   std::string what;
   bool operator==(const Other&) const = default;
 };
 
-/// How deep values may be nested: more than any dictionary needs, and little enough for the stack.
+/// The deepest nesting of values. It is more than any dictionary needs, and small enough for the
+/// stack.
 inline constexpr int kDeepest = 64;
 
 /// One value of a dimension dictionary.
@@ -43,10 +44,10 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-/// A dimension dictionary as it was found.
+/// A dimension dictionary before its values are checked.
 using Dictionary = Value::Dictionary;
 
-/// "true", "3", "a list of 2", "a str": for messages.
+/// Returns a description for messages: "3", "the boolean true", "a sequence of 2".
 std::string describe(const Value& value);
 
 }  // namespace impishim::darray::dap

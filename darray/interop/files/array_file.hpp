@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Arrays in files that other programs read: HDF5 for names that end in .h5 or .hdf5, NumPy's .npy
-/// for all others. No MPI here: one process creates a file, after which any process writes its own
-/// rows at their place, and any process reads rows.
+/// Arrays in files that other programs read. The format is HDF5 for names that end in .h5 or .hdf5,
+/// and NumPy's .npy for all others. This file does not use MPI. One process creates a file;
+/// afterwards any process writes its own rows at their position, and any process reads rows.
 #pragma once
 
 #include <span>
@@ -12,46 +12,48 @@
 
 namespace impishim::darray::file {
 
-/// What a file says of its array: elements in row-major order, a row being what belongs to one
-/// index of axis 0.
+/// The description of a file's array. Elements are in row-major order. A row is the elements with
+/// one index on axis 0.
 struct Header {
   Scalar scalar = Scalar::kOpaque;
   std::vector<Index> shape;
-  /// Bytes from the file's beginning to the first element, if all elements follow it just as they
-  /// stand in memory.
+  /// Bytes from the beginning of the file to the first element. kElsewhere if the elements are not
+  /// stored contiguously in their memory format.
   Index offset = kElsewhere;
 
   static constexpr Index kElsewhere = -1;
 };
 
-/// Rows of an array; one without axes is one row.
+/// Rows of an array. An array without axes has one row.
 struct Rows {
   Index first = 0;
   Index count = 0;
 };
 
-/// Of an array of this shape. @throws Error kShape for more elements than can be counted.
+/// Returns all rows of an array of this shape. Throws Error(kShape) if the number of elements
+/// cannot be counted.
 [[nodiscard]] Rows all_rows(std::span<const Index> shape);
 [[nodiscard]] Index row_bytes(const Header& header);
 
-/// @throws Error kArgument for a file that cannot be read or is damaged, kUnsupported for what is
-/// not provided: elements of other types; Fortran order and foreign byte order in .npy files.
+/// Reads the description of the array in a file. Throws Error(kArgument) if the file cannot be read
+/// or is damaged. Throws Error(kUnsupported) for elements of other types, and for Fortran order or
+/// foreign byte order in .npy files.
 [[nodiscard]] Header read_header(const std::string& path);
 
-/// Makes room for an array: the header's scalar and shape. Its offset becomes what it is.
-/// @throws Error kArgument if the array is there already, unless it may be overwritten, or the file
+/// Creates the space for an array with the header's scalar and shape, and sets the header's offset.
+/// Throws Error(kArgument) if the array exists already and `overwrite` is false, or if the file
 /// cannot be written.
 void create(const std::string& path, Header& header, bool overwrite);
 
-/// Writes rows of an array for which create() made room. `data`: the first of them, and the others
-/// behind it.
-/// @throws Error kArgument if the file cannot be written.
+/// Writes rows of an array for which create() made space. `data` points to the first row; the other
+/// rows follow it. Throws Error(kArgument) if the file cannot be written.
 void write(const std::string& path, const Header& header, Rows rows, const void* data);
 
-/// Reads rows. @throws Error kArgument if the file cannot be read.
+/// Reads rows. Throws Error(kArgument) if the file cannot be read.
 void read(const std::string& path, const Header& header, Rows rows, void* data);
 
-/// @throws Error kType, kShape if the file holds something else.
+/// Checks that the file holds this type and shape. Throws Error(kType) or Error(kShape) if it does
+/// not.
 void check(const Header& header, const std::string& path, Scalar scalar,
            std::span<const Index> shape);
 

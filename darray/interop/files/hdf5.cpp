@@ -14,7 +14,8 @@
 namespace impishim::darray::file::hdf5 {
 namespace {
 
-// HDF5 prints errors by itself unless told otherwise; a program's own choice comes back.
+// Suppresses HDF5's own error output, which is on by default. The destructor restores the program's
+// setting.
 class QuietErrors {
  public:
   QuietErrors() {
@@ -47,7 +48,7 @@ Result checked(Result result, const Place& place, const char* what) {
   return result;
 }
 
-// An HDF5 identifier with the function that gives it back.
+// An HDF5 identifier with the function that closes it.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -60,7 +61,7 @@ class Handle {
       : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
   Handle& operator=(Handle&&) = delete;
   operator hid_t() const { return id_; }
-  // Where a failure to write shows.
+  // Closes the identifier. A failed write may only be reported here.
   void finish(const Place& place) {
     checked(close_(std::exchange(id_, H5I_INVALID_HID)), place, "cannot be closed");
   }
@@ -112,7 +113,7 @@ hid_t native_type(Scalar scalar) {
   }
 }
 
-// The type of an element in memory, and in the files made here.
+// Returns the type of an element in memory, which is also its type in files that are made here.
 Handle type_of(Scalar scalar, const Place& place) {
   const char* what = "has a type that cannot be made";
   const hid_t number = native_type(scalar);
@@ -159,7 +160,7 @@ Scalar floating_in(hid_t type) {
              : Scalar::kOpaque;
 }
 
-// Whether the members have these two names, in this order.
+// Returns true if the type has exactly two members with these names, in this order.
 bool has_members(hid_t type, std::string_view first, std::string_view second) {
   if (H5Tget_nmembers(type) != 2) return false;
   const auto is_named = [&](unsigned member, std::string_view wanted) {
@@ -171,7 +172,7 @@ bool has_members(hid_t type, std::string_view first, std::string_view second) {
   return is_named(0, first) && is_named(1, second);
 }
 
-// kOpaque for types that arrays do not have.
+// Returns the scalar of an HDF5 type, or kOpaque if arrays do not have the type.
 Scalar scalar_in(hid_t type, const Place& place) {
   switch (H5Tget_class(type)) {
     case H5T_INTEGER:
@@ -210,7 +211,7 @@ Handle space_for(const Header& header, const Place& place) {
           place, "has a shape that cannot be made"};
 }
 
-// Whether something of that name is there, along a path whose groups may be missing.
+// Returns true if the dataset's name exists. Groups on its path may be missing.
 bool is_there(hid_t file, const Place& place) {
   for (std::size_t end = place.dataset.find('/', 1); end != std::string::npos;
        end = place.dataset.find('/', end + 1)) {
@@ -228,8 +229,8 @@ Handle open_or_create_file(const Place& place) {
           "the file cannot be created"};
 }
 
-// Contiguous, in the file from the beginning, and not filled: what no process writes reads as
-// zeros, as a hole in the file.
+// Makes a contiguous dataset, whose space in the file is allocated at once and not filled. Elements
+// that no process writes read as zeros, because they are a hole in the file.
 Handle make_dataset(hid_t file, const Place& place, const Header& header) {
   const char* what = "cannot be created";
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, place, what);
@@ -280,7 +281,7 @@ void create(const Place& place, Header& header, bool overwrite) {
     checked(H5Ldelete(file, place.dataset.c_str(), H5P_DEFAULT), place, "cannot be replaced");
   }
   Handle dataset = make_dataset(file, place, header);
-  // An array without elements has no place; nothing will be written.
+  // An array without elements has no position in the file; nothing will be written.
   const haddr_t offset = H5Dget_offset(dataset);
   header.offset = offset == HADDR_UNDEF ? 0 : static_cast<Index>(offset);
   dataset.finish(place);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Arrays as datasets of HDF5 files, as h5py has them too: bool as its enumeration of FALSE and
-/// TRUE, complex numbers as compounds of "r" and "i". Datasets made here are contiguous and in this
-/// machine's representation, so that the elements of a process can be written at their place
-/// without HDF5; datasets of others are read whatever their layout, filters and byte order are.
-/// Threads may call at once where the HDF5 library allows it, as Debian's does. A build without
-/// HDF5 refuses everything but place_of() with kUnsupported.
+/// Arrays as datasets of HDF5 files, in the forms that h5py also uses: bool is an enumeration of
+/// FALSE and TRUE, and complex numbers are compounds of "r" and "i".
+///
+/// Datasets made here are contiguous and in this machine's representation, so a process can write
+/// its elements at their position without HDF5. Datasets of other programs are read with any
+/// layout, filters and byte order.
+///
+/// Several threads may call at once if the HDF5 library allows it, as Debian's does. In a build
+/// without HDF5, every function except place_of() and is_available() throws Error(kUnsupported).
 #pragma once
 
 #include <optional>
@@ -14,7 +17,7 @@
 
 namespace impishim::darray::file::hdf5 {
 
-/// Whether this build has HDF5.
+/// Returns true if this build has HDF5.
 [[nodiscard]] bool is_available();
 
 /// A dataset in a file.
@@ -23,20 +26,22 @@ struct Place {
   std::string dataset;
 };
 
-/// "name.h5" and "name.hdf5" are the dataset "data" of the file, "name.h5:group/dataset" is that
-/// one; nothing for other names.
+/// Returns the dataset that a path names: "name.h5" and "name.hdf5" mean the dataset "data" of the
+/// file, and "name.h5:group/dataset" means that dataset. Returns nothing for other names. Throws
+/// Error(kArgument) if the name of the dataset is empty.
 [[nodiscard]] std::optional<Place> place_of(const std::string& path);
 
-/// @throws Error kArgument for a file or a dataset that is not there or cannot be read,
-/// kUnsupported for elements of other types.
+/// Reads the description of a dataset. Throws Error(kArgument) if the file or the dataset does not
+/// exist or cannot be read. Throws Error(kUnsupported) if the elements have another type.
 [[nodiscard]] Header read_header(const Place& place);
 
-/// Makes the dataset, and the file and groups if need be. Others in the file stay. @throws Error
-/// kArgument if the dataset is there already, unless it may be overwritten, if the file is there
-/// and not HDF5's, or cannot be written; kShape for more axes than HDF5 knows (32).
+/// Makes the dataset, and the file and groups if necessary. Other datasets in the file stay. Throws
+/// Error(kArgument) if the dataset exists already and `overwrite` is false. Also throws it if the
+/// file exists and is not an HDF5 file, or if it cannot be written. Throws Error(kShape) if there
+/// are more axes than HDF5 supports (32).
 void create(const Place& place, Header& header, bool overwrite);
 
-/// Reads rows. @throws Error kArgument if they cannot be read.
+/// Reads rows. Throws Error(kArgument) if they cannot be read.
 void read(const Place& place, const Header& header, Rows rows, void* data);
 
 }  // namespace impishim::darray::file::hdf5

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for hdf5.cpp where HDF5 was not found.
+// Replaces hdf5.cpp in builds without HDF5.
 #include "darray/interop/files/hdf5.hpp"
 
 namespace impishim::darray::file::hdf5 {

@@ -52,7 +52,7 @@ std::string header_text(const Header& header) {
   return text + '\n';
 }
 
-// What follows 'key': in a header.
+// Returns the text that follows 'key': in a header.
 std::string_view value_of(std::string_view text, std::string_view key, const std::string& path) {
   const std::size_t at = text.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos)

@@ -8,13 +8,14 @@
 
 namespace impishim::darray::file::npy {
 
-/// @throws Error kArgument for a file that cannot be read or is none of this kind, kUnsupported for
-/// types, byte orders and Fortran order that are not provided.
+/// Reads the header of a file. Throws Error(kArgument) if the file cannot be read or is not a .npy
+/// file. Throws Error(kUnsupported) for types, byte orders and Fortran order that are not
+/// supported.
 [[nodiscard]] Header read_header(const std::string& path);
 
-/// Creates the file with its header and its full length. @throws Error kArgument if it is there
-/// already, unless it may be overwritten, or cannot be written, kShape for a shape that the header
-/// has no room for.
+/// Creates the file with its header and its full length. Throws Error(kArgument) if the file exists
+/// already and `overwrite` is false, or if it cannot be written. Throws Error(kShape) if the shape
+/// does not fit the header.
 void create(const std::string& path, Header& header, bool overwrite);
 
 }  // namespace impishim::darray::file::npy

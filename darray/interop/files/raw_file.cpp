@@ -14,7 +14,7 @@
 
 namespace impishim::darray::file {
 namespace {
-constexpr Index kMostAtOnce = Index{1} << 30;  // Linux moves no more than 2 GiB in one call
+constexpr Index kMostAtOnce = Index{1} << 30;  // Linux transfers at most 2 GiB in one call
 }
 
 RawFile::RawFile(const std::string& path, int flags)

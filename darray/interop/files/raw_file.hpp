@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// An open file, closed at the end; reads and writes go to positions, so that processes do not
-/// disturb each other.
+/// An open file, which the destructor closes. Reads and writes name their positions, so processes
+/// do not disturb each other.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace impishim::darray::file {
 
-/// Every function throws Error kArgument with the path and the system's reason.
+/// An open file. Every function throws Error(kArgument) with the path and the system's reason if it
+/// fails.
 class RawFile {
  public:
   /// `flags` are those of open(2).
@@ -18,11 +19,11 @@ class RawFile {
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
 
-  /// All the bytes, at a position from the file's beginning.
+  /// Writes all bytes, at a position from the beginning of the file.
   void write(Index position, const void* data, Index bytes);
   void read(Index position, void* data, Index bytes);
   void set_length(Index bytes);
-  /// Closes, and reports what only then turns out not to have been written.
+  /// Closes the file, and reports write errors that only appear then.
   void finish();
 
  private:

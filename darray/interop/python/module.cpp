@@ -24,7 +24,8 @@ py::list validate_offer(const py::object& source, const std::string& level) {
   return list_of(validate(offer_of(source).foreign, level_of(level)));
 }
 
-/// Pairs (dim_data, shape of the buffer), one for each process in rank order.
+/// Returns the pieces from pairs (dim_data, shape of the buffer), one for each process in rank
+/// order.
 std::vector<ProcessPiece> pieces_of(const py::sequence& pairs, Level level) {
   std::vector<ProcessPiece> pieces;
   for (const py::handle pair : pairs) {
@@ -53,7 +54,8 @@ PythonPiece make_piece(const py::object& array, const std::vector<Index>& shape,
   return {*make_distribution(shape, processes, options), rank, array};
 }
 
-/// The draft's dictionary; a partition's data is an object with __array_interface__, or None.
+/// Returns the draft's dictionary. A partition's data is an object with __array_interface__, or
+/// None.
 py::dict partitioned_dict(const py::sequence& pairs, int rank, const py::object& array) {
   const auto layout = distribution_of(pieces_of(pairs, Level::kStrict), Level::kStrict);
   const HeldBuffer held = hold_buffer(array);

@@ -12,7 +12,7 @@ namespace {
 
 template <class Tensor>
 py::capsule capsule_of(std::unique_ptr<Tensor, dlpack::CallDeleter> tensor, const char* name) {
-  // Whoever takes the tensor renames the capsule, and calls the deleter itself.
+  // A consumer of the tensor renames the capsule and calls the deleter itself.
   const auto destroy = [](PyObject* capsule) {
     for (const char* own : {"dltensor", "dltensor_versioned"})
       if (PyCapsule_IsValid(capsule, own) != 0) {
@@ -99,7 +99,7 @@ py::tuple PythonPiece::dim_data() const {
     py::dict dict = dict_of(to_dictionary(dimension));
     if (axis < offered_.size())
       for (const auto& [key, value] : offered_[axis]) {
-        // Keys that are no text are in no Dictionary.
+        // A Dictionary has only keys that are text.
         const bool unknown = PyUnicode_Check(key.ptr())
                                  ? dimension.extra.count(key.cast<std::string>()) > 0
                                  : keeps_unknown_keys_;

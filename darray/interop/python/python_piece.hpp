@@ -12,14 +12,14 @@
 
 namespace impishim::darray::dap::python {
 
-/// Holds the Python object whose memory the piece is; offers __distarray__, __array_interface__ and
-/// __dlpack__.
+/// A piece that holds the Python object whose memory it is. It offers __distarray__,
+/// __array_interface__ and __dlpack__.
 class PythonPiece {
  public:
-  /// From an object with __distarray__, or from the dictionary that it returns (DAP-11). Error
-  /// kProtocol with everything that is wrong.
+  /// Makes a piece from an object with __distarray__, or from the dictionary that it returns
+  /// (DAP-11). Throws Error(kProtocol), with all violations in its text, if the export is invalid.
   static PythonPiece accept(const pybind11::object& source, Level level);
-  /// A piece of a distribution in the memory of `array`, ghosts included.
+  /// Makes a piece of a distribution in the memory of `array`, including ghosts.
   PythonPiece(const Distribution& distribution, int rank, const pybind11::object& array);
 
   [[nodiscard]] pybind11::dict distarray() const;
@@ -29,12 +29,12 @@ class PythonPiece {
     return array_interface_dict(exported_.buffer);
   }
   [[nodiscard]] pybind11::tuple global_shape() const;
-  /// A slice for each axis: what of the buffer the process owns.
+  /// Returns the part of the buffer that the process owns, as a slice for each axis.
   [[nodiscard]] pybind11::tuple owned() const;
   [[nodiscard]] Index to_global(int axis, Index local) const;
   [[nodiscard]] pybind11::object to_local(int axis, Index global) const;
-  /// Of `device` and `copy`, what asks for another place than the piece's own raises BufferError,
-  /// as Python's array API has it.
+  /// Returns a DLPack capsule. A `device` or `copy` that requires memory other than the piece's own
+  /// raises BufferError, as Python's array API requires.
   [[nodiscard]] pybind11::capsule dlpack(const pybind11::object& max_version,
                                          const pybind11::object& device,
                                          const pybind11::object& copy) const;
@@ -49,12 +49,12 @@ class PythonPiece {
   std::vector<DimData> resolved_;
   std::shared_ptr<const void> owner_;
   pybind11::object source_;
-  std::vector<pybind11::dict> offered_;  // the dictionaries as they came: unknown keys and the
-                                         // labels' own buffer leave again
+  std::vector<pybind11::dict> offered_;  // the original dictionaries, so that unknown keys and the
+                                         // labels' own buffer are exported again
   bool keeps_unknown_keys_ = false;
 };
 
-/// What __distarray__ returned, or the dictionary itself, with its buffer held.
+/// The result of __distarray__, or the dictionary itself, with a hold on its buffer.
 struct Offer {
   ForeignExport foreign;
   std::shared_ptr<const void> owner;

@@ -9,7 +9,7 @@ namespace py = pybind11;
 
 namespace {
 
-/// NumPy's name of a struct-module format (PEP 3118): its kind letter with the item's size.
+/// Returns NumPy's name of a struct-module format (PEP 3118): its kind letter with the item's size.
 std::string typestr_of_format(std::string_view format, Index item_size) {
   char order = '=';
   if (!format.empty() && std::string_view("@=<>!").find(format.front()) != std::string_view::npos) {
@@ -39,7 +39,8 @@ void append(std::vector<Index>& values, const std::byte* data, Index count, Inde
   }
 }
 
-/// A one-dimensional buffer of integers as labels, or what else it is.
+/// Returns a one-dimensional buffer of integers as labels. Returns a description for any other
+/// buffer.
 Value labels_of(const py::object& object) {
   const HeldBuffer held = hold_buffer(object);
   const Buffer& buffer = held.buffer;
@@ -95,7 +96,7 @@ Value value_of(py::handle object, int depth) {
     return {std::move(items)};
   }
   if (PyDict_Check(raw)) return {dictionary_of(py::reinterpret_borrow<py::dict>(object), depth)};
-  // Arrays of one element offer __index__, too.
+  // Arrays of one element also offer __index__.
   const bool is_array = py::hasattr(object, "ndim") && py::hasattr(object, "shape") &&
                         object.attr("ndim").cast<int>() > 0;
   if (PyIndex_Check(raw) && !is_array) {
@@ -113,7 +114,7 @@ Value value_of(py::handle object, int depth) {
 Dictionary dictionary_of(const py::dict& object, int depth) {
   Dictionary dictionary;
   for (const auto& [key, value] : object) {
-    // A key that is no text is none of the protocol's.
+    // The protocol has only keys that are text.
     if (PyUnicode_Check(key.ptr()))
       dictionary.emplace(key.cast<std::string>(), value_of(value, depth + 1));
   }
@@ -122,7 +123,7 @@ Dictionary dictionary_of(const py::dict& object, int depth) {
 
 namespace {
 
-/// For each kind of value, the object that Python has for it.
+/// Converts each kind of value to the corresponding Python object.
 struct ToPython {
   py::object operator()(std::monostate) const { return py::none(); }
   py::object operator()(const Value::Sequence& items) const {
@@ -152,7 +153,7 @@ py::dict dict_of(const Dictionary& dictionary) {
 }
 
 HeldBuffer hold_buffer(const py::object& object) {
-  // The last reference may go when Python is not at work in this thread.
+  // The last reference may be released in a thread that does not hold the GIL.
   std::shared_ptr<Py_buffer> held(std::make_unique<Py_buffer>().release(), [](Py_buffer* view) {
     const py::gil_scoped_acquire python;
     PyBuffer_Release(view);

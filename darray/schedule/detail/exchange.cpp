@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-// Round in which the other rank is met: everybody begins with another partner.
+// Returns the round in which this rank exchanges messages with `peer`. Every rank begins with a
+// different peer.
 int round_of(int rank, int size, int peer, bool receives) {
   return ((receives ? rank - peer : peer - rank) + size) % size;
 }
@@ -36,8 +37,8 @@ Exchange::~Exchange() {
   if (!mpi_is_over()) give_up();
 }
 
-// Frees all requests. If messages are left MPI still uses the workspace, which then never goes back
-// to the store.
+// Frees all requests. If messages are outstanding, MPI still uses the workspace, which then never
+// returns to the store.
 void Exchange::give_up() {
   for (MPI_Request& request : requests_) {
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
@@ -80,7 +81,7 @@ void Exchange::prepare(Way& way, std::vector<Parcel> parcels, bool receives) {
   for (std::size_t slot = 0; slot < slots; ++slot) way.current.push_back(slot);
 }
 
-// Whether the message needs no workspace; `staged`: it does.
+// Decides whether the message needs no workspace. With `staged` it always needs one.
 void Exchange::find_direct(Message& message, bool staged) const {
   if (form_.arrays > 1 || staged) return;
   const Selection& elements = message.packer.selection();
@@ -112,7 +113,7 @@ void Exchange::post(Way& way, std::size_t slot, bool receives) {
                                  : static_cast<int>(message.packer.selection().size()) *
                                        form_.arrays * element_.items;
   if (form_.bounded) {
-    // A slot carries another message each time.
+    // A slot carries a different message each time, so its requests are not persistent.
     if (receives) {
       check_mpi(MPI_Irecv(data, count, type, message.peer, tag_, communicator_.get(), &request),
                 "MPI_Irecv");
@@ -173,8 +174,8 @@ void Exchange::copy_locally() {
   }
 }
 
-// Whatever has arrived, as far as no lower rank's is missing; this rank's own elements at their
-// place.
+// Unpacks the messages that have arrived, in rank order, up to the first missing one. This rank's
+// own elements are copied at their place in that order.
 void Exchange::unpack_in_order() {
   for (;;) {
     const bool left = unpacked_ < in_.messages.size();
@@ -211,7 +212,8 @@ void Exchange::start(std::span<const void* const> from, std::span<void* const> t
   }
 }
 
-// Values of the element's MPI type that have arrived; -1: no whole number.
+// Returns the number of values of the element's MPI type that have arrived, or -1 if it is not a
+// whole number.
 int Exchange::values_in(const Message& message, const MPI_Status& status) const {
   int count = 0;
   check_mpi(MPI_Get_count(&status, message.type ? message.type.get() : element_.type, &count),

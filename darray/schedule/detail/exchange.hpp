@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a schedule, ready to run: messages, requests, workspace. Not for users.
+/// One direction of a schedule, ready to run: messages, requests, workspace. Not for users.
 #pragma once
 
 #include <mpi.h>
@@ -16,31 +16,34 @@
 
 namespace impishim::darray {
 
-/// What one message carries, at one of its ends. Each piece of a long message is a message of its
-/// own.
+/// The contents of one message, at one of its ends. Each piece of a long message is a separate
+/// message.
 struct Parcel {
   int peer;
   Selection elements;
 };
 
-/// How an exchange is to run.
+/// The mode in which an exchange runs.
 struct ExchangeForm {
-  int arrays = 1;          // carried by each message
-  bool combining = false;  // execution brings an operator
+  int arrays = 1;          // number of arrays that each message carries
+  bool combining = false;  // the execution has an operator
   bool ordered = false;    // unpack by rank of the sender
-  bool bounded = false;    // one message at a time each way
+  bool bounded = false;    // one message at a time in each direction
 };
 
-/// Sends some parcels, receives others and copies locally; once per start(). Requests are
-/// persistent and bound to the workspace, or to the user's memory (as long as its address stays the
-/// same) where a message's elements lie side by side there; and where it goes to another system, in
-/// long runs: a derived datatype then saves the workspace, and costs no time, since what carries
-/// messages between systems copies them piece by piece in any case.
+/// Sends some parcels, receives others and copies locally, once per start(). Requests are
+/// persistent. They are bound to the workspace, or directly to the user's memory while its address
+/// stays the same.
 ///
-/// Deadlock cannot be: without bounds all receives and sends are posted at once. With bounds both
-/// sides keep to one order of messages, in which the first that is not over is the next one at both
-/// of its ends: rounds of equal distance, or, where the order of unpacking counts, by destination
-/// at the senders and by source at the receivers.
+/// A message is bound to the user's memory if its elements lie side by side there. A message to
+/// another system is also bound to it if its elements lie in long runs. A derived datatype then
+/// saves the workspace. It costs no time, because the library that carries messages between systems
+/// copies them piece by piece in any case.
+///
+/// Deadlock is impossible. Without bounds, all receives and sends are posted at once. With bounds,
+/// both sides use one order of messages. The first message in that order that is not complete is
+/// the next one at both of its ends. The order is by rounds of equal distance. Where the order of
+/// unpacking matters, it is by destination at the senders and by source at the receivers.
 class Exchange {
  public:
   Exchange(const Communicator& communicator, const Element& element, int tag, ExchangeForm form,
@@ -52,9 +55,10 @@ class Exchange {
 
   void start(std::span<const void* const> from, std::span<void* const> to,
              const CombineFunction& combine);
-  /// Moves on what can be; with `blocking`, until all is done. True when it is. What a user's
-  /// operator throws, here or at the start, and errors of single messages, are thrown when all
-  /// messages are over: the exchange can be started again. Any other error of MPI ends it at once.
+  /// Advances the exchange as far as possible; with `blocking`, until it is complete. Returns true
+  /// if it is complete. Exceptions of a user's operator, here or in start(), and errors of single
+  /// messages are thrown when all messages are complete. The exchange can then be started again.
+  /// Any other MPI error ends the exchange at once.
   bool progress(bool blocking);
 
   [[nodiscard]] std::size_t workspace_bytes() const { return total_; }
@@ -65,12 +69,12 @@ class Exchange {
     int peer = 0;
     Packer packer;
     std::size_t buffer = 0;       // offset in the workspace
-    bool direct = false;          // no workspace: from or to the user's memory
-    PatchType type;               // of a direct one whose elements do not lie side by side
-    const void* bound = nullptr;  // address that the persistent request is made for
+    bool direct = false;          // no workspace: sent from, or received into, the user's memory
+    PatchType type;               // for a direct message whose elements do not lie side by side
+    const void* bound = nullptr;  // address that the persistent request was made for
     bool arrived = false;
   };
-  // The messages of one way, and which of their requests are in use.
+  // The messages of one direction, and the slots that carry them. Each slot has one request.
   struct Way {
     std::vector<Message> messages;
     std::vector<std::size_t> current;  // message of each slot
@@ -100,20 +104,20 @@ class Exchange {
   Way out_;
   Way in_;
   std::vector<LocalCopy> local_;
-  std::vector<MPI_Request> requests_;  // of the slots of in_, then of out_
+  std::vector<MPI_Request> requests_;  // for the slots of in_, then of out_
   std::vector<int> done_;
   std::vector<MPI_Status> statuses_;
   Workspace workspace_;
   std::size_t total_ = 0;
   std::size_t direct_bytes_ = 0;
 
-  // Of the execution that is under way.
+  // The state of the execution that is under way.
   std::vector<const std::byte*> from_;
   std::vector<std::byte*> to_;
   CombineFunction combine_;
   FirstFailure failure_;
-  std::size_t left_ = 0;      // messages that are not over
-  std::size_t unpacked_ = 0;  // of the incoming ones, in order
+  std::size_t left_ = 0;      // messages that are not complete
+  std::size_t unpacked_ = 0;  // incoming messages that are unpacked, in order
   bool copied_ = false;
 };
 

@@ -14,7 +14,8 @@ constexpr Index kLongRun = 256;  // bytes
 
 }  // namespace
 
-// The other constructor first: what is made so far is freed when this one throws.
+// The delegated constructor completes first, so the destructor frees a partly built type if this
+// constructor throws.
 PatchType::PatchType(const Patch& patch, const Element& element) : PatchType() {
   const auto size = static_cast<MPI_Aint>(element.size);
   nest(1, element.items, 0, element.type);
@@ -26,7 +27,8 @@ PatchType::PatchType(const Patch& patch, const Element& element) : PatchType() {
   check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
 }
 
-// `count` times `block` elements of `inner`, `stride` bytes apart, become the type.
+// Makes the type from `count` blocks of `block` elements of `inner`; blocks start `stride` bytes
+// apart.
 void PatchType::nest(int count, int block, MPI_Aint stride, MPI_Datatype inner) {
   MPI_Datatype outer = MPI_DATATYPE_NULL;
   check_mpi(MPI_Type_create_hvector(count, block, stride, inner, &outer),
@@ -56,7 +58,7 @@ const Patch* patch_of_long_runs(const Selection& elements, const Element& elemen
   Index span = 1;  // from the first to the last element of the inner dimensions
   for (auto dimension = patch->dimensions.rbegin(); dimension != patch->dimensions.rend();
        ++dimension) {
-    // What is received into must not overlap.
+    // MPI does not allow overlapping elements in a receive buffer.
     if (std::abs(dimension->stride) < span || dimension->extent > std::numeric_limits<int>::max())
       return nullptr;
     span += (dimension->extent - 1) * std::abs(dimension->stride);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patches as derived datatypes. Not for users.
+/// Derived datatypes for patches. Not for users.
 #pragma once
 
 #include <mpi.h>
@@ -9,12 +9,12 @@
 
 namespace impishim::darray {
 
-/// The committed datatype of a patch's elements, in their order; the patch's offset is not part of
-/// it.
+/// The committed datatype of a patch's elements, in their order. The patch's offset is not part of
+/// the type.
 class PatchType {
  public:
   PatchType() = default;
-  /// Errors: kMpi.
+  /// Throws Error(kMpi) if an MPI call fails.
   PatchType(const Patch& patch, const Element& element);
   ~PatchType();
   PatchType(PatchType&& other) noexcept;
@@ -29,8 +29,8 @@ class PatchType {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// The one patch of a selection whose elements lie side by side in runs that are worth a datatype,
-/// none of them twice; else null.
+/// Returns the single patch of a selection if its elements lie in runs that are long enough for a
+/// datatype, and none occurs twice. Returns null otherwise.
 [[nodiscard]] const Patch* patch_of_long_runs(const Selection& elements, const Element& element);
 
 }  // namespace impishim::darray

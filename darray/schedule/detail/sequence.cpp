@@ -17,8 +17,8 @@ int values(const Element& element, Index count) {
 
 }  // namespace
 
-// A failure of local work is kept, and the steps after it are run. When MPI fails there is nothing
-// to go on with.
+// Runs `body`. A failure of local work is kept, and the steps after it are still run. An MPI error
+// is thrown at once, because the steps after it cannot run.
 void Sequence::attempt(const Entry& step, const std::function<void()>& body) {
   try {
     body();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives and local work one after the other, blocking or in the background. Not for users.
+/// A sequence of collectives and local work, blocking or in the background. Not for users.
 #pragma once
 
 #include <mpi.h>
@@ -14,13 +14,13 @@
 
 namespace impishim::darray {
 
-/// Steps that are run in order. A step begins an operation, whose request may stay MPI_REQUEST_NULL
-/// when it is over at once; or it is something that is started, tested and waited for. Operations
-/// are those of communicators of groups.
+/// Steps that are run in order. A step begins an operation, and its request may stay
+/// MPI_REQUEST_NULL if the operation completes at once. Or a step is itself something that is
+/// started, tested and waited for. Operations use the communicators of groups.
 ///
-/// Executions that use collectives are started in the same order on all ranks, and go on in this
-/// order: see Turns. When local work throws, which a user's operator may, the other steps are run
-/// all the same, since other ranks wait for them; then it is thrown.
+/// Executions that use collectives are started in the same order on all ranks, and advance in this
+/// order; see Turns. If local work throws, as a user's operator may, the other steps are still run,
+/// because other ranks wait for them. The exception is thrown afterwards.
 class Sequence {
  public:
   using Step = std::function<void(bool blocking, MPI_Request& request)>;
@@ -32,27 +32,29 @@ class Sequence {
   void add_local(std::function<void()> work) {
     steps_.push_back({[work = std::move(work)](bool, MPI_Request&) { work(); }, {}, true});
   }
-  /// `begin(blocking)` begins, or does it all; `advance(blocking)` goes on and says whether it is
-  /// over.
+  /// Adds a nested execution. `begin(blocking)` begins it, or runs it completely.
+  /// `advance(blocking)` advances it and returns true if it is complete.
   void add_nested(std::function<void(bool)> begin, std::function<bool(bool)> advance) {
     steps_.push_back({[begin = std::move(begin)](bool blocking, MPI_Request&) { begin(blocking); },
                       std::move(advance), true});
   }
 
-  /// Runs all steps; blocking operations are used, which are faster than nonblocking ones, and do
-  /// not match these.
+  /// Runs all steps. It uses blocking operations, which are faster than nonblocking ones and do not
+  /// match them.
   void run();
-  /// Begins; test() and wait() go on. Errors: kArgument when it is under way.
+  /// Starts an execution, which test() and wait() complete. Throws Error(kArgument) if one is under
+  /// way.
   void start();
   bool test() { return turn_.advance(false); }
   void wait() { turn_.advance(true); }
-  /// Errors: kArgument when it is under way.
+  /// Throws Error(kArgument) if an execution is under way.
   void require_idle() const {
     if (turn_.under_way())
       fail(ErrorKind::kArgument, "an execution of this schedule is under way: wait for it first");
   }
-  /// Before the owner of an execution that nobody has waited for is destroyed: it leaves its place,
-  /// and the owner's memory, in which MPI still reads and writes, is given up.
+  /// Abandons an execution that the program has not waited for, before its owner is destroyed. It
+  /// leaves its place in the order. The owner's memory is leaked on purpose, because MPI still
+  /// reads and writes it.
   template <class Owner>
   void abandon(std::unique_ptr<Owner>& owner) {
     if (!turn_.under_way()) return;
@@ -64,7 +66,7 @@ class Sequence {
   struct Entry {
     Step begin;
     std::function<bool(bool)> advance;
-    bool local;  // other ranks do not learn what goes wrong in it
+    bool local;  // other ranks do not learn of its errors
   };
   bool advance(bool blocking);
   bool step_is_over(bool blocking);
@@ -78,8 +80,8 @@ class Sequence {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-// Collectives of `count` elements for each rank, blocking or begun: each kind on a communicator of
-// its own.
+// Run a collective of `count` elements for each rank, blocking or nonblocking. Each kind uses a
+// separate communicator.
 void broadcast_step(bool blocking, MPI_Request& request, const Communicator& group,
                     const Element& element, void* data, Index count, int root);
 void gather_step(bool blocking, MPI_Request& request, const Communicator& group,
