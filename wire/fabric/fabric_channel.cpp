@@ -112,6 +112,7 @@ Result<void> FabricChannel::lead_to(const FabricOffer& offer) {
   peer_channel_ = offer.channel;
   peer_secret_ = offer.secret;
   message_size_ = std::min<std::size_t>(offer.message_size, FabricEndpoint::kMessageSize);
+  granted_ = offer.credits;
   credits_ = offer.credits;
   return {};
 }
@@ -160,6 +161,13 @@ void FabricChannel::arrived(FabricBuffer& buffer) {
     fail({ErrorKind::kProtocol,
           fmt::format("libfabric, provider {}: message {} arrived where {} was next",
                       endpoint_->provider(), header.sequence, received_)});
+    return;
+  }
+  if (header.credits > granted_ - credits_) {
+    endpoint_->post(buffer);
+    fail({ErrorKind::kProtocol,
+          fmt::format("libfabric, provider {}: {} returned {} credits where {} were in use",
+                      endpoint_->provider(), peer_name_, header.credits, granted_ - credits_)});
     return;
   }
   ++received_;

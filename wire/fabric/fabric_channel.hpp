@@ -107,6 +107,7 @@ class FabricChannel final : public Channel, private FabricPeer {
   std::uint32_t peer_channel_ = 0;
   std::uint32_t peer_secret_ = 0;
   std::size_t message_size_ = 0;  ///< largest message for which both ends have buffers
+  std::uint32_t granted_ = 0;     ///< number of buffers that the peer offered for data messages
   std::uint32_t credits_ = 0;     ///< number of data messages that may still be sent
 
   std::uint32_t sent_ = 0;         ///< number of messages

@@ -190,43 +190,80 @@ TEST_P(FabricChannels, OneEndpointServesSeveralPeers) {
   }
 }
 
-/// A process that is no peer sends to an endpoint: the channel goes on as if it had not.
-TEST(FabricStranger, AMessageWithoutTheChannelsSecretEndsNothing) {
-  auto mine = FabricEndpoint::open("tcp", "127.0.0.1", 1);
-  auto other = FabricEndpoint::open("tcp", "127.0.0.1", 1);
-  ASSERT_TRUE(mine.ok() && other.ok());
-  constexpr std::uint32_t kSecret = 7;
-  FabricChannel channel(*mine, 0, kSecret, "the peer");
-  FabricOffer offer;
-  offer.message_size = FabricEndpoint::kMessageSize;
-  offer.credits = 1;
-  offer.address = (*other)->address();
-  ASSERT_TRUE(channel.lead_to(offer).ok());
-  auto to = (*other)->insert((*mine)->address());
-  ASSERT_TRUE(to.ok());
-  const auto late = std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kLongMs);
-  const auto drive = [&] {
-    (*mine)->drive();
-    (*other)->drive();
-    return std::chrono::steady_clock::now() < late;
-  };
-  // The stranger's message comes first: messages of one endpoint keep their order.
-  for (const std::uint32_t secret : {kSecret + 1, kSecret}) {
+/// A channel whose peer is the test: it sends what headers it likes from an endpoint of its own.
+class ChannelToTheTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kSecret = 7;
+
+  void SetUp() override {
+    auto mine = FabricEndpoint::open("tcp", "127.0.0.1", 1);
+    auto other = FabricEndpoint::open("tcp", "127.0.0.1", 1);
+    ASSERT_TRUE(mine.ok() && other.ok());
+    mine_ = *mine;
+    other_ = *other;
+    channel_ = std::make_unique<FabricChannel>(mine_, 0, kSecret, "the peer");
+    FabricOffer offer;
+    offer.message_size = FabricEndpoint::kMessageSize;
+    offer.credits = 1;
+    offer.address = other_->address();
+    ASSERT_TRUE(channel_->lead_to(offer).ok());
+    auto to = other_->insert(mine_->address());
+    ASSERT_TRUE(to.ok());
+    to_ = *to;
+  }
+  void TearDown() override { channel_.reset(); }
+
+  /// Drives both endpoints. Returns false when the test has lasted for too long.
+  bool drive() {
+    mine_->drive();
+    other_->drive();
+    return std::chrono::steady_clock::now() < late_;
+  }
+  void say(const FabricHeader& header) {
     std::array<std::byte, FabricHeader::kSize> bytes;
-    FabricHeader{0, secret, 0, 0, FabricHeader::Kind::kHello}.encode(bytes.data());
+    header.encode(bytes.data());
     for (bool sent = false; !sent;) {
-      auto taken = (*other)->inject(*to, bytes);
+      auto taken = other_->inject(to_, bytes);
       ASSERT_TRUE(taken.ok() && drive());
       sent = *taken;
     }
   }
-  for (bool reached = false; !reached;) {
-    ASSERT_TRUE(channel.greet().ok());
-    auto asked = channel.reached();
-    ASSERT_TRUE(asked.ok()) << asked.error().text;
-    ASSERT_TRUE(drive());
-    reached = *asked;
+  /// Drives until the greetings have passed, or the channel fails.
+  Result<void> meet() {
+    for (;;) {
+      if (auto greeted = channel_->greet(); !greeted) return greeted.error();
+      auto reached = channel_->reached();
+      if (!reached) return reached.error();
+      if (*reached) return {};
+      if (!drive()) return Error{ErrorKind::kTimeout, "no greeting"};
+    }
   }
+
+  std::shared_ptr<FabricEndpoint> mine_;
+  std::shared_ptr<FabricEndpoint> other_;
+  std::unique_ptr<FabricChannel> channel_;
+  fi_addr_t to_ = FI_ADDR_UNSPEC;
+  const std::chrono::steady_clock::time_point late_ =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(test::kLongMs);
+};
+
+/// A process that is no peer sends to an endpoint: the channel goes on as if it had not.
+TEST_F(ChannelToTheTest, AMessageWithoutTheChannelsSecretEndsNothing) {
+  // The stranger's message comes first: messages of one endpoint keep their order.
+  say({0, kSecret + 1, 0, 0, FabricHeader::Kind::kHello});
+  say({0, kSecret, 0, 0, FabricHeader::Kind::kHello});
+  const auto met = meet();
+  EXPECT_TRUE(met.ok()) << met.error().text;
+}
+
+/// A peer that returned more credits than were used would be sent more than it has buffers for.
+TEST_F(ChannelToTheTest, CreditsThatWereNotUsedAreRefused) {
+  say({0, kSecret, 0, 1, FabricHeader::Kind::kHello});
+  const auto met = meet();
+  ASSERT_FALSE(met.ok());
+  EXPECT_EQ(met.error().kind, ErrorKind::kProtocol);
+  EXPECT_THAT(met.error().text,
+              testing::HasSubstr("the peer returned 1 credits where 0 were in use"));
 }
 
 /// Only by tcp: endpoints of shm in one process share memory that ends with the first of them.
