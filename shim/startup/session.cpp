@@ -365,7 +365,7 @@ class Joining {
         *job_->engine, [job](const Error& failure) { exit_after_failure(*job, failure); },
         [job] { return job->stand_watch.tick(*job); },
         // The thread that initialises MPI.
-        [depth = &vendor_depth] { return depth->value() != 0; });
+        [depth = &vendor_depth] { return depth->call(); });
     log(LogLevel::kInfo, "joined: {} processes in {} systems, {} hosts", job->map.size(),
         job->map.clients().size(), job->map.hosts().size());
   }

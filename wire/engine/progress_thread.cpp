@@ -24,11 +24,12 @@ constexpr int kDrivesOnMs = 10;
 }  // namespace
 
 ProgressThread::ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure,
-                               std::function<bool()> on_tick, std::function<bool()> program_stands)
+                               std::function<bool()> on_tick,
+                               std::function<std::uint64_t()> program_call)
     : engine_(engine),
       on_failure_(std::move(on_failure)),
       on_tick_(std::move(on_tick)),
-      program_stands_(std::move(program_stands)),
+      program_call_(std::move(program_call)),
       thread_(quiet_thread("impishim", [this] { run(); })) {}
 
 ProgressThread::~ProgressThread() {
@@ -74,13 +75,13 @@ void ProgressThread::tick_if_due() {
 }
 
 std::chrono::microseconds ProgressThread::help_senders(std::chrono::microseconds sleep) {
-  if (program_stands_ == nullptr || !engine_.holds_unasked()) return sleep;
-  if (!program_stands_()) {
-    stands_since_ = {};
-  } else if (const auto now = std::chrono::steady_clock::now();
-             stands_since_ == std::chrono::steady_clock::time_point()) {
-    stands_since_ = now;
-  } else if (now - stands_since_ >= kTick) {
+  if (program_call_ == nullptr || !engine_.holds_unasked()) return sleep;
+  const std::uint64_t call = program_call_();
+  const auto now = std::chrono::steady_clock::now();
+  if (call == 0 || call != call_seen_) {
+    call_seen_ = call;
+    call_since_ = now;
+  } else if (now - call_since_ >= kTick) {
     engine_.take_unasked();
   }
   return std::min(sleep, std::chrono::microseconds(kTick));
@@ -102,7 +103,7 @@ void ProgressThread::drive() {
     polls_seen = polls;
     if (application_drives) {
       attention.look_away();
-      stands_since_ = {};
+      call_seen_ = 0;
       driven_ms = std::min(driven_ms + kStayAwayMs, kDrivesOnMs);
       if (driven_ms >= kDrivesOnMs) engine_.stop_watching();
       if (stopped_within(kStayAwayMs)) return;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <thread>
 
@@ -20,12 +21,13 @@ class ProgressThread {
   /// `on_failure` is called once, on this thread, when the engine has failed and a grace period of
   /// one second has passed. During that period, an application thread inside an MPI call can end
   /// the job in its own way. `on_tick` is called on this thread, about every kTick once
-  /// start_ticking() has asked for it, until it returns false. `program_stands` is called on this
-  /// thread. It returns true while the program's thread is in a call that does not drive the engine
-  /// and may wait there for a process that waits for a sender to this process.
+  /// start_ticking() has asked for it, until it returns false. `program_call` is called on this
+  /// thread. It returns a number that differs from call to call while the program's thread is in a
+  /// call that does not drive the engine, and 0 otherwise. In such a call the program may wait for
+  /// a process that waits for a sender to this process.
   ProgressThread(Engine& engine, std::function<void(const Error&)> on_failure,
                  std::function<bool()> on_tick = nullptr,
-                 std::function<bool()> program_stands = nullptr);
+                 std::function<std::uint64_t()> program_call = nullptr);
   ~ProgressThread();
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
@@ -51,8 +53,9 @@ class ProgressThread {
   Engine& engine_;
   std::function<void(const Error&)> on_failure_;
   std::function<bool()> on_tick_;
-  std::function<bool()> program_stands_;
-  std::chrono::steady_clock::time_point stands_since_;  ///< its default: it was not seen to stand
+  std::function<std::uint64_t()> program_call_;
+  std::uint64_t call_seen_ = 0;                       ///< the program's call, when last asked for
+  std::chrono::steady_clock::time_point call_since_;  ///< when that was first seen
   std::atomic<bool> ticks_{false};
   std::chrono::steady_clock::time_point last_tick_;
   Mutex mutex_;
