@@ -4,6 +4,7 @@
 // that process was asked.
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 #include "wire/base/assert.hpp"
@@ -12,6 +13,10 @@
 
 namespace impishim::wire {
 namespace {
+
+/// Bound on what a process may make this one queue for it by CANCELs whose answers it does not
+/// read.
+constexpr std::size_t kMostQueuedAnswers = 65536;
 
 Error broken(std::string text) { return {ErrorKind::kProtocol, std::move(text)}; }
 
@@ -83,6 +88,9 @@ Result<void> Engine::Impl::control_ends(Link& link) {
       return cancel_answered_locked(header, source);
     default:
       IMPISHIM_ASSERT(header.type == PacketType::kCancel);
+      // A process that reads its answers never has so many waiting.
+      if (from.link->queued() > kMostQueuedAnswers)
+        return broken("more CANCELs than it reads the answers of");
       answer_cancel_locked(header, source);
       return {};
   }
@@ -101,9 +109,33 @@ Result<void> Engine::Impl::link_packet_ends(Link& link) {
   }
 }
 
+/// Returns the cost of the packets for a process that wait here in a queue. Flow control has
+/// counted them already.
+std::uint32_t Engine::Impl::unsent_cost(const Peer& to) const {
+  std::uint32_t cost = 0;
+  if (to.link->output_empty() && !to.link->holds()) return cost;
+  const ProcId& id = job.procs()[static_cast<std::size_t>(to.rank)].id;
+  to.link->for_each_unsent([&](std::span<const std::byte, kPacketHeaderSize> raw) {
+    PacketHeader header;
+    const auto decoded =
+        decode_packet_header(raw, std::numeric_limits<std::uint32_t>::max(), header);
+    IMPISHIM_ASSERT(decoded.ok());
+    if (concerns_link(header.type) || header.src != my_id || header.dest != id) return;
+    if (carries_message(header.type)) {
+      const bool rest = header.type == PacketType::kData && header.msglen > datalen;
+      cost += to.marks.cost(rest ? FlowMarks::kRestPayload : header.len);
+    } else if (header.type != PacketType::kProtoAck) {
+      cost += to.marks.counts_control() ? 1 : 0;
+    }
+  });
+  return cost;
+}
+
 Result<void> Engine::Impl::protocol_acknowledged_locked(Peer& from) {
   if (!from.send_credit.acknowledged(from.marks))
     return broken("a PROTOACK of packets that were never sent");
+  if (from.send_credit.outstanding() < unsent_cost(from))
+    return broken("a PROTOACK of packets that have not left");
   acknowledged_locked(from);
   return {};
 }

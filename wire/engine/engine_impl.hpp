@@ -269,6 +269,7 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] static bool comes_too_late(Link& link);
   [[nodiscard]] Result<void> control_ends(Link& link) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] Result<void> link_packet_ends(Link& link) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] std::uint32_t unsent_cost(const Peer& to) const IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] Result<void> protocol_acknowledged_locked(Peer& peer) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] Result<void> sync_acknowledged_locked(const PacketHeader& header, WorldRank source)
       IMPISHIM_REQUIRES(mutex);

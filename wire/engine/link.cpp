@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "wire/base/assert.hpp"
@@ -145,6 +146,14 @@ Result<bool> Link::send_batch() {
   return true;
 }
 
+std::size_t Link::payload_size(std::span<const std::byte, kPacketHeaderSize> header) {
+  PacketHeader decoded;
+  const auto result =
+      decode_packet_header(header, std::numeric_limits<std::uint32_t>::max(), decoded);
+  IMPISHIM_ASSERT(result.ok());
+  return decoded.payload_size();
+}
+
 void Link::release_held() {
   while (!held_.empty() && credit.may_send()) {
     credit.sent(held_.front().size());
@@ -254,6 +263,8 @@ std::vector<SendOperation*> Link::drop_output() {
   batch_ = {};
   held_.clear();
   awaits_company_ = false;
+  batched_ = 0;
+  sent_of_first_ = 0;
   streams.clear();
   awaiting_credit.clear();
   return operations;
@@ -277,8 +288,10 @@ std::vector<SendOperation*> Link::drop_output_but_aborts() {
     keep.payload = keep.owned.first(packet.payload.size());
     kept.push_back(std::move(keep));
   }
+  const std::size_t begun = sent_of_first_;
   auto operations = drop_output();
   queue_ = std::move(kept);
+  sent_of_first_ = begun;
   return operations;
 }
 

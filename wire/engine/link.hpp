@@ -180,6 +180,17 @@ class Link {
     return !queue_.empty() && queue_.begin()->operation == &operation &&
            sent_of_first_ >= kPacketHeaderSize;
   }
+  /// Calls `function` with the raw header of each packet in the queues of which no byte has left.
+  template <class Function>
+  void for_each_unsent(const Function& function) const {
+    std::size_t begun = sent_of_first_;
+    for (const OutgoingPacket& packet : queue_) {
+      visit_unsent(packet, begun, function);
+      begun = 0;
+    }
+    visit_unsent(batch_, 0, function);
+    for (const OutgoingPacket& packet : held_) visit_unsent(packet, 0, function);
+  }
   /// Returns true if the only output is a packet from send_in_company().
   [[nodiscard]] bool awaits_company() const { return awaits_company_; }
   /// Drops all output; returns the operations that waited for it.
@@ -253,6 +264,24 @@ class Link {
   bool announces_input_;  ///< what the channel returned; read at each poll
   BufferPool& buffers_;
   std::uint32_t max_payload_;
+
+  /// Visits a packet, or the packets of a batch, of which `begun` bytes have left.
+  template <class Function>
+  static void visit_unsent(const OutgoingPacket& packet, std::size_t begun,
+                           const Function& function) {
+    if (!packet.batch) {
+      if (begun == 0 && packet.size() > 0) function(std::span(packet.header));
+      return;
+    }
+    for (std::size_t at = 0; at < packet.payload.size();) {
+      const auto header = packet.payload.subspan(at).first<kPacketHeaderSize>();
+      if (at >= begun) function(header);
+      at += kPacketHeaderSize + payload_size(header);
+    }
+  }
+  /// Returns the size of the payload behind a header that this process has written.
+  [[nodiscard]] static std::size_t payload_size(
+      std::span<const std::byte, kPacketHeaderSize> header);
 
   void count_copy(std::size_t bytes) {
     if (bytes > 0) copied.count(bytes);

@@ -139,6 +139,32 @@ TEST_F(ForgedControlAtAFullChannel, AnEarlyCancelYesDoesNotCompleteASendWhosePac
   EXPECT_FALSE(holds_what_was_written_later(drain()));
 }
 
+TEST_F(ForgedControlAtAFullChannel, AProtoAckOfPacketsThatHaveNotLeftIsRefused) {
+  std::vector<std::unique_ptr<OwnedSend>> sends;
+  for (std::uint32_t i = 0; i < shape().values.ackmark; ++i)
+    sends.push_back(std::make_unique<OwnedSend>(near, 0, kLarge, SendMode::kStandard));
+  answer(PacketType::kProtoAck, 0);
+  EXPECT_THAT(near.failure(),
+              AllOf(HasSubstr(kRank0), HasSubstr("a PROTOACK of packets that have not left")));
+}
+
+TEST_F(ForgedControlAtAFullChannel, AProtoAckOfPacketsThatHaveLeftIsAccepted) {
+  std::vector<std::unique_ptr<OwnedSend>> sends;
+  for (std::uint32_t i = 0; i <= shape().values.ackmark; ++i)
+    sends.push_back(std::make_unique<OwnedSend>(near, 0, kLarge, SendMode::kStandard));
+  while (!sends[shape().values.ackmark - 1]->complete()) ASSERT_TRUE(near.hear(near.host(0)));
+  answer(PacketType::kProtoAck, 0);
+  EXPECT_EQ(near.failure(), "");
+}
+
+TEST_F(ForgedControlAtAFullChannel, AFloodOfCancelsIsRefused) {
+  constexpr std::uint64_t kFlood = 70000;
+  for (std::uint64_t id = 1; id <= kFlood && near.failure().empty(); ++id)
+    answer(PacketType::kCancel, id);
+  EXPECT_THAT(near.failure(),
+              AllOf(HasSubstr(kRank0), HasSubstr("more CANCELs than it reads the answers of")));
+}
+
 /// A receiver need not wait for a packet's end before it says that it has matched.
 class SyncAckOfAMessageThatIsLeaving : public ForgedControlAtAFullChannel,
                                        public testing::WithParamInterface<std::size_t> {};
