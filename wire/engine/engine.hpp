@@ -226,7 +226,8 @@ class Engine {
   /// Returns the exit code that came with an abort announcement, or nothing.
   [[nodiscard]] std::optional<std::int32_t> abort_code() const;
 
-  /// Forgets the unmatched messages of a freed communicator's context.
+  /// Forgets the unmatched messages of a freed communicator's context, except those whose senders
+  /// wait for a match and can cancel them.
   void forget_context(ContextId context);
 
   [[nodiscard]] const JobMap& job() const;

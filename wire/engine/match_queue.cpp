@@ -227,11 +227,15 @@ std::list<Message> MatchQueue::extract(Context& context, std::list<Message>::ite
 std::list<Message> MatchQueue::forget(ContextId id) {
   const auto context = contexts_.find(id);
   if (context == contexts_.end() || !context->second.posted.empty()) return {};
-  std::list<Message> dropped = std::move(context->second.unexpected);
-  for (const Message& message : dropped) {
-    unexpected_bytes_ -= message.payload_bytes;
-    if (!message.counted) --uncounted_;
+  std::list<Message>& unexpected = context->second.unexpected;
+  std::list<Message> dropped;
+  for (auto message = unexpected.begin(); message != unexpected.end();) {
+    const auto next = std::next(message);
+    const bool is_awaited = message->synchronous && message->early == nullptr;
+    if (!is_awaited) dropped.splice(dropped.end(), extract(context->second, message));
+    message = next;
   }
+  if (!unexpected.empty()) return dropped;
   latest_ = nullptr;
   contexts_.erase(context);
   return dropped;

@@ -119,7 +119,8 @@ class MatchQueue {
   [[nodiscard]] std::size_t posted() const;
 
   /// Drops the unmatched messages of a context that has no posted receives; returns them so that
-  /// the engine can count them.
+  /// the engine can count them. Keeps messages whose senders wait for an answer: a CANCEL must find
+  /// them.
   [[nodiscard]] std::list<Message> forget(ContextId context);
 
   /// Returns all posted receives, and removes them from the queue (the engine has failed).

@@ -295,6 +295,16 @@ TEST_P(Messages, OfAFreedContextAreForgotten) {
   EXPECT_TRUE(job.engine(1).probe(6, kAnySource, kAnyTag));
 }
 
+TEST_P(Messages, OfAFreedContextCanBeCancelledIfTheirSendersWait) {
+  Send waits(job, 0, 1, 7, pattern(10, 1), SendMode::kSynchronous, 4);
+  job.settle();
+  job.engine(1).forget_context(4);
+  job.engine(0).cancel(waits.operation);
+  job.settle();
+  ASSERT_TRUE(waits.operation.complete());
+  EXPECT_TRUE(waits.operation.result.cancelled);
+}
+
 /// A layout of several types with gaps, sent in each format.
 class ConvertedMessages : public testing::TestWithParam<std::tuple<Format, std::uint32_t>> {};
 
