@@ -11,6 +11,7 @@
 #include "shim/datatype/handle_uses.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handle/handle_bits.hpp"
+#include "shim/values/failure_notice.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
@@ -81,14 +82,29 @@ Collective::Collective(Job& job, Communicator& communicator, const char* functio
                                         groups.first_remote});
 }
 
-Collective::~Collective() {
+Collective::~Collective() { release_handles(); }
+
+void Collective::release_handles() {
   for (const MPI_Datatype type : held_types_)
     HandleUses<MPI_Datatype>::instance().release(type, vendor::Type_free);
   for (const MPI_Op op : held_ops_) HandleUses<MPI_Op>::instance().release(op, vendor::Op_free);
+  held_types_.clear();
+  held_ops_.clear();
 }
 
 void Collective::fail(int error_class, std::string_view text) {
-  if (ok()) code_ = raise(communicator_.error_handle(), error_class, function_, text);
+  if (!ok()) return;
+  reason_ = text;
+  code_ = raise(communicator_.error_handle(), error_class, function_, text);
+}
+
+void Collective::sign(Operation operation, std::int32_t root, const ConstData& data) {
+  if (inter() != nullptr || !ok() || data.type == nullptr) return;
+  const MPI_Datatype type = datatype_of(*data.type);
+  // Bytes stand for data of any type.
+  if (type == MPI_BYTE || type == MPI_PACKED) return;
+  signature_ = signature_of(static_cast<std::uint32_t>(operation), root,
+                            data.count * data.type->layout->basic_count());
 }
 
 void Collective::check_root(int root) {
@@ -266,6 +282,7 @@ Collective::Ending Collective::ending() const {
     const int code = error_code(error_class, function_, text);
     return Ending{code, false, fmt::format("{}: {}", function_, text)};
   };
+  if (given_up_) return *given_up_;
   if (code_ != MPI_SUCCESS) return {code_, true, {}};
   for (const auto* team : {&own_, &local_, &both_}) {
     if (!*team || (*team)->first_code() == MPI_SUCCESS) continue;
@@ -277,6 +294,30 @@ Collective::Ending Collective::ending() const {
   }
   const auto outcome = task_->outcome();
   return outcome ? Ending() : made_here(error_class_of(outcome.error().kind), outcome.error().text);
+}
+
+EngineLeaders& Collective::leaders_across() {
+  if (!across_) across_.emplace(*running_job().engine, communicator_);
+  return *across_;
+}
+
+bool Collective::is_quiet() {
+  for (auto* team : {&own_, &local_, &both_}) {
+    if (*team && !(*team)->is_quiet()) return false;
+  }
+  return !across_ || across_->is_quiet();
+}
+
+void Collective::give_up(int error_class, std::string text) {
+  for (auto* team : {&own_, &local_, &both_}) {
+    if (*team) (*team)->give_up();
+  }
+  if (across_) across_->give_up();
+  // The vendor keeps the handles that its operations in progress use.
+  release_handles();
+  const int code = error_code(error_class, function_, text);
+  communicator_.broken.store(true, std::memory_order_release);
+  given_up_ = Ending{code, false, fmt::format("{}: {}", function_, text)};
 }
 
 }  // namespace impishim::shim

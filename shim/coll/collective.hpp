@@ -34,6 +34,12 @@ class CommunicatorTeam {
   [[nodiscard]] const collectives::Team& team() const { return team_; }
   /// Progresses local phases; see NativeGroup.
   void progress() { local_.progress(); }
+  /// Cancels all messages that can be cancelled.
+  void give_up() {
+    leaders_.give_up();
+    local_.give_up();
+  }
+  [[nodiscard]] bool is_quiet() { return leaders_.is_quiet(); }
   /// Returns the first error code that the vendor returned, or MPI_SUCCESS. It has not been raised
   /// through an error handler.
   [[nodiscard]] int first_code() const {
@@ -62,6 +68,9 @@ class Numbers {
   const void* numbers_;
   std::int64_t (*read_)(const void*, std::size_t);
 };
+
+/// The operations whose data has the same length at all members. Systems exchange the values.
+enum class Operation : std::uint32_t { kBcast = 1, kReduce, kAllreduce, kScan, kExscan };
 
 /// A blocking, nonblocking or persistent operation. The functions of collective_*.cpp check the
 /// user's arguments. A wrong argument is raised through the communicator's error handler. Its error
@@ -150,6 +159,11 @@ class Collective {
   }
 
   void fail(int error_class, std::string_view text);
+  /// Notes the arguments that must be the same at all members: the operation, the root or -1, and
+  /// the data's number of elements. For intracommunicators.
+  void sign(Operation operation, std::int32_t root, const collectives::ConstData& data);
+  /// Returns the number that signature_of() makes of them, or 0.
+  [[nodiscard]] std::uint64_t signature() const { return signature_; }
   /// Records an error code of the vendor that has been raised already.
   void note_code(int code) {
     if (ok()) code_ = code;
@@ -179,19 +193,36 @@ class Collective {
     std::string text;     ///< text of a code made here; empty otherwise
   };
   [[nodiscard]] Ending ending() const;
+  /// Ends the operation in an error that another member has found. Cancels its messages. The object
+  /// must live until the job ends: the engine and the vendor may still use it.
+  void give_up(int error_class, std::string text);
+  /// Returns true if no message of a given-up operation is in progress any more.
+  [[nodiscard]] bool is_quiet();
+  /// Returns the messages to the remote group of an intercommunicator.
+  [[nodiscard]] EngineLeaders& leaders_across();
+  [[nodiscard]] bool given_up() const { return given_up_.has_value(); }
+  /// Returns the operation that the task waits for, or null.
+  [[nodiscard]] const collectives::Pending* awaited() const { return task_->awaited(); }
+  /// Returns the text of the first wrong argument.
+  [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] const char* function() const { return function_; }
 
  private:
   const collectives::ElementType* describe_type(MPI_Datatype datatype);
+  void release_handles();
 
   Communicator& communicator_;
   const char* function_;
   bool keeps_handles_;
   int code_ = MPI_SUCCESS;
+  std::string reason_;
+  std::uint64_t signature_ = 0;
+  std::optional<Ending> given_up_;
   std::optional<CommunicatorTeam> own_;
   std::optional<CommunicatorTeam> local_;
   std::optional<CommunicatorTeam> both_;
   std::optional<collectives::InterTeam> inter_;
+  std::optional<EngineLeaders> across_;
   /// Not a deque, which allocates memory even when empty.
   std::list<collectives::ElementType> types_;
   std::list<OpReduction> reductions_;

@@ -121,6 +121,7 @@ MaybeTask Bcast(Collective& call, void* buffer, MPI_Count count, MPI_Datatype da
   if (!call.ok()) return std::nullopt;
   if (call.inter() != nullptr)
     return collectives::inter::bcast(*call.inter(), data, Collective::inter_root(root));
+  call.sign(Operation::kBcast, root, data);
   return collectives::bcast(call.team(), data, root);
 }
 

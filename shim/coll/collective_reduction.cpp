@@ -81,6 +81,7 @@ MaybeTask Reduce(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count
   if (!intra)
     return collectives::inter::reduce(*call.inter(), contribution, result, *operation,
                                       Collective::inter_root(root));
+  call.sign(Operation::kReduce, root, contribution);
   return collectives::reduce(call.team(), contribution, result, *operation, root);
 }
 
@@ -91,6 +92,7 @@ MaybeTask Allreduce(Collective& call, const void* sendbuf, void* recvbuf, MPI_Co
   if (!call.ok()) return std::nullopt;
   if (call.inter() != nullptr)
     return collectives::inter::allreduce(*call.inter(), contribution, result, *operation);
+  call.sign(Operation::kAllreduce, -1, contribution);
   return collectives::allreduce(call.team(), contribution, result, *operation);
 }
 
@@ -114,6 +116,7 @@ MaybeTask Scan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count c
   const auto [contribution, result] = operands(call, sendbuf, recvbuf, count, datatype);
   const Reduction* operation = call.reduction(op, datatype);
   if (!call.ok()) return std::nullopt;
+  call.sign(Operation::kScan, -1, contribution);
   return collectives::scan(call.team(), contribution, result, *operation);
 }
 
@@ -127,6 +130,7 @@ MaybeTask Exscan(Collective& call, const void* sendbuf, void* recvbuf, MPI_Count
       first ? Operands{} : operands(call, sendbuf, recvbuf, count, datatype);
   const Reduction* operation = call.reduction(op, datatype);
   if (!call.ok()) return std::nullopt;
+  call.sign(Operation::kExscan, -1, first ? contribution : other_contribution);
   if (!first) return collectives::exscan(call.team(), other_contribution, result, *operation);
   return collectives::exscan(call.team(), contribution, call.room(contribution), *operation);
 }

@@ -59,6 +59,19 @@ Pending& EngineLeaders::post_receive(std::int32_t from, std::int32_t tag, const 
   return post_receive(from, tag, room.buffer());
 }
 
+void EngineLeaders::give_up() {
+  const auto cancel = [this](auto& message) {
+    if (!message.operation.complete()) engine_.cancel(message.operation);
+  };
+  sent_.for_each(cancel);
+  received_.for_each(cancel);
+  local_.give_up();
+}
+
+bool EngineLeaders::is_quiet() {
+  return sent_.all_done() && received_.all_done() && local_.is_quiet();
+}
+
 bool EngineLeaders::Everything::done() {
   return leaders_.received_.all_done() && leaders_.sent_.all_done() &&
          leaders_.local_.all_posted().done();

@@ -38,6 +38,12 @@ class EngineLeaders final : public collectives::LeaderGroup {
                                      collectives::Arrival& arrival) override;
   collectives::Pending& all_posted() override { return everything_; }
 
+  /// Cancels all messages in progress. Nothing may be awaited afterwards.
+  void give_up();
+  /// Returns true if no message through the engine, and no receive inside this system, is in
+  /// progress.
+  [[nodiscard]] bool is_quiet();
+
   /// Returns the first error code of the vendor, or MPI_SUCCESS. It has not been raised yet:
   /// companions have MPI_ERRORS_RETURN.
   [[nodiscard]] int first_code() const { return local_.first_code(); }

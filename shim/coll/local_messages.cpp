@@ -63,6 +63,7 @@ Pending& LocalMessages::send(int to, std::int32_t tag, const void* base, std::ui
 Pending& LocalMessages::receive(int from, std::int32_t tag, void* base, std::uint64_t count,
                                 MPI_Datatype type) {
   Message& message = messages_.add(first_code_);
+  message.receives = true;
   const VendorCount elements(count, type);
   message.code = vendor::Irecv(base, elements.count(), elements.type(), from, first_tag_ + tag,
                                companion_, &message.request);
@@ -80,6 +81,19 @@ Result<void> LocalMessages::Message::ended() {
   if (code == MPI_SUCCESS) return {};
   if (first_code_ == MPI_SUCCESS) first_code_ = code;
   return Error{ErrorKind::kSystem, "a message inside this system failed"};
+}
+
+void LocalMessages::give_up() {
+  messages_.for_each([](Message& message) {
+    if (message.receives && !message.done()) vendor::Cancel(&message.request);
+  });
+}
+
+bool LocalMessages::is_quiet() {
+  bool quiet = true;
+  messages_.for_each(
+      [&](Message& message) { quiet = quiet && (!message.receives || message.done()); });
+  return quiet;
 }
 
 bool LocalMessages::Everything::done() { return messages_.messages_.all_done(); }

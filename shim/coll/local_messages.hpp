@@ -32,6 +32,11 @@ class LocalMessages final : public collectives::LeaderGroup {
                                      collectives::Arrival& arrival) override;
   collectives::Pending& all_posted() override { return everything_; }
 
+  /// Cancels the receives in progress. Nothing may be awaited afterwards.
+  void give_up();
+  /// Returns true if no receive is in progress.
+  [[nodiscard]] bool is_quiet();
+
   /// Returns true if no message is in progress.
   [[nodiscard]] bool idle() const { return messages_.empty(); }
   /// Returns the first error code of the vendor that has not been raised yet, or MPI_SUCCESS.
@@ -71,6 +76,7 @@ class LocalMessages::Message final : public PostedMessage<Message> {
   [[nodiscard]] bool in_vendor() const override { return true; }
   MPI_Request request = MPI_REQUEST_NULL;
   int code = MPI_SUCCESS;
+  bool receives = false;
 
  private:
   int& first_code_;

@@ -28,6 +28,8 @@ class MemberTeam {
                 kTags);
 
   [[nodiscard]] const collectives::Team& team() const { return team_; }
+  /// Cancels the receives in progress.
+  void give_up() { messages_.give_up(); }
   /// Returns the first error code of the vendor, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return messages_.first_code(); }
 

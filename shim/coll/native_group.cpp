@@ -15,6 +15,7 @@
 #include "shim/datatype/vendor_count.hpp"
 #include "shim/handle/handle_bits.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/assert.hpp"
 
 namespace impishim::shim {
 
@@ -146,9 +147,24 @@ void NativeGroup::Phase::send(const void* base, std::uint64_t count, MPI_Datatyp
 void NativeGroup::Phase::receive(void* base, std::uint64_t count, MPI_Datatype type, int from,
                                  int tag) {
   if (code != MPI_SUCCESS) return;
+  IMPISHIM_ASSERT(receives == messages.size());
+  ++receives;
   const VendorCount elements(count, type);
   code = vendor::Irecv(base, elements.count(), elements.type(), from, tag, group_.companion_,
                        &messages.emplace_back(MPI_REQUEST_NULL));
+}
+
+void NativeGroup::Phase::give_up() {
+  if (members) members->give_up();
+  for (std::size_t i = 0; i < std::min(receives, messages.size()); ++i) {
+    int complete = 0;
+    if (vendor::Test(&messages[i], &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete == 0)
+      vendor::Cancel(&messages[i]);
+  }
+}
+
+void NativeGroup::give_up() {
+  for (Phase& phase : phases_) phase.give_up();
 }
 
 Result<void> NativeGroup::Phase::outcome() {

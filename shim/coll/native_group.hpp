@@ -73,6 +73,10 @@ class NativeGroup final : public collectives::LocalGroup {
   /// awaited.
   void progress();
 
+  /// Cancels the receives of all phases in progress. The vendor's collectives cannot be cancelled.
+  /// Nothing may be awaited afterwards.
+  void give_up();
+
   /// Returns the first error code that the vendor returned, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return first_code_; }
 
@@ -148,6 +152,8 @@ class NativeGroup::Phase final : public collectives::Pending {
     receive(room.data(), room.size(), MPI_BYTE, from);
   }
   std::vector<MPI_Request> messages;
+  std::size_t receives = 0;  ///< receives stand before all sends in `messages`
+  void give_up();
 
   /// Describes the single message that the receiver of a broadcast expects: `bytes` is the expected
   /// size. `told` receives what arrived, unless it is null.

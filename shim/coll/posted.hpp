@@ -34,6 +34,10 @@ class PostedMessages {
       if (first.ok() && !ended.ok()) first = ended;
     }
   }
+  template <class Function>
+  void for_each(const Function& function) {
+    std::ranges::for_each(messages_, function);
+  }
   void remove(typename std::list<Message>::iterator message) { messages_.erase(message); }
 
  private:

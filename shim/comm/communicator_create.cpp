@@ -136,8 +136,8 @@ int split(Job& job, Communicator& parent, int color, int key, MPI_Comm* newcomm)
 int create(Job& job, Communicator& parent, const RankList& group, MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_create";
   if (!is_part_of(group, parent)) {
-    return raise(parent.handle, MPI_ERR_GROUP, kFunction,
-                 "the group has processes that are not in the communicator");
+    return fail_collective(parent, kFunction, MPI_ERR_GROUP,
+                           "the group has processes that are not in the communicator");
   }
   wire::ContextId context = 0;
   int code = agree_on_context(job, parent, kFunction, context);
@@ -209,7 +209,7 @@ int Comm_split(Job& job, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
     return create_native(job, comm,
                          [&] { return native::Comm_split(job, comm, color, key, newcomm); });
   if (color < 0 && color != MPI_UNDEFINED)
-    return raise(comm, MPI_ERR_ARG, "MPI_Comm_split", "the colour is negative");
+    return fail_collective(*parent, "MPI_Comm_split", MPI_ERR_ARG, "the colour is negative");
   return parent->inter == nullptr ? split(job, *parent, color, key, newcomm)
                                   : split_intercommunicator(job, *parent, color, key, newcomm);
 }

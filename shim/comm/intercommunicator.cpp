@@ -58,9 +58,9 @@ collectives::Task tell_across(collectives::LeaderGroup& leaders, std::int32_t ra
 
 int run_across(Job& job, Communicator& parent, const char* function, std::int32_t tag,
                std::size_t count, Words& words) {
-  EngineLeaders leaders(*job.engine, parent);
-  return run_collective(job, parent, function, [&](Collective&) {
-    return std::optional(tell_across(leaders, parent.rank, parent.size(), tag, count, words));
+  return run_collective(job, parent, function, [&](Collective& call) {
+    return std::optional(
+        tell_across(call.leaders_across(), parent.rank, parent.size(), tag, count, words));
   });
 }
 

@@ -284,8 +284,8 @@ int create_intercommunicator(Job& job, Communicator& parent, const RankList& gro
                              MPI_Comm* newcomm) {
   constexpr const char* kFunction = "MPI_Comm_create";
   if (!difference_of(group, parent.own_group()).empty()) {
-    return raise(parent.handle, MPI_ERR_GROUP, kFunction,
-                 "the group has processes that are not in the local group");
+    return fail_collective(parent, kFunction, MPI_ERR_GROUP,
+                           "the group has processes that are not in the local group");
   }
   const std::int32_t rank = rank_of(group, job.here);
   return regroup(job, parent, kFunction, {rank == kNoMember ? MPI_UNDEFINED : 0, rank}, newcomm);

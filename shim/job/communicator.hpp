@@ -69,6 +69,10 @@ struct Communicator {
   std::unique_ptr<Intergroups> inter;        ///< null for an intracommunicator
   std::shared_ptr<CollectiveQueue> collectives;  ///< the collectives in progress
 
+  /// True if a collective was given up (CollectiveQueue): all later ones end in an error, and the
+  /// vendor may use the companion until the job ends.
+  std::atomic<bool> broken{false};
+
   /// The number of MPI_Comm_idup calls for which the vendor has not copied the attributes yet.
   std::atomic<std::int32_t> duplications{0};
   /// The number of MPI_Comm_idup calls that the vendor has not completed.

@@ -17,6 +17,7 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/creation_order.hpp"
 #include "shim/job/diagnostics.hpp"
+#include "shim/job/failure_notices.hpp"
 #include "shim/job/outstanding.hpp"
 #include "shim/job/ranks_inside.hpp"
 #include "shim/job/stand_watch.hpp"
@@ -64,6 +65,8 @@ struct Job {
   /// The parameters by which collectives choose their algorithms; the same on all processes.
   collectives::Limits limits;
   OutstandingCollectives outstanding;
+  FailureNotices failure_notices;
+  bool tells_failures = false;  ///< all systems run this library, and read the notices
   StandWatch stand_watch;
 
   SelfAttributes self_attributes;

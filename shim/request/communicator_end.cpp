@@ -21,6 +21,7 @@ int free_by_vendor(Communicator& communicator, MPI_Comm* handle, int (*vendor_fr
 }
 
 void forget_contexts(Job& job, const Communicator& communicator) {
+  job.failure_notices.forget(communicator.context);
   job.engine->forget_context(communicator.context);
   job.engine->forget_context(communicator.context + 1);
   if (communicator.inter == nullptr) return;
@@ -79,6 +80,7 @@ void release_ended(Job& job) {
 }
 
 void free_hidden_handles(Communicator& communicator) {
+  if (communicator.broken.load(std::memory_order_acquire)) return;
   free_if_any(&communicator.companion);
   if (communicator.inter == nullptr) return;
   free_if_any(&communicator.inter->local->handle);

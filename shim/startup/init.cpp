@@ -126,10 +126,12 @@ int Init_thread(int* argc, char*** argv, int required, int* provided) {
 int Finalize(Job& job) {
   delete_self_attributes(job);
   if (const int left = job.shuffles.load(); left > 0) return refuse_to_leave_shuffles(job, left);
-  if (job.communicators.find(job.joined_world) != nullptr) {
-    const int code = Barrier(job, job.joined_world);
-    if (code != MPI_SUCCESS) return code;
+  if (const Communicator* all = job.communicators.find(job.joined_world); all != nullptr) {
+    // Where a collective of all processes was given up, only the hosts' FINI keep them together.
+    const int code = all->broken.load() ? MPI_SUCCESS : Barrier(job, job.joined_world);
+    if (code != MPI_SUCCESS && !all->broken.load()) return code;
   }
+  job.failure_notices.stop(job);
   drive_until(job, true, [&] { return job.engine->idle(); });
   job.engine->close();
   drive_until(job, true, [&] { return job.engine->closed(); });

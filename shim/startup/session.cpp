@@ -350,8 +350,9 @@ class Joining {
     job_->engine = std::make_unique<wire::Engine>(std::move(options));
     Job* job = job_.get();
     const auto& clients = job_->map.clients();
-    job_->gives_contexts = std::ranges::all_of(clients, &wire::Client::impishim) &&
-                           std::ranges::any_of(clients, &wire::Client::concurrent);
+    job_->tells_failures = std::ranges::all_of(clients, &wire::Client::impishim);
+    job_->gives_contexts =
+        job_->tells_failures && std::ranges::any_of(clients, &wire::Client::concurrent);
     job_->limits.max_linear = job_->map.values().coll_maxlinear;
     job_->limits.xsize = job_->map.values().coll_xsize;
     job_->limits.overrides = request_.collectives;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "shim/coll/collective_queue.hpp"
 #include "shim/comm/blocking_creation.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
@@ -19,19 +20,18 @@ namespace {
 
 /// Computes the number of processes of a grid, which must fit into `parent`. Returns MPI_SUCCESS or
 /// an error code that has been raised.
-int check_grid(const Communicator& parent, const char* function, int ndims, const int* dims,
+int check_grid(Fail report, Communicator& parent, const char* function, int ndims, const int* dims,
                std::int32_t& nodes) {
   if (const int code = check_intra(parent, function); code != MPI_SUCCESS) return code;
-  if (ndims < 0)
-    return raise(parent.handle, MPI_ERR_ARG, function, fmt::format("{} dimensions", ndims));
+  if (ndims < 0) return report(parent, function, MPI_ERR_ARG, fmt::format("{} dimensions", ndims));
   std::int64_t product = 1;
   for (const int dim : std::span(dims, static_cast<std::size_t>(ndims))) {
     if (dim < 1)
-      return raise(parent.handle, MPI_ERR_DIMS, function, fmt::format("a dimension of {}", dim));
+      return report(parent, function, MPI_ERR_DIMS, fmt::format("a dimension of {}", dim));
     product *= dim;
     if (product <= parent.size()) continue;
-    return raise(parent.handle, MPI_ERR_ARG, function,
-                 fmt::format("the grid has more than {} processes", parent.size()));
+    return report(parent, function, MPI_ERR_ARG,
+                  fmt::format("the grid has more than {} processes", parent.size()));
   }
   nodes = static_cast<std::int32_t>(product);
   return MPI_SUCCESS;
@@ -95,7 +95,8 @@ int Cart_create(Job& job, MPI_Comm comm, int ndims, const int* dims, const int* 
     });
   }
   std::int32_t nodes = 0;
-  if (const int code = check_grid(*parent, kFunction, ndims, dims, nodes); code != MPI_SUCCESS)
+  if (const int code = check_grid(fail_collective, *parent, kFunction, ndims, dims, nodes);
+      code != MPI_SUCCESS)
     return code;
   RankList members(parent->members.begin(), parent->members.begin() + nodes);
   const int color = parent->rank < nodes ? 0 : MPI_UNDEFINED;
@@ -127,10 +128,10 @@ int Cart_sub(Job& job, MPI_Comm comm, const int* remain_dims, MPI_Comm* newcomm)
 
 int Cart_map(Job& job, MPI_Comm comm, int ndims, const int* dims, const int* periods,
              int* newrank) {
-  const Communicator* communicator = spanning(&job, comm);
+  Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Cart_map(comm, ndims, dims, periods, newrank);
   std::int32_t nodes = 0;
-  const int code = check_grid(*communicator, "MPI_Cart_map", ndims, dims, nodes);
+  const int code = check_grid(fail_alone, *communicator, "MPI_Cart_map", ndims, dims, nodes);
   if (code == MPI_SUCCESS)
     *newrank = communicator->rank < nodes ? communicator->rank : MPI_UNDEFINED;
   return code;

@@ -22,10 +22,11 @@ namespace {
 constexpr const char* kCreate = "MPI_Dist_graph_create";
 constexpr const char* kCreateAdjacent = "MPI_Dist_graph_create_adjacent";
 
-int check_ranks(const Communicator& parent, const char* function, std::span<const int> ranks) {
+int check_ranks(Communicator& parent, const char* function, std::span<const int> ranks) {
   for (const int rank : ranks) {
     if (!parent.valid_rank(rank))
-      return raise(parent.handle, MPI_ERR_RANK, function, fmt::format("an edge to rank {}", rank));
+      return fail_collective(parent, function, MPI_ERR_RANK,
+                             fmt::format("an edge to rank {}", rank));
   }
   return MPI_SUCCESS;
 }
@@ -85,16 +86,17 @@ int deliver(Job& job, Communicator& parent, const std::vector<std::vector<EdgeNo
 }
 
 /// Converts the user's edges into notices for both of their ends.
-int read_edges(const Communicator& parent, int n, const int* sources, const int* degrees,
+int read_edges(Communicator& parent, int n, const int* sources, const int* degrees,
                const int* destinations, const int* weights,
                std::vector<std::vector<EdgeNotice>>& notices) {
-  if (n < 0) return raise(parent.handle, MPI_ERR_ARG, kCreate, fmt::format("{} sources", n));
+  if (n < 0) return fail_collective(parent, kCreate, MPI_ERR_ARG, fmt::format("{} sources", n));
   notices.resize(static_cast<std::size_t>(parent.size()));
   const bool weighted = weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY;
   std::size_t edge = 0;
   for (int i = 0; i < n; ++i) {
     if (degrees[i] < 0)
-      return raise(parent.handle, MPI_ERR_ARG, kCreate, fmt::format("a degree of {}", degrees[i]));
+      return fail_collective(parent, kCreate, MPI_ERR_ARG,
+                             fmt::format("a degree of {}", degrees[i]));
     const std::span<const int> ends(destinations + edge, static_cast<std::size_t>(degrees[i]));
     int code = check_ranks(parent, kCreate, {&sources[i], 1});
     if (code == MPI_SUCCESS) code = check_ranks(parent, kCreate, ends);
@@ -103,7 +105,7 @@ int read_edges(const Communicator& parent, int n, const int* sources, const int*
       const int weight = weighted ? weights[edge] : 1;
       ++edge;
       if (weight < 0)
-        return raise(parent.handle, MPI_ERR_ARG, kCreate, fmt::format("a weight of {}", weight));
+        return fail_collective(parent, kCreate, MPI_ERR_ARG, fmt::format("a weight of {}", weight));
       notices[static_cast<std::size_t>(sources[i])].push_back({1, end, weight});
       notices[static_cast<std::size_t>(end)].push_back({0, sources[i], weight});
     }
@@ -112,12 +114,11 @@ int read_edges(const Communicator& parent, int n, const int* sources, const int*
 }
 
 /// Reads one side of a process's edges in the form that the user passes.
-int read_side(const Communicator& parent, int degree, const int* ranks, const int* weights,
-              bool weighted, std::vector<std::int32_t>& peers,
-              std::vector<std::int32_t>& kept_weights) {
+int read_side(Communicator& parent, int degree, const int* ranks, const int* weights, bool weighted,
+              std::vector<std::int32_t>& peers, std::vector<std::int32_t>& kept_weights) {
   if (degree < 0)
-    return raise(parent.handle, MPI_ERR_ARG, kCreateAdjacent,
-                 fmt::format("a degree of {}", degree));
+    return fail_collective(parent, kCreateAdjacent, MPI_ERR_ARG,
+                           fmt::format("a degree of {}", degree));
   const auto count = static_cast<std::size_t>(degree);
   if (const int code = check_ranks(parent, kCreateAdjacent, {ranks, count}); code != MPI_SUCCESS)
     return code;
@@ -126,8 +127,8 @@ int read_side(const Communicator& parent, int degree, const int* ranks, const in
   const auto negative =
       std::ranges::find_if(kept_weights, [](std::int32_t weight) { return weight < 0; });
   if (negative == kept_weights.end()) return MPI_SUCCESS;
-  return raise(parent.handle, MPI_ERR_ARG, kCreateAdjacent,
-               fmt::format("a weight of {}", *negative));
+  return fail_collective(parent, kCreateAdjacent, MPI_ERR_ARG,
+                         fmt::format("a weight of {}", *negative));
 }
 
 void copy_side(int room, const std::vector<std::int32_t>& peers,
@@ -186,8 +187,8 @@ int Dist_graph_create_adjacent(Job& job, MPI_Comm comm, int indegree, const int*
   DistributedGraphTopology graph;
   graph.weighted = sourceweights != MPI_UNWEIGHTED;
   if (code == MPI_SUCCESS && graph.weighted != (destweights != MPI_UNWEIGHTED)) {
-    code = raise(comm, MPI_ERR_ARG, kCreateAdjacent,
-                 "one side of the edges has weights, the other has not");
+    code = fail_collective(*parent, kCreateAdjacent, MPI_ERR_ARG,
+                           "one side of the edges has weights, the other has not");
   }
   if (code == MPI_SUCCESS) {
     code = read_side(*parent, indegree, sources, sourceweights, graph.weighted, graph.sources,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "shim/coll/collective_queue.hpp"
 #include "shim/comm/blocking_creation.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
@@ -17,11 +18,11 @@ namespace {
 
 /// Reads the graph from the user's arrays. Raises and returns MPI_ERR_ARG if the arrays do not
 /// describe a graph of the parent's processes.
-int read_graph(const Communicator& parent, const char* function, int nnodes, const int* index,
-               const int* edges, GraphTopology& graph) {
+int read_graph(Fail report, Communicator& parent, const char* function, int nnodes,
+               const int* index, const int* edges, GraphTopology& graph) {
   if (const int code = check_intra(parent, function); code != MPI_SUCCESS) return code;
   const auto fail = [&](const std::string& text) {
-    return raise(parent.handle, MPI_ERR_ARG, function, text);
+    return report(parent, function, MPI_ERR_ARG, text);
   };
   if (nnodes < 0 || nnodes > parent.size()) return fail(fmt::format("a graph of {} nodes", nnodes));
   for (int node = 0; node < nnodes; ++node) {
@@ -52,7 +53,7 @@ int Graph_create(Job& job, MPI_Comm comm, int nnodes, const int* index, const in
     });
   }
   GraphTopology graph;
-  if (const int code = read_graph(*parent, kFunction, nnodes, index, edges, graph);
+  if (const int code = read_graph(fail_collective, *parent, kFunction, nnodes, index, edges, graph);
       code != MPI_SUCCESS)
     return code;
   const auto native = [&](MPI_Comm from, MPI_Comm* made) {
@@ -67,10 +68,11 @@ int Graph_create(Job& job, MPI_Comm comm, int nnodes, const int* index, const in
 
 int Graph_map(Job& job, MPI_Comm comm, int nnodes, const int* index, const int* edges,
               int* newrank) {
-  const Communicator* communicator = spanning(&job, comm);
+  Communicator* communicator = spanning(&job, comm);
   if (communicator == nullptr) return vendor::Graph_map(comm, nnodes, index, edges, newrank);
   GraphTopology graph;
-  const int code = read_graph(*communicator, "MPI_Graph_map", nnodes, index, edges, graph);
+  const int code =
+      read_graph(fail_alone, *communicator, "MPI_Graph_map", nnodes, index, edges, graph);
   if (code == MPI_SUCCESS)
     *newrank = communicator->rank < nnodes ? communicator->rank : MPI_UNDEFINED;
   return code;
