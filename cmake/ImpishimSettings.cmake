@@ -43,6 +43,9 @@ if(IMPISHIM_SANITIZER)
   # UBSan would print what it finds and go on, so that no test fails.
   target_compile_options(impishim_settings INTERFACE -fsanitize=${IMPISHIM_SANITIZER} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
+  # clang warns of what libstdc++ uses inside std::stable_sort.
+  target_compile_options(impishim_settings INTERFACE
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)
   target_link_options(impishim_settings INTERFACE -fsanitize=${IMPISHIM_SANITIZER})
 endif()
 
