@@ -75,6 +75,7 @@ struct LocatePlan::State {
 
   State(ReduceGroup planned, const Distribution& source, Scalar scalar, ReducePlan plan,
         const Communicator& communicator);
+  void check_buffers(const std::vector<Index*>& indices) const;
   void search(const void* source, const void* values, Mask mask);
 };
 
@@ -106,6 +107,18 @@ LocatePlan::State::State(ReduceGroup planned, const Distribution& source, Scalar
     const Selection all = contiguous_patch(0, group.results);
     lowest.emplace(communicator, element_of<Index>(), group.members, all, all, Combine::kMin,
                    Reduction::kToAll, 0, ScheduleOptions{.checks = Checks::kOff});
+  }
+}
+
+void LocatePlan::State::check_buffers(const std::vector<Index*>& indices) const {
+  if (indices.size() != group.axes.size()) {
+    fail(ErrorKind::kShape, "{} buffers of indices for {} reduced axes: give one for each axis",
+         indices.size(), group.axes.size());
+  }
+  if (!places.empty() && std::find(indices.begin(), indices.end(), nullptr) != indices.end()) {
+    fail(ErrorKind::kArgument,
+         "a buffer of indices is null, but the rank has {} results: give room for as many indices",
+         places.size());
   }
 }
 
@@ -142,11 +155,13 @@ const DistributionPtr& LocatePlan::result() const { return state_->extremes.resu
 void LocatePlan::execute(const void* source, void* values, const std::vector<Index*>& indices,
                          Mask mask) {
   State& state = *state_;
-  if (indices.size() != state.group.axes.size()) {
-    fail(ErrorKind::kShape, "{} buffers of indices for {} reduced axes", indices.size(),
-         state.group.axes.size());
-  }
-  state.extremes.execute(source, values, mask);
+  state.extremes.execute(
+      source, values, mask,
+      [&] {
+        return CollectiveCall("execution of a location of an extreme")
+            .with("axes", std::span<const int>(state.group.axes));
+      },
+      [&] { state.check_buffers(indices); });
   state.search(source, values, mask);
   if (state.lowest) state.lowest->execute(state.places.data(), state.places.data());
   for (std::size_t k = 0; k < indices.size(); ++k) {

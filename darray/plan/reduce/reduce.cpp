@@ -56,7 +56,9 @@ struct ReducePlan::State {
   void reduce_locally(const void* source, Mask mask);
   void find_elements(Mask mask);
   void check_mask(Mask mask) const;
-  void run(const void* source, void* destination, Mask mask, bool blocking);
+  [[nodiscard]] CollectiveCall call() const;
+  void run(const void* source, void* destination, Mask mask, bool blocking,
+           const std::function<CollectiveCall()>& call, const std::function<void()>& check);
   void begin(int next, bool blocking);
   bool finish(int current, bool blocking);
   bool advance(bool blocking);
@@ -179,17 +181,23 @@ bool ReducePlan::State::advance(bool blocking) {
   return true;
 }
 
+CollectiveCall ReducePlan::State::call() const {
+  return CollectiveCall("execution of a reduction").with("operator", operation.name);
+}
+
 // Keeps what a user's operator throws until the end, because the other ranks wait for this rank's
 // part.
-void ReducePlan::State::run(const void* source, void* destination, Mask mask, bool blocking) {
+void ReducePlan::State::run(const void* source, void* destination, Mask mask, bool blocking,
+                            const std::function<CollectiveCall()>& call,
+                            const std::function<void()>& check) {
   if (phase != kIdle || turn.under_way())
     fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
   // Agrees on errors: a rank without elements has an empty mask, which is always valid. It would
   // otherwise wait for ranks that have thrown.
-  agreed(
-      communicator, checks,
-      [&] { return CollectiveCall("execution of a reduction").with("operator", operation.name); },
-      [&] { check_mask(mask); });
+  agreed(communicator, checks, call, [&] {
+    check_mask(mask);
+    check();
+  });
   results = static_cast<std::byte*>(destination);
   failure = {};
   failure.guard([&] { reduce_locally(source, mask); });
@@ -251,10 +259,17 @@ const DistributionPtr& ReducePlan::result() const { return state_->group.result;
 const Statistics& ReducePlan::statistics() const { return state_->statistics; }
 
 void ReducePlan::execute(const void* source, void* destination, Mask mask) {
-  state_->run(source, destination, mask, true);
+  execute(
+      source, destination, mask, [this] { return state_->call(); }, [] {});
+}
+void ReducePlan::execute(const void* source, void* destination, Mask mask,
+                         const std::function<CollectiveCall()>& call,
+                         const std::function<void()>& check) {
+  state_->run(source, destination, mask, true, call, check);
 }
 void ReducePlan::start(const void* source, void* destination, Mask mask) {
-  state_->run(source, destination, mask, false);
+  state_->run(
+      source, destination, mask, false, [this] { return state_->call(); }, [] {});
 }
 
 bool ReducePlan::test() { return state_->turn.advance(false); }

@@ -3,11 +3,13 @@
 /// contractions), planned once.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "darray/plan/core/operators.hpp"
 #include "darray/plan/gather/gather.hpp"
+#include "darray/schedule/collective_call.hpp"
 
 namespace impishim::darray {
 
@@ -64,7 +66,14 @@ class ReducePlan {
   const Statistics& statistics() const;
 
  private:
+  friend class LocatePlan;
   struct State;
+  // Executes the reduction as a part of another operation. `call` describes that operation, and
+  // `check` checks its further arguments: the ranks agree on both by the one message that agrees on
+  // the reduction.
+  void execute(const void* source, void* destination, Mask mask,
+               const std::function<CollectiveCall()>& call, const std::function<void()>& check);
+
   std::unique_ptr<State> state_;
 };
 
@@ -84,8 +93,9 @@ class LocatePlan {
   const DistributionPtr& result() const;
   /// Executes the search. `values` and indices[k] are local buffers of result(): the extremes, and
   /// their global indices (labels) along axes[k], in the order of the constructor's list. Throws
-  /// the errors of ReducePlan, and Error(kShape) if the number of index buffers is not the number
-  /// of axes.
+  /// the errors of ReducePlan. Throws Error(kShape) if the number of index buffers is not the
+  /// number of axes, and Error(kArgument) if a buffer is null although the rank has results: with
+  /// checks, on all ranks if it is so on one.
   void execute(const void* source, void* values, const std::vector<Index*>& indices,
                Mask mask = {});
 

@@ -9,6 +9,7 @@
 #include "darray/array/math/where.hpp"
 #include "darray/plan/gather/broadcast.hpp"
 #include "darray/plan/halo/halo.hpp"
+#include "darray/plan/reduce/reduce.hpp"
 #include "darray/plan/remap/remap.hpp"
 #include "darray/plan/shift/shift.hpp"
 #include "tests/mpi/darray/array_checks.hpp"
@@ -246,6 +247,38 @@ void plans() {
   EXPECT(std::all_of(there.begin(), there.end(), [](double each) { return each == 1; }));
 }
 
+/// Buffers of indices that one rank forgets, or of which it gives too many: all ranks throw, and
+/// the plan is as usable as before.
+void buffers_of_indices() {
+  const DistributionPtr rows = make_distribution(Shape{12, 4}, size, {.kinds = "e"});
+  LocatePlan plan(kWorld, *rows, {0}, Scalar::kDouble, Extreme::kMax);
+  ReducePlan sums(kWorld, *rows, {0}, reduce_operator(Reducer::kSum, Scalar::kDouble));
+  std::vector<double> data(static_cast<std::size_t>(rows->local_size(rank)), rank);
+  const auto results = static_cast<std::size_t>(plan.result()->local_size(rank));
+  std::vector<double> values(results);
+  std::vector<Index> places(results);
+  const auto execute = [&](const std::vector<Index*>& buffers) {
+    plan.execute(data.data(), values.data(), buffers);
+  };
+  const std::string last = fmt::format("rank {}: ", size - 1);
+  differs(
+      {last, "0 buffers of indices for 1 reduced axes"}, [&] { execute({places.data()}); },
+      [&] { execute({}); });
+  differs(
+      {last, "2 buffers of indices for 1 reduced axes"}, [&] { execute({places.data()}); },
+      [&] {
+        execute({places.data(), places.data()});
+      });
+  differs(
+      {last, "a buffer of indices is null"}, [&] { execute({places.data()}); },
+      [&] { execute({nullptr}); });
+  differs(
+      {"execution of a location of an extreme", "execution of a reduction"},
+      [&] { execute({places.data()}); }, [&] { sums.execute(data.data(), values.data()); });
+  execute({places.data()});
+  EXPECT(std::all_of(values.begin(), values.end(), [](double each) { return each == size - 1; }));
+}
+
 /// An error of one rank alone counts for more than the difference that it comes with.
 void errors_of_one_rank() {
   const Arrays arrays;
@@ -267,6 +300,7 @@ int main(int argc, char** argv) {
   checks::part("whole arrays", whole_arrays);
   checks::part("keys", keys);
   checks::part("plans", plans);
+  checks::part("buffers of indices", buffers_of_indices);
   checks::part("errors of one rank", errors_of_one_rank);
   return checks::end();
 }
