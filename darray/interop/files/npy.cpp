@@ -91,6 +91,16 @@ std::vector<Index> shape_in(std::string_view text, const std::string& path) {
   return shape;
 }
 
+// Throws Error(kUnsupported) unless the version is one that NumPy defines. Version 2.0 has a longer
+// length of the header, 3.0 a header in UTF-8; both are read alike.
+void require_known_version(Index major, Index minor, const std::string& path) {
+  if (major >= 1 && major <= 3 && minor == 0) return;
+  fail(ErrorKind::kUnsupported,
+       "{}: the file has version {}.{} of the .npy format, but only versions 1.0, 2.0 and 3.0 are "
+       "read: write the file again with a NumPy that knows this version, as 1.0 to 3.0",
+       path, major, minor);
+}
+
 }  // namespace
 
 Header read_header(const std::string& path) {
@@ -102,6 +112,7 @@ Header read_header(const std::string& path) {
   const auto byte = [&](std::size_t at) {
     return static_cast<Index>(static_cast<unsigned char>(start[at]));
   };
+  require_known_version(byte(6), byte(7), path);
   Header header;
   Index length = byte(8) | byte(9) << 8;
   header.offset = 10;

@@ -9,8 +9,8 @@
 namespace impishim::darray::file::npy {
 
 /// Reads the header of a file. Throws Error(kArgument) if the file cannot be read or is not a .npy
-/// file. Throws Error(kUnsupported) for types, byte orders and Fortran order that are not
-/// supported.
+/// file. Throws Error(kUnsupported) for other versions, and for types, byte orders and Fortran
+/// order that are not supported.
 [[nodiscard]] Header read_header(const std::string& path);
 
 /// Creates the file with its header and its full length. Throws Error(kArgument) if the file exists
