@@ -160,6 +160,19 @@ struct GlobalOperand : ExpressionBase {
   StridedView<const T> view;
 };
 
+namespace detail {
+/// Returns true if the result of the operation carries the hermitian flag.
+template <class Operation, class... Operands>
+bool keeps_hermitian(const Operands&... operands) {
+  if (!(operands.hermitian() && ...)) return false;
+  if constexpr (requires { Operation::keeps_hermitian(operands...); }) {
+    return Operation::keeps_hermitian(operands...);
+  } else {
+    return Operation::kKeepsHermitian;
+  }
+}
+}  // namespace detail
+
 /// An operation and its operands. Operation is a function object on their values, with a member
 /// kKeepsHermitian.
 template <class Operation, class... Operands>
@@ -179,8 +192,9 @@ class Node : public ExpressionBase {
     return first;
   }
   [[nodiscard]] bool hermitian() const {
-    return Operation::kKeepsHermitian &&
-           std::apply([](const Operands&... each) { return (each.hermitian() && ...); }, operands_);
+    return std::apply(
+        [](const Operands&... each) { return detail::keeps_hermitian<Operation>(each...); },
+        operands_);
   }
   [[nodiscard]] auto bind(const Layout& target) const {
     return std::apply(
@@ -266,7 +280,7 @@ void update(DistArray<T>& array, const E& expression) {
       update_row<Operation>(target, row, count);
     });
   }
-  array.set_hermitian(Operation::kKeepsHermitian && array.hermitian() && expression.hermitian());
+  array.set_hermitian(keeps_hermitian<Operation>(ArrayOperand<T>(array), expression));
 }
 
 }  // namespace detail

@@ -13,36 +13,47 @@ namespace impishim::darray {
 
 namespace operations {
 
-struct Analytic {  // with real coefficients: the value of the conjugate is the conjugate of the
-                   // value
+// With real coefficients: the value of the conjugate is the conjugate of the value. Logarithms have
+// a branch cut, where this does not hold: log(-1) is not real. They keep the flag as d2o's do
+// (D2O-53).
+struct Analytic {
   static constexpr bool kKeepsHermitian = true;
 };
 
-#define DARRAY_FUNCTION(Name, function)         \
-  struct Name : Analytic {                      \
+// Functions with a branch cut on the real axis: complex values lose the flag, because a real number
+// on the cut has a value that is not real, as sqrt(-1). Real arrays stay real.
+struct CutOnRealAxis {
+  template <class Operand>
+  static bool keeps_hermitian(const Operand&) {
+    return !kIsComplex<typename Operand::Value>;
+  }
+};
+
+#define DARRAY_FUNCTION(Name, function, Kind)   \
+  struct Name : Kind {                          \
     template <class T>                          \
     auto operator()(const T& value) const {     \
       return std::function(Floating<T>(value)); \
     }                                           \
   };
-DARRAY_FUNCTION(Exp, exp)
-DARRAY_FUNCTION(Expm1, expm1)
-DARRAY_FUNCTION(Log, log)
-DARRAY_FUNCTION(Log10, log10)
-DARRAY_FUNCTION(Log1p, log1p)
-DARRAY_FUNCTION(Sqrt, sqrt)
-DARRAY_FUNCTION(Sin, sin)
-DARRAY_FUNCTION(Cos, cos)
-DARRAY_FUNCTION(Tan, tan)
-DARRAY_FUNCTION(Arcsin, asin)
-DARRAY_FUNCTION(Arccos, acos)
-DARRAY_FUNCTION(Arctan, atan)
-DARRAY_FUNCTION(Sinh, sinh)
-DARRAY_FUNCTION(Cosh, cosh)
-DARRAY_FUNCTION(Tanh, tanh)
-DARRAY_FUNCTION(Arcsinh, asinh)
-DARRAY_FUNCTION(Arccosh, acosh)
-DARRAY_FUNCTION(Arctanh, atanh)
+DARRAY_FUNCTION(Exp, exp, Analytic)
+DARRAY_FUNCTION(Expm1, expm1, Analytic)
+DARRAY_FUNCTION(Log, log, Analytic)
+DARRAY_FUNCTION(Log10, log10, Analytic)
+DARRAY_FUNCTION(Log1p, log1p, Analytic)
+DARRAY_FUNCTION(Sqrt, sqrt, CutOnRealAxis)
+DARRAY_FUNCTION(Sin, sin, Analytic)
+DARRAY_FUNCTION(Cos, cos, Analytic)
+DARRAY_FUNCTION(Tan, tan, Analytic)
+DARRAY_FUNCTION(Arcsin, asin, CutOnRealAxis)
+DARRAY_FUNCTION(Arccos, acos, CutOnRealAxis)
+DARRAY_FUNCTION(Arctan, atan, Analytic)
+DARRAY_FUNCTION(Sinh, sinh, Analytic)
+DARRAY_FUNCTION(Cosh, cosh, Analytic)
+DARRAY_FUNCTION(Tanh, tanh, Analytic)
+DARRAY_FUNCTION(Arcsinh, asinh, Analytic)
+DARRAY_FUNCTION(Arccosh, acosh, CutOnRealAxis)
+DARRAY_FUNCTION(Arctanh, atanh, CutOnRealAxis)
 #undef DARRAY_FUNCTION
 
 struct Positive : Analytic {

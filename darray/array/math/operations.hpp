@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <complex>
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "darray/array/core/promote.hpp"
@@ -20,7 +22,8 @@ enum class Weak : std::uint8_t {
 };
 
 // The members of every operation: kKeepsHermitian is true if the result carries the flag when all
-// operands do. kWeak selects the treatment of scalars.
+// operands do. keeps_hermitian(operands) replaces it where that depends on the operands. kWeak
+// selects the treatment of scalars.
 struct Arithmetic {
   static constexpr bool kKeepsHermitian = true;
   static constexpr Weak kWeak = Weak::kAll;
@@ -171,6 +174,43 @@ struct Fmod : Arithmetic {
   }
 };
 
+namespace detail {
+
+// Returns true for whole numbers, whose powers are products.
+template <class Part>
+bool is_whole(Part value) {
+  return std::abs(value) < Part(std::uint64_t{1} << 63) && value == std::trunc(value);
+}
+
+// The complex power, as NumPy: a whole exponent gives a product, without the rounding of a
+// logarithm; and zero has powers. (C's cpow gives NaN for zero, and -1 squared is not real there.)
+template <class C>
+C complex_power(const C& base, const C& exponent) {
+  using Part = typename C::value_type;
+  const Part real = exponent.real();
+  if (base == C(0) && exponent != C(0)) {
+    constexpr Part kNan = std::numeric_limits<Part>::quiet_NaN();
+    return real > 0 ? C(0) : C(kNan, kNan);
+  }
+  if (exponent.imag() != 0 || !is_whole(real)) return std::pow(base, exponent);
+  C result(1);
+  C square = base;
+  for (auto left = static_cast<std::uint64_t>(std::abs(real)); left > 0; left /= 2) {
+    if (left % 2 != 0) result *= square;
+    if (left > 1) square *= square;
+  }
+  return real < 0 ? C(1) / result : result;
+}
+
+// Returns true if a condition holds for the value of a scalar operand. False for arrays.
+template <class Operand, class Condition>
+bool is_scalar_with(const Operand& operand, Condition condition) {
+  if constexpr (requires { operand.value; }) return condition(operand.value);
+  return false;
+}
+
+}  // namespace detail
+
 /// The power; integers give integers. Throws Error(kArgument) for an integer to a negative power
 /// (as NumPy). For a scalar exponent, every process throws it when the expression is made. For an
 /// array exponent, the processes that have such elements throw it.
@@ -182,10 +222,27 @@ struct Power : Arithmetic {
       if (exponent < 0) negative_power();
     }
   }
+  /// Returns true if two operands that carry the flag give a result that carries it. Complex
+  /// numbers do so for a whole exponent or a positive base only: otherwise the power of a negative
+  /// number is not real.
+  template <class Base, class Exponent>
+  static bool keeps_hermitian(const Base& base, const Exponent& exponent) {
+    if constexpr (!kIsComplex<Promoted<typename Base::Value, typename Exponent::Value>> ||
+                  std::is_integral_v<typename Exponent::Value>) {
+      return true;
+    } else {
+      return detail::is_scalar_with(base, [](auto x) { return std::real(x) > 0; }) ||
+             detail::is_scalar_with(exponent, [](auto x) {
+               return std::imag(x) == 0 && detail::is_whole(std::real(x));
+             });
+    }
+  }
   template <class A, class B>
   auto operator()(const A& a, const B& b) const {
     using C = Promoted<A, B>;
-    if constexpr (!std::is_integral_v<C>) {
+    if constexpr (kIsComplex<C>) {
+      return detail::complex_power(element_cast<C>(a), element_cast<C>(b));
+    } else if constexpr (!std::is_integral_v<C>) {
       return std::pow(element_cast<C>(a), element_cast<C>(b));
     } else {
       C base = element_cast<C>(a);

@@ -408,6 +408,40 @@ void hermitian() {
   EXPECT(!complex.hermitian());
 }
 
+/// Whole powers of complex numbers are products: exact, real where the base is real, and defined
+/// for zero.
+void complex_powers() {
+  auto base = DistArray<Complex>::arange(kWorld, Shape{4});
+  base = base - 2;  // -2, -1, 0, 1
+  const auto is_power = [&](const auto& exponent, const std::vector<Complex>& expected) {
+    return is(DistArray<Complex>(pow(base, exponent)), {4}, expected);
+  };
+  EXPECT(is_power(2, {4, 1, 0, 1}) && is_power(3.0, {-8, -1, 0, 1}) && is_power(0, {1, 1, 1, 1}));
+  const DistArray<Complex> inverse = pow(base + 3, -2);  // of 1, 2, 3, 4
+  EXPECT(get_item(inverse, {1}) == Complex(0.25) && get_item(inverse, {3}) == Complex(0.0625));
+  const DistArray<Complex> quotient = pow(base, -1);
+  EXPECT(get_item(quotient, {0}) == Complex(-0.5) && std::isnan(get_item(quotient, {2}).real()));
+  const DistArray<Complex> root = pow(base, 0.5);
+  EXPECT(std::abs(get_item(root, {1}) - Complex(0, 1)) < 1e-15 &&
+         get_item(root, {2}) == Complex(0));
+
+  base.set_hermitian(true);
+  const auto kept = [](const auto& expression) { return DistArray(expression).hermitian(); };
+  EXPECT(kept(pow(base, 2)) && kept(pow(base, -3)) && kept(pow(base, 2.0)) && kept(pow(2, base)));
+  // (-1)^0.5 is not real, and so is no value of an array that carries the flag.
+  EXPECT(!kept(pow(base, 0.5)) && !kept(pow(base, -1.5)) && !kept(pow(-2.0, base)) &&
+         !kept(pow(base, base)));
+  EXPECT(!kept(sqrt(base)) && !kept(arcsin(base)) && !kept(arccosh(base)) && kept(exp(base)));
+  const auto whole = DistArray<int>::full(kWorld, Shape{4}, 3);
+  EXPECT(kept(pow(base, whole)));
+  const auto real = DistArray<double>::full(kWorld, Shape{4}, -2.0);
+  EXPECT(kept(pow(real, 0.5)) && kept(sqrt(real)));
+  pow_in_place(base, 2);
+  EXPECT(base.hermitian());
+  pow_in_place(base, 0.5);
+  EXPECT(!base.hermitian());
+}
+
 void iteration() {
   checks::on_every_size([](MPI_Comm comm) {
     for (const Strategy& strategy : strategies({5, 3}, size_of(comm))) {
@@ -462,6 +496,7 @@ int main(int argc, char** argv) {
   checks::part("functions", functions);
   checks::part("user's functions", user_functions);
   checks::part("hermitian", hermitian);
+  checks::part("complex powers", complex_powers);
   checks::part("iteration", iteration);
   checks::part("text", text);
   return checks::end();
