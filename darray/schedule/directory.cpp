@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "darray/base/error.hpp"
 #include "darray/base/hash.hpp"
@@ -35,7 +36,7 @@ Directory::Directory(const Communicator& communicator, std::span<const Index> la
     list.push_back(labels[k]);
     list.push_back(offsets.empty() ? static_cast<Index>(k) : offsets[k]);
   }
-  const auto entries = exchange_lists(communicator, lists);
+  const auto entries = exchange_lists(communicator, std::move(lists));
   std::size_t count = 0;
   for (const auto& list : entries) count += list.size() / 2;
   state_->entries.reserve(count);
@@ -64,7 +65,7 @@ std::vector<Location> Directory::find(std::span<const Index> labels, Checks chec
   }
   // The rank and the offset of each answer, in turn.
   std::vector<std::vector<Index>> answers;
-  for (const auto& asked : exchange_lists(state_->communicator, questions)) {
+  for (const auto& asked : exchange_lists(state_->communicator, std::move(questions))) {
     auto& list = answers.emplace_back();
     list.reserve(2 * asked.size());
     for (const Index label : asked) {
@@ -74,7 +75,7 @@ std::vector<Location> Directory::find(std::span<const Index> labels, Checks chec
       list.push_back(location.offset);
     }
   }
-  const auto answered = exchange_lists(state_->communicator, answers);
+  const auto answered = exchange_lists(state_->communicator, std::move(answers));
   std::vector<std::size_t> next(answered.size(), 0);
   std::vector<Location> result;
   result.reserve(labels.size());

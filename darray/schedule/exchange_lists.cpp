@@ -20,17 +20,22 @@ void for_each_piece(std::span<Byte> list, const Element& element, Post post) {
   }
 }
 
-// The outstanding requests. If an error leaves some, the destructor cancels them, because their
-// buffers are about to be freed.
+// The outstanding requests, and what owns their buffers. An error may leave active ones. The
+// destructor neither cancels them nor waits: the peers may still wait for the messages, and an MPI
+// that has failed may never complete them. It frees the requests, and leaks the buffers on purpose,
+// because MPI still uses them.
 class Requests {
  public:
-  Requests() = default;
+  explicit Requests(std::shared_ptr<const void> buffers) : buffers_(std::move(buffers)) {}
   ~Requests() {
+    if (mpi_is_over()) return;
+    bool active = false;
     for (MPI_Request& request : requests_) {
       if (request == MPI_REQUEST_NULL) continue;
-      MPI_Cancel(&request);
+      active = true;
       MPI_Request_free(&request);
     }
+    if (active) static_cast<void>(new std::shared_ptr<const void>(std::move(buffers_)));
   }
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
@@ -43,6 +48,7 @@ class Requests {
   }
 
  private:
+  std::shared_ptr<const void> buffers_;
   std::vector<MPI_Request> requests_;
 };
 
@@ -61,12 +67,13 @@ std::vector<Index> exchange_counts(const Communicator& communicator, std::span<c
 
 void exchange_spans(const Communicator& communicator, const Element& element,
                     std::span<const std::span<const std::byte>> sent,
-                    std::span<const std::span<std::byte>> received) {
+                    std::span<const std::span<std::byte>> received,
+                    std::shared_ptr<const void> buffers) {
   const int size = communicator.size();
   const int rank = communicator.rank();
   const int tag = communicator.next_tag();
   const MPI_Comm comm = communicator.get();
-  Requests requests;
+  Requests requests(std::move(buffers));
   for (int round = 1; round < size; ++round) {
     const int peer = (rank - round + size) % size;
     for_each_piece(

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "darray/schedule/communicator.hpp"
@@ -18,29 +20,35 @@ namespace impishim::darray {
 std::vector<Index> exchange_counts(const Communicator& communicator, std::span<const Index> sent);
 
 /// Sends sent[r] to rank r and receives received[r] from rank r. The spans are bytes of whole
-/// elements, and both sides know their lengths. Collective. Throws Error(kMpi) if an MPI call
-/// fails.
+/// elements, and both sides know their lengths. `buffers` owns the memory of all spans: if an MPI
+/// call fails while messages are under way, it is kept for ever, because MPI still uses it.
+/// Collective. Throws Error(kMpi) if an MPI call fails.
 void exchange_spans(const Communicator& communicator, const Element& element,
                     std::span<const std::span<const std::byte>> sent,
-                    std::span<const std::span<std::byte>> received);
+                    std::span<const std::span<std::byte>> received,
+                    std::shared_ptr<const void> buffers);
 
-/// Sends lists[r] to rank r. Returns the lists that were received: entry r is from rank r.
-/// Collective. Throws Error(kArgument) if the number of lists is not the number of ranks. Throws
-/// Error(kMpi) if an MPI call fails.
+/// Sends lists[r] to rank r. Returns the lists that were received: entry r is from rank r. It owns
+/// the lists that it sends: move them. Collective. Throws Error(kArgument) if the number of lists
+/// is not the number of ranks. Throws Error(kMpi) if an MPI call fails.
 template <class T>
 std::vector<std::vector<T>> exchange_lists(const Communicator& communicator,
-                                           const std::vector<std::vector<T>>& lists) {
+                                           std::vector<std::vector<T>> lists) {
+  struct Buffers {
+    std::vector<std::vector<T>> sent;
+    std::vector<std::vector<T>> received;
+  };
+  const auto buffers = std::make_shared<Buffers>(Buffers{std::move(lists), {}});
   std::vector<Index> counts;
-  for (const auto& list : lists) counts.push_back(static_cast<Index>(list.size()));
+  for (const auto& list : buffers->sent) counts.push_back(static_cast<Index>(list.size()));
   counts = exchange_counts(communicator, counts);
-  std::vector<std::vector<T>> result;
   std::vector<std::span<const std::byte>> sent;
   std::vector<std::span<std::byte>> received;
-  for (const Index count : counts) result.emplace_back(static_cast<std::size_t>(count));
-  for (const auto& list : lists) sent.push_back(std::as_bytes(std::span(list)));
-  for (auto& list : result) received.push_back(std::as_writable_bytes(std::span(list)));
-  exchange_spans(communicator, element_of<T>(), sent, received);
-  return result;
+  for (const Index count : counts) buffers->received.emplace_back(static_cast<std::size_t>(count));
+  for (const auto& list : buffers->sent) sent.push_back(std::as_bytes(std::span(list)));
+  for (auto& list : buffers->received) received.push_back(std::as_writable_bytes(std::span(list)));
+  exchange_spans(communicator, element_of<T>(), sent, received, buffers);
+  return std::move(buffers->received);
 }
 
 }  // namespace impishim::darray

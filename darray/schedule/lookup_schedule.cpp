@@ -2,6 +2,7 @@
 #include "darray/schedule/lookup_schedule.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "darray/schedule/exchange_lists.hpp"
 
@@ -44,7 +45,7 @@ WordSchedule lookup_schedule(const Communicator& communicator, Element element,
     requests[owner].push_back(wanted[k].offset);
     places[owner].push_back(destination.empty() ? static_cast<Index>(k) : destination[k]);
   }
-  const auto asked = exchange_lists(communicator, requests);
+  const auto asked = exchange_lists(communicator, std::move(requests));
   // Both sides have the same numbers, so there is nothing left to check.
   options.checks = Checks::kOff;
   WordSchedule schedule(communicator, element, options);

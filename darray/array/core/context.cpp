@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "darray/array/core/context.hpp"
 
-#include <array>
 #include <atomic>
+#include <random>
 
 #include "darray/array/core/layout.hpp"
 
@@ -27,18 +27,30 @@ int context_key() {
   return key;
 }
 
-// Returns a number that no other communicator of the job has. The process with rank 0 combines
-// its world rank with a count of the communicators in which it has rank 0.
+// Returns a number that this process has not returned before, and that another process returns
+// with a probability of 2^-64 only. A rank would not do: a communicator may join processes of
+// several MPI_COMM_WORLDs (MPI_Comm_spawn, MPI_Comm_accept), where equal ranks repeat.
+std::uint64_t unique_number() {
+  static const std::uint64_t start = [] {
+    std::random_device device;
+    return static_cast<std::uint64_t>(device()) << 32 | device();
+  }();
+  static std::atomic<std::uint64_t> count = 0;
+  // The mixing of SplitMix64 (Steele, Lea, Flood 2014) is a bijection, so numbers of one process
+  // differ. It also spreads them, so that the sequences of two processes do not overlap.
+  std::uint64_t mixed = start + 0x9e3779b97f4a7c15u * ++count;
+  mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+  mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+  return mixed ^ mixed >> 31;
+}
+
+// Returns a number that no other communicator has. The process with rank 0 chooses it. All ranks
+// throw if it cannot.
 std::uint64_t agree_on_group(const Communicator& communicator) {
-  static std::atomic<std::uint32_t> led = 0;
   std::uint64_t group = 0;
-  if (communicator.rank() == 0) {
-    int world_rank = 0;
-    check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank), "MPI_Comm_rank");
-    group = static_cast<std::uint64_t>(world_rank) << 32 | led++;
-  }
-  agree_on(communicator, Checks::kOn,
-           [] { return CollectiveCall("first array of a communicator"); });
+  agreed(communicator, Checks::kOn, "first array of a communicator", [&] {
+    if (communicator.rank() == 0) group = unique_number();
+  });
   check_mpi(MPI_Bcast(&group, 1, MPI_UINT64_T, 0, communicator.get()), "MPI_Bcast");
   return group;
 }

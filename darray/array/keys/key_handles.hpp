@@ -74,8 +74,8 @@ template <class T>
       }
     }
   });
-  places = exchange_lists(communicator, places);
-  values = exchange_lists(communicator, values);
+  places = exchange_lists(communicator, std::move(places));
+  values = exchange_lists(communicator, std::move(values));
   std::vector<Stored<T>> all;
   for (const DistArray<T>* array : arrays)
     all.resize(all.size() + static_cast<std::size_t>(array->size()));

@@ -2,6 +2,7 @@
 #include "darray/plan/gather/scatter.hpp"
 
 #include <unordered_map>
+#include <utility>
 
 #include "darray/plan/core/detail/owned_part.hpp"
 #include "darray/plan/gather/detail/locator.hpp"
@@ -95,14 +96,14 @@ void keep(std::vector<Index>& list, const std::vector<bool>& stays) {
 // Removes the elements that do not stay from the lists of both sides.
 void drop_losers(const Communicator& communicator, Index buffer, Outgoing& outgoing,
                  Lists& incoming) {
-  const Lists numbers = exchange_lists(communicator, outgoing.numbers);
+  const Lists numbers = exchange_lists(communicator, std::move(outgoing.numbers));
   const Verdicts stays = winners(incoming, numbers, buffer);
   std::vector<std::vector<std::uint8_t>> answers(stays.size());
   for (std::size_t peer = 0; peer < stays.size(); ++peer) {
     answers[peer].assign(stays[peer].begin(), stays[peer].end());
     keep(incoming[peer], stays[peer]);
   }
-  const auto verdicts = exchange_lists(communicator, answers);
+  const auto verdicts = exchange_lists(communicator, std::move(answers));
   for (std::size_t peer = 0; peer < verdicts.size(); ++peer) {
     keep(outgoing.sources[peer], std::vector<bool>(verdicts[peer].begin(), verdicts[peer].end()));
   }
@@ -124,7 +125,7 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
     static_cast<void>(combine.function(element));
     outgoing = outgoing_of(communicator, destination, source, subscripts, mask, combine.replaces());
   });
-  Lists incoming = exchange_lists(communicator, outgoing.targets);
+  Lists incoming = exchange_lists(communicator, std::move(outgoing.targets));
   if (combine.replaces())
     drop_losers(communicator, destination.local_size(communicator.rank()), outgoing, incoming);
   // Both sides know the same counts, so the schedule has nothing left to check.
