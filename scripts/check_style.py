@@ -37,10 +37,10 @@ INNER = {
         "channel": "base packet",
         "fabric": "base channel",
         "connect": "base packet topology channel fabric",
-        "startup": "base topology channel",
+        "startup": "base packet topology channel",
         "engine": "base data packet topology channel",
-        "shuffle": "base topology engine",
-        "launch": "base channel startup",
+        "shuffle": "base data topology engine",
+        "launch": "base packet channel startup",
     },
     "collectives": {
         "core": "",

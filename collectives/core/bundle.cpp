@@ -2,7 +2,20 @@
 #include "collectives/core/bundle.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
 #include <utility>
+#include <vector>
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/select.hpp"
+#include "wire/base/result.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/conversion.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::collectives {
 namespace {

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/core/circle.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <utility>
+#include <vector>
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/operands.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 
 namespace impishim::collectives {
 namespace {

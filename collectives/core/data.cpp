@@ -2,10 +2,17 @@
 #include "collectives/core/data.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include "wire/base/assert.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/conversion.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::collectives {
 TypedRoom::TypedRoom(const ElementType& type, std::uint64_t count) : data_{nullptr, count, &type} {

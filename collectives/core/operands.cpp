@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/core/operands.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "collectives/core/bundle.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 
 namespace impishim::collectives {
 
@@ -11,7 +19,7 @@ Segments::Segments(const ConstData& data, const Limits& limits)
     : count(data.count),
       length(segment_elements(data.count, data.type->layout->packed_size(transit_format(limits)),
                               limits)),
-      whole(limits.impi_only) {}
+      whole_(limits.impi_only) {}
 
 void post_send_segments(LeaderGroup& leaders, std::int32_t to, std::int32_t tag,
                         const ConstData& data, const Segments& segments) {

@@ -29,7 +29,7 @@ struct Segments {
   /// Divides `elements` elements with the segment length of `like`.
   Segments(std::uint64_t elements, const Segments& like) : count(elements), length(like.length) {}
 
-  [[nodiscard]] std::uint64_t number() const { return whole ? 1 : (count + length - 1) / length; }
+  [[nodiscard]] std::uint64_t number() const { return whole_ ? 1 : (count + length - 1) / length; }
   template <class AnyData>
   [[nodiscard]] AnyData of(const AnyData& data, std::uint64_t k) const {
     return data.elements(k * length, elements_in(k));
@@ -39,7 +39,7 @@ struct Segments {
   }
 
  private:
-  bool whole = false;
+  bool whole_ = false;
 };
 
 /// Starts sending all of `data`, one message for each segment.

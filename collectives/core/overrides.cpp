@@ -3,11 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "collectives/core/form_table.hpp"
+#include "collectives/core/select.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::collectives {
 namespace {

@@ -2,6 +2,8 @@
 #include "collectives/core/select.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 #include "collectives/core/form_table.hpp"
 

@@ -4,11 +4,22 @@
 // IMPI's form (IMPI 5.10): Gather(v) to rank 0, then Bcast of all blocks. The own form follows
 // spread.hpp, between all pairs of clients at the same time; it takes one one-way delay.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "collectives/collectives.hpp"
+#include "collectives/core/blocks.hpp"
+#include "collectives/core/bundle.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/members.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/movement/bcast.hpp"
 #include "collectives/movement/spread.hpp"
+#include "wire/data/basic_type.hpp"
 
 namespace impishim::collectives {
 namespace {

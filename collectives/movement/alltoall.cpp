@@ -6,11 +6,18 @@
 // them together between each pair of masters (alltoall_together.cpp). Each takes one one-way delay.
 #include "collectives/movement/alltoall.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <list>
+#include <span>
 #include <vector>
 
 #include "collectives/collectives.hpp"
 #include "collectives/core/blocks.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 
 namespace impishim::collectives {
 namespace {

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "collectives/core/blocks.hpp"
+#include "collectives/core/bundle.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/members.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/movement/alltoall.hpp"
+#include "wire/data/basic_type.hpp"
 
 namespace impishim::collectives {
 namespace {

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barrier. IMPI 5.4: tag 110, empty messages. Own forms: collectives/README.md.
+#include <cstddef>
+#include <cstdint>
 #include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
 #include "collectives/core/pattern.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::collectives {
 namespace {

@@ -6,13 +6,21 @@
 // (bcast_segments.cpp).
 #include "collectives/movement/bcast.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "collectives/collectives.hpp"
 #include "collectives/core/bundle.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
 #include "collectives/core/members.hpp"
 #include "collectives/core/pattern.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/movement/bcast_segments.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::collectives {
 namespace {

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/movement/block_tree.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <deque>
+#include <span>
 #include <vector>
 
+#include "collectives/core/blocks.hpp"
+#include "collectives/core/bundle.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/members.hpp"
 #include "collectives/core/pattern.hpp"
+#include "collectives/core/task.hpp"
 
 namespace impishim::collectives {
 namespace {

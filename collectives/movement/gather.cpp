@@ -5,12 +5,21 @@
 // root, in rank order. Short blocks of many clients go through a tree (block_tree.cpp). The own
 // form follows blocks.hpp and takes one one-way delay.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "collectives/collectives.hpp"
 #include "collectives/core/blocks.hpp"
+#include "collectives/core/bundle.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/members.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/movement/block_tree.hpp"
 
 namespace impishim::collectives {

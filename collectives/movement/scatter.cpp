@@ -4,11 +4,20 @@
 // IMPI's forms (IMPI 5.8, 5.9: tags 150, 160) mirror those of Gather: the root sends each master
 // the packed blocks of its client. Short blocks of many clients go through a tree (block_tree.cpp).
 // The own form follows blocks.hpp and takes one one-way delay.
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "collectives/collectives.hpp"
 #include "collectives/core/blocks.hpp"
+#include "collectives/core/bundle.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/members.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/movement/block_tree.hpp"
 
 namespace impishim::collectives {

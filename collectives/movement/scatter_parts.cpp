@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/movement/scatter_parts.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/task.hpp"
 
 namespace impishim::collectives {
 

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/movement/spread.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
+#include "collectives/core/blocks.hpp"
+#include "collectives/core/bundle.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/members.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
+#include "wire/data/basic_type.hpp"
 
 namespace impishim::collectives {
 namespace {

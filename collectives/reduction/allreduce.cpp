@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allreduce. IMPI 5.10: Reduce to rank 0, then Bcast. Own forms: collectives/README.md.
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "collectives/collectives.hpp"
 #include "collectives/core/circle.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/operands.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/reduction/runs.hpp"
 #include "collectives/reduction/slices.hpp"
 

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions between the two groups of an intercommunicator: each group's data crosses once.
+#include <cstdint>
 #include <numeric>
+#include <span>
 
 #include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
 #include "collectives/core/operands.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/movement/scatter_parts.hpp"
 
 namespace impishim::collectives::inter {

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduce. IMPI 5.9: tag 190. Own forms: collectives/README.md.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 #include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
 #include "collectives/core/operands.hpp"
 #include "collectives/core/pattern.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/reduction/runs.hpp"
 #include "collectives/reduction/slices.hpp"
 

@@ -2,6 +2,13 @@
 #include "collectives/reduction/runs.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/task.hpp"
 
 namespace impishim::collectives {
 

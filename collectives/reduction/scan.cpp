@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan and exscan. IMPI 5.12: from rank to rank, tag 200. Own forms: collectives/README.md.
 #include "collectives/reduction/scan.hpp"
+#include <cstdint>
 
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/reduction/runs.hpp"
 
 namespace impishim::collectives {

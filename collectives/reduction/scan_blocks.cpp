@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan where each client's ranks are consecutive.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
 #include "collectives/core/operands.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/reduction/runs.hpp"
 #include "collectives/reduction/scan.hpp"
 

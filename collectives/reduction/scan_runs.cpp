@@ -2,9 +2,17 @@
 // Scan where ranks alternate between clients: masters scan their members' operands, one run of
 // consecutive ranks after another.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
 #include "collectives/core/operands.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/reduction/runs.hpp"
 #include "collectives/reduction/scan.hpp"
 

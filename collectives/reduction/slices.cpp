@@ -2,8 +2,18 @@
 #include "collectives/reduction/slices.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "collectives/core/circle.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/operands.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/reduction/runs.hpp"
 
 namespace impishim::collectives {

@@ -3,16 +3,32 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/select.hpp"
 #include "shim/datatype/datatype.hpp"
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/datatype/element_type.hpp"
 #include "shim/datatype/handle_uses.hpp"
+#include "shim/datatype/reduction.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handle/handle_bits.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/values/failure_notice.hpp"
 #include "shim/vendor.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barrier, Bcast, Gather(v), Scatter(v), Allgather(v), Alltoall(v,w): MPI-3.1 5.3 to 5.8.
+#include <cstddef>
+#include <optional>
+#include <span>
+#include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 
 namespace impishim::shim::collective_arguments {

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Neighbor_*: MPI-3.1 7.6, MPI-4.1 8.6.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+#include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/values/topology.hpp"
 

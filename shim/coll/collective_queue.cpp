@@ -4,12 +4,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "collectives/core/task.hpp"
+#include "shim/coll/collective.hpp"
 #include "shim/error/errors.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/wait.hpp"
+#include "shim/values/failure_notice.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduce, Allreduce, Reduce_scatter(_block), Scan, Exscan: MPI-3.1 5.9 to 5.11.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
 
+#include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 
 namespace impishim::shim::collective_arguments {

@@ -2,6 +2,14 @@
 #include "shim/coll/leader_group.hpp"
 
 #include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/task.hpp"
+#include "wire/base/result.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/coll/member_team.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <span>
+#include <vector>
 
 namespace impishim::shim {
 namespace {

@@ -2,13 +2,21 @@
 #include "shim/coll/native_group.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
 #include "collectives/core/operands.hpp"
+#include "collectives/core/task.hpp"
 #include "shim/coll/member_team.hpp"
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/datatype/element_type.hpp"
@@ -16,6 +24,7 @@
 #include "shim/handle/handle_bits.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/assert.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::shim {
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Local phases of short data and few members. Each pair of members that exchanges data uses one
 // message, and all messages are posted at once.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 #include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/task.hpp"
 #include "shim/coll/native_group.hpp"
 #include "shim/datatype/element_type.hpp"
 

@@ -7,17 +7,24 @@
 // for foreign implementations it is external32 without a header.
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <span>
 
 #include "collectives/core/bundle.hpp"
 #include "shim/coll/collective.hpp"
 #include "shim/datatype/datatype.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/request.hpp"
 #include "shim/vendor.hpp"
+#include "wire/data/basic_type.hpp"
 #include "wire/data/conversion.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::shim {
 namespace {

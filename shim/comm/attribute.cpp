@@ -2,6 +2,10 @@
 #include "shim/comm/attribute.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -9,8 +13,10 @@
 #include "shim/error/errors.hpp"
 #include "shim/error/refusal.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 

@@ -2,8 +2,10 @@
 #include "shim/comm/blocking_creation.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "shim/group/group.hpp"
+#include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/values/rank_list.hpp"

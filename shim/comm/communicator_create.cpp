@@ -7,9 +7,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/blocking_creation.hpp"
@@ -22,11 +25,16 @@
 #include "shim/group/group.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/native.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/wait.hpp"
+#include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

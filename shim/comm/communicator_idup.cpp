@@ -14,17 +14,27 @@
 // In MPICH 4.0.2, a nonblocking duplication of a process's own communicator fails while other
 // threads create communicators: wrong context ids, a crash, or no completion. Such a duplication
 // waits for no other process, so the blocking form replaces it.
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/task.hpp"
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/communicator_make.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 namespace {

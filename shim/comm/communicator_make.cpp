@@ -2,14 +2,25 @@
 #include "shim/comm/communicator_make.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/error/errors.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/native.hpp"
 #include "shim/request/communicator_end.hpp"
+#include "shim/values/rank_list.hpp"
+#include "shim/values/topology.hpp"
 #include "shim/vendor.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/comm/context.hpp"
+#include <atomic>
+#include <cstdint>
 
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/error/errors.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
+#include "wire/base/result.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 

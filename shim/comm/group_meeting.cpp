@@ -2,6 +2,8 @@
 #include "shim/comm/group_meeting.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -9,10 +11,15 @@
 #include "shim/comm/communicator_make.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/error/errors.hpp"
+#include "shim/job/communicator.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/wait.hpp"
+#include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/result.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

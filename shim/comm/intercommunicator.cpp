@@ -3,14 +3,24 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "collectives/core/groups.hpp"
+#include "collectives/core/task.hpp"
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/coll/leader_group.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/datatype/datatype.hpp"
 #include "shim/error/errors.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -5,9 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/task.hpp"
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/blocking_creation.hpp"
 #include "shim/comm/communicator_make.hpp"
@@ -17,8 +24,13 @@
 #include "shim/error/refusal.hpp"
 #include "shim/group/group.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/job.hpp"
 #include "shim/native.hpp"
+#include "shim/request/wait.hpp"
+#include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

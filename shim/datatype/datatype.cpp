@@ -3,13 +3,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/result.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -8,6 +8,8 @@
 
 #include "shim/handle/handle_bits.hpp"
 #include "shim/vendor.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -2,11 +2,16 @@
 #include "shim/datatype/reduction.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 
+#include "collectives/core/data.hpp"
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/handle/handle_bits.hpp"
 #include "shim/vendor.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::shim {
 namespace {

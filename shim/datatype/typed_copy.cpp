@@ -2,9 +2,14 @@
 #include "shim/datatype/typed_copy.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "shim/datatype/datatype.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/data/basic_type.hpp"
 #include "wire/data/conversion.hpp"
 
 namespace impishim::shim {

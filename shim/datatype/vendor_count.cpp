@@ -2,6 +2,7 @@
 #include "shim/datatype/vendor_count.hpp"
 
 #include <array>
+#include <cstdint>
 #include <limits>
 
 #include "shim/vendor.hpp"

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "shim/handle/inside_vendor.hpp"
 #include "shim/handled.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/vendor.hpp"

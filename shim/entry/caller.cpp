@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/entry/caller.hpp"
 
+#include <elf.h>
 #include <link.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

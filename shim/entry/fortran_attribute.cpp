@@ -4,6 +4,7 @@
 // therefore not reach Fortran. Open MPI's bindings access the communicator's internals, so this
 // library replaces the bindings. MPICH's bindings call a function of the MPI library that takes the
 // handle and serves the C functions, too, so this library replaces that function.
+#include <atomic>
 #include <cstdint>
 #include <optional>
 

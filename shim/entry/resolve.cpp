@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "shim/entry/caller.hpp"

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "shim/error/failure.hpp"
@@ -17,6 +20,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -9,8 +9,10 @@
 #include <string>
 #include <thread>
 
+#include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::shim {
 namespace {

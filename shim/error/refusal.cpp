@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "shim/error/errors.hpp"
 #include "wire/base/log.hpp"

@@ -2,12 +2,21 @@
 #include "shim/group/group.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "shim/error/errors.hpp"
 #include "shim/handle/own_handle.hpp"
+#include "shim/job/job.hpp"
+#include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -3,12 +3,21 @@
 // own groups. This library handles a call as soon as one argument is its own group. Errors are
 // raised through the handler of MPI_COMM_WORLD, since groups have none (MPI-3.1 8.3).
 #include <fmt/format.h>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "shim/error/errors.hpp"
 #include "shim/group/group.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
+#include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::shim {
 namespace {

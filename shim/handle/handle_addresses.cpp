@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::shim {
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/job/attribute_values.hpp"
+#include <optional>
+#include <vector>
 
 #include "wire/base/mutex.hpp"
 

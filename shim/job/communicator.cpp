@@ -2,10 +2,19 @@
 #include "shim/job/communicator.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "wire/base/mutex.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 

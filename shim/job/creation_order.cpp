@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/job/creation_order.hpp"
+#include <cstdint>
+#include <optional>
 
 #include "wire/base/mutex.hpp"
 

@@ -3,15 +3,19 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "shim/job/job.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/output_file.hpp"
+#include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
+#include "wire/engine/engine.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -2,13 +2,22 @@
 #include "shim/job/failure_notices.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/values/failure_notice.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
+#include "wire/data/basic_type.hpp"
 #include "wire/data/type_layout.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

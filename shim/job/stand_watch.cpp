@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "shim/job/job.hpp"

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/pt2pt/message.hpp"
+#include <atomic>
+#include <cstdint>
+#include <utility>
 
 #include "shim/handle/own_handle.hpp"
+#include "shim/job/communicator.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/engine/engine.hpp"
 
 namespace impishim::shim {
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Probe, MPI_Mprobe and similar calls; MPI_Mrecv and MPI_Imrecv (MPI-3.1 3.8).
+#include <atomic>
+#include <cstddef>
+#include <utility>
 #include "shim/error/errors.hpp"
+#include "shim/handle/own_handle.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/pt2pt/message.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/completion.hpp"
@@ -9,6 +15,7 @@
 #include "shim/request/status.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Send and similar calls, blocking and nonblocking.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/error/errors.hpp"
+#include "shim/error/failure.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/buffered.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/engine.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 namespace {

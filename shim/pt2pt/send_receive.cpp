@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Sendrecv and similar calls. They post a receive first and then send, so that two processes
 // that do the same cannot block each other.
+#include <array>
+#include <memory>
+#include <utility>
 #include "shim/datatype/typed_copy.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/request.hpp"
 #include "shim/vendor.hpp"
 

@@ -2,9 +2,11 @@
 #include "shim/request/all_of.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "shim/error/errors.hpp"
 #include "shim/handle/own_handle.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/completion.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"

@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <utility>
 
 #include "shim/datatype/datatype.hpp"
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/error/errors.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -2,12 +2,22 @@
 #include "shim/request/buffered.hpp"
 
 #include <fmt/format.h>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
+#include "shim/request/request.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
+#include "wire/data/basic_type.hpp"
 #include "wire/data/conversion.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 

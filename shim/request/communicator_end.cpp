@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/request/communicator_end.hpp"
 
+#include <atomic>
 #include <utility>
 
 #include "shim/error/errors.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {

@@ -6,11 +6,14 @@
 #include <algorithm>
 
 #include "shim/error/errors.hpp"
+#include "shim/handle/own_handle.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/all_of.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
 #include "shim/request/wait.hpp"
+#include "shim/values/receive_sources.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/request/native_stand.hpp"
+#include <atomic>
 
+#include "shim/job/job.hpp"
+#include "shim/job/stand_watch.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/wait.hpp"
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Send_init and similar calls, MPI_Start, MPI_Startall (MPI-3.1 3.9).
+#include <cstddef>
 #include "shim/error/errors.hpp"
+#include "shim/handle/own_handle.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/receive.hpp"
 #include "shim/request/request.hpp"

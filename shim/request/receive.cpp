@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Recv and MPI_Irecv.
 #include "shim/request/receive.hpp"
+#include <cstddef>
 #include "shim/error/errors.hpp"
+#include "shim/error/failure.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 

@@ -2,16 +2,20 @@
 #include "shim/request/request.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/error/failure.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/buffered.hpp"
 #include "shim/request/completion.hpp"
 #include "shim/request/status.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 

@@ -3,7 +3,16 @@
 // active.
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
 
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/buffered.hpp"
 #include "shim/request/request.hpp"
 #include "shim/vendor.hpp"

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/request/status.hpp"
+#include <cstddef>
+#include <cstdint>
 
+#include "shim/job/communicator.hpp"
 #include "shim/vendor.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 

@@ -3,11 +3,16 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 
+#include "shim/error/failure.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/request/request.hpp"
 #include "shim/vendor.hpp"

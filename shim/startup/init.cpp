@@ -2,12 +2,15 @@
 // MPI_Init, MPI_Init_thread, MPI_Finalize, MPI_Abort.
 #include <fmt/format.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "shim/comm/attribute.hpp"
 #include "shim/datatype/datatype.hpp"
@@ -16,10 +19,13 @@
 #include "shim/error/failure.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
 #include "shim/job/diagnostics.hpp"
+#include "shim/job/job.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/startup/session.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::shim {
 namespace {

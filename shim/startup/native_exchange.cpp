@@ -4,9 +4,15 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <cstddef>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "shim/vendor.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::shim {
 

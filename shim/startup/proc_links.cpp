@@ -5,14 +5,24 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "shim/startup/native_exchange.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
 #include "wire/connect/inner_hop.hpp"
 #include "wire/connect/local_hop.hpp"
+#include "wire/connect/process_name.hpp"
 #include "wire/connect/unix_socket.hpp"
+#include "wire/fabric/fabric.hpp"
+#include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
 
 namespace impishim::shim {

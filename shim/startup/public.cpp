@@ -4,6 +4,7 @@
 
 #include "shim/job/job.hpp"
 #include "wire/base/log.hpp"
+#include "wire/engine/engine.hpp"
 
 #define IMPISHIM_PUBLIC extern "C" __attribute__((visibility("default")))
 

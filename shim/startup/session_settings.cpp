@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings from the environment.
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <system_error>
 
+#include "collectives/core/select.hpp"
+#include "shim/job/diagnostics.hpp"
 #include "shim/startup/session.hpp"
+#include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/data/basic_type.hpp"
+#include "wire/engine/relay_options.hpp"
+#include "wire/fabric/fabric.hpp"
 #include "wire/shuffle/shuffle_options.hpp"
 
 namespace impishim::shim {

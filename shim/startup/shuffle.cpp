@@ -3,6 +3,7 @@
 #include "impishim/shuffle.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -12,7 +13,12 @@
 #include "shim/handled.hpp"
 #include "shim/job/job.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
 #include "wire/shuffle/shuffle.hpp"
+#include "wire/shuffle/shuffle_core.hpp"
+#include "wire/shuffle/shuffle_message.hpp"
+#include "wire/shuffle/shuffle_options.hpp"
+#include "wire/topology/job_map.hpp"
 
 #define IMPISHIM_PUBLIC extern "C" __attribute__((visibility("default")))
 

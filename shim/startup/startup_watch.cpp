@@ -2,9 +2,12 @@
 #include "shim/startup/startup_watch.hpp"
 
 #include <time.h>
+#include <optional>
 
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
+#include "wire/startup/startup_client.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -3,17 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/blocking_creation.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/native.hpp"
 #include "shim/topo/topology_make.hpp"
+#include "shim/values/topology.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {

@@ -3,14 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/blocking_creation.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/native.hpp"
 #include "shim/topo/topology_make.hpp"
+#include "shim/values/rank_list.hpp"
+#include "shim/values/topology.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {

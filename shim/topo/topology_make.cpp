@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/topo/topology_make.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -8,7 +10,11 @@
 #include "shim/comm/communicator_make.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/error/errors.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/values/rank_list.hpp"
+#include "shim/values/topology.hpp"
 #include "shim/vendor.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 

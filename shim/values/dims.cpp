@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
+#include "wire/base/result.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -4,12 +4,17 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/printable.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

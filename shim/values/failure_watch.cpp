@@ -2,7 +2,12 @@
 #include "shim/values/failure_watch.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
+#include <vector>
+#include "shim/values/failure_notice.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

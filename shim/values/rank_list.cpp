@@ -4,8 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
+#include "wire/base/result.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

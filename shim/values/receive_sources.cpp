@@ -2,7 +2,10 @@
 #include "shim/values/receive_sources.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include "shim/handle/handle_bits.hpp"
 
 namespace impishim::shim {
 namespace {

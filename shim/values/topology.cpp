@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/values/topology.hpp"
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
 
 namespace impishim::shim {
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/base/bytes.hpp"
+#include <cstddef>
+#include <span>
 
 namespace impishim {
 

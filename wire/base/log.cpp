@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/base/log.hpp"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace impishim {
 namespace {

@@ -7,8 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim {
 namespace {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/base/result.hpp"
+#include <string>
+#include <utility>
 
 namespace impishim {
 

@@ -3,14 +3,20 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/opensslv.h>
+#include <openssl/types.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <span>
 #include <string>
+#include "wire/base/result.hpp"
 
 namespace impishim {
 namespace {

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace impishim {

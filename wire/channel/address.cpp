@@ -6,16 +6,25 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -7,7 +7,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
 
 namespace impishim::wire {
 namespace {

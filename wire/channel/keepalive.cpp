@@ -6,6 +6,8 @@
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <chrono>
+#include <optional>
 
 namespace impishim::wire {
 namespace {

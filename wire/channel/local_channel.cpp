@@ -8,13 +8,20 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <new>
+#include <span>
 #include <utility>
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -5,6 +5,13 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
 
 namespace impishim::wire {
 

@@ -4,10 +4,16 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <ctime>
+#include <span>
+#include "wire/base/result.hpp"
 
 namespace impishim::wire {
 

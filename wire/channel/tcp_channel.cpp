@@ -2,15 +2,23 @@
 #include "wire/channel/tcp_channel.hpp"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <netinet/in.h>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/silence.hpp"
 
 namespace impishim::wire {
 namespace {

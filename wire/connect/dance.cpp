@@ -7,16 +7,25 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/address.hpp"
 #include "wire/connect/link_acceptor.hpp"
+#include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -7,11 +7,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
 #include "wire/connect/unix_socket.hpp"
 
 namespace impishim::wire {

@@ -4,14 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
 #include "wire/channel/tcp_channel.hpp"
 #include "wire/connect/dance.hpp"
 #include "wire/connect/process_name.hpp"
 #include "wire/fabric/fabric.hpp"
+#include "wire/topology/job_map.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 namespace {

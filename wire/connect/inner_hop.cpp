@@ -2,20 +2,38 @@
 #include "wire/connect/inner_hop.hpp"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/channel/channel.hpp"
 #include "wire/connect/host_channels.hpp"
 #include "wire/connect/link_acceptor.hpp"
+#include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
+#include "wire/connect/process_name.hpp"
+#include "wire/fabric/fabric.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

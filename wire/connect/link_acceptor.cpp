@@ -7,9 +7,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/address.hpp"
+#include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
 
 namespace impishim::wire {

@@ -4,10 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 
 namespace impishim::wire {
 namespace {

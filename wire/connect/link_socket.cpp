@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/connect/link_handshake.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -8,16 +8,24 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
 #include "wire/base/stranger_report.hpp"
 #include "wire/channel/accept_rest.hpp"
+#include "wire/channel/channel.hpp"
 #include "wire/channel/local_channel.hpp"
+#include "wire/connect/process_name.hpp"
 #include "wire/connect/unix_socket.hpp"
 #include "wire/fabric/fabric.hpp"
 

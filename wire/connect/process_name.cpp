@@ -2,8 +2,12 @@
 #include "wire/connect/process_name.hpp"
 
 #include <fmt/format.h>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 
 #include "wire/channel/address.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -11,8 +11,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
+#include <string>
+#include <utility>
 
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 
 namespace impishim::wire {

@@ -3,7 +3,11 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <string_view>
 
 namespace impishim::wire {
 namespace {
@@ -14,7 +18,7 @@ struct Sizes {
   std::size_t wide;
 };
 
-constexpr std::array<Sizes, static_cast<std::size_t>(BasicType::kCount_)> kSizes = {{
+constexpr std::array<Sizes, static_cast<std::size_t>(BasicType::kNumberOfTypes)> kSizes = {{
     {1, 1, 1},                      // kByte
     {2, 2, 2},                      // kInt16
     {4, 4, 4},                      // kInt32

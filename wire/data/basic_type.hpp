@@ -21,18 +21,18 @@ enum class Format : std::uint8_t {
 
 /// Classes of elements with the same conversion. The compiler gives their sizes on this machine.
 enum class BasicType : std::uint8_t {
-  kByte,          ///< never converted: BYTE, PACKED, CHAR, CHARACTER, C_BOOL of one byte ...
-  kInt16,         ///< SHORT, UNSIGNED_SHORT, INT16_T, UINT16_T, INTEGER2
-  kInt32,         ///< INT, UNSIGNED, INT32_T, UINT32_T, INTEGER, LOGICAL of four bytes
-  kInt64,         ///< LONG_LONG, INT64_T, UINT64_T, AINT, COUNT, OFFSET, INTEGER8
-  kSignedLong,    ///< LONG: 4 bytes in external32, 8 in wide
-  kUnsignedLong,  ///< UNSIGNED_LONG: 4 bytes in external32, 8 in wide
-  kWideChar,      ///< WCHAR: 2 bytes in external32, 4 in wide
-  kFloat,         ///< FLOAT, REAL: IEEE binary32
-  kDouble,        ///< DOUBLE, DOUBLE_PRECISION: IEEE binary64
-  kLongDouble,    ///< LONG_DOUBLE: IEEE binary128 on the wire, x87's 80 bits here
-  kQuad,          ///< REAL16: IEEE binary128 on both sides
-  kCount_,        ///< number of values above
+  kByte,           ///< never converted: BYTE, PACKED, CHAR, CHARACTER, C_BOOL of one byte ...
+  kInt16,          ///< SHORT, UNSIGNED_SHORT, INT16_T, UINT16_T, INTEGER2
+  kInt32,          ///< INT, UNSIGNED, INT32_T, UINT32_T, INTEGER, LOGICAL of four bytes
+  kInt64,          ///< LONG_LONG, INT64_T, UINT64_T, AINT, COUNT, OFFSET, INTEGER8
+  kSignedLong,     ///< LONG: 4 bytes in external32, 8 in wide
+  kUnsignedLong,   ///< UNSIGNED_LONG: 4 bytes in external32, 8 in wide
+  kWideChar,       ///< WCHAR: 2 bytes in external32, 4 in wide
+  kFloat,          ///< FLOAT, REAL: IEEE binary32
+  kDouble,         ///< DOUBLE, DOUBLE_PRECISION: IEEE binary64
+  kLongDouble,     ///< LONG_DOUBLE: IEEE binary128 on the wire, x87's 80 bits here
+  kQuad,           ///< REAL16: IEEE binary128 on both sides
+  kNumberOfTypes,  ///< number of values above
 };
 
 /// Returns the size in bytes of one element of `type` in `format` (kNative: on this machine).

@@ -4,9 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
+#include <string_view>
 
+#include "wire/base/result.hpp"
+#include "wire/data/basic_type.hpp"
 #include "wire/data/element.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -2,12 +2,15 @@
 #include "wire/data/element.hpp"
 
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
 #include "wire/base/bytes.hpp"
+#include "wire/data/basic_type.hpp"
 
 namespace impishim::wire {
 namespace {

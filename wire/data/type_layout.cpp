@@ -2,6 +2,11 @@
 #include "wire/data/type_layout.hpp"
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+#include "wire/data/basic_type.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -79,7 +84,7 @@ std::shared_ptr<const TypeLayout> TypeLayout::without_gaps() const {
 const TypeLayout& TypeLayout::basic(BasicType type) {
   static const auto kLayouts = [] {
     std::vector<TypeLayout> made;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(BasicType::kCount_); ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(BasicType::kNumberOfTypes); ++i) {
       const auto basic_type = static_cast<BasicType>(i);
       made.emplace_back(std::vector<Block>{{0, basic_type, 1, 1, 0}},
                         static_cast<std::ptrdiff_t>(element_size(basic_type, Format::kNative)));

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/data/type_map_cursor.hpp"
+#include <cstddef>
+#include <cstdint>
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::wire {
 

@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "wire/base/assert.hpp"
+#include "wire/base/result.hpp"
+#include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

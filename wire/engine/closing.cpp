@@ -3,14 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/printable.hpp"
+#include "wire/base/result.hpp"
 #include "wire/channel/silence.hpp"
+#include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
+#include "wire/engine/link.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -4,12 +4,23 @@
 // that process was asked.
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "wire/base/assert.hpp"
+#include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
+#include "wire/engine/link.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -3,10 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <list>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "wire/base/result.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/early_message.hpp"
+#include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
+#include "wire/engine/flow_control.hpp"
+#include "wire/engine/link.hpp"
+#include "wire/engine/match_queue.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -2,13 +2,29 @@
 #include "wire/engine/engine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
 #include "wire/engine/engine_impl.hpp"
+#include "wire/engine/flow_control.hpp"
+#include "wire/engine/link.hpp"
+#include "wire/engine/match_queue.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 namespace {

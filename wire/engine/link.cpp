@@ -2,12 +2,24 @@
 #include "wire/engine/link.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "wire/base/assert.hpp"
 #include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
+#include "wire/engine/buffer_pool.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/engine/packet_queue.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace impishim::wire {
 namespace {

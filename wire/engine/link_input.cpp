@@ -2,11 +2,17 @@
 // A link's input: from the channel's bytes to packets, and from there to the places of their
 // payloads.
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstring>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "wire/base/assert.hpp"
+#include "wire/base/result.hpp"
 #include "wire/engine/link.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace impishim::wire {
 namespace {

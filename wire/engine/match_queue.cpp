@@ -2,9 +2,17 @@
 #include "wire/engine/match_queue.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <list>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "wire/base/assert.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

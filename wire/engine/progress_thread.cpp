@@ -4,12 +4,19 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "wire/base/mutex.hpp"
 #include "wire/base/quiet_thread.hpp"
+#include "wire/base/result.hpp"
 #include "wire/channel/silence.hpp"
 #include "wire/engine/attention.hpp"
+#include "wire/engine/engine.hpp"
 
 namespace impishim::wire {
 namespace {

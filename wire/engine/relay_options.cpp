@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/engine/relay_options.hpp"
+#include <cstdint>
 
+#include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/engine/relay_credit.hpp"
 

@@ -4,8 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
 
+#include "wire/base/result.hpp"
+#include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
+#include "wire/engine/link.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Support for senders to this process while its program's thread is inside a vendor call.
+#include <atomic>
+#include <cstddef>
+#include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "wire/base/mutex.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/early_message.hpp"
+#include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
+#include "wire/engine/match_queue.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::wire {
 

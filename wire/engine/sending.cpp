@@ -3,10 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include "wire/base/assert.hpp"
+#include "wire/base/mutex.hpp"
+#include "wire/base/result.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/conversion.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
+#include "wire/engine/flow_control.hpp"
+#include "wire/engine/link.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

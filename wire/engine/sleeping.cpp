@@ -2,9 +2,14 @@
 // Sleeping until a channel is ready: which descriptors are watched, and what wakes a sleeping
 // thread.
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/result.hpp"
+#include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
 
 namespace impishim::wire {

@@ -2,11 +2,15 @@
 // A report in words of what a process holds and waits for, and traffic by hops.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <iterator>
+#include <string>
 
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
+#include "wire/engine/link.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -9,10 +9,19 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
+#include "wire/fabric/fabric_endpoint.hpp"
+#include "wire/fabric/fabric_offer.hpp"
 
 namespace impishim::wire {
 namespace {

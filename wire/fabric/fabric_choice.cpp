@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "wire/base/result.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/fabric/fabric_library.hpp"
 

@@ -9,11 +9,19 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
+#include "wire/fabric/fabric_library.hpp"
 #include "wire/fabric/fabric_offer.hpp"
 
 namespace impishim::wire {

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <signal.h>
+#include <string.h>
 
 #include <cstring>
+#include "wire/base/result.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -8,15 +8,26 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "wire/base/log.hpp"
 #include "wire/base/printable.hpp"
+#include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/channel/channel.hpp"
 #include "wire/channel/tcp_channel.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/fabric/fabric_channel.hpp"
+#include "wire/fabric/fabric_endpoint.hpp"
+#include "wire/fabric/fabric_library.hpp"
+#include "wire/fabric/fabric_offer.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replacement for the libfabric code if libfabric's headers were missing when this library was
 // built.
+#include <memory>
+#include <vector>
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
 #include "wire/fabric/fabric.hpp"
 
 namespace impishim::wire {

@@ -4,9 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <string>
 
+#include "wire/base/result.hpp"
 #include "wire/fabric/fabric.hpp"
 
 namespace impishim::wire {

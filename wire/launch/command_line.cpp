@@ -6,8 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+#include "wire/base/result.hpp"
 
 namespace impishim::launch {
 namespace {

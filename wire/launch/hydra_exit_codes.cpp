@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <string_view>
+#include <system_error>
 
 namespace impishim::launch {
 namespace {

@@ -3,15 +3,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <system_error>
 
 #include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::launch {
 

@@ -2,15 +2,23 @@
 #include "wire/launch/launch_plan.hpp"
 
 #include <fmt/format.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "wire/base/result.hpp"
+#include "wire/launch/command_line.hpp"
 #include "wire/launch/launcher.hpp"
 #include "wire/launch/program.hpp"
 

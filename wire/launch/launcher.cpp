@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/launch/launcher.hpp"
+#include <stdlib.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <system_error>
+#include <vector>
+#include "wire/base/result.hpp"
+#include "wire/launch/key_file.hpp"
 
 namespace impishim::launch {
 

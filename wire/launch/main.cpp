@@ -2,13 +2,16 @@
 // impirun: the rendezvous server, a client, or a whole job on this machine (IMPI 2.2).
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <stdlib.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,18 +19,24 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/launch/command_line.hpp"
 #include "wire/launch/key_file.hpp"
 #include "wire/launch/launch_plan.hpp"
+#include "wire/launch/rank_output.hpp"
 #include "wire/launch/rendezvous.hpp"
 #include "wire/launch/scratch_folder.hpp"
 #include "wire/launch/supervisor.hpp"
+#include "wire/startup/authentication.hpp"
 #include "wire/startup/startup_client.hpp"
+#include "wire/startup/startup_server.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -10,6 +10,10 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
+#include <vector>
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/launch/program.hpp"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::launch {
 namespace {

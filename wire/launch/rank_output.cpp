@@ -13,7 +13,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::launch {
 namespace {

@@ -4,15 +4,28 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/channel/keepalive.hpp"
+#include "wire/channel/poller.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/startup/startup_message.hpp"
+#include "wire/startup/startup_server.hpp"
 
 namespace impishim::wire {
 namespace {

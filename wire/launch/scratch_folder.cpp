@@ -2,14 +2,17 @@
 #include "wire/launch/scratch_folder.hpp"
 
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <system_error>
 
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::launch {
 

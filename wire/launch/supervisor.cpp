@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -14,12 +15,27 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
+#include "wire/launch/hydra_exit_codes.hpp"
+#include "wire/launch/launch_plan.hpp"
+#include "wire/launch/output_forwarder.hpp"
+#include "wire/launch/rank_output.hpp"
+#include "wire/launch/scratch_folder.hpp"
 
 namespace impishim::launch {
 namespace {

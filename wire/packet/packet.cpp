@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::wire {
 namespace {

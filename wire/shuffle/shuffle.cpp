@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/shuffle/shuffle.hpp"
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/quiet_thread.hpp"
+#include "wire/base/result.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/engine.hpp"
+#include "wire/engine/operation.hpp"
+#include "wire/shuffle/shuffle_core.hpp"
+#include "wire/shuffle/shuffle_message.hpp"
+#include "wire/shuffle/shuffle_options.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

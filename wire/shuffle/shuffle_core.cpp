@@ -4,7 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
 
+#include "wire/base/result.hpp"
+#include "wire/shuffle/shuffle_message.hpp"
+#include "wire/shuffle/shuffle_options.hpp"
+#include "wire/shuffle/shuffle_queue.hpp"
+#include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
 
 namespace impishim::wire {

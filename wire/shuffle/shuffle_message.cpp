@@ -2,8 +2,14 @@
 #include "wire/shuffle/shuffle_message.hpp"
 
 #include <fmt/format.h>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

@@ -2,7 +2,9 @@
 #include "wire/shuffle/shuffle_options.hpp"
 
 #include <fmt/format.h>
+#include <cstdint>
 
+#include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 
 namespace impishim::wire {

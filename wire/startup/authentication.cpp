@@ -3,15 +3,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 
 namespace impishim::wire {

@@ -3,13 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/printable.hpp"
+#include "wire/base/result.hpp"
+#include "wire/startup/negotiation.hpp"
+#include "wire/startup/startup_client.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

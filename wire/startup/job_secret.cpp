@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/startup/job_secret.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
+#include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
+#include "wire/startup/negotiation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -2,8 +2,14 @@
 #include "wire/startup/label_collection.hpp"
 
 #include <fmt/format.h>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
 
 namespace impishim::wire {
 

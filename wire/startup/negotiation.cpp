@@ -5,13 +5,27 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/printable.hpp"
+#include "wire/base/result.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/startup/fabric_label.hpp"
+#include "wire/startup/startup_client.hpp"
+#include "wire/startup/startup_message.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

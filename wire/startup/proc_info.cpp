@@ -4,8 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
+#include "wire/startup/startup_client.hpp"
+#include "wire/topology/host_plan.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -9,13 +9,23 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/printable.hpp"
+#include "wire/base/result.hpp"
 #include "wire/channel/keepalive.hpp"
+#include "wire/startup/startup_message.hpp"
 
 namespace impishim::wire {
 namespace {

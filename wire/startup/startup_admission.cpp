@@ -5,9 +5,17 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/startup/startup_message.hpp"
 #include "wire/startup/startup_server.hpp"
 
 namespace impishim::wire {

@@ -4,22 +4,34 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <optional>
 #include <random>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/channel/keepalive.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/startup/authentication.hpp"
 #include "wire/startup/job_secret.hpp"
 #include "wire/startup/negotiation.hpp"
+#include "wire/startup/server_stream.hpp"
 #include "wire/startup/startup_message.hpp"
 
 namespace impishim::wire {

@@ -6,8 +6,20 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
+#include "wire/startup/authentication.hpp"
+#include "wire/startup/label_collection.hpp"
+#include "wire/startup/startup_message.hpp"
 
 namespace impishim::wire {
 namespace {

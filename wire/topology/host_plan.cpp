@@ -4,9 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 
 namespace impishim::wire {

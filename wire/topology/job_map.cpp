@@ -5,7 +5,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+#include "wire/base/result.hpp"
+#include "wire/packet/packet.hpp"
 
 namespace impishim::wire {
 

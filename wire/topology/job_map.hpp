@@ -88,8 +88,8 @@ class JobMap {
   /// Returns the node name of a host, for messages. It is empty if the host's client has not sent
   /// one.
   [[nodiscard]] const std::string& node_name(std::int32_t host) const {
-    static const std::string unknown;
-    return node_names_.empty() ? unknown : node_names_[static_cast<std::size_t>(host)];
+    static const std::string kUnknown;
+    return node_names_.empty() ? kUnknown : node_names_[static_cast<std::size_t>(host)];
   }
   [[nodiscard]] const std::vector<std::string>& node_names() const { return node_names_; }
   /// Sets the node names: printable, and one for each host or none at all.

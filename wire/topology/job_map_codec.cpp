@@ -2,11 +2,19 @@
 #include "wire/topology/job_map_codec.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
+#include "wire/base/result.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 

@@ -2,6 +2,10 @@
 #include "wire/topology/route.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -29,7 +29,7 @@ TEST(BasicTypes, HaveTheStandardsSizes) {
       {BasicType::kLongDouble, sizeof(long double), 16, 16},
       {BasicType::kQuad, 16, 16, 16},
   };
-  ASSERT_EQ(std::size(table), static_cast<std::size_t>(BasicType::kCount_))
+  ASSERT_EQ(std::size(table), static_cast<std::size_t>(BasicType::kNumberOfTypes))
       << "a type without a row";
   for (const Sizes& row : table) {
     EXPECT_EQ(element_size(row.type, Format::kNative), row.native) << static_cast<int>(row.type);

@@ -66,8 +66,8 @@ std::uint64_t pick(std::mt19937_64& random, std::uint64_t low, std::uint64_t hig
 /// Appends a block somewhere behind `end`, the first byte that no block has used yet.
 void add_block(Sample& sample, std::ptrdiff_t& end, std::mt19937_64& random) {
   Block block;
-  block.type =
-      static_cast<BasicType>(pick(random, 0, static_cast<std::uint64_t>(BasicType::kCount_) - 1));
+  block.type = static_cast<BasicType>(
+      pick(random, 0, static_cast<std::uint64_t>(BasicType::kNumberOfTypes) - 1));
   if (!sample.blocks.empty() && pick(random, 0, 2) == 0) block.type = sample.blocks.back().type;
   block.count = pick(random, 0, 5);
   block.repeat = pick(random, 0, 3) == 0 ? pick(random, 0, 6) : 1;

@@ -11,7 +11,7 @@ namespace {
 constexpr Format kAll[] = {Format::kNative, Format::kExternal32, Format::kWide};
 
 TEST(TypeLayout, BasicTypesAreContiguous) {
-  for (std::size_t i = 0; i < static_cast<std::size_t>(BasicType::kCount_); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(BasicType::kNumberOfTypes); ++i) {
     const auto type = static_cast<BasicType>(i);
     const TypeLayout& layout = TypeLayout::basic(type);
     EXPECT_TRUE(layout.contiguous(1000));
