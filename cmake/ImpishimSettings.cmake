@@ -47,6 +47,21 @@ if(IMPISHIM_SANITIZER)
   target_compile_options(impishim_settings INTERFACE
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-deprecated-declarations>)
   target_link_options(impishim_settings INTERFACE -fsanitize=${IMPISHIM_SANITIZER})
+  # GCC defines these by itself.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    if(IMPISHIM_SANITIZER MATCHES address)
+      target_compile_definitions(impishim_settings INTERFACE __SANITIZE_ADDRESS__)
+    elseif(IMPISHIM_SANITIZER STREQUAL thread)
+      target_compile_definitions(impishim_settings INTERFACE __SANITIZE_THREAD__)
+    endif()
+  endif()
+  # UCX, which MPICH loads, writes its own code into mmap(). It does not survive that in clang's static runtime.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND IMPISHIM_SANITIZER MATCHES address)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
+      OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    get_filename_component(runtime_folder ${runtime} DIRECTORY)
+    target_link_options(impishim_settings INTERFACE -shared-libasan -Wl,-rpath,${runtime_folder})
+  endif()
 endif()
 
 function(impishim_add_library name)
