@@ -32,7 +32,7 @@ auto adjacent(std::span<const Block> blocks, wire::Format format)
     if (size == 0) continue;
     const wire::TypeLayout& layout = *block.type->layout;
     if (format != wire::Format::kNative || !layout.contiguous(block.count)) return std::nullopt;
-    Byte* const begin = block.base + layout.first_offset();
+    Byte* const begin = moved(block.base, layout.first_offset());
     if (!memory.empty() && begin != memory.data() + memory.size()) return std::nullopt;
     memory = {memory.empty() ? begin : memory.data(), memory.size() + size};
   }

@@ -14,6 +14,8 @@
 
 namespace impishim::collectives {
 
+using wire::moved;
+
 /// A datatype as this process describes it.
 struct ElementType {
   const wire::TypeLayout* layout = nullptr;
@@ -45,10 +47,12 @@ struct ConstData {
   }
   /// Returns true if the packed form is the memory itself.
   [[nodiscard]] bool straight() const { return type->layout->contiguous(count); }
-  [[nodiscard]] const std::byte* first_byte() const { return base + type->layout->first_offset(); }
+  [[nodiscard]] const std::byte* first_byte() const {
+    return moved(base, type->layout->first_offset());
+  }
   /// Returns the elements [begin, begin + length).
   [[nodiscard]] ConstData elements(std::uint64_t begin, std::uint64_t length) const {
-    return {base + static_cast<std::ptrdiff_t>(begin) * type->layout->extent(), length, type};
+    return {moved(base, static_cast<std::ptrdiff_t>(begin) * type->layout->extent()), length, type};
   }
 };
 
@@ -66,14 +70,13 @@ struct Data {
   }
   /// Returns the elements [begin, begin + length).
   [[nodiscard]] Data elements(std::uint64_t begin, std::uint64_t length) const {
-    return {base + static_cast<std::ptrdiff_t>(begin) * type->layout->extent(), length, type};
+    return {moved(base, static_cast<std::ptrdiff_t>(begin) * type->layout->extent()), length, type};
   }
   /// Returns the block of `count` elements that belongs to `rank`, in a buffer with one such block
   /// for each rank.
   [[nodiscard]] Data block(std::int32_t rank) const {
-    return {base + static_cast<std::ptrdiff_t>(rank) * static_cast<std::ptrdiff_t>(count) *
-                       type->layout->extent(),
-            count, type};
+    const auto number = static_cast<std::ptrdiff_t>(rank) * static_cast<std::ptrdiff_t>(count);
+    return {moved(base, number * type->layout->extent()), count, type};
   }
 };
 

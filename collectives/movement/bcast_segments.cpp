@@ -86,7 +86,7 @@ class Arriving {
         slots_(cut.slot_bytes()) {}
   [[nodiscard]] std::span<std::byte> at(std::uint64_t number) const {
     if (!cut.in_place) return cut.slot(slots_, number);
-    return {data_.base + data_.type->layout->first_offset() + number * cut.size,
+    return {moved(data_.base, data_.type->layout->first_offset()) + number * cut.size,
             cut.size_of(number)};
   }
   /// Unpacks the next segment, in order.

@@ -36,7 +36,7 @@ Task scatter_locally(const Team& team, ConstData total, Data part,
   std::optional<Bytes> room;
   std::span<std::byte> target;
   if (ConstData(part).straight()) {
-    target = {part.base + part.type->layout->first_offset(), ConstData(part).native_bytes()};
+    target = {moved(part.base, part.type->layout->first_offset()), ConstData(part).native_bytes()};
   } else {
     target = room.emplace(ConstData(part).native_bytes()).all();
   }

@@ -52,7 +52,8 @@ class Assembly {
   }
   [[nodiscard]] std::span<std::byte> bytes() const {
     if (room_) return room_->all();
-    return {whole_.base + whole_.type->layout->first_offset(), ConstData(whole_).native_bytes()};
+    return {moved(whole_.base, whole_.type->layout->first_offset()),
+            ConstData(whole_).native_bytes()};
   }
   void finish() const {
     if (room_) unpack(room_->all(), whole_);

@@ -25,13 +25,13 @@ std::uint64_t plain_bytes(const wire::TypeLayout& layout, std::uint64_t count) {
 
 Pending& LocalMessages::post_send(std::int32_t to, std::int32_t tag,
                                   const wire::ConstBuffer& data) {
-  return send(to, tag, data.base + data.layout->first_offset(),
+  return send(to, tag, collectives::moved(data.base, data.layout->first_offset()),
               plain_bytes(*data.layout, data.count), MPI_BYTE);
 }
 
 Pending& LocalMessages::post_receive(std::int32_t from, std::int32_t tag,
                                      const wire::MutableBuffer& room) {
-  return receive(from, tag, room.base + room.layout->first_offset(),
+  return receive(from, tag, collectives::moved(room.base, room.layout->first_offset()),
                  plain_bytes(*room.layout, room.count), MPI_BYTE);
 }
 

@@ -65,7 +65,7 @@ PackCursor::PackCursor(const ConstBuffer& buffer, Format format)
       straight_(format == Format::kNative && buffer.layout->contiguous(buffer.count)),
       total_(buffer.packed_size(format)) {
   if (straight_)
-    base_ += buffer.layout->first_offset();
+    base_ = moved(base_, buffer.layout->first_offset());
   else
     place_.emplace(*buffer.layout, buffer.count);
 }
@@ -82,7 +82,7 @@ std::span<const std::byte> PackCursor::borrow(std::size_t limit) {
 bool PackCursor::pack_runs(std::byte* out, std::uint64_t runs) {
   const Block& block = place_->block();
   const std::size_t packed = block.count * element_size(block.type, format_);
-  const std::byte* from = base_ + place_->offset();
+  const std::byte* from = moved(base_, place_->offset());
   if (format_ == Format::kNative) {
     copy_runs(from, block.stride, out, static_cast<std::ptrdiff_t>(packed), packed, runs);
     return true;
@@ -123,7 +123,7 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
     }
     const std::uint64_t whole =
         std::min<std::uint64_t>((wanted - done) / size, place_->elements_left());
-    const std::byte* from = base_ + place_->offset();
+    const std::byte* from = moved(base_, place_->offset());
     if (whole == 0) {
       // The piece ends inside this element.
       if (format_ == Format::kNative) {
@@ -154,7 +154,7 @@ UnpackCursor::UnpackCursor(const MutableBuffer& buffer, Format format)
       straight_(format == Format::kNative && buffer.layout->contiguous(buffer.count)),
       total_(buffer.packed_size(format)) {
   if (straight_)
-    base_ += buffer.layout->first_offset();
+    base_ = moved(base_, buffer.layout->first_offset());
   else
     place_.emplace(*buffer.layout, buffer.count);
 }
@@ -175,7 +175,7 @@ std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {
 bool UnpackCursor::unpack_runs(const std::byte* in, std::uint64_t runs) {
   const Block& block = place_->block();
   const std::size_t packed = block.count * element_size(block.type, format_);
-  std::byte* to = base_ + place_->offset();
+  std::byte* to = moved(base_, place_->offset());
   if (format_ == Format::kNative) {
     copy_runs(in, static_cast<std::ptrdiff_t>(packed), to, block.stride, packed, runs);
     return true;
@@ -210,7 +210,7 @@ Result<void> UnpackCursor::unpack(std::span<const std::byte> in) {
       position_ += elements * size;
       continue;
     }
-    std::byte* to = base_ + place_->offset();
+    std::byte* to = moved(base_, place_->offset());
     std::uint64_t count = std::min<std::uint64_t>((fits - done) / size, place_->elements_left());
     std::size_t consumed = count * size;
     if (partial_size_ > 0 || count == 0) {

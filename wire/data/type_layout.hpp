@@ -67,6 +67,15 @@ class TypeLayout {
   bool contiguous_ = false;  ///< any number of elements is one run of memory
 };
 
+/// Returns `base` moved by `bytes`. The base may be null: the origin of absolute addresses
+/// (MPI_BOTTOM), or a buffer that this process does not have. C++ has no arithmetic on such
+/// pointers.
+template <class Byte>
+[[nodiscard]] Byte* moved(Byte* base, std::ptrdiff_t bytes) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  return reinterpret_cast<Byte*>(reinterpret_cast<std::intptr_t>(base) + bytes);
+}
+
 /// `count` elements of `layout` at `base`, to send. `base` may be null if the data is empty.
 /// `keep_alive` is set if the layout may not live as long as the job.
 struct ConstBuffer {

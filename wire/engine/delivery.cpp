@@ -156,7 +156,7 @@ bool Engine::Impl::receive_whole_locked(Link& link) {
     return false;
   }
   if (header.len > 0)
-    std::memcpy(buffer.base + buffer.layout->first_offset(), &packet[kPacketHeaderSize],
+    std::memcpy(moved(buffer.base, buffer.layout->first_offset()), &packet[kPacketHeaderSize],
                 header.len);
   count_copy(header.len);
   operation.result.source = header.lsrank;
