@@ -85,7 +85,8 @@ class Startup(Case):
             server.await_line("err", f"client 2 at {lost[2].name} left before all had joined")
             self.assertNotEqual(system.end(), 0, system)
             self.assertIn(f"rendezvous server: the machine of {address} does not answer: is the network cut?", system.err)
-            # The system's place is taken like the others', if the server has not noticed its end itself.
+            # The system may find the cut before the server does, which refuses a newcomer until then.
+            server.await_line("err", "client 3 at")
             clients += [ClientInside(network.left, address).join_as(number) for number in (2, 3, 4)]
             for client in clients:
                 self.assertEqual(client.size(), 5)

@@ -162,7 +162,7 @@ class Client:
     def size(self):
         """Number of clients, once all are there."""
         command, payload = self.receive()
-        assert command == IMPI, hex(command)
+        assert command == IMPI, f"{command:#x}: {payload!r}"
         return struct.unpack(">i", payload)[0]
 
     def coll(self, label, data):
