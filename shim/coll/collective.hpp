@@ -39,7 +39,7 @@ class CommunicatorTeam {
     leaders_.give_up();
     local_.give_up();
   }
-  [[nodiscard]] bool is_quiet() { return leaders_.is_quiet(); }
+  [[nodiscard]] bool is_quiet() { return leaders_.is_quiet() && local_.is_quiet(); }
   /// Returns the first error code that the vendor returned, or MPI_SUCCESS. It has not been raised
   /// through an error handler.
   [[nodiscard]] int first_code() const {

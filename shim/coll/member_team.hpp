@@ -30,6 +30,8 @@ class MemberTeam {
   [[nodiscard]] const collectives::Team& team() const { return team_; }
   /// Cancels the receives in progress.
   void give_up() { messages_.give_up(); }
+  /// Returns true if no receive is in progress.
+  [[nodiscard]] bool is_quiet() { return messages_.is_quiet(); }
   /// Returns the first error code of the vendor, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return messages_.first_code(); }
 

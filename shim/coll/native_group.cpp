@@ -120,16 +120,36 @@ NativeGroup::Phase::~Phase() = default;
 
 bool NativeGroup::Phase::done() {
   if (task) return task->step();
-  if (code != MPI_SUCCESS) return true;
-  int complete = 1;
-  if (request != MPI_REQUEST_NULL) code = vendor::Test(&request, &complete, MPI_STATUS_IGNORE);
-  // One test progresses all messages, so the first pending message ends the round.
-  while (!messages.empty() && complete != 0 && code == MPI_SUCCESS) {
-    code = test_message(complete);
-    if (complete != 0) messages.pop_back();
+  if (!request_done() || !messages_done()) return false;
+  if (code == MPI_SUCCESS && finish) std::exchange(finish, nullptr)();
+  return true;
+}
+
+void NativeGroup::Phase::keep_first(int new_code) {
+  if (code == MPI_SUCCESS) code = new_code;
+}
+
+/// Tests the vendor's collective. A failed one is done.
+bool NativeGroup::Phase::request_done() {
+  if (request == MPI_REQUEST_NULL) return true;
+  int complete = 0;
+  const int test_code = vendor::Test(&request, &complete, MPI_STATUS_IGNORE);
+  keep_first(test_code);
+  if (test_code != MPI_SUCCESS) request = MPI_REQUEST_NULL;
+  return complete != 0 || test_code != MPI_SUCCESS;
+}
+
+/// Tests the messages. If one fails, the others still use their buffers until they are complete.
+bool NativeGroup::Phase::messages_done() {
+  while (!messages.empty()) {
+    int complete = 0;
+    const int test_code = test_message(complete);
+    keep_first(test_code);
+    // One test progresses all messages, so the first pending message ends the round.
+    if (complete == 0 && test_code == MPI_SUCCESS) return false;
+    messages.pop_back();
   }
-  if (complete != 0 && code == MPI_SUCCESS && finish) std::exchange(finish, nullptr)();
-  return complete != 0 || code != MPI_SUCCESS;
+  return true;
 }
 
 int NativeGroup::Phase::test_message(int& complete) {
@@ -172,8 +192,24 @@ void NativeGroup::Phase::give_up() {
   }
 }
 
+bool NativeGroup::Phase::is_quiet() {
+  if (members && !members->is_quiet()) return false;
+  if (!request_done()) return false;
+  const std::size_t number = std::min(receives, messages.size());
+  return std::all_of(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(number),
+                     [](MPI_Request& message) {
+                       int complete = 0;
+                       const int test_code = vendor::Test(&message, &complete, MPI_STATUS_IGNORE);
+                       return complete != 0 || test_code != MPI_SUCCESS;
+                     });
+}
+
 void NativeGroup::give_up() {
   for (Phase& phase : phases_) phase.give_up();
+}
+
+bool NativeGroup::is_quiet() {
+  return std::ranges::all_of(phases_, [](Phase& phase) { return phase.is_quiet(); });
 }
 
 Result<void> NativeGroup::Phase::outcome() {

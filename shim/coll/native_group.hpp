@@ -76,6 +76,9 @@ class NativeGroup final : public collectives::LocalGroup {
   /// Cancels the receives of all phases in progress. The vendor's collectives cannot be cancelled.
   /// Nothing may be awaited afterwards.
   void give_up();
+  /// Returns true if neither a receive nor a collective of the vendor is in progress. Call it after
+  /// give_up().
+  [[nodiscard]] bool is_quiet();
 
   /// Returns the first error code that the vendor returned, or MPI_SUCCESS.
   [[nodiscard]] int first_code() const { return first_code_; }
@@ -154,6 +157,7 @@ class NativeGroup::Phase final : public collectives::Pending {
   std::vector<MPI_Request> messages;
   std::size_t receives = 0;  ///< receives stand before all sends in `messages`
   void give_up();
+  [[nodiscard]] bool is_quiet();
 
   /// Describes the single message that the receiver of a broadcast expects: `bytes` is the expected
   /// size. `told` receives what arrived, unless it is null.
@@ -171,6 +175,9 @@ class NativeGroup::Phase final : public collectives::Pending {
   std::optional<collectives::Task> task;  ///< of `members`
 
  private:
+  void keep_first(int new_code);
+  bool request_done();
+  bool messages_done();
   int test_message(int& complete);
   bool too_little_ = false;
   NativeGroup& group_;
