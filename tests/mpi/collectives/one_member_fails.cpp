@@ -77,6 +77,52 @@ int long_allgather(const Call& call) {
                        call.comm);
 }
 
+/// Frees the communicator that a call without an error has made. Returns the code of the call.
+int freed(int code, MPI_Comm made) {
+  if (code == MPI_SUCCESS && made != MPI_COMM_NULL) MPI_Comm_free(&made);
+  return code;
+}
+
+int split(const Call& call) {
+  MPI_Comm made = MPI_COMM_NULL;
+  return freed(MPI_Comm_split(call.comm, call.wrong ? -5 : 0, 0, &made), made);
+}
+
+int cart_create(const Call& call) {
+  const int dims[1] = {call.wrong ? -1 : size_of(call.comm)};
+  const int periods[1] = {1};
+  MPI_Comm made = MPI_COMM_NULL;
+  return freed(MPI_Cart_create(call.comm, 1, dims, periods, 0, &made), made);
+}
+
+int graph_create(const Call& call) {
+  const int index[2] = {1, 2};
+  const int edges[2] = {call.wrong ? 100 : 1, 0};
+  MPI_Comm made = MPI_COMM_NULL;
+  return freed(MPI_Graph_create(call.comm, 2, index, edges, 0, &made), made);
+}
+
+int dist_graph_create(const Call& call) {
+  const int source[1] = {rank_in(call.comm)};
+  const int degree[1] = {1};
+  const int destination[1] = {call.wrong ? 100 : 0};
+  MPI_Comm made = MPI_COMM_NULL;
+  return freed(MPI_Dist_graph_create(call.comm, 1, source, degree, destination, MPI_UNWEIGHTED,
+                                     MPI_INFO_NULL, 0, &made),
+               made);
+}
+
+int dist_graph_create_adjacent(const Call& call) {
+  const int rank = rank_in(call.comm);
+  const int size = size_of(call.comm);
+  const int before[1] = {call.wrong ? 100 : (rank + size - 1) % size};
+  const int after[1] = {(rank + 1) % size};
+  MPI_Comm made = MPI_COMM_NULL;
+  return freed(MPI_Dist_graph_create_adjacent(call.comm, 1, before, MPI_UNWEIGHTED, 1, after,
+                                              MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made),
+               made);
+}
+
 #if MPI_VERSION >= 4
 int persistent_allreduce(const Call& call) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -126,6 +172,11 @@ std::vector<Case> all_cases() {
       {"Allgather, long", MPI_ERR_COUNT, true, -1, long_allgather},
       {"Iallreduce", MPI_ERR_COUNT, true, -1, iallreduce},
       {"Ialltoall, tested", MPI_ERR_TYPE, true, 1, tested_ibarrier_and_ialltoall},
+      {"Comm_split", MPI_ERR_ARG, true, 1, split},
+      {"Cart_create", MPI_ERR_DIMS, true, 0, cart_create},
+      {"Graph_create", MPI_ERR_ARG, true, -1, graph_create},
+      {"Dist_graph_create", MPI_ERR_RANK, true, 1, dist_graph_create},
+      {"Dist_graph_create_adjacent", MPI_ERR_RANK, true, 0, dist_graph_create_adjacent},
   };
 #if MPI_VERSION >= 4
   cases.push_back({"Allreduce_init", MPI_ERR_OP, true, 1, persistent_allreduce});
