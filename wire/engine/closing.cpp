@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kMaxAbortText = 512;
 
 Error lost_connection(const Link& link, const Error& error) {
-  const std::string peer_name = link.channel().peer_name();
+  const std::string peer_name = link.channel->peer_name();
   if (link.peer_finished) {
     return {error.kind, fmt::format("the connection to {} ended ({}) after its FINI, but before it "
                                     "had taken all that was sent to it",
@@ -57,7 +57,7 @@ void Engine::Impl::advance_closing_locked() {
     OutgoingPacket packet;
     encode_packet_header(header, packet.header);
     link.state = LinkState::kClosing;
-    auto sent = link.send(std::move(packet));
+    auto sent = link.output.send(std::move(packet));
     if (!sent) return link_ended_locked(link, sent.error());
     watch_output_locked(link);
   };
@@ -68,9 +68,9 @@ void Engine::Impl::advance_closing_locked() {
   }
   if (!local_procs_finished) return;
   for (auto& [host, link] : host_links) {
-    if (link->state == LinkState::kOpen && !link->holds()) send_fini(*link);
-    if (link->state == LinkState::kClosing && link->peer_finished && link->output_empty()) {
-      link->channel().shutdown_output();
+    if (link->state == LinkState::kOpen && !link->output.holds()) send_fini(*link);
+    if (link->state == LinkState::kClosing && link->peer_finished && link->output.empty()) {
+      link->channel->shutdown_output();
       link->state = LinkState::kClosed;
     }
   }
@@ -85,7 +85,7 @@ bool Engine::Impl::closed_locked() const {
   });
   const bool locals = std::all_of(local_links.begin(), local_links.end(), [](const auto& entry) {
     return entry.second->state != LinkState::kOpen && entry.second->peer_finished &&
-           entry.second->output_empty();
+           entry.second->output.empty();
   });
   return hosts && locals;
 }
@@ -110,10 +110,10 @@ void Engine::Impl::announce_abort_locked(std::int32_t exit_code, const std::stri
     packet.owned = buffers.take(size);
     std::memcpy(packet.owned.data(), text.data(), size);
     packet.payload = packet.owned.first(size);
-    auto sent = link->send(std::move(packet));
+    auto sent = link->output.send(std::move(packet));
     // The job is ending. A peer that cannot be told will see the end of the connection.
     if (!sent)
-      log(LogLevel::kDebug, "cannot announce the abort to {}: {}", link->channel().peer_name(),
+      log(LogLevel::kDebug, "cannot announce the abort to {}: {}", link->channel->peer_name(),
           sent.error().text);
   }
 }
@@ -122,12 +122,12 @@ void Engine::Impl::announce_abort_locked(std::int32_t exit_code, const std::stri
 std::size_t Engine::Impl::flush_after_failure_locked() {
   std::size_t packets = 0;
   for (auto& link : links) {
-    if (link->output_empty()) continue;
-    auto flushed = link->flush();
+    if (link->output.empty()) continue;
+    auto flushed = link->output.flush();
     if (flushed) {
       packets += *flushed;
     } else {
-      static_cast<void>(link->drop_output());
+      static_cast<void>(link->output.drop_all());
     }
     watch_output_locked(*link);
   }
@@ -135,20 +135,21 @@ std::size_t Engine::Impl::flush_after_failure_locked() {
 }
 
 void Engine::Impl::abort_arrived_locked(Link& link) {
-  const Link::Incoming& incoming = link.incoming();
-  const std::string text(reinterpret_cast<const char*>(incoming.owned.data()), incoming.header.len);
+  const Arrival& arrival = link.arrival;
+  const std::string text(reinterpret_cast<const char*>(arrival.owned.data()),
+                         link.input.header().len);
   // The peer has announced its end, so the end of the connection is not a second failure.
   link.peer_finished = true;
-  abort_code = incoming.header.tag;
-  announce_abort_locked(incoming.header.tag, text);
+  abort_code = link.input.header().tag;
+  announce_abort_locked(link.input.header().tag, text);
   fail_locked(Error{ErrorKind::kAborted, printable(text)});
 }
 
 /// Returns true if a send still needs the peer of `link`. Called only at the end of the link.
 bool Engine::Impl::awaited_locked(const Link& link) {
   if (pending_sends == 0) return false;
-  if (!link.output_empty() || link.holds() || !link.streams.empty() ||
-      !link.awaiting_credit.empty())
+  if (!link.output.empty() || link.output.holds() || !link.output.streams.empty() ||
+      !link.output.awaiting_credit.empty())
     return true;
   const bool answer = std::any_of(sends.begin(), sends.end(), [&](const auto& each) {
     mutex.assert_held();
@@ -170,7 +171,7 @@ void Engine::Impl::link_ended_locked(Link& link, const Error& error) {
   const bool broken = error.kind == ErrorKind::kProtocol;
   const bool over = link.peer_finished && !broken && !awaited_locked(link);
   if (over || failed.load(std::memory_order_relaxed)) {
-    static_cast<void>(link.drop_output());
+    static_cast<void>(link.output.drop_all());
     return;
   }
   const Error failure_error =
@@ -184,13 +185,13 @@ void Engine::Impl::link_ended_locked(Link& link, const Error& error) {
 /// The child has one thread, and a thread that does not exist there may hold the lock.
 void Engine::close_in_forked_child() {
   impl_->mutex.assert_held();
-  for (auto& link : impl_->links) link->channel().close_in_forked_child();
+  for (auto& link : impl_->links) link->channel->close_in_forked_child();
 }
 
 void Engine::check_peers_answer() {
   const MutexLock lock(impl_->mutex);
   for (auto& link : impl_->links) {
-    if (link->input_ended || !link->channel().peer_is_silent()) continue;
+    if (link->input_ended || !link->channel->peer_is_silent()) continue;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kDeadPeerTime).count();
     impl_->link_ended_locked(
         *link,
@@ -206,7 +207,8 @@ void Engine::Impl::fail_locked(const Error& error) {
   if (sleepers > 0) poller.wake();
   std::set<SendOperation*> pending;
   for (auto& link : links) {
-    const auto dropped = link->input_ended ? link->drop_output() : link->drop_output_but_aborts();
+    const auto dropped =
+        link->input_ended ? link->output.drop_all() : link->output.drop_all_but_aborts();
     pending.insert(dropped.begin(), dropped.end());
   }
   for (auto& each : peers) {
@@ -224,9 +226,9 @@ void Engine::Impl::fail_locked(const Error& error) {
   }
   std::set<ReceiveOperation*> receiving;
   for (auto& link : links) {
-    if (link->incoming().receive != nullptr) receiving.insert(link->incoming().receive);
-    link->incoming().receive = nullptr;
-    link->incoming().area = {};
+    if (link->arrival.receive != nullptr) receiving.insert(link->arrival.receive);
+    link->arrival.receive = nullptr;
+    link->input.drop_payload();
   }
   for (const auto& [id, operation] : receives) receiving.insert(operation);
   receives.clear();

@@ -36,16 +36,16 @@ Error broken(std::string text) { return {ErrorKind::kProtocol, std::move(text)};
 /// Handles the header of a packet that names no process: FINI, and the types that only this library
 /// sends.
 Result<void> Engine::Impl::link_packet_begins(Link& link) {
-  Link::Incoming& incoming = link.incoming();
-  if (incoming.header.type == PacketType::kFini) {
+  Arrival& arrival = link.arrival;
+  if (link.input.header().type == PacketType::kFini) {
     if (link.peer_finished) return broken("a second FINI");
     return {};
   }
   if (!link.gives_credit)
     return broken("a packet of a type that only systems of this library send to each other");
-  if (incoming.header.type == PacketType::kAbort) {
-    incoming.owned = buffers.take(incoming.header.len);
-    incoming.area = incoming.owned.first(incoming.header.len);
+  if (link.input.header().type == PacketType::kAbort) {
+    arrival.owned = buffers.take(link.input.header().len);
+    link.input.place(arrival.owned.first(link.input.header().len));
   }
   return {};
 }
@@ -63,7 +63,7 @@ bool Engine::Impl::speaks_for(const Link& link, WorldRank source) const {
 
 /// Returns true if this process relays packets on `route` that come over `link`. It relays packets
 /// from a host to processes of this host, and packets that a process of this host itself sends.
-bool Engine::Impl::relays_from(const Link& link, const Link::Route& route) const {
+bool Engine::Impl::relays_from(const Link& link, const PacketRoute& route) const {
   if (link.remote_host < 0) return route.source == link.local_proc;
   const auto host_of = [&](WorldRank rank) {
     return job.procs()[static_cast<std::size_t>(rank)].host;
@@ -75,16 +75,16 @@ bool Engine::Impl::relays_from(const Link& link, const Link::Route& route) const
 /// only acknowledgements may come over the link (IMPI 3.8). A process of this host continues to
 /// relay for others after its own FINI.
 bool Engine::Impl::comes_too_late(Link& link) {
-  const Link::Incoming& incoming = link.incoming();
-  const bool of_peer = link.remote_host >= 0 || incoming.source == link.local_proc;
-  return of_peer &&
-         (carries_message(incoming.header.type) || incoming.header.type == PacketType::kCancel);
+  const Arrival& arrival = link.arrival;
+  const bool of_peer = link.remote_host >= 0 || arrival.source == link.local_proc;
+  return of_peer && (carries_message(link.input.header().type) ||
+                     link.input.header().type == PacketType::kCancel);
 }
 
 Result<void> Engine::Impl::control_ends(Link& link) {
-  const PacketHeader& header = link.incoming().header;
+  const PacketHeader& header = link.input.header();
   if (concerns_link(header.type)) return link_packet_ends(link);
-  const WorldRank source = link.incoming().source;
+  const WorldRank source = link.arrival.source;
   Peer& from = peer(source);
   if (header.type == PacketType::kProtoAck) return protocol_acknowledged_locked(from);
   // An answer may arrive beyond hiwater, too.
@@ -100,7 +100,7 @@ Result<void> Engine::Impl::control_ends(Link& link) {
     default:
       IMPISHIM_ASSERT(header.type == PacketType::kCancel);
       // A process that reads its answers never has so many waiting.
-      if (from.link->queued() > kMostQueuedAnswers)
+      if (from.link->output.queued() > kMostQueuedAnswers)
         return broken("more CANCELs than it reads the answers of");
       answer_cancel_locked(header, source);
       return {};
@@ -108,7 +108,7 @@ Result<void> Engine::Impl::control_ends(Link& link) {
 }
 
 Result<void> Engine::Impl::link_packet_ends(Link& link) {
-  switch (link.incoming().header.type) {
+  switch (link.input.header().type) {
     case PacketType::kRelayAck:
       return credit_returned_locked(link);
     case PacketType::kAbort:
@@ -124,9 +124,9 @@ Result<void> Engine::Impl::link_packet_ends(Link& link) {
 /// counted them already.
 std::uint32_t Engine::Impl::unsent_cost(const Peer& to) const {
   std::uint32_t cost = 0;
-  if (to.link->output_empty() && !to.link->holds()) return cost;
+  if (to.link->output.empty() && !to.link->output.holds()) return cost;
   const ProcId& id = job.procs()[static_cast<std::size_t>(to.rank)].id;
-  to.link->for_each_unsent([&](std::span<const std::byte, kPacketHeaderSize> raw) {
+  to.link->output.for_each_unsent([&](std::span<const std::byte, kPacketHeaderSize> raw) {
     PacketHeader header;
     const auto decoded =
         decode_packet_header(raw, std::numeric_limits<std::uint32_t>::max(), header);
@@ -167,7 +167,7 @@ Result<void> Engine::Impl::sync_acknowledged_locked(const PacketHeader& header, 
         fmt::format("a SYNCACK of request {}, which has not asked for one", header.srqid));
   }
   Link& link = *peer(source).link;
-  if (operation.packets_queued_ > 0 && !link.has_begun(operation)) {
+  if (operation.packets_queued_ > 0 && !link.output.has_begun(operation)) {
     return broken(fmt::format("a SYNCACK of request {}, whose message has not left", header.srqid));
   }
   sends.erase(found);
@@ -179,8 +179,8 @@ Result<void> Engine::Impl::sync_acknowledged_locked(const PacketHeader& header, 
     if (operation.packets_queued_ == 0) complete_send_locked(operation);
     return {};
   }
-  link.streams.push_back(&operation);
-  auto flushed = link.flush();
+  link.output.streams.push_back(&operation);
+  auto flushed = link.output.flush();
   if (!flushed) {
     link_ended_locked(link, flushed.error());
     return {};
@@ -192,7 +192,7 @@ Result<void> Engine::Impl::sync_acknowledged_locked(const PacketHeader& header, 
 /// Names the sender of the packet that is being handled, as the job knows it. Names the process
 /// that passed the packet on if the packet does not name its sender, or names a false one.
 std::string Engine::Impl::offender_of(Link& link) const {
-  const WorldRank rank = link.incoming().source >= 0 ? link.incoming().source : link.local_proc;
+  const WorldRank rank = link.arrival.source >= 0 ? link.arrival.source : link.local_proc;
   const std::int32_t number =
       rank >= 0 ? job.procs()[static_cast<std::size_t>(rank)].host : link.remote_host;
   const Host& host = job.hosts()[static_cast<std::size_t>(number)];

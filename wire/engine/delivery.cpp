@@ -33,41 +33,78 @@ constexpr std::size_t kShortPacket = 8192;
 
 }  // namespace
 
-Result<void> Engine::Impl::packet_begins(Link& link) {
-  Link::Incoming& incoming = link.incoming();
-  const PacketHeader& header = incoming.header;
+Result<std::size_t> Engine::Impl::receive_locked(Link& link) {
+  // The number of reads is bounded, so that one busy link does not starve the others.
+  constexpr int kReadsAtOnce = 16;
+  std::size_t events = 0;
+  for (int i = 0; i < kReadsAtOnce; ++i) {
+    const auto some = link.input.read(*link.channel);
+    if (!some) return some.error();
+    if (*some == 0) break;
+    const auto packets = handle_input_locked(link);
+    if (!packets) return packets.error();
+    events += 1 + *packets;
+    if (!link.input.may_have_more()) break;
+  }
+  return events;
+}
+
+/// Handles the bytes that were read. Returns the number of packets that are complete.
+Result<std::size_t> Engine::Impl::handle_input_locked(Link& link) {
+  for (std::size_t packets = 0;;) {
+    const auto event = link.input.next();
+    if (!event) return event.error();
+    if (*event == LinkInput::Event::kNone) return packets;
+    if (*event == LinkInput::Event::kPacketBegins) {
+      auto begun = packet_begins_locked(link);
+      if (!begun) return begun.error();
+      continue;
+    }
+    auto ended = packet_ends_locked(link);
+    link.arrival.receive = nullptr;
+    if (!ended) return ended.error();
+    link.arrival.source = -1;
+    ++packets;
+  }
+}
+
+/// Checks a header that has arrived, and decides where its payload goes.
+Result<void> Engine::Impl::packet_begins_locked(Link& link) {
+  Arrival& arrival = link.arrival;
+  arrival.begin();
+  const PacketHeader& header = link.input.header();
   ++counters.packets_received;
   // A long packet takes longer to arrive than the sender should wait for an acknowledgement.
-  if (link.awaits_company() && header.payload_size() > kShortPacket) {
-    auto flushed = link.flush();
+  if (link.output.has_deferred() && header.payload_size() > kShortPacket) {
+    auto flushed = link.output.flush();
     if (!flushed) return flushed.error();
     watch_output_locked(link);
   }
   if (concerns_link(header.type)) return link_packet_begins(link);
-  Link::Route& route = link.latest_route;
+  PacketRoute& route = link.latest_route;
   if (route.source < 0 || header.src != route.source_id || header.dest != route.destination_id) {
     auto found = find_route_locked(link, header);
     if (!found) return found;
   }
-  incoming.source = route.source;
+  arrival.source = route.source;
   if (link.peer_finished && comes_too_late(link)) {
     return Error{ErrorKind::kProtocol, "a packet after FINI that is no acknowledgement"};
   }
   if (route.relay_to != nullptr) {
-    incoming.relay_to = route.relay_to;
+    arrival.relay_to = route.relay_to;
     if (relay_whole_locked(link)) return {};
-    std::ranges::copy(link.raw_header(), incoming.raw.begin());
-    incoming.owned = buffers.take(header.payload_size());
-    incoming.area = incoming.owned.first(header.payload_size());
+    std::ranges::copy(link.input.raw_header(), arrival.raw.begin());
+    arrival.owned = buffers.take(header.payload_size());
+    link.input.place(arrival.owned.first(header.payload_size()));
     return {};
   }
   if (!carries_message(header.type)) return {};
-  Peer& from = peer(incoming.source);
+  Peer& from = peer(arrival.source);
   // The rest of a long message is DATA. Its first packet always is DATASYNC, and a short message
   // fits one packet.
   const bool rest = header.type == PacketType::kData && header.msglen > datalen;
-  incoming.counts_as = rest ? FlowMarks::kRestPayload : header.len;
-  if (!from.receive_credit.packet_arrived(from.marks, incoming.counts_as)) {
+  arrival.counts_as = rest ? FlowMarks::kRestPayload : header.len;
+  if (!from.receive_credit.packet_arrived(from.marks, arrival.counts_as)) {
     return sent_too_many();
   }
   counters.payload_bytes_received += header.len;
@@ -83,7 +120,7 @@ Error Engine::Impl::sent_too_many() const {
 /// Finds the processes that a packet names, and the link that it leaves by. Refuses a packet that
 /// cannot come over this link.
 Result<void> Engine::Impl::find_route_locked(Link& link, const PacketHeader& header) {
-  Link::Route route;
+  PacketRoute route;
   route.source_id = header.src;
   route.destination_id = header.dest;
   route.source = job.rank_of(header.src);
@@ -111,8 +148,8 @@ Result<void> Engine::Impl::find_route_locked(Link& link, const PacketHeader& hea
 }
 
 Result<void> Engine::Impl::message_begins(Link& link) {
-  Link::Incoming& incoming = link.incoming();
-  const PacketHeader& header = incoming.header;
+  Arrival& arrival = link.arrival;
+  const PacketHeader& header = link.input.header();
   if (header.tag < 0 || header.lsrank < 0) {
     return Error{ErrorKind::kProtocol,
                  fmt::format("a message with tag {} from rank {} of its communicator", header.tag,
@@ -124,19 +161,19 @@ Result<void> Engine::Impl::message_begins(Link& link) {
                  fmt::format("a first packet with {} of {} bytes; {} belong there", header.len,
                              header.msglen, first)};
   }
-  incoming.receive = queue.match_arrival(header.cid, header.lsrank, header.tag);
-  if (incoming.receive == nullptr) {
-    incoming.owned = buffers.take(header.len);
-    incoming.area = incoming.owned.first(header.len);
+  arrival.receive = queue.match_arrival(header.cid, header.lsrank, header.tag);
+  if (arrival.receive == nullptr) {
+    arrival.owned = buffers.take(header.len);
+    link.input.place(arrival.owned.first(header.len));
     return {};
   }
   if (receive_whole_locked(link)) return {};
-  accept_message_locked(*incoming.receive, incoming.source,
+  accept_message_locked(*arrival.receive, arrival.source,
                         {header.lsrank, header.tag, header.msglen});
-  prepare_area(link, *incoming.receive, header.len);
+  prepare_area(link, *arrival.receive, header.len);
   if (header.msglen <= datalen) return {};
   // The sender waits for the answer, and can have it while the first packet is still arriving.
-  answer_match_locked(*incoming.receive, incoming.source, header.srqid);
+  answer_match_locked(*arrival.receive, arrival.source, header.srqid);
   if (failed.load(std::memory_order_relaxed)) return *failure;
   return {};
 }
@@ -145,13 +182,13 @@ Result<void> Engine::Impl::message_begins(Link& link) {
 /// takes the bytes without conversion. Most messages are of this kind. Returns false if this one is
 /// not; nothing was done then.
 bool Engine::Impl::receive_whole_locked(Link& link) {
-  Link::Incoming& incoming = link.incoming();
-  const PacketHeader& header = incoming.header;
-  ReceiveOperation& operation = *incoming.receive;
+  Arrival& arrival = link.arrival;
+  const PacketHeader& header = link.input.header();
+  ReceiveOperation& operation = *arrival.receive;
   const MutableBuffer& buffer = operation.buffer;
-  const std::span<const std::byte> packet = link.whole_packet();
+  const std::span<const std::byte> packet = link.input.whole_packet();
   if (packet.empty() || header.type != PacketType::kData ||
-      peer(incoming.source).format != Format::kNative || !buffer.layout->contiguous(buffer.count) ||
+      peer(arrival.source).format != Format::kNative || !buffer.layout->contiguous(buffer.count) ||
       header.len > buffer.packed_size(Format::kNative)) {
     return false;
   }
@@ -162,18 +199,19 @@ bool Engine::Impl::receive_whole_locked(Link& link) {
   operation.result.source = header.lsrank;
   operation.result.tag = header.tag;
   operation.result.wire_bytes = header.msglen;
-  incoming.receive = nullptr;
-  incoming.handled = true;
-  count_received_locked(incoming.source, incoming.counts_as);
+  arrival.receive = nullptr;
+  arrival.handled = true;
+  link.input.take_whole();
+  count_received_locked(arrival.source, arrival.counts_as);
   complete_receive_locked(operation, header.len);
   return true;
 }
 
 Result<void> Engine::Impl::rest_begins(Link& link) {
-  Link::Incoming& incoming = link.incoming();
-  const PacketHeader& header = incoming.header;
+  Arrival& arrival = link.arrival;
+  const PacketHeader& header = link.input.header();
   const auto found = receives.find(header.drqid);
-  if (found == receives.end() || found->second->sender_ != incoming.source) {
+  if (found == receives.end() || found->second->sender_ != arrival.source) {
     return Error{ErrorKind::kProtocol,
                  fmt::format("data for receive {}, which is not waiting for any", header.drqid)};
   }
@@ -188,13 +226,13 @@ Result<void> Engine::Impl::rest_begins(Link& link) {
                  fmt::format("more data than the {} bytes that a message announced",
                              operation.result.wire_bytes)};
   }
-  incoming.receive = &operation;
+  arrival.receive = &operation;
   prepare_area(link, operation, header.len);
   // Packets of one message arrive in sequence. The next packet probably belongs to this message
   // too, unless this packet is the first of a sequence.
   const bool in_row = std::exchange(link.latest_rest, header.drqid) == header.drqid;
-  if (in_row && header.len == datalen && !incoming.unpack_at_end)
-    incoming.ahead = next_area(operation, header.len);
+  if (in_row && header.len == datalen && !arrival.unpack_at_end)
+    link.input.place_next(next_area(operation, header.len));
   return {};
 }
 
@@ -208,19 +246,19 @@ std::span<std::byte> Engine::Impl::next_area(const ReceiveOperation& operation,
   return area.size() == next ? area : std::span<std::byte>{};
 }
 
-Message Engine::Impl::message_of(const Link::Incoming& incoming) const {
-  const PacketHeader& header = incoming.header;
+Message Engine::Impl::message_of(const Link& link) const {
+  const PacketHeader& header = link.input.header();
   Message message;
   message.context = header.cid;
   message.source_rank = header.lsrank;
   message.tag = header.tag;
-  message.source = incoming.source;
+  message.source = link.arrival.source;
   message.request_id = header.srqid;
   message.message_bytes = header.msglen;
-  message.native_bytes = native_estimate(header, incoming.source);
+  message.native_bytes = native_estimate(header, message.source);
   message.synchronous = header.type == PacketType::kDataSync;
   message.may_be_early =
-      header.msglen > datalen && header.reserved == kMayComeEarly && is_ours(incoming.source);
+      header.msglen > datalen && header.reserved == kMayComeEarly && is_ours(message.source);
   message.payload_bytes = header.len;
   return message;
 }
@@ -252,38 +290,40 @@ void Engine::Impl::accept_message_locked(ReceiveOperation& operation, WorldRank 
 
 /// Points the link at the user's memory if the bytes can stay as they arrive.
 void Engine::Impl::prepare_area(Link& link, ReceiveOperation& operation, std::size_t size) {
-  Link::Incoming& incoming = link.incoming();
+  Arrival& arrival = link.arrival;
   if (size == 0 || operation.cursor_.position() == operation.cursor_.total()) return;
-  incoming.area = operation.cursor_.borrow(size);
-  if (!incoming.area.empty()) return;
-  incoming.owned = buffers.take(size);
-  incoming.area = incoming.owned.first(size);
-  incoming.unpack_at_end = true;
+  const std::span<std::byte> area = operation.cursor_.borrow(size);
+  link.input.place(area);
+  if (!area.empty()) return;
+  arrival.owned = buffers.take(size);
+  link.input.place(arrival.owned.first(size));
+  arrival.unpack_at_end = true;
 }
 
-Result<void> Engine::Impl::packet_ends(Link& link) {
-  Link::Incoming& incoming = link.incoming();
-  if (incoming.handled) return {};
-  if (incoming.relay_to != nullptr) {
+/// Handles a packet whose payload is complete.
+Result<void> Engine::Impl::packet_ends_locked(Link& link) {
+  Arrival& arrival = link.arrival;
+  if (arrival.handled) return {};
+  if (arrival.relay_to != nullptr) {
     relay_locked(link);
     return {};
   }
-  if (!carries_message(incoming.header.type)) return control_ends(link);
-  if (incoming.receive == nullptr) {
+  if (!carries_message(link.input.header().type)) return control_ends(link);
+  if (arrival.receive == nullptr) {
     store_message_locked(link);
     return {};
   }
-  ReceiveOperation& operation = *incoming.receive;
-  finish_payload_locked(link, operation, incoming.header.len);
-  count_received_locked(incoming.source, incoming.counts_as);
+  ReceiveOperation& operation = *arrival.receive;
+  finish_payload_locked(link, operation, link.input.header().len);
+  count_received_locked(arrival.source, arrival.counts_as);
   // The operation has been completed, and may no longer exist.
   if (failed.load(std::memory_order_relaxed)) return *failure;
-  incoming.receive = nullptr;
-  if (incoming.header.type != PacketType::kDataSync) {
+  arrival.receive = nullptr;
+  if (link.input.header().type != PacketType::kDataSync) {
     if (operation.arrived_ == operation.result.wire_bytes) {
-      if (incoming.header.msglen > datalen) receives.erase(incoming.header.drqid);
+      if (link.input.header().msglen > datalen) receives.erase(link.input.header().drqid);
       if (operation.early_) [[unlikely]] {
-        incoming.receive = nullptr;
+        arrival.receive = nullptr;
         early_arrived_locked(*static_cast<EarlyMessage*>(operation.owner));
         return {};
       }
@@ -291,20 +331,20 @@ Result<void> Engine::Impl::packet_ends(Link& link) {
     }
     return {};
   }
-  if (incoming.header.msglen <= datalen)
-    answer_match_locked(operation, incoming.source, incoming.header.srqid);
+  if (link.input.header().msglen <= datalen)
+    answer_match_locked(operation, arrival.source, link.input.header().srqid);
   return {};
 }
 
 void Engine::Impl::finish_payload_locked(Link& link, ReceiveOperation& operation,
                                          std::size_t size) {
-  Link::Incoming& incoming = link.incoming();
+  Arrival& arrival = link.arrival;
   operation.arrived_ += size;
-  if (!incoming.unpack_at_end) return;
-  auto unpacked = operation.cursor_.unpack(incoming.owned.first(size));
+  if (!arrival.unpack_at_end) return;
+  auto unpacked = operation.cursor_.unpack(arrival.owned.first(size));
   count_copy(size);
   if (!unpacked && !operation.result.error) operation.result.error = unpacked.error();
-  buffers.put(std::move(incoming.owned));
+  buffers.put(std::move(arrival.owned));
 }
 
 /// Sends SYNCACK to the sender of a DATASYNC packet that has matched. Completes the receive if the
@@ -339,9 +379,8 @@ void Engine::Impl::complete_receive_locked(ReceiveOperation& operation,
 }
 
 void Engine::Impl::store_message_locked(Link& link) {
-  Link::Incoming& incoming = link.incoming();
-  Message message = message_of(incoming);
-  message.payload = std::move(incoming.owned);
+  Message message = message_of(link);
+  message.payload = std::move(link.arrival.owned);
   ++counters.unexpected_messages;
   if (!watched.empty() && watched.count(message.context) != 0) {
     ++arrivals;

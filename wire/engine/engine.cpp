@@ -59,7 +59,7 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
       format_of_client(std::move(options.format_of_client)),
       datalen(job.values().datalen),
       relay(options.relay),
-      buffers(std::max<std::size_t>(datalen, Link::kBatchCapacity)),
+      buffers(std::max<std::size_t>(datalen, LinkOutput::kBatchCapacity)),
       peers(static_cast<std::size_t>(job.size())),
       early_limit(options.relay.early_message_limit) {
   // No other code knows the object yet.
@@ -76,7 +76,7 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     Link& link = add(std::move(each.channel));
     link.local_proc = each.proc;
     link.gives_credit = true;
-    link.credit = RelayCredit(relay.local_sender_limit);
+    link.output.credit = RelayCredit(relay.local_sender_limit);
     local_links.emplace(each.proc, &link);
   }
   for (HostChannel& each : options.host_channels) {
@@ -85,11 +85,11 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     const auto client =
         static_cast<std::size_t>(job.hosts()[static_cast<std::size_t>(each.host)].client);
     link.gives_credit = job.clients()[client].impishim;
-    if (link.gives_credit) link.credit = RelayCredit(relay.remote_sender_limit);
+    if (link.gives_credit) link.output.credit = RelayCredit(relay.remote_sender_limit);
     host_links.emplace(each.host, &link);
   }
   const auto announcing = std::count_if(links.begin(), links.end(),
-                                        [](const auto& link) { return link->announces_input(); });
+                                        [](const auto& link) { return link->announces_input; });
   asks_together = announcing > kAskedOneByOne;
 }
 
@@ -128,7 +128,7 @@ Link* Engine::Impl::link_towards(WorldRank destination) {
 std::size_t Engine::Impl::poll_link_locked(Link& link) {
   std::size_t events = 0;
   const auto flush = [&]() IMPISHIM_REQUIRES(mutex) {
-    auto flushed = link.flush();
+    auto flushed = link.output.flush();
     if (!flushed) {
       link_ended_locked(link, flushed.error());
       return false;
@@ -139,10 +139,10 @@ std::size_t Engine::Impl::poll_link_locked(Link& link) {
   };
   // It has waited since the last poll. An acknowledgement that this poll queues may wait until the
   // next one.
-  if (link.awaits_company() && !flush()) return 1;
+  if (link.output.has_deferred() && !flush()) return 1;
   if (!link.input_ended && may_have_input(link)) {
     link.announced = false;
-    auto received = link.receive();
+    auto received = receive_locked(link);
     if (!received) {
       link_ended_locked(link, received.error());
       return 1;
@@ -150,8 +150,8 @@ std::size_t Engine::Impl::poll_link_locked(Link& link) {
     events += *received;
     flush_batches_locked();
   }
-  const bool output_due = !link.output_empty() && !link.awaits_company();
-  if ((output_due || !link.streams.empty()) && !flush()) return 1;
+  const bool output_due = !link.output.empty() && !link.output.has_deferred();
+  if ((output_due || !link.output.streams.empty()) && !flush()) return 1;
   return events;
 }
 
@@ -175,19 +175,19 @@ std::size_t Engine::Impl::poll_locked(bool application_waits) {
   polling = true;
   // Programs repeat themselves: after a long burst, only the first message of the next burst is
   // sent alone.
-  if (burst > 0) at_once = burst > kSentAtOnce ? 1 : kSentAtOnce;
+  if (burst > 0) burst_limit = burst > kSentAtOnce ? 1 : kSentAtOnce;
   burst = 0;
   if (!batching.empty()) flush_batches_locked();
   if (asks_together) find_announced_locked();
-  const bool waited = std::exchange(hosts_have_waited, false);
-  std::size_t of_neighbours = 0;
+  const bool waited = std::exchange(skipped_hosts, false);
+  std::size_t local_events = 0;
   for (auto& link : links) {
-    if (of_neighbours > 0 && !waited && may_wait(*link)) {
-      hosts_have_waited = true;
+    if (local_events > 0 && !waited && may_wait(*link)) {
+      skipped_hosts = true;
       continue;
     }
     events += poll_link_locked(*link);
-    if (link->local_proc >= 0) of_neighbours = events;
+    if (link->local_proc >= 0) local_events = events;
     if (failed.load(std::memory_order_relaxed)) break;
   }
   polling = false;
@@ -345,7 +345,7 @@ void Engine::drain_output() {
       static_cast<void>(impl_->poll_locked(false));
       const bool all_out =
           std::all_of(impl_->links.begin(), impl_->links.end(),
-                      [](const auto& link) { return link->output_empty() || link->input_ended; });
+                      [](const auto& link) { return link->output.empty() || link->input_ended; });
       if (all_out) return;
     }
     if (now_ns() >= deadline) return;
@@ -360,8 +360,9 @@ std::uint64_t Engine::application_polls() const {
 bool Engine::idle() {
   const MutexLock lock(impl_->mutex);
   return impl_->pending_sends == 0 &&
-         std::all_of(impl_->links.begin(), impl_->links.end(),
-                     [](const auto& link) { return link->output_empty() && !link->holds(); });
+         std::all_of(impl_->links.begin(), impl_->links.end(), [](const auto& link) {
+           return link->output.empty() && !link->output.holds();
+         });
 }
 
 void Engine::close() {

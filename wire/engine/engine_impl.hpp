@@ -7,7 +7,7 @@
 /// functions and polling, cancelling.cpp cancelled sends, closing.cpp FINI, abort and failure.
 ///
 /// `mutex` protects everything but the atomics. Functions whose names end in _locked, and all
-/// functions of LinkOwner, run with it held.
+/// functions of OutputOwner, run with it held.
 #pragma once
 
 #include <atomic>
@@ -22,12 +22,12 @@
 
 #include "wire/base/mutex.hpp"
 #include "wire/channel/poller.hpp"
-#include "wire/engine/buffer_pool.hpp"
 #include "wire/engine/early_message.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/flow_control.hpp"
 #include "wire/engine/link.hpp"
 #include "wire/engine/match_queue.hpp"
+#include "wire/link/buffer_pool.hpp"
 #include "wire/topology/route.hpp"
 
 namespace impishim::wire {
@@ -59,7 +59,7 @@ struct Peer {
   std::deque<SendOperation*> stalled;  ///< long messages whose next packet waits for credit
 };
 
-class Engine::Impl final : public LinkOwner {
+class Engine::Impl final : public OutputOwner {
  public:
   /// `batches_wait` is true while messages of this process wait in `batching`.
   Impl(EngineOptions options, std::atomic<bool>& batches_wait);
@@ -75,8 +75,8 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] bool refill(Link& link) override IMPISHIM_REQUIRES(mutex);
 
   // delivery.cpp
-  [[nodiscard]] Result<void> packet_begins(Link& link) override IMPISHIM_REQUIRES(mutex);
-  [[nodiscard]] Result<void> packet_ends(Link& link) override IMPISHIM_REQUIRES(mutex);
+  /// Reads and handles the input of a link. Returns the number of reads and packets.
+  [[nodiscard]] Result<std::size_t> receive_locked(Link& link) IMPISHIM_REQUIRES(mutex);
   void start_receive_locked(ReceiveOperation& operation) IMPISHIM_REQUIRES(mutex);
   void deliver_locked(ReceiveOperation& operation, std::list<Message>&& message)
       IMPISHIM_REQUIRES(mutex);
@@ -128,13 +128,14 @@ class Engine::Impl final : public LinkOwner {
   void stop_watching_locked(Link& link) IMPISHIM_REQUIRES(mutex);
   void find_announced_locked() IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] bool may_have_input(const Link& link) const {
-    return !asks_together || link.announced || !link.announces_input();
+    return !asks_together || link.announced || !link.announces_input;
   }
   /// Returns true if this poll may skip the link. If links of this host had input, forwarding that
   /// input comes first. Asking the kernel for input from other hosts takes longer than all of that,
   /// and waits until the next poll.
   [[nodiscard]] bool may_wait(const Link& link) const {
-    return link.remote_host >= 0 && !asks_together && link.output_empty() && link.streams.empty();
+    return link.remote_host >= 0 && !asks_together && link.output.empty() &&
+           link.output.streams.empty();
   }
   void take_unexpected_locked() IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] Peer& peer(WorldRank rank) IMPISHIM_REQUIRES(mutex) {
@@ -185,7 +186,7 @@ class Engine::Impl final : public LinkOwner {
   /// Links whose peers must be told what has been relayed.
   std::vector<Link*> owing IMPISHIM_GUARDED_BY(mutex);
   /// Reset at the next poll, since sockets are never skipped twice in a row.
-  bool hosts_have_waited IMPISHIM_GUARDED_BY(mutex) = false;
+  bool skipped_hosts IMPISHIM_GUARDED_BY(mutex) = false;
   /// poll_locked() is running, and does what is due at its end.
   bool polling IMPISHIM_GUARDED_BY(mutex) = false;
   std::vector<Link*> batching IMPISHIM_GUARDED_BY(mutex);  ///< links with packets that need a flush
@@ -195,7 +196,7 @@ class Engine::Impl final : public LinkOwner {
   /// Messages that this process has begun since the last poll.
   std::uint32_t burst IMPISHIM_GUARDED_BY(mutex) = 0;
   /// Number of messages of a burst that are sent at once.
-  std::uint32_t at_once IMPISHIM_GUARDED_BY(mutex) = kSentAtOnce;
+  std::uint32_t burst_limit IMPISHIM_GUARDED_BY(mutex) = kSentAtOnce;
   std::set<ContextId> watched IMPISHIM_GUARDED_BY(mutex);
   /// Number of unmatched messages that arrived in watched contexts.
   std::uint64_t arrivals IMPISHIM_GUARDED_BY(mutex) = 0;
@@ -248,8 +249,8 @@ class Engine::Impl final : public LinkOwner {
   void send_alone_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes)
       IMPISHIM_REQUIRES(mutex);
   void count_first_packet_locked(Peer& peer, std::size_t payload) IMPISHIM_REQUIRES(mutex);
-  [[nodiscard]] bool waits_for_company(std::size_t payload) IMPISHIM_REQUIRES(mutex);
-  void begin_batch_locked(Link& link) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] bool should_coalesce(std::size_t payload) IMPISHIM_REQUIRES(mutex);
+  void start_batch_locked(Link& link) IMPISHIM_REQUIRES(mutex);
   void send_control_locked(WorldRank destination, const MessageFields& fields)
       IMPISHIM_REQUIRES(mutex);
   void count_copy(std::size_t bytes) IMPISHIM_REQUIRES(mutex);
@@ -265,7 +266,7 @@ class Engine::Impl final : public LinkOwner {
   }
   [[nodiscard]] Result<void> link_packet_begins(Link& link) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] bool speaks_for(const Link& link, WorldRank source) const;
-  [[nodiscard]] bool relays_from(const Link& link, const Link::Route& route) const;
+  [[nodiscard]] bool relays_from(const Link& link, const PacketRoute& route) const;
   [[nodiscard]] static bool comes_too_late(Link& link);
   [[nodiscard]] Result<void> control_ends(Link& link) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] Result<void> link_packet_ends(Link& link) IMPISHIM_REQUIRES(mutex);
@@ -282,6 +283,9 @@ class Engine::Impl final : public LinkOwner {
       IMPISHIM_REQUIRES(mutex);
 
   // delivery.cpp
+  [[nodiscard]] Result<std::size_t> handle_input_locked(Link& link) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] Result<void> packet_begins_locked(Link& link) IMPISHIM_REQUIRES(mutex);
+  [[nodiscard]] Result<void> packet_ends_locked(Link& link) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] Result<void> message_begins(Link& link) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] Result<void> rest_begins(Link& link) IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] std::span<std::byte> next_area(const ReceiveOperation& operation,
@@ -310,7 +314,7 @@ class Engine::Impl final : public LinkOwner {
   [[nodiscard]] Result<void> credit_returned_locked(Link& link)
       IMPISHIM_REQUIRES(mutex);  // relaying.cpp
   [[nodiscard]] Error sent_too_many() const;
-  [[nodiscard]] Message message_of(const Link::Incoming& incoming) const;
+  [[nodiscard]] Message message_of(const Link& link) const;
   [[nodiscard]] std::uint64_t native_estimate(const PacketHeader& header, WorldRank source) const;
   friend class Engine;
 };

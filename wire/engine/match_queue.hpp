@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "wire/engine/buffer_pool.hpp"
 #include "wire/engine/operation.hpp"
+#include "wire/link/buffer_pool.hpp"
 
 namespace impishim::wire {
 

@@ -4,7 +4,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
-#include "wire/engine/relay_credit.hpp"
+#include "wire/link/relay_credit.hpp"
 
 namespace impishim::wire {
 

@@ -58,7 +58,7 @@ void Engine::Impl::return_credits_locked() {
     if (link.state == LinkState::kClosed || link.input_ended) continue;
     OutgoingPacket packet;
     encode_packet_header(header, packet.header);
-    auto sent = link.send(std::move(packet));
+    auto sent = link.output.send(std::move(packet));
     if (!sent) {
       link_ended_locked(link, sent.error());
     } else {
@@ -75,8 +75,8 @@ void Engine::Impl::flush_batches_locked() {
   for (std::size_t i = 0; i < batching.size(); ++i) {
     Link& link = *batching[i];
     link.in_batching = false;
-    if (link.batched() == 0) continue;
-    auto flushed = link.flush();
+    if (link.output.batched() == 0) continue;
+    auto flushed = link.output.flush();
     if (!flushed) {
       link_ended_locked(link, flushed.error());
     } else {
@@ -94,12 +94,13 @@ void Engine::Impl::count_relayed_locked(std::size_t bytes) {
 /// Copies a short packet that has arrived whole from the staging area to the next link's batch.
 /// Returns false if the packet must wait, or is of a rare type; relay_locked() then handles it.
 bool Engine::Impl::relay_whole_locked(Link& link) {
-  Link::Incoming& incoming = link.incoming();
-  const std::span<const std::byte> packet = link.whole_packet();
-  if (packet.empty() || !carries_message(incoming.header.type)) return false;
-  Link& next = *incoming.relay_to;
-  if (!next.enqueue_relayed(packet, link, link.latest_route.to_be_relayed)) return false;
-  incoming.handled = true;
+  Arrival& arrival = link.arrival;
+  const std::span<const std::byte> packet = link.input.whole_packet();
+  if (packet.empty() || !carries_message(link.input.header().type)) return false;
+  Link& next = *arrival.relay_to;
+  if (!next.output.enqueue_relayed(packet, link, link.latest_route.to_be_relayed)) return false;
+  arrival.handled = true;
+  link.input.take_whole();
   ++counters.packets_relayed;
   count_relayed_locked(packet.size());
   flush_if_full_locked(next, relay.batch_target);
@@ -107,55 +108,56 @@ bool Engine::Impl::relay_whole_locked(Link& link) {
 }
 
 void Engine::Impl::relay_locked(Link& link) {
-  Link::Incoming& incoming = link.incoming();
+  Arrival& arrival = link.arrival;
   OutgoingPacket packet;
-  packet.header = incoming.raw;
-  packet.payload = incoming.owned.first(incoming.header.payload_size());
-  packet.owned = std::move(incoming.owned);
+  packet.header = arrival.raw;
+  packet.payload = arrival.owned.first(link.input.header().payload_size());
+  packet.owned = std::move(arrival.owned);
   packet.passes_through = true;
   ++counters.packets_relayed;
-  Link& next = *incoming.relay_to;
+  Link& next = *arrival.relay_to;
   // It is a late acknowledgement for a process that has left already.
-  if (next.peer_finished && !carries_message(incoming.header.type)) return;
-  if (takes_credit(incoming.header.type)) {
+  if (next.peer_finished && !carries_message(link.input.header().type)) return;
+  if (takes_credit(link.input.header().type)) {
     count_relayed_locked(packet.size());
     packet.relayed_from = &link;
     packet.to_be_relayed = link.latest_route.to_be_relayed;
-    if (packet.to_be_relayed && next.credit_exhausted()) ++counters.relay_stalls;
+    if (packet.to_be_relayed && next.output.credit_exhausted()) ++counters.relay_stalls;
   }
   batch_locked(next, std::move(packet), relay.batch_target);
 }
 
 /// Adds a packet to the batches that flush_batches_locked() sends.
 void Engine::Impl::batch_locked(Link& link, OutgoingPacket&& packet, std::uint64_t target) {
-  link.enqueue(std::move(packet));
+  link.output.enqueue(std::move(packet));
   flush_if_full_locked(link, target);
 }
 
 /// Flushes the batch if it has reached `target` bytes; otherwise leaves it for
 /// flush_batches_locked().
 void Engine::Impl::flush_if_full_locked(Link& link, std::uint64_t target) {
-  if (link.batched() < target) {
-    if (link.batched() == 0 || link.in_batching) return;
+  if (link.output.batched() < target) {
+    if (link.output.batched() == 0 || link.in_batching) return;
     link.in_batching = true;
     batching.push_back(&link);
     return;
   }
-  auto flushed = link.flush();
+  auto flushed = link.output.flush();
   if (!flushed) return link_ended_locked(link, flushed.error());
   watch_output_locked(link);
 }
 
 /// Handles a RELAYACK: sends the packets that waited for credit, then continues long messages.
 Result<void> Engine::Impl::credit_returned_locked(Link& link) {
-  const std::uint64_t bytes = link.incoming().header.msglen;
-  if (!link.credit.returned(bytes)) {
+  const std::uint64_t bytes = link.input.header().msglen;
+  if (!link.output.credit.returned(bytes)) {
     return Error{ErrorKind::kProtocol, fmt::format("{} bytes relayed that were never sent", bytes)};
   }
-  link.release_held();
-  link.streams.insert(link.streams.end(), link.awaiting_credit.begin(), link.awaiting_credit.end());
-  link.awaiting_credit.clear();
-  auto flushed = link.flush();
+  link.output.release_held();
+  link.output.streams.insert(link.output.streams.end(), link.output.awaiting_credit.begin(),
+                             link.output.awaiting_credit.end());
+  link.output.awaiting_credit.clear();
+  auto flushed = link.output.flush();
   if (!flushed) return flushed.error();
   watch_output_locked(link);
   return {};

@@ -128,7 +128,7 @@ bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation,
     return false;
   }
   packet.to_be_relayed = to.relayed;
-  if (to.relayed && to.link->credit_exhausted()) ++counters.relay_stalls;
+  if (to.relayed && to.link->output.credit_exhausted()) ++counters.relay_stalls;
   packet.header = to.header;
   encode_message_fields(
       fields_of(operation, needs_answer ? PacketType::kDataSync : PacketType::kData,
@@ -149,11 +149,11 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
   OutgoingPacket packet;
   if (!make_first_packet_locked(to, operation, packet)) return;
   Link& link = *to.link;
-  if (waits_for_company(packet.payload.size())) {
-    link.enqueue(std::move(packet));
-    return begin_batch_locked(link);
+  if (should_coalesce(packet.payload.size())) {
+    link.output.enqueue(std::move(packet));
+    return start_batch_locked(link);
   }
-  auto sent = link.send(std::move(packet));
+  auto sent = link.output.send(std::move(packet));
   if (sent) return watch_output_locked(link);
   link_ended_locked(link, sent.error());
   // A packet that was not queued is in no list, so a failure of the engine does not complete it.
@@ -162,8 +162,8 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
 
 /// Returns true if the message is short and need not wait for credit.
 bool Engine::Impl::leaves_in_one_piece(const Peer& to, std::uint64_t size) const {
-  return size <= std::min<std::uint64_t>(Link::kJoinedSize, datalen) &&
-         !(to.relayed && to.link->credit_exhausted());
+  return size <= std::min<std::uint64_t>(LinkOutput::kMaxInlinePayload, datalen) &&
+         !(to.relayed && to.link->output.credit_exhausted());
 }
 
 /// Writes a short message in one piece directly into its batch, alone or behind others, and
@@ -180,7 +180,7 @@ bool Engine::Impl::send_in_one_piece_locked(Peer& to, SendOperation& operation) 
   return true;
 }
 
-static_assert(Engine::kLongestShort == Link::kJoinedSize);
+static_assert(Engine::kLongestShort == LinkOutput::kMaxInlinePayload);
 
 bool Engine::Impl::send_short_locked(const ShortMessage& message) {
   if (failed.load(std::memory_order_relaxed)) return false;
@@ -217,14 +217,14 @@ void write_message(const Peer& to, const MessageFields& fields, std::span<const 
 void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields,
                                          std::span<const std::byte> bytes) {
   Link& link = *to.link;
-  const bool company = waits_for_company(bytes.size());
-  if (!company && link.output_empty() && link.streams.empty())
+  const bool coalesce = should_coalesce(bytes.size());
+  if (!coalesce && link.output.empty() && link.output.streams.empty())
     return send_alone_locked(to, fields, bytes);
-  write_message(to, fields, bytes, link.append(bytes.size(), to.relayed));
+  write_message(to, fields, bytes, link.output.append(bytes.size(), to.relayed));
   count_first_packet_locked(to, bytes.size());
-  if (company) return begin_batch_locked(link);
-  if (link.wants_output) return;
-  auto flushed = link.flush();
+  if (coalesce) return start_batch_locked(link);
+  if (link.output.wants_output) return;
+  auto flushed = link.output.flush();
   if (!flushed) return link_ended_locked(link, flushed.error());
   watch_output_locked(link);
 }
@@ -232,11 +232,11 @@ void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields,
 /// Sends a message at once, without a batch. For messages that a peer waits for.
 void Engine::Impl::send_alone_locked(Peer& to, const MessageFields& fields,
                                      std::span<const std::byte> bytes) {
-  std::array<std::byte, kPacketHeaderSize + Link::kJoinedSize> packet;
+  std::array<std::byte, kPacketHeaderSize + LinkOutput::kMaxInlinePayload> packet;
   write_message(to, fields, bytes, packet.data());
   count_first_packet_locked(to, bytes.size());
-  auto sent =
-      to.link->send_alone(std::span(packet).first(kPacketHeaderSize + bytes.size()), to.relayed);
+  auto sent = to.link->output.send_alone(std::span(packet).first(kPacketHeaderSize + bytes.size()),
+                                         to.relayed);
   if (!sent) return link_ended_locked(*to.link, sent.error());
   watch_output_locked(*to.link);
 }
@@ -251,13 +251,14 @@ void Engine::Impl::count_first_packet_locked(Peer& to, std::size_t payload) {
 /// Returns true if the message shall be batched. A process that begins many messages between two
 /// polls does not wait for an answer to any single one. The first few messages leave at once, the
 /// others together.
-bool Engine::Impl::waits_for_company(std::size_t payload) {
-  return payload <= Link::kJoinedSize && relay.origin_batch_target > 0 && ++burst > at_once;
+bool Engine::Impl::should_coalesce(std::size_t payload) {
+  return payload <= LinkOutput::kMaxInlinePayload && relay.origin_batch_target > 0 &&
+         ++burst > burst_limit;
 }
 
 /// Registers the batch. It leaves when it is large enough, at the next poll or call that waits, or
 /// when the progress thread finds it.
-void Engine::Impl::begin_batch_locked(Link& link) {
+void Engine::Impl::start_batch_locked(Link& link) {
   flush_if_full_locked(link, relay.origin_batch_target);
   if (batching.empty() || batches_wait.load(std::memory_order_relaxed)) return;
   batches_wait.store(true, std::memory_order_relaxed);
@@ -277,18 +278,18 @@ void Engine::Impl::packet_left(SendOperation& operation) {
 }
 
 bool Engine::Impl::refill(Link& link) {
-  while (!link.streams.empty()) {
-    SendOperation& operation = *link.streams.front();
+  while (!link.output.streams.empty()) {
+    SendOperation& operation = *link.output.streams.front();
     Peer& to = peer(operation.destination);
     if (!to.send_credit.may_send(to.marks)) {
-      link.streams.pop_front();
+      link.output.streams.pop_front();
       to.stalled.push_back(&operation);
       ++counters.flow_control_stalls;
       continue;
     }
-    if (to.relayed && link.credit_exhausted()) {
-      link.streams.pop_front();
-      link.awaiting_credit.push_back(&operation);
+    if (to.relayed && link.output.credit_exhausted()) {
+      link.output.streams.pop_front();
+      link.output.awaiting_credit.push_back(&operation);
       ++counters.relay_stalls;
       continue;
     }
@@ -308,8 +309,8 @@ bool Engine::Impl::refill(Link& link) {
     ++operation.packets_queued_;
     ++counters.packets_sent;
     counters.payload_bytes_sent += packet.payload.size();
-    if (operation.cursor_.position() == operation.cursor_.total()) link.streams.pop_front();
-    link.enqueue(std::move(packet));
+    if (operation.cursor_.position() == operation.cursor_.total()) link.output.streams.pop_front();
+    link.output.enqueue(std::move(packet));
     return true;
   }
   return false;
@@ -340,8 +341,9 @@ void Engine::Impl::send_control_locked(WorldRank destination, const MessageField
   if (fields.type != PacketType::kProtoAck) to.send_credit.control_sent(to.marks);
   // A PROTOACK may wait for the program's answer to the message that it acknowledges.
   const bool may_wait = fields.type == PacketType::kProtoAck;
-  auto sent = may_wait ? link.send_in_company(std::move(packet)) : link.send(std::move(packet));
-  if (may_wait && sent && link.awaits_company()) {
+  auto sent =
+      may_wait ? link.output.send_deferred(std::move(packet)) : link.output.send(std::move(packet));
+  if (may_wait && sent && link.output.has_deferred()) {
     // The next poll sends it, but a sleeping thread would not.
     if (sleepers > 0) poller.wake();
     return;
@@ -364,23 +366,23 @@ void Engine::Impl::acknowledged_locked(Peer& from) {
       return true;
     }
     OutgoingPacket packet;
-    if (make_first_packet_locked(from, operation, packet)) link.enqueue(std::move(packet));
+    if (make_first_packet_locked(from, operation, packet)) link.output.enqueue(std::move(packet));
     return true;
   };
   const auto flush = [&]() IMPISHIM_REQUIRES(mutex) {
-    auto flushed = link.flush();
+    auto flushed = link.output.flush();
     if (!flushed) link_ended_locked(link, flushed.error());
     return flushed.ok();
   };
   static_cast<void>(release_held());
   if (!from.stalled.empty()) {
-    link.streams.insert(link.streams.end(), from.stalled.begin(), from.stalled.end());
+    link.output.streams.insert(link.output.streams.end(), from.stalled.begin(), from.stalled.end());
     from.stalled.clear();
     if (!flush()) return;
   }
   while (release_held()) {
   }
-  if (!link.output_empty() && !flush()) return;
+  if (!link.output.empty() && !flush()) return;
   watch_output_locked(link);
 }
 

@@ -23,7 +23,7 @@ void Engine::Impl::watch_links_locked() {
   for (auto& link : links) {
     if (link->input_ended) continue;
     auto added =
-        poller.add(link->channel().descriptor(), link->channel().epoll_events(), link->token);
+        poller.add(link->channel->descriptor(), link->channel->epoll_events(), link->token);
     if (!added) fail_locked(added.error());
   }
 }
@@ -41,7 +41,7 @@ void Engine::Impl::find_announced_locked() {
 }
 
 void Engine::Impl::stop_watching_locked(Link& link) {
-  auto removed = poller.remove(link.channel().descriptor());
+  auto removed = poller.remove(link.channel->descriptor());
   if (!removed) log(LogLevel::kDebug, "{}", removed.error().text);
 }
 
@@ -58,10 +58,10 @@ void Engine::stop_watching() {
 }
 
 void Engine::Impl::watch_output_locked(Link& link) {
-  const bool wanted = !link.output_empty() || !link.streams.empty();
-  if (wanted == link.wants_output) return;
-  link.wants_output = wanted;
-  if (!link.channel().set_want_output(wanted)) {
+  const bool wanted = !link.output.empty() || !link.output.streams.empty();
+  if (wanted == link.output.wants_output) return;
+  link.output.wants_output = wanted;
+  if (!link.channel->set_want_output(wanted)) {
     // Room that appeared before the channel knew of the wish is announced to no thread. A sleeping
     // thread therefore polls once more before it sleeps.
     if (wanted && sleepers > 0) poller.wake();
@@ -69,7 +69,7 @@ void Engine::Impl::watch_output_locked(Link& link) {
   }
   if (!watching) return;
   auto changed =
-      poller.modify(link.channel().descriptor(), link.channel().epoll_events(), link.token);
+      poller.modify(link.channel->descriptor(), link.channel->epoll_events(), link.token);
   if (!changed) fail_locked(changed.error());
 }
 
@@ -85,8 +85,8 @@ void Engine::wait_for_event(std::chrono::microseconds timeout) {
     ++impl.sleepers;
     bool quiet = true;
     for (auto& link : impl.links)
-      quiet = (link->input_ended || link->channel().prepare_to_sleep()) &&
-              !link->awaits_company() && quiet;
+      quiet = (link->input_ended || link->channel->prepare_to_sleep()) &&
+              !link->output.has_deferred() && quiet;
     if (!quiet || !impl.owing.empty() || !impl.batching.empty()) timeout = 0us;
   }
   std::array<epoll_event, 16> events{};
@@ -98,9 +98,9 @@ void Engine::wait_for_event(std::chrono::microseconds timeout) {
   bool others_must_wake = false;
   for (auto& link : impl.links) {
     if (link->input_ended) continue;
-    link->channel().end_sleep();
+    link->channel->end_sleep();
     // end_sleep() was for all sleeping threads: prepare again for those that still sleep.
-    if (impl.sleepers > 0 && !link->channel().prepare_to_sleep()) others_must_wake = true;
+    if (impl.sleepers > 0 && !link->channel->prepare_to_sleep()) others_must_wake = true;
   }
   if (others_must_wake) impl.poller.wake();
 }

@@ -38,9 +38,10 @@ std::string line_of(Link& link) {
       "waiting for credit; {} bytes "
       "there to "
       "be passed on; sent {} packets, passed on {}, received {}",
-      link.channel().peer_name(), link.input_ended ? "ended" : name_of(link.state), link.queued(),
-      link.held(), link.streams.size(), link.awaiting_credit.size(), link.credit.outstanding(),
-      link.sent.packets, link.passed_on.packets, link.received.packets);
+      link.channel->peer_name(), link.input_ended ? "ended" : name_of(link.state),
+      link.output.queued(), link.output.held(), link.output.streams.size(),
+      link.output.awaiting_credit.size(), link.output.credit.outstanding(),
+      link.output.sent.packets, link.output.passed_on.packets, link.input.received.packets);
 }
 
 std::string line_of(const Peer& peer) {
@@ -55,18 +56,20 @@ std::string line_of(const Peer& peer) {
 
 void Engine::Impl::add_traffic_locked(EngineCounters& sums) const {
   for (const auto& [rank, link] : local_links) {
-    add(sums.local_origin, link->sent);
-    add(sums.local_relay, link->passed_on);
-    add(sums.local_received, link->received);
-    add(sums.copied, link->copied);
+    add(sums.local_origin, link->output.sent);
+    add(sums.local_relay, link->output.passed_on);
+    add(sums.local_received, link->input.received);
+    add(sums.copied, link->output.copied);
+    add(sums.copied, link->input.copied);
   }
   for (const auto& [host, link] : host_links) {
-    add(sums.remote_origin, link->sent);
-    add(sums.remote_relay, link->passed_on);
-    add(sums.remote_received, link->received);
-    add(sums.copied, link->copied);
-    sums.send_calls += link->send_calls;
-    sums.receive_calls += link->receive_calls;
+    add(sums.remote_origin, link->output.sent);
+    add(sums.remote_relay, link->output.passed_on);
+    add(sums.remote_received, link->input.received);
+    add(sums.copied, link->output.copied);
+    add(sums.copied, link->input.copied);
+    sums.send_calls += link->output.send_calls;
+    sums.receive_calls += link->input.calls;
   }
 }
 

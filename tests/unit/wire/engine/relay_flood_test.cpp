@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/unit/wire/engine/simulated_job.hpp"
-#include "wire/engine/relay_credit.hpp"
+#include "wire/link/relay_credit.hpp"
 #include "wire/topology/route.hpp"
 
 namespace impishim::wire {

@@ -268,7 +268,7 @@ TEST(ShuffleFlushes, WaitForAnswers) {
   options.remote = {4, 1U << 20U};
   Network network({2, 2, 1}, options, 1);
   ASSERT_TRUE(network.enqueue(0, 1, 0, 8));
-  ASSERT_TRUE(network.enqueue(0, 1, 1, 8));  // waits for company
+  ASSERT_TRUE(network.enqueue(0, 1, 1, 8));  // waits for more
   EXPECT_EQ(network.batch_sizes.size(), 1U);
   const auto flush = network.core(0).flush(ShuffleQueueKind::kRemote);
   EXPECT_FALSE(ShuffleCore::done(flush));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/engine/link.hpp"
+#include "wire/link/link_output.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,9 +16,8 @@
 #include "wire/base/bytes.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/engine/buffer_pool.hpp"
-#include "wire/engine/operation.hpp"
-#include "wire/engine/packet_queue.hpp"
+#include "wire/link/buffer_pool.hpp"
+#include "wire/link/packet_queue.hpp"
 #include "wire/packet/packet.hpp"
 
 namespace impishim::wire {
@@ -32,17 +31,11 @@ iovec piece_of(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Link::Link(LinkOwner& owner, std::unique_ptr<Channel> channel, BufferPool& buffers,
-           std::uint32_t max_payload)
-    : owner_(owner),
-      channel_(std::move(channel)),
-      announces_input_(channel_->announces_input()),
-      buffers_(buffers),
-      max_payload_(max_payload),
-      staging_(kStagingSize) {}
+LinkOutput::LinkOutput(Link& link, OutputOwner& owner, Channel& channel, BufferPool& buffers)
+    : link_(link), owner_(owner), channel_(channel), buffers_(buffers) {}
 
 /// Returns true if the packet must wait for credit; it is then queued behind the others that wait.
-bool Link::hold_without_credit(OutgoingPacket& packet) {
+bool LinkOutput::hold_without_credit(OutgoingPacket& packet) {
   if (!packet.to_be_relayed) return false;
   if (credit_exhausted()) {
     held_.push_back(std::move(packet));
@@ -52,24 +45,24 @@ bool Link::hold_without_credit(OutgoingPacket& packet) {
   return false;
 }
 
-void Link::enqueue(OutgoingPacket&& packet) {
+void LinkOutput::enqueue(OutgoingPacket&& packet) {
   if (hold_without_credit(packet)) return;
   batched_ += packet.size();
   queue_up(std::move(packet));
 }
 
 /// Queues the packet behind all queued packets.
-void Link::queue_up(OutgoingPacket&& packet) {
-  if (packet.payload.size() <= kJoinedSize) return add_to_batch(std::move(packet));
+void LinkOutput::queue_up(OutgoingPacket&& packet) {
+  if (packet.payload.size() <= kMaxInlinePayload) return add_to_batch(std::move(packet));
   seal_batch();
   // A packet that was just packed leaves while it is still in the processor's caches, and few
   // buffers are in use.
-  if (packet.owned) at_once_ = kFewestAtOnce;
+  if (packet.owned) burst_limit_ = kMinBurst;
   queue_.push_back(std::move(packet));
 }
 
 /// Returns room for `size` more bytes at the end of the batch, or of a new batch.
-std::byte* Link::extend_batch(std::size_t size, Link* relayed_from) {
+std::byte* LinkOutput::extend_batch(std::size_t size, Link* relayed_from) {
   std::size_t batched = batch_.payload.size();
   // All packets of a batch came by one link, or by none, since one link is credited for it.
   if (batched > 0 && (batched + size > kBatchCapacity || batch_.relayed_from != relayed_from)) {
@@ -85,7 +78,7 @@ std::byte* Link::extend_batch(std::size_t size, Link* relayed_from) {
   return batch_.owned.data() + batched;
 }
 
-void Link::add_to_batch(OutgoingPacket&& packet) {
+void LinkOutput::add_to_batch(OutgoingPacket&& packet) {
   const std::size_t payload = packet.payload.size();
   write_packet(packet.header, packet.payload,
                extend_batch(kPacketHeaderSize + payload, packet.relayed_from));
@@ -95,7 +88,7 @@ void Link::add_to_batch(OutgoingPacket&& packet) {
   if (packet.operation != nullptr) owner_.packet_left(*packet.operation);
 }
 
-std::byte* Link::append(std::size_t payload, bool to_be_relayed) {
+std::byte* LinkOutput::append(std::size_t payload, bool to_be_relayed) {
   const std::size_t size = kPacketHeaderSize + payload;
   if (to_be_relayed) credit.sent(size);
   batched_ += size;
@@ -104,8 +97,8 @@ std::byte* Link::append(std::size_t payload, bool to_be_relayed) {
   return extend_batch(size, nullptr);
 }
 
-Result<void> Link::send_alone(std::span<const std::byte> packet, bool to_be_relayed) {
-  IMPISHIM_ASSERT(output_empty());
+Result<void> LinkOutput::send_alone(std::span<const std::byte> packet, bool to_be_relayed) {
+  IMPISHIM_ASSERT(empty());
   if (to_be_relayed) credit.sent(packet.size());
   sent.count(packet.size());
   count_copy(packet.size() - kPacketHeaderSize);
@@ -115,14 +108,15 @@ Result<void> Link::send_alone(std::span<const std::byte> packet, bool to_be_rela
   return {};
 }
 
-void Link::queue_rest(std::span<const std::byte> packet, std::size_t taken) {
+void LinkOutput::queue_rest(std::span<const std::byte> packet, std::size_t taken) {
   std::memcpy(extend_batch(packet.size(), nullptr), packet.data(), packet.size());
   count_copy(packet.size() - kPacketHeaderSize);
   sent_of_first_ = taken;
   seal_batch();
 }
 
-bool Link::enqueue_relayed(std::span<const std::byte> packet, Link& from, bool to_be_relayed) {
+bool LinkOutput::enqueue_relayed(std::span<const std::byte> packet, Link& from,
+                                 bool to_be_relayed) {
   if (to_be_relayed) {
     if (credit_exhausted()) return false;
     credit.sent(packet.size());
@@ -134,14 +128,14 @@ bool Link::enqueue_relayed(std::span<const std::byte> packet, Link& from, bool t
   return true;
 }
 
-void Link::seal_batch() {
+void LinkOutput::seal_batch() {
   if (batch_.payload.empty()) return;
   queue_.push_back(std::exchange(batch_, {}));
 }
 
 /// Sends the batch directly, without the queue, which is empty. Returns false if the channel is
 /// full.
-Result<bool> Link::send_batch() {
+Result<bool> LinkOutput::send_batch() {
   auto sent = send_piece(batch_.payload);
   if (!sent) return sent.error();
   if (*sent < batch_.payload.size()) {
@@ -158,7 +152,7 @@ Result<bool> Link::send_batch() {
   return true;
 }
 
-std::size_t Link::payload_size(std::span<const std::byte, kPacketHeaderSize> header) {
+std::size_t LinkOutput::payload_size(std::span<const std::byte, kPacketHeaderSize> header) {
   PacketHeader decoded;
   const auto result =
       decode_packet_header(header, std::numeric_limits<std::uint32_t>::max(), decoded);
@@ -166,7 +160,7 @@ std::size_t Link::payload_size(std::span<const std::byte, kPacketHeaderSize> hea
   return decoded.payload_size();
 }
 
-void Link::release_held() {
+void LinkOutput::release_held() {
   while (!held_.empty() && credit.may_send()) {
     credit.sent(held_.front().size());
     OutgoingPacket packet = std::move(held_.front());
@@ -176,15 +170,15 @@ void Link::release_held() {
 }
 
 /// Accounts for a packet that the channel has taken entirely.
-void Link::has_left(OutgoingPacket& packet) {
+void LinkOutput::has_left(OutgoingPacket& packet) {
   buffers_.put(std::move(packet.owned));
   if (!packet.batch) (packet.passes_through ? passed_on : sent).count(packet.size());
   if (packet.relayed_from != nullptr) owner_.passed_on(*packet.relayed_from, packet.size());
 }
 
-Result<void> Link::send(OutgoingPacket&& packet) {
+Result<void> LinkOutput::send(OutgoingPacket&& packet) {
   if (hold_without_credit(packet)) return {};
-  if (output_empty()) {
+  if (empty()) {
     auto sent = send_now(packet);
     if (!sent) return sent.error();
     if (*sent == packet.size()) {
@@ -204,33 +198,33 @@ Result<void> Link::send(OutgoingPacket&& packet) {
   return {};
 }
 
-Result<void> Link::send_in_company(OutgoingPacket&& packet) {
-  if (!output_empty()) return send(std::move(packet));
+Result<void> LinkOutput::send_deferred(OutgoingPacket&& packet) {
+  if (!empty()) return send(std::move(packet));
   queue_.push_back(std::move(packet));
-  awaits_company_ = true;
+  has_deferred_ = true;
   return {};
 }
 
-Result<std::size_t> Link::send_piece(std::span<const std::byte> bytes) {
+Result<std::size_t> LinkOutput::send_piece(std::span<const std::byte> bytes) {
   const iovec piece = piece_of(bytes);
   ++send_calls;
-  return channel_->try_send(std::span(&piece, 1));
+  return channel_.try_send(std::span(&piece, 1));
 }
 
-Result<std::size_t> Link::send_now(const OutgoingPacket& packet) {
-  if (packet.payload.size() <= kJoinedSize) {
+Result<std::size_t> LinkOutput::send_now(const OutgoingPacket& packet) {
+  if (packet.payload.size() <= kMaxInlinePayload) {
     // Copying a short payload behind its header is cheaper than a call with two pieces.
-    std::array<std::byte, kPacketHeaderSize + kJoinedSize> whole;
+    std::array<std::byte, kPacketHeaderSize + kMaxInlinePayload> whole;
     write_packet(packet.header, packet.payload, whole.data());
     count_copy(packet.payload.size());
     return send_piece(std::span(whole).first(kPacketHeaderSize + packet.payload.size()));
   }
   ++send_calls;
   const std::array<iovec, 2> pieces = {piece_of(packet.header), piece_of(packet.payload)};
-  return channel_->try_send(pieces);
+  return channel_.try_send(pieces);
 }
 
-std::size_t Link::gather_pieces(std::array<iovec, kMaxPieces>& pieces) const {
+std::size_t LinkOutput::gather_pieces(std::array<iovec, kMaxPieces>& pieces) const {
   std::size_t count = 0;
   std::size_t skip = sent_of_first_;
   for (const OutgoingPacket& packet : queue_) {
@@ -247,7 +241,7 @@ std::size_t Link::gather_pieces(std::array<iovec, kMaxPieces>& pieces) const {
   return count;
 }
 
-std::size_t Link::drop_sent(std::size_t bytes) {
+std::size_t LinkOutput::drop_sent(std::size_t bytes) {
   std::size_t packets = 0;
   sent_of_first_ += bytes;
   while (!queue_.empty()) {
@@ -263,7 +257,7 @@ std::size_t Link::drop_sent(std::size_t bytes) {
   return packets;
 }
 
-std::vector<SendOperation*> Link::drop_output() {
+std::vector<SendOperation*> LinkOutput::drop_all() {
   std::vector<SendOperation*> operations(streams.begin(), streams.end());
   operations.insert(operations.end(), awaiting_credit.begin(), awaiting_credit.end());
   for (const auto* packets : {&queue_, &held_}) {
@@ -274,7 +268,7 @@ std::vector<SendOperation*> Link::drop_output() {
   queue_.clear();
   batch_ = {};
   held_.clear();
-  awaits_company_ = false;
+  has_deferred_ = false;
   batched_ = 0;
   sent_of_first_ = 0;
   streams.clear();
@@ -282,7 +276,7 @@ std::vector<SendOperation*> Link::drop_output() {
   return operations;
 }
 
-std::vector<SendOperation*> Link::drop_output_but_aborts() {
+std::vector<SendOperation*> LinkOutput::drop_all_but_aborts() {
   PacketQueue<OutgoingPacket> kept;
   for (OutgoingPacket& packet : queue_) {
     const bool begun = kept.empty() && sent_of_first_ > 0 && &packet == &queue_.front();
@@ -301,15 +295,15 @@ std::vector<SendOperation*> Link::drop_output_but_aborts() {
     kept.push_back(std::move(keep));
   }
   const std::size_t begun = sent_of_first_;
-  auto operations = drop_output();
+  auto operations = drop_all();
   queue_ = std::move(kept);
   sent_of_first_ = begun;
   return operations;
 }
 
-Result<std::size_t> Link::flush() {
+Result<std::size_t> LinkOutput::flush() {
   std::size_t packets = 0;
-  awaits_company_ = false;
+  has_deferred_ = false;
   batched_ = 0;
   if (queue_.empty() && !batch_.payload.empty() && streams.empty()) {
     auto sent = send_batch();
@@ -322,23 +316,23 @@ Result<std::size_t> Link::flush() {
     if (queue_.empty()) return packets;
     std::array<iovec, kMaxPieces> pieces;
     const std::size_t count = gather_pieces(pieces);
-    const bool whole = queue_.size() >= at_once_ && sent_of_first_ == 0;
+    const bool whole = queue_.size() >= burst_limit_ && sent_of_first_ == 0;
     ++send_calls;
-    auto sent = channel_->try_send(std::span(pieces).first(count));
+    auto sent = channel_.try_send(std::span(pieces).first(count));
     if (!sent) return sent.error();
     packets += drop_sent(*sent);
-    if (!queue_.empty()) at_once_ = kFewestAtOnce;
+    if (!queue_.empty()) burst_limit_ = kMinBurst;
     if (*sent == 0) return packets;
-    if (whole && queue_.empty()) at_once_ = std::min(2 * at_once_, kMostAtOnce);
+    if (whole && queue_.empty()) burst_limit_ = std::min(2 * burst_limit_, kMaxBurst);
   }
 }
 
 /// Queues enough packets of long messages to fill the channel with one call. They are of one
 /// message as long as it has packets left; then the next message has its turn.
-void Link::refill() {
+void LinkOutput::refill() {
   if (streams.empty()) return;
   bool filled = false;
-  while (queue_.size() < at_once_ && owner_.refill(*this)) filled = true;
+  while (queue_.size() < burst_limit_ && owner_.refill(link_)) filled = true;
   if (!filled || streams.size() < 2) return;
   streams.push_back(streams.front());
   streams.pop_front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves together: acknowledgements with the program's answer, held messages with each other.
-// Counted in calls on the channel.
+// Packets that leave together: acknowledgements with the program's answer, held messages with each
+// other. Counted in calls on the channel.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -20,7 +20,7 @@ using test::SimulatedJob;
 constexpr std::uint32_t kAckmark = 10;
 constexpr std::uint32_t kHiwater = 20;
 
-class Company : public testing::Test {
+class Coalescing : public testing::Test {
  protected:
   static JobShape shape() {
     JobShape shape;
@@ -35,7 +35,7 @@ class Company : public testing::Test {
   SimulatedJob job{shape()};
 };
 
-TEST_F(Company, AnAcknowledgementLeavesWithTheAnswer) {
+TEST_F(Coalescing, AnAcknowledgementLeavesWithTheAnswer) {
   constexpr int kRounds = 10 * static_cast<int>(kAckmark);
   for (int i = 0; i < kRounds; ++i) {
     for (const int from : {0, 1}) {
@@ -50,7 +50,7 @@ TEST_F(Company, AnAcknowledgementLeavesWithTheAnswer) {
   EXPECT_GT(job.engine(0).counters().packets_sent, static_cast<std::uint64_t>(kRounds));
 }
 
-TEST_F(Company, ASleeperSendsAnAcknowledgementThatFoundNoCompany) {
+TEST_F(Coalescing, ASleeperSendsAnAcknowledgementThatWaitedAlone) {
   std::vector<std::unique_ptr<Receive>> receives;
   std::vector<std::unique_ptr<Send>> sends;
   for (int i = 0; i < static_cast<int>(kAckmark); ++i) {
@@ -65,7 +65,7 @@ TEST_F(Company, ASleeperSendsAnAcknowledgementThatFoundNoCompany) {
   EXPECT_EQ(send_calls(1), 1U);
 }
 
-TEST_F(Company, ASecondAcknowledgementTakesTheFirstAlong) {
+TEST_F(Coalescing, ASecondAcknowledgementTakesTheFirstAlong) {
   std::vector<std::unique_ptr<Receive>> receives;
   std::vector<std::unique_ptr<Send>> sends;
   for (int i = 0; i < 2 * static_cast<int>(kAckmark); ++i) {
@@ -76,7 +76,7 @@ TEST_F(Company, ASecondAcknowledgementTakesTheFirstAlong) {
   EXPECT_EQ(send_calls(1), 1U);
 }
 
-TEST_F(Company, MessagesHeldByFlowControlLeaveTogether) {
+TEST_F(Coalescing, MessagesHeldByFlowControlLeaveTogether) {
   constexpr int kGroups = 5;
   constexpr int kMessages = static_cast<int>(kHiwater) + kGroups * static_cast<int>(kAckmark);
   std::vector<std::unique_ptr<Receive>> receives;
