@@ -20,6 +20,7 @@
 #include "wire/engine/engine_impl.hpp"
 #include "wire/engine/link.hpp"
 #include "wire/engine/operation.hpp"
+#include "wire/link/link_output.hpp"
 #include "wire/packet/packet.hpp"
 
 namespace impishim::wire {

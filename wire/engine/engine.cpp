@@ -7,13 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
@@ -22,6 +20,7 @@
 #include "wire/engine/link.hpp"
 #include "wire/engine/match_queue.hpp"
 #include "wire/engine/operation.hpp"
+#include "wire/link/link_output.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"

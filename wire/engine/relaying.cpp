@@ -14,6 +14,7 @@
 #include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
 #include "wire/engine/link.hpp"
+#include "wire/link/link_output.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"

@@ -22,6 +22,7 @@
 #include "wire/engine/flow_control.hpp"
 #include "wire/engine/link.hpp"
 #include "wire/engine/operation.hpp"
+#include "wire/link/link_output.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/topology/job_map.hpp"
 

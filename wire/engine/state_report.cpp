@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <iterator>
 #include <string>
 
 #include "wire/base/log.hpp"
@@ -11,6 +10,7 @@
 #include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
 #include "wire/engine/link.hpp"
+#include "wire/link/traffic.hpp"
 
 namespace impishim::wire {
 namespace {
