@@ -57,11 +57,11 @@ INNER = {
         "error": "handle job",
         "group": "handle values job error",
         "request": "handle values job datatype error",
-        "pt2pt": "handle job datatype error request",
+        "pt2pt": "handle values job datatype error request",
         "coll": "handle values job datatype error request",
         "comm": "handle values job datatype error group request coll",
         "topo": "handle values job error request coll comm",
-        "entry": "handle values job request coll comm",
+        "entry": "handle values job request pt2pt coll comm",
         "startup": "handle values job datatype error request comm entry",
     },
     "darray": {

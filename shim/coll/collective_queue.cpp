@@ -19,6 +19,7 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/request/request.hpp"
+#include "shim/request/status.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/values/failure_notice.hpp"
 #include "wire/base/mutex.hpp"
@@ -315,21 +316,24 @@ int run_collective(Job& job, Communicator& communicator, const char* function,
 namespace {
 
 /// The part of a Request that belongs to a nonblocking or persistent collective.
-class CollectiveRun : public CollectivePart {
+class CollectiveRun {
  public:
   explicit CollectiveRun(CollectiveQueue& queue) : queue_(queue) {}
   /// Starts the collective that `prepare` describes. Returns MPI_SUCCESS or an error code that has
   /// been raised.
   [[nodiscard]] int start(Job& job, Request& request, const Prepare& prepare);
-  /// Keeps `prepare` for restart(), and the handles that it uses, which the user may free earlier.
-  /// Returns MPI_SUCCESS or an error code that has been raised.
+  /// Keeps `prepare` for start_again(), and the handles that it uses, which the user may free
+  /// earlier. Returns MPI_SUCCESS or an error code that has been raised.
   [[nodiscard]] int keep(Job& job, const Request& request, Prepare prepare);
 
-  [[nodiscard]] int restart(Job& job, Request& request) override {
+  /// Starts a persistent collective. Returns a code that has been raised.
+  [[nodiscard]] int start_again(Job& job, Request& request) {
     return start(job, request, prepare_);
   }
-  bool test(Job& job, Request& request) override;
-  [[nodiscard]] bool waits_in_vendor() override { return queue_.waits_in_vendor(); }
+  /// Makes progress. Returns true when the collective is complete; `request.error` is then its
+  /// code, not raised if it was made here.
+  bool test(Job& job, Request& request);
+  [[nodiscard]] bool waits_in_vendor() { return queue_.waits_in_vendor(); }
 
  private:
   CollectiveQueue& queue_;                    ///< of the request's communicator
@@ -353,9 +357,7 @@ int CollectiveRun::start(Job& job, Request& request, const Prepare& prepare) {
   queued->call.set_task(std::move(*task));
   queued->outstanding = true;
   queued_ = queued;
-  request.active = true;
-  request.error = MPI_SUCCESS;
-  request.done.store(false, std::memory_order_relaxed);
+  request.begin();
   queue_.enter(job, queued);
   queue_.step(job);
   return MPI_SUCCESS;
@@ -382,12 +384,47 @@ bool CollectiveRun::test(Job& job, Request& request) {
   return true;
 }
 
+CollectiveRun& run_of(const Request& request) {
+  return *static_cast<CollectiveRun*>(request.part.get());
+}
+
+class CollectiveRequest final : public RequestKind {
+ public:
+  CollectiveRequest() : RequestKind({}) {}
+
+  int start(Job& job, Request& request) const override {
+    return run_of(request).start_again(job, request);
+  }
+
+  bool advance(Job& job, Request& request) const override {
+    return advance_locked(request, [&] { return run_of(request).test(job, request); });
+  }
+
+  int read_status(Job& /*job*/, Request& request, MPI_Status* status) const override {
+    set_empty_status(status, MPI_ANY_SOURCE);
+    return request.error;
+  }
+
+  int cancel(Job& /*job*/, Request& request) const override {
+    return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Cancel",
+                 "a collective operation cannot be cancelled");
+  }
+
+  bool waits_in_vendor(Request& request) const override {
+    return run_of(request).waits_in_vendor();
+  }
+};
+
+const RequestKind& collective_request() {
+  static const CollectiveRequest kind;
+  return kind;
+}
+
 Request& make_request(Communicator& communicator, const char* function,
                       const std::shared_ptr<CollectiveRun>& run) {
   Request& request = RequestPool::instance().acquire(&communicator, function);
-  request.kind = Request::Kind::kCollective;
-  request.carrier = Carrier::kCollective;
-  request.collective = run;
+  request.kind = &collective_request();
+  request.part = run;
   return request;
 }
 

@@ -12,7 +12,7 @@
 #include "shim/handle/own_handle.hpp"
 #include "shim/handled.hpp"
 #include "shim/job/job.hpp"
-#include "shim/request/receive.hpp"
+#include "shim/pt2pt/receive.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {

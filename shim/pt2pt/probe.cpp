@@ -3,16 +3,16 @@
 #include <atomic>
 #include <cstddef>
 #include <utility>
-#include "shim/error/errors.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/pt2pt/message.hpp"
 #include "shim/request/arguments.hpp"
-#include "shim/request/completion.hpp"
+#include "shim/request/engine_request.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
+#include "shim/request/vendor_request.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
 #include "wire/engine/operation.hpp"
@@ -217,13 +217,11 @@ int Imrecv(Job& job, void* buf, int count, MPI_Datatype datatype, MPI_Message* m
   Request& request = pool.acquire(kept.communicator, "MPI_Imrecv");
   kept.communicator->pending.fetch_sub(1, std::memory_order_release);
   *message = MPI_MESSAGE_NULL;
-  request.kind = Request::Kind::kReceive;
-  request.carrier = kept.remote == nullptr ? Carrier::kVendor : Carrier::kEngine;
-  request.active = true;
-  request.done.store(false);
+  request.kind = kept.remote == nullptr ? &vendor_receive() : &engine_receive();
+  request.begin();
   int code = MPI_SUCCESS;
   if (kept.remote == nullptr) {
-    code = vendor::Imrecv(buf, count, datatype, &kept.native, &request.native);
+    code = vendor::Imrecv(buf, count, datatype, &kept.native, &request.vendor.request);
   } else {
     code = describe_buffer("MPI_Imrecv", buf, count, datatype, request.receive.buffer);
     if (code == MPI_SUCCESS) job.engine->start_matched(request.receive, std::move(kept.remote));

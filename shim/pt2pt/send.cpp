@@ -10,8 +10,8 @@
 #include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/pt2pt/buffered.hpp"
 #include "shim/request/arguments.hpp"
-#include "shim/request/buffered.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
@@ -107,14 +107,9 @@ int send_remote(Job& job, const Communicator& communicator, const SendForms& for
 
 int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& forms,
                          const void* buf, int count, MPI_Datatype datatype, int dest, int tag) {
-  wire::ConstBuffer buffer;
-  const int described = describe_buffer(forms.function, buf, count, datatype, buffer);
-  if (described != MPI_SUCCESS) return raise_if_own(communicator.handle, described);
-  Request& request = RequestPool::instance().acquire(&communicator, forms.function);
-  request.peer = dest;
-  request.tag = tag;
-  const int code = start_buffered_send(job, request, buffer);
-  RequestPool::instance().release(request);
+  BufferedMessage message{communicator, forms.function, dest, tag, {}};
+  int code = describe_buffer(forms.function, buf, count, datatype, message.buffer);
+  if (code == MPI_SUCCESS) code = send_buffered(job, message);
   return raise_if_own(communicator.handle, code);
 }
 
@@ -141,9 +136,9 @@ template <const SendForms& forms>
   if (checked != MPI_SUCCESS) return checked;
   RequestPool& pool = RequestPool::instance();
   Request& request = pool.acquire(&communicator, forms.nonblocking_function);
-  request.carrier = dest == MPI_PROC_NULL ? Carrier::kNothing : Carrier::kEngine;
+  request.kind = &send_kind(forms.kind, dest);
   request.set_send(forms.kind, buf, count, datatype, dest, tag);
-  const int code = start_send(job, request);
+  const int code = request.kind->start(job, request);
   if (code != MPI_SUCCESS) {
     pool.release(request);
     return raise_if_own(communicator.handle, code);

@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Sendrecv and similar calls. They post a receive first and then send, so that two processes
 // that do the same cannot block each other.
-#include <array>
-#include <memory>
-#include <utility>
+#include "shim/pt2pt/send_receive.hpp"
 #include "shim/datatype/typed_copy.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handled.hpp"
-#include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
-#include "shim/request/request.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
-namespace {
 
-/// Cancels a receive whose send could not be started.
-void withdraw(Job& job, MPI_Request* request) {
+void cancel_receive(Job& job, MPI_Request* request) {
   calls::Cancel(job, request);
   calls::Wait(request, MPI_STATUS_IGNORE);
 }
-
-}  // namespace
 
 namespace calls {
 
@@ -37,7 +29,7 @@ int Sendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtype
   if (code != MPI_SUCCESS) return code;
   code = Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &requests[1]);
   if (code != MPI_SUCCESS) {
-    withdraw(job, &requests[0]);
+    cancel_receive(job, &requests[0]);
     return code;
   }
   const int sent = Wait(&requests[1], MPI_STATUS_IGNORE);
@@ -56,49 +48,6 @@ int Sendrecv_replace(Job& job, void* buf, int count, MPI_Datatype datatype, int 
   return Sendrecv(job, copy->address(), count, datatype, dest, sendtag, buf, count, datatype,
                   source, recvtag, comm, status);
 }
-
-#ifdef IMPISHIM_HAVE_MPI_Isendrecv
-int Isendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest,
-              int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source,
-              int recvtag, MPI_Comm comm, MPI_Request* handle) {
-  Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) {
-    return vendor::Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
-                             recvtype, source, recvtag, comm, handle);
-  }
-  std::array<MPI_Request, 2> pair{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  int code = Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &pair[0]);
-  if (code != MPI_SUCCESS) return code;
-  code = Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &pair[1]);
-  if (code != MPI_SUCCESS) {
-    withdraw(job, &pair[0]);
-    return code;
-  }
-  Request& request = RequestPool::instance().acquire(communicator, "MPI_Isendrecv");
-  request.kind = Request::Kind::kReceive;
-  request.carrier = Carrier::kPair;
-  request.pair = pair;
-  request.active = true;
-  request.done.store(false);
-  *handle = RequestPool::instance().handle_of(request);
-  return MPI_SUCCESS;
-}
-
-int Isendrecv_replace(Job& job, void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
-                      int source, int recvtag, MPI_Comm comm, MPI_Request* handle) {
-  if (spanning(&job, comm) == nullptr) {
-    return vendor::Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm,
-                                     handle);
-  }
-  auto copied = TypedCopy::of(buf, count, datatype);
-  if (!copied) return raise(comm, MPI_ERR_TYPE, "MPI_Isendrecv_replace", copied.error().text);
-  auto copy = std::make_shared<TypedCopy>(std::move(copied).value());
-  const int code = Isendrecv(job, copy->address(), count, datatype, dest, sendtag, buf, count,
-                             datatype, source, recvtag, comm, handle);
-  if (code == MPI_SUCCESS) RequestPool::instance().at(*handle).keep_alive = copy;
-  return code;
-}
-#endif
 
 }  // namespace calls
 }  // namespace impishim::shim

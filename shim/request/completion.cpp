@@ -15,7 +15,6 @@
 #include "shim/request/wait.hpp"
 #include "shim/values/receive_sources.hpp"
 #include "shim/vendor.hpp"
-#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -77,10 +76,8 @@ bool vendor_may_complete(int count, const MPI_Request* requests) {
   return std::any_of(requests, requests + std::max(count, 0), [](MPI_Request request) {
     if (request == MPI_REQUEST_NULL) return false;
     if (!is_own_request(request)) return true;
-    const Request& own = RequestPool::instance().at(request);
-    if (own.carrier == Carrier::kCollective) return own.collective->waits_in_vendor();
-    const Carrier carrier = own.carrier;
-    return carrier != Carrier::kEngine && carrier != Carrier::kNothing;
+    Request& own = RequestPool::instance().at(request);
+    return own.kind->waits_in_vendor(own);
   });
 }
 
@@ -348,8 +345,8 @@ int Request_free(Job& job, MPI_Request* handle) {
   RequestPool& pool = RequestPool::instance();
   Request& request = pool.at(*handle);
   *handle = MPI_REQUEST_NULL;
-  if (request.persistent && request.native != MPI_REQUEST_NULL && !request.active)
-    vendor::Request_free(&request.native);
+  if (request.persistent && request.vendor.request != MPI_REQUEST_NULL && !request.active)
+    vendor::Request_free(&request.vendor.request);
   request.persistent = false;
   if (request.active && !test_request(job, request)) {
     pool.orphan(request);
@@ -381,44 +378,7 @@ int Cancel(Job& job, MPI_Request* handle) {
   Request& request = RequestPool::instance().at(*handle);
   if (!request.active)
     return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Cancel", "the request is not active");
-  if (request.carrier == Carrier::kCollective) {
-    return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Cancel",
-                 "a collective operation cannot be cancelled");
-  }
-  switch (request.carrier) {
-    case Carrier::kNothing:
-    case Carrier::kCollective:
-      break;
-    case Carrier::kPair:
-      for (MPI_Request& part : request.pair) {
-        if (part != MPI_REQUEST_NULL) Cancel(job, &part);
-      }
-      break;
-    case Carrier::kEngine:
-      if (request.kind == Request::Kind::kSend) {
-        // A buffered send is done already; its message continues independently.
-        if (!request.done.load()) job.engine->cancel(request.send);
-      } else {
-        job.engine->cancel(request.receive);
-      }
-      break;
-    case Carrier::kVendor: {
-      const MutexLock lock(request.mutex);
-      if (!request.done.load()) vendor::Cancel(&request.native);
-      break;
-    }
-    case Carrier::kBoth: {
-      const MutexLock lock(request.mutex);
-      if (request.done.load() || request.native == MPI_REQUEST_NULL) break;
-      request.user_cancelled = true;
-      if (!request.cancelling_twin) {
-        request.cancelling_twin = true;
-        vendor::Cancel(&request.native);
-      }
-      break;
-    }
-  }
-  return MPI_SUCCESS;
+  return request.kind->cancel(job, request);
 }
 
 }  // namespace calls

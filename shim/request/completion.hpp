@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Completion of single requests of every carrier.
+/// Completion of single requests of every kind.
 #pragma once
 
 #include <mpi.h>

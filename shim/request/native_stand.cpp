@@ -4,8 +4,7 @@
 
 #include "shim/job/job.hpp"
 #include "shim/job/stand_watch.hpp"
-#include "shim/request/request.hpp"
-#include "shim/request/wait.hpp"
+#include "shim/request/any_source.hpp"
 
 namespace impishim::shim {
 

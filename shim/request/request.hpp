@@ -3,12 +3,12 @@
 ///
 /// A user's request handle is either a vendor handle, or one of ours (own_handle.hpp) that names a
 /// Request in the pool. Only application threads drive a Request, under its own lock; the engine's
-/// part of it may complete on the progress thread.
+/// part of it may complete on the progress thread. A new kind of request is a new RequestKind, in a
+/// file of its own.
 #pragma once
 
 #include <mpi.h>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -26,51 +26,52 @@ namespace impishim::shim {
 
 struct Request;
 
-/// The part of a request that belongs to a collective (collective_queue.hpp).
-class CollectivePart {
+/// What the requests of one kind do. There is one object for each kind, without state; a request
+/// points to the object of its kind.
+///
+/// The kinds: null_request.hpp, engine_request.hpp, vendor_request.hpp, any_source.hpp, and those
+/// of MPI_Isendrecv (pt2pt/send_receive.cpp), MPI_Ibsend (pt2pt/buffered.hpp) and collectives
+/// (coll/collective_queue.cpp).
+class RequestKind {
  public:
-  CollectivePart() = default;
-  CollectivePart(const CollectivePart&) = delete;
-  CollectivePart& operator=(const CollectivePart&) = delete;
-  virtual ~CollectivePart() = default;
-  /// Starts a persistent collective again (MPI_Start). Returns a code that has been raised.
-  [[nodiscard]] virtual int restart(Job& job, Request& request) = 0;
-  /// Makes progress on the collective. Returns true when it is complete; `request.error` is then
-  /// its code, not raised if it was made here.
-  virtual bool test(Job& job, Request& request) = 0;
-  /// Returns true if only the vendor's MPI can complete the current step.
-  [[nodiscard]] virtual bool waits_in_vendor() = 0;
-};
+  struct Traits {
+    bool receives = false;  ///< a receive, or a receive and a send
+    /// Only the engine completes such a request, so a test need not drive it. It uses
+    /// Request::receive if `receives` is true, or else Request::send.
+    bool moves_by_itself = false;
+  };
+  explicit constexpr RequestKind(Traits traits) : traits_(traits) {}
+  RequestKind(const RequestKind&) = delete;
+  RequestKind& operator=(const RequestKind&) = delete;
 
-/// The part of the library, or the vendor, that carries an operation.
-enum class Carrier : std::uint8_t {
-  kNothing,  ///< MPI_PROC_NULL: complete at once
-  /// A native request inside ours (matched messages, and receives where vendor_request_serves() is
-  /// false).
-  kVendor,
-  kEngine,      ///< an operation of the engine, with a process of another system
-  kBoth,        ///< a receive from MPI_ANY_SOURCE, posted at the vendor and in the engine
-  kPair,        ///< MPI_Isendrecv: a receive and a send, each a request of its own
-  kCollective,  ///< a nonblocking or persistent collective
+  /// Starts the operation that the request describes. Returns a code that was not raised.
+  [[nodiscard]] virtual int start(Job& job, Request& request) const = 0;
+  /// Makes progress. Returns true if the request is done; it is then marked as done. Application
+  /// threads only.
+  virtual bool advance(Job& job, Request& request) const = 0;
+  /// Fills `status` (may be MPI_STATUS_IGNORE) from a request that is active and done. Returns its
+  /// code, not raised.
+  [[nodiscard]] virtual int read_status(Job& job, Request& request, MPI_Status* status) const = 0;
+  /// Does what MPI_Cancel does to an active request. Returns a code that has been raised.
+  [[nodiscard]] virtual int cancel(Job& job, Request& request) const = 0;
+  /// Returns true if waiting for the request can end inside the vendor's MPI.
+  [[nodiscard]] virtual bool waits_in_vendor(Request& request) const = 0;
+
+  [[nodiscard]] const Traits& traits() const { return traits_; }
+
+ protected:
+  ~RequestKind() = default;
+
+ private:
+  Traits traits_;
 };
 
 /// The mode of a send: MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Bsend.
 enum class SendKind : std::uint8_t { kStandard, kSynchronous, kReady, kBuffered };
 
-/// An own request. Fields are set before it starts. From then on they change under `mutex` only;
-/// `done` may be read without it.
-struct Request {
-  enum class Kind : std::uint8_t { kSend, kReceive, kCollective };
-
-  // Kind of the request.
-  Kind kind = Kind::kSend;
-  Carrier carrier = Carrier::kNothing;
+/// The user's arguments of a send or a receive, kept for MPI_Start.
+struct MessageArguments {
   SendKind send_kind = SendKind::kStandard;
-  bool persistent = false;
-  Communicator* communicator = nullptr;  ///< counted in its `pending`
-  const char* function = "";             ///< for error messages: the call that made it
-
-  // Arguments of a persistent operation, kept for MPI_Start.
   const void* send_buffer = nullptr;
   void* receive_buffer = nullptr;
   std::int64_t count = 0;
@@ -79,51 +80,75 @@ struct Request {
   bool owns_datatype = false;
   int peer = MPI_PROC_NULL;  ///< spanning rank, MPI_ANY_SOURCE or MPI_PROC_NULL
   int tag = 0;
+};
 
-  // State.
+/// The vendor's part of a request.
+struct VendorPart {
+  MPI_Request request = MPI_REQUEST_NULL;
+  /// The vendor's persistent request, for a persistent receive that the vendor has a part in: each
+  /// start sets `request` to it. It keeps the vendor's communicator alive.
+  MPI_Request persistent = MPI_REQUEST_NULL;
+  MPI_Status status{};
+  bool won = false;  ///< the result is `status`
+  /// A cancel of this part was requested for a message that contests the receive, or by the user.
+  bool cancelling = false;
+};
+
+/// An own request. Fields are set before it starts. From then on they change under `mutex` only;
+/// `done` may be read without it.
+struct Request {
+  const RequestKind* kind = nullptr;
+  bool persistent = false;
+  Communicator* communicator = nullptr;  ///< counted in its `pending`
+  const char* function = "";             ///< for error messages: the call that made it
+  MessageArguments arguments;
+
   Mutex mutex;
   bool active = false;
   std::atomic<bool> done{true};
-  /// A cancel of the native twin was requested for the contesting message.
-  bool cancelling_twin = false;
   bool user_cancelled = false;
-  MPI_Request native = MPI_REQUEST_NULL;
-  /// The vendor's persistent request, for a persistent receive that the vendor has a part in: each
-  /// start sets `native` to it. It keeps the vendor's communicator alive.
-  MPI_Request native_persistent = MPI_REQUEST_NULL;
-  MPI_Status native_status{};
-  bool native_won = false;  ///< the result is native_status
   int error = MPI_SUCCESS;  ///< found at completion; not raised yet
+  VendorPart vendor;
   wire::SendOperation send;
   wire::ReceiveOperation receive;
-  std::array<MPI_Request, 2> pair{
-      MPI_REQUEST_NULL,
-      MPI_REQUEST_NULL};             ///< kPair: receive, send; native_status is the receive's
-  std::shared_ptr<void> keep_alive;  ///< memory that the operation needs
-  std::shared_ptr<std::vector<std::byte>> buffered;  ///< the packed copy of a buffered send
-  std::int64_t buffered_cost = 0;
-  std::shared_ptr<CollectivePart> collective;
-  std::uint32_t index = 0;  ///< index in the pool
+  std::shared_ptr<void> part;  ///< further state of the request's kind, and memory that it needs
+  std::uint32_t index = 0;     ///< index in the pool
 
   /// Returns the communicator whose error handler handles errors.
   [[nodiscard]] MPI_Comm comm() const {
     return communicator == nullptr ? MPI_COMM_WORLD : communicator->error_handle();
   }
   /// Returns true if only the engine completes this request, so a test need not drive it.
-  [[nodiscard]] bool moves_by_itself() const { return active && carrier == Carrier::kEngine; }
+  [[nodiscard]] bool moves_by_itself() const { return active && kind->traits().moves_by_itself; }
   /// Returns true if such a request is complete.
   [[nodiscard]] bool engine_is_done() const {
     return done.load(std::memory_order_acquire) ||
-           (kind == Kind::kSend ? send.complete() : receive.complete());
+           (kind->traits().receives ? receive.complete() : send.complete());
   }
-  /// Makes the request a send or a receive with these arguments of the user; the caller must set
-  /// the carrier.
+  /// Marks the request as active and not done, for a start.
+  void begin();
+  /// Marks the request as done. Returns true.
+  bool end() {
+    done.store(true, std::memory_order_release);
+    return true;
+  }
+  /// Sets the user's arguments; the caller must set the kind.
   void set_send(SendKind mode, const void* buffer, int elements, MPI_Datatype type, int dest,
                 int message_tag);
   void set_receive(void* buffer, int elements, MPI_Datatype type, int source, int message_tag);
   /// Makes the request persistent: keeps the arguments for MPI_Start.
   void make_persistent();
 };
+
+/// Runs `advance` under the lock of the request, and marks the request as done if it returns true.
+/// Returns false if another thread has the lock.
+template <class Advance>
+bool advance_locked(Request& request, const Advance& advance) {
+  if (!request.mutex.try_lock()) return false;
+  const AdoptedLock lock(request.mutex);
+  if (request.done.load(std::memory_order_relaxed)) return true;
+  return advance() && request.end();
+}
 
 /// All own requests of the process. Objects never move; handles are reused only after release.
 class RequestPool {
@@ -190,18 +215,10 @@ class RequestPool {
   std::atomic<bool> reaping_{false};
 };
 
-/// Starts the receive that `request` describes, from MPI_ANY_SOURCE or any other source. Returns an
-/// MPI code that was not raised.
-[[nodiscard]] int start_receive(Job& job, Request& request);
-[[nodiscard]] int start_send(Job& job, Request& request);
-
-/// Makes progress on one request (native twin, contests); returns true if it is done. Application
-/// threads only.
-bool test_request(Job& job, Request& request);
-
-/// Settles receives for which a remote message and their native twin compete. Returns true if any
-/// made progress.
-bool settle_contested(Job& job);
+/// Makes progress on one request; returns true if it is done. Application threads only.
+inline bool test_request(Job& job, Request& request) {
+  return request.done.load(std::memory_order_acquire) || request.kind->advance(job, request);
+}
 
 /// Fills `status` (may be MPI_STATUS_IGNORE) from a request that is done, and returns its error
 /// code, not raised. Ends the operation: a persistent request becomes inactive; any other is

@@ -13,7 +13,6 @@
 
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
-#include "shim/request/buffered.hpp"
 #include "shim/request/request.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
@@ -108,26 +107,21 @@ Request& RequestPool::acquire(Communicator* communicator, const char* function) 
   request.function = function;
   request.persistent = false;
   request.active = false;
-  request.cancelling_twin = false;
+  request.vendor = VendorPart();
   request.user_cancelled = false;
-  request.native_won = false;
-  request.native = MPI_REQUEST_NULL;
   request.error = MPI_SUCCESS;
-  request.buffered_cost = 0;
   if (communicator != nullptr) communicator->pending.fetch_add(1, std::memory_order_relaxed);
   return request;
 }
 
 void RequestPool::release(Request& request) {
-  if (request.native_persistent != MPI_REQUEST_NULL)
-    vendor::Request_free(&request.native_persistent);
-  if (request.owns_datatype) vendor::Type_free(&request.datatype);
-  request.owns_datatype = false;
+  if (request.vendor.persistent != MPI_REQUEST_NULL)
+    vendor::Request_free(&request.vendor.persistent);
+  if (request.arguments.owns_datatype) vendor::Type_free(&request.arguments.datatype);
+  request.arguments.owns_datatype = false;
   request.send.buffer.keep_alive.reset();
   request.receive.buffer.keep_alive.reset();
-  request.buffered.reset();
-  request.keep_alive.reset();
-  request.collective.reset();
+  request.part.reset();
   if (request.communicator != nullptr)
     request.communicator->pending.fetch_sub(1, std::memory_order_release);
   owner_of(request).store(nullptr, std::memory_order_relaxed);
@@ -163,12 +157,11 @@ void RequestPool::reap_orphans(Job& job) {
     candidates.swap(orphans_);
   }
   for (Request* request : candidates) {
-    if (!test_request(job, *request)) {
+    if (test_request(job, *request)) {
+      release(*request);
+    } else {
       orphan(*request);
-      continue;
     }
-    if (request->buffered_cost > 0) BufferedSpace::instance().give_back(request->buffered_cost);
-    release(*request);
   }
   const MutexLock lock(mutex_);
   orphan_count_.store(orphans_.size(), std::memory_order_relaxed);

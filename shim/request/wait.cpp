@@ -13,6 +13,7 @@
 
 #include "shim/error/failure.hpp"
 #include "shim/job/job.hpp"
+#include "shim/request/any_source.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/request/request.hpp"
 #include "shim/vendor.hpp"

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Recv and MPI_Irecv.
-#include "shim/request/receive.hpp"
+#include "shim/pt2pt/receive.hpp"
 #include <cstddef>
 #include "shim/error/errors.hpp"
 #include "shim/error/failure.hpp"
 #include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/request/any_source.hpp"
 #include "shim/request/arguments.hpp"
+#include "shim/request/engine_request.hpp"
+#include "shim/request/null_request.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
+#include "shim/request/vendor_request.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
 #include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 
-Carrier receive_carrier(const Communicator& communicator, int source) {
-  if (source == MPI_PROC_NULL) return Carrier::kNothing;
+const RequestKind& receive_kind(const Communicator& communicator, int source) {
+  if (source == MPI_PROC_NULL) return null_receive();
   if (source == MPI_ANY_SOURCE)
-    return communicator.has_local_peers ? Carrier::kBoth : Carrier::kEngine;
-  return communicator.local_ranks[static_cast<std::size_t>(source)] >= 0 ? Carrier::kVendor
-                                                                         : Carrier::kEngine;
+    return communicator.has_local_peers ? any_source_receive() : engine_receive();
+  return communicator.local_ranks[static_cast<std::size_t>(source)] >= 0 ? vendor_receive()
+                                                                         : engine_receive();
 }
 
 namespace {
@@ -29,7 +33,7 @@ namespace {
 Request& make_receive(Communicator& communicator, const char* function, void* buf, int count,
                       MPI_Datatype datatype, int source, int tag) {
   Request& request = RequestPool::instance().acquire(&communicator, function);
-  request.carrier = receive_carrier(communicator, source);
+  request.kind = &receive_kind(communicator, source);
   request.set_receive(buf, count, datatype, source, tag);
   return request;
 }
@@ -75,7 +79,7 @@ int receive_any(Job& job, Communicator& communicator, void* buf, int count, MPI_
   Request& request =
       make_receive(communicator, "MPI_Recv", buf, count, datatype, MPI_ANY_SOURCE, tag);
   MPI_Request handle = pool.handle_of(request);
-  int code = start_receive(job, request);
+  int code = request.kind->start(job, request);
   if (code == MPI_SUCCESS) {
     drive_until(job, true, [&] { return test_request(job, request); });
     code = finish_request(job, &handle, status);
@@ -105,7 +109,7 @@ int receive(Job& job, Communicator& communicator, void* buf, int count, MPI_Data
     set_empty_status(status, MPI_PROC_NULL);
     return MPI_SUCCESS;
   }
-  if (receive_carrier(communicator, source) == Carrier::kBoth) {
+  if (source == MPI_ANY_SOURCE && communicator.has_local_peers) {
     return receive_any(job, communicator, buf, count, datatype, tag, status);
   }
   return receive_remote(job, communicator, buf, count, datatype, source, tag, status);
@@ -142,7 +146,7 @@ namespace {
   if (checked != MPI_SUCCESS) return checked;
   RequestPool& pool = RequestPool::instance();
   Request& request = make_receive(communicator, "MPI_Irecv", buf, count, datatype, source, tag);
-  const int code = start_receive(job, request);
+  const int code = request.kind->start(job, request);
   if (code != MPI_SUCCESS) {
     pool.release(request);
     return raise_if_own(communicator.handle, code);

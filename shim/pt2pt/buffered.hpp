@@ -27,8 +27,20 @@ class BufferedSpace {
   std::atomic<std::int64_t> used_{0};
 };
 
-/// Copies the data and starts a send that needs no further action of the user; the request is done
-/// at once. Returns an MPI code that was not raised.
-[[nodiscard]] int start_buffered_send(Job& job, Request& request, const wire::ConstBuffer& buffer);
+/// Where and how a buffered message goes.
+struct BufferedMessage {
+  Communicator& communicator;
+  const char* function;  ///< for error messages
+  int dest;              ///< spanning rank
+  int tag;
+  wire::ConstBuffer buffer;
+};
+
+/// Copies the data and starts a send that needs no further action of the user. Returns an MPI code
+/// that was not raised.
+[[nodiscard]] int send_buffered(Job& job, const BufferedMessage& message);
+
+/// Returns the kind of a send in this mode to a process of another system, or to MPI_PROC_NULL.
+[[nodiscard]] const RequestKind& send_kind(SendKind mode, int dest);
 
 }  // namespace impishim::shim

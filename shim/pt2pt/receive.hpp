@@ -10,8 +10,8 @@
 
 namespace impishim::shim {
 
-/// Returns the carrier of a receive from this spanning rank, MPI_ANY_SOURCE or MPI_PROC_NULL.
-[[nodiscard]] Carrier receive_carrier(const Communicator& communicator, int source);
+/// Returns the kind of a receive from this spanning rank, MPI_ANY_SOURCE or MPI_PROC_NULL.
+[[nodiscard]] const RequestKind& receive_kind(const Communicator& communicator, int source);
 
 /// Returns true if a receive from a process of this system can be a vendor request. Its status then
 /// names the source as the user does, or the source can be kept in Job::receive_sources.

@@ -6,8 +6,9 @@
 #include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/pt2pt/buffered.hpp"
+#include "shim/pt2pt/receive.hpp"
 #include "shim/request/arguments.hpp"
-#include "shim/request/receive.hpp"
 #include "shim/request/request.hpp"
 #include "shim/vendor.hpp"
 
@@ -27,7 +28,7 @@ int send_init(Job& job, SendKind kind, const char* function, VendorInit vendor_i
       dest == MPI_PROC_NULL ? -1 : communicator->local_ranks[static_cast<std::size_t>(dest)];
   if (local >= 0) return vendor_init(buf, count, datatype, local, tag, comm, handle);
   Request& request = RequestPool::instance().acquire(communicator, function);
-  request.carrier = dest == MPI_PROC_NULL ? Carrier::kNothing : Carrier::kEngine;
+  request.kind = &send_kind(kind, dest);
   request.set_send(kind, buf, count, datatype, dest, tag);
   request.make_persistent();
   *handle = RequestPool::instance().handle_of(request);
@@ -36,12 +37,13 @@ int send_init(Job& job, SendKind kind, const char* function, VendorInit vendor_i
 
 /// Creates the vendor's persistent receive for an own receive. It can be started even after the
 /// communicator has been freed.
-int init_native_part(Request& request, int local) {
-  if (request.carrier != Carrier::kVendor && request.carrier != Carrier::kBoth) return MPI_SUCCESS;
-  return vendor::Recv_init(request.receive_buffer, static_cast<int>(request.count),
-                           request.datatype,
-                           request.carrier == Carrier::kVendor ? local : MPI_ANY_SOURCE,
-                           request.tag, request.communicator->handle, &request.native_persistent);
+int init_vendor_part(Request& request, int local) {
+  if (!request.kind->waits_in_vendor(request)) return MPI_SUCCESS;
+  const MessageArguments& arguments = request.arguments;
+  return vendor::Recv_init(arguments.receive_buffer, static_cast<int>(arguments.count),
+                           arguments.datatype,
+                           arguments.peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : local, arguments.tag,
+                           request.communicator->handle, &request.vendor.persistent);
 }
 
 }  // namespace
@@ -84,10 +86,10 @@ int Recv_init(Job& job, void* buf, int count, MPI_Datatype datatype, int source,
     return code;
   }
   Request& request = RequestPool::instance().acquire(communicator, "MPI_Recv_init");
-  request.carrier = receive_carrier(*communicator, source);
+  request.kind = &receive_kind(*communicator, source);
   request.set_receive(buf, count, datatype, source, tag);
   request.make_persistent();
-  if (const int code = init_native_part(request, local); code != MPI_SUCCESS) {
+  if (const int code = init_vendor_part(request, local); code != MPI_SUCCESS) {
     RequestPool::instance().release(request);
     return code;
   }
@@ -102,9 +104,7 @@ int Start(Job& job, MPI_Request* handle) {
     return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Start",
                  "the request is not an inactive persistent one");
   }
-  if (request.carrier == Carrier::kCollective) return request.collective->restart(job, request);
-  const int code =
-      request.kind == Request::Kind::kSend ? start_send(job, request) : start_receive(job, request);
+  const int code = request.kind->start(job, request);
   if (code == MPI_SUCCESS) return code;
   request.active = false;
   request.done.store(true);

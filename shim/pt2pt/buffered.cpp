@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/pt2pt/buffered.hpp"
+
+#include <fmt/format.h>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "shim/error/errors.hpp"
+#include "shim/handled.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/request/arguments.hpp"
+#include "shim/request/engine_request.hpp"
+#include "shim/request/null_request.hpp"
+#include "shim/request/request.hpp"
+#include "shim/request/status.hpp"
+#include "shim/request/wait.hpp"
+#include "shim/vendor.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/conversion.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/operation.hpp"
+
+namespace impishim::shim {
+
+BufferedSpace& BufferedSpace::instance() {
+  static BufferedSpace space;
+  return space;
+}
+
+bool BufferedSpace::take(std::int64_t bytes) {
+  if (used_.fetch_add(bytes) + bytes <= room_.load()) return true;
+  used_.fetch_sub(bytes);
+  return false;
+}
+
+namespace {
+
+/// Reserves room. If there is none, makes progress, so that messages that have left since then give
+/// their room back, and tries again.
+bool take_space(Job& job, std::int64_t cost) {
+  if (BufferedSpace::instance().take(cost)) return true;
+  progress_once(job, true);
+  RequestPool::instance().reap_orphans(job);
+  return BufferedSpace::instance().take(cost);
+}
+
+/// The packed copy of a message, with its part of the attached buffer.
+class BufferedCopy {
+ public:
+  BufferedCopy(std::size_t size, std::int64_t cost) : bytes_(size), cost_(cost) {}
+  BufferedCopy(const BufferedCopy&) = delete;
+  BufferedCopy& operator=(const BufferedCopy&) = delete;
+  ~BufferedCopy() { BufferedSpace::instance().give_back(cost_); }
+  [[nodiscard]] std::vector<std::byte>& bytes() { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::int64_t cost_;
+};
+
+/// Starts the send of a copy. The message continues without the user: its request is an orphan from
+/// the start.
+void start_copy(Job& job, const BufferedMessage& message,
+                const std::shared_ptr<BufferedCopy>& copy) {
+  RequestPool& pool = RequestPool::instance();
+  Request& request = pool.acquire(&message.communicator, message.function);
+  request.kind = &engine_send();
+  request.begin();
+  request.part = copy;
+  const Communicator& communicator = message.communicator;
+  request.send.destination = communicator.members[static_cast<std::size_t>(message.dest)];
+  request.send.context = communicator.context;
+  request.send.source_rank = communicator.rank;
+  request.send.tag = message.tag;
+  request.send.mode = wire::SendMode::kStandard;
+  auto layout = message.buffer.layout->without_gaps();
+  request.send.buffer = {copy->bytes().data(), message.buffer.count, layout.get(), layout};
+  job.engine->start(request.send);
+  pool.orphan(request);
+}
+
+/// A buffered send of the user: done as soon as its message has been copied.
+class BufferedSend final : public RequestKind {
+ public:
+  BufferedSend() : RequestKind({}) {}
+
+  int start(Job& job, Request& request) const override {
+    request.begin();
+    const MessageArguments& arguments = request.arguments;
+    BufferedMessage message{
+        *request.communicator, request.function, arguments.peer, arguments.tag, {}};
+    int code = describe_buffer(request.function, arguments.send_buffer, arguments.count,
+                               arguments.datatype, message.buffer);
+    if (code == MPI_SUCCESS) code = send_buffered(job, message);
+    if (code == MPI_SUCCESS) request.end();
+    return code;
+  }
+  bool advance(Job& /*job*/, Request& request) const override { return request.end(); }
+  int read_status(Job& /*job*/, Request& /*request*/, MPI_Status* status) const override {
+    set_empty_status(status, MPI_ANY_SOURCE);
+    return MPI_SUCCESS;
+  }
+  /// Does nothing: the message continues independently.
+  int cancel(Job& /*job*/, Request& /*request*/) const override { return MPI_SUCCESS; }
+  bool waits_in_vendor(Request& /*request*/) const override { return false; }
+};
+
+}  // namespace
+
+int send_buffered(Job& job, const BufferedMessage& message) {
+  const std::uint64_t size = message.buffer.packed_size(wire::Format::kNative);
+  const auto cost = static_cast<std::int64_t>(size) + MPI_BSEND_OVERHEAD;
+  if (!take_space(job, cost)) {
+    return error_code(
+        MPI_ERR_BUFFER, message.function,
+        fmt::format("{} bytes do not fit in the attached buffer: {} bytes of it are in use", cost,
+                    BufferedSpace::instance().used()));
+  }
+  const auto copy = std::make_shared<BufferedCopy>(size, cost);
+  wire::PackCursor cursor(message.buffer, wire::Format::kNative);
+  auto packed = cursor.pack(copy->bytes());
+  if (!packed) return error_code(MPI_ERR_INTERN, message.function, packed.error().text);
+  start_copy(job, message, copy);
+  return MPI_SUCCESS;
+}
+
+const RequestKind& send_kind(SendKind mode, int dest) {
+  static const BufferedSend buffered;
+  if (dest == MPI_PROC_NULL) return null_send();
+  if (mode == SendKind::kBuffered) return buffered;
+  return engine_send();
+}
+
+namespace {
+
+/// Records the size of a buffer if the vendor has accepted it with this code; returns the code.
+int attach(int code, std::int64_t size) {
+  if (code == MPI_SUCCESS) BufferedSpace::instance().attached(size);
+  return code;
+}
+
+/// Blocks until all messages in the attached buffer have been transmitted (MPI-3.1 3.6), and
+/// forgets the buffer.
+void empty_space(Job& job) {
+  drive_until(job, false, [&] {
+    RequestPool::instance().reap_orphans(job);
+    return BufferedSpace::instance().used() == 0;
+  });
+  BufferedSpace::instance().attached(0);
+}
+
+}  // namespace
+
+namespace calls {
+
+int Buffer_attach(Job& /*job*/, void* buffer, int size) {
+  return attach(vendor::Buffer_attach(buffer, size), size);
+}
+
+int Buffer_detach(Job& job, void* buffer_addr, int* size) {
+  empty_space(job);
+  return vendor::Buffer_detach(buffer_addr, size);
+}
+
+#ifdef IMPISHIM_HAVE_MPI_Buffer_attach_c
+int Buffer_attach_c(Job& /*job*/, void* buffer, MPI_Count size) {
+  return attach(vendor::Buffer_attach_c(buffer, size), size);
+}
+
+int Buffer_detach_c(Job& job, void* buffer_addr, MPI_Count* size) {
+  empty_space(job);
+  return vendor::Buffer_detach_c(buffer_addr, size);
+}
+#endif
+
+}  // namespace calls
+}  // namespace impishim::shim

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/request/engine_request.hpp"
+
+#include <cstddef>
+#include <optional>
+
+#include "shim/error/errors.hpp"
+#include "shim/error/failure.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
+#include "shim/request/arguments.hpp"
+#include "shim/request/request.hpp"
+#include "shim/request/status.hpp"
+#include "shim/vendor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/engine/operation.hpp"
+
+namespace impishim::shim {
+
+int start_engine_receive(Job& job, Request& request, bool has_twin) {
+  const int described =
+      describe_buffer(request.function, request.arguments.receive_buffer, request.arguments.count,
+                      request.arguments.datatype, request.receive.buffer);
+  if (described != MPI_SUCCESS) return described;
+  request.receive.context = request.communicator->context;
+  request.receive.source =
+      request.arguments.peer == MPI_ANY_SOURCE ? wire::kAnySource : request.arguments.peer;
+  request.receive.tag =
+      request.arguments.tag == MPI_ANY_TAG ? wire::kAnyTag : request.arguments.tag;
+  request.receive.has_native_twin = has_twin;
+  request.receive.owner = &request;
+  job.engine->start(request.receive);
+  return MPI_SUCCESS;
+}
+
+namespace {
+
+/// Returns an error of the engine as a code that was not raised.
+int code_of(Job& job, const Request& request, const std::optional<Error>& error) {
+  if (!error) return MPI_SUCCESS;
+  heed_failure(job);
+  return error_code(error_class_of(error->kind), request.function, error->text);
+}
+
+class EngineSend final : public RequestKind {
+ public:
+  EngineSend() : RequestKind({.receives = false, .moves_by_itself = true}) {}
+
+  int start(Job& job, Request& request) const override {
+    request.begin();
+    const int described =
+        describe_buffer(request.function, request.arguments.send_buffer, request.arguments.count,
+                        request.arguments.datatype, request.send.buffer);
+    if (described != MPI_SUCCESS) return described;
+    const Communicator& communicator = *request.communicator;
+    request.send.destination =
+        communicator.members[static_cast<std::size_t>(request.arguments.peer)];
+    request.send.context = communicator.context;
+    request.send.source_rank = communicator.rank;
+    request.send.tag = request.arguments.tag;
+    request.send.mode = request.arguments.send_kind == SendKind::kSynchronous
+                            ? wire::SendMode::kSynchronous
+                            : wire::SendMode::kStandard;
+    job.engine->start(request.send);
+    return MPI_SUCCESS;
+  }
+
+  bool advance(Job& /*job*/, Request& request) const override {
+    return request.send.complete() && request.end();
+  }
+
+  int read_status(Job& job, Request& request, MPI_Status* status) const override {
+    set_empty_status(status, MPI_ANY_SOURCE);
+    if (request.send.result.cancelled && status != MPI_STATUS_IGNORE)
+      vendor::Status_set_cancelled(status, 1);
+    return code_of(job, request, request.send.result.error);
+  }
+
+  int cancel(Job& job, Request& request) const override {
+    job.engine->cancel(request.send);
+    return MPI_SUCCESS;
+  }
+
+  bool waits_in_vendor(Request& /*request*/) const override { return false; }
+};
+
+class EngineReceive final : public RequestKind {
+ public:
+  EngineReceive() : RequestKind({.receives = true, .moves_by_itself = true}) {}
+
+  int start(Job& job, Request& request) const override {
+    request.begin();
+    return start_engine_receive(job, request, false);
+  }
+
+  bool advance(Job& /*job*/, Request& request) const override {
+    return request.receive.complete() && request.end();
+  }
+
+  int read_status(Job& job, Request& request, MPI_Status* status) const override {
+    return read_engine_receive(job, request, status);
+  }
+
+  int cancel(Job& job, Request& request) const override {
+    job.engine->cancel(request.receive);
+    return MPI_SUCCESS;
+  }
+
+  bool waits_in_vendor(Request& /*request*/) const override { return false; }
+};
+
+}  // namespace
+
+int read_engine_receive(Job& job, const Request& request, MPI_Status* status) {
+  set_remote_status(status, request.receive.result);
+  return code_of(job, request, request.receive.result.error);
+}
+
+const RequestKind& engine_send() {
+  static const EngineSend kind;
+  return kind;
+}
+
+const RequestKind& engine_receive() {
+  static const EngineReceive kind;
+  return kind;
+}
+
+}  // namespace impishim::shim
