@@ -15,7 +15,7 @@
 #endif
 #include "tests/unit/wire/channel/loopback.hpp"
 #include "tests/unit/wire/channel/support.hpp"
-#include "wire/channel/local_channel.hpp"
+#include "wire/channel/shared_memory_channel.hpp"
 #include "wire/channel/tcp_channel.hpp"
 
 namespace impishim::wire {

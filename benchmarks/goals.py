@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The goals of scripts/bench: one table, a row for each goal, with what was measured and whether it passes.
+"""The goals of scripts/bench: one table, a row for each goal, with what was measured and whether it
+passes.
 
-A row's value is the median over rounds, in which the contestants of the row took turns, of their ratio in the same round; rows of what
-an idle job takes have no ratio. Where a few percent are the goal the contestants take turns within a launch (in_turns.c): launches of
-one and the same program differ by more. Other rows that two ranks measure come from the groups of pairs.py.
-"""
+A row's value is the median over rounds, in which the contestants of the row took turns, of their
+ratio in the same round; rows of what an idle job takes have no ratio. Where a few percent are the
+goal the contestants take turns within a launch (in_turns.c): launches of one and the same program
+differ by more. Other rows that two ranks measure come from the groups of pairs.py. """
 
 import json
 import os
@@ -21,13 +22,15 @@ LEAST_ROUNDS = 5
 WINDOWS = 3000
 ALLTOALL_BYTES, ALLTOALL_BUDGET_US = 64, 500000
 IDLE_S = 10
-# Turns are much shorter than the millisecond after which the library takes a program that calls no MPI for one that computes, and has
-# the kernel tell it about what arrives: a program that communicates all the time does not pay for that.
+# Turns are much shorter than the millisecond after which the library takes a program that calls no
+# MPI for one that computes, and has the kernel tell it about what arrives: a program that
+# communicates all the time does not pay for that.
 TURN_US, TURN_PAIRS = 250, 800
 
 
 class Part:
-    """One number that a row measures: its value in each round, and the absolute values behind it, in words."""
+    """One number that a row measures: its value in each round, and the absolute values behind it,
+    in words."""
 
     def __init__(self, label, values, behind):
         self.label, self.values, self.behind = label, values, behind
@@ -56,15 +59,27 @@ class Setting:
         return self.build / "tests/programs" / f"bench_{name}_{mpi}"
 
     def in_turns(self, other):
-        """The program that compares MPI's calls with `other` in the same two processes, and its arguments."""
+        """The program that compares MPI's calls with `other` in the same two processes, and its
+        arguments."""
         return [self.program("in_turns"), other, TURN_US, TURN_PAIRS]
 
     def joined(self, ranks, *words):
-        """The command that runs a program with its arguments on `ranks` ranks in each of two systems."""
-        return [self.build / "bin/impirun", "-np", str(ranks), *words, ":", "-np", str(ranks), *words]
+        """The command that runs a program with its arguments on `ranks` ranks in each of two
+        systems."""
+        return [
+            self.build / "bin/impirun",
+            "-np",
+            str(ranks),
+            *words,
+            ":",
+            "-np",
+            str(ranks),
+            *words,
+        ]
 
     def joined_apart(self, ranks, *words):
-        """The same, each system on a half of the processors: those of two clusters have no processor in common."""
+        """The same, each system on a half of the processors: those of two clusters have no
+        processor in common."""
         allowed = sorted(os.sched_getaffinity(0))
         if len(allowed) < 2:
             return self.joined(ranks, *words)
@@ -74,12 +89,14 @@ class Setting:
 
 
 def bound_to(processors):
-    """What a system's command begins with, behind its number of ranks, to run on these processors alone."""
+    """What a system's command begins with, behind its number of ranks, to run on these processors
+    alone."""
     return ["-mpi", "mpich", "taskset", "--cpu-list", ",".join(map(str, processors))]
 
 
 def numbers(label, command, variables=None):
-    """The numbers that the output has behind `label`, in any order: launchers may put several ranks' lines into one."""
+    """The numbers that the output has behind `label`, in any order: launchers may put several
+    ranks' lines into one."""
     out, shown = run(command, variables)
     found = [float(number) for number in re.findall(rf"{label} ([0-9]+(?:[.][0-9]+)?)", out)]
     if not found:
@@ -94,21 +111,38 @@ def taking_turns(rounds, contestants):
 
 
 def ratio_part(label, ours, theirs, unit):
-    behind = f"{show_number(statistics.median(ours))} / {show_number(statistics.median(theirs))} {unit}"
+    behind = (
+        f"{show_number(statistics.median(ours))} / {show_number(statistics.median(theirs))} {unit}"
+    )
     return Part(label, [mine / other for mine, other in zip(ours, theirs)], behind)
 
 
 def from_pairs(group, name, what, size, label, unit, scale=1.0):
     """A row's part: the contestant `name` beside its group's reference."""
+
     def part(setting):
         members = setting.groups[group]
-        ours, theirs = members.values(name, what, size), members.values(members.reference.name, what, size)
-        return ratio_part(label, [value * scale for value in ours], [value * scale for value in theirs], unit)
+        ours, theirs = members.values(name, what, size), members.values(
+            members.reference.name, what, size
+        )
+        return ratio_part(
+            label, [value * scale for value in ours], [value * scale for value in theirs], unit
+        )
+
     return part
 
 
 def first_system(setting):
-    return [setting.build / "bin/impirun", "-np", "2", *setting.in_turns("vendor"), ":", "-np", "1", *setting.in_turns("vendor")]
+    return [
+        setting.build / "bin/impirun",
+        "-np",
+        "2",
+        *setting.in_turns("vendor"),
+        ":",
+        "-np",
+        "1",
+        *setting.in_turns("vendor"),
+    ]
 
 
 def second_system(setting):
@@ -119,7 +153,15 @@ def second_system(setting):
 
 def preloaded(setting):
     library = setting.build / "lib/impishim/mpich/libimpishim.so"
-    return ["mpiexec.mpich", "-genv", "LD_PRELOAD", library, "-np", "2", *setting.in_turns("vendor")]
+    return [
+        "mpiexec.mpich",
+        "-genv",
+        "LD_PRELOAD",
+        library,
+        "-np",
+        "2",
+        *setting.in_turns("vendor"),
+    ]
 
 
 def across(setting):
@@ -132,7 +174,11 @@ def measured_turns(setting, command):
     for _ in range(setting.rounds):
         out, shown = run(command)
         lines = [line.split() for line in out.splitlines()]
-        found = {words[0]: [float(word) for word in words[1:]] for words in lines if len(words) == 4 and words[0] in ("latency", "rate")}
+        found = {
+            words[0]: [float(word) for word in words[1:]]
+            for words in lines
+            if len(words) == 4 and words[0] in ("latency", "rate")
+        }
         if not found:
             fail(f"no turns in the output of: {shown}\n{out[-2000:]}")
         launches.append(found)
@@ -141,54 +187,96 @@ def measured_turns(setting, command):
 
 def from_turns(command_of, what, label, unit):
     """A row's part: each value is a launch's median of the ratios in its pairs of turns."""
+
     def part(setting):
         if command_of not in setting.turns:
             setting.turns[command_of] = measured_turns(setting, command_of(setting))
         ours, theirs, ratios = zip(*(launch[what] for launch in setting.turns[command_of]))
-        return Part(label, ratios, f"{show_number(statistics.median(ours))} / {show_number(statistics.median(theirs))} {unit}")
+        return Part(
+            label,
+            ratios,
+            f"{show_number(statistics.median(ours))} / {show_number(statistics.median(theirs))} {unit}",
+        )
+
     return part
 
 
 def beside_other_mpis(setting):
     group = setting.groups[pairs.ACROSS]
-    others = zip(group.values("MPICH, UCX tcp", "latency", 8), group.values("Open MPI, tcp", "latency", 8))
-    return [ratio_part("", group.values("impishim 1+1", "latency", 8), [min(both) for both in others], "us")]
+    others = zip(
+        group.values("MPICH, UCX tcp", "latency", 8), group.values("Open MPI, tcp", "latency", 8)
+    )
+    return [
+        ratio_part(
+            "", group.values("impishim 1+1", "latency", 8), [min(both) for both in others], "us"
+        )
+    ]
 
 
 def message_rate(setting):
     flat = [*openmpi_over_tcp(4, yields=True), setting.program("message_rate", "openmpi"), WINDOWS]
     joined = setting.joined(2, setting.program("message_rate"), WINDOWS)
-    ours, theirs = taking_turns(setting.rounds, [lambda: numbers("rate", joined)[0] / 1e6, lambda: numbers("rate", flat)[0] / 1e6])
+    ours, theirs = taking_turns(
+        setting.rounds,
+        [lambda: numbers("rate", joined)[0] / 1e6, lambda: numbers("rate", flat)[0] / 1e6],
+    )
     return [ratio_part("", ours, theirs, "million/s")]
 
 
 def relayed_packets(prefix):
-    """What the processes of the run whose statistics begin with `prefix` have passed on, by rank."""
-    return [json.loads(pathlib.Path(f"{prefix}.{rank}.json").read_text())["packets_relayed"] for rank in range(4)]
+    """What the processes of the run whose statistics begin with `prefix` have passed on, by
+    rank."""
+    return [
+        json.loads(pathlib.Path(f"{prefix}.{rank}.json").read_text())["packets_relayed"]
+        for rank in range(4)
+    ]
 
 
 def hops(setting):
-    """Ranks 0 and 2 represent their hosts for each other; 1 and 3 reach each other through them, who sleep outside MPI.
-    The kernel would start a relay's thread on its waker's processor, which over loopback is the other relay's."""
+    """Ranks 0 and 2 represent their hosts for each other; 1 and 3 reach each other through them,
+    who sleep outside MPI. The kernel would start a relay's thread on its waker's processor, which
+    over loopback is the other relay's."""
+
     def latency_between(leader, follower, relayed):
         with tempfile.TemporaryDirectory() as folder:
-            words = [setting.program("point_to_point"), "8", pairs.BATCH_US, "201", f"{leader},{follower}"]
-            found = numbers("latency 8", setting.joined_apart(2, *words), {"IMPISHIM_STATS": f"{folder}/traffic"})
+            words = [
+                setting.program("point_to_point"),
+                "8",
+                pairs.BATCH_US,
+                "201",
+                f"{leader},{follower}",
+            ]
+            found = numbers(
+                "latency 8",
+                setting.joined_apart(2, *words),
+                {"IMPISHIM_STATS": f"{folder}/traffic"},
+            )
             passed_on = relayed_packets(f"{folder}/traffic")
             # Besides the measured messages only a few are on their way, at the start and the end.
             if (min(passed_on[0], passed_on[2]) > 1000) != relayed:
-                fail(f"messages between ranks {leader} and {follower} did not go the way that is measured: passed on {passed_on}")
+                fail(
+                    f"messages between ranks {leader} and {follower} did not go the way that is measured: passed on {passed_on}"
+                )
             return found[0]
-    three, one = taking_turns(setting.rounds, [lambda: latency_between(1, 3, True), lambda: latency_between(0, 2, False)])
+
+    three, one = taking_turns(
+        setting.rounds, [lambda: latency_between(1, 3, True), lambda: latency_between(0, 2, False)]
+    )
     return [ratio_part("", three, one, "us")]
 
 
 def alltoall(setting):
     arguments = [ALLTOALL_BYTES, ALLTOALL_BUDGET_US, "calls", "alltoall"]
     label = f"time alltoall {ALLTOALL_BYTES}"
-    flat = [*openmpi_over_tcp(6, yields=True), setting.program("collectives", "openmpi"), *arguments]
+    flat = [
+        *openmpi_over_tcp(6, yields=True),
+        setting.program("collectives", "openmpi"),
+        *arguments,
+    ]
     joined = setting.joined(3, setting.program("collectives"), *arguments)
-    ours, theirs = taking_turns(setting.rounds, [lambda: numbers(label, joined)[0], lambda: numbers(label, flat)[0]])
+    ours, theirs = taking_turns(
+        setting.rounds, [lambda: numbers(label, joined)[0], lambda: numbers(label, flat)[0]]
+    )
     return [ratio_part("", ours, theirs, "us")]
 
 
@@ -202,10 +290,16 @@ def idle_processor(setting):
 def resident_memory(setting):
     """The largest rank of two joined systems of two beside the largest of such a system alone."""
     words = [setting.program("footprint"), 0]
-    joined, alone = taking_turns(LEAST_ROUNDS, [
-        lambda: max(numbers("resident", setting.joined(2, *words))) / 1024,
-        lambda: max(numbers("resident", ["mpiexec.mpich", "-np", "2", *words])) / 1024])
-    behind = f"{show_number(statistics.median(joined))} - {show_number(statistics.median(alone))} MiB"
+    joined, alone = taking_turns(
+        LEAST_ROUNDS,
+        [
+            lambda: max(numbers("resident", setting.joined(2, *words))) / 1024,
+            lambda: max(numbers("resident", ["mpiexec.mpich", "-np", "2", *words])) / 1024,
+        ],
+    )
+    behind = (
+        f"{show_number(statistics.median(joined))} - {show_number(statistics.median(alone))} MiB"
+    )
     return [Part("", [mine - other for mine, other in zip(joined, alone)], behind)]
 
 
@@ -214,25 +308,110 @@ def parts(*makers):
 
 
 ROWS = [
-    Row("inside-latency", "two ranks in one system, joined job: 8 B half round trip, with / without", "<=", 1.03, "", None,
-        parts(from_turns(first_system, "latency", "first system", "us"),
-              from_turns(second_system, "latency", "second", "us"))),
-    Row("inside-rate", "the same, 64 outstanding Isend/Irecv + Waitall of 8 B: message rate", ">=", 0.97, "", None,
-        parts(from_turns(first_system, "rate", "first system", "million/s"),
-              from_turns(second_system, "rate", "second", "million/s"))),
-    Row("pass-through", "pass-through (no variables): 8 B half round trip, with / without", "<=", 1.01, "", None,
-        parts(from_turns(preloaded, "latency", "", "us"))),
-    Row("raw-tcp", "one rank in each system: 8 B / raw TCP of the same bytes and waiting", "<=", 1.10, "", None,
-        parts(from_turns(across, "latency", "", "us"))),
-    Row("other-mpis", "... / the better of MPICH over UCX tcp and Open MPI over tcp", "<=", 1.0, "", pairs.ACROSS, beside_other_mpis),
-    Row("bandwidth", "1 MiB and 8 MiB one-way bandwidth / raw TCP stream", ">=", 0.95, "", pairs.ACROSS,
-        parts(from_pairs(pairs.ACROSS, "impishim 1+1", "bandwidth", 1 << 20, "1 MiB", "GB/s", scale=1e-3),
-              from_pairs(pairs.ACROSS, "impishim 1+1", "bandwidth", 8 << 20, "8 MiB", "GB/s", scale=1e-3))),
-    Row("message-rate", "8 B message rate, 2 senders to 2 receivers across systems / Open MPI over tcp", ">=", 4, "", None, message_rate),
+    Row(
+        "inside-latency",
+        "two ranks in one system, joined job: 8 B half round trip, with / without",
+        "<=",
+        1.03,
+        "",
+        None,
+        parts(
+            from_turns(first_system, "latency", "first system", "us"),
+            from_turns(second_system, "latency", "second", "us"),
+        ),
+    ),
+    Row(
+        "inside-rate",
+        "the same, 64 outstanding Isend/Irecv + Waitall of 8 B: message rate",
+        ">=",
+        0.97,
+        "",
+        None,
+        parts(
+            from_turns(first_system, "rate", "first system", "million/s"),
+            from_turns(second_system, "rate", "second", "million/s"),
+        ),
+    ),
+    Row(
+        "pass-through",
+        "pass-through (no variables): 8 B half round trip, with / without",
+        "<=",
+        1.01,
+        "",
+        None,
+        parts(from_turns(preloaded, "latency", "", "us")),
+    ),
+    Row(
+        "raw-tcp",
+        "one rank in each system: 8 B / raw TCP of the same bytes and waiting",
+        "<=",
+        1.10,
+        "",
+        None,
+        parts(from_turns(across, "latency", "", "us")),
+    ),
+    Row(
+        "other-mpis",
+        "... / the better of MPICH over UCX tcp and Open MPI over tcp",
+        "<=",
+        1.0,
+        "",
+        pairs.ACROSS,
+        beside_other_mpis,
+    ),
+    Row(
+        "bandwidth",
+        "1 MiB and 8 MiB one-way bandwidth / raw TCP stream",
+        ">=",
+        0.95,
+        "",
+        pairs.ACROSS,
+        parts(
+            from_pairs(
+                pairs.ACROSS, "impishim 1+1", "bandwidth", 1 << 20, "1 MiB", "GB/s", scale=1e-3
+            ),
+            from_pairs(
+                pairs.ACROSS, "impishim 1+1", "bandwidth", 8 << 20, "8 MiB", "GB/s", scale=1e-3
+            ),
+        ),
+    ),
+    Row(
+        "message-rate",
+        "8 B message rate, 2 senders to 2 receivers across systems / Open MPI over tcp",
+        ">=",
+        4,
+        "",
+        None,
+        message_rate,
+    ),
     Row("hops", "three hops with idle relays, 8 B latency / one hop", "<=", 2, "", None, hops),
-    Row("alltoall", "all-to-all of 64 B among 3 + 3 ranks / Open MPI over tcp, time", "<=", 0.5, "", None, alltoall),
-    Row("idle", "processor of an idle joined job, each rank asleep", "<=", 0.5, "%", None, idle_processor),
-    Row("memory", "resident memory added per rank, 2 systems", "<=", 16, "MiB", None, resident_memory),
+    Row(
+        "alltoall",
+        "all-to-all of 64 B among 3 + 3 ranks / Open MPI over tcp, time",
+        "<=",
+        0.5,
+        "",
+        None,
+        alltoall,
+    ),
+    Row(
+        "idle",
+        "processor of an idle joined job, each rank asleep",
+        "<=",
+        0.5,
+        "%",
+        None,
+        idle_processor,
+    ),
+    Row(
+        "memory",
+        "resident memory added per rank, 2 systems",
+        "<=",
+        16,
+        "MiB",
+        None,
+        resident_memory,
+    ),
 ]
 
 
@@ -241,11 +420,25 @@ def measure_rows(rows, setting):
     measured = []
     for row in rows:
         found = row.measure(setting)
-        measured.append({"group": "Goals", "name": row.title, "row": row.key, "unit": row.unit or "ratio",
-                         "goal": f"{row.bound} {row.goal:g}{' ' if row.unit else ''}{row.unit}",
-                         "parts": [{"label": part.label, "median": part.median, "values": part.values, "behind": part.behind}
-                                   for part in found],
-                         "verdict": "pass" if all(row.passes(part) for part in found) else "short"})
+        measured.append(
+            {
+                "group": "Goals",
+                "name": row.title,
+                "row": row.key,
+                "unit": row.unit or "ratio",
+                "goal": f"{row.bound} {row.goal:g}{' ' if row.unit else ''}{row.unit}",
+                "parts": [
+                    {
+                        "label": part.label,
+                        "median": part.median,
+                        "values": part.values,
+                        "behind": part.behind,
+                    }
+                    for part in found
+                ],
+                "verdict": "pass" if all(row.passes(part) for part in found) else "short",
+            }
+        )
     return measured
 
 

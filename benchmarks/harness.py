@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the measurements of scripts/bench have in common: running contestants, describing the machine, numbers, the report."""
+"""What the measurements of scripts/bench have in common: running contestants, describing the
+machine, numbers, the report."""
 
 import json
 import os
@@ -33,7 +34,8 @@ def end_group(process):
 
 
 def await_end(process, shown, last_words):
-    """Exit code, output and errors. With `last_words` printed, PATIENCE_S at least, the code counts as 0, whether the run ends or not."""
+    """Exit code, output and errors. With `last_words` printed, PATIENCE_S at least, the code counts
+    as 0, whether the run ends or not."""
     began = time.monotonic()
     spoken = False
     while True:
@@ -54,20 +56,33 @@ def end_on_signals():
 
 
 def run(command, variables=None, last_words=None):
-    """Output of a command, and the command as a text. `last_words`: for a program that may not come back from MPI_Finalize, what it prints
-    before."""
+    """Output of a command, and the command as a text. `last_words`: for a program that may not come
+    back from MPI_Finalize, what it prints before."""
     end_on_signals()
     words = [str(word) for word in command]
     shown = " ".join([f"{name}={value}" for name, value in (variables or {}).items()] + words)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("IMPI_", "IMPISHIM_"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("IMPI_", "IMPISHIM_"))
+    }
     try:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env={**environment, **(variables or {})}, start_new_session=True)
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**environment, **(variables or {})},
+            start_new_session=True,
+        )
     except OSError as error:
         fail(f"cannot run {shown}: {error}")
     try:
         code, out, err = await_end(process, shown, last_words)
-    except BaseException:  # whatever ends the measurement: ranks that wait for each other would spin for ever
+    except (
+        BaseException
+    ):  # whatever ends the measurement: ranks that wait for each other would spin for ever
         if process.poll() is None:
             end_group(process)
         raise
@@ -77,9 +92,29 @@ def run(command, variables=None, last_words=None):
 
 
 def openmpi_over_tcp(ranks, yields):
-    """The beginning of the command that runs a program on Open MPI without impishim, all ranks joined by TCP."""
-    return ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl",
-            "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "mpi_yield_when_idle", "1" if yields else "0", "-np", str(ranks)]
+    """The beginning of the command that runs a program on Open MPI without impishim, all ranks
+    joined by TCP."""
+    return [
+        "mpiexec.openmpi",
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "--mca",
+        "pml",
+        "ob1",
+        "--mca",
+        "btl",
+        "tcp,self",
+        "--mca",
+        "btl_tcp_if_include",
+        "lo",
+        "--mca",
+        "mpi_yield_when_idle",
+        "1" if yields else "0",
+        "-np",
+        str(ranks),
+    ]
 
 
 def show_size(size):
@@ -109,32 +144,48 @@ def read_text(path):
 
 
 def describe_machine():
-    models = [line.split(":", 1)[1].strip() for line in read_text("/proc/cpuinfo").splitlines() if line.startswith("model name")]
-    return {"processor": models[0] if models else platform.processor(), "processors": os.cpu_count(),
-            "kernel": platform.release(), "system": read_text("/etc/debian_version"),
-            "mpich": first_line(["dpkg-query", "-W", "-f=${Version}", "libmpich12"]),
-            "openmpi": first_line(["dpkg-query", "-W", "-f=${Version}", "libopenmpi3"]),
-            "ucx": first_line(["dpkg-query", "-W", "-f=${Version}", "libucx0"]),
-            "compiler": first_line(["g++", "--version"]),
-            "congestion_control": read_text("/proc/sys/net/ipv4/tcp_congestion_control"),
-            "load_average_before": os.getloadavg()[0]}
+    models = [
+        line.split(":", 1)[1].strip()
+        for line in read_text("/proc/cpuinfo").splitlines()
+        if line.startswith("model name")
+    ]
+    return {
+        "processor": models[0] if models else platform.processor(),
+        "processors": os.cpu_count(),
+        "kernel": platform.release(),
+        "system": read_text("/etc/debian_version"),
+        "mpich": first_line(["dpkg-query", "-W", "-f=${Version}", "libmpich12"]),
+        "openmpi": first_line(["dpkg-query", "-W", "-f=${Version}", "libopenmpi3"]),
+        "ucx": first_line(["dpkg-query", "-W", "-f=${Version}", "libucx0"]),
+        "compiler": first_line(["g++", "--version"]),
+        "congestion_control": read_text("/proc/sys/net/ipv4/tcp_congestion_control"),
+        "load_average_before": os.getloadavg()[0],
+    }
 
 
 def enter_scheduling_group(machine):
-    """All contestants in one scheduling group; says so if that cannot be, and notes it in the description of the machine."""
+    """All contestants in one scheduling group; says so if that cannot be, and notes it in the
+    description of the machine."""
     machine["scheduling"] = scheduling_group.enter()
     if machine["scheduling"].startswith("autogroups"):
-        print(f"bench: ranks that share a processor are not compared fairly here ({machine['scheduling']}): run as root, or with "
-              f"{scheduling_group.AUTOGROUPS} at 0", file=sys.stderr)
+        print(
+            f"bench: ranks that share a processor are not compared fairly here ({machine['scheduling']}): run as root, or with "
+            f"{scheduling_group.AUTOGROUPS} at 0",
+            file=sys.stderr,
+        )
 
 
 def report(title, output, machine, rounds, started, rows, goals=None):
-    """Writes what has been measured since `started` as JSON to the file `output`, and prints how many of the goals, or of the rows if
-    there are none, pass."""
+    """Writes what has been measured since `started` as JSON to the file `output`, and prints how
+    many of the goals, or of the rows if there are none, pass."""
     seconds = time.monotonic() - started
     machine["load_average_after"] = os.getloadavg()[0]
     everything = {"machine": machine, "rounds": rounds, "seconds": round(seconds, 1), "rows": rows}
-    output.write_text(json.dumps({**everything, "goals": goals} if goals else everything, indent=1) + "\n")
+    output.write_text(
+        json.dumps({**everything, "goals": goals} if goals else everything, indent=1) + "\n"
+    )
     passed = sum(row["verdict"] == "pass" for row in goals or rows)
     short = sum(row["verdict"] == "short" for row in goals or rows)
-    print(f"\n{title}: {passed} {'goals' if goals else 'rows'} pass, {short} fall short; {seconds:.0f} s; {output}")
+    print(
+        f"\n{title}: {passed} {'goals' if goals else 'rows'} pass, {short} fall short; {seconds:.0f} s; {output}"
+    )

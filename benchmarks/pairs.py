@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks that measure each other, in one system and across two, beside what is there without impishim: latency and bandwidth by size.
+"""Two ranks that measure each other, in one system and across two, beside what is there without
+impishim: latency and bandwidth by size.
 
-A round runs every contestant of a group once; all compare themselves with the group's reference in the same round, and a row's ratio is
-the median of the rounds' ratios, so that slow changes of the machine fall on all alike.
-"""
+A round runs every contestant of a group once; all compare themselves with the group's reference in
+the same round, and a row's ratio is the median of the rounds' ratios, so that slow changes of the
+machine fall on all alike. """
 
 import statistics
 
@@ -37,8 +38,12 @@ class Group:
         return [found[what, size] for found in contestant.rounds]
 
     def ratios(self, name, what, size):
-        return [value / reference
-                for value, reference in zip(self.values(name, what, size), self.values(self.reference.name, what, size))]
+        return [
+            value / reference
+            for value, reference in zip(
+                self.values(name, what, size), self.values(self.reference.name, what, size)
+            )
+        ]
 
     def measure(self, sizes, rounds):
         for _ in range(rounds):
@@ -47,8 +52,9 @@ class Group:
 
 
 def measure(contestant, sizes):
-    """One round: what the contestant's runs found best. A run of short messages has one of two speeds, by chance and to its end, a factor of
-    two apart inside a system, whatever library it uses: where its memory comes to lie decides."""
+    """One round: what the contestant's runs found best. A run of short messages has one of two
+    speeds, by chance and to its end, a factor of two apart inside a system, whatever library it
+    uses: where its memory comes to lie decides."""
     found = measure_once(contestant, sizes)
     for _ in range(SHORT_LAUNCHES - 1):
         for (what, size), value in measure_once(contestant, [SHORT]).items():
@@ -57,39 +63,75 @@ def measure(contestant, sizes):
 
 
 def measure_once(contestant, sizes):
-    out, shown = run([",".join(map(str, sizes)) if word is SIZES else word for word in contestant.command], contestant.variables)
+    out, shown = run(
+        [",".join(map(str, sizes)) if word is SIZES else word for word in contestant.command],
+        contestant.variables,
+    )
     found = {}
     for line in out.splitlines():
         words = line.split()
         if len(words) == 3 and words[0] in ("latency", "bandwidth"):
             found[words[0], int(words[1])] = float(words[2])
-    missing = [f"{what} {size}" for what in ("latency", "bandwidth") for size in sizes if (what, size) not in found]
+    missing = [
+        f"{what} {size}"
+        for what in ("latency", "bandwidth")
+        for size in sizes
+        if (what, size) not in found
+    ]
     if missing:
         fail(f"no {', '.join(missing)} in the output of: {shown}\n{out[-2000:]}")
     return found
 
 
 def make_groups(build, batches):
-    programs, library, impirun = build / "tests/programs", build / "lib/impishim/mpich/libimpishim.so", build / "bin/impirun"
+    programs, library, impirun = (
+        build / "tests/programs",
+        build / "lib/impishim/mpich/libimpishim.so",
+        build / "bin/impirun",
+    )
     arguments = [SIZES, BATCH_US, batches]
     mpich = [programs / "bench_point_to_point_mpich", *arguments]
     openmpi = [programs / "bench_point_to_point_openmpi", *arguments]
     one_system = Group(
-        INSIDE, "reference: MPICH alone; the second run of it shows the noise",
-        [Contestant("MPICH", ["mpiexec.mpich", "-np", "2", *mpich]),
-         Contestant("MPICH again", ["mpiexec.mpich", "-np", "2", *mpich]),
-         Contestant("preloaded", ["mpiexec.mpich", "-genv", "LD_PRELOAD", library, "-np", "2", *mpich], INSIDE_GOALS),
-         Contestant("joined 2+1", [impirun, "-np", "2", *mpich, ":", "-np", "1", *mpich], INSIDE_GOALS),
-         # The second system's ranks are not what the vendor counts them.
-         Contestant("joined 1+2", [impirun, "-np", "1", *mpich, "1,2", ":", "-np", "2", *mpich, "1,2"], INSIDE_GOALS)])
+        INSIDE,
+        "reference: MPICH alone; the second run of it shows the noise",
+        [
+            Contestant("MPICH", ["mpiexec.mpich", "-np", "2", *mpich]),
+            Contestant("MPICH again", ["mpiexec.mpich", "-np", "2", *mpich]),
+            Contestant(
+                "preloaded",
+                ["mpiexec.mpich", "-genv", "LD_PRELOAD", library, "-np", "2", *mpich],
+                INSIDE_GOALS,
+            ),
+            Contestant(
+                "joined 2+1", [impirun, "-np", "2", *mpich, ":", "-np", "1", *mpich], INSIDE_GOALS
+            ),
+            # The second system's ranks are not what the vendor counts them.
+            Contestant(
+                "joined 1+2",
+                [impirun, "-np", "1", *mpich, "1,2", ":", "-np", "2", *mpich, "1,2"],
+                INSIDE_GOALS,
+            ),
+        ],
+    )
     two_systems = Group(
         ACROSS,
         "reference: plain TCP with the same bytes, IMPI's header of 128 bytes per packet of up to 64 KiB included",
-        [Contestant("TCP", [programs / "bench_raw_tcp", *arguments]),
-         Contestant("impishim 1+1", [impirun, "-np", "1", *mpich, ":", "-np", "1", *mpich], ACROSS_GOALS),
-         Contestant("MPICH, UCX tcp", ["mpiexec.mpich", "-np", "2", *mpich], UCX_TLS="tcp,self", UCX_NET_DEVICES="lo",
-                    MPIR_CVAR_NOLOCAL="1"),
-         Contestant("Open MPI, tcp", [*openmpi_over_tcp(2, yields=False), *openmpi])])
+        [
+            Contestant("TCP", [programs / "bench_raw_tcp", *arguments]),
+            Contestant(
+                "impishim 1+1", [impirun, "-np", "1", *mpich, ":", "-np", "1", *mpich], ACROSS_GOALS
+            ),
+            Contestant(
+                "MPICH, UCX tcp",
+                ["mpiexec.mpich", "-np", "2", *mpich],
+                UCX_TLS="tcp,self",
+                UCX_NET_DEVICES="lo",
+                MPIR_CVAR_NOLOCAL="1",
+            ),
+            Contestant("Open MPI, tcp", [*openmpi_over_tcp(2, yields=False), *openmpi]),
+        ],
+    )
     return [one_system, two_systems]
 
 
@@ -108,10 +150,23 @@ def make_rows(group, sizes):
                 ratios = group.ratios(contestant.name, name, size)
                 goal = contestant.goals.get(name)
                 ratio = statistics.median(ratios)
-                rows.append({"group": group.title, "name": f"{contestant.name}: {name}", "contestant": contestant.name,
-                             "measure": name, "size": size, "unit": unit, "median": statistics.median(values), "values": values,
-                             "reference": group.reference.name, "ratio": ratio, "ratios": ratios, "goal": goal,
-                             "verdict": verdict(ratio, name, goal)})
+                rows.append(
+                    {
+                        "group": group.title,
+                        "name": f"{contestant.name}: {name}",
+                        "contestant": contestant.name,
+                        "measure": name,
+                        "size": size,
+                        "unit": unit,
+                        "median": statistics.median(values),
+                        "values": values,
+                        "reference": group.reference.name,
+                        "ratio": ratio,
+                        "ratios": ratios,
+                        "goal": goal,
+                        "verdict": verdict(ratio, name, goal),
+                    }
+                )
     return rows
 
 
@@ -122,9 +177,16 @@ def print_group(group, rows, sizes):
         bound = f"<= {goal:.2f}" if name == "latency" else f">= {goal:.2f}"
         others = group.contestants[1:]
         print(f"\n  {title}; x: ratio to {group.reference.name}; goal {bound}")
-        print(f"  {'size':>8} {group.reference.name:>9}" + "".join(f"  {other.name:>25}" for other in others))
+        print(
+            f"  {'size':>8} {group.reference.name:>9}"
+            + "".join(f"  {other.name:>25}" for other in others)
+        )
         for size in sizes:
-            cells = {row["contestant"]: row for row in rows if row["measure"] == name and row["size"] == size}
+            cells = {
+                row["contestant"]: row
+                for row in rows
+                if row["measure"] == name and row["size"] == size
+            }
             line = f"  {show_size(size):>8} {show_number(cells[group.reference.name]['median']):>9}"
             for other in others:
                 row = cells[other.name]

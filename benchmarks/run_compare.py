@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two builds of the library, in turns: latency and bandwidth between two systems and inside one, three hops, message rate.
+"""Compares two builds of the library, in turns: latency and bandwidth between two systems and
+inside one, three hops, message rate.
 
 The programs are those of the present build for both. A row passes within 3 % of the other build.
 """
@@ -11,7 +12,15 @@ import statistics
 import time
 
 import pairs
-from harness import describe_machine, enter_scheduling_group, fail, report, run, show_number, show_size
+from harness import (
+    describe_machine,
+    enter_scheduling_group,
+    fail,
+    report,
+    run,
+    show_number,
+    show_size,
+)
 
 SIZES = [8, 1024, 65536, 1 << 20, 8 << 20]
 HOP_SIZES = [8]
@@ -23,10 +32,18 @@ BATCHES = 61
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description="Compares this build with another one.")
-    parser.add_argument("other", type=pathlib.Path, help="the other build tree, or a folder with its bin/impirun and lib/impishim")
+    parser.add_argument(
+        "other",
+        type=pathlib.Path,
+        help="the other build tree, or a folder with its bin/impirun and lib/impishim",
+    )
     parser.add_argument("--build", type=pathlib.Path, required=True, help="this build tree")
     parser.add_argument("--rounds", type=int, default=7, help="rounds (default: 7)")
-    parser.add_argument("--output", type=pathlib.Path, help="where the JSON goes (default: bench-compare.json in the build tree)")
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        help="where the JSON goes (default: bench-compare.json in the build tree)",
+    )
     return parser.parse_args()
 
 
@@ -48,18 +65,29 @@ def make_groups(options):
         for name, launcher in both.items():
             command = [launcher]
             for number, part in enumerate(parts):
-                command += [":"] * (number > 0) + [*part, program, pairs.SIZES, pairs.BATCH_US, BATCHES, *arguments]
+                command += [":"] * (number > 0) + [
+                    *part,
+                    program,
+                    pairs.SIZES,
+                    pairs.BATCH_US,
+                    BATCHES,
+                    *arguments,
+                ]
             contestants.append(pairs.Contestant(name, command, GOALS if name == "after" else None))
         return pairs.Group(title, "reference: the other build", contestants), sizes
 
     one, two = ["-np", "1"], ["-np", "2"]
-    return [group("One rank in each of two systems", [one, one], [], SIZES),
-            group("Two ranks of one system, beside a second system", [two, one], [], SIZES),
-            group("Three hops: ranks 1 and 3 of 2+2", [two, two], ["1,3"], HOP_SIZES)]
+    return [
+        group("One rank in each of two systems", [one, one], [], SIZES),
+        group("Two ranks of one system, beside a second system", [two, one], [], SIZES),
+        group("Three hops: ranks 1 and 3 of 2+2", [two, two], ["1,3"], HOP_SIZES),
+    ]
 
 
 def measure_rate(launcher, program):
-    out, shown = run([launcher, "-np", "2", program, RATE_WINDOWS, ":", "-np", "2", program, RATE_WINDOWS])
+    out, shown = run(
+        [launcher, "-np", "2", program, RATE_WINDOWS, ":", "-np", "2", program, RATE_WINDOWS]
+    )
     for line in out.splitlines():
         words = line.split()
         if words[:1] == ["rate"]:
@@ -75,16 +103,32 @@ def rate_row(options):
             values[name].append(measure_rate(launcher, program))
     ratios = [after / before for after, before in zip(values["after"], values["before"])]
     ratio = statistics.median(ratios)
-    return {"group": "Two ranks in each of two systems", "name": "message rate", "contestant": "after", "measure": "rate", "size": 8,
-            "unit": "1/s", "median": statistics.median(values["after"]), "values": values["after"], "reference": "before", "ratio": ratio,
-            "ratios": ratios, "goal": RATE_GOAL, "verdict": "pass" if ratio >= RATE_GOAL else "short"}
+    return {
+        "group": "Two ranks in each of two systems",
+        "name": "message rate",
+        "contestant": "after",
+        "measure": "rate",
+        "size": 8,
+        "unit": "1/s",
+        "median": statistics.median(values["after"]),
+        "values": values["after"],
+        "reference": "before",
+        "ratio": ratio,
+        "ratios": ratios,
+        "goal": RATE_GOAL,
+        "verdict": "pass" if ratio >= RATE_GOAL else "short",
+    }
 
 
 def print_rows(rows):
-    print(f"\n{'group':<50} {'measure':<10} {'size':>8} {'after':>10} {'after/before':>13} {'from':>6} {'to':>6}")
+    print(
+        f"\n{'group':<50} {'measure':<10} {'size':>8} {'after':>10} {'after/before':>13} {'from':>6} {'to':>6}"
+    )
     for row in rows:
-        print(f"{row['group']:<50} {row['measure']:<10} {show_size(row['size']):>8} {show_number(row['median']):>10} {row['ratio']:>13.3f} "
-              f"{min(row['ratios']):>6.3f} {max(row['ratios']):>6.3f} {row['verdict']}")
+        print(
+            f"{row['group']:<50} {row['measure']:<10} {show_size(row['size']):>8} {show_number(row['median']):>10} {row['ratio']:>13.3f} "
+            f"{min(row['ratios']):>6.3f} {max(row['ratios']):>6.3f} {row['verdict']}"
+        )
 
 
 def main():
@@ -98,7 +142,14 @@ def main():
         rows += [row for row in pairs.make_rows(group, sizes) if row["contestant"] == "after"]
     rows.append(rate_row(options))
     print_rows(rows)
-    report("bench compare", options.output or options.build / "bench-compare.json", machine, options.rounds, started, rows)
+    report(
+        "bench compare",
+        options.output or options.build / "bench-compare.json",
+        machine,
+        options.rounds,
+        started,
+        rows,
+    )
 
 
 if __name__ == "__main__":

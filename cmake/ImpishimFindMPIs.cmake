@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds every MPI library on this machine by its compiler wrapper and records, for each one in IMPISHIM_MPIS:
-#   IMPISHIM_<mpi>_MPICC, IMPISHIM_<mpi>_MPIEXEC, IMPISHIM_<mpi>_INCLUDES, IMPISHIM_<mpi>_LINK, IMPISHIM_<mpi>_SONAME
-#   IMPISHIM_<mpi>_FORTRAN            the beginning of its Fortran library's name, if that hands callbacks over inside (shim/entry/caller.hpp)
-#   IMPISHIM_<mpi>_HEADER_OPTIONS     the headers that declare its functions, as options of scripts/gen_wrappers.py
+# Finds every MPI library on this machine by its compiler wrapper and records, for each one in
+# IMPISHIM_MPIS:
+#   IMPISHIM_<mpi>_MPICC, IMPISHIM_<mpi>_MPIEXEC, IMPISHIM_<mpi>_INCLUDES, IMPISHIM_<mpi>_LINK,
+#   IMPISHIM_<mpi>_SONAME
+#   IMPISHIM_<mpi>_FORTRAN            the beginning of its Fortran library's name, if that hands
+#                                     callbacks over inside (shim/entry/call_origin.hpp)
+#   IMPISHIM_<mpi>_HEADER_OPTIONS     the headers that declare its functions, as options of
+#                                     scripts/gen_wrappers.py
 #   IMPISHIM_<mpi>_DEFINITIONS        macros for every file that includes them
-#   IMPISHIM_<mpi>_WHOLE_DEFINITIONS  macros for the library's own files: the headers then declare all that the MPI library exports
+#   IMPISHIM_<mpi>_WHOLE_DEFINITIONS  macros for the library's own files: the headers then declare
+#                                     all that the MPI library exports
 set(IMPISHIM_MPIS)
 
 function(impishim_find_mpi mpi)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "MPICC;MPIEXEC;SHOW;SONAME;FORTRAN;HEADERS;DEFINITIONS;WHOLE_DEFINITIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" ""
+    "MPICC;MPIEXEC;SHOW;SONAME;FORTRAN;HEADERS;DEFINITIONS;WHOLE_DEFINITIONS")
   find_program(IMPISHIM_${mpi}_MPICC NAMES ${arg_MPICC})
   find_program(IMPISHIM_${mpi}_MPIEXEC NAMES ${arg_MPIEXEC})
   if(NOT IMPISHIM_${mpi}_MPICC OR NOT IMPISHIM_${mpi}_MPIEXEC)
@@ -47,11 +53,15 @@ function(impishim_find_mpi mpi)
   message(STATUS "${mpi}: ${IMPISHIM_${mpi}_MPICC}, ${includes}, ${link}")
 endfunction()
 
-impishim_find_mpi(mpich MPICC mpicc.mpich MPIEXEC mpiexec.mpich mpiexec.hydra SHOW -show SONAME libmpich.so.12 HEADERS mpi.h)
-# Open MPI's header hides the functions that MPI-3 removed, which its library still exports for older programs and its Fortran layer
-# still calls. Its C++ bindings, which mpi.h includes, would need a library more.
-impishim_find_mpi(openmpi MPICC mpicc.openmpi MPIEXEC mpiexec.openmpi SHOW --showme SONAME libmpi.so.40 FORTRAN libmpi_mpifh.so HEADERS mpi.h mpi-ext.h
+impishim_find_mpi(mpich MPICC mpicc.mpich MPIEXEC mpiexec.mpich mpiexec.hydra SHOW -show SONAME
+  libmpich.so.12 HEADERS mpi.h)
+# Open MPI's header hides the functions that MPI-3 removed, which its library still exports for
+# older programs and its Fortran layer still calls. Its C++ bindings, which mpi.h includes, would
+# need a library more.
+impishim_find_mpi(openmpi MPICC mpicc.openmpi MPIEXEC mpiexec.openmpi SHOW --showme SONAME
+  libmpi.so.40 FORTRAN libmpi_mpifh.so HEADERS mpi.h mpi-ext.h
                   DEFINITIONS OMPI_SKIP_MPICXX=1 WHOLE_DEFINITIONS OMPI_OMIT_MPI1_COMPAT_DECLS=0)
 if(NOT IMPISHIM_MPIS)
-  message(FATAL_ERROR "No MPI library found: install one (Debian: libmpich-dev mpich, or libopenmpi-dev openmpi-bin)")
+  message(FATAL_ERROR
+    "No MPI library found: install one (Debian: libmpich-dev mpich, or libopenmpi-dev openmpi-bin)")
 endif()

@@ -17,8 +17,8 @@ include(ImpishimPrecompile)
 
 find_program(IMPISHIM_CCACHE ccache)
 if(IMPISHIM_CCACHE)
-  # Two clones of the project find each other's objects: paths below this folder are relative for ccache. Without the two sloppinesses
-  # it keeps nothing that uses a precompiled header.
+  # Two clones of the project find each other's objects: paths below this folder are relative for
+  # ccache. Without the two sloppinesses it keeps nothing that uses a precompiled header.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=pch_defines,time_macros ${IMPISHIM_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
@@ -34,14 +34,16 @@ if(IMPISHIM_WARNINGS_AS_ERRORS)
   list(APPEND IMPISHIM_WARNINGS -Werror)
 endif()
 target_compile_options(impishim_settings INTERFACE ${IMPISHIM_WARNINGS})
-# The shared library that is loaded into other people's programs brings its own copy of fmt, hidden inside it. It is compiled once
-# (wire/base/fmt_copy.cpp): as a header-only library it would treble the time of every file.
+# The shared library that is loaded into other people's programs brings its own copy of fmt, hidden
+# inside it. It is compiled once (wire/base/fmt_copy.cpp): as a header-only library it would treble
+# the time of every file.
 find_package(fmt REQUIRED)
 get_target_property(impishim_fmt_includes fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
 target_include_directories(impishim_settings SYSTEM INTERFACE ${impishim_fmt_includes})
 if(IMPISHIM_SANITIZER)
   # UBSan would print what it finds and go on, so that no test fails.
-  target_compile_options(impishim_settings INTERFACE -fsanitize=${IMPISHIM_SANITIZER} -fno-sanitize-recover=all
+  target_compile_options(impishim_settings INTERFACE -fsanitize=${IMPISHIM_SANITIZER}
+    -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
   # clang warns of what libstdc++ uses inside std::stable_sort.
   target_compile_options(impishim_settings INTERFACE
@@ -55,9 +57,11 @@ if(IMPISHIM_SANITIZER)
       target_compile_definitions(impishim_settings INTERFACE __SANITIZE_THREAD__)
     endif()
   endif()
-  # UCX, which MPICH loads, writes its own code into mmap(). It does not survive that in clang's static runtime.
+  # UCX, which MPICH loads, writes its own code into mmap(). It does not survive that in clang's
+  # static runtime.
   if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND IMPISHIM_SANITIZER MATCHES address)
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER}
+      -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
       OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     get_filename_component(runtime_folder ${runtime} DIRECTORY)
     target_link_options(impishim_settings INTERFACE -shared-libasan -Wl,-rpath,${runtime_folder})

@@ -1,27 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-# MPI programs as tests: compiled as any user would, run natively and as one job over several systems.
+# MPI programs as tests: compiled as any user would, run natively and as one job over several
+# systems.
 #
-# impishim_add_mpi_program(name SOURCES ... [LINK ...] [MPIS ...] [MEASURES | COMPUTES]): the programs name_<mpi>, one for each MPI on this
-# machine, or of those that are named, without the library. LINK: libraries of this project, in whose names <mpi> stands for the MPI.
-# MEASURES: speed is what it shows, so that it is optimized in full. COMPUTES: it computes for longer than it takes to optimize.
+# impishim_add_mpi_program(name SOURCES ... [LINK ...] [MPIS ...] [MEASURES | COMPUTES]): the
+# programs name_<mpi>, one for each MPI on this machine, or of those that are named, without the
+# library. LINK: libraries of this project, in whose names <mpi> stands for the MPI. MEASURES: speed
+# is what it shows, so that it is optimized in full. COMPUTES: it computes for longer than it takes
+# to optimize.
 #
-# impishim_add_system_test(name SOURCES ... [LINK ...] [SHAPES native preload 2+2 ...] [RANKS n] [TIMEOUT seconds] [ARGS ...] [CHECK ...]
-#                          [VARIABLES NAME=value ...] [REFERENCE other] [COMBINATIONS mpich openmpi mixed] [ALL_SHAPES])
-#   One ctest entry name.<combination>.<shape> for each shape and each combination that runs it; see tests/support/run_system_test.py
-#   for shapes, and for the options of CHECK. A combination is an MPI, which all systems then have, or "mixed": every second system has
-#   the second MPI. Each runs the shapes that IMPISHIM_SHAPES_<combination> gives it, so that none is left out and the whole stays short;
-#   with ALL_SHAPES every one runs all.
-#   PROGRAM instead of SOURCES takes a program that impishim_add_mpi_program() made. What the shape native prints is what the others
-#   must print; REFERENCE names the test whose native run counts, where this one has none.
+# impishim_add_system_test(name SOURCES ... [LINK ...] [SHAPES native preload 2+2 ...] [RANKS n]
+# [TIMEOUT seconds] [ARGS ...] [CHECK ...]
+#                          [VARIABLES NAME=value ...] [REFERENCE other] [COMBINATIONS mpich openmpi
+#                          mixed] [ALL_SHAPES])
+#   One ctest entry name.<combination>.<shape> for each shape and each combination that runs it; see
+#   tests/support/run_system_test.py for shapes, and for the options of CHECK. A combination is an
+#   MPI, which all systems then have, or "mixed": every second system has the second MPI. Each runs
+#   the shapes that IMPISHIM_SHAPES_<combination> gives it, so that none is left out and the whole
+#   stays short; with ALL_SHAPES every one runs all.
+#   PROGRAM instead of SOURCES takes a program that impishim_add_mpi_program() made. What the shape
+#   native prints is what the others must print; REFERENCE names the test whose native run counts,
+#   where this one has none.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-# The Python whose packages the distribution built, mpi4py among them, is not always the first in PATH.
+# The Python whose packages the distribution built, mpi4py among them, is not always the first in
+# PATH.
 find_program(IMPISHIM_SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(NOT IMPISHIM_SYSTEM_PYTHON)
   set(IMPISHIM_SYSTEM_PYTHON ${Python3_EXECUTABLE})
 endif()
 
-# Of a test's shapes, which a combination runs. Those that stand nowhere here are run by the first MPI, and a combination that would be
-# left with no joined shape runs the test's first one.
+# Of a test's shapes, which a combination runs. Those that stand nowhere here are run by the first
+# MPI, and a combination that would be left with no joined shape runs the test's first one.
 set(IMPISHIM_SHAPES_mpich native preload 2+2 1+1+2)
 set(IMPISHIM_SHAPES_openmpi native 1+3)
 set(IMPISHIM_SHAPES_mixed 2+2)
@@ -42,7 +50,8 @@ function(impishim_add_mpi_program name)
   foreach(mpi IN LISTS arg_MPIS)
     set(program ${name}_${mpi})
     add_executable(${program} ${arg_SOURCES})
-    target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+    target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}
+      ${PROJECT_SOURCE_DIR}/include)
     target_include_directories(${program} SYSTEM PRIVATE ${IMPISHIM_${mpi}_INCLUDES})
     target_compile_definitions(${program} PRIVATE ${IMPISHIM_${mpi}_DEFINITIONS})
     target_compile_options(${program} PRIVATE ${IMPISHIM_WARNINGS})
@@ -53,7 +62,8 @@ function(impishim_add_mpi_program name)
     endif()
     string(REPLACE "<mpi>" ${mpi} libraries "${arg_LINK}")
     target_link_libraries(${program} PRIVATE ${libraries} ${IMPISHIM_${mpi}_LINK} Threads::Threads)
-    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs)
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+      ${CMAKE_BINARY_DIR}/tests/programs)
   endforeach()
 endfunction()
 
@@ -68,7 +78,8 @@ function(impishim_shapes_of combination variable)
         set(unassigned FALSE)
       endif()
     endforeach()
-    if(shape IN_LIST IMPISHIM_SHAPES_${combination} OR (unassigned AND combination STREQUAL IMPISHIM_FIRST_MPI))
+    if(shape IN_LIST IMPISHIM_SHAPES_${combination} OR (unassigned AND combination STREQUAL
+      IMPISHIM_FIRST_MPI))
       list(APPEND mine ${shape})
     endif()
     if(shape MATCHES "^[0-9]")
@@ -82,7 +93,8 @@ function(impishim_shapes_of combination variable)
   set(${variable} ${mine} PARENT_SCOPE)
 endfunction()
 
-# impishim_add_shape(<name> <combination> <shape> <seconds> <reference test or ""> <program> <runner's options> <program's arguments>)
+# impishim_add_shape(<name> <combination> <shape> <seconds> <reference test or ""> <program>
+# <runner's options> <program's arguments>)
 function(impishim_add_shape name combination shape timeout reference program options arguments)
   # Mixed runs begin with the first MPI, and are compared with its native run.
   set(mpi ${combination})
@@ -99,9 +111,11 @@ function(impishim_add_shape name combination shape timeout reference program opt
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/support/run_system_test.py
       --impirun ${CMAKE_BINARY_DIR}/bin/impirun --mpiexec ${IMPISHIM_${mpi}_MPIEXEC}
       --library ${CMAKE_BINARY_DIR}/lib/impishim/${mpi}/libimpishim.so
-      --yielding $<TARGET_FILE:impishim_yielding> --shape ${shape} --timeout ${timeout} ${alternate} ${options}
+      --yielding $<TARGET_FILE:impishim_yielding> --shape ${shape} --timeout ${timeout} ${alternate}
+      ${options}
       -- $<TARGET_FILE:${program}_${mpi}> ${arguments})
-  # The runner's bound is for one run, of which a comparing test makes two; ctest's is the last resort.
+  # The runner's bound is for one run, of which a comparing test makes two; ctest's is the last
+  # resort.
   math(EXPR last_resort "2 * ${timeout} + 20")
   set_tests_properties(${test} PROPERTIES TIMEOUT ${last_resort} PROCESSORS 2)
   if(shape STREQUAL "native")
@@ -144,10 +158,12 @@ function(impishim_add_system_test name)
       list(FILTER shapes INCLUDE REGEX "^[0-9]")
     endif()
     foreach(shape IN LISTS shapes)
-      impishim_add_shape(${name} ${combination} ${shape} ${arg_TIMEOUT} "${arg_REFERENCE}" ${arg_PROGRAM}
+      impishim_add_shape(${name} ${combination} ${shape} ${arg_TIMEOUT} "${arg_REFERENCE}"
+        ${arg_PROGRAM}
                          "--ranks;${arg_RANKS};${arg_CHECK}" "${arg_ARGS}")
       if(arg_VARIABLES)
-        set_tests_properties(${name}.${combination}.${shape} PROPERTIES ENVIRONMENT "${arg_VARIABLES}")
+        set_tests_properties(${name}.${combination}.${shape} PROPERTIES ENVIRONMENT
+          "${arg_VARIABLES}")
       endif()
     endforeach()
   endforeach()

@@ -25,16 +25,16 @@ Task barrier(const Team& team);
 /// Runs MPI_Bcast.
 Task bcast(const Team& team, Data data, std::int32_t root);
 
-/// Run MPI_Gather and MPI_Gatherv. At the root, `all` has a block for every rank; elsewhere it is
-/// empty. The blocks of gather() have equal signatures.
+/// ClientRange MPI_Gather and MPI_Gatherv. At the root, `all` has a block for every rank; elsewhere
+/// it is empty. The blocks of gather() have equal signatures.
 Task gather(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root);
 Task gatherv(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root);
 
-/// Run MPI_Scatter and MPI_Scatterv: the same in the opposite direction.
+/// ClientRange MPI_Scatter and MPI_Scatterv: the same in the opposite direction.
 Task scatter(const Team& team, std::span<const ConstData> all, Data block, std::int32_t root);
 Task scatterv(const Team& team, std::span<const ConstData> all, Data block, std::int32_t root);
 
-/// Run MPI_Allgather and MPI_Allgatherv. On every rank, `all` has a block for every rank.
+/// ClientRange MPI_Allgather and MPI_Allgatherv. On every rank, `all` has a block for every rank.
 Task allgather(const Team& team, ConstData block, std::span<const Data> all);
 Task allgatherv(const Team& team, ConstData block, std::span<const Data> all);
 
@@ -59,8 +59,8 @@ Task allreduce(const Team& team, ConstData contribution, Data result, const Redu
 Task reduce_scatter(const Team& team, ConstData contribution, Data result,
                     std::span<const std::uint64_t> counts, const Reduction& operation);
 
-/// Run MPI_Scan and MPI_Exscan, in the order of ranks. Rank 0's result of an exclusive scan is not
-/// changed.
+/// ClientRange MPI_Scan and MPI_Exscan, in the order of ranks. Rank 0's result of an exclusive scan
+/// is not changed.
 Task scan(const Team& team, ConstData contribution, Data result, const Reduction& operation);
 Task exscan(const Team& team, ConstData contribution, Data result, const Reduction& operation);
 

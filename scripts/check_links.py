@@ -5,9 +5,8 @@
     check_links.py            prints each link that leads nowhere and exits 1 if there is one
     check_links.py --files    prints the Markdown files and the files that they link to, for scripts/docs
 
-A link's path must be a file or folder of the tree, its #anchor a heading of the Markdown file it leads to (as GitHub and
-mkdocs make anchors of headings) or an <a id="..."> in it.
-"""
+A link's path must be a file or folder of the tree, its #anchor a heading of the Markdown file it
+leads to (as GitHub and mkdocs make anchors of headings) or an <a id="..."> in it. """
 
 import argparse
 import pathlib
@@ -29,8 +28,13 @@ SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 def markdown_files():
     """Those that git knows or would take; without git all outside of build folders."""
     try:
-        listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"], cwd=TREE, check=True,
-                                capture_output=True, text=True).stdout.split("\0")
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"],
+            cwd=TREE,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.split("\0")
     except (OSError, subprocess.CalledProcessError):
         listed = [path.relative_to(TREE).as_posix() for path in TREE.rglob("*.md")]
         listed = [name for name in listed if not name.startswith(("build", "."))]
@@ -102,14 +106,22 @@ def links_in(path):
 def linked_files(path):
     for _, target in links_in(path):
         name = target.partition("#")[0]
-        there = (path.parent / urllib.parse.unquote(name)).resolve() if name and not SCHEME.match(target) else None
+        there = (
+            (path.parent / urllib.parse.unquote(name)).resolve()
+            if name and not SCHEME.match(target)
+            else None
+        )
         if there is not None and there.is_file() and TREE in there.parents:
             yield there
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", action="store_true", help="print the files that make the documentation")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--files", action="store_true", help="print the files that make the documentation"
+    )
     arguments = parser.parse_args()
     files = markdown_files()
     if arguments.files:

@@ -5,8 +5,8 @@
     check_spdx.py          prints each file without the line and exits 1 if there is one
     check_spdx.py --fix    adds the line where it is missing
 
-The line is the first one of C and C++ files, and the first one after a shebang of Python, shell and CMake files.
-"""
+The line is the first one of C and C++ files, and the first one after a shebang of Python, shell and
+CMake files. """
 
 import argparse
 import pathlib
@@ -16,14 +16,24 @@ import sys
 TREE = pathlib.Path(__file__).resolve().parent.parent
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
 COMMENTS = {
-    ".cpp": "//", ".hpp": "//", ".h": "//", ".c": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".f90": "!", ".F90": "!",
+    ".cpp": "//",
+    ".hpp": "//",
+    ".h": "//",
+    ".c": "//",
+    ".py": "#",
+    ".sh": "#",
+    ".cmake": "#",
+    ".f90": "!",
+    ".F90": "!",
 }
 # Recorded bytes of other implementations, and seeds of fuzzing.
 LEFT_OUT = ("tests/vectors/data/", "tests/fuzz/corpus/")
 
 
 def tracked():
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=TREE, check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=TREE, check=True, capture_output=True, text=True
+    ).stdout
     return [name for name in listed.split("\0") if name]
 
 
@@ -59,7 +69,9 @@ def add(path, text, wanted, place):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--fix", action="store_true", help="add the line where it is missing")
     arguments = parser.parse_args()
     checked = 0
@@ -84,7 +96,10 @@ def main():
             print(f"{name}: added")
         else:
             print(f"{name}: its line {found[1] + 1} is not \"{found[0]}\"", file=sys.stderr)
-    print(f"licenses: {checked} files, {without} without the line" + (", added" if arguments.fix and without else ""))
+    print(
+        f"licenses: {checked} files, {without} without the line"
+        + (", added" if arguments.fix and without else "")
+    )
     return 1 if checked == 0 or (without and not arguments.fix) else 0
 
 

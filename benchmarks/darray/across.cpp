@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Remaps between two MPI systems, beside what carries their bytes: PT-20. Run in one system over
-/// sockets, too.
+/// Remaps between two MPI systems, beside what carries their bytes: PT-20. IndexRun in one system
+/// over sockets, too.
 #include <string>
 
 #include "benchmarks/darray/matrix.hpp"

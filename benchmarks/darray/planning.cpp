@@ -13,8 +13,8 @@ using namespace bench;
 using impishim::darray::Checks;
 using impishim::darray::element_of;
 using impishim::darray::make_distribution;
+using impishim::darray::MessageList;
 using impishim::darray::plan_remap;
-using impishim::darray::RankPlan;
 using impishim::darray::RemapPlan;
 using impishim::darray::Systems;
 
@@ -38,7 +38,7 @@ void simulated(const Setting& setting, int processes) {
   };
   contest.add("plan_remap", [&] { keep(plan()); });
   contest.measure();
-  const RankPlan found = plan();
+  const MessageList found = plan();
   Index elements = 0;
   for (const auto& message : found.sends) elements += message.elements.size();
   for (const auto& [source, destination] : found.local) elements += source.size();

@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "collectives/core/bundle.hpp"
 #include "collectives/core/groups.hpp"
 #include "collectives/core/members.hpp"
+#include "collectives/core/packed_blocks.hpp"
 
 namespace impishim::collectives {
 
@@ -23,7 +23,7 @@ class BlockRule {
   /// form_table.hpp. `tag` is IMPI's tag for blocks that travel together in IMPI's form.
   BlockRule(const Team& team, Collective collective, std::int32_t tag)
       : limits_(&team.limits),
-        clients_(team.shape.client_count()),
+        clients_(team.membership.client_count()),
         collective_(collective),
         tag_(team.limits.impi_only ? tag : kTogetherTag) {}
   /// Treats all blocks alike.
@@ -70,10 +70,10 @@ template <class Block>
 class MemberSizes {
  public:
   MemberSizes(const Team& group, std::uint64_t own)
-      : group_(group), own_(own), sizes_(group.shape.spanning_ranks.size(), own) {}
+      : group_(group), own_(own), sizes_(group.membership.spanning_ranks.size(), own) {}
   /// Starts a local phase after which the master knows all sizes.
   [[nodiscard]] Pending& tell_master() {
-    const bool is_master = group_.shape.local_rank(group_.shape.rank) == 0;
+    const bool is_master = group_.membership.local_rank(group_.membership.rank) == 0;
     const auto room = std::as_writable_bytes(std::span(sizes_));
     return group_.local.gather(std::as_bytes(std::span(&own_, 1)),
                                room.first(is_master ? room.size() : 0), 0);

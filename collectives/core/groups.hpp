@@ -14,7 +14,7 @@
 namespace impishim::collectives {
 
 /// The members of a communicator, grouped by client. The spans belong to the communicator.
-struct Shape {
+struct Membership {
   std::int32_t rank = 0;                      ///< this process
   std::span<const std::int32_t> masters;      ///< lowest rank of each client, ascending (IMPI 4.1)
   std::span<const std::int32_t> master_of;    ///< rank -> index in `masters`
@@ -125,11 +125,11 @@ class LocalGroup {
 /// Messages between members, addressed by rank in the communicator. Messages to other clients use
 /// the wire and its collective context; messages inside the own client use the vendor's MPI. In one
 /// task, messages between two members with one tag arrive in the order in which they were posted.
-class LeaderGroup {
+class MemberTransport {
  public:
-  LeaderGroup() = default;
-  LeaderGroup(const LeaderGroup&) = delete;
-  LeaderGroup& operator=(const LeaderGroup&) = delete;
+  MemberTransport() = default;
+  MemberTransport(const MemberTransport&) = delete;
+  MemberTransport& operator=(const MemberTransport&) = delete;
 
   /// These start a message; its buffer stays in place until the message is awaited. The functions
   /// with a wire buffer are for data without gaps to members of other clients, and for plain bytes
@@ -148,15 +148,15 @@ class LeaderGroup {
   virtual Pending& all_posted() = 0;
 
  protected:
-  ~LeaderGroup() = default;
+  ~MemberTransport() = default;
 };
 
 /// The arguments that every collective operation receives.
 struct Team {
-  const Shape& shape;
+  const Membership& membership;
   const Limits& limits;
   LocalGroup& local;
-  LeaderGroup& leaders;
+  MemberTransport& leaders;
 };
 
 /// The arguments that a collective operation between the two groups of an intercommunicator
@@ -167,8 +167,10 @@ struct InterTeam {
   std::int32_t first_local;   ///< rank in `both` of the own group's first member
   std::int32_t first_remote;  ///< rank in `both` of the other group's first member
 
-  [[nodiscard]] std::int32_t local_size() const { return local.shape.size(); }
-  [[nodiscard]] std::int32_t remote_size() const { return both.shape.size() - local.shape.size(); }
+  [[nodiscard]] std::int32_t local_size() const { return local.membership.size(); }
+  [[nodiscard]] std::int32_t remote_size() const {
+    return both.membership.size() - local.membership.size();
+  }
 };
 
 }  // namespace impishim::collectives

@@ -29,15 +29,15 @@ struct ClientMembers {
 };
 
 /// Returns the clients that have members in `range`, ordered by their lowest members.
-[[nodiscard]] inline std::vector<ClientMembers> by_client(const Shape& shape,
+[[nodiscard]] inline std::vector<ClientMembers> by_client(const Membership& membership,
                                                           const RankRange& range) {
   struct Place {
     std::size_t members = 0;
     std::int32_t at = -1;
   };
-  std::vector<Place> places(static_cast<std::size_t>(shape.client_count()));
+  std::vector<Place> places(static_cast<std::size_t>(membership.client_count()));
   const auto place_of = [&](std::int32_t rank) -> Place& {
-    return places[static_cast<std::size_t>(shape.client_of(rank))];
+    return places[static_cast<std::size_t>(membership.client_of(rank))];
   };
   const std::int32_t end = range.first + range.count;
   for (std::int32_t rank = range.first; rank < end; ++rank) ++place_of(rank).members;
@@ -47,7 +47,7 @@ struct ClientMembers {
     Place& place = place_of(rank);
     if (place.at < 0) {
       place.at = static_cast<std::int32_t>(clients.size());
-      clients.push_back({shape.client_of(rank), {}});
+      clients.push_back({membership.client_of(rank), {}});
       clients.back().ranks.reserve(place.members);
     }
     clients[static_cast<std::size_t>(place.at)].ranks.push_back(rank);
@@ -55,14 +55,14 @@ struct ClientMembers {
   return clients;
 }
 
-[[nodiscard]] inline std::vector<ClientMembers> by_client(const Shape& shape) {
-  return by_client(shape, {0, shape.size()});
+[[nodiscard]] inline std::vector<ClientMembers> by_client(const Membership& membership) {
+  return by_client(membership, {0, membership.size()});
 }
 
 /// Returns the entry of this process's client, or null if the client has no member in the range.
-[[nodiscard]] inline const ClientMembers* own_client(const Shape& shape,
+[[nodiscard]] inline const ClientMembers* own_client(const Membership& membership,
                                                      const std::vector<ClientMembers>& clients) {
-  const auto own = std::ranges::find(clients, shape.my_client(), &ClientMembers::client);
+  const auto own = std::ranges::find(clients, membership.my_client(), &ClientMembers::client);
   return own == clients.end() ? nullptr : &*own;
 }
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/core/bundle.hpp"
 #include "collectives/core/data.hpp"
 #include "collectives/core/groups.hpp"
+#include "collectives/core/packed_blocks.hpp"
 #include "collectives/core/select.hpp"
 #include "collectives/core/task.hpp"
 
@@ -21,19 +21,19 @@ Segments::Segments(const ConstData& data, const Limits& limits)
                               limits)),
       whole_(limits.impi_only) {}
 
-void post_send_segments(LeaderGroup& leaders, std::int32_t to, std::int32_t tag,
+void post_send_segments(MemberTransport& leaders, std::int32_t to, std::int32_t tag,
                         const ConstData& data, const Segments& segments) {
   for (std::uint64_t k = 0; k < segments.number(); ++k)
     leaders.post_send(to, tag, segments.of(data, k));
 }
 
-void post_receive_segments(LeaderGroup& leaders, std::int32_t from, std::int32_t tag,
+void post_receive_segments(MemberTransport& leaders, std::int32_t from, std::int32_t tag,
                            const Data& data, const Segments& segments) {
   for (std::uint64_t k = 0; k < segments.number(); ++k)
     leaders.post_receive(from, tag, segments.of(data, k));
 }
 
-Operands::Operands(LeaderGroup& leaders, std::int32_t tag, std::vector<Operand> operands,
+Operands::Operands(MemberTransport& leaders, std::int32_t tag, std::vector<Operand> operands,
                    const ElementType& type, const Segments& segments)
     : leaders_(leaders),
       tag_(tag),

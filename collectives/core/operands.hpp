@@ -43,10 +43,10 @@ struct Segments {
 };
 
 /// Starts sending all of `data`, one message for each segment.
-void post_send_segments(LeaderGroup& leaders, std::int32_t to, std::int32_t tag,
+void post_send_segments(MemberTransport& leaders, std::int32_t to, std::int32_t tag,
                         const ConstData& data, const Segments& segments);
 /// Starts receiving all of `data`, one message for each segment.
-void post_receive_segments(LeaderGroup& leaders, std::int32_t from, std::int32_t tag,
+void post_receive_segments(MemberTransport& leaders, std::int32_t from, std::int32_t tag,
                            const Data& data, const Segments& segments);
 
 /// An operand of a reduction. The list of operands is in the order of combination. Either this
@@ -62,7 +62,7 @@ class Operands {
   /// Starts receiving as many segments as may be in progress. There is at least one operand. A
   /// sender with several operands sends segment by segment, and each segment in the operands'
   /// order.
-  Operands(LeaderGroup& leaders, std::int32_t tag, std::vector<Operand> operands,
+  Operands(MemberTransport& leaders, std::int32_t tag, std::vector<Operand> operands,
            const ElementType& type, const Segments& segments);
 
   /// Waits for segment `k` and writes operand[0] op (operand[1] op (...)) to the same segment of
@@ -77,7 +77,7 @@ class Operands {
   [[nodiscard]] Data segment(std::size_t operand, std::uint64_t k) const;
   void post_receives(std::uint64_t k);
 
-  LeaderGroup& leaders_;
+  MemberTransport& leaders_;
   std::int32_t tag_;
   std::vector<Operand> operands_;
   Segments segments_;

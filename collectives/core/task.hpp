@@ -167,6 +167,6 @@ inline Result<void> Task::outcome() const {
 }
 
 /// Returns a task that does nothing, for processes without a part in an operation.
-inline Task stand_by() { co_return; }
+inline Task no_op() { co_return; }
 
 }  // namespace impishim::collectives

@@ -11,14 +11,14 @@
 
 #include "collectives/collectives.hpp"
 #include "collectives/core/blocks.hpp"
-#include "collectives/core/bundle.hpp"
 #include "collectives/core/data.hpp"
 #include "collectives/core/groups.hpp"
 #include "collectives/core/members.hpp"
+#include "collectives/core/packed_blocks.hpp"
 #include "collectives/core/select.hpp"
 #include "collectives/core/task.hpp"
+#include "collectives/movement/allgather_exchange.hpp"
 #include "collectives/movement/bcast.hpp"
-#include "collectives/movement/spread.hpp"
 #include "wire/data/basic_type.hpp"
 
 namespace impishim::collectives {
@@ -26,10 +26,10 @@ namespace {
 
 /// Broadcasts what rank 0 has gathered, packed in the order of ranks.
 Task spread_from_root(const Team& team, std::span<const Data> all) {
-  Bundle everything({all.begin(), all.end()}, transit_format(team.limits));
-  if (team.shape.rank == 0) co_await everything.pack();
+  PackedBlocks everything({all.begin(), all.end()}, transit_format(team.limits));
+  if (team.membership.rank == 0) co_await everything.pack();
   co_await bcast_bytes(team, everything.room(), 0);
-  if (team.shape.rank != 0) co_await everything.unpack();
+  if (team.membership.rank != 0) co_await everything.unpack();
 }
 
 Task rooted(const Team& team, ConstData block, std::span<const Data> all, bool equal) {
@@ -42,19 +42,19 @@ Task rooted(const Team& team, ConstData block, std::span<const Data> all, bool e
   co_await spread_from_root(team, all);
 }
 
-/// Gathers the blocks of this client on all of its members. The bundle then holds them, packed in
-/// `format`.
-Task gather_inside(const Team& team, const ConstData& block, Bundle& own_client,
+/// Gathers the blocks of this client on all of its members. The packed blocks then hold them,
+/// packed in `format`.
+Task gather_inside(const Team& team, const ConstData& block, PackedBlocks& own_client,
                    std::span<const std::uint64_t> sizes, wire::Format format) {
-  const ConstBundle own(std::span(&block, 1), format);
+  const ConstPackedBlocks own(std::span(&block, 1), format);
   co_await own.packed();
   co_await team.local.allgatherv(own.bytes(), own_client.room(), sizes);
 }
 
 Task among_all(const Team& team, ConstData block, std::span<const Data> all, BlockRule rule) {
-  const Shape& shape = team.shape;
-  auto others = by_client(shape);
-  const ClientMembers mine = *own_client(shape, others);
+  const Membership& membership = team.membership;
+  auto others = by_client(membership);
+  const ClientMembers mine = *own_client(membership, others);
   std::erase_if(others, [&](const ClientMembers& each) { return each.client == mine.client; });
   // One choice for all blocks decides whether they travel alone or together. Inside the client they
   // go the same way in both cases.
@@ -69,9 +69,9 @@ Task among_all(const Team& team, ConstData block, std::span<const Data> all, Blo
     blocks.push_back(all[static_cast<std::size_t>(rank)]);
     sizes.push_back(packed_bytes(blocks.back(), format));
   }
-  Bundle inside(blocks, format);
+  PackedBlocks inside(blocks, format);
   co_await gather_inside(team, block, inside, sizes, format);
-  if (!alone && mine.master() == shape.rank) {
+  if (!alone && mine.master() == membership.rank) {
     for (const ClientMembers& other : others)
       post_bytes(team, other.master(), rule.tag(), inside.room());
   }
@@ -88,7 +88,8 @@ std::uint64_t total_bytes(std::span<const Data> all) {
 
 Task allgather_blocks(const Team& team, ConstData block, std::span<const Data> all,
                       Collective collective, bool equal) {
-  const Form form = choose(collective, team.shape.client_count(), total_bytes(all), team.limits);
+  const Form form =
+      choose(collective, team.membership.client_count(), total_bytes(all), team.limits);
   if (form == Form::kRooted) return rooted(team, block, all, equal);
   return among_all(team, block, all, BlockRule(team, form == Form::kDirect));
 }
@@ -111,9 +112,9 @@ namespace {
 Task send_together(const InterTeam& team, const ConstData& block,
                    std::span<const ClientMembers> targets, const BlockRule& rule) {
   const Team& group = team.local;
-  const ConstBundle own(std::span(&block, rule.alone(block) ? 0 : 1), rule.format());
+  const ConstPackedBlocks own(std::span(&block, rule.alone(block) ? 0 : 1), rule.format());
   co_await own.packed();
-  const bool is_master = group.shape.local_rank(group.shape.rank) == 0;
+  const bool is_master = group.membership.local_rank(group.membership.rank) == 0;
   MemberSizes sizes(group, own.bytes().size());
   co_await sizes.tell_master();
   const Bytes room(is_master ? sizes.total() : 0);
@@ -129,9 +130,9 @@ Task send_together(const InterTeam& team, const ConstData& block,
 Task allgatherv(const InterTeam& team, ConstData block, std::span<const Data> all) {
   const Team& both = team.both;
   const BlockRule rule(both, Collective::kGatherv, kGathervTag);
-  const auto others = by_client(both.shape, {team.first_remote, team.remote_size()});
-  const auto own_group = by_client(both.shape, {team.first_local, team.local_size()});
-  const ClientMembers& mine = *own_client(both.shape, own_group);
+  const auto others = by_client(both.membership, {team.first_remote, team.remote_size()});
+  const auto own_group = by_client(both.membership, {team.first_local, team.local_size()});
+  const ClientMembers& mine = *own_client(both.membership, own_group);
   Arrivals arrivals(both, all, team.first_remote, others, mine, rule);
   arrivals.post();
   post_alone(both, block, mine, others, rule);

@@ -41,28 +41,29 @@ class InPlaceBlocks {
 template <class Concerns>
 Task straight(const Team& team, std::span<const ConstData> to, std::span<const Data> from,
               std::int32_t tag, Concerns concerns) {
-  const Shape& shape = team.shape;
+  const Membership& membership = team.membership;
   InPlaceBlocks in_place;
   std::vector<ConstData> out;
   out.reserve(to.size());
-  for (std::int32_t peer = 0; peer < shape.size(); ++peer) {
+  for (std::int32_t peer = 0; peer < membership.size(); ++peer) {
     const auto i = static_cast<std::size_t>(peer);
-    out.push_back(peer != shape.rank && concerns(peer, to[i]) ? in_place.moved_away(to[i], from[i])
-                                                              : to[i]);
+    out.push_back(peer != membership.rank && concerns(peer, to[i])
+                      ? in_place.moved_away(to[i], from[i])
+                      : to[i]);
   }
   // Each rank starts with the rank after its own, so that not all of them send to the same rank
   // first.
-  for (std::int32_t i = 1; i < shape.size(); ++i) {
-    const std::int32_t peer = (shape.rank + shape.size() - i) % shape.size();
+  for (std::int32_t i = 1; i < membership.size(); ++i) {
+    const std::int32_t peer = (membership.rank + membership.size() - i) % membership.size();
     const Data& room = from[static_cast<std::size_t>(peer)];
     if (concerns(peer, room)) team.leaders.post_receive(peer, tag, room);
   }
-  for (std::int32_t i = 1; i < shape.size(); ++i) {
-    const std::int32_t peer = (shape.rank + i) % shape.size();
+  for (std::int32_t i = 1; i < membership.size(); ++i) {
+    const std::int32_t peer = (membership.rank + i) % membership.size();
     const ConstData& block = out[static_cast<std::size_t>(peer)];
     if (concerns(peer, block)) team.leaders.post_send(peer, tag, block);
   }
-  const auto own = static_cast<std::size_t>(shape.rank);
+  const auto own = static_cast<std::size_t>(membership.rank);
   copy(to[own], from[own]);
   co_await team.leaders.all_posted();
 }
@@ -71,7 +72,7 @@ Task straight_to_all(const Team& team, std::span<const ConstData> to, std::span<
                      std::int32_t impi_tag) {
   const bool impi = team.limits.impi_only;
   const auto concerns = [&team, impi](std::int32_t peer, const ConstData& block) {
-    return !is_empty(block) || (impi && !team.shape.is_local(peer));
+    return !is_empty(block) || (impi && !team.membership.is_local(peer));
   };
   return straight(team, to, from, impi ? impi_tag : kStraightTag, concerns);
 }
@@ -80,14 +81,15 @@ Task straight_to_all(const Team& team, std::span<const ConstData> to, std::span<
 
 Task straight_inside(const Team& team, std::span<const ConstData> to, std::span<const Data> from) {
   return straight(team, to, from, kStraightTag, [&team](std::int32_t peer, const ConstData& block) {
-    return team.shape.is_local(peer) && !is_empty(block);
+    return team.membership.is_local(peer) && !is_empty(block);
   });
 }
 
 Task alltoall(const Team& team, std::span<const ConstData> to, std::span<const Data> from) {
   const std::uint64_t bytes = is_empty(from[0]) ? 0 : ConstData(from[0]).external_bytes();
-  const Form form = choose(Collective::kAlltoall, team.shape.client_count(), bytes, team.limits);
-  if (form == Form::kExchange && bytes > 0 && team.shape.client_count() > 1)
+  const Form form =
+      choose(Collective::kAlltoall, team.membership.client_count(), bytes, team.limits);
+  if (form == Form::kExchange && bytes > 0 && team.membership.client_count() > 1)
     return alltoall_together(team, to, from);
   return straight_to_all(team, to, from, kAlltoallTag);
 }
@@ -115,7 +117,7 @@ Task alltoallv(const InterTeam& team, std::span<const ConstData> to, std::span<c
     if (!is_empty(room)) team.both.leaders.post_receive(team.first_remote + i, kStraightTag, room);
   }
   for (std::int32_t i = 0; i < team.remote_size(); ++i) {
-    const std::int32_t peer = (team.local.shape.rank + i) % team.remote_size();
+    const std::int32_t peer = (team.local.membership.rank + i) % team.remote_size();
     const ConstData& block = to[static_cast<std::size_t>(peer)];
     if (!is_empty(block))
       team.both.leaders.post_send(team.first_remote + peer, kStraightTag, block);

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "collectives/core/blocks.hpp"
-#include "collectives/core/bundle.hpp"
 #include "collectives/core/data.hpp"
 #include "collectives/core/groups.hpp"
 #include "collectives/core/members.hpp"
+#include "collectives/core/packed_blocks.hpp"
 #include "collectives/core/select.hpp"
 #include "collectives/core/task.hpp"
 #include "collectives/movement/alltoall.hpp"
@@ -91,7 +91,7 @@ std::vector<Block> in_order(std::span<const Block> blocks,
 Task among_masters(const Team& team, const std::vector<ClientMembers>& clients,
                    const Places& places, const Bytes& outgoing, const Bytes& incoming) {
   const auto is_own = [&](std::size_t client) {
-    return clients[client].client == team.shape.my_client();
+    return clients[client].client == team.membership.my_client();
   };
   for (std::size_t client = 0; client < clients.size(); ++client) {
     if (!is_own(client))
@@ -123,25 +123,25 @@ Task swap_rows(const Team& team, const std::vector<ClientMembers>& clients, cons
 
 Task alltoall_together(const Team& team, std::span<const ConstData> to,
                        std::span<const Data> from) {
-  const Shape& shape = team.shape;
+  const Membership& membership = team.membership;
   const wire::Format format = transit_format(team.limits);
   const std::size_t block = packed_bytes(from[0], format);
-  const std::size_t locals = shape.spanning_ranks.size();
+  const std::size_t locals = membership.spanning_ranks.size();
   // Data that stays inside the client is not converted.
   const bool inside_too =
       format == wire::Format::kNative && block <= kInsideByMaster / (locals * locals);
-  auto clients = by_client(shape);
+  auto clients = by_client(membership);
   if (!inside_too)
     std::erase_if(clients,
-                  [&](const ClientMembers& each) { return each.client == shape.my_client(); });
-  const ConstBundle own(in_order(to, clients), format);
+                  [&](const ClientMembers& each) { return each.client == membership.my_client(); });
+  const ConstPackedBlocks own(in_order(to, clients), format);
   co_await own.packed();
   const Places places(clients, locals, block);
-  const bool is_master = shape.local_rank(shape.rank) == 0;
+  const bool is_master = membership.local_rank(membership.rank) == 0;
   const Bytes rows(is_master ? places.all_bytes() : 0);
   co_await team.local.gather(own.bytes(), rows.all(), 0);
   if (is_master) co_await swap_rows(team, clients, places, rows);
-  Bundle received(in_order(from, clients), format);
+  PackedBlocks received(in_order(from, clients), format);
   const MemberSizes sizes(team, places.row_bytes());
   Pending& handed_on = team.local.scatterv(rows.all(), sizes.all(), received.room(), 0);
   if (!inside_too) co_await straight_inside(team, to, from);

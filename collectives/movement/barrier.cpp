@@ -19,8 +19,8 @@ wire::ConstBuffer signal() { return {nullptr, 0, &nothing()}; }
 wire::MutableBuffer room_for_signal() { return {nullptr, 0, &nothing()}; }
 
 Task linear(const Team& team) {
-  const auto masters = team.shape.masters;
-  if (team.shape.my_client() != 0) {
+  const auto masters = team.membership.masters;
+  if (team.membership.my_client() != 0) {
     co_await team.leaders.post_send(masters[0], kBarrierTag, signal());
     co_await team.leaders.post_receive(masters[0], kBarrierTag, room_for_signal());
     co_return;
@@ -34,10 +34,10 @@ Task linear(const Team& team) {
 }
 
 Task hypercube(const Team& team) {
-  const auto masters = team.shape.masters;
-  const std::int32_t me = team.shape.my_client();
+  const auto masters = team.membership.masters;
+  const std::int32_t me = team.membership.my_client();
   const std::int32_t parent = masters[static_cast<std::size_t>(hypercube_parent(me))];
-  const auto children = hypercube_children(me, team.shape.client_count());
+  const auto children = hypercube_children(me, team.membership.client_count());
   for (auto child = children.rbegin(); child != children.rend(); ++child) {
     team.leaders.post_receive(masters[static_cast<std::size_t>(*child)], kBarrierTag,
                               room_for_signal());
@@ -55,8 +55,8 @@ Task hypercube(const Team& team) {
 
 /// Every master signals every other master: one one-way delay.
 Task exchange(const Team& team) {
-  for (const std::int32_t master : team.shape.masters) {
-    if (master == team.shape.rank) continue;
+  for (const std::int32_t master : team.membership.masters) {
+    if (master == team.membership.rank) continue;
     team.leaders.post_receive(master, kBarrierExchangeTag, room_for_signal());
     team.leaders.post_send(master, kBarrierExchangeTag, signal());
   }
@@ -65,9 +65,9 @@ Task exchange(const Team& team) {
 
 /// Dissemination: after round i every master knows of the 2^i masters before it.
 Task dissemination(const Team& team) {
-  const auto masters = team.shape.masters;
+  const auto masters = team.membership.masters;
   const auto number = masters.size();
-  const auto me = static_cast<std::size_t>(team.shape.my_client());
+  const auto me = static_cast<std::size_t>(team.membership.my_client());
   for (std::size_t distance = 1; distance < number; distance <<= 1) {
     team.leaders.post_receive(masters[(me + number - distance) % number], kBarrierExchangeTag,
                               room_for_signal());
@@ -77,7 +77,7 @@ Task dissemination(const Team& team) {
 }
 
 Task among_masters(const Team& team) {
-  const Form form = choose(Collective::kBarrier, team.shape.client_count(), 0, team.limits);
+  const Form form = choose(Collective::kBarrier, team.membership.client_count(), 0, team.limits);
   if (form == Form::kTree) return hypercube(team);
   if (form == Form::kLinear) return linear(team);
   return form == Form::kExchange ? exchange(team) : dissemination(team);
@@ -86,16 +86,16 @@ Task among_masters(const Team& team) {
 }  // namespace
 
 Task barrier(const Team& team) {
-  const Shape& shape = team.shape;
-  if (shape.client_count() == 1) {
+  const Membership& membership = team.membership;
+  if (membership.client_count() == 1) {
     co_await team.local.barrier();
     co_return;
   }
   // Half a barrier in, half a barrier out: only the master needs to know that all members have
   // arrived.
-  const bool is_master = shape.local_rank(shape.rank) == 0;
+  const bool is_master = membership.local_rank(membership.rank) == 0;
   std::byte here{};
-  const Bytes all(is_master ? shape.spanning_ranks.size() : 0);
+  const Bytes all(is_master ? membership.spanning_ranks.size() : 0);
   co_await team.local.gather(std::span(&here, 1), all.all(), 0);
   if (is_master) co_await among_masters(team);
   co_await team.local.broadcast(std::span(&here, 1), 0);

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "collectives/collectives.hpp"
-#include "collectives/core/bundle.hpp"
 #include "collectives/core/data.hpp"
 #include "collectives/core/groups.hpp"
 #include "collectives/core/members.hpp"
+#include "collectives/core/packed_blocks.hpp"
 #include "collectives/core/pattern.hpp"
 #include "collectives/core/select.hpp"
 #include "collectives/core/task.hpp"
@@ -34,12 +34,12 @@ wire::MutableBuffer room_of(std::span<std::byte> bytes) { return buffer_of(bytes
 
 /// The speakers from which a client's speaker receives the data, and to which it relays it.
 struct Neighbours {
-  Neighbours(const Shape& shape, std::int32_t root, Form form) {
-    const std::int32_t clients = shape.client_count();
-    const std::int32_t root_client = shape.client_of(root);
-    const std::int32_t me = to_virtual(shape.my_client(), root_client, clients);
+  Neighbours(const Membership& membership, std::int32_t root, Form form) {
+    const std::int32_t clients = membership.client_count();
+    const std::int32_t root_client = membership.client_of(root);
+    const std::int32_t me = to_virtual(membership.my_client(), root_client, clients);
     const auto speaker_of = [&](std::int32_t node) {
-      return shape.speaker(from_virtual(node, root_client, clients), root);
+      return membership.speaker(from_virtual(node, root_client, clients), root);
     };
     if (form == Form::kTree) {
       parent = speaker_of(hypercube_parent(me));
@@ -49,7 +49,7 @@ struct Neighbours {
     }
     parent = root;
     for (std::int32_t client = 0; me == 0 && client < clients; ++client) {
-      if (client != root_client) children.push_back(shape.speaker(client, root));
+      if (client != root_client) children.push_back(membership.speaker(client, root));
     }
   }
 
@@ -60,52 +60,53 @@ struct Neighbours {
 /// Broadcasts whole data. `Payload` is typed data or bytes.
 template <class Payload>
 Task whole(const Team& team, Payload payload, std::int32_t root, Form form) {
-  const Shape& shape = team.shape;
-  const std::int32_t speaker = shape.speaker(shape.my_client(), root);
-  if (shape.rank == speaker) {
-    const Neighbours neighbours(shape, root, form);
-    if (shape.rank != root)
+  const Membership& membership = team.membership;
+  const std::int32_t speaker = membership.speaker(membership.my_client(), root);
+  if (membership.rank == speaker) {
+    const Neighbours neighbours(membership, root, form);
+    if (membership.rank != root)
       co_await team.leaders.post_receive(neighbours.parent, kBcastTag, room_of(payload));
     for (const std::int32_t child : neighbours.children)
       team.leaders.post_send(child, kBcastTag, source_of(payload));
   }
   // The messages to other clients travel during the local broadcast.
-  co_await team.local.broadcast(payload, shape.local_rank(speaker));
+  co_await team.local.broadcast(payload, membership.local_rank(speaker));
   co_await team.leaders.all_posted();
 }
 
 Task in_segments(const Team& team, Data data, std::int32_t root, Form form) {
-  const Shape& shape = team.shape;
-  const std::int32_t speaker = shape.speaker(shape.my_client(), root);
-  if (shape.rank == root) {
-    Pending& local = team.local.broadcast(data, shape.local_rank(root));
-    const Neighbours neighbours(shape, root, form);
+  const Membership& membership = team.membership;
+  const std::int32_t speaker = membership.speaker(membership.my_client(), root);
+  if (membership.rank == root) {
+    Pending& local = team.local.broadcast(data, membership.local_rank(root));
+    const Neighbours neighbours(membership, root, form);
     co_await send_segments(team, neighbours.children, data);
     co_await local;
-  } else if (shape.is_local(root)) {
-    co_await team.local.broadcast(data, shape.local_rank(root));
-  } else if (shape.rank == speaker) {
-    const Neighbours neighbours(shape, root, form);
+  } else if (membership.is_local(root)) {
+    co_await team.local.broadcast(data, membership.local_rank(root));
+  } else if (membership.rank == speaker) {
+    const Neighbours neighbours(membership, root, form);
     co_await pass_on_segments(team, neighbours.parent, neighbours.children, team.local,
-                              shape.local_rank(speaker), data);
+                              membership.local_rank(speaker), data);
   } else {
-    co_await take_segments(team.limits, team.local, shape.local_rank(speaker), data);
+    co_await take_segments(team.limits, team.local, membership.local_rank(speaker), data);
   }
 }
 
 }  // namespace
 
 Task bcast_bytes(const Team& team, std::span<std::byte> bytes, std::int32_t root) {
-  return whole(team, bytes, root,
-               choose(Collective::kBcast, team.shape.client_count(), bytes.size(), team.limits));
+  return whole(
+      team, bytes, root,
+      choose(Collective::kBcast, team.membership.client_count(), bytes.size(), team.limits));
 }
 
 Task bcast(const Team& team, Data data, std::int32_t root) {
-  const Form form = choose(Collective::kBcast, team.shape.client_count(),
+  const Form form = choose(Collective::kBcast, team.membership.client_count(),
                            ConstData(data).external_bytes(), team.limits);
   const bool segments = segment_count(data, team.limits) > 1 ||
-                        (team.limits.lengths_may_differ && !team.shape.is_local(root));
-  if (segments && team.shape.client_count() > 1) return in_segments(team, data, root, form);
+                        (team.limits.lengths_may_differ && !team.membership.is_local(root));
+  if (segments && team.membership.client_count() > 1) return in_segments(team, data, root, form);
   return whole(team, data, root, form);
 }
 
@@ -117,8 +118,8 @@ Task send_across(const InterTeam& team, Data data) {
   const Team& both = team.both;
   std::vector<std::int32_t> elsewhere;
   for (const ClientMembers& client :
-       by_client(both.shape, {team.first_remote, team.remote_size()})) {
-    if (client.client != both.shape.my_client())
+       by_client(both.membership, {team.first_remote, team.remote_size()})) {
+    if (client.client != both.membership.my_client())
       elsewhere.push_back(client.master());
     else
       both.leaders.post_send(client.master(), kBcastSegmentTag, ConstData(data));
@@ -130,10 +131,10 @@ Task send_across(const InterTeam& team, Data data) {
 /// Receives from `root`, which is a rank in the other group.
 Task take_across(const InterTeam& team, Data data, std::int32_t root) {
   const Team& both = team.both;
-  const Shape& local = team.local.shape;
+  const Membership& local = team.local.membership;
   const std::int32_t from = team.first_remote + root;
   const bool is_master = local.masters[static_cast<std::size_t>(local.my_client())] == local.rank;
-  if (both.shape.is_local(from)) {
+  if (both.membership.is_local(from)) {
     if (is_master) co_await both.leaders.post_receive(from, kBcastSegmentTag, data);
     co_await team.local.local.broadcast(data, 0);
   } else if (is_master) {
@@ -146,7 +147,7 @@ Task take_across(const InterTeam& team, Data data, std::int32_t root) {
 }  // namespace
 
 Task bcast(const InterTeam& team, Data data, std::int32_t root) {
-  if (root == kIsBystander) return stand_by();
+  if (root == kIsBystander) return no_op();
   return root == kIsRoot ? send_across(team, data) : take_across(team, data, root);
 }
 

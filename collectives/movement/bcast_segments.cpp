@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
-#include "collectives/core/bundle.hpp"
 #include "collectives/core/data.hpp"
 #include "collectives/core/groups.hpp"
+#include "collectives/core/packed_blocks.hpp"
 #include "collectives/core/select.hpp"
 #include "collectives/core/task.hpp"
 #include "wire/base/result.hpp"

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "collectives/core/blocks.hpp"
-#include "collectives/core/bundle.hpp"
 #include "collectives/core/data.hpp"
 #include "collectives/core/groups.hpp"
 #include "collectives/core/members.hpp"
+#include "collectives/core/packed_blocks.hpp"
 #include "collectives/core/pattern.hpp"
 #include "collectives/core/task.hpp"
 
@@ -23,12 +23,12 @@ namespace {
 /// the root's client first.
 class Tree {
  public:
-  Tree(const Shape& shape, std::int32_t root)
-      : shape_(shape),
+  Tree(const Membership& membership, std::int32_t root)
+      : membership_(membership),
         root_(root),
-        clients_(shape.client_count()),
-        root_client_(shape.client_of(root)) {
-    const auto members = by_client(shape);
+        clients_(membership.client_count()),
+        root_client_(membership.client_of(root)) {
+    const auto members = by_client(membership);
     for (std::int32_t node = 0; node < clients_; ++node) {
       const auto& ranks =
           members[static_cast<std::size_t>(from_virtual(node, root_client_, clients_))].ranks;
@@ -39,10 +39,10 @@ class Tree {
   }
 
   [[nodiscard]] std::int32_t me() const {
-    return to_virtual(shape_.my_client(), root_client_, clients_);
+    return to_virtual(membership_.my_client(), root_client_, clients_);
   }
   [[nodiscard]] std::int32_t speaker(std::int32_t node) const {
-    return shape_.speaker(from_virtual(node, root_client_, clients_), root_);
+    return membership_.speaker(from_virtual(node, root_client_, clients_), root_);
   }
   [[nodiscard]] std::vector<std::int32_t> children() const {
     return binomial_children(me(), clients_);
@@ -64,7 +64,7 @@ class Tree {
     return first_block_[static_cast<std::size_t>(node)];
   }
 
-  const Shape& shape_;
+  const Membership& membership_;
   std::int32_t root_;
   std::int32_t clients_;
   std::int32_t root_client_;
@@ -76,7 +76,7 @@ class Tree {
 
 Task gather_through_tree(const Team& team, std::span<const std::byte> own, std::uint64_t block_size,
                          std::int32_t root, const BlockRule& rule) {
-  const Tree tree(team.shape, root);
+  const Tree tree(team.membership, root);
   const Bytes blocks(tree.ranks_below(tree.me()).size() * block_size);
   if (!own.empty()) std::memcpy(blocks.all().data(), own.data(), own.size());
   for (const std::int32_t child : tree.children()) {
@@ -89,19 +89,19 @@ Task gather_through_tree(const Team& team, std::span<const std::byte> own, std::
 
 Task collect_from_tree(const Team& team, std::span<const Data> all, std::int32_t root,
                        const BlockRule& rule) {
-  const Tree tree(team.shape, root);
-  std::deque<Bundle> bundles;
+  const Tree tree(team.membership, root);
+  std::deque<PackedBlocks> all_packed_blocks;
   for (const std::int32_t child : tree.children()) {
-    bundles.emplace_back(together(all, 0, tree.ranks_below(child), rule), rule.format());
-    post_room(team, tree.speaker(child), rule.tag(), bundles.back().room());
+    all_packed_blocks.emplace_back(together(all, 0, tree.ranks_below(child), rule), rule.format());
+    post_room(team, tree.speaker(child), rule.tag(), all_packed_blocks.back().room());
   }
   co_await team.leaders.all_posted();
-  for (Bundle& bundle : bundles) co_await bundle.unpack();
+  for (PackedBlocks& packed_blocks : all_packed_blocks) co_await packed_blocks.unpack();
 }
 
 Task scatter_through_tree(const Team& team, std::span<std::byte> own, std::uint64_t block_size,
                           std::int32_t root, const BlockRule& rule) {
-  const Tree tree(team.shape, root);
+  const Tree tree(team.membership, root);
   const Bytes blocks(tree.ranks_below(tree.me()).size() * block_size);
   post_room(team, tree.speaker(binomial_parent(tree.me())), rule.tag(), blocks.all());
   co_await team.leaders.all_posted();
@@ -115,13 +115,13 @@ Task scatter_through_tree(const Team& team, std::span<std::byte> own, std::uint6
 
 Task distribute_to_tree(const Team& team, std::span<const ConstData> all, std::int32_t root,
                         const BlockRule& rule) {
-  const Tree tree(team.shape, root);
-  std::deque<ConstBundle> bundles;
+  const Tree tree(team.membership, root);
+  std::deque<ConstPackedBlocks> all_packed_blocks;
   const auto children = tree.children();
   for (auto child = children.rbegin(); child != children.rend(); ++child) {
     const auto blocks = together(all, 0, tree.ranks_below(*child), rule);
-    co_await bundles.emplace_back(blocks, rule.format()).packed();
-    post_bytes(team, tree.speaker(*child), rule.tag(), bundles.back().bytes());
+    co_await all_packed_blocks.emplace_back(blocks, rule.format()).packed();
+    post_bytes(team, tree.speaker(*child), rule.tag(), all_packed_blocks.back().bytes());
   }
   co_await team.leaders.all_posted();
 }

@@ -21,7 +21,7 @@ Task gather_through_tree(const Team& team, std::span<const std::byte> own, std::
 Task collect_from_tree(const Team& team, std::span<const Data> all, std::int32_t root,
                        const BlockRule& rule);
 
-/// Run a master's part and the root's part of Scatter.
+/// ClientRange a master's part and the root's part of Scatter.
 Task scatter_through_tree(const Team& team, std::span<std::byte> own, std::uint64_t block_size,
                           std::int32_t root, const BlockRule& rule);
 Task distribute_to_tree(const Team& team, std::span<const ConstData> all, std::int32_t root,

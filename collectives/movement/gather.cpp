@@ -14,10 +14,10 @@
 
 #include "collectives/collectives.hpp"
 #include "collectives/core/blocks.hpp"
-#include "collectives/core/bundle.hpp"
 #include "collectives/core/data.hpp"
 #include "collectives/core/groups.hpp"
 #include "collectives/core/members.hpp"
+#include "collectives/core/packed_blocks.hpp"
 #include "collectives/core/select.hpp"
 #include "collectives/core/task.hpp"
 #include "collectives/movement/block_tree.hpp"
@@ -40,12 +40,12 @@ Task contribute(const Team& group, const Team& team, std::int32_t root, ConstDat
     co_await team.leaders.all_posted();
     co_return;
   }
-  const ConstBundle own(std::span<const ConstData>(&block, alone ? 0 : 1), rule.format());
+  const ConstPackedBlocks own(std::span<const ConstData>(&block, alone ? 0 : 1), rule.format());
   co_await own.packed();
-  const bool is_master = group.shape.local_rank(group.shape.rank) == 0;
+  const bool is_master = group.membership.local_rank(group.membership.rank) == 0;
   MemberSizes sizes(group, own.bytes().size());
   if (!equal) co_await sizes.tell_master();
-  const bool by_itself = group.shape.spanning_ranks.size() == 1;
+  const bool by_itself = group.membership.spanning_ranks.size() == 1;
   const Bytes room(is_master && !by_itself ? sizes.total() : 0);
   if (!by_itself) co_await gather_inside(group, own.bytes(), room.all(), sizes.all(), equal);
   if (is_master) post_bytes(team, root, rule.tag(), by_itself ? own.bytes() : room.all());
@@ -58,40 +58,41 @@ Task contribute_inside(const Team& team, std::int32_t root, ConstData block) {
   co_await team.leaders.post_send(root, kStraightTag, block);
 }
 
-/// Posts the root's direct receives, and returns the bundles that it receives in addition.
-std::deque<Bundle> post_collection(const Team& team, RankRange senders, std::span<const Data> all,
-                                   const BlockRule& rule, bool together_too) {
-  std::deque<Bundle> bundles;
-  for (const ClientMembers& client : by_client(team.shape, senders)) {
-    const bool inside = client.client == team.shape.my_client();
+/// Posts the root's direct receives, and returns the packed blocks that it receives in addition.
+std::deque<PackedBlocks> post_collection(const Team& team, RankRange senders,
+                                         std::span<const Data> all, const BlockRule& rule,
+                                         bool together_too) {
+  std::deque<PackedBlocks> all_packed_blocks;
+  for (const ClientMembers& client : by_client(team.membership, senders)) {
+    const bool inside = client.client == team.membership.my_client();
     for (const std::int32_t rank : client.ranks) {
       const Data& block = all[static_cast<std::size_t>(rank - senders.first)];
       const bool straight =
-          inside ? rank != team.shape.rank && !is_empty(block) : rule.alone(block);
+          inside ? rank != team.membership.rank && !is_empty(block) : rule.alone(block);
       if (straight) team.leaders.post_receive(rank, kStraightTag, block);
     }
     if (inside || !together_too) continue;
-    bundles.emplace_back(together(all, senders.first, client.ranks, rule), rule.format());
-    post_room(team, client.master(), rule.tag(), bundles.back().room());
+    all_packed_blocks.emplace_back(together(all, senders.first, client.ranks, rule), rule.format());
+    post_room(team, client.master(), rule.tag(), all_packed_blocks.back().room());
   }
-  return bundles;
+  return all_packed_blocks;
 }
 
 /// Runs the root's part.
 Task collect(const Team& team, RankRange senders, std::span<const Data> all,
              const BlockRule& rule) {
-  auto bundles = post_collection(team, senders, all, rule, true);
+  auto all_packed_blocks = post_collection(team, senders, all, rule, true);
   co_await team.leaders.all_posted();
-  for (Bundle& bundle : bundles) co_await bundle.unpack();
+  for (PackedBlocks& packed_blocks : all_packed_blocks) co_await packed_blocks.unpack();
 }
 
 Task gather_blocks(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root,
                    BlockRule rule, bool equal) {
-  const Shape& shape = team.shape;
-  if (shape.rank == root) {
+  const Membership& membership = team.membership;
+  if (membership.rank == root) {
     copy(block, all[static_cast<std::size_t>(root)]);
-    co_await collect(team, {0, shape.size()}, all, rule);
-  } else if (shape.is_local(root)) {
+    co_await collect(team, {0, membership.size()}, all, rule);
+  } else if (membership.is_local(root)) {
     co_await contribute_inside(team, root, block);
   } else {
     co_await contribute(team, team, root, block, rule, equal);
@@ -101,21 +102,21 @@ Task gather_blocks(const Team& team, ConstData block, std::span<const Data> all,
 /// Runs IMPI's short form for many clients.
 Task gather_by_tree(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root,
                     BlockRule rule) {
-  const Shape& shape = team.shape;
-  if (shape.rank != root && shape.is_local(root)) {
+  const Membership& membership = team.membership;
+  if (membership.rank != root && membership.is_local(root)) {
     co_await contribute_inside(team, root, block);
     co_return;
   }
-  const std::size_t locals = shape.spanning_ranks.size();
-  const ConstBundle own(std::span(&block, 1), rule.format());
+  const std::size_t locals = membership.spanning_ranks.size();
+  const ConstPackedBlocks own(std::span(&block, 1), rule.format());
   co_await own.packed();
-  if (shape.rank == root) {
+  if (membership.rank == root) {
     copy(block, all[static_cast<std::size_t>(root)]);
-    post_collection(team, {0, shape.size()}, all, rule, false);
+    post_collection(team, {0, membership.size()}, all, rule, false);
     co_await collect_from_tree(team, all, root, rule);
     co_return;
   }
-  const bool is_master = shape.local_rank(shape.rank) == 0;
+  const bool is_master = membership.local_rank(membership.rank) == 0;
   const Bytes room(is_master ? locals * own.bytes().size() : 0);
   co_await team.local.gather(own.bytes(), room.all(), 0);
   if (is_master) co_await gather_through_tree(team, room.all(), own.bytes().size(), root, rule);
@@ -125,8 +126,8 @@ Task gather_by_tree(const Team& team, ConstData block, std::span<const Data> all
 
 Task gather(const Team& team, ConstData block, std::span<const Data> all, std::int32_t root) {
   const BlockRule rule(team, Collective::kGather, kGatherTag);
-  const Form form =
-      choose(Collective::kGather, team.shape.client_count(), block.external_bytes(), team.limits);
+  const Form form = choose(Collective::kGather, team.membership.client_count(),
+                           block.external_bytes(), team.limits);
   if (form == Form::kTree) return gather_by_tree(team, block, all, root, rule);
   return gather_blocks(team, block, all, root, rule, true);
 }
@@ -141,7 +142,7 @@ namespace {
 
 Task send_across(const InterTeam& team, ConstData block, std::int32_t root) {
   const BlockRule rule(team.both, Collective::kGatherv, kGathervTag);
-  if (team.both.shape.is_local(root)) {
+  if (team.both.membership.is_local(root)) {
     co_await contribute_inside(team.both, root, block);
   } else {
     co_await contribute(team.local, team.both, root, block, rule, false);
@@ -156,7 +157,7 @@ Task collect_across(const InterTeam& team, std::span<const Data> all) {
 }  // namespace
 
 Task gatherv(const InterTeam& team, ConstData block, std::span<const Data> all, std::int32_t root) {
-  if (root == kIsBystander) return stand_by();
+  if (root == kIsBystander) return no_op();
   return root == kIsRoot ? collect_across(team, all)
                          : send_across(team, block, team.first_remote + root);
 }

@@ -12,10 +12,10 @@
 
 #include "collectives/collectives.hpp"
 #include "collectives/core/blocks.hpp"
-#include "collectives/core/bundle.hpp"
 #include "collectives/core/data.hpp"
 #include "collectives/core/groups.hpp"
 #include "collectives/core/members.hpp"
+#include "collectives/core/packed_blocks.hpp"
 #include "collectives/core/select.hpp"
 #include "collectives/core/task.hpp"
 #include "collectives/movement/block_tree.hpp"
@@ -33,11 +33,11 @@ Task accept(const Team& group, const Team& team, std::int32_t root, Data block,
     co_await team.leaders.all_posted();
     co_return;
   }
-  Bundle own(alone ? std::vector<Data>() : std::vector{block}, rule.format());
-  const bool is_master = group.shape.local_rank(group.shape.rank) == 0;
+  PackedBlocks own(alone ? std::vector<Data>() : std::vector{block}, rule.format());
+  const bool is_master = group.membership.local_rank(group.membership.rank) == 0;
   MemberSizes sizes(group, own.room().size());
   if (!equal) co_await sizes.tell_master();
-  const bool by_itself = group.shape.spanning_ranks.size() == 1;
+  const bool by_itself = group.membership.spanning_ranks.size() == 1;
   const Bytes room(is_master && !by_itself ? sizes.total() : 0);
   if (is_master) post_room(team, root, rule.tag(), by_itself ? own.room() : room.all());
   co_await team.leaders.all_posted();
@@ -56,8 +56,9 @@ void post_straight(const Team& team, RankRange receivers, std::span<const ConstD
                    const BlockRule& rule) {
   for (std::int32_t rank = receivers.first; rank < receivers.first + receivers.count; ++rank) {
     const ConstData& block = all[static_cast<std::size_t>(rank - receivers.first)];
-    const bool inside = team.shape.is_local(rank);
-    const bool straight = inside ? rank != team.shape.rank && !is_empty(block) : rule.alone(block);
+    const bool inside = team.membership.is_local(rank);
+    const bool straight =
+        inside ? rank != team.membership.rank && !is_empty(block) : rule.alone(block);
     if (straight) team.leaders.post_send(rank, kStraightTag, block);
   }
 }
@@ -65,12 +66,12 @@ void post_straight(const Team& team, RankRange receivers, std::span<const ConstD
 /// Runs the root's part.
 Task distribute(const Team& team, RankRange receivers, std::span<const ConstData> all,
                 const BlockRule& rule) {
-  std::deque<ConstBundle> bundles;
-  for (const ClientMembers& client : by_client(team.shape, receivers)) {
-    if (client.client == team.shape.my_client()) continue;
+  std::deque<ConstPackedBlocks> all_packed_blocks;
+  for (const ClientMembers& client : by_client(team.membership, receivers)) {
+    if (client.client == team.membership.my_client()) continue;
     const auto blocks = together(all, receivers.first, client.ranks, rule);
-    co_await bundles.emplace_back(blocks, rule.format()).packed();
-    post_bytes(team, client.master(), rule.tag(), bundles.back().bytes());
+    co_await all_packed_blocks.emplace_back(blocks, rule.format()).packed();
+    post_bytes(team, client.master(), rule.tag(), all_packed_blocks.back().bytes());
   }
   post_straight(team, receivers, all, rule);
   co_await team.leaders.all_posted();
@@ -78,11 +79,11 @@ Task distribute(const Team& team, RankRange receivers, std::span<const ConstData
 
 Task scatter_blocks(const Team& team, std::span<const ConstData> all, Data block, std::int32_t root,
                     BlockRule rule, bool equal) {
-  const Shape& shape = team.shape;
-  if (shape.rank == root) {
-    co_await distribute(team, {0, shape.size()}, all, rule);
+  const Membership& membership = team.membership;
+  if (membership.rank == root) {
+    co_await distribute(team, {0, membership.size()}, all, rule);
     copy(all[static_cast<std::size_t>(root)], block);
-  } else if (shape.is_local(root)) {
+  } else if (membership.is_local(root)) {
     co_await accept_inside(team, root, block);
   } else {
     co_await accept(team, team, root, block, rule, equal);
@@ -92,20 +93,20 @@ Task scatter_blocks(const Team& team, std::span<const ConstData> all, Data block
 /// Runs IMPI's short form for many clients.
 Task scatter_by_tree(const Team& team, std::span<const ConstData> all, Data block,
                      std::int32_t root, BlockRule rule) {
-  const Shape& shape = team.shape;
-  if (shape.rank == root) {
-    post_straight(team, {0, shape.size()}, all, rule);
+  const Membership& membership = team.membership;
+  if (membership.rank == root) {
+    post_straight(team, {0, membership.size()}, all, rule);
     co_await distribute_to_tree(team, all, root, rule);
     copy(all[static_cast<std::size_t>(root)], block);
     co_return;
   }
-  if (shape.is_local(root)) {
+  if (membership.is_local(root)) {
     co_await accept_inside(team, root, block);
     co_return;
   }
-  Bundle own({block}, rule.format());
+  PackedBlocks own({block}, rule.format());
   const MemberSizes sizes(team, own.room().size());
-  const bool is_master = shape.local_rank(shape.rank) == 0;
+  const bool is_master = membership.local_rank(membership.rank) == 0;
   const Bytes room(is_master ? sizes.total() : 0);
   if (is_master) co_await scatter_through_tree(team, room.all(), own.room().size(), root, rule);
   co_await team.local.scatterv(room.all(), sizes.all(), own.room(), 0);
@@ -117,7 +118,8 @@ Task scatter_by_tree(const Team& team, std::span<const ConstData> all, Data bloc
 Task scatter(const Team& team, std::span<const ConstData> all, Data block, std::int32_t root) {
   const BlockRule rule(team, Collective::kScatter, kScatterTag);
   const std::uint64_t bytes = ConstData(block).external_bytes();
-  const Form form = choose(Collective::kScatter, team.shape.client_count(), bytes, team.limits);
+  const Form form =
+      choose(Collective::kScatter, team.membership.client_count(), bytes, team.limits);
   if (form == Form::kTree) return scatter_by_tree(team, all, block, root, rule);
   return scatter_blocks(team, all, block, root, rule, true);
 }
@@ -137,7 +139,7 @@ Task distribute_across(const InterTeam& team, std::span<const ConstData> all) {
 
 Task accept_across(const InterTeam& team, Data block, std::int32_t root) {
   const BlockRule rule(team.both, Collective::kScatterv, kScattervTag);
-  if (team.both.shape.is_local(root)) {
+  if (team.both.membership.is_local(root)) {
     co_await accept_inside(team.both, root, block);
   } else {
     co_await accept(team.local, team.both, root, block, rule, false);
@@ -148,7 +150,7 @@ Task accept_across(const InterTeam& team, Data block, std::int32_t root) {
 
 Task scatterv(const InterTeam& team, std::span<const ConstData> all, Data block,
               std::int32_t root) {
-  if (root == kIsBystander) return stand_by();
+  if (root == kIsBystander) return no_op();
   return root == kIsRoot ? distribute_across(team, all)
                          : accept_across(team, block, team.first_remote + root);
 }

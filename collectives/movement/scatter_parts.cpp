@@ -19,7 +19,7 @@ Task scatter_parts(const Team& team, ConstData total, Data part,
   std::vector<ConstData> parts;
   std::uint64_t begin = 0;
   for (const std::uint64_t count :
-       team.shape.rank == root ? counts : std::span<const std::uint64_t>()) {
+       team.membership.rank == root ? counts : std::span<const std::uint64_t>()) {
     parts.push_back(total.elements(begin, count));
     begin += count;
   }
@@ -31,7 +31,7 @@ Task scatter_locally(const Team& team, ConstData total, Data part,
   std::vector<std::uint64_t> sizes;
   for (const std::uint64_t count : counts)
     sizes.push_back(ConstData{nullptr, count, part.type}.native_bytes());
-  const bool at_root = team.shape.local_rank(team.shape.rank) == 0;
+  const bool at_root = team.membership.local_rank(team.membership.rank) == 0;
   const PackedBlock packed(at_root ? total : ConstData{nullptr, 0, part.type});
   std::optional<Bytes> room;
   std::span<std::byte> target;

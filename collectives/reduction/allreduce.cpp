@@ -6,21 +6,21 @@
 #include <vector>
 
 #include "collectives/collectives.hpp"
-#include "collectives/core/circle.hpp"
 #include "collectives/core/data.hpp"
 #include "collectives/core/groups.hpp"
 #include "collectives/core/operands.hpp"
+#include "collectives/core/partial_exchange.hpp"
 #include "collectives/core/select.hpp"
 #include "collectives/core/task.hpp"
-#include "collectives/reduction/runs.hpp"
-#include "collectives/reduction/slices.hpp"
+#include "collectives/reduction/client_ranges.hpp"
+#include "collectives/reduction/sliced_reduction.hpp"
 
 namespace impishim::collectives {
 namespace {
 
-Circle masters_of(const Shape& shape) {
-  return {{shape.masters.begin(), shape.masters.end()},
-          static_cast<std::size_t>(shape.my_client())};
+Participants masters_of(const Membership& membership) {
+  return {{membership.masters.begin(), membership.masters.end()},
+          static_cast<std::size_t>(membership.my_client())};
 }
 
 /// Pipelines an exchange: while a segment crosses, the next ones are reduced and earlier results
@@ -28,15 +28,15 @@ Circle masters_of(const Shape& shape) {
 /// must start local phases in the same order.
 Task pipelined_exchange(const Team& team, ConstData contribution, Data result,
                         const Reduction& operation) {
-  const Shape& shape = team.shape;
-  const Circle circle = masters_of(shape);
+  const Membership& membership = team.membership;
+  const Participants participants = masters_of(membership);
   const Segments segments(contribution, team.limits);
   const std::uint64_t number = segments.number();
-  const bool is_master = shape.local_rank(shape.rank) == 0;
-  std::optional<Exchange> exchange;
-  std::vector<std::int32_t> runs(circle.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) runs[i] = static_cast<std::int32_t>(i);
-  if (is_master) exchange.emplace(team, circle, runs, result, segments);
+  const bool is_master = membership.local_rank(membership.rank) == 0;
+  std::optional<PartialExchange> exchange;
+  std::vector<std::int32_t> ranges(participants.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) ranges[i] = static_cast<std::int32_t>(i);
+  if (is_master) exchange.emplace(team, participants, ranges, result, segments);
   std::vector<Pending*> reduces;
   std::vector<Pending*> broadcasts;
   const auto reduce_next = [&] {
@@ -62,22 +62,23 @@ Task pipelined_exchange(const Team& team, ConstData contribution, Data result,
   for (std::uint64_t k = awaited; k < number; ++k) co_await *broadcasts[k];
 }
 
-/// For an operation that does not commute: masters exchange their clients' runs of ranks.
-Task exchange_of_runs(const Team& team, const std::vector<Run>& runs, ConstData contribution,
-                      Data result, const Reduction& operation) {
-  const Shape& shape = team.shape;
-  const bool is_master = shape.local_rank(shape.rank) == 0;
-  const TypedRoom own(*contribution.type,
-                      is_master ? contribution.count * runs_of(runs, shape.my_client()) : 0);
-  co_await reduce_runs(team, runs, contribution, own.data(), operation,
-                       shape.masters[static_cast<std::size_t>(shape.my_client())]);
+/// For an operation that does not commute: masters exchange their clients' ranges of ranks.
+Task exchange_of_ranges(const Team& team, const std::vector<ClientRange>& ranges,
+                        ConstData contribution, Data result, const Reduction& operation) {
+  const Membership& membership = team.membership;
+  const bool is_master = membership.local_rank(membership.rank) == 0;
+  const TypedRoom own(
+      *contribution.type,
+      is_master ? contribution.count * number_of_ranges(ranges, membership.my_client()) : 0);
+  co_await reduce_ranges(team, ranges, contribution, own.data(), operation,
+                         membership.masters[static_cast<std::size_t>(membership.my_client())]);
   if (is_master) {
-    const Circle circle = masters_of(shape);
+    const Participants participants = masters_of(membership);
     const Segments segments(contribution, team.limits);
     std::vector<std::int32_t> clients;
-    clients.reserve(runs.size());
-    for (const Run& run : runs) clients.push_back(run.client);
-    Exchange exchange(team, circle, clients, own.data(), segments);
+    clients.reserve(ranges.size());
+    for (const ClientRange& range : ranges) clients.push_back(range.client);
+    PartialExchange exchange(team, participants, clients, own.data(), segments);
     for (std::uint64_t k = 0; k < segments.number(); ++k) exchange.send(k);
     for (std::uint64_t k = 0; k < segments.number(); ++k)
       co_await exchange.finish(k, result, operation);
@@ -88,11 +89,11 @@ Task exchange_of_runs(const Team& team, const std::vector<Run>& runs, ConstData 
 /// Reduces locally to the master, runs `form` among masters, and broadcasts locally.
 Task by_masters(const Team& team, Form form, ConstData contribution, Data result,
                 const Reduction& operation) {
-  const Shape& shape = team.shape;
+  const Membership& membership = team.membership;
   co_await team.local.reduce(contribution, result, operation, 0);
-  if (shape.local_rank(shape.rank) == 0) {
-    const Circle circle = masters_of(shape);
-    co_await allreduce_among(team, form, circle, result, operation);
+  if (membership.local_rank(membership.rank) == 0) {
+    const Participants participants = masters_of(membership);
+    co_await allreduce_among(team, form, participants, result, operation);
   }
   co_await team.local.broadcast(result, 0);
 }
@@ -105,13 +106,13 @@ Task rooted(const Team& team, ConstData contribution, Data result, const Reducti
 }  // namespace
 
 Task allreduce(const Team& team, ConstData contribution, Data result, const Reduction& operation) {
-  const Shape& shape = team.shape;
-  const auto runs = runs_for(shape, operation);
-  const bool in_order = one_for_each_client(runs, shape);
-  const bool slices = operation.commutative() && slice_count(shape) > 1;
+  const Membership& membership = team.membership;
+  const auto ranges = ranges_for(membership, operation);
+  const bool in_order = one_for_each_client(ranges, membership);
+  const bool slices = operation.commutative() && slice_count(membership) > 1;
   const auto has =
       static_cast<std::uint8_t>((in_order ? kInOrder : kNothing) | (slices ? kSlices : kNothing));
-  const Form form = choose(Collective::kAllreduce, shape.client_count(),
+  const Form form = choose(Collective::kAllreduce, membership.client_count(),
                            contribution.external_bytes(), team.limits, has);
   if (form == Form::kRooted) {
     co_await rooted(team, contribution, result, operation);
@@ -122,7 +123,7 @@ Task allreduce(const Team& team, ConstData contribution, Data result, const Redu
   } else if (in_order) {
     co_await pipelined_exchange(team, contribution, result, operation);
   } else {
-    co_await exchange_of_runs(team, runs, contribution, result, operation);
+    co_await exchange_of_ranges(team, ranges, contribution, result, operation);
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 /// groups). It is the group's first member in the client of `member`, or rank 0.
 std::int32_t nearest(const InterTeam& team, std::int32_t first, std::int32_t size,
                      std::int32_t member) {
-  const Shape& both = team.both.shape;
+  const Membership& both = team.both.membership;
   for (std::int32_t rank = 0; rank < size; ++rank) {
     if (both.client_of(first + rank) == both.client_of(member)) return rank;
   }
@@ -37,7 +37,7 @@ Speakers speakers_of(const InterTeam& team) {
   const bool first_is_local = team.first_local == 0;
   const std::int32_t first_size = first_is_local ? team.local_size() : team.remote_size();
   const std::int32_t second_size = first_is_local ? team.remote_size() : team.local_size();
-  const Shape& both = team.both.shape;
+  const Membership& both = team.both.membership;
   std::int32_t in_first = 0;
   for (std::int32_t rank = 0; rank < first_size; ++rank) {
     const std::int32_t other = nearest(team, first_size, second_size, rank);
@@ -54,7 +54,7 @@ Speakers speakers_of(const InterTeam& team) {
 /// `theirs` at the own speaker.
 Task swap_totals(const InterTeam& team, Speakers speakers, std::int32_t tag, ConstData contribution,
                  Data theirs, const Reduction& operation) {
-  const bool speaks = team.local.shape.rank == speakers.local;
+  const bool speaks = team.local.membership.rank == speakers.local;
   const TypedRoom ours(*contribution.type, speaks ? contribution.count : 0);
   const std::int32_t other = team.first_remote + speakers.remote;
   const Segments segments(contribution, team.both.limits);
@@ -72,7 +72,7 @@ Task reduce(const InterTeam& team, ConstData contribution, Data result, const Re
   if (root == kIsBystander) co_return;
   if (root == kIsRoot) {
     const std::int32_t speaker =
-        nearest(team, team.first_remote, team.remote_size(), team.both.shape.rank);
+        nearest(team, team.first_remote, team.remote_size(), team.both.membership.rank);
     const Segments segments(result, team.both.limits);
     post_receive_segments(team.both.leaders, team.first_remote + speaker, kInterReduceTag, result,
                           segments);
@@ -81,7 +81,7 @@ Task reduce(const InterTeam& team, ConstData contribution, Data result, const Re
   }
   const std::int32_t receiver = team.first_remote + root;
   const std::int32_t speaker = nearest(team, team.first_local, team.local_size(), receiver);
-  const bool speaks = team.local.shape.rank == speaker;
+  const bool speaks = team.local.membership.rank == speaker;
   const TypedRoom total(*contribution.type, speaks ? contribution.count : 0);
   co_await collectives::reduce(team.local, contribution, total.data(), operation, speaker);
   if (!speaks) co_return;
@@ -93,7 +93,7 @@ Task reduce(const InterTeam& team, ConstData contribution, Data result, const Re
 Task allreduce(const InterTeam& team, ConstData contribution, Data result,
                const Reduction& operation) {
   const Speakers speakers = speakers_of(team);
-  const bool speaks = team.local.shape.rank == speakers.local;
+  const bool speaks = team.local.membership.rank == speakers.local;
   const TypedRoom theirs(*result.type, speaks ? result.count : 0);
   co_await swap_totals(team, speakers, kInterAllreduceTag, contribution, theirs.data(), operation);
   if (speaks) copy(theirs.data(), result);
@@ -103,7 +103,7 @@ Task allreduce(const InterTeam& team, ConstData contribution, Data result,
 Task reduce_scatter(const InterTeam& team, ConstData contribution, Data result,
                     std::span<const std::uint64_t> counts, const Reduction& operation) {
   const Speakers speakers = speakers_of(team);
-  const bool speaks = team.local.shape.rank == speakers.local;
+  const bool speaks = team.local.membership.rank == speakers.local;
   const auto total = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const TypedRoom theirs(*result.type, speaks ? total : 0);
   co_await swap_totals(team, speakers, kInterReduceScatterTag, contribution, theirs.data(),

@@ -7,15 +7,15 @@
 #include "collectives/core/groups.hpp"
 #include "collectives/core/select.hpp"
 #include "collectives/core/task.hpp"
-#include "collectives/reduction/runs.hpp"
+#include "collectives/reduction/client_ranges.hpp"
 
 namespace impishim::collectives {
 
 Task scan_in_chain(const Team& team, ScanCall call) {
-  const std::int32_t rank = team.shape.rank;
+  const std::int32_t rank = team.membership.rank;
   const std::uint64_t count = call.contribution.count;
   const bool first = rank == 0;
-  const bool last = rank == team.shape.size() - 1;
+  const bool last = rank == team.membership.size() - 1;
   const TypedRoom before(*call.contribution.type, first ? 0 : count);
   const TypedRoom through(*call.contribution.type, count);
   if (!first) co_await team.leaders.post_receive(rank - 1, kScanTag, before.data());
@@ -40,31 +40,31 @@ Task scan_inside(const Team& team, ScanCall call) {
     co_return;
   }
   // MPICH rejects a null result, although nothing is written there.
-  const bool first = team.shape.local_rank(team.shape.rank) == 0;
+  const bool first = team.membership.local_rank(team.membership.rank) == 0;
   const TypedRoom unused(*call.contribution.type, first ? call.contribution.count : 0);
   co_await team.local.exscan(call.contribution, first ? unused.data() : call.result,
                              call.operation);
 }
 
-Task run(const Team& team, ScanCall call) {
-  const std::int32_t clients = team.shape.client_count();
+Task scan_or_exscan(const Team& team, ScanCall call) {
+  const std::int32_t clients = team.membership.client_count();
   if (clients == 1) return scan_inside(team, call);
-  const bool blocks = one_for_each_client(runs_of_ranks(team.shape), team.shape);
+  const bool blocks = one_for_each_client(ranges_of_ranks(team.membership), team.membership);
   const auto has = static_cast<std::uint8_t>(blocks ? kInOrder : kNothing);
   const Form form =
       choose(Collective::kScan, clients, call.contribution.external_bytes(), team.limits, has);
   if (form == Form::kChain) return scan_in_chain(team, call);
-  return blocks ? scan_of_blocks(team, call, form) : scan_of_runs(team, call);
+  return blocks ? scan_of_blocks(team, call, form) : scan_of_ranges(team, call);
 }
 
 }  // namespace
 
 Task scan(const Team& team, ConstData contribution, Data result, const Reduction& operation) {
-  return run(team, {contribution, result, operation, ScanKind::kInclusive});
+  return scan_or_exscan(team, {contribution, result, operation, ScanKind::kInclusive});
 }
 
 Task exscan(const Team& team, ConstData contribution, Data result, const Reduction& operation) {
-  return run(team, {contribution, result, operation, ScanKind::kExclusive});
+  return scan_or_exscan(team, {contribution, result, operation, ScanKind::kExclusive});
 }
 
 }  // namespace impishim::collectives

@@ -24,6 +24,6 @@ Task scan_in_chain(const Team& team, ScanCall call);
 /// total.
 Task scan_of_blocks(const Team& team, ScanCall call, Form form);
 /// Runs the form for ranks that alternate between clients: masters work for their members.
-Task scan_of_runs(const Team& team, ScanCall call);
+Task scan_of_ranges(const Team& team, ScanCall call);
 
 }  // namespace impishim::collectives

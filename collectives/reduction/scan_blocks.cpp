@@ -11,7 +11,7 @@
 #include "collectives/core/operands.hpp"
 #include "collectives/core/select.hpp"
 #include "collectives/core/task.hpp"
-#include "collectives/reduction/runs.hpp"
+#include "collectives/reduction/client_ranges.hpp"
 #include "collectives/reduction/scan.hpp"
 
 namespace impishim::collectives {
@@ -19,17 +19,17 @@ namespace {
 
 /// Returns the last member of each client, in the order of clients. These members hold their
 /// clients' totals.
-std::vector<std::int32_t> last_members(const Shape& shape) {
+std::vector<std::int32_t> last_members(const Membership& membership) {
   std::vector<std::int32_t> members;
-  for (const Run& run : runs_of_ranks(shape)) members.push_back(run.last);
+  for (const ClientRange& range : ranges_of_ranks(membership)) members.push_back(range.last);
   return members;
 }
 
 /// Doubles in each round the number of clients whose totals are known. `total` becomes the total of
 /// more and more clients up to this one.
 Task double_totals(const Team& team, Data total, Data before, const Reduction& operation) {
-  const auto members = last_members(team.shape);
-  const auto me = static_cast<std::size_t>(team.shape.my_client());
+  const auto members = last_members(team.membership);
+  const auto me = static_cast<std::size_t>(team.membership.my_client());
   const Segments segments(total, team.limits);
   const TypedRoom room(*total.type, total.count);
   for (std::size_t distance = 1; distance < members.size(); distance <<= 1) {
@@ -58,22 +58,27 @@ class BlockScan {
       : team_(team),
         call_(call),
         segments_(call.contribution, team.limits),
-        sends_result_(is_last() && call.inclusive() && team.shape.my_client() == 0),
+        sends_result_(is_last() && call.inclusive() && team.membership.my_client() == 0),
         saved_(*call.contribution.type,
                is_last() && !call.inclusive() ? call.contribution.count : 0),
         total_(*call.contribution.type, is_last() && !sends_result_ ? call.contribution.count : 0),
-        before_(*call.contribution.type, team.shape.my_client() > 0 ? call.contribution.count : 0),
+        before_(*call.contribution.type,
+                team.membership.my_client() > 0 ? call.contribution.count : 0),
         unused_(*call.contribution.type, is_first() && !call.inclusive() ? segments_.length : 0) {
     if (is_last() && !call.inclusive())
       copy(call.contribution, saved_.data());  // an exclusive result in place overwrites it
   }
 
   [[nodiscard]] const Segments& segments() const { return segments_; }
-  [[nodiscard]] bool is_first() const { return team_.shape.local_rank(team_.shape.rank) == 0; }
-  [[nodiscard]] bool is_last() const { return team_.shape.local_rank(team_.shape.rank) == last(); }
+  [[nodiscard]] bool is_first() const {
+    return team_.membership.local_rank(team_.membership.rank) == 0;
+  }
+  [[nodiscard]] bool is_last() const {
+    return team_.membership.local_rank(team_.membership.rank) == last();
+  }
   /// Returns the rank in the client of the member that knows the total.
   [[nodiscard]] std::int32_t last() const {
-    return static_cast<std::int32_t>(team_.shape.spanning_ranks.size()) - 1;
+    return static_cast<std::int32_t>(team_.membership.spanning_ranks.size()) - 1;
   }
 
   /// Starts the scan of segment `k` inside the client.
@@ -121,11 +126,11 @@ class BlockScan {
   TypedRoom unused_;
 };
 
-std::vector<Operand> totals_of_earlier_clients(const Shape& shape) {
+std::vector<Operand> totals_of_earlier_clients(const Membership& membership) {
   std::vector<Operand> operands;
-  const auto members = last_members(shape);
+  const auto members = last_members(membership);
   operands.reserve(members.size());
-  for (std::int32_t client = 0; client < shape.my_client(); ++client) {
+  for (std::int32_t client = 0; client < membership.my_client(); ++client) {
     operands.push_back({members[static_cast<std::size_t>(client)], {}});
   }
   return operands;
@@ -135,15 +140,15 @@ std::vector<Operand> totals_of_earlier_clients(const Shape& shape) {
 /// segment crosses, the next ones are scanned inside the clients. All members of a client start its
 /// local phases in the same order.
 Task by_exchange(const Team& team, ScanCall call) {
-  const Shape& shape = team.shape;
+  const Membership& membership = team.membership;
   BlockScan scan(team, call);
   const Segments& segments = scan.segments();
   const std::uint64_t number = segments.number();
-  const auto members = last_members(shape);
-  const auto me = static_cast<std::size_t>(shape.my_client());
+  const auto members = last_members(membership);
+  const auto me = static_cast<std::size_t>(membership.my_client());
   std::optional<Operands> earlier;
   if (scan.is_last() && me > 0) {
-    earlier.emplace(team.leaders, kScanTotalTag, totals_of_earlier_clients(shape),
+    earlier.emplace(team.leaders, kScanTotalTag, totals_of_earlier_clients(membership),
                     *call.contribution.type, segments);
   }
   std::vector<Pending*> scans;
@@ -195,7 +200,7 @@ Task by_doubling(const Team& team, ScanCall call) {
       copy(scan.total(k), scan.segments().of(total.data(), k));
     co_await double_totals(team, total.data(), scan.before(), call.operation);
   }
-  if (team.shape.my_client() == 0) co_return;
+  if (team.membership.my_client() == 0) co_return;
   for (std::uint64_t k = 0; k < number; ++k) {
     co_await team.local.broadcast(scan.before(k), scan.last());
     scan.finish(k);

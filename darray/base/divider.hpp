@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Division by a number that stays the same, without a division: the maps answer in a few
+/// Division by a constant divisor without a division instruction, so that maps answer in a few
 /// nanoseconds.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the library throws: a kind that a program can act on, and a text that names axis, rank,
-/// value and the broken rule.
+/// The exceptions of the library: a kind that a program can act on, and a text that names axis,
+/// rank, value and the broken rule.
 #pragma once
 
 #include <fmt/core.h>
@@ -13,17 +13,17 @@
 namespace impishim::darray {
 
 enum class ErrorKind : std::uint8_t {
-  kArgument,     ///< a parameter that no call may be given
+  kArgument,     ///< a parameter that is never valid
   kShape,        ///< extents that do not fit each other
   kKey,          ///< an index, slice or section outside of its axis
   kLayout,       ///< a map, grid or distribution that contradicts itself or another one
   kProtocol,     ///< a description of the distributed array protocol that breaks its rules
   kType,         ///< an element type that the operation does not know
   kMpi,          ///< an MPI call failed
-  kUnsupported,  ///< right, but not provided
+  kUnsupported,  ///< valid, but not implemented
 };
 
-/// Every error of this library.
+/// The type of all exceptions of this library.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}

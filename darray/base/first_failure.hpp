@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Work that must come to its end whatever goes wrong in it: others wait for what is left of it.
+/// Work that must continue to its end after a failure, because other processes wait for the rest of
+/// it.
 #pragma once
 
 #include <exception>
@@ -7,10 +8,10 @@
 
 namespace impishim::darray {
 
-/// Keeps the first of several exceptions, to be thrown when all is over.
+/// Keeps the first of several exceptions, and throws it when all work is done.
 class FirstFailure {
  public:
-  /// Runs `body`; what it throws is kept, or forgotten if something is kept already.
+  /// Runs `body`. Keeps an exception that it throws if none is kept yet, or else drops it.
   template <class Body>
   void guard(const Body& body) {
     try {
@@ -20,7 +21,7 @@ class FirstFailure {
     }
   }
   [[nodiscard]] bool held() const { return first_ != nullptr; }
-  /// Throws what is kept, if anything, and forgets it.
+  /// Throws the kept exception, if there is one, and forgets it.
   void rethrow() {
     if (first_) std::rethrow_exception(std::exchange(first_, nullptr));
   }

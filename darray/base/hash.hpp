@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A hash of a value's content that is the same in every process, so that processes can compare
-/// what they hold.
+/// A hash of a value's content. It is the same in every process, so that processes can compare
+/// their values.
 #pragma once
 
 #include <cstdint>

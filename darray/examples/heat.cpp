@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heat equation on a square plate, by explicit steps on a distributed array with ghost cells:
-// what a small simulation looks like with darray. It runs on any number of processes, in one MPI
+// The heat equation on a square plate, solved by explicit steps on a distributed array with ghost
+// cells. It shows a small simulation with darray. It runs on any number of processes, in one MPI
 // system or several, and gives the same bits everywhere.
 //
 // Usage: heat [CELLS [STEPS [FILE.png]]], default 200 20000 heat.png
@@ -28,8 +28,8 @@ constexpr double kDiffusion =
     0.2;  // diffusivity * time step / cell size^2; explicit steps are stable up to 0.25
 constexpr double kHot = 100;
 
-/// This process's piece of the plate, a ring of ghosts around it, and the same once more for the
-/// next step.
+/// This process's piece of the plate with a ring of ghosts around it, twice: for the present step
+/// and for the next one.
 class Plate {
  public:
   Plate(MPI_Comm comm, Index cells)
@@ -48,7 +48,7 @@ class Plate {
     next_ = now_;
   }
 
-  /// One step. What needs no ghost is computed while the ghosts are on their way.
+  /// Computes one step. Cells that need no ghost are computed while the ghosts are on their way.
   void step() {
     const bool has_cells = extents_[0] > 0 && extents_[1] > 0;
     halo_.start(now_.data());
@@ -62,7 +62,7 @@ class Plate {
     std::swap(now_, next_);
   }
 
-  /// The whole plate on rank 0, nothing on the others.
+  /// Returns the whole plate on rank 0, and nothing on the others.
   [[nodiscard]] std::vector<double> gathered() const {
     const DistributionPtr whole = make_on_one(layout_->shape(), 0);
     std::vector<double> all(static_cast<std::size_t>(whole->local_size(communicator_.rank())));
@@ -80,7 +80,7 @@ class Plate {
     return {buffer.data() + width + 1, extents_, {width, 1}};
   }
 
-  /// The edges of the plate are kept at their temperature: the upper one hot, the others cold.
+  /// Keeps the edges of the plate at their temperature: the upper one hot, the others cold.
   [[nodiscard]] bool at_edge(Index row, Index column) const {
     const Index last = layout_->shape()[0] - 1;
     const Index global_row = first_[0] + row;

@@ -17,7 +17,7 @@ namespace {
 
 using Colour = std::array<double, 3>;
 
-/// Between these at equal distances.
+/// Colours at equal distances; values between two of them are interpolated.
 constexpr std::array<Colour, 5> kColours = {
     {{0, 0, 20}, {110, 0, 90}, {220, 60, 30}, {255, 190, 40}, {255, 255, 240}}};
 

@@ -196,8 +196,8 @@ bool same_piece(const DimMap& a, int part_a, const DimMap& b, int part_b) {
     const auto block_a = a.contiguous(part_a);
     const auto block_b = b.contiguous(part_b);
     if (block_a || block_b) return block_a == block_b;
-    // Two pieces of several blocks each: the second block begins at the same place only if both
-    // block size and stride are the same.
+    // Two pieces of several blocks each: the second blocks begin at the same place only if both
+    // block sizes and strides are equal.
     const Index block = a.block_size();
     return block == b.block_size() && a.global(part_a, 0) == b.global(part_b, 0) &&
            a.global(part_a, block) == b.global(part_b, block);

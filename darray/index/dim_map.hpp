@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How the indices of one axis are dealt out to parts.
+/// The maps that divide the indices of one axis among parts.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "darray/index/run.hpp"
+#include "darray/index/index_run.hpp"
 #include "darray/index/structured_map.hpp"
 #include "darray/index/triplet.hpp"
 #include "darray/index/unstructured_map.hpp"
@@ -17,77 +17,86 @@
 namespace impishim::darray {
 
 /// An immutable map of the indices 0 to extent-1 of an axis (or of the labels of an unstructured
-/// one) to parts 0 to parts-1, each of which numbers what it owns from 0. Cheap to copy: long lists
-/// are shared. The questions take constant time, but the logarithm of the number of parts for
-/// owner() of a bounded map, and of the number of labels for an unstructured one.
+/// axis) to parts 0 to parts-1. Each part numbers its elements from 0. Copies are cheap, since long
+/// lists are shared. Queries take constant time, with two exceptions: owner() takes the logarithm
+/// of the number of parts for a bounded map, and of the number of labels for an unstructured map.
 class DimMap {
  public:
   enum class Kind : std::uint8_t { kCollapsed, kBlock, kBlockCyclic, kUnstructured };
 
-  /// Not distributed: one part owns all. All of these throw Error kLayout for a negative extent or
-  /// one above 2^62, and for parts < 1.
+  /// Creates a map that is not distributed: one part owns all indices. All of these functions throw
+  /// Error kLayout for a negative extent, an extent above 2^62, or parts < 1.
   [[nodiscard]] static DimMap collapsed(Index extent);
-  /// Blocks of ceil(extent / parts): late parts may be short or empty. 10 on 4: 3, 3, 3, 1.
+  /// Creates blocks of ceil(extent / parts). The last parts may be short or empty: 10 on 4 gives 3,
+  /// 3, 3, 1.
   [[nodiscard]] static DimMap block(Index extent, int parts);
-  /// The first extent mod parts parts have one more than the others. 10 on 4: 3, 3, 2, 2.
+  /// Creates blocks of which the first (extent mod parts) have one index more than the others: 10
+  /// on 4 gives 3, 3, 2, 2.
   [[nodiscard]] static DimMap balanced(Index extent, int parts);
-  /// Part p owns bounds[p] up to bounds[p + 1]. @throws Error kLayout unless 0 is first and none is
-  /// less than the one before.
+  /// Creates blocks of any lengths: part p owns bounds[p] up to bounds[p + 1].
+  /// @throws Error kLayout unless the bounds begin with 0 and ascend.
   [[nodiscard]] static DimMap bounded(std::vector<Index> bounds);
-  /// Blocks of `block` dealt round-robin, the first one to part `first`. @throws Error kLayout
-  /// unless block >= 1, 0 <= first < parts and block * parts <= 2^62.
+  /// Deals blocks of `block` indices round-robin, the first one to part `first`.
+  /// @throws Error kLayout unless block >= 1, 0 <= first < parts and block * parts <= 2^62.
   [[nodiscard]] static DimMap block_cyclic(Index extent, int parts, Index block = 1, int first = 0);
-  /// Part p owns these labels in this order; see UnstructuredMap.
+  /// Creates an unstructured map: part p owns these labels in this order. See UnstructuredMap.
   [[nodiscard]] static DimMap unstructured(std::vector<std::vector<Index>> labels, bool one_to_one);
 
   [[nodiscard]] Kind kind() const;
-  /// For an unstructured map: the sum of the lists' lengths.
+  /// Returns the number of indices. For an unstructured map it is the sum of the lengths of the
+  /// lists.
   [[nodiscard]] Index extent() const;
   [[nodiscard]] int parts() const;
   [[nodiscard]] bool contains(Index global) const;
 
-  /// How many indices a part owns. @throws Error kArgument for a part that is not there, as all
-  /// questions about a part.
+  /// Returns the number of indices that a part owns.
+  /// @throws Error kArgument if the part does not exist, as all queries about a part do.
   [[nodiscard]] Index owned(int part) const;
-  /// The part that owns an index, of an unstructured map the lowest one that has the label.
-  /// @throws Error kKey for an index outside of the extent or a label that nobody has.
+  /// Returns the part that owns an index. For an unstructured map it is the lowest part that has
+  /// the label.
+  /// @throws Error kKey for an index outside the extent or a label that no part has.
   [[nodiscard]] int owner(Index global) const;
-  /// All parts that own it, ascending. @throws as owner().
+  /// Returns all parts that own the index, ascending.
+  /// @throws as owner().
   [[nodiscard]] std::vector<int> owners(Index global) const;
-  /// The part's number for an index, or nothing if it does not own it. @throws Error kKey for an
-  /// index outside of the extent.
+  /// Returns the local index in a part, or nothing if the part does not own the index.
+  /// @throws Error kKey for an index outside the extent.
   [[nodiscard]] std::optional<Index> local(int part, Index global) const;
-  /// The index (or label) of the part's local element. @throws Error kKey if the part does not have
-  /// so many.
+  /// Returns the index (or label) of a local element of the part.
+  /// @throws Error kKey if the part has fewer elements.
   [[nodiscard]] Index global(int part, Index local) const;
 
-  /// A collapsed or block map's [begin, end) of a part. @throws Error kUnsupported for other kinds.
+  /// Returns the interval [begin, end) of a part of a collapsed or block map.
+  /// @throws Error kUnsupported for other kinds.
   [[nodiscard]] std::pair<Index, Index> block_of(int part) const;
-  /// [begin, end) of a part whose local elements 0, 1, ... are consecutive indices because of the
-  /// map's kind and numbers: also a block-cyclic map's part with one block. Nothing for other parts
-  /// and for unstructured maps.
+  /// Returns [begin, end) if the kind and the numbers of the map make the local elements 0, 1, ...
+  /// of the part consecutive indices. This includes a part of a block-cyclic map that has one
+  /// block. Returns nothing for other parts and for unstructured maps.
   [[nodiscard]] std::optional<std::pair<Index, Index>> contiguous(int part) const;
-  /// The block size of a block-cyclic map. @throws Error kUnsupported for other kinds.
+  /// Returns the block size of a block-cyclic map.
+  /// @throws Error kUnsupported for other kinds.
   [[nodiscard]] Index block_size() const;
-  /// The part of the first block of a block-cyclic map. @throws Error kUnsupported for other kinds.
+  /// Returns the part that has the first block of a block-cyclic map.
+  /// @throws Error kUnsupported for other kinds.
   [[nodiscard]] int first_part() const;
-  /// The lists of an unstructured map. @throws Error kUnsupported for other kinds.
+  /// Returns the lists of an unstructured map.
+  /// @throws Error kUnsupported for other kinds.
   [[nodiscard]] const UnstructuredMap& labels() const;
 
-  /// What the part owns of a section: every element once, runs ordered by their first position. Of
-  /// an unstructured map, a section is one of labels, and those of its numbers that nobody has are
-  /// in no run.
+  /// Returns the elements of a section that the part owns, each once, as runs ordered by their
+  /// first position. For an unstructured map the section consists of labels; labels that no part
+  /// has are in no run.
   /// @throws Error kKey or kArgument for a section that leaves the axis (check_triplet()).
-  [[nodiscard]] std::vector<Run> runs(int part, const Triplet& section) const;
-  /// The same with repetitions: of a block-cyclic map, no more runs than fall into one period of
-  /// the pattern (lcm(block * parts, |step|) indices; two runs where it is cut), however long the
-  /// section is. Ordered by first position.
+  [[nodiscard]] std::vector<IndexRun> runs(int part, const Triplet& section) const;
+  /// Returns the same with repetitions, ordered by first position. For a block-cyclic map these are
+  /// at most the runs of one period of the pattern (lcm(block * parts, |step|) indices), and two
+  /// runs where a run is cut, however long the section is.
   [[nodiscard]] std::vector<RepeatedRun> repeated_runs(int part, const Triplet& section) const;
-  /// After how many positions of a section with that step a map repeats: for block-cyclic maps of
-  /// several parts; 0 for other maps.
+  /// Returns the number of positions of a section with that step after which the pattern of the map
+  /// repeats. Returns 0 for maps other than block-cyclic ones of several parts.
   [[nodiscard]] Index position_period(Index step) const;
 
-  /// The same kind, and the same indices in each part.
+  /// Returns true if both maps are of the same kind and have the same indices in each part.
   bool operator==(const DimMap& other) const;
   [[nodiscard]] std::uint64_t hash() const;
 
@@ -114,8 +123,8 @@ class DimMap {
   Variant map_;
 };
 
-/// Whether two parts own the same indices in the same order. Constant time for maps that are not
-/// unstructured.
+/// Returns true if two parts own the same indices in the same order. Takes constant time for maps
+/// that are not unstructured.
 [[nodiscard]] bool same_piece(const DimMap& a, int part_a, const DimMap& b, int part_b);
 
 inline Index DimMap::extent() const {
@@ -139,7 +148,7 @@ inline Index DimMap::owned(int part) const {
       map_);
 }
 
-// One dispatch for the checks and the answer: these are asked for every element.
+// One dispatch serves the checks and the answer, since these queries are made for every element.
 inline int DimMap::owner(Index global) const {
   return std::visit(
       [&](const auto& map) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How an array lies on processes: a grid of them, and for each axis a map and the grid dimension
-/// that it follows.
+/// The layout of an array on processes: a grid of processes, and for each axis a map and the grid
+/// dimension that it follows.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace impishim::darray {
 
-/// Cells below and above the owned ones along an axis.
+/// Cells below and above the owned cells along an axis.
 struct Ghosts {
   Index lower = 0;
   Index upper = 0;
   bool operator==(const Ghosts&) const = default;
 };
 
-/// The grid dimension of an axis that follows none.
+/// The grid dimension of an axis that follows no dimension.
 inline constexpr int kNotDistributed = -1;
 
 /// One axis of an array.
@@ -38,17 +38,17 @@ struct Axis {
   bool operator==(const Axis&) const = default;
 };
 
-/// An immutable layout. Ranks are ranks in the communicator that the grid's members are counted in.
+/// An immutable layout. Ranks are ranks in the communicator to which the grid's members belong.
 /// Grid dimensions that no axis follows replicate: every process along them holds the same piece,
-/// and the one with coordinate 0 is the primary copy (ADL-05). The local buffer of a process is
-/// owned part plus ghosts, axis by axis; questions about local indices mean the owned part,
-/// numbered from 0, unless they say otherwise.
+/// and the process with coordinate 0 holds the primary copy (ADL-05). The local buffer of a process
+/// consists of the owned part and the ghosts, axis by axis. Local indices refer to the owned part
+/// and count from 0, unless a function says otherwise.
 class Distribution {
  public:
-  /// @throws Error kLayout, with the axis, for a grid dimension that is not there or that two axes
-  /// follow; a map whose number of parts is not the dimension's extent (1 without one); ghosts that
-  /// are negative, not given for each part, or on a map that is not collapsed or block; a boundary
-  /// that is negative or more than the outer parts own.
+  /// @throws Error kLayout, with the axis, for a grid dimension that does not exist or that two
+  /// axes follow; for a map whose number of parts is not the dimension's extent (1 without a
+  /// dimension); for ghosts that are negative, not given for each part, or on a map that is neither
+  /// collapsed nor block; for a boundary that is negative or larger than the outer parts.
   Distribution(ProcessGrid grid, std::vector<Axis> axes);
   [[nodiscard]] static std::shared_ptr<const Distribution> make(ProcessGrid grid,
                                                                 std::vector<Axis> axes) {
@@ -57,67 +57,72 @@ class Distribution {
 
   [[nodiscard]] int dimensions() const { return static_cast<int>(axes_.size()); }
   [[nodiscard]] const std::vector<Index>& shape() const { return shape_; }
-  /// The number of elements of the array, 1 for no axes.
+  /// Returns the number of elements of the array, 1 if there are no axes.
   [[nodiscard]] Index size() const { return size_; }
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
-  /// @throws Error kArgument for an axis that is not there, as all questions about an axis.
+  /// @throws Error kArgument for an axis that does not exist, as all queries about an axis do.
   [[nodiscard]] const Axis& axis(int axis) const;
   [[nodiscard]] const ProcessGrid& grid() const { return grid_; }
 
   [[nodiscard]] bool is_member(int rank) const { return grid_.contains(rank); }
-  /// The part of an axis's map that a process has. @throws Error kArgument for a process outside of
-  /// the grid.
+  /// Returns the part of an axis's map that a process has.
+  /// @throws Error kArgument for a process outside the grid.
   [[nodiscard]] int part(int rank, int axis) const;
-  /// The parts of all axes. @throws as part().
+  /// Returns the parts of all axes.
+  /// @throws as part().
   [[nodiscard]] std::vector<int> parts(int rank) const;
-  /// The owned extent of each axis; all 0 for a process outside of the grid. Of an array with no
-  /// axes only owned_size() tells the two apart.
+  /// Returns the owned extent of each axis; all are 0 for a process outside the grid. For an array
+  /// without axes, only owned_size() distinguishes the two.
   [[nodiscard]] std::vector<Index> owned_shape(int rank) const;
-  /// Owned elements, 0 for a process outside of the grid.
+  /// Returns the number of owned elements, 0 for a process outside the grid.
   [[nodiscard]] Index owned_size(int rank) const;
-  /// The extents of the local buffer: owned part and ghosts; all 0 for a process outside of the
+  /// Returns the extents of the local buffer, ghosts included; all are 0 for a process outside the
   /// grid.
   [[nodiscard]] std::vector<Index> local_shape(int rank) const;
   [[nodiscard]] Index local_size(int rank) const;
-  /// Where the owned part begins in the local buffer: the lower ghosts. All 0 for a process outside
-  /// of the grid.
+  /// Returns where the owned part begins in the local buffer, which is the number of lower ghosts.
+  /// All are 0 for a process outside the grid.
   [[nodiscard]] std::vector<Index> owned_offset(int rank) const;
-  /// The ghosts of a process along an axis.
+  /// Returns the ghosts of a process along an axis.
   [[nodiscard]] Ghosts ghosts(int rank, int axis) const;
   [[nodiscard]] bool has_ghosts() const;
 
-  /// Along a grid dimension of more than one process that no axis follows.
+  /// Returns true if there is a grid dimension of more than one process that no axis follows.
   [[nodiscard]] bool is_replicated() const { return replicas_ > 1; }
-  /// How many processes hold each piece.
+  /// Returns the number of processes that hold each piece.
   [[nodiscard]] int replicas() const { return replicas_; }
-  /// All processes with the same piece as this one, the primary copy first, in the order of their
-  /// places in the grid.
-  /// @throws Error kArgument for a process outside of the grid.
+  /// Returns all processes with the same piece as this one, in the order of their places in the
+  /// grid; the first has the primary copy.
+  /// @throws Error kArgument for a process outside the grid.
   [[nodiscard]] std::vector<int> copies(int rank) const;
-  /// The primary copy of this process's piece. @throws as copies().
+  /// Returns the process that has the primary copy of this process's piece.
+  /// @throws as copies().
   [[nodiscard]] int primary(int rank) const;
   [[nodiscard]] bool is_primary(int rank) const { return is_member(rank) && primary(rank) == rank; }
 
-  /// All processes that own the element at these global indices (or labels), in the order of their
-  /// places in the grid: the first has the lowest parts and is a primary copy. @throws Error kKey
-  /// with the axis for an index outside of it, kArgument for the wrong number.
+  /// Returns all processes that own the element at these global indices (or labels), in the order
+  /// of their places in the grid. The first has the lowest parts and a primary copy.
+  /// @throws Error kKey with the axis for an index outside it, kArgument for the wrong number of
+  /// indices.
   [[nodiscard]] std::vector<int> owners(std::span<const Index> global) const;
-  /// The first of them. @throws as owners().
+  /// Returns the first of them.
+  /// @throws as owners().
   [[nodiscard]] int owner(std::span<const Index> global) const;
-  /// Local indices in the owned part, or nothing if the process does not own the element. @throws
-  /// as owners().
+  /// Returns the local indices in the owned part, or nothing if the process does not own the
+  /// element.
+  /// @throws as owners().
   [[nodiscard]] std::optional<std::vector<Index>> to_local(int rank,
                                                            std::span<const Index> global) const;
-  /// Global indices of an owned element. @throws Error kKey with the axis for an index outside of
-  /// the owned part.
+  /// Returns the global indices of an owned element.
+  /// @throws Error kKey with the axis for an index outside the owned part.
   [[nodiscard]] std::vector<Index> to_global(int rank, std::span<const Index> local) const;
 
-  /// Whether every process owns the same elements in the same order in both, whatever the maps are
-  /// called. Ghosts do not count.
+  /// Returns true if every process owns the same elements in the same order in both layouts,
+  /// whatever the kinds of the maps. Ghosts do not count.
   [[nodiscard]] bool same_pieces(const Distribution& other) const;
-  /// The same grid, axes and ghosts.
+  /// Returns true if grid, axes and ghosts are the same.
   bool operator==(const Distribution& other) const;
-  /// Equal for equal distributions, and the same on all machines.
+  /// Returns a hash that is the same for equal distributions, on all machines.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
  private:

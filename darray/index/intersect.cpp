@@ -37,7 +37,7 @@ void check(const DimMap& a, const Triplet& section_a, const DimMap& b, const Tri
   }
 }
 
-/// Two blocks: an interval of positions, or none.
+/// Returns the positions of two blocks, which form an interval, or nothing.
 std::vector<Overlap> overlap_of_blocks(const Triplet& section_a,
                                        const std::pair<Index, Index>& block_a,
                                        const Triplet& section_b,
@@ -59,8 +59,8 @@ std::vector<Overlap> overlap_of_blocks(const Triplet& section_a,
   return {overlap};
 }
 
-/// What part_b has of the positions of one run of the other map.
-void add_within_run(const Run& run, const DimMap& b, int part_b, const Triplet& section_b,
+/// Returns the elements of part_b at the positions of one run of the other map.
+void add_within_run(const IndexRun& run, const DimMap& b, int part_b, const Triplet& section_b,
                     std::vector<Overlap>& found) {
   const Triplet positions{run.position, run.count, run.position_step};
   for (const auto& [other, repeats, position_period, local_period] :
@@ -89,10 +89,10 @@ void exchange(Overlap& overlap) {
   std::swap(overlap.period_a, overlap.period_b);
 }
 
-/// Positions in ascending order with their local elements.
+/// Returns positions in ascending order with their local elements.
 std::vector<std::pair<Index, Index>> elements(const DimMap& map, int part, const Triplet& section) {
   std::vector<std::pair<Index, Index>> all;
-  for (const Run& run : map.runs(part, section)) {
+  for (const IndexRun& run : map.runs(part, section)) {
     for (Index i = 0; i < run.count; ++i)
       all.emplace_back(run.position + i * run.position_step, run.local + i * run.local_step);
   }
@@ -119,8 +119,8 @@ std::vector<Overlap> overlaps_of_labels(const DimMap& a, int part_a, const Tripl
   return compress(matches);
 }
 
-/// The period of two patterns together, or `count` if it is not shorter; 0 stands for a map without
-/// a pattern.
+/// Returns the common period of two patterns, or `count` if that is shorter. 0 stands for a map
+/// without a pattern.
 Index common_period(Index period_a, Index period_b, Index count) {
   Index period = 0;
   if (period_a == 0 || period_b == 0) {
@@ -131,7 +131,7 @@ Index common_period(Index period_a, Index period_b, Index count) {
   return period == 0 ? count : std::min(period, count);
 }
 
-/// Two block-cyclic maps: one common period, swept once, and repeated.
+/// Intersects two block-cyclic maps: goes once through one common period, and repeats the result.
 std::vector<Overlap> periodic_overlaps(const DimMap& a, int part_a, const Triplet& section_a,
                                        const DimMap& b, int part_b, const Triplet& section_b) {
   std::vector<Overlap> found;
@@ -146,8 +146,8 @@ std::vector<Overlap> periodic_overlaps(const DimMap& a, int part_a, const Triple
   const auto runs_b =
       block_runs(block_cyclic(b), part_b, {section_b.start, window, section_b.step});
   for (std::size_t i = 0, j = 0; i < runs_a.size() && j < runs_b.size();) {
-    const Run& run_a = runs_a[i];
-    const Run& run_b = runs_b[j];
+    const IndexRun& run_a = runs_a[i];
+    const IndexRun& run_b = runs_b[j];
     const Index begin = std::max(run_a.position, run_b.position);
     const Index end_a = run_a.position + run_a.count;
     const Index end_b = run_b.position + run_b.count;
@@ -184,9 +184,9 @@ std::vector<Overlap> periodic_overlaps(const DimMap& a, int part_a, const Triple
   return found;
 }
 
-/// The first position of a repeated run that is not before `position`, or nothing.
+/// Returns the first position of a repeated run that is not before `position`, or nothing.
 std::optional<Index> next_position(const RepeatedRun& repeated, Index position) {
-  const Run& run = repeated.run;
+  const IndexRun& run = repeated.run;
   if (position <= run.position) return run.position;
   const Index distance = position - run.position;
   const Index turn = repeated.repeats == 1
@@ -200,7 +200,7 @@ std::optional<Index> next_position(const RepeatedRun& repeated, Index position) 
   return std::nullopt;
 }
 
-/// The first position not before `position` in any of the runs.
+/// Returns the first position in any of the runs that is not before `position`.
 std::optional<Index> next_position(const std::vector<RepeatedRun>& runs, Index position) {
   std::optional<Index> first;
   for (const RepeatedRun& run : runs) {
@@ -210,8 +210,8 @@ std::optional<Index> next_position(const std::vector<RepeatedRun>& runs, Index p
   return first;
 }
 
-/// Partners among the parts of a block or block-cyclic map: from block to block that holds a
-/// position of the runs.
+/// Finds partners among the parts of a block or block-cyclic map. Goes from block to block, among
+/// those that have a position of the runs.
 void add_partners(const std::vector<RepeatedRun>& runs, Index period_a, const DimMap& b,
                   const Triplet& section_b, std::vector<int>& found) {
   auto position = next_position(runs, 0);
@@ -244,9 +244,9 @@ void add_partners(const std::vector<RepeatedRun>& runs, Index period_a, const Di
   }
 }
 
-void add_label_partners(const std::vector<Run>& runs, const UnstructuredMap& b,
+void add_label_partners(const std::vector<IndexRun>& runs, const UnstructuredMap& b,
                         const Triplet& section_b, std::vector<int>& found) {
-  for (const Run& run : runs) {
+  for (const IndexRun& run : runs) {
     for (Index i = 0; i < run.count; ++i) {
       const std::vector<int> owners = b.owners(section_b.at(run.position + i * run.position_step));
       found.insert(found.end(), owners.begin(), owners.end());
@@ -266,15 +266,15 @@ std::vector<Overlap> overlaps(const DimMap& a, int part_a, const Triplet& sectio
     return overlaps_of_labels(a, part_a, section_a, b, part_b, section_b);
   if (is_periodic(a) && is_periodic(b))
     return periodic_overlaps(a, part_a, section_a, b, part_b, section_b);
-  // One of them has runs that can be taken one by one: a single one, or those of an unstructured
-  // map.
+  // One of the maps has runs that can be processed one by one: a single run, or the runs of an
+  // unstructured map.
   std::vector<Overlap> found;
   if (is_unstructured(b) || (is_periodic(a) && !is_unstructured(a))) {
-    for (const Run& run : b.runs(part_b, section_b))
+    for (const IndexRun& run : b.runs(part_b, section_b))
       add_within_run(run, a, part_a, section_a, found);
     for (Overlap& each : found) exchange(each);
   } else {
-    for (const Run& run : a.runs(part_a, section_a))
+    for (const IndexRun& run : a.runs(part_a, section_a))
       add_within_run(run, b, part_b, section_b, found);
   }
   return found;
@@ -287,7 +287,7 @@ std::vector<int> partners(const DimMap& a, int part_a, const Triplet& section_a,
   if (is_unstructured(b)) {
     add_label_partners(a.runs(part_a, section_a), b.labels(), section_b, found);
   } else if (is_unstructured(a)) {
-    for (const Run& run : a.runs(part_a, section_a)) {
+    for (const IndexRun& run : a.runs(part_a, section_a)) {
       const Triplet positions{run.position, run.count, run.position_step};
       add_partners({RepeatedRun{{0, run.count}}}, 0, b, section_b.at(positions), found);
     }

@@ -9,7 +9,8 @@
 namespace impishim::darray {
 namespace {
 
-// How many axes of the array a part of a key speaks of. An ellipsis has those that are left over.
+// Returns the number of axes of the array that one part of a key covers. An ellipsis covers those
+// that the others leave.
 std::size_t axes_of(const AxisKey& part) {
   if (std::holds_alternative<Ellipsis>(part)) return 0;
   const auto* mask = std::get_if<MaskList>(&part);
@@ -40,7 +41,7 @@ std::shared_ptr<const IndexList> wrapped(const IndexList& list, Index extent, st
   return result;
 }
 
-// For each axis of a mask, the indices of its true places, in row-major order.
+// Returns, for each axis of a mask, the indices of its true places, in row-major order.
 std::vector<std::shared_ptr<const IndexList>> true_places(const MaskList& mask,
                                                           std::span<const Index> extents,
                                                           std::size_t axis) {
@@ -70,7 +71,7 @@ std::vector<std::shared_ptr<const IndexList>> true_places(const MaskList& mask,
 ResolvedKey::ResolvedKey(std::span<const AxisKey> key, std::span<const Index> array,
                          EmptyLists empty) {
   const std::size_t left_over = axes_left_over(key, array.size());
-  std::vector<std::size_t> parts;  // the number of the part of the key, for each axis
+  std::vector<std::size_t> parts;  // for each axis, the number of its part of the key
   const auto add = [&](Choice choice, std::size_t part) {
     axes_.push_back(std::move(choice));
     parts.push_back(part);
@@ -120,7 +121,7 @@ std::optional<Index> ResolvedKey::run_lists_together() {
 
 void ResolvedKey::number_dimensions(std::optional<Index> list_length,
                                     std::span<const std::size_t> parts) {
-  // Single indices run together with lists, if there are any.
+  // Single indices take part as lists if there are lists.
   const auto in_list = [&](std::size_t axis) {
     return axes_[axis].list != nullptr || axes_[axis].dimension == kNoDimension;
   };

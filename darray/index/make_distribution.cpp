@@ -9,7 +9,7 @@ namespace impishim::darray {
 
 namespace {
 
-/// An axis number that an option names must be one of the array's.
+/// Checks that an axis number that an option names exists.
 template <class Value>
 void check_axes(const std::map<int, Value>& by_axis, std::size_t axes, std::string_view what) {
   for (const auto& [axis, value] : by_axis) {
@@ -42,7 +42,7 @@ std::string all_kinds(std::size_t axes, const DistributionOptions& options) {
   return kinds;
 }
 
-/// The extents of the grid's dimensions: one for each distributed axis.
+/// Returns the extents of the grid's dimensions, one for each distributed axis.
 std::vector<int> grid_extents(std::span<const Index> shape, int processes, const std::string& kinds,
                               const DistributionOptions& options) {
   if (options.grid.empty()) {
@@ -83,7 +83,7 @@ DimMap map_of(char kind, Index extent, int parts, std::size_t axis,
   }
 }
 
-/// Options that only a block-cyclic axis has a use for.
+/// Checks the options that apply to block-cyclic axes only.
 template <class Value>
 void check_cyclic(const std::map<int, Value>& by_axis, const std::string& kinds,
                   std::string_view what) {

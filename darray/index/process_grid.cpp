@@ -14,8 +14,8 @@ namespace impishim::darray {
 
 namespace {
 
-/// Every way to write `product` as an ordered product of as many factors as `factors` has, from
-/// `position` on.
+/// Returns all ordered products of `product` with as many factors as `factors` has, from `position`
+/// on.
 template <class Use>
 void for_factorizations(int product, std::size_t position, std::vector<int>& factors,
                         const Use& use) {
@@ -31,7 +31,7 @@ void for_factorizations(int product, std::size_t position, std::vector<int>& fac
   }
 }
 
-/// The distance of a grid's ratios from the shape's; an extent of 0 counts as 1.
+/// Returns the distance of a grid's ratios from those of the shape. An extent of 0 counts as 1.
 double distance(const std::vector<int>& grid, const std::vector<Index>& shape) {
   double sum = 0;
   for (std::size_t i = 0; i < grid.size(); ++i) {
@@ -79,7 +79,7 @@ ProcessGrid::ProcessGrid(std::vector<int> extents, std::vector<int> members)
          "rank {} stands at the places {} and {} of the grid: a process has one place",
          twice->first, twice->second, std::next(twice)->second);
   }
-  // The usual order is kept as no list at all, so that equal grids look alike.
+  // The usual order is stored as an empty list, so that equal grids compare as equal.
   if (std::is_sorted(members.begin(), members.end()) && members.back() == size_ - 1) {
     sorted_.clear();
   } else {

@@ -7,12 +7,12 @@ namespace impishim::darray {
 
 namespace {
 
-/// The quotient rounded up, of two numbers above 0.
+/// Returns the quotient of two positive numbers, rounded up.
 Index ceiling(Index numerator, Index denominator) { return (numerator - 1) / denominator + 1; }
 
-/// The block-by-block enumeration, in the direction of the section.
+/// Enumerates blocks one by one, in the direction of the section.
 void add_by_blocks(const BlockCyclicMap& map, int part, const Triplet& section,
-                   std::vector<Run>& runs) {
+                   std::vector<IndexRun>& runs) {
   const Triplet upwards = section.ascending();
   const Index mine = map.first_block(part);
   const Index low = upwards.start / map.block();
@@ -30,7 +30,7 @@ void add_by_blocks(const BlockCyclicMap& map, int part, const Triplet& section,
   }
 }
 
-/// Whether three matches are in arithmetic progression.
+/// Returns true if three matches are in arithmetic progression.
 bool in_step(const Match& x, const Match& y, const Match& z) {
   return y.position - x.position == z.position - y.position && y.a - x.a == z.a - y.a &&
          y.b - x.b == z.b - y.b;
@@ -53,8 +53,8 @@ std::pair<Index, Index> positions_within(const Triplet& section, Index begin, In
   return from < to ? std::pair(from, to) : std::pair<Index, Index>(0, 0);
 }
 
-std::vector<Run> block_runs(const BlockCyclicMap& map, int part, const Triplet& section) {
-  std::vector<Run> runs;
+std::vector<IndexRun> block_runs(const BlockCyclicMap& map, int part, const Triplet& section) {
+  std::vector<IndexRun> runs;
   if (section.count == 0) return runs;
   const Triplet upwards = section.ascending();
   const Index blocks = (upwards.last() - upwards.start) / map.block() / map.parts();
@@ -62,7 +62,7 @@ std::vector<Run> block_runs(const BlockCyclicMap& map, int part, const Triplet& 
     add_by_blocks(map, part, section, runs);
     return runs;
   }
-  // A step so wide that most blocks have none of its numbers.
+  // The step is so large that most blocks contain none of its numbers.
   for (Index position = 0; position < section.count; ++position) {
     const Index local = map.local(part, section.at(position));
     if (local >= 0) runs.push_back({position, 1, 1, local, 1});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a part owns of a section: DimMap::runs() and DimMap::repeated_runs().
+// The elements of a section that a part owns: DimMap::runs() and DimMap::repeated_runs().
 #include <algorithm>
 
 #include "darray/base/error.hpp"
@@ -10,7 +10,7 @@ namespace impishim::darray {
 
 namespace {
 
-/// A block's share of a section: one run, or none.
+/// Returns the part of a section in one block, which is one run or nothing.
 std::vector<RepeatedRun> run_in_block(const Triplet& section, Index begin, Index end) {
   const auto [from, to] = positions_within(section, begin, end);
   if (from == to) return {};
@@ -18,8 +18,9 @@ std::vector<RepeatedRun> run_in_block(const Triplet& section, Index begin, Index
   return {RepeatedRun{{from, to - from, 1, section.at(from) - begin, step}}};
 }
 
-/// A run that occurs `repeats` times, as one run where that is the same.
-RepeatedRun repeated(const Run& run, Index repeats, Index position_period, Index local_period) {
+/// Returns a run that occurs `repeats` times, as one run if that is equivalent.
+RepeatedRun repeated(const IndexRun& run, Index repeats, Index position_period,
+                     Index local_period) {
   if (repeats == 1) return {run};
   if (run.count == 1) return {{run.position, repeats, position_period, run.local, local_period}};
   return {run, repeats, position_period, local_period};
@@ -30,9 +31,9 @@ std::vector<RepeatedRun> block_cyclic_runs(const BlockCyclicMap& map, int part,
   std::vector<RepeatedRun> runs;
   const Index full = section.count / period;
   const Index rest = section.count % period;
-  // Of a section that is not longer than a period the product could overflow.
+  // The product could overflow for a section that is not longer than a period.
   const Index local_period = section.count > period ? section.step * period / map.parts() : 0;
-  for (const Run& run :
+  for (const IndexRun& run :
        block_runs(map, part, {section.start, std::min(section.count, period), section.step})) {
     cut_at_rest(run.position, run.count, full, rest,
                 [&](Index position, Index count, Index repeats) {
@@ -80,18 +81,18 @@ std::vector<RepeatedRun> DimMap::repeated_runs(int part, const Triplet& section)
   return run_in_block(section, begin, end);
 }
 
-std::vector<Run> DimMap::runs(int part, const Triplet& section) const {
-  std::vector<Run> all;
+std::vector<IndexRun> DimMap::runs(int part, const Triplet& section) const {
+  std::vector<IndexRun> all;
   for (const auto& [run, repeats, position_period, local_period] : repeated_runs(part, section)) {
     for (Index i = 0; i < repeats; ++i) {
-      Run moved = run;
+      IndexRun moved = run;
       moved.position += i * position_period;
       moved.local += i * local_period;
       all.push_back(moved);
     }
   }
   std::sort(all.begin(), all.end(),
-            [](const Run& a, const Run& b) { return a.position < b.position; });
+            [](const IndexRun& a, const IndexRun& b) { return a.position < b.position; });
   return all;
 }
 

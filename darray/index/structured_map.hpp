@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The maps of an axis to parts that are given by a formula. dim_map.hpp puts them together; the
-/// questions are those of DimMap, with parts and indices that are known to be in range.
+/// The maps of an axis to parts that are given by a formula. dim_map.hpp combines them. The queries
+/// are those of DimMap, with parts and indices that are known to be in range.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace impishim::darray {
 
-/// What all maps with one contiguous block for each part have in common. Map has begin(part) for 0
-/// <= part <= parts().
+/// The functions that all maps with one contiguous block for each part share. Map has begin(part)
+/// for 0 <= part <= parts().
 template <class Map>
 class ContiguousBlocks {
  public:
   [[nodiscard]] Index owned(int part) const { return self().begin(part + 1) - self().begin(part); }
-  /// The local index, or -1 if the part does not own it.
+  /// Returns the local index, or -1 if the part does not own the index.
   [[nodiscard]] Index local(int part, Index global) const {
     const Index begin = self().begin(part);
     return global >= begin && global < self().begin(part + 1) ? global - begin : -1;
@@ -30,7 +30,7 @@ class ContiguousBlocks {
   [[nodiscard]] const Map& self() const { return static_cast<const Map&>(*this); }
 };
 
-/// Not distributed: one part owns all.
+/// Not distributed: one part owns all indices.
 class CollapsedMap : public ContiguousBlocks<CollapsedMap> {
  public:
   explicit CollapsedMap(Index extent) : extent_(extent) {}
@@ -94,7 +94,7 @@ class BalancedMap : public ContiguousBlocks<BalancedMap> {
 /// Blocks of any lengths: part p owns bounds[p] up to bounds[p + 1].
 class BoundedMap : public ContiguousBlocks<BoundedMap> {
  public:
-  /// bounds: 0 first, ascending, the extent last.
+  /// `bounds` begins with 0, ascends, and ends with the extent.
   explicit BoundedMap(std::vector<Index> bounds)
       : bounds_(std::make_shared<const std::vector<Index>>(std::move(bounds))) {}
   [[nodiscard]] Index extent() const { return bounds_->back(); }
@@ -110,7 +110,7 @@ class BoundedMap : public ContiguousBlocks<BoundedMap> {
   std::shared_ptr<const std::vector<Index>> bounds_;
 };
 
-/// Blocks of one length dealt round-robin: block k is part (first + k) mod parts's (DAP-52,
+/// Blocks of one length dealt round-robin: block k belongs to part (first + k) mod parts (DAP-52,
 /// DAP-55). The last block may be short.
 class BlockCyclicMap {
  public:
@@ -124,9 +124,9 @@ class BlockCyclicMap {
   [[nodiscard]] int parts() const { return static_cast<int>(parts_.divisor()); }
   [[nodiscard]] Index block() const { return block_.divisor(); }
   [[nodiscard]] int first() const { return first_; }
-  /// All blocks, the short one too.
+  /// Returns the number of all blocks, a short one included.
   [[nodiscard]] Index blocks() const { return blocks_; }
-  /// The first block that is this part's, whether the axis is that long or not.
+  /// Returns the first block that belongs to the part, even if the axis is too short to contain it.
   [[nodiscard]] Index first_block(int part) const {
     return part >= first_ ? part - first_ : part - first_ + parts_.divisor();
   }
@@ -140,7 +140,7 @@ class BlockCyclicMap {
   [[nodiscard]] int owner(Index global) const {
     return static_cast<int>(parts_.remainder(block_.quotient(global) + first_));
   }
-  /// The local index, or -1 if the part does not own it.
+  /// Returns the local index, or -1 if the part does not own the index.
   [[nodiscard]] Index local(int part, Index global) const {
     const Index number = block_.quotient(global);
     const Index round = parts_.quotient(number);

@@ -10,7 +10,7 @@ namespace impishim::darray {
 
 namespace {
 
-/// Cuts a slice's bound to what a walk in that direction can reach (Python's
+/// Limits a slice's bound to the values that a step in that direction can reach (Python's
 /// PySlice_AdjustIndices).
 Index cut(Index bound, Index extent, bool forwards) {
   if (bound < 0) {
@@ -35,7 +35,7 @@ Triplet Slice::resolve(Index extent) const {
   Index count = 0;
   if (forwards && first < end) count = (end - first - 1) / by + 1;
   if (!forwards && end < first) count = (first - end - 1) / -by + 1;
-  // An empty slice starts inside of the axis or at its end, whatever the user wrote.
+  // An empty slice starts inside the axis or at its end, whatever the user wrote.
   if (count == 0) return {std::clamp<Index>(first, 0, extent), 0, by};
   return {first, count, by};
 }
@@ -67,7 +67,7 @@ Index wrap_index(Index index, Index extent, int axis) {
 
 void check_label_triplet(const Triplet& triplet, int axis) {
   if (triplet.step == 0) fail(ErrorKind::kArgument, "axis {}: a triplet has step 0", axis);
-  // It has no opposite, which a walk from the other end would need.
+  // The number has no opposite, which counting from the other end would need.
   if (triplet.step == std::numeric_limits<Index>::min())
     fail(ErrorKind::kArgument, "axis {}: a triplet has step -2^63", axis);
   if (triplet.count < 0)

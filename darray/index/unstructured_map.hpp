@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The map of an axis to parts that is given by lists of labels (DAP's 'u').
+/// The map of an axis to parts by lists of labels (DAP's 'u').
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace impishim::darray {
 
-/// Part p owns the labels labels[p], in that order. A label is any number: negative ones are
-/// labels, not indices from the end (DAP-61). A label may be several parts', unless the map is
-/// one-to-one (DAP-62). The extent is the sum of the lists' lengths (DAP-64).
+/// Part p owns the labels labels[p], in that order. A label is any number; negative labels do not
+/// count from the end (DAP-61). Several parts may have the same label, unless the map is one-to-one
+/// (DAP-62). The extent is the sum of the lengths of the lists (DAP-64).
 class UnstructuredMap {
  public:
-  /// @throws Error kLayout if a part has a label twice, or one_to_one is set and two parts have the
-  /// same one.
+  /// @throws Error kLayout if a part has a label twice, or if one_to_one is set and two parts have
+  /// the same label.
   UnstructuredMap(std::vector<std::vector<Index>> labels, bool one_to_one);
 
   [[nodiscard]] Index extent() const { return table_->extent; }
@@ -33,12 +33,12 @@ class UnstructuredMap {
     return labels(part)[static_cast<std::size_t>(local)];
   }
   [[nodiscard]] bool contains(Index label) const { return !holders(label).empty(); }
-  /// The lowest part that has the label. The label must be there.
+  /// Returns the lowest part that has the label. Some part must have it.
   [[nodiscard]] int owner(Index label) const { return holders(label).front().part; }
   [[nodiscard]] std::vector<int> owners(Index label) const;
-  /// The local index, or -1 if the part does not have the label.
+  /// Returns the local index, or -1 if the part does not have the label.
   [[nodiscard]] Index local(int part, Index label) const;
-  /// The lowest and the highest label, or nothing if there is none.
+  /// Returns the lowest and the highest label, or nothing if there is no label.
   [[nodiscard]] std::optional<std::pair<Index, Index>> label_range() const;
   [[nodiscard]] std::uint64_t hash() const { return table_->hash; }
   bool operator==(const UnstructuredMap& other) const;
@@ -56,7 +56,7 @@ class UnstructuredMap {
     std::vector<Holder> holders;  // by label, then part
     std::uint64_t hash = 0;
   };
-  /// All parts that have the label, the lowest first.
+  /// Returns all parts that have the label, the lowest first.
   [[nodiscard]] std::span<const Holder> holders(Index label) const;
 
   std::shared_ptr<const Table> table_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values that arrive meet those that are there. No MPI here.
+// The operators that combine values that arrive with the values in place. Without MPI.
 #pragma once
 
 #include <complex>
@@ -15,12 +15,12 @@
 namespace impishim::darray {
 
 /// What a receiver does with a value that arrives. On bool, kSum and kMax are "or", kProduct and
-/// kMin are "and"; kAnd, kOr and kXor are bitwise on integers and refused for floating point; kMin
+/// kMin are "and". kAnd, kOr and kXor are bitwise on integers and refused for floating point. kMin
 /// and kMax are refused for complex. Integers wrap around.
 enum class Combine { kReplace, kSum, kProduct, kMin, kMax, kAnd, kOr, kXor };
 
-/// Element types that operators know. kOpaque: so many bytes, never converted and never combined
-/// but by a user's function.
+/// Element types that operators know. kOpaque stands for bytes that are never converted, and that
+/// only a user's function combines.
 enum class Scalar {
   kOpaque,
   kBool,
@@ -72,20 +72,20 @@ constexpr Scalar scalar_of() {
 
 std::string_view name_of(Combine operation);
 std::string_view name_of(Scalar scalar);
-/// Bytes of one element; not asked of kOpaque.
+/// Returns the number of bytes of one element. Not for kOpaque.
 std::size_t size_of(Scalar scalar);
 
-/// into[k] = into[k] (op) from[k] for `count` elements that lie side by side. The two do not
-/// overlap. Neither need be aligned for the element type but by multiples of its size from an
-/// aligned allocation.
+/// Computes into[k] = into[k] (op) from[k] for `count` adjacent elements. The two arrays do not
+/// overlap. They need not be aligned for the element type, but must be multiples of its size from
+/// an aligned allocation.
 using CombineFunction = std::function<void(std::byte* into, const std::byte* from, Index count)>;
 
-/// The function of an operator for an element type, empty for kReplace. Errors: kType when the type
-/// has no such operator.
+/// Returns the function of an operator for an element type, empty for kReplace. Errors: kType when
+/// the type has no such operator.
 CombineFunction combine_function(Combine operation, Scalar scalar);
 
-/// A user's operator as a CombineFunction: `operation(there, arrived)` gives the new value. It
-/// should be associative; schedules call it in a fixed order by rank.
+/// Returns a user's operator as a CombineFunction: `operation(there, arrived)` returns the new
+/// value. It should be associative; schedules call it in a fixed order by rank.
 template <class T, class Operation>
 CombineFunction combine_with(Operation operation) {
   return [operation](std::byte* into, const std::byte* from, Index count) {

@@ -7,10 +7,10 @@
 namespace impishim::darray {
 namespace {
 
-// Rows of so many elements are worth a call of their own.
+// Rows of at least this number of elements are combined by a call of their own.
 constexpr Index kLongRow = 64;
 
-// Whether no element appears twice, as far as can be told easily.
+// Returns true if it is easy to see that no element appears twice.
 bool are_distinct(std::vector<Dimension> dimensions) {
   std::ranges::sort(dimensions, {}, [](const Dimension& each) { return std::abs(each.stride); });
   Index span = 1;
@@ -26,7 +26,7 @@ std::vector<Dimension> with(const Dimension& outermost, std::vector<Dimension> d
   return dimensions;
 }
 
-// The same extents, side by side.
+// Returns the same extents with adjacent elements.
 Patch packed(const std::vector<Dimension>& dimensions) {
   Patch result{0, dimensions};
   Index stride = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A patch prepared for combining values with its elements. No MPI here.
+// A patch prepared for combining values with its elements. Without MPI.
 #pragma once
 
 #include <array>
@@ -11,18 +11,17 @@
 
 namespace impishim::darray {
 
-/// How values that arrive are combined with the elements of a patch, worked out once. Elements that
-/// lie side by side in long rows are combined where they are; others are brought together, as many
-/// as a small buffer has room for, combined and put back. Elements that appear more than once are
-/// combined one after the other.
+/// A plan, computed once, for combining values that arrive with the elements of a patch. Elements
+/// that are adjacent in long rows are combined in place. Others are gathered into a small buffer,
+/// combined and put back. Elements that appear more than once are combined one after the other.
 class CombinedPatch {
  public:
-  /// `buffer`: the most elements that are brought together.
+  /// `buffer` is the largest number of elements that are gathered at a time.
   CombinedPatch(const Patch& patch, std::size_t element_size, Index buffer);
 
-  /// Elements that run() needs room for.
+  /// Returns the number of elements for which run() needs room.
   [[nodiscard]] Index room() const { return room_; }
-  /// Combines with what lies side by side at `in`. `base` is the address of element 0.
+  /// Combines with the adjacent values at `in`. `base` is the address of element 0.
   void run(std::byte* base, const std::byte* in, const CombineFunction& combine,
            std::byte* room) const;
 
@@ -41,12 +40,12 @@ class CombinedPatch {
 
   Index size_;
   Index offset_ = 0;
-  std::vector<Dimension> outer_;  // looped over
-  Dimension split_{1, 0};         // then this one, by chunks
-  Index step_ = 1;                // of its elements in a chunk
-  Index inner_ = 1;               // elements of the patch in each of them
+  std::vector<Dimension> outer_;  // dimensions of the loops
+  Dimension split_{1, 0};         // the next dimension, divided into chunks
+  Index step_ = 1;                // between its elements in a chunk
+  Index inner_ = 1;               // elements of the patch in each of its elements
   Index room_ = 0;
-  std::array<Copies, 2> copies_;  // of a whole chunk, and of the last one, which may be shorter
+  std::array<Copies, 2> copies_;  // of a whole chunk, and of the last chunk, which may be shorter
 };
 
 }  // namespace impishim::darray

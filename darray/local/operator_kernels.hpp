@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of reductions and scans: what they make of the elements of one type in local memory. No
-// MPI here.
+// Operators of reductions and scans on elements of one type in local memory. Without MPI.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +14,21 @@
 
 namespace impishim::darray {
 
-/// The operators that the library knows. kMin and kMax: a NaN makes the result NaN; kNanMin and
-/// kNanMax skip NaNs, and give NaN if there is nothing else. kAny, kAll, kCount ask whether an
+/// The operators that the library knows. For kMin and kMax, a NaN makes the result NaN; kNanMin and
+/// kNanMax skip NaNs, and give NaN if there is no other value. kAny, kAll, kCount test whether an
 /// element differs from zero.
 enum class Reducer { kSum, kProduct, kMin, kMax, kNanMin, kNanMax, kAny, kAll, kCount };
 
-/// What an operator does. Accumulators may be of another type than elements.
+/// The functions of an operator. Accumulators may have another type than elements.
 struct OperatorKernels {
-  /// Of one accumulator, or empty: then no result can be made of no elements but an error.
+  /// The identity as one accumulator. If it is empty, a reduction of no elements is an error.
   std::vector<std::byte> identity;
-  /// For operators whose identity is no answer: the largest number there is, for a minimum. Whether
-  /// one of these results is the identity; whoever finds it must ask whether there were elements.
+  /// For operators whose identity is no answer (for a minimum: the largest number). Returns true if
+  /// one of these results is the identity; the caller must then ask whether there were elements.
   std::function<bool(const void* results, Index count)> doubtful;
-  ReduceFunction reduce;    // the local part of a reduction
-  ScanFunction scan;        // and of a scan
-  CombineFunction combine;  // of accumulators
+  ReduceFunction reduce;    // local part of a reduction
+  ScanFunction scan;        // local part of a scan
+  CombineFunction combine;  // combines accumulators
 
   [[nodiscard]] bool has_identity() const { return !identity.empty(); }
 };
@@ -68,25 +67,27 @@ struct SumOf<T> {
 };
 }  // namespace detail
 
-/// The type of a sum or product: 64 bits for integers and bool, else the elements' own.
+/// Returns the type of a sum or product: 64 bits for integers and bool, otherwise the type of the
+/// elements.
 template <class T>
 using SumOf = typename detail::SumOf<T>::type;
 
-/// Errors: kType when the type has no such operator.
+/// Returns the functions of an operator for an element type. Errors: kType when the type has no
+/// such operator.
 OperatorKernels operator_kernels(Reducer reducer, Scalar scalar);
-/// The type of its accumulators. Errors: kType for kOpaque.
+/// Returns the type of its accumulators. Errors: kType for kOpaque.
 Scalar accumulator_of(Reducer reducer, Scalar scalar);
 
-/// Number, mean and sum of squared distances from the mean of elements (for complex ones: of their
-/// absolute values), merged without cancellation. The accumulator of moments_kernels().
+/// Number, mean and sum of squared distances from the mean of elements (for complex elements: of
+/// their absolute values), merged without cancellation. The accumulator of moments_kernels().
 struct Moments {
   double count = 0;
-  double mean = 0;       // real part
-  double imaginary = 0;  // of the mean of complex elements
+  double mean = 0;       // its real part
+  double imaginary = 0;  // imaginary part of the mean of complex elements
   double squares = 0;
 };
 
-/// Errors: kType for opaque elements.
+/// Returns the functions that compute moments. Errors: kType for opaque elements.
 OperatorKernels moments_kernels(Scalar scalar);
 
 }  // namespace impishim::darray

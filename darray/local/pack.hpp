@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving the elements of patches once: into a row of bytes, out of it, or from patch to patch. No
-// MPI here. What runs many times is prepared instead: strided_copy.hpp, packer.hpp.
+// Copies of the elements of patches: into a row of bytes, out of it, or from patch to patch.
+// Without MPI. For copies that run many times see strided_copy.hpp and packer.hpp.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@ namespace impishim::darray {
 
 /// Copies the patch's elements, in its order, to `out`; `base` is the address of element 0.
 void pack(const Patch& patch, std::size_t element_size, const std::byte* base, std::byte* out);
-/// The reverse of pack.
+/// Copies `in` to the patch's elements: the reverse of pack.
 void unpack(const Patch& patch, std::size_t element_size, std::byte* base, const std::byte* in);
-/// As unpack, but every element becomes combine(what is there, what arrives), in the patch's order.
+/// Replaces every element by combine(value in place, value that arrives), in the patch's order.
 void unpack_combine(const Patch& patch, std::size_t element_size, std::byte* base,
                     const std::byte* in, const CombineFunction& combine);
-/// The k-th element of one patch becomes the k-th of the other; the extents may differ, the sizes
-/// may not. The elements do not overlap. Transposes when the strides say so. Errors: kShape.
+/// Copies the k-th element of one patch to the k-th element of the other. The extents may differ,
+/// the sizes must be equal. The elements do not overlap. Transposes if the strides require it.
+/// Errors: kShape.
 void copy(const Patch& source, const std::byte* source_base, const Patch& destination,
           std::byte* destination_base, std::size_t element_size);
 

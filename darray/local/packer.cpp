@@ -12,7 +12,7 @@
 namespace impishim::darray {
 namespace {
 
-// What is staged goes through a buffer that stays in the fastest cache.
+// Staged elements pass through a buffer that stays in the fastest cache.
 constexpr std::size_t kBuffer = std::size_t{16} << 10;
 
 template <std::size_t kSize, class Word>
@@ -85,7 +85,7 @@ void scatter_words(std::byte* base, const std::vector<Word>& words, std::size_t 
   }
 }
 
-// The patch as a row of bytes in the same order.
+// Returns the patch as a row of bytes in the same order.
 Patch packed(const Patch& patch) {
   Patch result = patch;
   Index stride = 1;
@@ -97,7 +97,7 @@ Patch packed(const Patch& patch) {
   return result;
 }
 
-// Two patches of one size, split into equal extents where these divide each other.
+// Divides two patches of one size into equal extents, if these divide each other.
 bool split_alike(Patch& one, Patch& other) {
   Patch split_one{one.offset, {}};
   Patch split_other{other.offset, {}};

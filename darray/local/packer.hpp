@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A selection prepared for moving its elements many times. No MPI here.
+// A selection prepared for copying its elements many times. Without MPI.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,13 @@
 
 namespace impishim::darray {
 
-/// Packs and unpacks one selection of elements of one size, with the thinking done once.
+/// Packs and unpacks one selection of elements of one size. Everything that can be computed once is
+/// computed once.
 class Packer {
  public:
   Packer() = default;
-  /// `combining`: unpack_combine() will be called; else it prepares itself each time.
+  /// `combining` tells that unpack_combine() will be called; otherwise that function prepares
+  /// itself each time.
   Packer(Selection selection, std::size_t element_size, bool combining = false);
 
   [[nodiscard]] std::size_t bytes() const {
@@ -26,14 +28,14 @@ class Packer {
 
   /// Copies the elements, in order, to `out` (bytes() bytes). `base` is the address of element 0.
   void pack(const std::byte* base, std::byte* out) const;
-  /// The reverse of pack.
+  /// Copies `in` to the elements: the reverse of pack.
   void unpack(std::byte* base, const std::byte* in) const;
-  /// Every element becomes combine(what is there, what arrives), in the selection's order; an
-  /// element that appears twice is combined twice.
+  /// Replaces every element by combine(value in place, value that arrives), in the selection's
+  /// order. An element that appears twice is combined twice.
   void unpack_combine(std::byte* base, const std::byte* in, const CombineFunction& combine) const;
 
  private:
-  // Of each piece that is a patch.
+  // For each piece that is a patch.
   struct Block {
     StridedCopy pack;
     StridedCopy unpack;
@@ -41,19 +43,19 @@ class Packer {
   Selection selection_;
   std::size_t element_size_ = 1;
   std::vector<Block> blocks_;
-  std::vector<CombinedPatch> combined_;  // of the same pieces, if so wanted
+  std::vector<CombinedPatch> combined_;  // for the same pieces, if `combining`
 };
 
-/// A copy between two selections of one rank, prepared. The elements do not overlap.
+/// A prepared copy between two selections of one rank. The elements do not overlap.
 class LocalCopy {
  public:
-  /// `combining`: run() will be given an operator. Errors: kShape when the sizes differ.
+  /// `combining` tells that run() will be given an operator. Errors: kShape when the sizes differ.
   LocalCopy(const Selection& source, const Selection& destination, std::size_t element_size,
             bool combining);
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  /// Combines if constructed for that, else replaces. `source` and `destination` are the addresses
-  /// of elements 0.
+  /// Combines if constructed for that, otherwise replaces. `source` and `destination` are the
+  /// addresses of the two elements 0.
   void run(const std::byte* source, std::byte* destination, const CombineFunction& combine) const;
 
  private:
@@ -63,8 +65,8 @@ class LocalCopy {
   };
   std::size_t bytes_ = 0;
   std::size_t buffer_ = 0;
-  std::vector<StridedCopy> direct_;  // where patches meet
-  std::vector<Staged> staged_;       // all else, through a small buffer
+  std::vector<StridedCopy> direct_;  // from patch to patch
+  std::vector<Staged> staged_;       // all others, through a small buffer
 };
 
 }  // namespace impishim::darray

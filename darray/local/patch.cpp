@@ -15,8 +15,8 @@ Index product(std::span<const Dimension> dimensions) {
   return size;
 }
 
-// The part of a slice that lies in these dimensions: the rest of a row that has begun, whole rows,
-// the beginning of one more.
+// Returns the part of a slice in these dimensions: the rest of a row that has begun, whole rows,
+// and the beginning of one more row.
 void slice_from(std::span<const Dimension> dimensions, Index offset, Index from, Index count,
                 std::vector<Patch>& slices) {
   if (count == 0) return;

@@ -17,30 +17,31 @@
 
 namespace impishim::darray {
 
-/// A dimension of a piece: how far apart its elements are, and those of a second aligned piece (a
-/// mask, another operand).
+/// A dimension of a piece: the distance of its elements, and of the elements of a second aligned
+/// piece (a mask, another operand).
 struct ReduceDimension {
   Index extent = 0;
   Index stride = 1;
   Index other = 1;
 };
 
-/// What is reduced on one rank: dimensions that stay, and those that go, as far as they have more
-/// than one element.
+/// The dimensions of a piece on one rank that has more than one element along them: those that
+/// stay, and those that are reduced.
 struct ReducePiece {
   std::vector<ReduceDimension> kept;
   std::vector<ReduceDimension> reduced;
 };
 
-/// into[j], of the j-th kept element in row-major order, becomes the reduction of its elements.
-/// `mask`: null, or one value for each element, by the piece's other strides. With no element to
-/// reduce the identity; there must be one, as with a mask.
+/// Reduces: into[j], for the j-th kept element in row-major order, becomes the reduction of its
+/// elements. `mask` is null, or has one value for each element, by the piece's other strides. If
+/// there is no element to reduce, the result is the identity, which must then exist, as with a
+/// mask.
 using ReduceFunction =
     std::function<void(const ReducePiece&, const void* source, const bool* mask, void* into)>;
 
 namespace detail {
 
-/// Elements of one piece.
+/// Reads the elements of one piece.
 template <class T>
 struct Elements {
   static constexpr bool kMasked = false;
@@ -57,10 +58,10 @@ struct MaskedElements {
   bool counts(Index other) const { return mask[other]; }
 };
 
-/// A policy has types Value and Accumulator, and lift(value), add(accumulator, value),
-/// merge(accumulator, right accumulator), identity() as an optional, kCommutative. What it has not:
-/// any knowledge of where elements lie. It may have block(count, at) for few values at(0), at(1),
-/// ...
+/// Reduces a piece by a policy. A policy has the types Value and Accumulator, and lift(value),
+/// add(accumulator, value), merge(accumulator, right accumulator), identity() as an optional, and
+/// kCommutative. It does not know where elements are. It may have block(count, at) for few values
+/// at(0), at(1), ...
 template <class Policy, class Load>
 class PieceReducer {
  public:
@@ -86,11 +87,11 @@ class PieceReducer {
 
  private:
   static constexpr Index kRows = 8;
-  // Accumulators side by side: on every level of a recursion, so on the stack.
+  // Adjacent accumulators. They exist on every level of a recursion, so they are on the stack.
   static constexpr Index kWidth =
       std::clamp<Index>((Index{16} << 10) / static_cast<Index>(sizeof(Accumulator)), 1, 256);
   static constexpr Index kLanes = 16;
-  // Elements added one after the other: at most 128, or 32 in each lane.
+  // The number of elements that are added one after the other: at most 128, or 32 in each lane.
   static constexpr Index kBlock = Policy::kCommutative && !Load::kMasked ? 32 * kLanes : 128;
 
   void visit_kept(std::size_t d, Index at, Index other, bool empty, Accumulator*& into) {
@@ -111,7 +112,7 @@ class PieceReducer {
     }
   }
 
-  // All reduced dimensions from d on.
+  // Reduces all reduced dimensions from d on.
   Accumulator tree(std::size_t d, Index at, Index other) {
     if (d == reduced_.size()) return lifted(at, other);
     return halves(d, at, other, reduced_[d].extent);
@@ -177,7 +178,7 @@ class PieceReducer {
     return policy_.lift(load_(at, other));
   }
 
-  // The same for `width` neighbours along the inner kept dimension at once.
+  // Does the same for `width` neighbours along the inner kept dimension at once.
   void rows(std::size_t d, Index at, Index other, Index width, Accumulator* into) {
     if (d < reduced_.size()) {
       row_halves(d, at, other, reduced_[d].extent, width, into);
@@ -224,7 +225,7 @@ class PieceReducer {
   Policy policy_;
   Load load_;
   std::vector<ReduceDimension> reduced_;
-  std::vector<ReduceDimension> kept_;  // but the inner one
+  std::vector<ReduceDimension> kept_;  // except for the inner one
   ReduceDimension inner_{1, 0, 0};
   bool vectors_ = false;
 };
@@ -243,7 +244,7 @@ ReduceFunction reduce_function(const Policy& policy) {
   };
 }
 
-/// A user's operator.
+/// The policy of a user's operator.
 template <class T, class Operation>
 struct UserPolicy {
   using Value = T;
@@ -294,7 +295,7 @@ struct Products {
     if constexpr (kConjugate && is_complex<R>) a = std::conj(a);
     const R b = converted<R>(right[other]);
     if constexpr (is_complex<R>) {
-      // Without the special cases of infinite parts, which cost a call for each product.
+      // Without the special cases of infinite parts, which would cost a call for each product.
       return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
     } else {
       return wrapping_product(a, b);
@@ -302,8 +303,8 @@ struct Products {
   }
 };
 
-/// The sum of the products of two pieces: the left one's strides are the piece's, the right one's
-/// its others.
+/// Computes the sum of the products of two pieces. The strides of the left piece are the piece's
+/// strides, those of the right piece are its other strides.
 template <class A, class B, class R, bool kConjugate>
 void dot_pieces(const ReducePiece& piece, const void* left, const void* right, void* into) {
   const Products<A, B, R, kConjugate> products{static_cast<const A*>(left),

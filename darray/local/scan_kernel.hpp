@@ -11,23 +11,23 @@
 
 namespace impishim::darray {
 
-/// A dimension of what is scanned: how far apart the elements are in the source, and in the result.
+/// A dimension of the scanned elements: their distance in the source, and in the result.
 struct ScanDimension {
   Index extent = 0;
   Index stride = 1;
   Index into = 1;
 };
 
-/// Lines that are scanned side by side, numbered in row-major order, and the dimension along which
-/// each runs.
+/// Parallel lines that are scanned, numbered in row-major order, and the dimension along which each
+/// runs.
 struct ScanPiece {
   std::vector<ScanDimension> lines;
   ScanDimension axis;
 };
 
-/// result[x] = seed op source[0] op ... op source[x], or up to source[x - 1] if exclusive, on each
-/// line. `seeds`: one accumulator for each line, or null for scans that begin with their first
-/// element; exclusive ones need seeds.
+/// Computes result[x] = seed op source[0] op ... op source[x], or up to source[x - 1] if exclusive,
+/// on each line. `seeds` has one accumulator for each line; it is null for scans that begin with
+/// their first element. Exclusive scans need seeds.
 using ScanFunction = std::function<void(const ScanPiece&, const void* source, const void* seeds,
                                         bool exclusive, void* into)>;
 
@@ -47,7 +47,7 @@ class PieceScanner {
   }
 
  private:
-  // Returns the seeds of the lines behind those that it has done.
+  // Returns the seeds of the lines that follow those that it has scanned.
   const Accumulator* visit_lines(std::size_t d, const Value* source, const Accumulator* seeds,
                                  Accumulator* into) const {
     if (d == piece_.lines.size()) {
@@ -70,14 +70,14 @@ class PieceScanner {
     if (seed == nullptr) into[x++] = sum;
     for (; x < piece_.axis.extent; ++x) {
       const Value value =
-          source[x * piece_.axis.stride];  // read first: the result may be the source
+          source[x * piece_.axis.stride];  // read first, since the result may be the source
       if (exclusive_) into[x * piece_.axis.into] = sum;
       policy_.add(sum, value);
       if (!exclusive_) into[x * piece_.axis.into] = sum;
     }
   }
 
-  // Lines that lie side by side: all of them go along the axis together.
+  // Scans adjacent lines together, step by step along the axis.
   void rows(const ScanDimension& lines, const Value* source, const Accumulator* seeds,
             Accumulator* into) const {
     const auto sums = std::make_unique<Accumulator[]>(static_cast<std::size_t>(lines.extent));

@@ -13,7 +13,7 @@ namespace {
 // Shorter stretches cost less as words.
 constexpr Index kStretch = 64;
 
-// How many offsets from the first on are equally far apart.
+// Returns how many offsets from the first one on are equidistant.
 Index stretch_of(std::span<const Index> offsets) {
   if (offsets.size() < 3) return static_cast<Index>(offsets.size());
   const Index step = offsets[1] - offsets[0];
@@ -49,7 +49,7 @@ void Selection::add_words(std::span<const Index> offsets) {
 }
 
 void Selection::add(std::span<const Index> offsets) {
-  std::size_t pending = 0;  // words that are not added yet begin here
+  std::size_t pending = 0;  // index of the first word that is not added yet
   std::size_t at = 0;
   while (at < offsets.size()) {
     const Index stretch = stretch_of(offsets.subspan(at));
@@ -59,7 +59,7 @@ void Selection::add(std::span<const Index> offsets) {
       at += static_cast<std::size_t>(stretch);
       pending = at;
     } else {
-      // The last of a stretch may be the first of the next one.
+      // The last offset of a stretch may be the first one of the next stretch.
       at += static_cast<std::size_t>(std::max<Index>(1, stretch - 1));
     }
   }
@@ -67,7 +67,7 @@ void Selection::add(std::span<const Index> offsets) {
 }
 
 void Selection::add(const Selection& other) {
-  add(Selection(other));  // a selection may be appended to itself
+  add(Selection(other));  // a copy, since a selection may be appended to itself
 }
 
 void Selection::add(Selection&& other) {

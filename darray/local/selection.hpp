@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a message carries: patches and lists of single elements, one after the other. No MPI here.
+// The contents of a message: patches and lists of single elements, one after the other. Without
+// MPI.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +16,11 @@
 namespace impishim::darray {
 
 /// Elements of a buffer in an order: patches and word lists, one after the other. An element may
-/// appear more than once. Nothing is moved here: see packer.hpp.
+/// appear more than once. A selection copies nothing: see packer.hpp.
 class Selection {
  public:
-  // Offsets of single elements; narrow ones where they fit, since reading them costs as much as the
-  // elements.
+  // Offsets of single elements. They are narrow if they fit, since reading them costs as much as
+  // reading the elements.
   using Words = std::variant<std::vector<std::uint32_t>, std::vector<Index>>;
   using Piece = std::variant<Patch, Words>;
   static Index size_of(const Piece& piece);
@@ -29,23 +30,24 @@ class Selection {
 
   /// Appends a patch.
   void add(Patch patch);
-  /// Appends single elements by their offsets. Long regular stretches are kept as patches.
+  /// Appends single elements by their offsets. Long regular stretches become patches.
   void add(std::span<const Index> offsets);
   /// Appends another selection.
   void add(const Selection& other);
   void add(Selection&& other);
 
-  /// The number of elements.
+  /// Returns the number of elements.
   [[nodiscard]] Index size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
-  /// The offset of the first element if all lie side by side in order; 0 for no element.
+  /// Returns the offset of the first element if all are adjacent in order; 0 if there is no
+  /// element.
   [[nodiscard]] std::optional<Index> contiguous() const;
-  /// Elements from number `from` on, `count` of them. Errors: kArgument.
+  /// Returns `count` elements from number `from` on. Errors: kArgument.
   [[nodiscard]] Selection slice(Index from, Index count) const;
-  /// The same of a single piece.
+  /// Returns the same for a single piece.
   [[nodiscard]] static Selection part_of(const Piece& piece, Index from, Index count);
-  /// The offset of every element, in order.
+  /// Returns the offset of every element, in order.
   [[nodiscard]] std::vector<Index> offsets() const;
 
  private:

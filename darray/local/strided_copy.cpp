@@ -16,7 +16,7 @@ void copy_row(std::size_t row, const Step*, const std::byte* source, std::byte* 
   std::memcpy(destination, source, row);
 }
 
-// Rows of a length known to the compiler become a few moves.
+// Rows of a length that the compiler knows become a few instructions.
 template <std::size_t kRow>
 void copy_rows(std::size_t, const Step* step, const std::byte* __restrict source,
                std::byte* __restrict destination) {
@@ -31,10 +31,10 @@ void copy_any_rows(std::size_t row, const Step* step, const std::byte* source,
     std::memcpy(destination + k * step->to, source + k * step->from, row);
 }
 
-// Two steps, the first of which runs fast in the source and the second fast in the destination:
-// square blocks by way of a buffer. The rows of a block are long enough to make each page's visit
-// worth while; in the buffer they lie close together, whereas in the arrays rows whose distance is
-// a power of two push each other out of the cache.
+// Copies in two steps, through a buffer of square blocks. The first step is fast in the source, the
+// second in the destination. The rows of a block are long enough to use each page well. In the
+// buffer they are close together, whereas in the arrays rows whose distance is a power of two evict
+// each other from the cache.
 template <std::size_t kRow>
 void transpose(std::size_t, const Step* steps, const std::byte* __restrict source,
                std::byte* __restrict destination) {
@@ -144,8 +144,8 @@ StridedCopy::StridedCopy(const Patch& source, const Patch& destination, std::siz
 }
 
 void StridedCopy::arrange() {
-  // Stores cost more than loads when they jump: the smallest stride of the destination runs
-  // fastest.
+  // Stores with large distances cost more than loads, so the smallest stride of the destination
+  // runs fastest.
   std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
     const Index to_a = std::abs(a.to);
     const Index to_b = std::abs(b.to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A view of a buffer as an array of any rank: pointer, extents, strides. No MPI here.
+// A view of a buffer as an array of any rank: pointer, extents, strides. Without MPI.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@
 
 namespace impishim::darray {
 
-/// Elements of type T in somebody else's buffer, addressed by one index for each axis. Copying a
-/// view copies no element. The rank is known at run time; no axes means one element. Strides count
-/// elements and may be negative.
+/// Elements of type T in a buffer that the view does not own, addressed by one index for each axis.
+/// A copy of a view copies no element. The rank is known at run time; a view without axes has one
+/// element. Strides count elements and may be negative.
 template <class T>
 class StridedView {
  public:
   StridedView() = default;
-  /// Row-major over `data`.
+  /// Creates a row-major view of `data`.
   StridedView(T* data, std::vector<Index> extents)
       : data_(data), extents_(std::move(extents)), strides_(row_major(extents_)) {}
-  /// Errors: kShape when the two lists differ in length.
+  /// Creates a view with these strides. Errors: kShape when the two lists differ in length.
   StridedView(T* data, std::vector<Index> extents, std::vector<Index> strides)
       : data_(data), extents_(std::move(extents)), strides_(std::move(strides)) {
     if (extents_.size() != strides_.size()) {
@@ -35,10 +35,10 @@ class StridedView {
            strides_.size());
     }
   }
-  /// A view of constants of a view of variables.
+  /// Converts a view of variables to a view of constants.
   operator StridedView<const T>() const { return {data_, extents_, strides_}; }
 
-  /// The strides of a row-major buffer of these extents.
+  /// Returns the strides of a row-major buffer of these extents.
   static std::vector<Index> row_major(const std::vector<Index>& extents) {
     std::vector<Index> strides(extents.size(), 1);
     for (std::size_t axis = extents.size(); axis-- > 1;)
@@ -46,7 +46,7 @@ class StridedView {
     return strides;
   }
 
-  /// The element whose indices are all 0.
+  /// Returns the address of the element whose indices are all 0.
   T* data() const { return data_; }
   int rank() const { return static_cast<int>(extents_.size()); }
   const std::vector<Index>& extents() const { return extents_; }
@@ -60,7 +60,7 @@ class StridedView {
   }
   bool empty() const { return size() == 0; }
 
-  /// One index for each axis, unchecked.
+  /// Returns an element by one index for each axis, unchecked.
   template <class... Indices>
   T& operator()(Indices... indices) const {
     const std::array<Index, sizeof...(Indices)> list{static_cast<Index>(indices)...};
@@ -68,8 +68,8 @@ class StridedView {
     for (std::size_t axis = 0; axis < list.size(); ++axis) offset += list[axis] * strides_[axis];
     return data_[offset];
   }
-  /// Checked. Errors: kShape for another number of indices than axes, kKey for one outside of its
-  /// extent.
+  /// Returns an element, checked. Errors: kShape if the number of indices is not that of the axes,
+  /// kKey for an index outside its extent.
   T& at(std::span<const Index> indices) const {
     if (indices.size() != extents_.size()) {
       fail(ErrorKind::kShape, "{} indices for a view of {} axes", indices.size(), extents_.size());
@@ -85,7 +85,7 @@ class StridedView {
     return data_[offset];
   }
 
-  /// The elements that one triplet for each axis selects. Errors: kShape, kKey.
+  /// Returns the view of the elements that one triplet for each axis selects. Errors: kShape, kKey.
   StridedView section(const Section& section) const {
     if (section.size() != extents_.size()) {
       fail(ErrorKind::kShape, "a section of {} axes for a view of {}", section.size(),
@@ -108,7 +108,7 @@ class StridedView {
     }
     return part;
   }
-  /// Axis k of the result is axis order[k] of this view. Errors: kArgument unless order is a
+  /// Returns a view whose axis k is axis order[k] of this view. Errors: kArgument unless order is a
   /// permutation.
   StridedView permute(std::span<const int> order) const {
     StridedView result = *this;
@@ -127,23 +127,23 @@ class StridedView {
     return result;
   }
 
-  /// Whether the elements lie side by side in row-major order.
+  /// Returns true if the elements are adjacent in row-major order.
   bool is_contiguous() const { return patch().is_contiguous(); }
-  /// The elements as a patch, its offsets counted from data().
+  /// Returns the elements as a patch whose offsets count from data().
   Patch patch() const {
     Patch result;
     for (std::size_t axis = 0; axis < extents_.size(); ++axis)
       result.dimensions.push_back({extents_[axis], strides_[axis]});
     return result;
   }
-  /// The elements in order. Errors: kShape unless they are contiguous.
+  /// Returns the elements in order. Errors: kShape unless they are contiguous.
   std::span<T> span() const {
     if (!is_contiguous())
       fail(ErrorKind::kShape, "a view whose elements do not lie side by side is no span");
     return {data_, static_cast<std::size_t>(size())};
   }
 #if defined(__cpp_lib_mdspan)
-  /// The view as the standard's, of a rank that is fixed. Errors: kShape when it is another.
+  /// Returns the view as the standard's view of a fixed rank. Errors: kShape when the rank differs.
   template <std::size_t Rank>
   auto mdspan() const {
     if (Rank != extents_.size())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and products that never overflow. No MPI here.
+// Sums and products that never overflow. Without MPI.
 #pragma once
 
 #include <type_traits>
@@ -16,8 +16,8 @@ using WrappingType =
 
 }  // namespace detail
 
-/// a + b. Integers wrap around: signed ones are added as unsigned, which is not undefined. Of bool:
-/// or.
+/// Returns a + b. Integers wrap around: signed ones are added as unsigned, which is defined
+/// behaviour. For bool: or.
 template <class T>
 T wrapping_sum(const T& a, const T& b) {
   if constexpr (std::is_integral_v<T>) {
@@ -28,7 +28,7 @@ T wrapping_sum(const T& a, const T& b) {
   }
 }
 
-/// a * b in the same way. Of bool: and.
+/// Returns a * b in the same way. For bool: and.
 template <class T>
 T wrapping_product(const T& a, const T& b) {
   if constexpr (std::is_integral_v<T>) {

@@ -117,7 +117,7 @@ struct Communicator::State {
       MPI_COMM_NULL;  // all ranks; made when a group of all ranks is first requested
   std::map<std::vector<int>, std::shared_ptr<State>> groups;
   std::shared_ptr<Store> store = std::make_shared<Store>();
-  std::shared_ptr<Turns> turns = std::make_shared<Turns>();
+  std::shared_ptr<CollectiveOrder> turns = std::make_shared<CollectiveOrder>();
 
   // Fills in the rank and size of a communicator that was just made, and makes it return its
   // errors.
@@ -186,8 +186,7 @@ struct Communicator::State {
 };
 
 Communicator::Communicator(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL)
-    fail(ErrorKind::kArgument, "MPI_COMM_NULL is no communicator of anybody");
+  if (comm == MPI_COMM_NULL) fail(ErrorKind::kArgument, "MPI_COMM_NULL is no communicator");
   void* attribute = nullptr;
   int found = 0;
   check_mpi(MPI_Comm_get_attr(comm, State::key(), static_cast<void*>(&attribute), &found),
@@ -226,7 +225,7 @@ int Communicator::rank() const { return state_->rank; }
 int Communicator::size() const { return state_->size; }
 const Systems& Communicator::systems() const { return state_->systems; }
 MPI_Comm Communicator::background() const { return state_->background; }
-const std::shared_ptr<Turns>& Communicator::turns() const { return state_->turns; }
+const std::shared_ptr<CollectiveOrder>& Communicator::turns() const { return state_->turns; }
 
 int Communicator::next_tag() const {
   const int tag = state_->tag;

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "darray/schedule/collective_order.hpp"
 #include "darray/schedule/systems.hpp"
-#include "darray/schedule/turns.hpp"
 
 namespace impishim::darray {
 
@@ -60,7 +60,7 @@ class Communicator {
 
   /// Returns a tag for a new schedule. All ranks must ask in the same order, which holds if they
   /// construct the same schedules in the same order. The tags repeat after 30000 calls. Two
-  /// schedules that are under way at once must not be so far apart in age.
+  /// schedules that are in progress at once must not be so far apart in age.
   int next_tag() const;
   /// Returns a communicator of some of the ranks, in the order of `members`, together with a
   /// background() for it. This rank must be a member. Collective over the members the first time;
@@ -72,7 +72,7 @@ class Communicator {
   /// such as those of planning and checks, which come whenever the program calls.
   MPI_Comm background() const;
   /// The order of the background executions on this communicator and its groups.
-  const std::shared_ptr<Turns>& turns() const;
+  const std::shared_ptr<CollectiveOrder>& turns() const;
 
   /// Returns memory to pack into, from the store if it has a buffer that fits.
   Workspace workspace(std::size_t bytes) const;

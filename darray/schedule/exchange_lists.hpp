@@ -21,7 +21,7 @@ std::vector<Index> exchange_counts(const Communicator& communicator, std::span<c
 
 /// Sends sent[r] to rank r and receives received[r] from rank r. The spans are bytes of whole
 /// elements, and both sides know their lengths. `buffers` owns the memory of all spans: if an MPI
-/// call fails while messages are under way, it is kept for ever, because MPI still uses it.
+/// call fails while messages are in progress, it is kept for ever, because MPI still uses it.
 /// Collective. Throws Error(kMpi) if an MPI call fails.
 void exchange_spans(const Communicator& communicator, const Element& element,
                     std::span<const std::span<const std::byte>> sent,

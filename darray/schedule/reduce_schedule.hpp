@@ -42,11 +42,11 @@ class ReduceSchedule {
 
   /// Runs the reduction. Source and destination may be the same buffer. All ranks call execute(),
   /// or all call start(). Throws Error(kMpi) if an MPI call fails. Throws Error(kArgument) if an
-  /// execution is under way.
+  /// execution is in progress.
   void execute(const void* source, void* destination);
   /// Starts an execution, which test() or wait() completes.
   ///
-  /// Several executions that use collectives may be under way on one communicator. They are those
+  /// Several executions that use collectives may be in progress on one communicator. They are those
   /// of this class, of trees, reductions and broadcasts, and of remaps to replicated arrays. All
   /// ranks must start them in the same order, but may test and wait for them in any order. To wait
   /// for one execution also waits for those that were started before it.

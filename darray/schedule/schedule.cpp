@@ -13,7 +13,8 @@ namespace {
 constexpr Index kLargestChunk = Index{1} << 30;
 
 // Adds the messages for a peer: one, or as many as the limit of `most` elements requires.
-void add_parcels(std::vector<Parcel>& parcels, int peer, const Selection& elements, Index most) {
+void add_parcels(std::vector<MessagePiece>& parcels, int peer, const Selection& elements,
+                 Index most) {
   if (elements.size() <= most) {
     if (!elements.empty()) parcels.push_back({peer, elements});
     return;
@@ -170,8 +171,8 @@ Exchange& Schedule::exchange(bool backward, int arrays, bool combining) {
   auto& known = exchanges_[{backward, arrays, combining}];
   if (known != nullptr) return *known;
   const Index most = elements_per_message(arrays);
-  std::vector<Parcel> outgoing;
-  std::vector<Parcel> incoming;
+  std::vector<MessagePiece> outgoing;
+  std::vector<MessagePiece> incoming;
   for (const auto& [peer, flow] : flows_) {
     add_parcels(outgoing, peer, backward ? flow.received : flow.sent, most);
     add_parcels(incoming, peer, backward ? flow.sent : flow.received, most);
@@ -191,7 +192,7 @@ void Schedule::begin(std::span<const void* const> from, std::span<void* const> t
                      const Combiner& combine, bool backward) {
   if (!built_) fail(ErrorKind::kArgument, "a schedule is executed before build()");
   if (active_ != nullptr)
-    fail(ErrorKind::kArgument, "an execution of this schedule is under way: wait for it first");
+    fail(ErrorKind::kArgument, "an execution of this schedule is in progress: wait for it first");
   if (from.size() != to.size() || from.empty()) {
     fail(ErrorKind::kArgument,
          "{} sources and {} destinations: a round needs as many of both, and at least one",

@@ -74,7 +74,7 @@ class Combiner {
 /// written.
 ///
 /// All ranks of the communicator construct their schedules in the same order, because tags are
-/// numbered. They may start the schedules that are under way at the same time in any order. A
+/// numbered. They may start the schedules that are in progress at the same time in any order. A
 /// schedule runs one execution at a time, and must not be destroyed between start and wait.
 ///
 /// Messages to one rank are merged into one. Every rank posts receives first, then sends in rotated
@@ -104,7 +104,7 @@ class Schedule {
 
   /// Moves elements from sources to destinations. `source` and `destination` are the addresses of
   /// the elements with offset 0. Throws Error(kArgument) if build() has not been called or an
-  /// execution is under way. Throws Error(kMpi) if an MPI call fails. Throws Error(kType) if the
+  /// execution is in progress. Throws Error(kMpi) if an MPI call fails. Throws Error(kType) if the
   /// operator does not exist for the elements' type.
   void execute(const void* source, void* destination, const Combiner& combine = {});
   /// Moves elements from destinations to sources.
@@ -113,9 +113,9 @@ class Schedule {
   /// schedule: the program must not change what is sent, and must not read what is written.
   void start(const void* source, void* destination, const Combiner& combine = {});
   void start_backward(void* source, const void* destination, const Combiner& combine = {});
-  /// Advances the execution. Returns true if it is complete, or if none is under way. An exception
-  /// of a user's operator is thrown by test() or wait() when all messages are complete. The
-  /// execution is then complete as well.
+  /// Advances the execution. Returns true if it is complete, or if none is in progress. An
+  /// exception of a user's operator is thrown by test() or wait() when all messages are complete.
+  /// The execution is then complete as well.
   bool test();
   void wait();
 

@@ -35,7 +35,7 @@ class TreeSchedule {
   /// Runs the broadcast. `source` is read on the root only; `destination` is written on the
   /// members. All members call execute(), or all call start(), in the same order as other
   /// executions that use collectives; see ReduceSchedule. Throws Error(kMpi) if an MPI call fails.
-  /// Throws Error(kArgument) if an execution is under way.
+  /// Throws Error(kArgument) if an execution is in progress.
   void execute(const void* source, void* destination);
   /// Combines the members' destination elements. The result replaces the root's source elements,
   /// which do not enter it. Throws Error(kType) if the operator does not exist for the elements'

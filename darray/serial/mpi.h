@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// MPI for one process, without an MPI library: what darray, and programs that use it, call.
-/// (D2O-82.)
+/// MPI for one process, without an MPI library: the functions that darray, and programs that use
+/// it, call (D2O-82).
 ///
-/// Link impishim::darray_serial instead of impishim::darray_<mpi>: the same sources then make a
+/// Link impishim::darray_serial instead of impishim::darray_<mpi>. The same sources then make a
 /// program that needs no launcher and no MPI on the machine. Every communicator has one rank.
-/// Collective functions copy, non-blocking ones are complete at once; point-to-point functions
-/// return MPI_ERR_UNSUPPORTED_OPERATION, since there is nobody to send to (darray copies what stays
-/// on a rank). Signatures and meanings are MPI 3.1's, whose sections name every function here; what
-/// is not declared is not there. Never in one program with a real MPI library.
+/// Collective functions copy, and nonblocking ones are complete at once. Point-to-point functions
+/// return MPI_ERR_UNSUPPORTED_OPERATION, since there is no other process (darray copies what stays
+/// on a rank). Signatures and meanings are those of MPI 3.1, whose sections name every function
+/// here. Functions that are not declared do not exist. Never use it in one program with a real MPI
+/// library.
 #pragma once
 
 #include <cstddef>
@@ -44,11 +45,11 @@ enum : MPI_Datatype {
 using MPI_Op = int;
 enum : MPI_Op { MPI_SUM = 1, MPI_PROD, MPI_MIN, MPI_MAX, MPI_LAND, MPI_LOR, MPI_BAND, MPI_BOR };
 
-/// Whether the one process is in it.
+/// 1 if the one process is a member.
 using MPI_Group = int;
 enum : MPI_Group { MPI_GROUP_NULL, MPI_GROUP_EMPTY, kImpishimSerialGroup };
 
-/// Nothing is ever under way.
+/// A request. No operation is ever in progress.
 using MPI_Request = int;
 enum : MPI_Request { MPI_REQUEST_NULL };
 
@@ -93,7 +94,7 @@ inline constexpr MPI_Status* MPI_STATUSES_IGNORE = nullptr;
 inline constexpr MPI_Comm_copy_attr_function* MPI_COMM_NULL_COPY_FN = nullptr;
 inline constexpr MPI_Comm_delete_attr_function* MPI_COMM_NULL_DELETE_FN = nullptr;
 
-// 8.7, 8.6, 8.3: the beginning and the end; time; errors.
+// 8.7, 8.6, 8.3: beginning and end; time; errors.
 int MPI_Init(int* argc, char*** argv);
 int MPI_Initialized(int* flag);
 int MPI_Finalize();
@@ -149,7 +150,7 @@ int MPI_Ialltoall(const void* sent, int count, MPI_Datatype type, void* received
                   int received_count, MPI_Datatype received_type, MPI_Comm comm,
                   MPI_Request* request);
 
-// 3: what would send; and what completes requests, of which there are none.
+// 3: functions that would send, and those that complete requests, of which there are none.
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
               MPI_Request* request);
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,

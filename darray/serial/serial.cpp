@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-/// A communicator of one rank. Attributes are deleted in the opposite order of their setting
-/// (MPI 8.7.1).
+/// A communicator of one rank. Attributes are deleted in the reverse order of their setting (MPI
+/// 8.7.1).
 struct ImpishimSerialCommunicator {
   std::vector<std::pair<int, void*>> attributes;
 };
@@ -34,7 +34,7 @@ struct Job {
   bool begun = false;
   bool over = false;
   std::vector<Key> keys;
-  std::vector<std::unique_ptr<ImpishimSerialCommunicator>> made;  // and not freed
+  std::vector<std::unique_ptr<ImpishimSerialCommunicator>> made;  // and not freed yet
 };
 
 Job& job() {
@@ -102,7 +102,7 @@ int MPI_Finalize() {
   for (const MPI_Comm comm : {MPI_COMM_SELF, MPI_COMM_WORLD}) {
     if (const int code = drop_attributes(comm); code != MPI_SUCCESS) return code;
   }
-  // Those that nobody has freed.
+  // The communicators that the program has not freed.
   while (!job().made.empty()) {
     const std::unique_ptr<ImpishimSerialCommunicator> last = std::move(job().made.back());
     job().made.pop_back();
@@ -136,7 +136,7 @@ int MPI_Error_string(int code, char* text, int* length) {
       "MPI_ERR_KEYVAL: no such key",
       "MPI_ERR_IN_STATUS",
       "MPI_ERR_OTHER: not between MPI_Init and MPI_Finalize",
-      "MPI_ERR_UNSUPPORTED_OPERATION: one process has nobody to send to; link a real MPI"};
+      "MPI_ERR_UNSUPPORTED_OPERATION: there is no other process to send to; link a real MPI"};
   if (code < 0 || code >= static_cast<int>(kTexts.size())) return MPI_ERR_ARG;
   *length = std::snprintf(text, MPI_MAX_ERROR_STRING, "%s", kTexts[static_cast<std::size_t>(code)]);
   return MPI_SUCCESS;
@@ -204,7 +204,7 @@ int MPI_Comm_free(MPI_Comm* comm) {
   auto& made = job().made;
   const auto found =
       std::find_if(made.begin(), made.end(), [&](const auto& each) { return each.get() == *comm; });
-  if (found == made.end()) return MPI_ERR_COMM;  // the world, or freed before
+  if (found == made.end()) return MPI_ERR_COMM;  // the world, or freed already
   const std::unique_ptr<ImpishimSerialCommunicator> freed = std::move(*found);
   made.erase(found);
   *comm = MPI_COMM_NULL;

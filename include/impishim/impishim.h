@@ -64,7 +64,7 @@ int impishim_comm_world(MPI_Comm* comm) IMPISHIM_OPTIONAL;
 
 /**
  * Messages exchanged with processes of other systems since MPI_Init, and the bytes of their data as
- * they travelled.
+ * they travelled. Messages that the library exchanges for itself, to tell of errors, do not count.
  *
  * A message counts as sent when its first part is handed to the network; its bytes count as they
  * are handed over. A message counts as received when a receive has taken all of it. Its bytes count

@@ -8,7 +8,7 @@ demo_darray_packages=(openmpi-bin libopenmpi-dev libpng-dev)
 test_packages=(openmpi-bin libopenmpi-dev python3-mpi4py libbenchmark-dev gfortran clang-format iproute2
                libscalapack-mpich-dev libscalapack-openmpi-dev libpng-dev pybind11-dev python3-dev python3-numpy python3-h5py)
 bench_packages=(openmpi-bin libopenmpi-dev libscalapack-mpich-dev libscalapack-openmpi-dev)
-check_packages=(clang clang-format clang-tidy clang-tidy-19)
+check_packages=(black clang clang-format clang-tidy clang-tidy-19)
 # GCC takes two to three times as long to compile for AddressSanitizer and UBSan.
 sanitizer_packages=(clang-19 libclang-rt-19-dev)
 docs_packages=(mkdocs doxygen)

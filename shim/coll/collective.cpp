@@ -20,11 +20,11 @@
 #include "shim/datatype/datatype.hpp"
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/datatype/element_type.hpp"
-#include "shim/datatype/handle_uses.hpp"
 #include "shim/datatype/reduction.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handle/handle_bits.hpp"
 #include "shim/job/communicator.hpp"
+#include "shim/job/handle_uses.hpp"
 #include "shim/job/job.hpp"
 #include "shim/values/failure_notice.hpp"
 #include "shim/vendor.hpp"
@@ -38,7 +38,7 @@ using collectives::ElementType;
 
 namespace {
 
-collectives::Shape shape_of(const Communicator& communicator) {
+collectives::Membership membership_of(const Communicator& communicator) {
   return {communicator.rank, communicator.masters, communicator.master_of, communicator.local_ranks,
           communicator.spanning_ranks};
 }
@@ -55,9 +55,9 @@ std::byte* at(const void* address, std::int64_t bytes) {
 collectives::Limits limits_of(const Job& job, const Communicator& communicator) {
   collectives::Limits limits = job.limits;
   const auto client_of = [&](std::int32_t master) -> const wire::Client& {
-    const wire::WorldRank proc = communicator.members[static_cast<std::size_t>(master)];
-    const std::int32_t client = job.map.procs()[static_cast<std::size_t>(proc)].client;
-    return job.map.clients()[static_cast<std::size_t>(client)];
+    const wire::WorldRank proc = communicator.world_rank(master);
+    const std::int32_t client = job.map.proc(proc).client;
+    return job.map.client(client);
   };
   bool foreign = false;
   for (const std::int32_t master : communicator.masters) {
@@ -77,16 +77,16 @@ collectives::Limits limits_of(const Job& job, const Communicator& communicator) 
 }
 
 CommunicatorTeam::CommunicatorTeam(Job& job, const Communicator& communicator)
-    : shape_(shape_of(communicator)),
+    : membership_(membership_of(communicator)),
       limits_(limits_of(job, communicator)),
-      local_(communicator.companion, shape_.local_rank(shape_.rank),
+      local_(communicator.companion, membership_.local_rank(membership_.rank),
              static_cast<int>(communicator.spanning_ranks.size())),
       leaders_(*job.engine, communicator, limits_.as_lam),
-      team_{shape_, limits_, local_, leaders_} {}
+      team_{membership_, limits_, local_, leaders_} {}
 
 Collective::Collective(Job& job, Communicator& communicator, const char* function,
                        bool keeps_handles)
-    : communicator_(communicator), function_(function), keeps_handles_(keeps_handles) {
+    : job_(job), communicator_(communicator), function_(function), keeps_handles_(keeps_handles) {
   if (communicator.inter == nullptr) {
     own_.emplace(job, communicator);
     return;
@@ -101,9 +101,8 @@ Collective::Collective(Job& job, Communicator& communicator, const char* functio
 Collective::~Collective() { release_handles(); }
 
 void Collective::release_handles() {
-  for (const MPI_Datatype type : held_types_)
-    HandleUses<MPI_Datatype>::instance().release(type, vendor::Type_free);
-  for (const MPI_Op op : held_ops_) HandleUses<MPI_Op>::instance().release(op, vendor::Op_free);
+  for (const MPI_Datatype type : held_types_) job_.datatype_uses.release(type, vendor::Type_free);
+  for (const MPI_Op op : held_ops_) job_.op_uses.release(op, vendor::Op_free);
   held_types_.clear();
   held_ops_.clear();
 }
@@ -182,7 +181,7 @@ const ElementType* Collective::describe_type(MPI_Datatype datatype) {
   MPI_Aint true_extent = 0;
   vendor::Type_get_true_extent(datatype, &true_lower_bound, &true_extent);
   if (keeps_handles_ && predefined_layout(datatype) == nullptr) {
-    HandleUses<MPI_Datatype>::instance().hold(datatype);
+    job_.datatype_uses.hold(datatype);
     held_types_.push_back(datatype);
   }
   return &types_.emplace_back(ElementType{layout->layout, std::move(layout->keep_alive),
@@ -269,7 +268,7 @@ const collectives::Reduction* Collective::reduction(MPI_Op op, MPI_Datatype data
     fail(MPI_ERR_OP, "the operation has no meaning for this datatype");
   if (!ok()) return nullptr;
   if (keeps_handles_) {
-    HandleUses<MPI_Op>::instance().hold(op);
+    job_.op_uses.hold(op);
     held_ops_.push_back(op);
   }
   return &reductions_.emplace_back(op, datatype);
@@ -312,8 +311,8 @@ Collective::Ending Collective::ending() const {
   return outcome ? Ending() : made_here(error_class_of(outcome.error().kind), outcome.error().text);
 }
 
-EngineLeaders& Collective::leaders_across() {
-  if (!across_) across_.emplace(*running_job().engine, communicator_);
+EngineTransport& Collective::leaders_across() {
+  if (!across_) across_.emplace(*job_.engine, communicator_);
   return *across_;
 }
 

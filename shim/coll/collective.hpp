@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "collectives/collectives.hpp"
-#include "shim/coll/leader_group.hpp"
-#include "shim/coll/native_group.hpp"
+#include "shim/coll/engine_transport.hpp"
+#include "shim/coll/vendor_local_group.hpp"
 #include "shim/datatype/reduction.hpp"
 #include "shim/job/job.hpp"
 
@@ -32,7 +32,7 @@ class CommunicatorTeam {
   CommunicatorTeam(const CommunicatorTeam&) = delete;
   CommunicatorTeam& operator=(const CommunicatorTeam&) = delete;
   [[nodiscard]] const collectives::Team& team() const { return team_; }
-  /// Progresses local phases; see NativeGroup.
+  /// Progresses local phases; see VendorLocalGroup.
   void progress() { local_.progress(); }
   /// Cancels all messages that can be cancelled.
   void give_up() {
@@ -47,10 +47,10 @@ class CommunicatorTeam {
   }
 
  private:
-  collectives::Shape shape_;
+  collectives::Membership membership_;
   collectives::Limits limits_;
-  NativeGroup local_;
-  EngineLeaders leaders_;
+  VendorLocalGroup local_;
+  EngineTransport leaders_;
   collectives::Team team_;
 };
 
@@ -199,7 +199,7 @@ class Collective {
   /// Returns true if no message of a given-up operation is in progress any more.
   [[nodiscard]] bool is_quiet();
   /// Returns the messages to the remote group of an intercommunicator.
-  [[nodiscard]] EngineLeaders& leaders_across();
+  [[nodiscard]] EngineTransport& leaders_across();
   [[nodiscard]] bool given_up() const { return given_up_.has_value(); }
   /// Returns the operation that the task waits for, or null.
   [[nodiscard]] const collectives::Pending* awaited() const { return task_->awaited(); }
@@ -211,6 +211,7 @@ class Collective {
   const collectives::ElementType* describe_type(MPI_Datatype datatype);
   void release_handles();
 
+  Job& job_;
   Communicator& communicator_;
   const char* function_;
   bool keeps_handles_;
@@ -222,7 +223,7 @@ class Collective {
   std::optional<CommunicatorTeam> local_;
   std::optional<CommunicatorTeam> both_;
   std::optional<collectives::InterTeam> inter_;
-  std::optional<EngineLeaders> across_;
+  std::optional<EngineTransport> across_;
   /// Not a deque, which allocates memory even when empty.
   std::list<collectives::ElementType> types_;
   std::list<OpReduction> reductions_;

@@ -422,7 +422,7 @@ const RequestKind& collective_request() {
 
 Request& make_request(Communicator& communicator, const char* function,
                       const std::shared_ptr<CollectiveRun>& run) {
-  Request& request = RequestPool::instance().acquire(&communicator, function);
+  Request& request = request_pool().acquire(&communicator, function);
   request.kind = &collective_request();
   request.part = run;
   return request;
@@ -436,10 +436,10 @@ int start_collective(Job& job, Communicator& communicator, const char* function,
   Request& request = make_request(communicator, function, run);
   const int code = run->start(job, request, prepare);
   if (code != MPI_SUCCESS) {
-    RequestPool::instance().release(request);
+    request_pool().release(request);
     return code;
   }
-  *handle = RequestPool::instance().handle_of(request);
+  *handle = request_pool().handle_of(request);
   return MPI_SUCCESS;
 }
 
@@ -451,10 +451,10 @@ int init_collective(Job& job, Communicator& communicator, const char* function, 
   request.done.store(true);
   // Wrong arguments are reported now. Handles that the user frees before MPI_Start are kept.
   if (const int code = run->keep(job, request, std::move(prepare)); code != MPI_SUCCESS) {
-    RequestPool::instance().release(request);
+    request_pool().release(request);
     return code;
   }
-  *handle = RequestPool::instance().handle_of(request);
+  *handle = request_pool().handle_of(request);
   return MPI_SUCCESS;
 }
 

@@ -12,11 +12,11 @@
 #include <limits>
 #include <span>
 
-#include "collectives/core/bundle.hpp"
+#include "collectives/core/packed_blocks.hpp"
 #include "shim/coll/collective.hpp"
 #include "shim/datatype/datatype.hpp"
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/request/arguments.hpp"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "impishim/impishim.h"
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/error/refusal.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
@@ -62,7 +62,7 @@ int whereabouts_of_native(Job& job, MPI_Comm comm, Whereabouts& out) {
   vendor::Group_free(&world);
   if (code != MPI_SUCCESS) return code;
 
-  const wire::WorldRank first = job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
+  const wire::WorldRank first = job.map.client(job.client).first_proc;
   std::set<std::int32_t> hosts;
   for (const int native : native_ranks) {
     // Processes that were started later (MPI_Comm_spawn) are on no host of the job.
@@ -70,7 +70,7 @@ int whereabouts_of_native(Job& job, MPI_Comm comm, Whereabouts& out) {
       hosts.insert(
           job.map.procs()[static_cast<std::size_t>(first) + static_cast<std::size_t>(native)].host);
   }
-  const std::int32_t my_host = job.map.procs()[static_cast<std::size_t>(job.here)].host;
+  const std::int32_t my_host = job.map.proc(job.here).host;
   out.host_size = static_cast<int>(hosts.size());
   out.host_color = static_cast<int>(std::distance(hosts.begin(), hosts.lower_bound(my_host)));
   return MPI_SUCCESS;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_*: inquiry (MPI-3.1 6.4.1, 6.6.1).
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
-#include "shim/handled.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
 

@@ -20,11 +20,11 @@
 #include "shim/comm/context.hpp"
 #include "shim/comm/group_meeting.hpp"
 #include "shim/comm/intercommunicator.hpp"
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/error/refusal.hpp"
 #include "shim/group/group.hpp"
 #include "shim/handle/own_handle.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/native.hpp"
@@ -53,8 +53,7 @@ RankList members_of_color(const Communicator& parent, std::vector<SplitEntry> en
   });
   RankList members;
   members.reserve(entries.size());
-  for (const SplitEntry& entry : entries)
-    members.push_back(parent.members[static_cast<std::size_t>(entry.rank)]);
+  for (const SplitEntry& entry : entries) members.push_back(parent.world_rank(entry.rank));
   return members;
 }
 
@@ -77,10 +76,7 @@ bool has_foreign_members(const Job& job, const Communicator& communicator) {
       communicator.inter == nullptr ? communicator : *communicator.inter->both;
   return std::ranges::any_of(all.masters, [&](std::int32_t master) {
     const wire::WorldRank proc = all.members[static_cast<std::size_t>(master)];
-    return !job.map
-                .clients()[static_cast<std::size_t>(
-                    job.map.procs()[static_cast<std::size_t>(proc)].client)]
-                .impishim;
+    return !job.map.client(job.map.proc(proc).client).impishim;
   });
 }
 
@@ -95,8 +91,7 @@ int meet(Job& job, Communicator& communicator, const char* function) {
 /// in a circle.
 void finish_communication(Job& job, const Communicator& communicator) {
   std::size_t first = 0;
-  drive_until(job, true,
-              [&] { return RequestPool::instance().all_over(job, communicator, first); });
+  drive_until(job, true, [&] { return request_pool().all_over(job, communicator, first); });
 }
 
 /// The condition for a barrier of all members. IMPI requires one if other implementations take part

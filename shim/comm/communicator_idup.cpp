@@ -28,8 +28,8 @@
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/communicator_make.hpp"
 #include "shim/comm/context.hpp"
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
@@ -214,7 +214,7 @@ int idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request, const
       job, *parent, function, request, [&](Collective& call) -> std::optional<collectives::Task> {
         auto duplication = std::make_shared<Duplication>(job, *parent, newcomm, vendor_idup);
         const collectives::Team& team = call.inter() != nullptr ? call.inter()->both : call.team();
-        if (team.shape.rank == 0) duplication->proposal = give_context(job);
+        if (team.membership.rank == 0) duplication->proposal = give_context(job);
         const collectives::Data proposal = call.data(&duplication->proposal, 1, MPI_UINT64_T);
         const collectives::Data id = call.data(&duplication->context, 1, MPI_UINT64_T);
         const collectives::Reduction* greatest = call.reduction(MPI_MAX, MPI_UINT64_T);

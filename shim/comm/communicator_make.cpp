@@ -51,13 +51,12 @@ struct InterHandles {
 }  // namespace
 
 int native_rank(const Job& job, wire::WorldRank rank) {
-  return rank - job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
+  return rank - job.map.client(job.client).first_proc;
 }
 
 std::optional<int> first_local(const Job& job, const RankList& members) {
-  const auto first = std::ranges::find_if(members, [&](wire::WorldRank rank) {
-    return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client;
-  });
+  const auto first = std::ranges::find_if(
+      members, [&](wire::WorldRank rank) { return job.map.proc(rank).client == job.client; });
   if (first == members.end()) return std::nullopt;
   return native_rank(job, *first);
 }
@@ -161,9 +160,8 @@ void HiddenHandles::free() {
 }
 
 bool is_native(const Job& job, const RankList& members) {
-  return std::ranges::all_of(members, [&](wire::WorldRank rank) {
-    return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client;
-  });
+  return std::ranges::all_of(
+      members, [&](wire::WorldRank rank) { return job.map.proc(rank).client == job.client; });
 }
 
 int inherit_error_handler(MPI_Comm parent, MPI_Comm made) {

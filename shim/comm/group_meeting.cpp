@@ -28,7 +28,7 @@ constexpr const char* kFunction = "MPI_Comm_create_group";
 
 /// Returns the ranks of the local members in this system's world, in the order of `members`.
 std::vector<int> local_members(const Job& job, const RankList& members) {
-  const wire::Client& client = job.map.clients()[static_cast<std::size_t>(job.client)];
+  const wire::Client& client = job.map.client(job.client);
   std::vector<int> native;
   for (const wire::WorldRank rank : members) {
     const std::int32_t place = rank - client.first_proc;

@@ -13,7 +13,7 @@
 #include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
-#include "shim/coll/leader_group.hpp"
+#include "shim/coll/engine_transport.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/datatype/datatype.hpp"
 #include "shim/error/errors.hpp"
@@ -39,7 +39,7 @@ wire::MutableBuffer room_for(Words& words, std::size_t count) {
 /// Follows IMPI 0.0. Each member sends its words to the first member of the other group. These two
 /// first members compute the greatest id, exchange it, and answer the members of the other group.
 /// `words` becomes the greatest id and the other group's flag.
-collectives::Task tell_across(collectives::LeaderGroup& leaders, std::int32_t rank,
+collectives::Task tell_across(collectives::MemberTransport& leaders, std::int32_t rank,
                               std::int32_t remote_size, std::int32_t tag, std::size_t count,
                               Words& words) {
   Words theirs{};

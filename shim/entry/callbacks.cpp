@@ -5,8 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "shim/entry_points.hpp"
 #include "shim/handle/inside_vendor.hpp"
-#include "shim/handled.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shim/entry_points.hpp"
 #include "shim/handle/own_handle.hpp"
-#include "shim/handled.hpp"
 #include "shim/vendor.hpp"
 // Conversion of handles between Fortran and C (MPI-3.1 17.2.4). Where both are ints, the vendor has
 // macros for it, and no function is wrapped.

@@ -19,8 +19,8 @@
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/entry/fortran_names.hpp"
-#include "shim/entry/resolve.hpp"
-#include "shim/handled.hpp"
+#include "shim/entry/vendor_lookup.hpp"
+#include "shim/entry_points.hpp"
 #include "shim/values/topology.hpp"
 #include "shim/vendor.hpp"
 

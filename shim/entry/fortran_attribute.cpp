@@ -10,7 +10,7 @@
 
 #include "shim/comm/attribute.hpp"
 #include "shim/entry/fortran_names.hpp"
-#include "shim/entry/resolve.hpp"
+#include "shim/entry/vendor_lookup.hpp"
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
 

@@ -2,7 +2,7 @@
 /// The names of a Fortran binding: those that compilers generate, and the vendor's own.
 #pragma once
 
-#include "shim/entry/resolve.hpp"
+#include "shim/entry/vendor_lookup.hpp"
 
 /// Exports the function `ompi_<name>_f`, defined before, under all names that Open MPI's Fortran
 /// library has for it. `lower`, `upper` and `mixed` are the name with its prefix as Fortran

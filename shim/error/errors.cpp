@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "shim/entry_points.hpp"
 #include "shim/error/failure.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"

@@ -40,8 +40,8 @@ int unread_bytes() {
 void print_once(const Job& job, const Error& failure) {
   if (failure.text.empty() || !job.speaks_for_host) std::this_thread::sleep_for(kSilent);
   if (failure.text.empty() || (failure.kind == ErrorKind::kAborted && !job.speaks_for_host)) return;
-  say_last(failure.kind == ErrorKind::kAborted ? "the job was ended: " + failure.text
-                                               : failure.text);
+  write_final_message(failure.kind == ErrorKind::kAborted ? "the job was ended: " + failure.text
+                                                          : failure.text);
 }
 
 int exit_code(const Job& job) {
@@ -60,7 +60,7 @@ void let_launcher_read() {
   std::this_thread::sleep_for(kPassedOn);
 }
 
-void say_last(const std::string& text) {
+void write_final_message(const std::string& text) {
   log_line(LogLevel::kError, text);
   let_launcher_read();
 }

@@ -15,7 +15,7 @@ namespace impishim::shim {
 void let_launcher_read();
 
 /// Prints why the job ends, and blocks until the launcher has read it.
-void say_last(const std::string& text);
+void write_final_message(const std::string& text);
 
 /// Ends the job after job.engine->failure(). Prints its text if this process must print it: the
 /// host's representative, or a process that lost one of its own peers. Ends the native job with the
@@ -24,7 +24,7 @@ void say_last(const std::string& text);
 
 /// Ends the job if the engine has failed. Called before an error of one operation is raised, which
 /// would end the job with another exit code.
-inline void heed_failure(Job& job) {
+inline void exit_if_engine_failed(Job& job) {
   if (job.engine->failure() != nullptr) end_after_failure(job);
 }
 

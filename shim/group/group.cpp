@@ -22,9 +22,7 @@ namespace impishim::shim {
 namespace {
 
 /// Returns the world rank of this system's first process.
-wire::WorldRank first_here(const Job& job) {
-  return job.map.clients()[static_cast<std::size_t>(job.client)].first_proc;
-}
+wire::WorldRank first_here(const Job& job) { return job.map.client(job.client).first_proc; }
 
 /// Computes the world ranks of the members of one of the vendor's groups. The value is kNoMember
 /// for processes that are not in the job.
@@ -46,46 +44,14 @@ int members_of_vendors(const Job& job, MPI_Group group, RankList& members) {
 
 }  // namespace
 
-GroupPool& GroupPool::instance() {
-  static GroupPool pool;
-  return pool;
-}
-
-MPI_Group GroupPool::keep(RankList members) {
-  const MutexLock lock(mutex_);
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(groups_.size()));
-    groups_.emplace_back();
-  }
-  const std::uint32_t index = free_.back();
-  free_.pop_back();
-  groups_[index] = std::make_shared<const RankList>(std::move(members));
-  return own_groups().make(index);
-}
-
-std::shared_ptr<const RankList> GroupPool::find(MPI_Group group) {
-  const MutexLock lock(mutex_);
-  const std::uint32_t index = own_groups().index(group);
-  return index < groups_.size() ? groups_[index] : nullptr;
-}
-
-bool GroupPool::release(MPI_Group group) {
-  const MutexLock lock(mutex_);
-  const std::uint32_t index = own_groups().index(group);
-  if (index >= groups_.size() || groups_[index] == nullptr) return false;
-  groups_[index] = nullptr;
-  free_.push_back(index);
-  return true;
-}
-
 int make_group(Job& job, const RankList& members, MPI_Group* group) {
   const auto is_here = [&](wire::WorldRank rank) {
-    return job.map.procs()[static_cast<std::size_t>(rank)].client == job.client;
+    return job.map.proc(rank).client == job.client;
   };
   // The vendor creates an empty group, too: the caller frees it, and Open MPI counts references to
   // MPI_GROUP_EMPTY.
   if (!std::ranges::all_of(members, is_here)) {
-    *group = GroupPool::instance().keep(members);
+    *group = job.groups.keep(members);
     return MPI_SUCCESS;
   }
   std::vector<int> native;
@@ -97,7 +63,7 @@ int make_group(Job& job, const RankList& members, MPI_Group* group) {
 
 int members_of(Job& job, MPI_Group group, std::string_view function, RankList& members) {
   if (is_own_group(group)) {
-    const auto found = GroupPool::instance().find(group);
+    const auto found = job.groups.find(group);
     if (found == nullptr)
       return raise(MPI_COMM_WORLD, MPI_ERR_GROUP, function, "the group has been freed");
     members = *found;

@@ -14,25 +14,8 @@
 
 #include "shim/job/job.hpp"
 #include "shim/values/rank_list.hpp"
-#include "wire/base/mutex.hpp"
 
 namespace impishim::shim {
-
-/// All groups of this library. Any thread.
-class GroupPool {
- public:
-  static GroupPool& instance();
-  [[nodiscard]] MPI_Group keep(RankList members);
-  /// Returns the members of a group of this library, or null if it was freed.
-  [[nodiscard]] std::shared_ptr<const RankList> find(MPI_Group group);
-  /// Frees a group. Returns false if it was freed already.
-  bool release(MPI_Group group);
-
- private:
-  Mutex mutex_;
-  std::vector<std::shared_ptr<const RankList>> groups_ IMPISHIM_GUARDED_BY(mutex_);
-  std::vector<std::uint32_t> free_ IMPISHIM_GUARDED_BY(mutex_);
-};
 
 /// Creates a group of these processes in this order. It is the vendor's if all are in this system
 /// (MPI_GROUP_EMPTY if there are none), and a group of this library otherwise. The caller owns it

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/group/group.hpp"
 #include "shim/handle/own_handle.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/values/rank_list.hpp"
@@ -180,9 +180,9 @@ int Group_range_excl(Job& job, MPI_Group group, int n, int ranges[][3], MPI_Grou
   return choose_ranges(job, "MPI_Group_range_excl", group, n, ranges, newgroup, excluded);
 }
 
-int Group_free(Job& /*job*/, MPI_Group* group) {
+int Group_free(Job& job, MPI_Group* group) {
   if (!is_own_group(*group)) return vendor::Group_free(group);
-  if (!GroupPool::instance().release(*group)) {
+  if (!job.groups.release(*group)) {
     return group_error(MPI_ERR_GROUP, "MPI_Group_free", "the group has been freed");
   }
   *group = MPI_GROUP_NULL;

@@ -25,12 +25,8 @@ std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire
   made->handle = handle;
   made->context = context;
   made->members = std::move(members);
-  const auto client_of = [&](wire::WorldRank proc) {
-    return job.procs()[static_cast<std::size_t>(proc)].client;
-  };
-  const auto host_of = [&](wire::WorldRank proc) {
-    return job.procs()[static_cast<std::size_t>(proc)].host;
-  };
+  const auto client_of = [&](wire::WorldRank proc) { return job.proc(proc).client; };
+  const auto host_of = [&](wire::WorldRank proc) { return job.proc(proc).host; };
   std::map<std::int32_t, std::int32_t> master_index;  // client -> index in masters
   std::set<std::int32_t> hosts;
   for (std::int32_t rank = 0; rank < made->size(); ++rank) {

@@ -100,6 +100,10 @@ struct Communicator {
     return inter == nullptr ? members : inter->local->members;
   }
   [[nodiscard]] bool valid_rank(int rank_) const { return rank_ >= 0 && rank_ < size(); }
+  /// Returns the world rank of a valid rank.
+  [[nodiscard]] wire::WorldRank world_rank(int rank_) const {
+    return members[static_cast<std::size_t>(rank_)];
+  }
   /// Returns the rank in `handle` of a process of this system. Negative if the rank belongs to
   /// another system or is invalid.
   [[nodiscard]] std::int32_t local_rank(int rank_) const {

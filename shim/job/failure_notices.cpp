@@ -22,8 +22,6 @@
 namespace impishim::shim {
 namespace {
 
-/// No communicator has this context: ids that a member gives start above it (comm/context.hpp).
-constexpr wire::ContextId kNoticeContext = 1ULL << 62U;
 /// The tag of notices on the private communicator. Other messages there have lower ones.
 constexpr int kNoticeTag = 32767;
 /// Limits of the notices that a process holds. A process that reaches them fails without pause, and
@@ -51,7 +49,7 @@ void FailureNotices::tell(Job& job, const Communicator& communicator, const Fail
 }
 
 void FailureNotices::send(Job& job, wire::WorldRank to, const FailureNoticeBytes& bytes) {
-  const std::int32_t client = job.map.procs()[static_cast<std::size_t>(to)].client;
+  const std::int32_t client = job.map.proc(to).client;
   if (to == job.here || sent_.size() >= kMostSent) return;
   Outgoing& outgoing = sent_.emplace_back();
   outgoing.bytes = bytes;
@@ -62,7 +60,7 @@ void FailureNotices::send(Job& job, wire::WorldRank to, const FailureNoticeBytes
     return;
   }
   outgoing.send.destination = to;
-  outgoing.send.context = kNoticeContext;
+  outgoing.send.context = wire::kLibraryContext;
   outgoing.send.source_rank = job.here;
   outgoing.send.buffer = {outgoing.bytes.data(), kFailureNoticeSize,
                           &wire::TypeLayout::basic(wire::BasicType::kByte)};
@@ -87,7 +85,7 @@ void FailureNotices::poll(Job& job) {
 
 void FailureNotices::post_receive(Job& job) {
   incoming_->bytes = {};
-  incoming_->receive.context = kNoticeContext;
+  incoming_->receive.context = wire::kLibraryContext;
   incoming_->receive.source = wire::kAnySource;
   incoming_->receive.tag = wire::kAnyTag;
   incoming_->receive.buffer = {incoming_->bytes.data(), kFailureNoticeSize,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The joined job from the view of this process. It is the library's only global object, except for
-/// a copy of the data that the shortest calls need.
+/// a copy of the data that the shortest calls need, and for what must outlive the job because the
+/// vendor uses it until the end of its own MPI_Finalize: callbacks (entry/callbacks.cpp), texts of
+/// error codes (error/errors.cpp), and the key of cached datatypes (datatype/datatype.cpp).
 #pragma once
 
 #include <mpi.h>
@@ -14,11 +16,15 @@
 #include "collectives/core/select.hpp"
 #include "shim/handle/inside_vendor.hpp"
 #include "shim/job/attribute_values.hpp"
+#include "shim/job/buffered_space.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/creation_order.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/failure_notices.hpp"
-#include "shim/job/outstanding.hpp"
+#include "shim/job/group_pool.hpp"
+#include "shim/job/handle_uses.hpp"
+#include "shim/job/message_pool.hpp"
+#include "shim/job/outstanding_collectives.hpp"
 #include "shim/job/ranks_inside.hpp"
 #include "shim/job/stand_watch.hpp"
 #include "shim/job/vendor_progress.hpp"
@@ -28,6 +34,8 @@
 #include "wire/startup/startup_client.hpp"
 
 namespace impishim::shim {
+
+class RequestPool;
 
 /// The joined job. Created in MPI_Init when the environment requests one, destroyed in
 /// MPI_Finalize.
@@ -47,6 +55,12 @@ struct Job {
   /// Only on the process of the system that communicates with the server.
   std::optional<wire::ServerConnection> server;
 
+  // Objects behind the user's handles. Communicators and requests refer to those before them.
+  HandleUses<MPI_Datatype> datatype_uses;  ///< by collectives in progress
+  HandleUses<MPI_Op> op_uses;              ///< by collectives in progress
+  BufferedSpace buffered_space;
+  GroupPool groups;
+  MessagePool messages;
   CommunicatorTable communicators;
   /// The communicator of MPI_COMM_WORLD, which most calls use. It is found without the table. Null
   /// if MPI_COMM_WORLD is native.
@@ -79,6 +93,9 @@ struct Job {
   bool gives_contexts = false;
   std::atomic<std::uint64_t> contexts_given{1};
   CreationOrder creation_order;
+
+  /// Shared, so that the type is needed only where the pool is made.
+  std::shared_ptr<RequestPool> requests;
 
   /// The number of shuffles (impishim/shuffle.h) that the program has created and not shut down.
   std::atomic<std::int32_t> shuffles{0};

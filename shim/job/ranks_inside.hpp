@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The ranks of MPI_COMM_WORLD that are inside this system, for the fast paths of inside.hpp.
+/// The ranks of MPI_COMM_WORLD that are inside this system, for the fast paths of fast_path.hpp.
 #pragma once
 
 #include <mpi.h>

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/engine_request.hpp"
@@ -25,38 +25,29 @@
 
 namespace impishim::shim {
 
-BufferedSpace& BufferedSpace::instance() {
-  static BufferedSpace space;
-  return space;
-}
-
-bool BufferedSpace::take(std::int64_t bytes) {
-  if (used_.fetch_add(bytes) + bytes <= room_.load()) return true;
-  used_.fetch_sub(bytes);
-  return false;
-}
-
 namespace {
 
 /// Reserves room. If there is none, makes progress, so that messages that have left since then give
 /// their room back, and tries again.
 bool take_space(Job& job, std::int64_t cost) {
-  if (BufferedSpace::instance().take(cost)) return true;
+  if (job.buffered_space.take(cost)) return true;
   progress_once(job, true);
-  RequestPool::instance().reap_orphans(job);
-  return BufferedSpace::instance().take(cost);
+  request_pool().reap_orphans(job);
+  return job.buffered_space.take(cost);
 }
 
 /// The packed copy of a message, with its part of the attached buffer.
 class BufferedCopy {
  public:
-  BufferedCopy(std::size_t size, std::int64_t cost) : bytes_(size), cost_(cost) {}
+  BufferedCopy(BufferedSpace& space, std::size_t size, std::int64_t cost)
+      : space_(space), bytes_(size), cost_(cost) {}
   BufferedCopy(const BufferedCopy&) = delete;
   BufferedCopy& operator=(const BufferedCopy&) = delete;
-  ~BufferedCopy() { BufferedSpace::instance().give_back(cost_); }
+  ~BufferedCopy() { space_.give_back(cost_); }
   [[nodiscard]] std::vector<std::byte>& bytes() { return bytes_; }
 
  private:
+  BufferedSpace& space_;
   std::vector<std::byte> bytes_;
   std::int64_t cost_;
 };
@@ -65,17 +56,12 @@ class BufferedCopy {
 /// the start.
 void start_copy(Job& job, const BufferedMessage& message,
                 const std::shared_ptr<BufferedCopy>& copy) {
-  RequestPool& pool = RequestPool::instance();
+  RequestPool& pool = request_pool();
   Request& request = pool.acquire(&message.communicator, message.function);
   request.kind = &engine_send();
   request.begin();
   request.part = copy;
-  const Communicator& communicator = message.communicator;
-  request.send.destination = communicator.members[static_cast<std::size_t>(message.dest)];
-  request.send.context = communicator.context;
-  request.send.source_rank = communicator.rank;
-  request.send.tag = message.tag;
-  request.send.mode = wire::SendMode::kStandard;
+  address_send(message.communicator, message.dest, message.tag, SendKind::kBuffered, request.send);
   auto layout = message.buffer.layout->without_gaps();
   request.send.buffer = {copy->bytes().data(), message.buffer.count, layout.get(), layout};
   job.engine->start(request.send);
@@ -117,9 +103,9 @@ int send_buffered(Job& job, const BufferedMessage& message) {
     return error_code(
         MPI_ERR_BUFFER, message.function,
         fmt::format("{} bytes do not fit in the attached buffer: {} bytes of it are in use", cost,
-                    BufferedSpace::instance().used()));
+                    job.buffered_space.used()));
   }
-  const auto copy = std::make_shared<BufferedCopy>(size, cost);
+  const auto copy = std::make_shared<BufferedCopy>(job.buffered_space, size, cost);
   wire::PackCursor cursor(message.buffer, wire::Format::kNative);
   auto packed = cursor.pack(copy->bytes());
   if (!packed) return error_code(MPI_ERR_INTERN, message.function, packed.error().text);
@@ -137,8 +123,8 @@ const RequestKind& send_kind(SendKind mode, int dest) {
 namespace {
 
 /// Records the size of a buffer if the vendor has accepted it with this code; returns the code.
-int attach(int code, std::int64_t size) {
-  if (code == MPI_SUCCESS) BufferedSpace::instance().attached(size);
+int attach(Job& job, int code, std::int64_t size) {
+  if (code == MPI_SUCCESS) job.buffered_space.attached(size);
   return code;
 }
 
@@ -146,18 +132,18 @@ int attach(int code, std::int64_t size) {
 /// forgets the buffer.
 void empty_space(Job& job) {
   drive_until(job, false, [&] {
-    RequestPool::instance().reap_orphans(job);
-    return BufferedSpace::instance().used() == 0;
+    request_pool().reap_orphans(job);
+    return job.buffered_space.used() == 0;
   });
-  BufferedSpace::instance().attached(0);
+  job.buffered_space.attached(0);
 }
 
 }  // namespace
 
 namespace calls {
 
-int Buffer_attach(Job& /*job*/, void* buffer, int size) {
-  return attach(vendor::Buffer_attach(buffer, size), size);
+int Buffer_attach(Job& job, void* buffer, int size) {
+  return attach(job, vendor::Buffer_attach(buffer, size), size);
 }
 
 int Buffer_detach(Job& job, void* buffer_addr, int* size) {
@@ -166,8 +152,8 @@ int Buffer_detach(Job& job, void* buffer_addr, int* size) {
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Buffer_attach_c
-int Buffer_attach_c(Job& /*job*/, void* buffer, MPI_Count size) {
-  return attach(vendor::Buffer_attach_c(buffer, size), size);
+int Buffer_attach_c(Job& job, void* buffer, MPI_Count size) {
+  return attach(job, vendor::Buffer_attach_c(buffer, size), size);
 }
 
 int Buffer_detach_c(Job& job, void* buffer_addr, MPI_Count* size) {

@@ -3,29 +3,10 @@
 /// attached (MPI-3.1 3.6).
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
 #include "shim/request/request.hpp"
 #include "wire/data/type_layout.hpp"
 
 namespace impishim::shim {
-
-/// The room that the attached buffer stands for. The vendor uses the buffer itself for its own
-/// messages.
-class BufferedSpace {
- public:
-  static BufferedSpace& instance();
-  void attached(std::int64_t bytes) { room_.store(bytes); }
-  /// Reserves room. Returns false if the message does not fit.
-  [[nodiscard]] bool take(std::int64_t bytes);
-  void give_back(std::int64_t bytes) { used_.fetch_sub(bytes); }
-  [[nodiscard]] std::int64_t used() const { return used_.load(); }
-
- private:
-  std::atomic<std::int64_t> room_{0};
-  std::atomic<std::int64_t> used_{0};
-};
 
 /// Where and how a buffered message goes.
 struct BufferedMessage {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Isendrecv and MPI_Isendrecv_replace (MPI-4.0 3.11).
-#include "shim/handled.hpp"  // IWYU pragma: keep
+#include "shim/entry_points.hpp"  // IWYU pragma: keep
 #ifdef IMPISHIM_HAVE_MPI_Isendrecv
 
 #include <array>
@@ -98,11 +98,11 @@ int Isendrecv(Job& job, const void* sendbuf, int sendcount, MPI_Datatype sendtyp
     cancel_receive(job, &pair[0]);
     return code;
   }
-  Request& request = RequestPool::instance().acquire(communicator, "MPI_Isendrecv");
+  Request& request = request_pool().acquire(communicator, "MPI_Isendrecv");
   request.kind = &sendrecv_request();
   request.begin();
   request.part = std::make_shared<SendrecvPart>(SendrecvPart{pair, {}, nullptr});
-  *handle = RequestPool::instance().handle_of(request);
+  *handle = request_pool().handle_of(request);
   return MPI_SUCCESS;
 }
 
@@ -117,7 +117,7 @@ int Isendrecv_replace(Job& job, void* buf, int count, MPI_Datatype datatype, int
   auto copy = std::make_shared<TypedCopy>(std::move(copied).value());
   const int code = Isendrecv(job, copy->address(), count, datatype, dest, sendtag, buf, count,
                              datatype, source, recvtag, comm, handle);
-  if (code == MPI_SUCCESS) part_of(RequestPool::instance().at(*handle)).copy = copy;
+  if (code == MPI_SUCCESS) part_of(request_pool().at(*handle)).copy = copy;
   return code;
 }
 

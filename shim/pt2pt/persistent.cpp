@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Send_init and similar calls, MPI_Start, MPI_Startall (MPI-3.1 3.9).
 #include <cstddef>
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handle/own_handle.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/pt2pt/buffered.hpp"
@@ -27,11 +27,11 @@ int send_init(Job& job, SendKind kind, const char* function, VendorInit vendor_i
   const int local =
       dest == MPI_PROC_NULL ? -1 : communicator->local_ranks[static_cast<std::size_t>(dest)];
   if (local >= 0) return vendor_init(buf, count, datatype, local, tag, comm, handle);
-  Request& request = RequestPool::instance().acquire(communicator, function);
+  Request& request = request_pool().acquire(communicator, function);
   request.kind = &send_kind(kind, dest);
   request.set_send(kind, buf, count, datatype, dest, tag);
   request.make_persistent();
-  *handle = RequestPool::instance().handle_of(request);
+  *handle = request_pool().handle_of(request);
   return MPI_SUCCESS;
 }
 
@@ -85,21 +85,21 @@ int Recv_init(Job& job, void* buf, int count, MPI_Datatype datatype, int source,
     if (code == MPI_SUCCESS) job.receive_sources.put_to_stay(*handle, source - local);
     return code;
   }
-  Request& request = RequestPool::instance().acquire(communicator, "MPI_Recv_init");
+  Request& request = request_pool().acquire(communicator, "MPI_Recv_init");
   request.kind = &receive_kind(*communicator, source);
   request.set_receive(buf, count, datatype, source, tag);
   request.make_persistent();
   if (const int code = init_vendor_part(request, local); code != MPI_SUCCESS) {
-    RequestPool::instance().release(request);
+    request_pool().release(request);
     return code;
   }
-  *handle = RequestPool::instance().handle_of(request);
+  *handle = request_pool().handle_of(request);
   return MPI_SUCCESS;
 }
 
 int Start(Job& job, MPI_Request* handle) {
   if (!is_own_request(*handle)) return vendor::Start(handle);
-  Request& request = RequestPool::instance().at(*handle);
+  Request& request = request_pool().at(*handle);
   if (!request.persistent || request.active) {
     return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Start",
                  "the request is not an inactive persistent one");

@@ -3,11 +3,11 @@
 #include <atomic>
 #include <cstddef>
 #include <utility>
+#include "shim/entry_points.hpp"
 #include "shim/handle/own_handle.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
-#include "shim/pt2pt/message.hpp"
+#include "shim/job/message_pool.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/engine_request.hpp"
 #include "shim/request/request.hpp"
@@ -71,7 +71,7 @@ int look(Job& job, const Communicator& communicator, int source, int tag, bool* 
   return code;
 }
 
-int take_native(Communicator& communicator, int source, int tag, MPI_Message* message,
+int take_native(Job& job, Communicator& communicator, int source, int tag, MPI_Message* message,
                 MPI_Status* status) {
   const int local = source == MPI_ANY_SOURCE
                         ? MPI_ANY_SOURCE
@@ -83,7 +83,7 @@ int take_native(Communicator& communicator, int source, int tag, MPI_Message* me
   if (code != MPI_SUCCESS || flag == 0) return code;
   translate_source(communicator, native_status);
   copy_status(status, native_status);
-  *message = MessagePool::instance().keep(communicator, native, nullptr);
+  *message = job.messages.keep(communicator, native, nullptr);
   return code;
 }
 
@@ -95,7 +95,7 @@ bool take_remote(Job& job, Communicator& communicator, int source, int tag, MPI_
                                        tag == MPI_ANY_TAG ? wire::kAnyTag : tag, envelope);
   if (taken == nullptr) return false;
   set_remote_status(status, envelope);
-  *message = MessagePool::instance().keep(communicator, MPI_MESSAGE_NULL, std::move(taken));
+  *message = job.messages.keep(communicator, MPI_MESSAGE_NULL, std::move(taken));
   return true;
 }
 
@@ -108,7 +108,7 @@ int take(Job& job, Communicator& communicator, int source, int tag, MPI_Message*
     if (remote && may_be_remote(communicator, source))
       take_remote(job, communicator, source, tag, message, status);
     if (!remote && may_be_native(communicator, source))
-      code = take_native(communicator, source, tag, message, status);
+      code = take_native(job, communicator, source, tag, message, status);
     if (*message != MPI_MESSAGE_NULL || code != MPI_SUCCESS) return code;
   }
   return code;
@@ -212,8 +212,8 @@ int Mprobe(Job& job, int source, int tag, MPI_Comm comm, MPI_Message* message, M
 int Imrecv(Job& job, void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
            MPI_Request* handle) {
   if (!is_own_message(*message)) return vendor::Imrecv(buf, count, datatype, message, handle);
-  KeptMessage kept = MessagePool::instance().take(*message);
-  RequestPool& pool = RequestPool::instance();
+  KeptMessage kept = job.messages.take(*message);
+  RequestPool& pool = request_pool();
   Request& request = pool.acquire(kept.communicator, "MPI_Imrecv");
   kept.communicator->pending.fetch_sub(1, std::memory_order_release);
   *message = MPI_MESSAGE_NULL;

@@ -2,9 +2,9 @@
 // MPI_Recv and MPI_Irecv.
 #include "shim/pt2pt/receive.hpp"
 #include <cstddef>
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/error/failure.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/request/any_source.hpp"
@@ -32,7 +32,7 @@ namespace {
 
 Request& make_receive(Communicator& communicator, const char* function, void* buf, int count,
                       MPI_Datatype datatype, int source, int tag) {
-  Request& request = RequestPool::instance().acquire(&communicator, function);
+  Request& request = request_pool().acquire(&communicator, function);
   request.kind = &receive_kind(communicator, source);
   request.set_receive(buf, count, datatype, source, tag);
   return request;
@@ -67,7 +67,7 @@ int receive_remote(Job& job, const Communicator& communicator, void* buf, int co
   if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
   set_remote_status(status, operation.result);
   if (operation.result.error) {
-    heed_failure(job);
+    exit_if_engine_failed(job);
     return raise(communicator.handle, "MPI_Recv", *operation.result.error);
   }
   return MPI_SUCCESS;
@@ -75,7 +75,7 @@ int receive_remote(Job& job, const Communicator& communicator, void* buf, int co
 
 int receive_any(Job& job, Communicator& communicator, void* buf, int count, MPI_Datatype datatype,
                 int tag, MPI_Status* status) {
-  RequestPool& pool = RequestPool::instance();
+  RequestPool& pool = request_pool();
   Request& request =
       make_receive(communicator, "MPI_Recv", buf, count, datatype, MPI_ANY_SOURCE, tag);
   MPI_Request handle = pool.handle_of(request);
@@ -144,7 +144,7 @@ namespace {
   Communicator& communicator = *spanning(&job, comm);
   const int checked = check_receive(job, communicator, "MPI_Irecv", count, datatype, source, tag);
   if (checked != MPI_SUCCESS) return checked;
-  RequestPool& pool = RequestPool::instance();
+  RequestPool& pool = request_pool();
   Request& request = make_receive(communicator, "MPI_Irecv", buf, count, datatype, source, tag);
   const int code = request.kind->start(job, request);
   if (code != MPI_SUCCESS) {
@@ -171,7 +171,7 @@ int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_
           MPI_Request* handle) {
   Job& job = running_job();
   const Communicator* communicator = spanning(&job, comm);
-  // Called without marking that the thread is inside the vendor: inside.hpp.
+  // Called without marking that the thread is inside the vendor: fast_path.hpp.
   if (communicator == nullptr)
     return vendor::raw::Irecv(buf, count, datatype, source, tag, comm, handle);
   const int local = communicator->local_rank(source);

@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 #include "shim/datatype/datatype_predefined.hpp"
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/error/failure.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/pt2pt/buffered.hpp"
@@ -24,7 +24,7 @@ namespace impishim::shim {
 namespace {
 
 /// One kind of send: the vendor's two functions for it, and our name for it. A function that only
-/// starts a message is called without marking that the thread is inside the vendor: inside.hpp.
+/// starts a message is called without marking that the thread is inside the vendor: fast_path.hpp.
 struct SendForms {
   SendKind kind;
   const char* function;
@@ -62,9 +62,8 @@ bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayo
   if (size > wire::Engine::kLongestShort || !layout.contiguous(elements)) return false;
   const std::byte* const first =
       size == 0 ? nullptr : static_cast<const std::byte*>(buf) + layout.first_offset();
-  return job.engine->send_short({communicator.members[static_cast<std::size_t>(dest)],
-                                 communicator.context, communicator.rank, tag,
-                                 std::span(first, size)});
+  return job.engine->send_short({communicator.world_rank(dest), communicator.context,
+                                 communicator.rank, tag, std::span(first, size)});
 }
 
 /// Sends with an operation, and blocks until it is complete. Takes over `buffer`.
@@ -73,16 +72,11 @@ bool send_short(Job& job, const Communicator& communicator, const wire::TypeLayo
                                         int tag) {
   wire::SendOperation operation;
   operation.buffer = std::move(buffer);
-  operation.destination = communicator.members[static_cast<std::size_t>(dest)];
-  operation.context = communicator.context;
-  operation.source_rank = communicator.rank;
-  operation.tag = tag;
-  operation.mode = forms.kind == SendKind::kSynchronous ? wire::SendMode::kSynchronous
-                                                        : wire::SendMode::kStandard;
+  address_send(communicator, dest, tag, forms.kind, operation);
   job.engine->start(operation);
   if (!operation.complete()) drive_until(job, false, [&] { return operation.complete(); });
   if (operation.result.error) {
-    heed_failure(job);
+    exit_if_engine_failed(job);
     return raise(communicator.handle, forms.function, *operation.result.error);
   }
   return MPI_SUCCESS;
@@ -114,7 +108,7 @@ int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& 
 }
 
 /// Sends to a process that is not of this system.
-[[gnu::noinline]] int send_elsewhere(Job& job, Communicator& communicator, const SendForms& forms,
+[[gnu::noinline]] int send_slow_path(Job& job, Communicator& communicator, const SendForms& forms,
                                      const void* buf, int count, MPI_Datatype datatype, int dest,
                                      int tag) {
   const int code = check_send(job, communicator, forms.function, count, datatype, dest, tag);
@@ -127,14 +121,14 @@ int send_buffered_remote(Job& job, Communicator& communicator, const SendForms& 
 /// Starts a send to a process that is not of this system. The function has the signature of
 /// MPI_Isend, so that the caller can call it as a tail call, with its arguments in their registers.
 template <const SendForms& forms>
-[[gnu::noinline]] int isend_elsewhere(const void* buf, int count, MPI_Datatype datatype, int dest,
+[[gnu::noinline]] int isend_slow_path(const void* buf, int count, MPI_Datatype datatype, int dest,
                                       int tag, MPI_Comm comm, MPI_Request* handle) {
   Job& job = running_job();
   Communicator& communicator = *spanning(&job, comm);
   const int checked =
       check_send(job, communicator, forms.nonblocking_function, count, datatype, dest, tag);
   if (checked != MPI_SUCCESS) return checked;
-  RequestPool& pool = RequestPool::instance();
+  RequestPool& pool = request_pool();
   Request& request = pool.acquire(&communicator, forms.nonblocking_function);
   request.kind = &send_kind(forms.kind, dest);
   request.set_send(forms.kind, buf, count, datatype, dest, tag);
@@ -157,7 +151,7 @@ int send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, M
   Communicator* communicator = spanning(&job, comm);
   const int local = communicator == nullptr ? dest : communicator->local_rank(dest);
   if (communicator != nullptr && local < 0)
-    return send_elsewhere(job, *communicator, forms, buf, count, datatype, dest, tag);
+    return send_slow_path(job, *communicator, forms, buf, count, datatype, dest, tag);
   if (!job.may_block_in_vendor_at_once()) [[unlikely]]
     return send_local<forms>(job, buf, count, datatype, local, tag, comm);
   return forms.blocking(buf, count, datatype, local, tag, comm);
@@ -169,7 +163,7 @@ int isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, 
   const Communicator* communicator = spanning(&running_job(), comm);
   const int local = communicator == nullptr ? dest : communicator->local_rank(dest);
   if (communicator != nullptr && local < 0)
-    return isend_elsewhere<forms>(buf, count, datatype, dest, tag, comm, handle);
+    return isend_slow_path<forms>(buf, count, datatype, dest, tag, comm, handle);
   return forms.nonblocking(buf, count, datatype, local, tag, comm, handle);
 }
 

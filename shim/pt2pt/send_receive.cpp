@@ -3,8 +3,8 @@
 // that do the same cannot block each other.
 #include "shim/pt2pt/send_receive.hpp"
 #include "shim/datatype/typed_copy.hpp"
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
 

@@ -120,7 +120,7 @@ bool RequestPool::poll_unsettled(Job& job) {
 }
 
 bool settle_contested(Job& job) {
-  bool moved = RequestPool::instance().poll_unsettled(job);
+  bool moved = request_pool().poll_unsettled(job);
   while (job.engine->contested_count() != 0) {
     wire::ReceiveOperation* operation = job.engine->contested();
     if (operation == nullptr) break;
@@ -139,7 +139,7 @@ bool settle_contested(Job& job) {
       vendor::Cancel(&request.vendor.request);
     }
     if (!step_both(job, request) && request.vendor.cancelling)
-      RequestPool::instance().remember_unsettled(request);
+      request_pool().remember_unsettled(request);
   }
   return moved;
 }

@@ -6,7 +6,9 @@
 
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/request/request.hpp"
 #include "wire/data/type_layout.hpp"
+#include "wire/engine/operation.hpp"
 
 namespace impishim::shim {
 
@@ -26,5 +28,17 @@ namespace impishim::shim {
                                   MPI_Datatype datatype, wire::ConstBuffer& buffer);
 [[nodiscard]] int describe_buffer(const char* function, void* address, std::int64_t count,
                                   MPI_Datatype datatype, wire::MutableBuffer& buffer);
+
+/// Sets where and how a send of this process goes, except for its buffer. `dest` is a valid
+/// spanning rank.
+inline void address_send(const Communicator& communicator, int dest, int tag, SendKind kind,
+                         wire::SendOperation& send) {
+  send.destination = communicator.world_rank(dest);
+  send.context = communicator.context;
+  send.source_rank = communicator.rank;
+  send.tag = tag;
+  send.mode =
+      kind == SendKind::kSynchronous ? wire::SendMode::kSynchronous : wire::SendMode::kStandard;
+}
 
 }  // namespace impishim::shim

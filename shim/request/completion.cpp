@@ -5,14 +5,14 @@
 
 #include <algorithm>
 
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handle/own_handle.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/job.hpp"
-#include "shim/request/all_of.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
 #include "shim/request/wait.hpp"
+#include "shim/request/wait_all.hpp"
 #include "shim/values/receive_sources.hpp"
 #include "shim/vendor.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 /// vendor tells whether a native request is inactive.
 bool is_inactive(MPI_Request request) {
   return request == MPI_REQUEST_NULL ||
-         (is_own_request(request) && !RequestPool::instance().at(request).active);
+         (is_own_request(request) && !request_pool().at(request).active);
 }
 
 }  // namespace
@@ -40,13 +40,13 @@ TestResult test_handle(Job& job, MPI_Request* handle, MPI_Status* status) {
     if (flag != 0) sources.name(0, status);
     return {flag != 0 || code != MPI_SUCCESS, code};
   }
-  Request& request = RequestPool::instance().at(*handle);
+  Request& request = request_pool().at(*handle);
   if (request.active && !test_request(job, request)) return {false, MPI_SUCCESS};
   return {true, finish_request(job, handle, status)};
 }
 
 MPI_Comm comm_of(MPI_Request request) {
-  return is_own_request(request) ? RequestPool::instance().at(request).comm() : MPI_COMM_WORLD;
+  return is_own_request(request) ? request_pool().at(request).comm() : MPI_COMM_WORLD;
 }
 
 namespace {
@@ -76,7 +76,7 @@ bool vendor_may_complete(int count, const MPI_Request* requests) {
   return std::any_of(requests, requests + std::max(count, 0), [](MPI_Request request) {
     if (request == MPI_REQUEST_NULL) return false;
     if (!is_own_request(request)) return true;
-    Request& own = RequestPool::instance().at(request);
+    Request& own = request_pool().at(request);
     return own.kind->waits_in_vendor(own);
   });
 }
@@ -87,7 +87,7 @@ bool all_ready(Job& job, int count, MPI_Request* requests) {
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
     if (is_own_request(requests[i])) {
-      Request& request = RequestPool::instance().at(requests[i]);
+      Request& request = request_pool().at(requests[i]);
       if (request.active && !test_request(job, request)) return false;
       continue;
     }
@@ -174,7 +174,7 @@ int finish_some(int first_error, MPI_Comm comm, const char* function) {
 namespace calls {
 
 // Calls of MPI_Wait, MPI_Test and MPI_Waitall that the vendor can complete at once do not come
-// here: inside.hpp.
+// here: fast_path.hpp.
 
 int Wait(MPI_Request* handle, MPI_Status* status) {
   Job& job = running_job();
@@ -342,7 +342,7 @@ int Request_free(Job& job, MPI_Request* handle) {
     const CompletingSources sources(job.receive_sources, 1, handle);
     return vendor::Request_free(handle);
   }
-  RequestPool& pool = RequestPool::instance();
+  RequestPool& pool = request_pool();
   Request& request = pool.at(*handle);
   *handle = MPI_REQUEST_NULL;
   if (request.persistent && request.vendor.request != MPI_REQUEST_NULL && !request.active)
@@ -363,7 +363,7 @@ int Request_get_status(Job& job, MPI_Request handle, int* flag, MPI_Status* stat
       name_source(job.receive_sources.find(handle), *status);
     return code;
   }
-  Request& request = RequestPool::instance().at(handle);
+  Request& request = request_pool().at(handle);
   bool done = !request.active || test_request(job, request);
   if (!done) {
     progress_once(job, true);
@@ -375,7 +375,7 @@ int Request_get_status(Job& job, MPI_Request handle, int* flag, MPI_Status* stat
 
 int Cancel(Job& job, MPI_Request* handle) {
   if (!is_own_request(*handle)) return vendor::Cancel(handle);
-  Request& request = RequestPool::instance().at(*handle);
+  Request& request = request_pool().at(*handle);
   if (!request.active)
     return raise(request.comm(), MPI_ERR_REQUEST, "MPI_Cancel", "the request is not active");
   return request.kind->cancel(job, request);

@@ -38,7 +38,7 @@ namespace {
 /// Returns an error of the engine as a code that was not raised.
 int code_of(Job& job, const Request& request, const std::optional<Error>& error) {
   if (!error) return MPI_SUCCESS;
-  heed_failure(job);
+  exit_if_engine_failed(job);
   return error_code(error_class_of(error->kind), request.function, error->text);
 }
 
@@ -52,15 +52,8 @@ class EngineSend final : public RequestKind {
         describe_buffer(request.function, request.arguments.send_buffer, request.arguments.count,
                         request.arguments.datatype, request.send.buffer);
     if (described != MPI_SUCCESS) return described;
-    const Communicator& communicator = *request.communicator;
-    request.send.destination =
-        communicator.members[static_cast<std::size_t>(request.arguments.peer)];
-    request.send.context = communicator.context;
-    request.send.source_rank = communicator.rank;
-    request.send.tag = request.arguments.tag;
-    request.send.mode = request.arguments.send_kind == SendKind::kSynchronous
-                            ? wire::SendMode::kSynchronous
-                            : wire::SendMode::kStandard;
+    address_send(*request.communicator, request.arguments.peer, request.arguments.tag,
+                 request.arguments.send_kind, request.send);
     job.engine->start(request.send);
     return MPI_SUCCESS;
   }

@@ -60,7 +60,7 @@ int read_status(Job& job, Request& request, MPI_Status* status) {
 }
 
 int finish_request(Job& job, MPI_Request* handle, MPI_Status* status) {
-  RequestPool& pool = RequestPool::instance();
+  RequestPool& pool = request_pool();
   Request& request = pool.at(*handle);
   const int code = read_status(job, request, status);
   if (request.persistent) {

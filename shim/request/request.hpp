@@ -153,10 +153,10 @@ bool advance_locked(Request& request, const Advance& advance) {
 /// All own requests of the process. Objects never move; handles are reused only after release.
 class RequestPool {
  public:
-  static RequestPool& instance() {
-    static RequestPool pool;
-    return pool;
-  }
+  RequestPool() : blocks_(kMaxBlocks) {}
+  RequestPool(const RequestPool&) = delete;
+  RequestPool& operator=(const RequestPool&) = delete;
+
   /// Returns a new request that refers to `communicator`.
   [[nodiscard]] Request& acquire(Communicator* communicator, const char* function);
   void release(Request& request);
@@ -196,7 +196,6 @@ class RequestPool {
     Mutex mutex;  ///< also protects the blocks
     std::vector<std::uint32_t> indices IMPISHIM_GUARDED_BY(mutex);
   };
-  RequestPool() : blocks_(kMaxBlocks) {}
   /// Takes some free requests, at least one; returns their number.
   [[nodiscard]] std::size_t take_free(std::span<std::uint32_t> indices);
   void add_block() IMPISHIM_REQUIRES(free_->mutex);
@@ -219,6 +218,9 @@ class RequestPool {
 inline bool test_request(Job& job, Request& request) {
   return request.done.load(std::memory_order_acquire) || request.kind->advance(job, request);
 }
+
+/// Returns the requests of the job. For calls that are made only while there is one.
+[[nodiscard]] inline RequestPool& request_pool() { return *running_job().requests; }
 
 /// Fills `status` (may be MPI_STATUS_IGNORE) from a request that is done, and returns its error
 /// code, not raised. Ends the operation: a persistent request becomes inactive; any other is

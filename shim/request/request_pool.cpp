@@ -58,12 +58,14 @@ void RequestPool::add_block() {
 /// requests in flight starts and completes them in windows.
 class RequestPool::ThreadShare {
  public:
-  static ThreadShare& instance() {
+  /// Returns this thread's share of the free requests of `pool`.
+  static ThreadShare& of(RequestPool& pool) {
     static thread_local ThreadShare share;
+    if (share.free_ != pool.free_) share.change_to(pool);
     return share;
   }
-  [[nodiscard]] std::uint32_t take() {
-    if (count_ == 0) count_ = RequestPool::instance().take_free(std::span(indices_).first(kMoved));
+  [[nodiscard]] std::uint32_t take(RequestPool& pool) {
+    if (count_ == 0) count_ = pool.take_free(std::span(indices_).first(kMoved));
     return indices_[--count_];
   }
   void put(std::uint32_t index) {
@@ -76,7 +78,12 @@ class RequestPool::ThreadShare {
 
  private:
   ThreadShare() = default;
+  [[gnu::cold]] void change_to(RequestPool& pool) {
+    give_back(count_);
+    free_ = pool.free_;
+  }
   void give_back(std::size_t count) {
+    if (count == 0) return;
     const auto first = indices_.begin() + static_cast<std::ptrdiff_t>(count_ - count);
     const MutexLock lock(free_->mutex);
     free_->indices.insert(free_->indices.end(), first,
@@ -84,8 +91,7 @@ class RequestPool::ThreadShare {
     count_ -= count;
   }
   static constexpr std::size_t kMoved = 64;  ///< requests moved at once, to and from the pool
-  /// Threads may end after the pool, at the end of the process.
-  const std::shared_ptr<FreeRequests> free_ = RequestPool::instance().free_;
+  std::shared_ptr<FreeRequests> free_;       ///< threads may end after the pool
   std::array<std::uint32_t, 2 * kMoved> indices_{};
   std::size_t count_ = 0;
 };
@@ -101,7 +107,7 @@ std::size_t RequestPool::take_free(std::span<std::uint32_t> indices) {
 }
 
 Request& RequestPool::acquire(Communicator* communicator, const char* function) {
-  const std::uint32_t index = ThreadShare::instance().take();
+  const std::uint32_t index = ThreadShare::of(*this).take(*this);
   Request& request = *blocks_[index / kBlock]->at(index % kBlock);
   owner_of(request).store(communicator, std::memory_order_relaxed);
   request.function = function;
@@ -126,7 +132,7 @@ void RequestPool::release(Request& request) {
     request.communicator->pending.fetch_sub(1, std::memory_order_release);
   owner_of(request).store(nullptr, std::memory_order_relaxed);
   if (unsettled_count_.load(std::memory_order_relaxed) != 0) forget_unsettled(request);
-  ThreadShare::instance().put(request.index);
+  ThreadShare::of(*this).put(request.index);
 }
 
 void RequestPool::forget_unsettled(const Request& request) {

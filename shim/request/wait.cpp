@@ -23,13 +23,13 @@ namespace impishim::shim {
 namespace {
 
 /// Engine polls between two vendor polls. A vendor poll costs about as much as one engine poll.
-constexpr std::uint32_t kLooksPerVendorLook = 4;
+constexpr std::uint32_t kPollsPerVendorPoll = 4;
 /// The same number if each round ends with a yield: other threads on the processor wait for the end
 /// of the round.
-constexpr std::uint32_t kCrowdedLooksPerVendorLook = 16;
+constexpr std::uint32_t kCrowdedPollsPerVendorPoll = 16;
 /// The same number while engine polls find something: a thread that waits for that should not wait
 /// for the vendor poll, too.
-constexpr std::uint32_t kBusyLooksPerVendorLook = 32;
+constexpr std::uint32_t kBusyPollsPerVendorPoll = 32;
 /// If every process has a processor: spins for about 50 us, sleeps after some milliseconds.
 constexpr WaitPolicy::Pace kAmplePace{4, 200, 4000};
 /// Otherwise a process that this one waits for may need this processor.
@@ -42,7 +42,7 @@ constexpr std::chrono::microseconds kShortestSleep{50};
 /// adds to it.
 constexpr int kSleepFraction = 32;
 /// Yields between two checks of how long a wait has lasted.
-constexpr std::uint32_t kYieldsPerStallLook = 64;
+constexpr std::uint32_t kYieldsPerStallCheck = 64;
 
 /// Returns the number of processors that the processes of this machine share. A launcher binds each
 /// of its children to a processor, but not itself, so its processor set tells more than this
@@ -65,30 +65,29 @@ bool crowded(const Job& job) {
     std::int32_t procs = 0;
     // Hosts that share an address share the machine: forced hosts, or systems on one machine.
     const auto& hosts = job.map.hosts();
-    const auto& mine =
-        hosts[static_cast<std::size_t>(job.map.procs()[static_cast<std::size_t>(job.here)].host)];
+    const auto& mine = hosts[static_cast<std::size_t>(job.map.proc(job.here).host)];
     for (const auto& host : hosts) procs += host.address == mine.address ? host.proc_count : 0;
     return procs > shared_processors();
   }();
   return answer;
 }
 
-thread_local std::uint32_t looks_since_vendors = 0;
+thread_local std::uint32_t polls_since_vendor = 0;
 
 }  // namespace
 
-bool rest_of_round_may_wait() { return ++looks_since_vendors < kBusyLooksPerVendorLook; }
+bool can_defer_progress() { return ++polls_since_vendor < kBusyPollsPerVendorPoll; }
 
-bool progress_besides_engine(Job& job, bool came, std::uint32_t looks) {
-  heed_failure(job);
+bool progress_vendor_and_queues(Job& job, bool came, std::uint32_t polls) {
+  exit_if_engine_failed(job);
   const bool moved = settle_contested(job);
-  RequestPool::instance().reap_orphans(job);
+  request_pool().reap_orphans(job);
   if (job.communicators.has_retired()) release_ended(job);
   job.outstanding.step(job);
-  looks_since_vendors += looks;
-  const std::uint32_t idle_looks = crowded(job) ? kCrowdedLooksPerVendorLook : kLooksPerVendorLook;
-  if (looks_since_vendors >= (came || moved ? kBusyLooksPerVendorLook : idle_looks)) {
-    looks_since_vendors = 0;
+  polls_since_vendor += polls;
+  const std::uint32_t idle_looks = crowded(job) ? kCrowdedPollsPerVendorPoll : kPollsPerVendorPoll;
+  if (polls_since_vendor >= (came || moved ? kBusyPollsPerVendorPoll : idle_looks)) {
+    polls_since_vendor = 0;
     job.vendor_progress->make();
   }
   return moved;
@@ -100,14 +99,14 @@ void WaitPolicy::begin() const {
   if (&pace_ == &kCrowdedPace) sched_yield();
 }
 
-bool WaitPolicy::rested_enough(Job& job, bool moved, std::uint32_t looks) {
-  idle_looks_ = moved ? 0 : idle_looks_ + looks;
-  if (idle_looks_ < pace_.spin) return false;
-  if (idle_looks_ >= pace_.yield) return true;
+bool WaitPolicy::should_sleep(Job& job, bool moved, std::uint32_t polls) {
+  idle_polls_ = moved ? 0 : idle_polls_ + polls;
+  if (idle_polls_ < pace_.spin) return false;
+  if (idle_polls_ >= pace_.yield) return true;
   slept_ = std::chrono::microseconds(0);
   sched_yield();
   // On a loaded machine, all yields before the first sleep take seconds.
-  if (job.diagnostics.stall_seconds > 0 && yields_++ % kYieldsPerStallLook == 0)
+  if (job.diagnostics.stall_seconds > 0 && yields_++ % kYieldsPerStallCheck == 0)
     tell_if_stalled(job);
   return false;
 }

@@ -14,20 +14,20 @@
 
 namespace impishim::shim {
 
-/// Does the part of a progress round that follows `looks` engine polls; `came` is true if they
+/// Does the part of a progress round that follows `polls` engine polls; `came` is true if they
 /// found something. It handles contested receives, outstanding collectives, and from time to time
 /// the vendor. Ends the job if the engine has failed. Returns true if it made progress.
-bool progress_besides_engine(Job& job, bool came, std::uint32_t looks);
+bool progress_vendor_and_queues(Job& job, bool came, std::uint32_t polls);
 
 /// Does one round of progress on both sides. Returns true if it made progress.
 inline bool progress_once(Job& job, bool application_waits) {
   const bool came = job.engine->poll(application_waits) != 0;
-  return progress_besides_engine(job, came, 1) || came;
+  return progress_vendor_and_queues(job, came, 1) || came;
 }
 
 /// Returns true if the rest of the round may be skipped because an engine poll ended the wait.
 /// Returns false if the rest has been skipped for long.
-[[nodiscard]] bool rest_of_round_may_wait();
+[[nodiscard]] bool can_defer_progress();
 
 /// Decides how a waiting thread spends its time: it spins, then yields, then sleeps on the engine's
 /// channels in bounded steps. The steps are very short if the thread waits for the vendor, too. One
@@ -41,11 +41,11 @@ class WaitPolicy {
   /// Returns how often a round polls the engine until a poll finds something, if no other event
   /// ends the wait. An engine poll costs a fraction of the rest of a round, which should not delay
   /// arriving messages.
-  [[nodiscard]] std::uint32_t most_looks() const { return pace_.looks; }
-  /// Returns true if it is time to sleep(). To be called after a round of `looks` engine polls
+  [[nodiscard]] std::uint32_t max_polls() const { return pace_.polls; }
+  /// Returns true if it is time to sleep(). To be called after a round of `polls` engine polls
   /// without completion; `moved` is true if the round made progress. Yields when it is time for
   /// that.
-  [[nodiscard]] bool rested_enough(Job& job, bool moved, std::uint32_t looks);
+  [[nodiscard]] bool should_sleep(Job& job, bool moved, std::uint32_t polls);
   /// Sleeps. `vendor_may_complete` is true if a completion inside the vendor's MPI can also end the
   /// wait; the vendor has no descriptor to sleep on.
   void sleep(Job& job, bool vendor_may_complete);
@@ -53,7 +53,7 @@ class WaitPolicy {
   /// Pace of a wait, in engine polls: per round, before the first yield, and before the first
   /// sleep.
   struct Pace {
-    std::uint32_t looks;
+    std::uint32_t polls;
     std::uint32_t spin;
     std::uint32_t yield;
   };
@@ -61,7 +61,7 @@ class WaitPolicy {
  private:
   void tell_if_stalled(Job& job);
   const Pace& pace_;
-  std::uint32_t idle_looks_ = 0;
+  std::uint32_t idle_polls_ = 0;
   std::uint32_t yields_ = 0;
   std::chrono::steady_clock::time_point resting_since_;  ///< default: not set yet
   bool told_ = false;
@@ -75,21 +75,21 @@ template <class VendorMayComplete, class Done>
 void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done) {
   WaitPolicy policy(job);
   job.engine->send_batches();
-  std::uint32_t most_looks = 1;
+  std::uint32_t max_polls = 1;
   if constexpr (std::is_same_v<std::decay_t<VendorMayComplete>, bool>) {
-    if (!vendor_may_complete) most_looks = policy.most_looks();
+    if (!vendor_may_complete) max_polls = policy.max_polls();
   }
   bool over = done();
   if (!over) policy.begin();
   while (!over) {
-    std::uint32_t looks = 1;
+    std::uint32_t polls = 1;
     bool came = job.engine->poll(true) != 0;
-    for (; !came && looks < most_looks; ++looks) came = job.engine->poll(true) != 0;
-    const bool looked = came && rest_of_round_may_wait();
-    if (looked && done()) break;
-    const bool moved_besides = progress_besides_engine(job, came, looks);
-    if (!looked || moved_besides) over = done();
-    if (over || !policy.rested_enough(job, came || moved_besides, most_looks)) continue;
+    for (; !came && polls < max_polls; ++polls) came = job.engine->poll(true) != 0;
+    const bool deferred = came && can_defer_progress();
+    if (deferred && done()) break;
+    const bool moved_besides = progress_vendor_and_queues(job, came, polls);
+    if (!deferred || moved_besides) over = done();
+    if (over || !policy.should_sleep(job, came || moved_besides, max_polls)) continue;
     // The function goes through everything that is waited for, which may be much, so it is called
     // before a sleep only.
     if constexpr (std::is_same_v<std::decay_t<VendorMayComplete>, bool>) {
@@ -99,7 +99,7 @@ void drive_until(Job& job, VendorMayComplete&& vendor_may_complete, Done&& done)
     }
   }
   // The progress thread may have seen the failure first, and ended what was waited for.
-  heed_failure(job);
+  exit_if_engine_failed(job);
 }
 
 /// Waits for a vendor request, with progress on both sides. Returns the vendor's code.

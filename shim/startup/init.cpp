@@ -14,11 +14,11 @@
 
 #include "shim/comm/attribute.hpp"
 #include "shim/datatype/datatype.hpp"
-#include "shim/entry/resolve.hpp"
+#include "shim/entry/vendor_lookup.hpp"
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/error/failure.hpp"
 #include "shim/handle/own_handle.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/job.hpp"
@@ -45,14 +45,14 @@ void forget_job_in_child() {
 /// Ends this system. Usually every rank has the same error; rank 0 prints it and ends all ranks.
 /// The others print it if they still run after a while. The environment may differ between ranks,
 /// so this function must not wait for all of them.
-[[noreturn]] void give_up(const Error& error) {
+[[noreturn]] void fail_startup(const Error& error) {
   int rank = 0;
   vendor::Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank != 0) {
     const timespec bound{2, 0};
     nanosleep(&bound, nullptr);
   }
-  say_last(error.text);
+  write_final_message(error.text);
   vendor::Abort(MPI_COMM_WORLD, 1);
   _exit(1);
 }
@@ -64,7 +64,7 @@ void refuse_another_mpi() {
   if (secure_getenv("IMPISHIM_SERVER") == nullptr) return;
   const std::string used = unfit_vendor();
   if (used.empty()) return;
-  say_last(fmt::format(
+  write_final_message(fmt::format(
       "the program uses {}, and this libimpishim.so is built for {}: use the other build (impirun "
       "-mpi {})",
       used, IMPISHIM_VENDOR_SONAME, used.starts_with("libmpi.so.40") ? "openmpi" : "mpich"));
@@ -74,14 +74,14 @@ void refuse_another_mpi() {
 /// Joins the job if the environment requests it. `answer` is true if SIGUSR1 was free before the
 /// vendor's initialisation.
 void join_if_asked(bool answer) {
-  auto request = JoinRequest::from_environment();
-  if (!request) give_up(request.error());
+  auto request = JobSettings::from_environment();
+  if (!request) fail_startup(request.error());
   if (!request->wanted) return;
-  if (auto reserved = reserve_own_handles(); !reserved) give_up(reserved.error());
+  if (auto reserved = reserve_own_handles(); !reserved) fail_startup(reserved.error());
   int level = MPI_THREAD_SINGLE;
   vendor::Query_thread(&level);
   auto job = join(*request, level);
-  if (!job) give_up(job.error());
+  if (!job) fail_startup(job.error());
   reserve_impi_keys();
   pthread_atfork(nullptr, nullptr, forget_job_in_child);
   // Not destroyed at exit: a process that ends without MPI_Finalize must not wait for other
@@ -145,6 +145,7 @@ int Finalize(Job& job) {
   ranks_inside = {};
   const std::unique_ptr<Job> ended(the_job.exchange(nullptr, std::memory_order_acq_rel));
   stop_answering(ended->diagnostics);
+  ended->requests.reset();
   release_datatype_cache();
   return vendor::Finalize();
 }

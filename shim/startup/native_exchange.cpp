@@ -16,7 +16,7 @@
 
 namespace impishim::shim {
 
-void meet_politely(MPI_Comm comm) {
+void sleeping_barrier(MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   vendor::Ibarrier(comm, &request);
   int done = 0;

@@ -17,7 +17,7 @@ namespace impishim::shim {
 
 /// Blocks until all processes of `comm` have called it. Sleeps between polls: the vendor's barrier
 /// would spin while others wait for the network.
-void meet_politely(MPI_Comm comm);
+void sleeping_barrier(MPI_Comm comm);
 /// Returns the bytes of every process in rank order on `root`, and an empty vector elsewhere.
 [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root,
                                                                std::span<const std::byte> mine);

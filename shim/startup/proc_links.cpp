@@ -17,9 +17,9 @@
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/connect/inner_hop.hpp"
-#include "wire/connect/local_hop.hpp"
+#include "wire/connect/gateway_links.hpp"
 #include "wire/connect/process_name.hpp"
+#include "wire/connect/shared_memory_links.hpp"
 #include "wire/connect/unix_socket.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/topology/job_map.hpp"
@@ -58,7 +58,7 @@ wire::ProcessNamer namer_of(const ProcLinks& links, const wire::Host& host) {
   };
 }
 
-Result<void> link_near(const ProcLinks& links, const wire::Host& host, wire::LocalHop hop,
+Result<void> link_near(const ProcLinks& links, const wire::Host& host, wire::SharedMemoryLinks hop,
                        const std::vector<std::int32_t>& near, Links& linked) {
   auto channels = hop.connect(near, links.timeout_ms, links.form, namer_of(links, host));
   if (!channels) return channels.error();
@@ -71,7 +71,7 @@ Result<void> link_near(const ProcLinks& links, const wire::Host& host, wire::Loc
 Result<void> add_channels(const ProcLinks& links, const wire::Host& host,
                           const std::vector<std::int32_t>& indices,
                           std::vector<wire::FabricLink> connections, Links& linked) {
-  const auto& system = links.job.clients()[static_cast<std::size_t>(host.client)];
+  const auto& system = links.job.client(host.client);
   auto channels = wire::make_inner_channels(system, std::move(connections), links.timeout_ms);
   if (!channels) return channels.error();
   for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -97,7 +97,7 @@ std::optional<Error> given_up(MPI_Comm host_comm) {
 
 /// Runs on a proc that cannot reach the gateway; sends the reason to it. The gateway may have
 /// failed as well and never receive the message.
-void give_up(MPI_Comm host_comm, std::int32_t gateway, const std::string& reason) {
+void fail_startup(MPI_Comm host_comm, std::int32_t gateway, const std::string& reason) {
   // Must exist until the process ends, since the send may still be in progress.
   static std::string text;
   text = reason;
@@ -109,7 +109,7 @@ void give_up(MPI_Comm host_comm, std::int32_t gateway, const std::string& reason
 
 /// Runs on the gateway. Accepts the connections of procs in other places.
 Result<void> accept_far(const ProcLinks& links, const wire::Host& host,
-                        wire::InnerListener listener, const std::vector<std::int32_t>& far,
+                        wire::GatewayListener listener, const std::vector<std::int32_t>& far,
                         Links& linked) {
   const wire::ProcessNamer name = namer_of(links, host);
   auto sockets = listener.accept(
@@ -132,7 +132,7 @@ Result<void> connect_far(const ProcLinks& links, const wire::Host& host,
   auto socket =
       wire::connect_to_gateway(*offer, links.here - host.first_proc, links.timeout_ms / 2);
   if (!socket) {
-    give_up(links.host_comm, host.gateway, socket.error().text);
+    fail_startup(links.host_comm, host.gateway, socket.error().text);
     return socket.error();
   }
   std::vector<wire::FabricLink> connections;
@@ -177,8 +177,7 @@ std::vector<std::int32_t> gather_places(MPI_Comm comm, int node_procs) {
 }
 
 Result<std::vector<wire::LocalChannel>> link_procs(const ProcLinks& links) {
-  const auto host_number =
-      static_cast<std::size_t>(links.job.procs()[static_cast<std::size_t>(links.here)].host);
+  const auto host_number = static_cast<std::size_t>(links.job.proc(links.here).host);
   const wire::Host& host = links.job.hosts()[host_number];
   const std::int32_t my_index = links.here - host.first_proc;
   const auto place_of = [&](std::int32_t index) {
@@ -190,14 +189,15 @@ Result<std::vector<wire::LocalChannel>> link_procs(const ProcLinks& links) {
     (place_of(index) == place_of(my_index) ? partners.near : partners.far).push_back(index);
   }
   auto token = wire::random_token();
-  auto hop = token ? wire::LocalHop::open(*token, my_index) : Result<wire::LocalHop>(token.error());
-  std::optional<Result<wire::InnerListener>> listener;
+  auto hop = token ? wire::SharedMemoryLinks::open(*token, my_index)
+                   : Result<wire::SharedMemoryLinks>(token.error());
+  std::optional<Result<wire::GatewayListener>> listener;
   std::vector<std::byte> offer;
   if (my_index == host.gateway && !partners.far.empty()) {
-    listener = wire::InnerListener::open(links.gateway_address);
+    listener = wire::GatewayListener::open(links.gateway_address);
     if (*listener) offer = (**listener).offer().encode();
   }
-  meet_politely(links.host_comm);  // all listen before any connects
+  sleeping_barrier(links.host_comm);  // all listen before any connects
   // A name is published only when it is in use: another user who sees a name cannot take the next
   // one.
   auto tokens =

@@ -11,14 +11,14 @@
 
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/connect/local_hop.hpp"
+#include "wire/connect/shared_memory_links.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 
 /// Returns the place of each rank of `comm`. Two ranks have the same place if they share memory and
-/// their network namespace, so that LocalHop can connect them. If `node_procs` is not 0, that many
-/// ranks count as a node, for tests. Collective.
+/// their network namespace, so that SharedMemoryLinks can connect them. If `node_procs` is not 0,
+/// that many ranks count as a node, for tests. Collective.
 [[nodiscard]] std::vector<std::int32_t> gather_places(MPI_Comm comm, int node_procs);
 
 /// The input of link_procs().

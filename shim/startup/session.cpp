@@ -26,6 +26,7 @@
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/job.hpp"
 #include "shim/request/communicator_end.hpp"
+#include "shim/request/request.hpp"
 #include "shim/startup/native_exchange.hpp"
 #include "shim/startup/proc_links.hpp"
 #include "shim/startup/startup_watch.hpp"
@@ -38,10 +39,10 @@
 #include "wire/channel/address.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/delayed_channel.hpp"
-#include "wire/connect/dance.hpp"
 #include "wire/connect/handover.hpp"
 #include "wire/connect/host_channels.hpp"
-#include "wire/connect/local_hop.hpp"
+#include "wire/connect/host_mesh.hpp"
+#include "wire/connect/shared_memory_links.hpp"
 #include "wire/connect/unix_socket.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/engine/engine.hpp"
@@ -64,17 +65,18 @@ constexpr int kConnectTimeoutMs = 60000;
 /// The minimum that every MPI library guarantees (MPI-3.1 8.1.2).
 constexpr int kLeastTagUb = 32767;
 
-Result<wire::HostId> own_address(const JoinRequest& request) {
+Result<wire::HostId> own_address(const JobSettings& request) {
   return request.address.empty()
              ? wire::address_towards(request.server)
              : wire::parse_own_address("IMPISHIM_HOST_ADDRESS", request.address);
 }
 
 /// A joining process of one system's native job.
-class Joining {
+class JobStartup {
  public:
-  Joining(const JoinRequest& request, int thread_level)
+  JobStartup(const JobSettings& request, int thread_level)
       : request_(request), job_(std::make_unique<Job>()) {
+    job_->requests = std::make_shared<RequestPool>();
     job_->thread_level = thread_level;
     job_->client = request.client;
     vendor::Comm_dup(MPI_COMM_WORLD, &job_->private_comm);
@@ -88,12 +90,13 @@ class Joining {
   }
 
   Result<std::unique_ptr<Job>> run() {
-    for (auto step : {&Joining::agree_on_settings, &Joining::form_hosts, &Joining::prepare_host,
-                      &Joining::meet_clients, &Joining::connect_procs, &Joining::connect_hosts}) {
+    for (auto step :
+         {&JobStartup::agree_on_settings, &JobStartup::form_hosts, &JobStartup::prepare_host,
+          &JobStartup::meet_clients, &JobStartup::connect_procs, &JobStartup::connect_hosts}) {
       std::optional<Error> mine;
       auto done = (this->*step)();
       if (!done) mine = done.error();
-      meet_politely(job_->private_comm);
+      sleeping_barrier(job_->private_comm);
       if (auto error = first_error(job_->private_comm, mine)) return *error;
     }
     start_engine();
@@ -101,9 +104,7 @@ class Joining {
   }
 
  private:
-  [[nodiscard]] std::int32_t my_host() const {
-    return job_->map.procs()[static_cast<std::size_t>(job_->here)].host;
-  }
+  [[nodiscard]] std::int32_t my_host() const { return job_->map.proc(job_->here).host; }
 
   /// Returns the index, in this process's host, of the proc that makes the host's connections: the
   /// gateway if there is one, or else the lowest proc.
@@ -188,7 +189,7 @@ class Joining {
         error = agreed ? own.error() : agreed.error();
       }
     }
-    meet_politely(job_->private_comm);
+    sleeping_barrier(job_->private_comm);
     encoded = broadcast_bytes(job_->private_comm, speaker_, std::move(encoded));
     share_secret();
     if (error) return *error;
@@ -196,7 +197,7 @@ class Joining {
     auto map = wire::decode_job_map(encoded);
     if (!map) return map.error();
     job_->map = std::move(*map);
-    job_->here = job_->map.clients()[static_cast<std::size_t>(request_.client)].first_proc + rank_;
+    job_->here = job_->map.client(request_.client).first_proc + rank_;
     return {};
   }
 
@@ -287,11 +288,11 @@ class Joining {
       host_connections_.emplace_back(host, std::move(socket));
       return {};
     };
-    auto danced = wire::dance(
+    auto connected = wire::connect_hosts(
         job_->map, my_host(), std::move(*listener_),
         {secret_, kConnectTimeoutMs, watch.descriptor(), [&] { return watch.given_up(); }}, give);
     giver_.reset();  // processes that still wait are notified that no connection will come
-    return danced;
+    return connected;
   }
 
   Result<void> take_connections() {
@@ -397,7 +398,7 @@ class Joining {
         job->map.clients().size(), job->map.hosts().size());
   }
 
-  const JoinRequest& request_;
+  const JobSettings& request_;
   std::unique_ptr<Job> job_;
   bool concurrent_ = false;  ///< some process of this system has threads that call MPI concurrently
   int rank_ = 0;
@@ -420,8 +421,8 @@ class Joining {
 
 }  // namespace
 
-Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level) {
-  Joining joining(request, thread_level);
+Result<std::unique_ptr<Job>> join(const JobSettings& request, int thread_level) {
+  JobStartup joining(request, thread_level);
   auto job = joining.run();
   if (!job) return job;
   Job& joined_job = **job;
@@ -444,7 +445,7 @@ Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level) 
 
 void leave(Job& job) {
   write_statistics(job);
-  meet_politely(job.private_comm);
+  sleeping_barrier(job.private_comm);
   job.progress.reset();
   if (job.server) {
     auto finished = job.server->finish();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Joining and leaving the job: the work of MPI_Init and MPI_Finalize in addition to the vendor's.
+/// JobStartup and leaving the job: the work of MPI_Init and MPI_Finalize in addition to the
+/// vendor's.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@
 namespace impishim::shim {
 
 /// The settings from the environment.
-struct JoinRequest {
+struct JobSettings {
   bool wanted = false;  ///< IMPISHIM_SERVER and IMPISHIM_CLIENT are set
   std::string server;
   std::int32_t client = 0;
@@ -38,12 +39,12 @@ struct JoinRequest {
 
   /// Reads the environment. Error kConfiguration names the variable, its value and the allowed
   /// values.
-  [[nodiscard]] static Result<JoinRequest> from_environment();
+  [[nodiscard]] static Result<JobSettings> from_environment();
 };
 
 /// Joins the job through the vendor's initialised MPI: hosts, startup, channels, engine. Collective
 /// over the native world; all of its processes get the same outcome. Does not publish the job.
-[[nodiscard]] Result<std::unique_ptr<Job>> join(const JoinRequest& request, int thread_level);
+[[nodiscard]] Result<std::unique_ptr<Job>> join(const JobSettings& request, int thread_level);
 
 /// Leaves the job. Blocks until all traffic of the host is complete. Sends FINI to the other hosts
 /// and, on the process that communicates with the server, to the server. The job must no longer be

@@ -37,7 +37,7 @@ Error bad(const char* variable, const char* text, const char* allowed) {
 
 /// Reads IMPISHIM_GATEWAY. The valid ranks are known only to the system as a whole, so join()
 /// checks them.
-Result<void> read_gateways(JoinRequest& request) {
+Result<void> read_gateways(JobSettings& request) {
   if (const char* text = secure_getenv("IMPISHIM_GATEWAY"); text != nullptr) {
     request.gateways = text;
     if (request.gateways.empty())
@@ -58,8 +58,8 @@ Result<void> read_gateways(JoinRequest& request) {
 
 }  // namespace
 
-Result<JoinRequest> JoinRequest::from_environment() {
-  JoinRequest request;
+Result<JobSettings> JobSettings::from_environment() {
+  JobSettings request;
   const char* server = secure_getenv("IMPISHIM_SERVER");
   const char* client = secure_getenv("IMPISHIM_CLIENT");
   if (server == nullptr && client == nullptr) return request;

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
-#include "shim/handled.hpp"
 #include "shim/job/job.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks of another user of the machine on the ports of a job: each fails, and the job goes on as if there were none.
+"""Attacks of another user of the machine on the ports of a job: each fails, and the job goes on as
+if there were none.
 
-Needs root, to be other users and to make a network namespace; without it each test is skipped and says so.
-"""
+Needs root, to be other users and to make a network namespace; without it each test is skipped and
+says so. """
 
 import ctypes
 import itertools
@@ -43,14 +44,32 @@ class Machine:
         subprocess.run(["ip", "netns", "delete", self.name], check=False, capture_output=True)
 
     def run(self, *words, **environment):
-        return Run("ip", "netns", "exec", self.name, *words, IMPI_AUTH_KEY="8103957724619", **environment)
+        return Run(
+            "ip", "netns", "exec", self.name, *words, IMPI_AUTH_KEY="8103957724619", **environment
+        )
 
     def client(self, number, server, *words):
-        return self.run(ARGUMENTS.impirun, "-client", number, server, *words, IMPISHIM_HOST_ADDRESS=HOSTS[number])
+        return self.run(
+            ARGUMENTS.impirun,
+            "-client",
+            number,
+            server,
+            *words,
+            IMPISHIM_HOST_ADDRESS=HOSTS[number],
+        )
 
     def attacker(self, how, *words):
-        return self.run("setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups", sys.executable, ATTACKER, how,
-                        *HOSTS, *words)
+        return self.run(
+            "setpriv",
+            f"--reuid={OTHER_USER}",
+            f"--regid={OTHER_USER}",
+            "--clear-groups",
+            sys.executable,
+            ATTACKER,
+            how,
+            *HOSTS,
+            *words,
+        )
 
     def recorder(self):
         """A socket that sees what passes the loopback."""
@@ -62,6 +81,7 @@ class Machine:
                 os_setns(namespace.fileno())
             made.append(socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_ALL)))
             made[0].setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+
         thread = threading.Thread(target=enter_and_open)
         thread.start()
         thread.join()
@@ -83,14 +103,17 @@ def payloads(recorder):
             return
         if origin[2] == PACKET_OUTGOING and packet[9] == socket.IPPROTO_TCP:
             header = (packet[0] & 15) * 4
-            yield packet[header + (packet[header + 12] >> 4) * 4:]
+            yield packet[header + (packet[header + 12] >> 4) * 4 :]
 
 
 class Attacks(Case):
     def attacked(self, how, *words, first=None):
-        """System 0 joins, the attacker does what it can, then comes system 1: both must end well. The two and the attacker."""
+        """System 0 joins, the attacker does what it can, then comes system 1: both must end well.
+        The two and the attacker."""
         with Machine() as machine:
-            server = machine.run(ARGUMENTS.impirun, "-server", "2", IMPISHIM_HOST_ADDRESS="127.0.0.1")
+            server = machine.run(
+                ARGUMENTS.impirun, "-server", "2", IMPISHIM_HOST_ADDRESS="127.0.0.1"
+            )
             address = server.await_line("out", ":")
             zero = machine.client(0, address, *(first or ("-np", "1", ARGUMENTS.program)))
             attacker = machine.attacker(how, *words)
@@ -115,18 +138,27 @@ class Attacks(Case):
         self.assertIn("it claims to be number 1 and does not know this job's secret", zero.err)
 
     def test_a_recorded_handshake(self):
-        """All that host 1 has said to host 0 in one job, said again in the next one with the same key."""
+        """All that host 1 has said to host 0 in one job, said again in the next one with the same
+        key."""
         with Machine() as machine, machine.recorder() as recorder, tempfile.TemporaryDirectory() as folder:
-            server = machine.run(ARGUMENTS.impirun, "-server", "2", IMPISHIM_HOST_ADDRESS="127.0.0.1")
+            server = machine.run(
+                ARGUMENTS.impirun, "-server", "2", IMPISHIM_HOST_ADDRESS="127.0.0.1"
+            )
             address = server.await_line("out", ":")
-            systems = [machine.client(number, address, "-np", "1", ARGUMENTS.program) for number in (0, 1)]
+            systems = [
+                machine.client(number, address, "-np", "1", ARGUMENTS.program) for number in (0, 1)
+            ]
             with server, systems[0], systems[1]:
                 for run in (*systems, server):
                     self.expect(run, 0)
             packets = list(payloads(recorder))
-            hello = [index for index, data in enumerate(packets) if data[:8] == struct.pack(">iI", 1, MAGIC)]
+            hello = [
+                index
+                for index, data in enumerate(packets)
+                if data[:8] == struct.pack(">iI", 1, MAGIC)
+            ]
             self.assertEqual(len(hello), 1, [len(each) for each in packets])
-            answer = next(data for data in packets[hello[0] + 1:] if len(data) == 32)
+            answer = next(data for data in packets[hello[0] + 1 :] if len(data) == 32)
             recording = pathlib.Path(folder) / "recording"
             recording.write_bytes(packets[hello[0]] + answer)
             os.chmod(folder, 0o755)
@@ -151,7 +183,9 @@ class Attacks(Case):
             script = pathlib.Path(folder) / "few_descriptors"
             script.write_text('#!/bin/sh\nulimit -n 40\nexec "$@"\n', encoding="ascii")
             script.chmod(script.stat().st_mode | stat.S_IXUSR)
-            zero, _, _ = self.attacked("flood", first=("--", ARGUMENTS.mpiexec, "-n", "1", script, ARGUMENTS.program))
+            zero, _, _ = self.attacked(
+                "flood", first=("--", ARGUMENTS.mpiexec, "-n", "1", script, ARGUMENTS.program)
+            )
         self.flooded(zero)
 
 

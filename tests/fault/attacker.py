@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another user of the machine, without the job's key, at a host's port: run by attack_test.py as that user. It prints "ready" once it
-has done what it can before the right host comes, and at the end "got" with the number of bytes that it has received.
+"""Another user of the machine, without the job's key, at a host's port: run by attack_test.py as
+that user. It prints "ready" once it has done what it can before the right host comes, and at the
+end "got" with the number of bytes that it has received.
 
   attacker.py HOW ADDRESS SOURCE [FILE]    HOW: claim, echo, replay FILE, flood
 """

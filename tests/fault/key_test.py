@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job's key: on no command line, in no file that others can read, and from no variable of a caller with fewer rights.
+"""The job's key: on no command line, in no file that others can read, and from no variable of a
+caller with fewer rights.
 
-What other users see is read as another user; without root that part is left out.
-"""
+What other users see is read as another user; without root that part is left out. """
 
 import contextlib
 import os
@@ -21,8 +21,10 @@ from support import ARGUMENTS, Case, Run, Server, impirun, main  # noqa: E402
 KEY = "7301925846197302845"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 # Prints what the user who runs it can read of these processes: command lines and environments.
-READER = ("import sys\nfor process in sys.argv[1:]:\n  for name in ('cmdline', 'environ'):\n    try:\n"
-          "      print(open(f'/proc/{process}/{name}', 'rb').read())\n    except OSError:\n      pass\n")
+READER = (
+    "import sys\nfor process in sys.argv[1:]:\n  for name in ('cmdline', 'environ'):\n    try:\n"
+    "      print(open(f'/proc/{process}/{name}', 'rb').read())\n    except OSError:\n      pass\n"
+)
 
 
 class KeyTest(Case):
@@ -37,7 +39,9 @@ class KeyTest(Case):
     def wrapper(self):
         """A launcher of which nothing is known, and which does not pass the key on."""
         path = self.folder / "mpiexec"
-        path.write_text(f'#!/bin/sh\nunset IMPI_AUTH_KEY\nexec {ARGUMENTS.mpiexec} "$@"\n', encoding="ascii")
+        path.write_text(
+            f'#!/bin/sh\nunset IMPI_AUTH_KEY\nexec {ARGUMENTS.mpiexec} "$@"\n', encoding="ascii"
+        )
         path.chmod(0o755)
         return str(path)
 
@@ -46,11 +50,14 @@ class KeyTest(Case):
         keys = set()
         for process in processes:
             variables = pathlib.Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
-            keys |= {each.partition(b"=")[2] for each in variables if each.startswith(b"IMPI_AUTH_KEY=")}
+            keys |= {
+                each.partition(b"=")[2] for each in variables if each.startswith(b"IMPI_AUTH_KEY=")
+            }
         return keys
 
     def hidden(self, run, ranks, key=None):
-        """While `ranks` processes of the program wait, no command line of the run has the key, and others cannot read it."""
+        """While `ranks` processes of the program wait, no command line of the run has the key, and
+        others cannot read it."""
         run.await_times("out", "ready", ranks)
         processes = run.processes()
         self.assertGreater(len(processes), ranks, run)
@@ -61,8 +68,13 @@ class KeyTest(Case):
             self.assertNotIn(b"AUTH_KEY=", line)
             self.assertNotIn(next(iter(keys)), line)
         if os.geteuid() == 0 and shutil.which("setpriv"):
-            read = subprocess.run([*NOBODY, sys.executable, "-I", "-c", READER, *map(str, processes)], check=True, capture_output=True,
-                                  timeout=30, env={"PATH": os.environ["PATH"]}).stdout
+            read = subprocess.run(
+                [*NOBODY, sys.executable, "-I", "-c", READER, *map(str, processes)],
+                check=True,
+                capture_output=True,
+                timeout=30,
+                env={"PATH": os.environ["PATH"]},
+            ).stdout
             self.assertIn(os.path.basename(ARGUMENTS.program).encode(), read)
             self.assertNotIn(next(iter(keys)), read)
         return b"\0".join(lines).decode()
@@ -72,7 +84,10 @@ class KeyTest(Case):
 
     def test_local_form(self):
         section = ["-np", 1, ARGUMENTS.program, "wait"]
-        for words in ([*section, ":", *section], ["-systems", 2, "-n", 2, ARGUMENTS.program, "wait"]):
+        for words in (
+            [*section, ":", *section],
+            ["-systems", 2, "-n", 2, ARGUMENTS.program, "wait"],
+        ):
             run = self.start(*words)
             self.hidden(run, 2)
             run.process.send_signal(signal.SIGTERM)
@@ -81,9 +96,18 @@ class KeyTest(Case):
     def test_local_form_by_an_unknown_launcher(self):
         section = ["-np", 1, ARGUMENTS.program, "wait"]
         as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        run = self.start(*section, ":", *section, IMPISHIM_MPIEXEC=self.wrapper(), TMPDIR=str(self.folder), **as_root)
+        run = self.start(
+            *section,
+            ":",
+            *section,
+            IMPISHIM_MPIEXEC=self.wrapper(),
+            TMPDIR=str(self.folder),
+            **as_root,
+        )
         run.await_times("out", "ready", 2)
-        text = b"\0".join(pathlib.Path(f"/proc/{each}/cmdline").read_bytes() for each in run.processes()).decode()
+        text = b"\0".join(
+            pathlib.Path(f"/proc/{each}/cmdline").read_bytes() for each in run.processes()
+        ).decode()
         files = self.files_in(text)
         self.assertEqual(len(files), 1, text)
         self.assertEqual(stat.S_IMODE(next(iter(files)).stat().st_mode), 0o600)
@@ -98,7 +122,8 @@ class KeyTest(Case):
         return self.start("-client", 0, server.address, *words, **as_root, **environment)
 
     def as_client(self, *words, **environment):
-        """The client's command lines while its only rank waits; files for the key are named in them."""
+        """The client's command lines while its only rank waits; files for the key are named in
+        them."""
         server = self.resources.enter_context(Server(1, IMPI_AUTH_KEY=KEY))
         run = self.client(server, *words, ARGUMENTS.program, "wait", **environment)
         text = self.hidden(run, 1, KEY)
@@ -118,7 +143,9 @@ class KeyTest(Case):
 
     def test_client_form_by_an_unknown_launcher(self):
         """It drops the key: the file alone brings it to the rank."""
-        files = self.as_client("--", self.wrapper(), "-n", 1, IMPI_AUTH_KEY=KEY, HOME=str(self.folder))
+        files = self.as_client(
+            "--", self.wrapper(), "-n", 1, IMPI_AUTH_KEY=KEY, HOME=str(self.folder)
+        )
         self.assertEqual([file.parent for file in files], [self.folder])
         self.assertFalse(any(file.exists() for file in files), "it is removed at the end")
 
@@ -131,7 +158,9 @@ class KeyTest(Case):
         path.write_text(KEY + "\n", encoding="ascii")
         path.chmod(0o600)
         self.assertEqual(self.as_client("-np", 1, IMPI_AUTH_KEY_FILE=str(path)), set())
-        self.assertEqual(self.as_client("--", self.wrapper(), "-n", 1, IMPI_AUTH_KEY_FILE=str(path)), {path})
+        self.assertEqual(
+            self.as_client("--", self.wrapper(), "-n", 1, IMPI_AUTH_KEY_FILE=str(path)), {path}
+        )
         self.assertTrue(path.exists(), "it is the user's")
 
     def test_status_of_a_killed_rank(self):
@@ -139,14 +168,27 @@ class KeyTest(Case):
         for words in (["-np", 2], ["--", ARGUMENTS.mpiexec, "-n", 2]):
             for number in (signal.SIGKILL, signal.SIGABRT):
                 server = self.resources.enter_context(Server(1, IMPI_AUTH_KEY=KEY))
-                self.expect(self.client(server, *words, ARGUMENTS.program, "raise", int(number), IMPI_AUTH_KEY=KEY), 128 + number)
+                self.expect(
+                    self.client(
+                        server, *words, ARGUMENTS.program, "raise", int(number), IMPI_AUTH_KEY=KEY
+                    ),
+                    128 + number,
+                )
                 self.assertEqual(server.end(), 1, server)
 
     def test_lines_of_a_client_stay_whole(self):
         server = self.resources.enter_context(Server(1, IMPI_AUTH_KEY=KEY))
-        run = self.expect(self.client(server, "-np", 4, ARGUMENTS.program, "lines", 1000, IMPI_AUTH_KEY=KEY), 0)
-        self.assertEqual(sorted(run.lines["out"]), [f"rank {rank} line {i:06}, which is long enough to be taken apart <{rank}>"
-                                                    for rank in range(4) for i in range(1000)])
+        run = self.expect(
+            self.client(server, "-np", 4, ARGUMENTS.program, "lines", 1000, IMPI_AUTH_KEY=KEY), 0
+        )
+        self.assertEqual(
+            sorted(run.lines["out"]),
+            [
+                f"rank {rank} line {i:06}, which is long enough to be taken apart <{rank}>"
+                for rank in range(4)
+                for i in range(1000)
+            ],
+        )
         self.assertEqual(run.err, "")
         self.expect(server, 0)
 

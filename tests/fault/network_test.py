@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two machines with a network between them, made of network namespaces: systems on each of them over IPv4 and IPv6, and the network cut.
+"""Two machines with a network between them, made of network namespaces: systems on each of them
+over IPv4 and IPv6, and the network cut.
 
-Needs root and the right to make namespaces; without it each test is skipped and says so.
-"""
+Needs root and the right to make namespaces; without it each test is skipped and says so. """
 
 import os
 import subprocess
@@ -19,7 +19,8 @@ def ip(*words):
 
 
 def made_namespaces(names):
-    """Makes these network namespaces; where that is not allowed the test is skipped, with the reason."""
+    """Makes these network namespaces; where that is not allowed the test is skipped, with the
+    reason."""
     made = []
     try:
         for namespace in names:
@@ -40,7 +41,20 @@ class Network:
 
     def __enter__(self):
         made_namespaces((self.left, self.right))
-        ip("link", "add", "cable", "netns", self.left, "type", "veth", "peer", "name", "cable", "netns", self.right)
+        ip(
+            "link",
+            "add",
+            "cable",
+            "netns",
+            self.left,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "cable",
+            "netns",
+            self.right,
+        )
         for number, namespace in enumerate((self.left, self.right), 1):
             ip("-n", namespace, "address", "add", f"10.99.0.{number}/24", "dev", "cable")
             ip("-n", namespace, "address", "add", f"fd99::{number}/64", "dev", "cable", "nodad")
@@ -57,7 +71,16 @@ class Network:
 
 
 def inside(namespace, *words, **environment):
-    return Run("ip", "netns", "exec", namespace, ARGUMENTS.impirun, *words, IMPI_AUTH_KEY="77", **environment)
+    return Run(
+        "ip",
+        "netns",
+        "exec",
+        namespace,
+        ARGUMENTS.impirun,
+        *words,
+        IMPI_AUTH_KEY="77",
+        **environment,
+    )
 
 
 class Networks(Case):
@@ -65,19 +88,25 @@ class Networks(Case):
         """Server and system 0 on the left, system 1 on the right."""
         server = inside(network.left, "-server", "2", **server_environment)
         address = server.await_line("out", ":")
-        systems = [inside(side, "-client", str(number), address, "-np", "2", program)
-                   for number, side in enumerate((network.left, network.right))]
+        systems = [
+            inside(side, "-client", str(number), address, "-np", "2", program)
+            for number, side in enumerate((network.left, network.right))
+        ]
         return address, server, systems
 
     def everybody_ends_well(self, expected, **server_environment):
         with Network() as network:
-            address, server, (left, right) = self.joined(network, ARGUMENTS.program, **server_environment)
+            address, server, (left, right) = self.joined(
+                network, ARGUMENTS.program, **server_environment
+            )
             with server, left, right:
                 self.assertTrue(address.startswith(expected), address)
                 for run in (left, right, server):
                     self.expect(run, 0)
                 for rank, system in enumerate((0, 0, 1, 1)):
-                    self.assertIn(f"rank {rank}: system {system}, host {system}", left.out + right.out)
+                    self.assertIn(
+                        f"rank {rank}: system {system}, host {system}", left.out + right.out
+                    )
 
     def test_ipv4(self):
         self.everybody_ends_well("10.99.0.1:")
@@ -86,7 +115,8 @@ class Networks(Case):
         self.everybody_ends_well("[fd99::1]:", IMPISHIM_HOST_ADDRESS="fd99::1")
 
     def test_cut(self):
-        """Nothing arrives any more, not even the end of a connection: TCP's own probes find out, in half a minute."""
+        """Nothing arrives any more, not even the end of a connection: TCP's own probes find out, in
+        half a minute."""
         with Network() as network:
             _, server, (left, right) = self.joined(network, ARGUMENTS.foreign_program)
             with server, left, right:
@@ -94,7 +124,10 @@ class Networks(Case):
                 network.cut()
                 for run in (left, right, server):
                     self.assertNotEqual(run.end(), 0, run)
-                for run, other in ((left, "host 1 (system 1, 10.99.0.2"), (right, "host 0 (system 0, 10.99.0.1")):
+                for run, other in (
+                    (left, "host 1 (system 1, 10.99.0.2"),
+                    (right, "host 0 (system 0, 10.99.0.1"),
+                ):
                     self.assertIn(f"the connection to {other}", run.err, run)
                     self.assertIn("the network is cut", run.err, run)
 

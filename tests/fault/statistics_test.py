@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics that cannot be written are told at the default log level, and a link in their place leads nowhere."""
+"""Statistics that cannot be written are told at the default log level, and a link in their place
+leads nowhere."""
 
 import pathlib
 import sys
@@ -19,8 +20,13 @@ class StatisticsTest(Case):
             section = ["-np", 1, ARGUMENTS.program, "lines", 1]
             with impirun(*section, ":", *section, IMPISHIM_STATS=str(folder / "stats")) as run:
                 self.expect(run, 0)
-                self.assertEqual(run.lines["err"], [f"impishim: rank 0: warn: cannot write the statistics to {folder}/stats.0.json "
-                                                    "(IMPISHIM_STATS): it is a symbolic link"])
+                self.assertEqual(
+                    run.lines["err"],
+                    [
+                        f"impishim: rank 0: warn: cannot write the statistics to {folder}/stats.0.json "
+                        "(IMPISHIM_STATS): it is a symbolic link"
+                    ],
+                )
             self.assertEqual(victim.read_text(encoding="ascii"), "precious")
             self.assertIn('"rank": 1', (folder / "stats.1.json").read_text(encoding="ascii"))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMPI 4: barrier, bcast, reduce and allreduce on MPI_COMM_WORLD by a client with one process, which is its client's master."""
+"""IMPI 4: barrier, bcast, reduce and allreduce on MPI_COMM_WORLD by a client with one process,
+which is its client's master."""
 
 from point_to_point import WORLD, WORLD_COLLECTIVE
 
@@ -31,7 +32,10 @@ class Collectives:
 
     def speakers(self, root):
         """The masters, by number, with the root in the place of its client's."""
-        return [root if self.clients[root] == self.clients[master] else master for master in self.masters]
+        return [
+            root if self.clients[root] == self.clients[master] else master
+            for master in self.masters
+        ]
 
     def send(self, to, tag, data=b"", cid=WORLD_COLLECTIVE):
         self.process.send(to, tag, data, cid)
@@ -54,7 +58,10 @@ class Collectives:
         if self.linear:
             return (self.masters[1:], None) if self.number == 0 else ([], self.masters[0])
         lowest = highest_bit(self.number)
-        children = [self.number | 1 << bit for bit in range(cube_dimension(len(self.masters)) - 1, lowest, -1)]
+        children = [
+            self.number | 1 << bit
+            for bit in range(cube_dimension(len(self.masters)) - 1, lowest, -1)
+        ]
         parent = None if self.number == 0 else self.masters[self.number & ~(1 << lowest)]
         return [self.masters[child] for child in children if child < len(self.masters)], parent
 
@@ -68,11 +75,19 @@ class Collectives:
             parent, children = 0, range(1, count) if mine == 0 else ()
         else:
             parent = mine & ~(1 << max(highest_bit(mine), 0))
-            children = [mine | 1 << bit for bit in range(highest_bit(mine) + 1, cube_dimension(count)) if mine | 1 << bit < count]
+            children = [
+                mine | 1 << bit
+                for bit in range(highest_bit(mine) + 1, cube_dimension(count))
+                if mine | 1 << bit < count
+            ]
         if mine != 0:
             data = self.receive(speakers[(parent + first) % count], BCAST_TAG)
         # Linear: to every other master in order; tree: ascending.
-        for child in sorted((each + first) % count for each in children) if self.linear else ((each + first) % count for each in children):
+        for child in (
+            sorted((each + first) % count for each in children)
+            if self.linear
+            else ((each + first) % count for each in children)
+        ):
             self.send(speakers[child], BCAST_TAG, data)
         return data
 
@@ -94,10 +109,17 @@ class Collectives:
         bit = 1
         while bit < count:
             if mine & bit:
-                self.send(speakers[(mine - bit + first) % count], REDUCE_TAG, data, self.reduce_context)
+                self.send(
+                    speakers[(mine - bit + first) % count], REDUCE_TAG, data, self.reduce_context
+                )
                 return None
             if mine | bit < count:
-                data = combine(data, self.receive(speakers[((mine | bit) + first) % count], REDUCE_TAG, self.reduce_context))
+                data = combine(
+                    data,
+                    self.receive(
+                        speakers[((mine | bit) + first) % count], REDUCE_TAG, self.reduce_context
+                    ),
+                )
             bit <<= 1
         return data
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs with a foreign implementation of IMPI (the other files of this folder) and a real program on this library.
+"""Jobs with a foreign implementation of IMPI (the other files of this folder) and a real program on
+this library.
 
-Fails with the first departure from the specification that the foreign side sees.
-"""
+Fails with the first departure from the specification that the foreign side sees. """
 
 import contextlib
 import pathlib
@@ -25,7 +25,10 @@ AS_LAM = {"IMPISHIM_FOREIGN": "lam"}
 
 def environment_of(key):
     """Everything listens on the loopback only."""
-    return {"IMPISHIM_HOST_ADDRESS": "127.0.0.1", **({"IMPI_AUTH_NONE": "1"} if key is None else {"IMPI_AUTH_KEY": str(key)})}
+    return {
+        "IMPISHIM_HOST_ADDRESS": "127.0.0.1",
+        **({"IMPI_AUTH_NONE": "1"} if key is None else {"IMPI_AUTH_KEY": str(key)}),
+    }
 
 
 class ForeignCase(Case):
@@ -37,14 +40,32 @@ class ForeignCase(Case):
         self.addCleanup(self.resources.close)
 
     def play(self, server, clients, systems, names, key=None, lam=False, variables=None, **values):
-        """Foreign clients of these numbers, and systems as {client: (program, ranks)}, play the scenarios `names`."""
+        """Foreign clients of these numbers, and systems as {client: (program, ranks)}, play the
+        scenarios `names`."""
         marks = startup.Parameters(**values)
-        peers = [ForeignClient(server, client, names, parameters_of(client, **values), key, lam) for client in clients]
+        peers = [
+            ForeignClient(server, client, names, parameters_of(client, **values), key, lam)
+            for client in clients
+        ]
         environment = {**LAUNCHER_VARIABLES, **environment_of(key), **(variables or {})}
         foreign_rank = sum(systems.get(client, ("", 1))[1] for client in range(clients[0]))
-        runs = [self.started(impirun("-client", client, server, "-np", count, program, foreign_rank, scenarios.cancels(marks), *names,
-                                     **environment))
-                for client, (program, count) in systems.items()]
+        runs = [
+            self.started(
+                impirun(
+                    "-client",
+                    client,
+                    server,
+                    "-np",
+                    count,
+                    program,
+                    foreign_rank,
+                    scenarios.cancels(marks),
+                    *names,
+                    **environment,
+                )
+            )
+            for client, (program, count) in systems.items()
+        ]
         for peer in peers:
             peer.start()
         for peer in peers:
@@ -56,7 +77,9 @@ class ForeignCase(Case):
             self.expect(run, 0)
         out = "\n".join(run.out for run in runs)
         for word in (*names, "finalized"):
-            self.assertEqual(out.count(f": {word}"), sum(count for _, count in systems.values()), out)
+            self.assertEqual(
+                out.count(f": {word}"), sum(count for _, count in systems.values()), out
+            )
 
     @staticmethod
     def last_words(run):
@@ -81,7 +104,8 @@ class Foreign(ForeignCase):
         self.expect(server, 0)
 
     def test_as_client_1(self):
-        """Two ranks of the system, of which each has counters of its own; the address as ::ffff:a.b.c.d; a key."""
+        """Two ranks of the system, of which each has counters of its own; the address as
+        ::ffff:a.b.c.d; a key."""
         server = self.real_server(2, KEY)
         self.play(server.address, [1], {0: (ARGUMENTS.program, 2)}, ALL, KEY, mapped=True)
         self.expect(server, 0)
@@ -99,9 +123,12 @@ class Foreign(ForeignCase):
         self.expect(server, 0)
 
     def test_between_two_systems(self):
-        """The second system has the other MPI; between the two the library speaks in its own ways."""
+        """The second system has the other MPI; between the two the library speaks in its own
+        ways."""
         server = self.real_server(3)
-        self.play(server.address, [1], {0: (ARGUMENTS.program, 1), 2: (ARGUMENTS.foreign_program, 1)}, ALL)
+        self.play(
+            server.address, [1], {0: (ARGUMENTS.program, 1), 2: (ARGUMENTS.foreign_program, 1)}, ALL
+        )
         self.expect(server, 0)
 
 
@@ -112,18 +139,41 @@ class ForeignOnce(ForeignCase):
         """A message that is not received leaves no room, for CANCEL neither."""
         names = [name for name in ALL if name not in ("cancel", "unmatched")]
         server = self.real_server(2)
-        self.play(server.address, [0], {1: (ARGUMENTS.program, 1)}, names, ackmark=1, hiwater=1, datalen=1000)
+        self.play(
+            server.address,
+            [0],
+            {1: (ARGUMENTS.program, 1)},
+            names,
+            ackmark=1,
+            hiwater=1,
+            datalen=1000,
+        )
         self.expect(server, 0)
 
     def test_odd_marks(self):
         server = self.real_server(2)
-        self.play(server.address, [1], {0: (ARGUMENTS.program, 1)}, ALL, ackmark=3, hiwater=7, datalen=5001)
+        self.play(
+            server.address,
+            [1],
+            {0: (ARGUMENTS.program, 1)},
+            ALL,
+            ackmark=3,
+            hiwater=7,
+            datalen=5001,
+        )
         self.expect(server, 0)
 
     def four_clients(self, lam, variables):
         server = self.real_server(4)
-        self.play(server.address, [0, 1, 2], {3: (ARGUMENTS.program, 2)}, ["collectives"], lam=lam, maxlinear=2,
-                  variables={"IMPISHIM_COLL_MAXLINEAR": "2", **variables})
+        self.play(
+            server.address,
+            [0, 1, 2],
+            {3: (ARGUMENTS.program, 2)},
+            ["collectives"],
+            lam=lam,
+            maxlinear=2,
+            variables={"IMPISHIM_COLL_MAXLINEAR": "2", **variables},
+        )
         self.expect(server, 0)
 
     def test_trees_of_four_clients(self):
@@ -138,14 +188,38 @@ class ForeignOnce(ForeignCase):
             self.play(server.address, [1], {0: (ARGUMENTS.program, 1)}, ["types"], lam=True)
 
     def test_setting_that_is_none(self):
-        run = self.started(impirun("-np", 1, ARGUMENTS.program, ":", "-np", 1, ARGUMENTS.program, IMPISHIM_FOREIGN="LAM"))
+        run = self.started(
+            impirun(
+                "-np",
+                1,
+                ARGUMENTS.program,
+                ":",
+                "-np",
+                1,
+                ARGUMENTS.program,
+                IMPISHIM_FOREIGN="LAM",
+            )
+        )
         self.assertNotEqual(run.end(), 0, run)
         self.assertIn("IMPISHIM_FOREIGN=LAM: use strict (default) or lam", run.err)
 
     def test_settings_that_differ(self):
         server = self.real_server(2)
-        runs = [self.started(impirun("-client", client, server.address, "-np", 1, ARGUMENTS.program, **environment_of(None), **setting))
-                for client, setting in enumerate((AS_LAM, {}))]
+        runs = [
+            self.started(
+                impirun(
+                    "-client",
+                    client,
+                    server.address,
+                    "-np",
+                    1,
+                    ARGUMENTS.program,
+                    **environment_of(None),
+                    **setting,
+                )
+            )
+            for client, setting in enumerate((AS_LAM, {}))
+        ]
         for run in runs:
             self.assertNotEqual(run.end(), 0, run)
             self.assertIn("IMPISHIM_FOREIGN", run.err)

@@ -31,8 +31,8 @@ class Proc:
 
 @dataclasses.dataclass
 class Packet:
-    """All fields of a header without their pk_, and the payload. Fields that a type does not use are filled with what an implementation
-    in use has there, since nobody may read them."""
+    """All fields of a header without their pk_, and the payload. Fields that a type does not use
+    are filled with what an implementation in use has there, since nobody may read them."""
 
     type: int
     src: Proc
@@ -55,9 +55,27 @@ class Packet:
         return NAMES[self.type]
 
     def encode(self):
-        return HEADER.pack(self.type, self.len, self.src.host, self.src.pid, self.dest.host, self.dest.pid, self.srqid, self.drqid,
-                           self.msglen, self.lsrank, self.tag, self.cid, self.seqnum, self.count, self.dtype,
-                           self.reserved) + self.payload
+        return (
+            HEADER.pack(
+                self.type,
+                self.len,
+                self.src.host,
+                self.src.pid,
+                self.dest.host,
+                self.dest.pid,
+                self.srqid,
+                self.drqid,
+                self.msglen,
+                self.lsrank,
+                self.tag,
+                self.cid,
+                self.seqnum,
+                self.count,
+                self.dtype,
+                self.reserved,
+            )
+            + self.payload
+        )
 
     def __str__(self):
         if self.type in MESSAGES:
@@ -80,11 +98,15 @@ class PacketReader:
         while len(self.bytes) - begin >= HEADER.size:
             kind, length = struct.unpack_from(">II", self.bytes, begin)
             if kind >= len(NAMES):
-                raise Departure(f"a packet of type {kind:#x} came; IMPI 0.0 has the types 0 to 7 only")
+                raise Departure(
+                    f"a packet of type {kind:#x} came; IMPI 0.0 has the types 0 to 7 only"
+                )
             if kind not in MESSAGES:
                 length = 0
             elif length > self.maxdatalen:
-                raise Departure(f"a {NAMES[kind]} packet with {length} bytes came; the agreed maximum is {self.maxdatalen}")
+                raise Departure(
+                    f"a {NAMES[kind]} packet with {length} bytes came; the agreed maximum is {self.maxdatalen}"
+                )
             end = begin + HEADER.size + length
             if len(self.bytes) < end:
                 break
@@ -93,9 +115,17 @@ class PacketReader:
         del self.bytes[:begin]
 
     def decode(self, begin, end):
-        (kind, length, src_host, src_pid, dest_host, dest_pid, *others) = HEADER.unpack_from(self.bytes, begin)
-        return Packet(kind, Proc(src_host, src_pid), Proc(dest_host, dest_pid), length, *others,
-                      payload=bytes(self.bytes[begin + HEADER.size:end]))
+        (kind, length, src_host, src_pid, dest_host, dest_pid, *others) = HEADER.unpack_from(
+            self.bytes, begin
+        )
+        return Packet(
+            kind,
+            Proc(src_host, src_pid),
+            Proc(dest_host, dest_pid),
+            length,
+            *others,
+            payload=bytes(self.bytes[begin + HEADER.size : end]),
+        )
 
     @property
     def rest(self):

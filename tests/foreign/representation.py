@@ -7,7 +7,15 @@ import struct
 class External32:
     """Big-endian, long of 4 bytes, long double as IEEE binary128."""
 
-    codes = {"char": ">b", "short": ">h", "int": ">i", "long": ">i", "long long": ">q", "float": ">f", "double": ">d"}
+    codes = {
+        "char": ">b",
+        "short": ">h",
+        "int": ">i",
+        "long": ">i",
+        "long long": ">q",
+        "float": ">f",
+        "double": ">d",
+    }
     # A struct of int and double has no gap.
     pair = ">id"
 
@@ -32,7 +40,15 @@ class External32:
 
 
 class Native(External32):
-    codes = {"char": "<b", "short": "<h", "int": "<i", "long": "<q", "long long": "<q", "float": "<f", "double": "<d"}
+    codes = {
+        "char": "<b",
+        "short": "<h",
+        "int": "<i",
+        "long": "<q",
+        "long long": "<q",
+        "float": "<f",
+        "double": "<d",
+    }
     pair = "<id"
 
     @staticmethod
@@ -40,4 +56,8 @@ class Native(External32):
         """x87's 80 bits: the leading one of the fraction is written."""
         bits = struct.unpack(">Q", struct.pack(">d", value))[0]
         sign, exponent, fraction = bits >> 63, bits >> 52 & 0x7FF, bits & (1 << 52) - 1
-        return (1 << 63 | fraction << 11).to_bytes(8, "little") + (sign << 15 | exponent - 1023 + 16383).to_bytes(2, "little") + bytes(6)
+        return (
+            (1 << 63 | fraction << 11).to_bytes(8, "little")
+            + (sign << 15 | exponent - 1023 + 16383).to_bytes(2, "little")
+            + bytes(6)
+        )

@@ -94,8 +94,7 @@ class Session {
       : near_(shape(setting), 1, (setting & 0x40U) != 0 ? 300 : 1U << 20U,
               (setting & 0x80U) != 0 ? seed | 1U : 0) {
     for (const int rank : {0, 2, 3}) {
-      const auto client =
-          static_cast<std::size_t>(near_.job().procs()[static_cast<std::size_t>(rank)].client);
+      const auto client = static_cast<std::size_t>(near_.job().proc(rank).client);
       const auto& values = near_.job().values();
       neighbours_.emplace_back(rank,
                                near_.job().clients()[client].impishim

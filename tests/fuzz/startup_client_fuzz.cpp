@@ -25,7 +25,7 @@ void check(const JobMap& map, std::int32_t clients) {
   FUZZ_REQUIRE(values.coll_xsize >= 0 && values.coll_maxlinear >= 0);
   for (const Host& host : map.hosts()) FUZZ_REQUIRE(host.proc_count >= 1);
   for (WorldRank rank = 0; rank < map.size(); ++rank) {
-    FUZZ_REQUIRE(map.rank_of(map.procs()[static_cast<std::size_t>(rank)].id) == rank);
+    FUZZ_REQUIRE(map.rank_of(map.proc(rank).id) == rank);
   }
   const auto bytes = encode_job_map(map);
   auto copy = decode_job_map(bytes);

@@ -45,12 +45,12 @@ MACRO = "#define TWIN(result, name, parameters) result MPI_##name parameters; re
 FATES = """
 # comment
 MPI_Init always
-MPI_Send joined
-MPI_Wait direct
-MPI_Isend start
+MPI_Send intercept
+MPI_Wait intercept_fast
+MPI_Isend intercept_start
 MPI_Win_fence forward no spanning window exists
 MPI_Comm_spawn refuse_joined started processes belong to no system
-MPI_Elsewhere joined
+MPI_Elsewhere intercept
 """
 
 
@@ -70,17 +70,36 @@ class Generator(unittest.TestCase):
     def run_generator(self, header=MACRO + HEADER, fates=FATES):
         (self.path / "mpi.h").write_text(header)
         (self.path / "functions.txt").write_text(fates)
-        return subprocess.run([sys.executable, GENERATOR, "--include", self.path, "--functions", self.path / "functions.txt",
-                               "--output", self.path / "out"], capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [
+                sys.executable,
+                GENERATOR,
+                "--include",
+                self.path,
+                "--functions",
+                self.path / "functions.txt",
+                "--output",
+                self.path / "out",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def generate(self, fates=FATES):
         done = self.run_generator(fates=fates)
         self.assertEqual(done.returncode, 0, done.stderr)
-        rows = [line.split("\t") for line in (self.path / "out/wrapped.txt").read_text().splitlines()]
+        rows = [
+            line.split("\t") for line in (self.path / "out/wrapped.txt").read_text().splitlines()
+        ]
         return {row[0]: row[1] for row in rows}
 
     def text(self, *patterns):
-        return "".join(file.read_text() for pattern in patterns for file in sorted((self.path / "out").glob(pattern)))
+        return "".join(
+            file.read_text()
+            for pattern in patterns
+            for file in sorted((self.path / "out").glob(pattern))
+        )
 
     def body(self, function):
         """The wrapper of `function`, up to its closing brace."""
@@ -89,37 +108,76 @@ class Generator(unittest.TestCase):
         return wrappers[start : wrappers.index("\n}\n", start)]
 
     def test_fates(self):
-        self.assertEqual(self.generate(), {
-            "MPIX_Extension": "refuse", "MPI_Barrier": "refuse", "MPI_Comm_create_keyval": "forward", "MPI_Comm_dup": "refuse",
-            "MPI_Comm_idup": "refuse", "MPI_Comm_spawn": "refuse_joined", "MPI_Finalize": "forward",
-            "MPI_Group_range_incl": "forward", "MPI_Ibarrier": "refuse", "MPI_Init": "always", "MPI_Intercomm_create": "refuse",
-            "MPI_Mprobe": "refuse", "MPI_Mrecv_c": "refuse", "MPI_Parrived": "refuse", "MPI_Pcontrol": "forward",
-            "MPI_Send": "joined", "MPI_Isend": "start", "MPI_T_init_thread": "forward", "MPI_Unnamed": "forward", "MPI_Wait": "direct",
-            "MPI_Win_fence": "forward", "MPI_Win_start": "refuse", "MPI_Wtime": "forward"})
+        self.assertEqual(
+            self.generate(),
+            {
+                "MPIX_Extension": "refuse",
+                "MPI_Barrier": "refuse",
+                "MPI_Comm_create_keyval": "forward",
+                "MPI_Comm_dup": "refuse",
+                "MPI_Comm_idup": "refuse",
+                "MPI_Comm_spawn": "refuse_joined",
+                "MPI_Finalize": "forward",
+                "MPI_Group_range_incl": "forward",
+                "MPI_Ibarrier": "refuse",
+                "MPI_Init": "always",
+                "MPI_Intercomm_create": "refuse",
+                "MPI_Mprobe": "refuse",
+                "MPI_Mrecv_c": "refuse",
+                "MPI_Parrived": "refuse",
+                "MPI_Pcontrol": "forward",
+                "MPI_Send": "intercept",
+                "MPI_Isend": "intercept_start",
+                "MPI_T_init_thread": "forward",
+                "MPI_Unnamed": "forward",
+                "MPI_Wait": "intercept_fast",
+                "MPI_Win_fence": "forward",
+                "MPI_Win_start": "refuse",
+                "MPI_Wtime": "forward",
+            },
+        )
 
     def test_every_input_is_checked(self):
         self.generate()
         both = self.body("MPI_Intercomm_create")
-        self.assertIn('if (spanning(job, local_comm) != nullptr) { *newcomm = MPI_COMM_NULL; return refuse(local_comm, "MPI_Intercomm_create"); }', both)
-        self.assertIn('if (spanning(job, peer_comm) != nullptr) { *newcomm = MPI_COMM_NULL; return refuse(peer_comm, "MPI_Intercomm_create"); }', both)
+        self.assertIn(
+            'if (spanning(job, local_comm) != nullptr) { *newcomm = MPI_COMM_NULL; return refuse(local_comm, "MPI_Intercomm_create"); }',
+            both,
+        )
+        self.assertIn(
+            'if (spanning(job, peer_comm) != nullptr) { *newcomm = MPI_COMM_NULL; return refuse(peer_comm, "MPI_Intercomm_create"); }',
+            both,
+        )
         self.assertNotIn("spanning(job, newcomm)", both)
         self.assertIn("if (is_own_request(request)) return refuse", self.body("MPI_Parrived"))
         self.assertIn("if (is_own_message(*message)) return refuse", self.body("MPI_Mrecv_c"))
-        self.assertIn('if (is_own_group(group)) return refuse_group("MPI_Win_start");', self.body("MPI_Win_start"))
+        self.assertIn(
+            'if (is_own_group(group)) return refuse_group("MPI_Win_start");',
+            self.body("MPI_Win_start"),
+        )
         self.assertNotIn("is_own_message", self.body("MPI_Mprobe"))
-        self.assertIn('*intercomm = MPI_COMM_NULL; return refuse_joined("MPI_Comm_spawn", "started processes belong to no system");', self.body("MPI_Comm_spawn"))
+        self.assertIn(
+            '*intercomm = MPI_COMM_NULL; return refuse_joined("MPI_Comm_spawn", "started processes belong to no system");',
+            self.body("MPI_Comm_spawn"),
+        )
 
     def test_a_failed_call_leaves_no_handle(self):
-        self.generate(fates=FATES + "MPI_Intercomm_create joined\n")
-        self.assertIn("{ *request = MPI_REQUEST_NULL; return refuse(comm", self.body("MPI_Ibarrier"))
-        self.assertIn("if (spanning(job, local_comm) != nullptr || spanning(job, peer_comm) != nullptr) { *newcomm = MPI_COMM_NULL; }\n"
-                      "    return calls::Intercomm_create(*job", self.body("MPI_Intercomm_create"))
+        self.generate(fates=FATES + "MPI_Intercomm_create intercept\n")
+        self.assertIn(
+            "{ *request = MPI_REQUEST_NULL; return refuse(comm", self.body("MPI_Ibarrier")
+        )
+        self.assertIn(
+            "if (spanning(job, local_comm) != nullptr || spanning(job, peer_comm) != nullptr) { *newcomm = MPI_COMM_NULL; }\n"
+            "    return calls::Intercomm_create(*job",
+            self.body("MPI_Intercomm_create"),
+        )
 
     def test_blocking_collectives_poll(self):
         self.generate()
         native = self.text("shim/native.hpp")
         self.assertIn("vendor::Ibarrier(comm, &request)", native)
-        # Duplications stay blocking: MPICH 4.0.2's MPI_Comm_idup need not end while other threads make communicators.
+        # Duplications stay blocking: MPICH 4.0.2's MPI_Comm_idup need not end while other threads
+        # make communicators.
         self.assertNotIn("vendor::Comm_idup(comm, newcomm, &request)", native)
         self.assertIn("return native::Barrier(*job, comm);", self.body("MPI_Barrier"))
         self.assertIn("return vendor::Ibarrier(comm, request);", self.body("MPI_Ibarrier"))
@@ -135,34 +193,53 @@ class Generator(unittest.TestCase):
     def test_both_names_and_both_paths(self):
         self.generate()
         wrappers = self.text("wrappers_*.cpp")
-        self.assertIn('alias("MPI_Send"))) int PMPI_Send(const void * buf, int count, int type, int dest, int tag, MPI_Comm comm);',
-                      wrappers.replace("void *buf", "void * buf"))
+        self.assertIn(
+            'alias("MPI_Send"))) int PMPI_Send(const void * buf, int count, int type, int dest, int tag, MPI_Comm comm);',
+            wrappers.replace("void *buf", "void * buf"),
+        )
         send = self.body("MPI_Send")
         self.assertIn("calls::Send(*job, buf, count, type, dest, tag, comm)", send)
         self.assertIn("vendor::raw::Send(buf, count, type, dest, tag, comm)", send)
         self.assertIn("return calls::Init(argc, argv);", self.body("MPI_Init"))
         self.assertNotIn("called_by_user()", self.body("MPI_Init"))
         self.assertIn("called_by_user()", send)
-        self.assertIn("int Send(Job& job, const void * buf", self.text("shim/handled.hpp").replace("void *buf", "void * buf"))
-        self.assertIn("#define IMPISHIM_HAVE_MPI_Send 1", self.text("shim/handled.hpp"))
+        self.assertIn(
+            "int Send(Job& job, const void * buf",
+            self.text("shim/entry_points.hpp").replace("void *buf", "void * buf"),
+        )
+        self.assertIn("#define IMPISHIM_HAVE_MPI_Send 1", self.text("shim/entry_points.hpp"))
         self.assertNotIn("Elsewhere", self.text("shim/*.hpp", "*.cpp"))
 
-    def test_direct_wrappers_hold_the_short_way(self):
+    def test_fast_wrappers_hold_the_fast_path(self):
         self.generate()
         wait = self.body("MPI_Wait")
         self.assertIn("if (job == nullptr) return vendor::raw::Wait(request, status);", wait)
-        self.assertIn("if (vendor_depth.value() == 0) [[likely]] return inside::Wait(*job, request, status);", wait)
-        self.assertIn("return in_fortran_layer(caller_inside_vendor) ? calls::Wait(request, status) : vendor::raw::Wait(request, status);",
-                      self.body("inside_vendor_Wait"))
-        self.assertRegex(self.text("shim/handled.hpp"), r"int Wait\(MPI_Request ?\* ?request, MPI_Status ?\* ?status\);")
+        self.assertIn(
+            "if (vendor_depth.value() == 0) [[likely]] return fast_path::Wait(*job, request, status);",
+            wait,
+        )
+        self.assertIn(
+            "return in_fortran_layer(caller_inside_vendor) ? calls::Wait(request, status) : vendor::raw::Wait(request, status);",
+            self.body("inside_vendor_Wait"),
+        )
+        self.assertRegex(
+            self.text("shim/entry_points.hpp"),
+            r"int Wait\(MPI_Request ?\* ?request, MPI_Status ?\* ?status\);",
+        )
 
     def test_what_only_starts_a_message_does_not_look_for_the_job(self):
         self.generate()
         isend = self.body("MPI_Isend")
         self.assertNotIn("the_job", isend)
-        self.assertIn("if (vendor_depth.value() == 0) [[likely]] return inside::Isend(buf, count, type, dest, tag, comm, request);", isend)
-        self.assertIn("vendor::raw::Isend(buf, count, type, dest, tag, comm, request);", self.body("inside_vendor_Isend"))
-        self.assertRegex(self.text("shim/handled.hpp"), r"int Isend\(const void ?\* ?buf")
+        self.assertIn(
+            "if (vendor_depth.value() == 0) [[likely]] return fast_path::Isend(buf, count, type, dest, tag, comm, request);",
+            isend,
+        )
+        self.assertIn(
+            "vendor::raw::Isend(buf, count, type, dest, tag, comm, request);",
+            self.body("inside_vendor_Isend"),
+        )
+        self.assertRegex(self.text("shim/entry_points.hpp"), r"int Isend\(const void ?\* ?buf")
 
     def test_unusual_declarations(self):
         self.generate()
@@ -182,36 +259,55 @@ class Generator(unittest.TestCase):
             (out / "shim" / folder).mkdir(parents=True, exist_ok=True)
         (out / "shim/job/job.hpp").write_text(
             "#pragma once\n#include <atomic>\nnamespace impishim::shim { struct Job { bool polls_collectives; };\n"
-            "extern std::atomic<Job*> the_job; void* spanning(const Job*, int); }\n")
+            "extern std::atomic<Job*> the_job; void* spanning(const Job*, int); }\n"
+        )
         (out / "shim/handle/inside_vendor.hpp").write_text(
             "#pragma once\nnamespace impishim::shim { struct VendorDepth { int value() const; }; extern VendorDepth vendor_depth;\n"
-            "struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n")
+            "struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n"
+        )
         (out / "shim/request/wait.hpp").write_text(
-            '#pragma once\n#include "shim/job/job.hpp"\nnamespace impishim::shim { int poll_native(Job&, int); }\n')
-        (out / "shim/entry/caller.hpp").write_text(
+            '#pragma once\n#include "shim/job/job.hpp"\nnamespace impishim::shim { int poll_native(Job&, int); }\n'
+        )
+        (out / "shim/entry/call_origin.hpp").write_text(
             "namespace impishim::shim { struct Job; Job* called_by_user(); extern const void* caller_inside_vendor;\n"
-            "bool in_fortran_layer(const void*); }\n")
-        (out / "shim/entry/inside.hpp").write_text(
+            "bool in_fortran_layer(const void*); }\n"
+        )
+        (out / "shim/entry/fast_path.hpp").write_text(
             '#include <mpi.h>\n#include "shim/job/job.hpp"\n'
-            "namespace impishim::shim::inside { int Wait(const Job&, MPI_Request*, MPI_Status*);\n"
-            "int Isend(const void*, int, int, int, int, MPI_Comm, MPI_Request*); }\n")
+            "namespace impishim::shim::fast_path { int Wait(const Job&, MPI_Request*, MPI_Status*);\n"
+            "int Isend(const void*, int, int, int, int, MPI_Comm, MPI_Request*); }\n"
+        )
         (out / "shim/error/refusal.hpp").write_text(
             "namespace impishim::shim { int refuse(int comm, const char* function); int refuse_group(const char* function);\n"
-            "int refuse_joined(const char* function, const char* reason); }\n")
+            "int refuse_joined(const char* function, const char* reason); }\n"
+        )
         (out / "shim/handle/own_handle.hpp").write_text(
-            "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n")
-        for header in ("collective_arguments", "collective_queue"):  # of which no function of this mpi.h makes use
+            "namespace impishim::shim { bool is_own_request(int); bool is_own_message(int); bool is_own_group(int); }\n"
+        )
+        for header in (
+            "collective_arguments",
+            "collective_queue",
+        ):  # of which no function of this mpi.h makes use
             (out / f"shim/coll/{header}.hpp").write_text("")
         (out / "shim/request/native_stand.hpp").write_text(
             "#pragma once\nnamespace impishim::shim { struct Job; struct VendorCallKind { const char* function; bool collective; };\n"
-            "struct NativeStand { NativeStand(Job&, const VendorCallKind&); ~NativeStand(); }; }\n")
-        (out / "shim/entry/resolve.hpp").write_text("namespace impishim::shim { void* resolve(const char* name); }\n")
+            "struct NativeStand { NativeStand(Job&, const VendorCallKind&); ~NativeStand(); }; }\n"
+        )
+        (out / "shim/entry/vendor_lookup.hpp").write_text(
+            "namespace impishim::shim { void* resolve(const char* name); }\n"
+        )
         header = (self.path / "mpi.h").read_text()
-        (out / "mpi.h").write_text('#pragma once\nextern "C" {\n#define MPI_REQUEST_NULL 0\n#define MPI_SUCCESS 0\n'
-                                   "#define MPI_COMM_WORLD 1\n#define MPI_COMM_NULL 0\n" + header + "}\n")
+        (out / "mpi.h").write_text(
+            '#pragma once\nextern "C" {\n#define MPI_REQUEST_NULL 0\n#define MPI_SUCCESS 0\n'
+            "#define MPI_COMM_WORLD 1\n#define MPI_COMM_NULL 0\n" + header + "}\n"
+        )
         for source in sorted(out.glob("*.cpp")):
-            done = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", f"-I{out}", source], capture_output=True, text=True,
-                                  check=False)
+            done = subprocess.run(
+                ["c++", "-std=c++20", "-fsyntax-only", f"-I{out}", source],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual(done.returncode, 0, done.stderr[:2000])
 
     def test_bad_input(self):
@@ -228,13 +324,18 @@ class Generator(unittest.TestCase):
 class Parameters(unittest.TestCase):
     def test_split(self):
         module = load()
-        self.assertEqual(module.split_parameters("int a, int (*f)(int, int), char b[]"),
-                         ["int a", "int (*f)(int, int)", "char b[]"])
+        self.assertEqual(
+            module.split_parameters("int a, int (*f)(int, int), char b[]"),
+            ["int a", "int (*f)(int, int)", "char b[]"],
+        )
 
     def test_names_and_kinds(self):
         module = load()
         parameter = module.Parameter("const int array_of_counts[]", 0)
-        self.assertEqual((parameter.type, parameter.name, parameter.suffix), ("const int", "array_of_counts", "[]"))
+        self.assertEqual(
+            (parameter.type, parameter.name, parameter.suffix),
+            ("const int", "array_of_counts", "[]"),
+        )
         self.assertTrue(module.Parameter("MPI_Comm comm", 0).is_value("MPI_Comm"))
         self.assertFalse(module.Parameter("MPI_Comm *comm", 0).is_value("MPI_Comm"))
         self.assertFalse(module.Parameter("MPI_Request requests[]", 0).is_value("MPI_Request"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built library against the MPI it is for: every function wrapped under both names, every fate accounted for."""
+"""The built library against the MPI it is for: every function wrapped under both names, every fate
+accounted for."""
 
 import argparse
 import pathlib
@@ -15,11 +16,16 @@ for option in ("--include", "--define", "--header"):
     parser.add_argument(option, action="append", default=[])
 ARGUMENTS, REST = parser.parse_known_args()
 
-# Names in capitals are no functions that programs call: predefined callbacks, and helpers of the Fortran modules.
+# Names in capitals are no functions that programs call: predefined callbacks, and helpers of the
+# Fortran modules.
 NAME = re.compile(r"^P?MPIX?_(?=.*[a-z])")
-# Bindings of Fortran's that look inside a communicator, under the names that compilers and mpi_f08 make of them, and what MPICH's call.
+# Bindings of Fortran's that look inside a communicator, under the names that compilers and mpi_f08
+# make of them, and what MPICH's call.
 INSIDE = r"(i?(neighbor_)?alltoallw(_init)?|ineighbor_alltoallw|comm_[gs]et_attr|attr_get|attr_put)"
-FORTRAN = re.compile(rf"^(p?mpix?_{INSIDE}(_{{0,2}}|_f|_f08)|ompix?_{INSIDE}_f|MPII_Comm_[gs]et_attr)$", re.IGNORECASE)
+FORTRAN = re.compile(
+    rf"^(p?mpix?_{INSIDE}(_{{0,2}}|_f|_f08)|ompix?_{INSIDE}_f|MPII_Comm_[gs]et_attr)$",
+    re.IGNORECASE,
+)
 
 
 def output(*command, **options):
@@ -44,18 +50,32 @@ class Symbols(unittest.TestCase):
     def setUpClass(cls):
         cls.ours = exported(ARGUMENTS.library)
         cls.vendors = exported(vendor_library())
-        rows = [line.split("\t") for line in pathlib.Path(ARGUMENTS.wrapped).read_text().splitlines()]
+        rows = [
+            line.split("\t") for line in pathlib.Path(ARGUMENTS.wrapped).read_text().splitlines()
+        ]
         cls.wrapped = {name: (fate, reason) for name, fate, reason in rows}
-        options = ["-x", "c", *(f"-I{path}" for path in ARGUMENTS.include), *(f"-D{each}" for each in ARGUMENTS.define), "-"]
+        options = [
+            "-x",
+            "c",
+            *(f"-I{path}" for path in ARGUMENTS.include),
+            *(f"-D{each}" for each in ARGUMENTS.define),
+            "-",
+        ]
         source = "".join(f"#include <{header}>\n" for header in ARGUMENTS.header)
         cls.header = output(ARGUMENTS.compiler, "-E", "-P", *options, input=source)
         cls.macros = output(ARGUMENTS.compiler, "-E", "-dM", *options, input=source)
 
     def test_every_function_of_the_vendor_is_ours(self):
-        functions = [name for name, kind in self.vendors.items() if NAME.match(name) and kind in "TWi"]
+        functions = [
+            name for name, kind in self.vendors.items() if NAME.match(name) and kind in "TWi"
+        ]
         self.assertGreater(len(functions), 600)
-        harmless = set(re.findall(r"\b(MPIX?_\w+)\s*\(\s*void\s*\)", self.header))  # under one name, and takes nothing
-        self.assertEqual([name for name in functions if name not in self.ours and name not in harmless], [])
+        harmless = set(
+            re.findall(r"\b(MPIX?_\w+)\s*\(\s*void\s*\)", self.header)
+        )  # under one name, and takes nothing
+        self.assertEqual(
+            [name for name in functions if name not in self.ours and name not in harmless], []
+        )
 
     def test_every_function_of_the_header_is_ours(self):
         declared = set(re.findall(r"\b(MPIX?_\w+)\s*\([^;{}]*\)[^;{},()]*;", self.header))
@@ -70,19 +90,27 @@ class Symbols(unittest.TestCase):
     def test_both_names_are_one_function(self):
         lines = output("nm", "-D", "--defined-only", ARGUMENTS.library).splitlines()
         address = {line.split()[2]: line.split()[0] for line in lines}
-        self.assertEqual([name for name in self.wrapped if address[name] != address["P" + name]], [])
+        self.assertEqual(
+            [name for name in self.wrapped if address[name] != address["P" + name]], []
+        )
 
     def test_nothing_else_is_exported(self):
         wrapped = {prefix + name for name in self.wrapped for prefix in ("", "P")}
-        others = [name for name in self.ours if name not in wrapped and not name.startswith("impishim_")]
+        others = [
+            name for name in self.ours if name not in wrapped and not name.startswith("impishim_")
+        ]
         self.assertEqual([name for name in others if not FORTRAN.match(name)], [])
 
     def test_needs_the_vendor_and_the_c_library_only(self):
         dynamic = output("readelf", "-d", ARGUMENTS.library)
         needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
         self.assertIn(ARGUMENTS.soname, needed)
-        system = re.compile(r"^(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[\w-]*)\.so\.\d+$")
-        self.assertEqual([name for name in needed if name != ARGUMENTS.soname and not system.match(name)], [])
+        system = re.compile(
+            r"^(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[\w-]*)\.so\.\d+$"
+        )
+        self.assertEqual(
+            [name for name in needed if name != ARGUMENTS.soname and not system.match(name)], []
+        )
         self.assertNotRegex(dynamic, r"\((RPATH|RUNPATH)\)")
         self.assertRegex(dynamic, r"SONAME.*\[libimpishim\.so\]")
 
@@ -97,7 +125,8 @@ class Symbols(unittest.TestCase):
         return " ".join(found.group(1).split())
 
     def test_what_is_forwarded_is_harmless(self):
-        """A function that acts on the vendor's objects only takes no communicator and no request, or says why it may."""
+        """A function that acts on the vendor's objects only takes no communicator and no request,
+        or says why it may."""
         given = {}
         for line in pathlib.Path(ARGUMENTS.functions).read_text().splitlines():
             words = line.split(None, 2)
@@ -105,13 +134,30 @@ class Symbols(unittest.TestCase):
                 given[words[0]] = words[2] if len(words) > 2 else ""
         bad = []
         for name, (fate, reason) in self.wrapped.items():
-            self.assertIn(fate, ("joined", "direct", "start", "always", "collective", "refuse", "refuse_joined", "forward"))
+            self.assertIn(
+                fate,
+                (
+                    "intercept",
+                    "intercept_fast",
+                    "intercept_start",
+                    "always",
+                    "collective",
+                    "refuse",
+                    "refuse_joined",
+                    "forward",
+                ),
+            )
             if fate != "forward":
                 continue
             parameters = self.prototype(name)
-            by_value = re.search(r"\b(MPI_Comm|MPI_Request)(?!\s*\*)\s+\w+(?!\s*\[)\s*(,|$)", parameters)
-            # Without another object to start it on, a request that is pointed to is one that exists already.
-            requests = re.search(r"MPI_Request\s*(\*|\w+\s*\[)", parameters) and not re.search(r"MPI_(File|Win)\s+\w+", parameters)
+            by_value = re.search(
+                r"\b(MPI_Comm|MPI_Request)(?!\s*\*)\s+\w+(?!\s*\[)\s*(,|$)", parameters
+            )
+            # Without another object to start it on, a request that is pointed to is one that exists
+            # already.
+            requests = re.search(r"MPI_Request\s*(\*|\w+\s*\[)", parameters) and not re.search(
+                r"MPI_(File|Win)\s+\w+", parameters
+            )
             messages = re.search(r"MPI_Message\s*\*", parameters)
             if (by_value or requests or messages) and not given.get(name):
                 bad.append(f"{name}({parameters})")
@@ -123,7 +169,9 @@ class Symbols(unittest.TestCase):
         for line in pathlib.Path(ARGUMENTS.functions).read_text().splitlines():
             if line.strip() and not line.startswith("#"):
                 name = line.split()[0]
-                self.assertTrue(name in self.wrapped or re.search(rf"#define {name}\b", self.macros), name)
+                self.assertTrue(
+                    name in self.wrapped or re.search(rf"#define {name}\b", self.macros), name
+                )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gateways: values that are refused, a gateway that dies, and a system of network namespaces of which only the gateway's has a route out.
+"""Gateways: values that are refused, a gateway that dies, and a system of network namespaces of
+which only the gateway's has a route out.
 
 The last needs root and the right to make namespaces; without it those tests are skipped and say so.
 """
@@ -19,7 +20,8 @@ from support import ARGUMENTS, Case, Run, impirun, main  # noqa: E402
 
 
 def by_rank(folder, words):
-    """A script that MPICH starts in place of a program: `words`, in which the shell replaces $PMI_RANK, and then its arguments."""
+    """A script that MPICH starts in place of a program: `words`, in which the shell replaces
+    $PMI_RANK, and then its arguments."""
     script = pathlib.Path(folder) / "by_rank"
     script.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
@@ -33,36 +35,111 @@ class Values(Case):
             self.assertIn(says, run.err, run)
 
     def test_ranks_that_are_not_there(self):
-        self.refused("-np", 2, "-gateway", "0,2", ARGUMENTS.program, ":", "-np", 1, ARGUMENTS.program,
-                     says='IMPISHIM_GATEWAY=0,2: "2" names no rank of this system, which has the ranks 0 to 1')
+        self.refused(
+            "-np",
+            2,
+            "-gateway",
+            "0,2",
+            ARGUMENTS.program,
+            ":",
+            "-np",
+            1,
+            ARGUMENTS.program,
+            says='IMPISHIM_GATEWAY=0,2: "2" names no rank of this system, which has the ranks 0 to 1',
+        )
 
     def test_hosts_of_another_size(self):
-        self.refused("-np", 2, ARGUMENTS.program, ":", "-np", 1, ARGUMENTS.program, IMPISHIM_GATEWAY="0", IMPISHIM_HOST_PROCS="1",
-                     says="IMPISHIM_GATEWAY=0: each gateway has a host of its own")
+        self.refused(
+            "-np",
+            2,
+            ARGUMENTS.program,
+            ":",
+            "-np",
+            1,
+            ARGUMENTS.program,
+            IMPISHIM_GATEWAY="0",
+            IMPISHIM_HOST_PROCS="1",
+            says="IMPISHIM_GATEWAY=0: each gateway has a host of its own",
+        )
 
     def test_address_of_no_gateway(self):
-        self.refused("-np", 1, ARGUMENTS.program, ":", "-np", 1, ARGUMENTS.program, IMPISHIM_GATEWAY_ADDRESS="127.0.0.1",
-                     says="IMPISHIM_GATEWAY_ADDRESS=127.0.0.1: it needs IMPISHIM_GATEWAY, which is not set")
+        self.refused(
+            "-np",
+            1,
+            ARGUMENTS.program,
+            ":",
+            "-np",
+            1,
+            ARGUMENTS.program,
+            IMPISHIM_GATEWAY_ADDRESS="127.0.0.1",
+            says="IMPISHIM_GATEWAY_ADDRESS=127.0.0.1: it needs IMPISHIM_GATEWAY, which is not set",
+        )
 
     def test_address_of_another_machine(self):
-        self.refused("-np", 2, "-gateway", 0, ARGUMENTS.program, ":", "-np", 1, "-gateway", 0, ARGUMENTS.program,
-                     IMPISHIM_GATEWAY_ADDRESS="192.0.2.1", IMPISHIM_TEST_NODE_PROCS="1",
-                     says="a gateway cannot listen on 192.0.2.1")
+        self.refused(
+            "-np",
+            2,
+            "-gateway",
+            0,
+            ARGUMENTS.program,
+            ":",
+            "-np",
+            1,
+            "-gateway",
+            0,
+            ARGUMENTS.program,
+            IMPISHIM_GATEWAY_ADDRESS="192.0.2.1",
+            IMPISHIM_TEST_NODE_PROCS="1",
+            says="a gateway cannot listen on 192.0.2.1",
+        )
 
     def test_addresses_of_many(self):
-        for variable, section in (("IMPISHIM_HOST_ADDRESS", ()), ("IMPISHIM_GATEWAY_ADDRESS", ("-gateway", 0))):
-            for address, kind in (("0.0.0.0", "the wildcard address"), ("255.255.255.255", "the broadcast address")):
-                self.refused("-np", 1, *section, ARGUMENTS.program, ":", "-np", 1, *section, ARGUMENTS.program, **{variable: address},
-                             says=f"{variable}={address}: that is {kind}, which names no single machine")
+        for variable, section in (
+            ("IMPISHIM_HOST_ADDRESS", ()),
+            ("IMPISHIM_GATEWAY_ADDRESS", ("-gateway", 0)),
+        ):
+            for address, kind in (
+                ("0.0.0.0", "the wildcard address"),
+                ("255.255.255.255", "the broadcast address"),
+            ):
+                self.refused(
+                    "-np",
+                    1,
+                    *section,
+                    ARGUMENTS.program,
+                    ":",
+                    "-np",
+                    1,
+                    *section,
+                    ARGUMENTS.program,
+                    **{variable: address},
+                    says=f"{variable}={address}: that is {kind}, which names no single machine",
+                )
 
     def test_values_that_differ_among_ranks(self):
-        with tempfile.TemporaryDirectory() as folder, impirun("-server", 1, IMPI_AUTH_NONE="1") as server:
+        with tempfile.TemporaryDirectory() as folder, impirun(
+            "-server", 1, IMPI_AUTH_NONE="1"
+        ) as server:
             address = server.await_line("out", ":")
             script = by_rank(folder, "env IMPISHIM_GATEWAY=$PMI_RANK")
-            with impirun("-client", 0, address, "--", ARGUMENTS.mpiexec, "-n", 2, script, ARGUMENTS.program,
-                         IMPI_AUTH_NONE="1") as run:
+            with impirun(
+                "-client",
+                0,
+                address,
+                "--",
+                ARGUMENTS.mpiexec,
+                "-n",
+                2,
+                script,
+                ARGUMENTS.program,
+                IMPI_AUTH_NONE="1",
+            ) as run:
                 self.assertNotEqual(run.end(), 0, run)
-                self.assertIn("IMPISHIM_GATEWAY is 0 on rank 0 of this system and 1 on its rank 1", run.err, run)
+                self.assertIn(
+                    "IMPISHIM_GATEWAY is 0 on rank 0 of this system and 1 on its rank 1",
+                    run.err,
+                    run,
+                )
             server.process.send_signal(signal.SIGTERM)
             server.end()
 
@@ -70,22 +147,44 @@ class Values(Case):
 class Death(Case):
     def gateway_dies(self, **environment):
         """Rank 1 of system 1 is killed, rank 3 of the job, while all wait."""
-        with impirun("-np", 2, "-gateway", 0, ARGUMENTS.foreign_program, ":", "-np", 3, "-gateway", 1, ARGUMENTS.foreign_program,
-                     IMPI_AUTH_NONE="1", **environment) as run:
+        with impirun(
+            "-np",
+            2,
+            "-gateway",
+            0,
+            ARGUMENTS.foreign_program,
+            ":",
+            "-np",
+            3,
+            "-gateway",
+            1,
+            ARGUMENTS.foreign_program,
+            IMPI_AUTH_NONE="1",
+            **environment,
+        ) as run:
             run.await_line("out", "talking")
-            killed = [process for process in run.processes() if self.is_rank(process, client=1, rank=1)]
+            killed = [
+                process for process in run.processes() if self.is_rank(process, client=1, rank=1)
+            ]
             self.assertEqual(len(killed), 1, run)
             os.kill(killed[0], signal.SIGKILL)
             self.assertNotEqual(run.end(), 0, run)
-            self.assertRegex(run.err, r"the connection to host 1 \(system 1, 127.0.0.1 port \d+, gateway rank 3\), "
-                                      r"rank 3 \(pid \d+ on .+\) ended without FINI", run)
+            self.assertRegex(
+                run.err,
+                r"the connection to host 1 \(system 1, 127.0.0.1 port \d+, gateway rank 3\), "
+                r"rank 3 \(pid \d+ on .+\) ended without FINI",
+                run,
+            )
 
     @staticmethod
     def is_rank(process, client, rank):
         if not pathlib.Path(f"/proc/{process}/exe").samefile(ARGUMENTS.foreign_program):
             return False
         variables = pathlib.Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
-        return f"IMPISHIM_CLIENT={client}".encode() in variables and f"PMI_RANK={rank}".encode() in variables
+        return (
+            f"IMPISHIM_CLIENT={client}".encode() in variables
+            and f"PMI_RANK={rank}".encode() in variables
+        )
 
     def test_on_its_node(self):
         self.gateway_dies()
@@ -95,7 +194,8 @@ class Death(Case):
 
 
 class Cluster:
-    """Namespaces `outer`, where the other system is, `gate`, and one for each inner rank, which has a cable to `gate` alone."""
+    """Namespaces `outer`, where the other system is, `gate`, and one for each inner rank, which has
+    a cable to `gate` alone."""
 
     def __init__(self, inner_ranks):
         self.prefix = f"impishim-{os.getpid()}-"
@@ -117,22 +217,73 @@ class Cluster:
     @staticmethod
     def cable(left, left_address, right, right_address):
         names = ("cable", "to-" + left_address.rsplit(".", 1)[0].replace(".", "-"))
-        ip("link", "add", names[0], "netns", left, "type", "veth", "peer", "name", names[1], "netns", right)
-        for namespace, name, address in ((left, names[0], left_address), (right, names[1], right_address)):
+        ip(
+            "link",
+            "add",
+            names[0],
+            "netns",
+            left,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            names[1],
+            "netns",
+            right,
+        )
+        for namespace, name, address in (
+            (left, names[0], left_address),
+            (right, names[1], right_address),
+        ):
             ip("-n", namespace, "address", "add", address + "/24", "dev", name)
             for device in ("lo", name):
                 ip("-n", namespace, "link", "set", device, "up")
 
     def start(self, folder, program, **environment):
-        """Server and system 1 outside; ranks 0 and 2 of system 0 in namespaces of their own, rank 1 at the gate."""
+        """Server and system 1 outside; ranks 0 and 2 of system 0 in namespaces of their own, rank 1
+        at the gate."""
         environment["IMPI_AUTH_NONE"] = "1"
-        server = Run("ip", "netns", "exec", self.outer, ARGUMENTS.impirun, "-server", 2, **environment)
+        server = Run(
+            "ip", "netns", "exec", self.outer, ARGUMENTS.impirun, "-server", 2, **environment
+        )
         address = server.await_line("out", ":")
         script = by_rank(folder, f"ip netns exec {self.prefix}$PMI_RANK")
-        inner = Run("ip", "netns", "exec", self.gate, ARGUMENTS.impirun, "-client", 0, address, "--", ARGUMENTS.mpiexec, "-n", 3,
-                    script, program, **environment)
-        clean = {name: value for name, value in environment.items() if not name.startswith("IMPISHIM_GATEWAY")}
-        outer = Run("ip", "netns", "exec", self.outer, ARGUMENTS.impirun, "-client", 1, address, "-np", 1, program, **clean)
+        inner = Run(
+            "ip",
+            "netns",
+            "exec",
+            self.gate,
+            ARGUMENTS.impirun,
+            "-client",
+            0,
+            address,
+            "--",
+            ARGUMENTS.mpiexec,
+            "-n",
+            3,
+            script,
+            program,
+            **environment,
+        )
+        clean = {
+            name: value
+            for name, value in environment.items()
+            if not name.startswith("IMPISHIM_GATEWAY")
+        }
+        outer = Run(
+            "ip",
+            "netns",
+            "exec",
+            self.outer,
+            ARGUMENTS.impirun,
+            "-client",
+            1,
+            address,
+            "-np",
+            1,
+            program,
+            **clean,
+        )
         return server, inner, outer
 
 
@@ -140,8 +291,14 @@ class Namespaces(Case):
     def joined(self, program, **environment):
         with tempfile.TemporaryDirectory() as folder, Cluster([0, 2]) as cluster:
             for namespace in cluster.inner.values():
-                way_out = subprocess.run(["ip", "-n", namespace, "route", "get", "10.99.0.2"], capture_output=True, check=False)
-                self.assertNotEqual(way_out.returncode, 0, "an inner rank can reach the other system by itself")
+                way_out = subprocess.run(
+                    ["ip", "-n", namespace, "route", "get", "10.99.0.2"],
+                    capture_output=True,
+                    check=False,
+                )
+                self.assertNotEqual(
+                    way_out.returncode, 0, "an inner rank can reach the other system by itself"
+                )
             server, inner, outer = cluster.start(folder, program, **environment)
             with server, inner, outer:
                 code = inner.end()
@@ -162,9 +319,14 @@ class Namespaces(Case):
         self.assertIn("there is no route to 10.99.0.2", inner.err)
 
     def test_an_address_that_not_all_reach(self):
-        *codes, server, inner, outer = self.joined(ARGUMENTS.program, IMPISHIM_GATEWAY="1", IMPISHIM_GATEWAY_ADDRESS="10.99.10.1")
+        *codes, server, inner, outer = self.joined(
+            ARGUMENTS.program, IMPISHIM_GATEWAY="1", IMPISHIM_GATEWAY_ADDRESS="10.99.10.1"
+        )
         self.assertNotIn(0, codes, f"{server}\n{inner}\n{outer}")
-        self.assertRegex(inner.err, r"the gateway of this host cannot be reached at 10\.99\.10\.1:\d+ \(Network is unreachable\)")
+        self.assertRegex(
+            inner.err,
+            r"the gateway of this host cannot be reached at 10\.99\.10\.1:\d+ \(Network is unreachable\)",
+        )
 
 
 if __name__ == "__main__":

@@ -21,12 +21,16 @@ class ClientTest(Case):
         return self.resources.enter_context(Server(clients, **KEY))
 
     def client(self, number, server, *words, **environment):
-        return self.resources.enter_context(impirun("-client", number, server.address, *words, **{**KEY, **environment}))
+        return self.resources.enter_context(
+            impirun("-client", number, server.address, *words, **{**KEY, **environment})
+        )
 
     def pair(self, server, *words):
         """Client 0 by its MPI's mpiexec, client 1 by a launcher of its own."""
         launcher = ["--", ARGUMENTS.mpiexec, "-n", 2, ARGUMENTS.program, *words]
-        return self.client(0, server, "-np", 1, ARGUMENTS.program, *words), self.client(1, server, *launcher)
+        return self.client(0, server, "-np", 1, ARGUMENTS.program, *words), self.client(
+            1, server, *launcher
+        )
 
     def test_two_systems_join(self):
         server = self.server(2)
@@ -57,17 +61,24 @@ class ClientTest(Case):
         """Neither the launcher nor what it starts besides the program is preloaded."""
         with tempfile.TemporaryDirectory() as folder:
             launcher = pathlib.Path(folder) / "mpiexec"
-            launcher.write_text(f'#!/bin/sh\necho "preloaded: $LD_PRELOAD"\nexec {ARGUMENTS.mpiexec} "$@"\n', encoding="ascii")
+            launcher.write_text(
+                f'#!/bin/sh\necho "preloaded: $LD_PRELOAD"\nexec {ARGUMENTS.mpiexec} "$@"\n',
+                encoding="ascii",
+            )
             launcher.chmod(0o755)
             server = self.server(1)
-            alone = self.client(0, server, "-np", 1, ARGUMENTS.program, IMPISHIM_MPIEXEC=str(launcher))
+            alone = self.client(
+                0, server, "-np", 1, ARGUMENTS.program, IMPISHIM_MPIEXEC=str(launcher)
+            )
             self.expect(alone, 0)
             self.assertEqual(alone.lines["out"], ["preloaded: ", "rank 0 of 1"])
             self.expect(server, 0)
 
     def turned_away(self, number, reason, server, **environment):
         """The program does not start its work; the server and its job go on."""
-        with impirun("-client", number, server.address, "-np", 2, ARGUMENTS.program, **(environment or KEY)) as run:
+        with impirun(
+            "-client", number, server.address, "-np", 2, ARGUMENTS.program, **(environment or KEY)
+        ) as run:
             self.assertNotEqual(run.end(), 0, run)
             self.assertIn(f"impishim: rendezvous server: {reason}", run.err)
             self.assertEqual(run.err.count(reason), 1, run)
@@ -76,7 +87,9 @@ class ClientTest(Case):
     def test_wrong_key(self):
         server = self.server(1)
         self.turned_away(0, "wrong authentication key (IMPI_AUTH_KEY)", server, IMPI_AUTH_KEY="98")
-        server.await_line("err", ": wrong authentication key (IMPI_AUTH_KEY)")  # further strangers of this minute share a line
+        server.await_line(
+            "err", ": wrong authentication key (IMPI_AUTH_KEY)"
+        )  # further strangers of this minute share a line
         self.turned_away(0, "no authentication method in common", server, IMPI_AUTH_NONE="")
         self.expect(self.client(0, server, "-np", 1, ARGUMENTS.program), 0)
         self.expect(server, 0)
@@ -113,7 +126,11 @@ class ClientTest(Case):
     def kill_a_rank(self, run):
         """kill -9 to one process of the program, which is known by its executable."""
         program = os.path.realpath(ARGUMENTS.program)
-        ranks = [process for process in run.processes() if os.path.realpath(f"/proc/{process}/exe") == program]
+        ranks = [
+            process
+            for process in run.processes()
+            if os.path.realpath(f"/proc/{process}/exe") == program
+        ]
         self.assertTrue(ranks, run)
         os.kill(max(ranks), signal.SIGKILL)
 
@@ -126,25 +143,44 @@ class ClientTest(Case):
         self.assertNotEqual(first.end(), 0, first)
         self.assertNotEqual(second.end(), 0, second)
         self.expect(server, 1)
-        self.assertRegex(server.lines["err"][-1], r"^impirun: client [01] at [0-9.]+ port \d+ was lost: its connection ended")
+        self.assertRegex(
+            server.lines["err"][-1],
+            r"^impirun: client [01] at [0-9.]+ port \d+ was lost: its connection ended",
+        )
         self.assertRegex(second.err, r"impishim: rank \d+: .*host 0\b")
 
     def never_joined(self, status, *words):
-        """Client 1 ends without joining while client 0 waits: all are told at once, and client 1 has that status."""
+        """Client 1 ends without joining while client 0 waits: all are told at once, and client 1
+        has that status."""
         server = self.server(2)
         first = self.client(0, server, "-np", 1, ARGUMENTS.program)
         server.await_line("err", "1 of 2")
         second = self.client(1, server, *words)
         self.expect(second, status)
-        self.assertEqual(second.err.count("impirun: client 1 ended before it had joined, and the server has been told"), 1, second)
+        self.assertEqual(
+            second.err.count(
+                "impirun: client 1 ended before it had joined, and the server has been told"
+            ),
+            1,
+            second,
+        )
         self.assertNotEqual(first.end(), 0, first)
         self.assertIn("impishim: rendezvous server: client 1 ended before it had joined", first.err)
         self.expect(server, 1)
-        self.assertEqual(server.lines["err"][-1].count("client 1 ended before it had joined; 1 of 2"), 1, server)
+        self.assertEqual(
+            server.lines["err"][-1].count("client 1 ended before it had joined; 1 of 2"), 1, server
+        )
 
     def test_program_that_never_joins(self):
         """With a good status of its own, which does not stay."""
-        self.never_joined(1, "-mpi", "openmpi" if "openmpi" in ARGUMENTS.program else "mpich", "-np", 1, "/bin/true")
+        self.never_joined(
+            1,
+            "-mpi",
+            "openmpi" if "openmpi" in ARGUMENTS.program else "mpich",
+            "-np",
+            1,
+            "/bin/true",
+        )
 
     def test_own_launcher_that_never_starts_the_program(self):
         """With a status of its own, which stays."""
@@ -163,7 +199,8 @@ class ClientTest(Case):
         self.assertIn("impirun: no program has joined", server.err)
 
     def test_client_that_joined_and_left(self):
-        """It is no client that never joined: its place is free, and the others wait for the next one."""
+        """It is no client that never joined: its place is free, and the others wait for the next
+        one."""
         server = self.server(2)
         first = self.client(0, server, "-np", 1, ARGUMENTS.program)
         server.await_line("err", "1 of 2")

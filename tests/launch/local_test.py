@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""impirun with server and all systems on this machine: outputs, statuses, and ends that leave nothing behind."""
+"""impirun with server and all systems on this machine: outputs, statuses, and ends that leave
+nothing behind."""
 
 import contextlib
 import os
@@ -30,7 +31,9 @@ class LocalTest(Case):
 
     def test_output_is_passed_through(self):
         run = self.expect(self.start(*sections((1, "hello", "a"), (2, "hello", ":b"))), 0)
-        self.assertEqual(whole_lines(run.out), ["rank 0 of 3 [a]", "rank 1 of 3 [:b]", "rank 2 of 3 [:b]"])
+        self.assertEqual(
+            whole_lines(run.out), ["rank 0 of 3 [a]", "rank 1 of 3 [:b]", "rank 2 of 3 [:b]"]
+        )
         for rank in range(3):
             self.assertEqual(run.err.count(f"error output of rank {rank}"), 1, run)
 
@@ -42,13 +45,18 @@ class LocalTest(Case):
         reader, writer = os.pipe()
         os.write(writer, b"one\ntwo\n")
         os.close(writer)
-        run = self.resources.enter_context(Run(ARGUMENTS.impirun, *sections((1, "echo"), (1, "echo")), stdin=reader))
+        run = self.resources.enter_context(
+            Run(ARGUMENTS.impirun, *sections((1, "echo"), (1, "echo")), stdin=reader)
+        )
         os.close(reader)
         self.expect(run, 0)
         self.assertEqual(run.lines["out"], ["read: one", "read: two"])
 
     def test_variables_of_another_key_do_not_matter(self):
-        run = self.expect(self.start(*sections((1, "hello"), (1, "hello")), IMPI_AUTH_KEY="5", IMPI_AUTH_NONE=""), 0)
+        run = self.expect(
+            self.start(*sections((1, "hello"), (1, "hello")), IMPI_AUTH_KEY="5", IMPI_AUTH_NONE=""),
+            0,
+        )
         self.assertNotIn("Warning", run.err)
 
     def test_status_of_the_failing_system(self):
@@ -65,7 +73,9 @@ class LocalTest(Case):
         run = self.start(*sections((1, "wait"), (2, "wait")))
         run.await_times("out", "ready", 3)
         program = os.path.realpath(ARGUMENTS.program)
-        ranks = [each for each in run.processes() if os.path.realpath(f"/proc/{each}/exe") == program]
+        ranks = [
+            each for each in run.processes() if os.path.realpath(f"/proc/{each}/exe") == program
+        ]
         self.assertEqual(len(ranks), 3, run)
         os.kill(ranks[0], signal.SIGKILL)
         self.expect(run, 128 + signal.SIGKILL)
@@ -78,8 +88,11 @@ class LocalTest(Case):
     def test_lines_of_all_ranks_stay_whole(self):
         count = 2000
         run = self.expect(self.start(*sections((2, "lines", count), (2, "lines", count))), 0)
-        expected = [f"rank {rank} line {i:06}, which is long enough to be taken apart <{rank}>"
-                    for rank in range(4) for i in range(count)]
+        expected = [
+            f"rank {rank} line {i:06}, which is long enough to be taken apart <{rank}>"
+            for rank in range(4)
+            for i in range(count)
+        ]
         self.assertEqual(sorted(run.lines["out"]), expected)
 
     def test_good_run_says_nothing(self):
@@ -91,17 +104,33 @@ class LocalTest(Case):
         self.assertEqual(run.lines["err"][-1], "impirun: 2 of 2 clients have joined")
 
     def late_first_system(self, *options):
-        """System 1 joins at once, system 0 when its input ends: when the descriptor that is returned is closed."""
+        """System 1 joins at once, system 0 when its input ends: when the descriptor that is
+        returned is closed."""
         reader, writer = os.pipe()
         run = self.resources.enter_context(
-            Run(ARGUMENTS.impirun, *options, "-mpi", MPI, "-np", 1, "sh", "-c", f"cat; exec {shlex.quote(ARGUMENTS.program)} lines 1",
-                ":", *sections((1, "lines", 1)), stdin=reader))
+            Run(
+                ARGUMENTS.impirun,
+                *options,
+                "-mpi",
+                MPI,
+                "-np",
+                1,
+                "sh",
+                "-c",
+                f"cat; exec {shlex.quote(ARGUMENTS.program)} lines 1",
+                ":",
+                *sections((1, "lines", 1)),
+                stdin=reader,
+            )
+        )
         os.close(reader)
         return run, writer
 
     def test_who_has_joined_is_told_if_one_is_late(self):
         run, writer = self.late_first_system()
-        self.assertEqual(run.await_line("err", "impirun: "), "impirun: 1 of 2 clients have joined; missing: 0")
+        self.assertEqual(
+            run.await_line("err", "impirun: "), "impirun: 1 of 2 clients have joined; missing: 0"
+        )
         os.close(writer)
         self.expect(run, 0)
         self.assertEqual(run.lines["err"][-1], "impirun: 2 of 2 clients have joined")
@@ -109,7 +138,13 @@ class LocalTest(Case):
     def test_script_whose_program_needs_the_other_mpi(self):
         """impirun cannot know; the library refuses before it would crash."""
         other = "mpich" if MPI == "openmpi" else "openmpi"
-        library = pathlib.Path(ARGUMENTS.impirun).parent.parent / "lib" / "impishim" / other / "libimpishim.so"
+        library = (
+            pathlib.Path(ARGUMENTS.impirun).parent.parent
+            / "lib"
+            / "impishim"
+            / other
+            / "libimpishim.so"
+        )
         if not library.exists():
             self.skipTest(f"{library} is not built")
         section = ["-np", 1, "sh", "-c", f"exec {shlex.quote(ARGUMENTS.program)} lines 1"]
@@ -119,13 +154,19 @@ class LocalTest(Case):
     def server_of(self, run):
         """The rendezvous server's process: another impirun."""
         own = os.path.realpath(ARGUMENTS.impirun)
-        servers = [each for each in run.processes() if each != run.process.pid and os.path.realpath(f"/proc/{each}/exe") == own]
+        servers = [
+            each
+            for each in run.processes()
+            if each != run.process.pid and os.path.realpath(f"/proc/{each}/exe") == own
+        ]
         self.assertEqual(len(servers), 1, run)
         return servers[0]
 
     def test_server_that_dies_leaves_a_begun_job_alone(self):
         reader, writer = os.pipe()
-        run = self.resources.enter_context(Run(ARGUMENTS.impirun, *sections((1, "echo"), (1, "echo")), stdin=reader))
+        run = self.resources.enter_context(
+            Run(ARGUMENTS.impirun, *sections((1, "echo"), (1, "echo")), stdin=reader)
+        )
         os.close(reader)
         os.write(writer, b"one\n")
         run.await_line("out", "read: one")
@@ -153,16 +194,22 @@ class LocalTest(Case):
 
     def test_output_that_cannot_be_written(self):
         run = self.expect(self.in_shell("@ > /dev/full", *sections((1, "hello"), (1, "hello"))), 1)
-        self.assertEqual(run.err.count("impirun: cannot write standard output: No space left on device"), 1, run)
+        self.assertEqual(
+            run.err.count("impirun: cannot write standard output: No space left on device"), 1, run
+        )
         for words in (("-new-key",), ("-help",), ("-version",)):
             run = self.expect(self.in_shell("@ > /dev/full", *words), 1)
-            self.assertEqual(run.err, "impirun: cannot write standard output: No space left on device")
+            self.assertEqual(
+                run.err, "impirun: cannot write standard output: No space left on device"
+            )
         self.expect(self.in_shell("IMPI_AUTH_NONE= @ > /dev/full", "-server", 1), 1)
 
     def test_output_whose_reader_has_gone(self):
         """The job, which would wait for ever, ends."""
-        run = self.expect(self.in_shell("@ | true; exit ${PIPESTATUS[0]}", *sections((1, "wait"), (1, "wait"))),
-                          128 + signal.SIGPIPE)
+        run = self.expect(
+            self.in_shell("@ | true; exit ${PIPESTATUS[0]}", *sections((1, "wait"), (1, "wait"))),
+            128 + signal.SIGPIPE,
+        )
         self.assertIn("cannot write standard output: its reader has gone", run.err)
 
     def test_system_that_ends_without_joining(self):
@@ -181,11 +228,14 @@ class LocalTest(Case):
         self.assertIn("impirun: no program has joined", run.err)
 
     def test_launchers_files_are_apart_and_gone_at_the_end(self):
-        """Open MPI's launchers that share a folder remove it from under each other; others need none."""
+        """Open MPI's launchers that share a folder remove it from under each other; others need
+        none."""
         folder = self.resources.enter_context(tempfile.TemporaryDirectory())
         run = self.start(*sections((1, "wait"), (1, "wait")), TMPDIR=folder)
         run.await_times("out", "ready", 2)
-        own = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("impirun-")]
+        own = [
+            os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("impirun-")
+        ]
         expected = [["0", "1", "output"]] if "openmpi" in ARGUMENTS.mpiexec else []
         self.assertEqual([sorted(os.listdir(each)) for each in own], expected, run)
         run.process.send_signal(signal.SIGTERM)
@@ -195,7 +245,9 @@ class LocalTest(Case):
     def ended_by(self, number):
         run = self.start(*sections((2, "wait"), (1, "wait")))
         run.await_times("out", "ready", 3)
-        self.assertGreaterEqual(len(run.processes()), 6, run)  # impirun, server, two launchers, three ranks, proxies
+        self.assertGreaterEqual(
+            len(run.processes()), 6, run
+        )  # impirun, server, two launchers, three ranks, proxies
         run.process.send_signal(number)
         return run
 
@@ -218,10 +270,24 @@ class LocalTest(Case):
     def test_help_and_version(self):
         for word in ("-help", "--help", "-h"):
             run = self.expect(self.start(word), 0)
-            for option in ("-server", "-client", "-np", "-systems", "-auth", "-timeout", "-port", "-mpi", "-host-procs", "-gateway",
-                           "-new-key", "-v"):
+            for option in (
+                "-server",
+                "-client",
+                "-np",
+                "-systems",
+                "-auth",
+                "-timeout",
+                "-port",
+                "-mpi",
+                "-host-procs",
+                "-gateway",
+                "-new-key",
+                "-v",
+            ):
                 self.assertIn(option, run.out)
-        self.assertRegex(self.expect(self.start("-version"), 0).out, r"^impirun \d+\.\d+\.\d+ \(IMPI 0\.0\)$")
+        self.assertRegex(
+            self.expect(self.start("-version"), 0).out, r"^impirun \d+\.\d+\.\d+ \(IMPI 0\.0\)$"
+        )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,9 @@ class ServerTest(Case):
         self.addCleanup(self.resources.close)
 
     def server(self, *words, **environment):
-        return self.resources.enter_context(Server(*words, **(environment or {"IMPI_AUTH_NONE": ""})))
+        return self.resources.enter_context(
+            Server(*words, **(environment or {"IMPI_AUTH_NONE": ""}))
+        )
 
     def client(self, server):
         return self.resources.enter_context(Client(server))
@@ -58,8 +60,11 @@ class ServerTest(Case):
     def test_tells_who_has_joined(self):
         server = self.server(3)
         clients = []
-        for number, line in ((2, "1 of 3 clients have joined; missing: 0, 1"), (0, "2 of 3 clients have joined; missing: 1"),
-                             (1, "3 of 3 clients have joined")):
+        for number, line in (
+            (2, "1 of 3 clients have joined; missing: 0, 1"),
+            (0, "2 of 3 clients have joined; missing: 1"),
+            (1, "3 of 3 clients have joined"),
+        ):
             clients.append(self.client(server).join(number))
             self.assertEqual(server.await_line("err", "have joined"), f"impirun: {line}")
         finish(clients)
@@ -72,7 +77,9 @@ class ServerTest(Case):
         finish([with_key, without])
         self.expect(server, 0)
         warnings = [line for line in server.lines["err"] if "Warning" in line]
-        self.assertEqual(warnings, [f"impirun: Warning: {without.name} has authenticated with IMPI_AUTH_NONE."])
+        self.assertEqual(
+            warnings, [f"impirun: Warning: {without.name} has authenticated with IMPI_AUTH_NONE."]
+        )
 
     def preferred(self, *words):
         server = self.server(1, *words, IMPI_AUTH_NONE="", IMPI_AUTH_KEY="5")
@@ -115,8 +122,11 @@ class ServerTest(Case):
         server.await_line("err", "1 of 2")
         second = self.client(server).join(0)
         # Whether the first one's machine still answers is found out before.
-        self.assertEqual(second.reason(), f"client 0 has joined already, from {first.name}, whose machine answers: "
-                                          "end that one first")
+        self.assertEqual(
+            second.reason(),
+            f"client 0 has joined already, from {first.name}, whose machine answers: "
+            "end that one first",
+        )
         server.await_line("err", f"turned away {second.name}: client 0 has joined already")
         finish([first, self.client(server).join(1)])
         self.expect(server, 0)
@@ -125,7 +135,9 @@ class ServerTest(Case):
         server = self.server(2)
         for number in (2, -1, 2147483647):
             stranger = self.client(server).join(number)
-            self.assertEqual(stranger.reason(), f"client {number} does not exist: this job has clients 0 to 1")
+            self.assertEqual(
+                stranger.reason(), f"client {number} does not exist: this job has clients 0 to 1"
+            )
         finish([self.client(server).join(number) for number in (1, 0)])
         self.expect(server, 0)
 
@@ -170,7 +182,8 @@ class ServerTest(Case):
         self.assertEqual(server.lines["err"][-1], f"impirun: {text}")
 
     def test_timeout_does_not_bound_the_job(self):
-        """Only waiting for the clients is bounded: without the second client, the server would end."""
+        """Only waiting for the clients is bounded: without the second client, the server would
+        end."""
         server = self.server(2, "-timeout", 1)
         late = self.server(1, "-timeout", 1)
         clients = [self.client(server).join(number) for number in range(2)]
@@ -203,9 +216,13 @@ class ServerTest(Case):
         server.await_line("err", "1 of 2")
         noise = random.Random(2).randbytes(100000)
         reasons = []
-        for garbage, reason in ((b"GET / HTTP/1.0\r\n\r\n", "it does not speak IMPI"), (noise, "it does not speak IMPI"),
-                                (b"AUTH\x7f\xff\xff\xff", "it does not speak IMPI"), (bytes(4096), "it does not speak IMPI"),
-                                (b"AUTH\0\0\0\3abc", "AUTH without a mask")):
+        for garbage, reason in (
+            (b"GET / HTTP/1.0\r\n\r\n", "it does not speak IMPI"),
+            (noise, "it does not speak IMPI"),
+            (b"AUTH\x7f\xff\xff\xff", "it does not speak IMPI"),
+            (bytes(4096), "it does not speak IMPI"),
+            (b"AUTH\0\0\0\3abc", "AUTH without a mask"),
+        ):
             stranger = self.client(server)
             with contextlib.suppress(ConnectionError):
                 stranger.socket.sendall(garbage)
@@ -228,8 +245,14 @@ class ServerTest(Case):
             client.send(FINI)
         self.expect(server, 0)
         # A line a minute is enough for strangers.
-        self.assertEqual([line for line in server.lines["err"] if "turned away" in line or "closed before" in line],
-                         [line for line in server.lines["err"] if reasons[0] in line])
+        self.assertEqual(
+            [
+                line
+                for line in server.lines["err"]
+                if "turned away" in line or "closed before" in line
+            ],
+            [line for line in server.lines["err"] if reasons[0] in line],
+        )
 
     def test_garbage_from_a_client_ends_its_job(self):
         server = self.server(2)
@@ -241,7 +264,9 @@ class ServerTest(Case):
         self.assertIn("labels must ascend", clients[0].reason())
         self.assertIn("client 0 at", clients[1].reason())
         self.expect(server, 1)
-        self.assertIn("it sent label 0x1100 after 0x1200; labels must ascend", server.lines["err"][-1])
+        self.assertIn(
+            "it sent label 0x1100 after 0x1200; labels must ascend", server.lines["err"][-1]
+        )
 
     def test_silent_strangers_do_not_keep_clients_out(self):
         server = self.server(3, IMPI_AUTH_KEY="7", IMPI_AUTH_NONE="")
@@ -260,16 +285,26 @@ class ServerTest(Case):
 
     def processor_time(self, run):
         """Seconds that the process has computed."""
-        fields = pathlib.Path(f"/proc/{run.process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        fields = (
+            pathlib.Path(f"/proc/{run.process.pid}/stat")
+            .read_text(encoding="ascii")
+            .rsplit(")", 1)[1]
+            .split()
+        )
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def test_lack_of_descriptors_ends_nothing(self):
-        """Room for two connections, and both are clients: a third one waits, and so does the server, without spinning."""
-        server = self.resources.enter_context(Server(3, through=("prlimit", "--nofile=8:64"), IMPI_AUTH_NONE=""))
+        """Room for two connections, and both are clients: a third one waits, and so does the
+        server, without spinning."""
+        server = self.resources.enter_context(
+            Server(3, through=("prlimit", "--nofile=8:64"), IMPI_AUTH_NONE="")
+        )
         clients = [self.client(server).join(0), self.client(server).join(1)]
         server.await_line("err", "2 of 3 clients have joined")
         clients.append(self.client(server))
-        server.await_line("err", "cannot accept more connections: Too many open files; see ulimit -n")
+        server.await_line(
+            "err", "cannot accept more connections: Too many open files; see ulimit -n"
+        )
         begin = self.processor_time(server)
         time.sleep(1)  # what is measured is that it does nothing
         self.assertLess(self.processor_time(server) - begin, 0.5)
@@ -280,7 +315,9 @@ class ServerTest(Case):
         self.assertEqual(server.err.count("cannot accept"), 1)
 
     def test_strangers_give_way_where_descriptors_lack(self):
-        server = self.resources.enter_context(Server(2, through=("prlimit", "--nofile=12"), IMPI_AUTH_NONE=""))
+        server = self.resources.enter_context(
+            Server(2, through=("prlimit", "--nofile=12"), IMPI_AUTH_NONE="")
+        )
         for _ in range(20):
             self.client(server)
         finish([self.client(server).join(number) for number in range(2)])
@@ -324,7 +361,9 @@ class ServerTest(Case):
             client.send(DONE)
         for client in clients:
             answers = client.answers()
-            self.assertEqual(list(answers.items()), [(0x1100, (3, b"\0\1")), (0x7FFFFFFF, (3, b"ab"))])
+            self.assertEqual(
+                list(answers.items()), [(0x1100, (3, b"\0\1")), (0x7FFFFFFF, (3, b"ab"))]
+            )
             client.send(FINI)
             self.assertTrue(client.closed())
         self.expect(server, 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of impirun share: runs that leave nothing behind, and clients of the rendezvous server made of sockets."""
+"""What the tests of impirun share: runs that leave nothing behind, and clients of the rendezvous
+server made of sockets."""
 
 import argparse
 import os
@@ -17,7 +18,8 @@ import uuid
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from run_system_test import MARK, end_leftovers, processes_of, whole_lines  # noqa: E402
 
-# Longer than anything that is awaited here takes on a loaded machine, and than a system tries to connect with others.
+# Longer than anything that is awaited here takes on a loaded machine, and than a system tries to
+# connect with others.
 LONG = 90
 
 parser = argparse.ArgumentParser()
@@ -25,21 +27,40 @@ for option in ("--impirun", "--mpiexec", "--program", "--foreign-program"):
     parser.add_argument(option, required=True)
 ARGUMENTS, REST = parser.parse_known_args()
 
-AUTH, IMPI, COLL, DONE, FINI, SAID = 0x41555448, 0x494D5049, 0x434F4C4C, 0x444F4E45, 0x46494E49, 0x53414944
+AUTH, IMPI, COLL, DONE, FINI, SAID = (
+    0x41555448,
+    0x494D5049,
+    0x434F4C4C,
+    0x444F4E45,
+    0x46494E49,
+    0x53414944,
+)
 # Of servers and clients of ours, to each other.
 HELLO, WAITING, NOTE, ENDED = 0x49534849, 0x49535754, 0x49534E54, 0x49534544
 NONE, KEY = 0, 1
 
 
 class Run:
-    """A started command whose output is read line by line while it runs. As a context it ends with no process left behind."""
+    """A started command whose output is read line by line while it runs. As a context it ends with
+    no process left behind."""
 
     def __init__(self, *command, stdin=subprocess.DEVNULL, **environment):
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("IMPI", "LD_PRELOAD"))}
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("IMPI", "LD_PRELOAD"))
+        }
         self.mark = uuid.uuid4().hex
         self.command = [str(word) for word in command]
-        self.process = subprocess.Popen(self.command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                        env={**clean, **environment, MARK: self.mark}, start_new_session=True)
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**clean, **environment, MARK: self.mark},
+            start_new_session=True,
+        )
         self.lines = {"out": [], "err": []}
         self.waiting = {"out": queue.Queue(), "err": queue.Queue()}
         self.threads = []
@@ -169,7 +190,8 @@ class Client:
         self.send(COLL, struct.pack(">I", label) + data)
 
     def answers(self):
-        """Labels that the server sends until its DONE: label -> (client mask, data), in their order."""
+        """Labels that the server sends until its DONE: label -> (client mask, data), in their
+        order."""
         labels = {}
         while True:
             command, payload = self.receive()

@@ -41,9 +41,7 @@ std::vector<Shape> shapes() {
           {{{6}}, {3}}};
 }
 
-const Host& host_of(const JobMap& job, WorldRank proc) {
-  return job.hosts()[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(proc)].host)];
-}
+const Host& host_of(const JobMap& job, WorldRank proc) { return job.host(job.proc(proc).host); }
 
 TEST(Routes, EverybodyReachesEverybodyAlongLinks) {
   for (const Shape& shape : shapes()) {
@@ -54,7 +52,7 @@ TEST(Routes, EverybodyReachesEverybodyAlongLinks) {
         for (WorldRank at = from; at != to; ++hops) {
           ASSERT_LT(hops, 3) << from << " to " << to;
           const NextHop hop = next_linked_hop(job, at, to);
-          const std::int32_t my_host = job.procs()[static_cast<std::size_t>(at)].host;
+          const std::int32_t my_host = job.proc(at).host;
           if (hop.kind == NextHop::Kind::kLocal) {
             EXPECT_THAT(local_partners(job, at), testing::Contains(hop.proc)) << at << " to " << to;
             at = hop.proc;
@@ -91,7 +89,7 @@ TEST(Routes, EveryChannelHasOneOwner) {
   for (const Shape& shape : shapes()) {
     const JobMap job = job_of(shape);
     for (std::int32_t host = 0; host < static_cast<std::int32_t>(job.hosts().size()); ++host) {
-      const Host& it = job.hosts()[static_cast<std::size_t>(host)];
+      const Host& it = job.host(host);
       std::vector<std::int32_t> owned;
       for (WorldRank proc = it.first_proc; proc < it.first_proc + it.proc_count; ++proc) {
         for (const std::int32_t remote : hosts_represented_by(job, proc)) {

@@ -21,9 +21,7 @@ std::size_t heap_in_use() {
   return heap.uordblks + heap.hblkhd;
 }
 
-std::int32_t host_of(const JobMap& job, WorldRank proc) {
-  return job.procs()[static_cast<std::size_t>(proc)].host;
-}
+std::int32_t host_of(const JobMap& job, WorldRank proc) { return job.proc(proc).host; }
 
 void count_queues(const JobMap& job, ScaleFigures& figures) {
   std::vector<std::size_t> connections(job.hosts().size());
@@ -38,9 +36,7 @@ void count_queues(const JobMap& job, ScaleFigures& figures) {
         throw std::logic_error(
             fmt::format("rank {} takes itself for the owner of a channel to host {}", proc, host));
       }
-      if (job.hosts()[static_cast<std::size_t>(host)].client !=
-          job.procs()[static_cast<std::size_t>(proc)].client)
-        ++carrying;
+      if (job.host(host).client != job.proc(proc).client) ++carrying;
     }
     to_other_systems += carrying;
     most_to_other_systems = std::max(most_to_other_systems, carrying);
@@ -63,9 +59,7 @@ WorldRank reached(const JobMap& job, WorldRank here, const NextHop& hop) {
 void follow_routes(const JobMap& job, std::size_t routes, ScaleFigures& figures) {
   std::mt19937 random(1);
   std::uniform_int_distribution<WorldRank> any(0, job.size() - 1);
-  const auto client_of = [&](WorldRank proc) {
-    return job.procs()[static_cast<std::size_t>(proc)].client;
-  };
+  const auto client_of = [&](WorldRank proc) { return job.proc(proc).client; };
   for (std::size_t drawn = 0; drawn < routes;) {
     const WorldRank from = any(random);
     const WorldRank to = any(random);

@@ -7,8 +7,7 @@
 --shape native  the vendor's MPI alone
 --shape preload the vendor's MPI with the library preloaded but not asked to join
 
-Fails as well if the run takes longer than --timeout seconds, or leaves a process behind.
-"""
+Fails as well if the run takes longer than --timeout seconds, or leaves a process behind. """
 
 import argparse
 import os
@@ -21,20 +20,28 @@ import time
 import uuid
 
 MARK = "IMPISHIM_TEST_RUN"
-# Open MPI would refuse to run as root or more ranks than processors, and gives each rank one processor of its own, where several
-# systems on this machine then want the same. Ranks that wait spin; yielding lets the others in. Its windows over UCX fail on
-# MPI_COMM_SELF; its MPI_Dist_graph_create with reorder over treematch now and then never returns.
+# Open MPI would refuse to run as root or more ranks than processors, and gives each rank one
+# processor of its own, where several systems on this machine then want the same. Ranks that wait
+# spin; yielding lets the others in. Its windows over UCX fail on MPI_COMM_SELF; its
+# MPI_Dist_graph_create with reorder over treematch now and then never returns.
 LAUNCHER_VARIABLES = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_osc": "^ucx",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_osc": "^ucx",
     "OMPI_MCA_topo": "^treematch",
 }
 
 
 def whole_lines(text, begin=r"rank \d"):
-    """The lines that several ranks have printed, sorted. A launcher may put the end of a line behind the next one, so that two stand in
-    one: what begins like `begin`, and not after "of ", begins a line."""
-    return sorted(line.strip() for line in re.split(rf"\n|(?<!of )(?={begin})", text) if line.strip())
+    """The lines that several ranks have printed, sorted. A launcher may put the end of a line
+    behind the next one, so that two stand in one: what begins like `begin`, and not after "of ",
+    begins a line."""
+    return sorted(
+        line.strip() for line in re.split(rf"\n|(?<!of )(?={begin})", text) if line.strip()
+    )
 
 
 class Outcome:
@@ -45,7 +52,10 @@ class Outcome:
         return whole_lines(self.out)
 
     def show(self, title):
-        print(f"--- {title}: exit code {self.code}\n--- stdout\n{self.out}--- stderr\n{self.err}---", file=sys.stderr)
+        print(
+            f"--- {title}: exit code {self.code}\n--- stdout\n{self.out}--- stderr\n{self.err}---",
+            file=sys.stderr,
+        )
 
 
 def processes_of(mark):
@@ -81,8 +91,15 @@ def run(command, timeout, environment=None):
     variables = {**os.environ, **(environment or {}), MARK: mark}
     for name, value in {**LAUNCHER_VARIABLES, "IMPI_AUTH_NONE": "1"}.items():
         variables.setdefault(name, value)
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env=variables, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=variables,
+        start_new_session=True,
+    )
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -105,7 +122,9 @@ def joined_command(arguments, counts):
     gateways = arguments.gateway + [""] * len(counts)
     for system, count in enumerate(counts):
         options = ["-np", str(count)] + (["-gateway", gateways[system]] if gateways[system] else [])
-        sections += ([":"] if sections else []) + options + [programs[system % 2]] + arguments.program[1:]
+        sections += (
+            ([":"] if sections else []) + options + [programs[system % 2]] + arguments.program[1:]
+        )
     return [arguments.impirun] + sections
 
 
@@ -124,41 +143,75 @@ def native_outcome(reference, command, timeout, environment):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--impirun", required=True)
     parser.add_argument("--mpiexec", required=True)
     parser.add_argument("--library", required=True, help="the libimpishim.so of this MPI")
     parser.add_argument("--shape", required=True, help="2+2, 1+1+2, ..., native or preload")
     parser.add_argument("--ranks", type=int, default=4, help="for the shapes native and preload")
     parser.add_argument("--timeout", type=float, default=60)
-    parser.add_argument("--exit-code", type=int, default=0, help="what the run must end with; -1: anything but 0")
-    parser.add_argument("--expect", action="append", default=[], help="text that standard error or output must contain")
-    parser.add_argument("--expect-once", action="append", default=[], help="text that must be there exactly once")
+    parser.add_argument(
+        "--exit-code", type=int, default=0, help="what the run must end with; -1: anything but 0"
+    )
+    parser.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        help="text that standard error or output must contain",
+    )
+    parser.add_argument(
+        "--expect-once", action="append", default=[], help="text that must be there exactly once"
+    )
     parser.add_argument("--forbid", action="append", default=[], help="text that must not be there")
-    parser.add_argument("--no-compare", action="store_true", help="the output differs from the native one by its nature")
-    parser.add_argument("--reference", type=pathlib.Path,
-                        help="file with the lines of a native run: shape native writes it, others compare with it instead of running")
-    parser.add_argument("--gateway", action="append", default=[], help="ranks of the next system that are gateways; empty: none")
+    parser.add_argument(
+        "--no-compare",
+        action="store_true",
+        help="the output differs from the native one by its nature",
+    )
+    parser.add_argument(
+        "--reference",
+        type=pathlib.Path,
+        help="file with the lines of a native run: shape native writes it, others compare with it instead of running",
+    )
+    parser.add_argument(
+        "--gateway",
+        action="append",
+        default=[],
+        help="ranks of the next system that are gateways; empty: none",
+    )
     parser.add_argument("--yielding", help="the library that makes MPICH's waiting ranks yield")
     parser.add_argument("--alternate", help="the program of every second system")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()
 
-    counts = [int(count) for count in arguments.shape.split("+")] if arguments.shape[0].isdigit() else []
+    counts = (
+        [int(count) for count in arguments.shape.split("+")] if arguments.shape[0].isdigit() else []
+    )
     native = [arguments.mpiexec, "-n", str(sum(counts) or arguments.ranks)] + arguments.program
     plain = {"LD_PRELOAD": arguments.yielding or ""}
     with_library = {"LD_PRELOAD": f"{arguments.yielding or ''}:{arguments.library}"}
     command = joined_command(arguments, counts) if counts else native
-    outcome = run(command, arguments.timeout, with_library if arguments.shape == "preload" else plain)
+    outcome = run(
+        command, arguments.timeout, with_library if arguments.shape == "preload" else plain
+    )
 
     title = arguments.shape
-    right_code = outcome.code != 0 if arguments.exit_code == -1 else outcome.code == arguments.exit_code
+    right_code = (
+        outcome.code != 0 if arguments.exit_code == -1 else outcome.code == arguments.exit_code
+    )
     require(right_code, outcome, title, f"exit code {outcome.code}, expected {arguments.exit_code}")
     text = outcome.out + outcome.err
     for expected in arguments.expect + arguments.expect_once:
         require(expected in text, outcome, title, f'"{expected}" is missing')
     for expected in arguments.expect_once:
-        require(text.count(expected) == 1, outcome, title, f'"{expected}" is there {text.count(expected)} times')
+        require(
+            text.count(expected) == 1,
+            outcome,
+            title,
+            f'"{expected}" is there {text.count(expected)} times',
+        )
     for forbidden in arguments.forbid:
         require(forbidden not in text, outcome, title, f'"{forbidden}" is there')
     if arguments.shape == "native" and arguments.reference:

@@ -15,7 +15,7 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/tcp_channel.hpp"
-#include "wire/connect/dance.hpp"
+#include "wire/connect/host_mesh.hpp"
 #include "wire/connect/process_name.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/topology/job_map.hpp"
@@ -33,8 +33,8 @@ struct Group {
 /// Returns the name of the other host and of the process there that owns the connection. For a
 /// foreign host the owner is unknown, and the name is that of the host alone.
 std::string peer_name(const JobMap& job, std::int32_t my_host, std::int32_t host) {
-  const std::int32_t client = job.hosts()[static_cast<std::size_t>(host)].client;
-  if (!job.clients()[static_cast<std::size_t>(client)].impishim) return host_name(job, host);
+  const std::int32_t client = job.host(host).client;
+  if (!job.client(client).impishim) return host_name(job, host);
   return fmt::format("{}, {}", host_name(job, host),
                      process_name(job, representative(job, host, my_host)));
 }
@@ -48,16 +48,16 @@ std::unique_ptr<Channel> over_socket(FabricLink link) {
 Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int32_t my_host,
                                                     std::vector<HostConnection> connections,
                                                     int timeout_ms) {
-  const std::int32_t client = job.hosts()[static_cast<std::size_t>(my_host)].client;
+  const std::int32_t client = job.host(my_host).client;
   std::vector<HostChannel> channels(connections.size());
   std::map<std::pair<std::string, bool>, Group>
       groups;  // key: the provider, and true if a socket may replace it
   for (std::size_t i = 0; i < connections.size(); ++i) {
     auto& [host, socket] = connections[i];
     channels[i].host = host;
-    const std::int32_t other = job.hosts()[static_cast<std::size_t>(host)].client;
-    const Client& first = job.clients()[static_cast<std::size_t>(std::min(client, other))];
-    const Client& second = job.clients()[static_cast<std::size_t>(std::max(client, other))];
+    const std::int32_t other = job.host(host).client;
+    const Client& first = job.client(std::min(client, other));
+    const Client& second = job.client(std::max(client, other));
     FabricLink link{std::move(socket), peer_name(job, my_host, host)};
     const std::string provider = common_fabric(first, second);
     if (provider.empty()) {

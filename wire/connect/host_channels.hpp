@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The channels of a process to other hosts, over the connections that dance() made.
+/// The channels of a process to other hosts, over the connections that connect_hosts() made.
 #pragma once
 
 #include <cstdint>

@@ -97,8 +97,7 @@ void Engine::Impl::announce_abort_locked(std::int32_t exit_code, const std::stri
   for (auto& link : links) {
     if (link->input_ended || link->state == LinkState::kClosed) continue;
     if (link->remote_host >= 0) {
-      const auto client =
-          static_cast<std::size_t>(job.hosts()[static_cast<std::size_t>(link->remote_host)].client);
+      const auto client = static_cast<std::size_t>(job.host(link->remote_host).client);
       if (!job.clients()[client].impishim) continue;
     }
     PacketHeader header;

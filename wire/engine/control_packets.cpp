@@ -54,9 +54,9 @@ Result<void> Engine::Impl::link_packet_begins(Link& link) {
 /// process of this host sends for itself, and for the processes of those hosts towards which it
 /// represents this host.
 bool Engine::Impl::speaks_for(const Link& link, WorldRank source) const {
-  const std::int32_t host = job.procs()[static_cast<std::size_t>(source)].host;
+  const std::int32_t host = job.proc(source).host;
   if (link.remote_host >= 0) return host == link.remote_host;
-  const std::int32_t my_host = job.procs()[static_cast<std::size_t>(here)].host;
+  const std::int32_t my_host = job.proc(here).host;
   return source == link.local_proc ||
          (host != my_host && representative(job, my_host, host) == link.local_proc);
 }
@@ -65,9 +65,7 @@ bool Engine::Impl::speaks_for(const Link& link, WorldRank source) const {
 /// from a host to processes of this host, and packets that a process of this host itself sends.
 bool Engine::Impl::relays_from(const Link& link, const PacketRoute& route) const {
   if (link.remote_host < 0) return route.source == link.local_proc;
-  const auto host_of = [&](WorldRank rank) {
-    return job.procs()[static_cast<std::size_t>(rank)].host;
-  };
+  const auto host_of = [&](WorldRank rank) { return job.proc(rank).host; };
   return host_of(route.destination) == host_of(here);
 }
 
@@ -125,7 +123,7 @@ Result<void> Engine::Impl::link_packet_ends(Link& link) {
 std::uint32_t Engine::Impl::unsent_cost(const Peer& to) const {
   std::uint32_t cost = 0;
   if (to.link->output.empty() && !to.link->output.holds()) return cost;
-  const ProcId& id = job.procs()[static_cast<std::size_t>(to.rank)].id;
+  const ProcId& id = job.proc(to.rank).id;
   to.link->output.for_each_unsent([&](std::span<const std::byte, kPacketHeaderSize> raw) {
     PacketHeader header;
     const auto decoded =
@@ -193,14 +191,12 @@ Result<void> Engine::Impl::sync_acknowledged_locked(const PacketHeader& header, 
 /// that passed the packet on if the packet does not name its sender, or names a false one.
 std::string Engine::Impl::offender_of(Link& link) const {
   const WorldRank rank = link.arrival.source >= 0 ? link.arrival.source : link.local_proc;
-  const std::int32_t number =
-      rank >= 0 ? job.procs()[static_cast<std::size_t>(rank)].host : link.remote_host;
-  const Host& host = job.hosts()[static_cast<std::size_t>(number)];
+  const std::int32_t number = rank >= 0 ? job.proc(rank).host : link.remote_host;
+  const Host& host = job.host(number);
   const std::string place =
       fmt::format("host {} of system {}, {}", number, host.client, address_text(host.address));
   if (rank < 0) return place;
-  return fmt::format("rank {} ({}, process {})", rank, place,
-                     job.procs()[static_cast<std::size_t>(rank)].id.pid);
+  return fmt::format("rank {} ({}, process {})", rank, place, job.proc(rank).id.pid);
 }
 
 }  // namespace impishim::wire

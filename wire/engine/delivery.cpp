@@ -107,7 +107,7 @@ Result<void> Engine::Impl::packet_begins_locked(Link& link) {
   if (!from.receive_credit.packet_arrived(from.marks, arrival.counts_as)) {
     return sent_too_many();
   }
-  counters.payload_bytes_received += header.len;
+  if (rest || header.cid != kLibraryContext) counters.payload_bytes_received += header.len;
   return rest ? rest_begins(link) : message_begins(link);
 }
 
@@ -266,8 +266,7 @@ Message Engine::Impl::message_of(const Link& link) const {
 /// Estimates the native size for probes. Systems of this library send their native size in
 /// pk_count, which a foreign system may fill with any value.
 std::uint64_t Engine::Impl::native_estimate(const PacketHeader& header, WorldRank source) const {
-  const auto client =
-      static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(source)].client);
+  const auto client = static_cast<std::size_t>(job.proc(source).client);
   const bool converted = format_of_client[client] != Format::kNative;
   return converted && job.clients()[client].impishim ? header.count : header.msglen;
 }
@@ -374,7 +373,7 @@ void Engine::Impl::complete_receive_locked(ReceiveOperation& operation,
                                            std::uint64_t native_bytes) {
   operation.result.native_bytes = native_bytes;
   operation.phase_ = ReceiveOperation::Phase::kDone;
-  ++counters.messages_received;
+  if (operation.context != kLibraryContext) ++counters.messages_received;
   operation.finish();
 }
 

@@ -54,7 +54,7 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
     : batches_wait(batches_wait_),
       job(std::move(options.job)),
       here(options.here),
-      my_id(job.procs()[static_cast<std::size_t>(here)].id),
+      my_id(job.proc(here).id),
       format_of_client(std::move(options.format_of_client)),
       datalen(job.values().datalen),
       relay(options.relay),
@@ -81,8 +81,7 @@ Engine::Impl::Impl(EngineOptions options, std::atomic<bool>& batches_wait_)
   for (HostChannel& each : options.host_channels) {
     Link& link = add(std::move(each.channel));
     link.remote_host = each.host;
-    const auto client =
-        static_cast<std::size_t>(job.hosts()[static_cast<std::size_t>(each.host)].client);
+    const auto client = static_cast<std::size_t>(job.host(each.host).client);
     link.gives_credit = job.clients()[client].impishim;
     if (link.gives_credit) link.output.credit = RelayCredit(relay.remote_sender_limit);
     host_links.emplace(each.host, &link);
@@ -97,7 +96,7 @@ Peer& Engine::Impl::make_peer(WorldRank rank) {
   slot = std::make_unique<Peer>(rank, marks_towards(rank));
   slot->link = link_towards(rank);
   slot->relayed = slot->link != nullptr && relayed_beyond(*slot->link, rank);
-  const Proc& proc = job.procs()[static_cast<std::size_t>(rank)];
+  const Proc& proc = job.proc(rank);
   slot->format = format_of_client[static_cast<std::size_t>(proc.client)];
   PacketHeader header;
   header.src = my_id;
@@ -107,7 +106,7 @@ Peer& Engine::Impl::make_peer(WorldRank rank) {
 }
 
 FlowMarks Engine::Impl::marks_towards(WorldRank rank) const {
-  const auto client = static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client);
+  const auto client = static_cast<std::size_t>(job.proc(rank).client);
   const NegotiatedValues& values = job.values();
   if (!job.clients()[client].impishim) return FlowMarks::of_packets(values.ackmark, values.hiwater);
   return FlowMarks::by_size(values.ackmark, values.hiwater, datalen);

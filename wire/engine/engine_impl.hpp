@@ -147,9 +147,7 @@ class Engine::Impl final : public OutputOwner {
   [[nodiscard]] Link* link_towards(WorldRank destination);
   /// Returns true if the process runs this library, too.
   [[nodiscard]] bool is_ours(WorldRank rank) const {
-    return job
-        .clients()[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(rank)].client)]
-        .impishim;
+    return job.client(job.proc(rank).client).impishim;
   }
 
   // relaying.cpp
@@ -248,7 +246,8 @@ class Engine::Impl final : public OutputOwner {
                              std::span<const std::byte> bytes) IMPISHIM_REQUIRES(mutex);
   void send_alone_locked(Peer& peer, const MessageFields& fields, std::span<const std::byte> bytes)
       IMPISHIM_REQUIRES(mutex);
-  void count_first_packet_locked(Peer& peer, std::size_t payload) IMPISHIM_REQUIRES(mutex);
+  void count_first_packet_locked(Peer& peer, ContextId context, std::size_t payload)
+      IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] bool should_coalesce(std::size_t payload) IMPISHIM_REQUIRES(mutex);
   void start_batch_locked(Link& link) IMPISHIM_REQUIRES(mutex);
   void send_control_locked(WorldRank destination, const MessageFields& fields)

@@ -19,6 +19,10 @@ namespace impishim::wire {
 
 using ContextId = std::uint64_t;
 
+/// The context of messages of the library itself: short ones, which the counters of messages and of
+/// payload bytes leave out. No communicator has it; ids that one process assigns start above it.
+inline constexpr ContextId kLibraryContext = ContextId{1} << 62U;
+
 inline constexpr std::int32_t kAnySource = -1;  ///< source of a receive or probe: any sender
 inline constexpr std::int32_t kAnyTag = -1;     ///< tag of a receive or probe: any tag
 

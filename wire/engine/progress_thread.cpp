@@ -15,8 +15,8 @@
 #include "wire/base/quiet_thread.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/silence.hpp"
-#include "wire/engine/attention.hpp"
 #include "wire/engine/engine.hpp"
+#include "wire/engine/spin_policy.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -97,11 +97,11 @@ std::chrono::microseconds ProgressThread::help_senders(std::chrono::microseconds
 /// Drives the engine. Returns when the thread shall stop or the engine has failed.
 void ProgressThread::drive() {
   std::uint64_t polls_seen = engine_.application_polls();
-  Attention attention;
+  SpinPolicy spin_policy;
   int driven_ms = 0;
-  auto next_check = Attention::Clock::now() + kSilenceCheckInterval;
+  auto next_check = SpinPolicy::Clock::now() + kSilenceCheckInterval;
   while (engine_.failure() == nullptr) {
-    if (const auto now = Attention::Clock::now(); now >= next_check) {
+    if (const auto now = SpinPolicy::Clock::now(); now >= next_check) {
       engine_.check_peers_answer();
       next_check = now + kSilenceCheckInterval;
     }
@@ -109,7 +109,7 @@ void ProgressThread::drive() {
     const bool application_drives = polls != polls_seen;
     polls_seen = polls;
     if (application_drives) {
-      attention.look_away();
+      spin_policy.reset();
       call_seen_ = 0;
       driven_ms = std::min(driven_ms + kStayAwayMs, kDrivesOnMs);
       if (driven_ms >= kDrivesOnMs) engine_.stop_watching();
@@ -121,7 +121,7 @@ void ProgressThread::drive() {
     const bool ticks = ticks_.load();
     if (ticks) tick_if_due();
     const bool moved = engine_.poll(false) != 0;
-    if (attention.pays(Attention::Clock::now(), moved)) {
+    if (spin_policy.should_spin(SpinPolicy::Clock::now(), moved)) {
       sched_yield();
     } else if (!moved) {
       engine_.wait_for_event(help_senders(ticks

@@ -32,9 +32,9 @@ bool takes_credit(PacketType type) { return carries_message(type) || type == Pac
 /// implementations, which are not asked for anything.
 bool Engine::Impl::relayed_beyond(const Link& link, WorldRank destination) const {
   if (link.local_proc >= 0) return destination != link.local_proc;
-  const std::int32_t my_host = job.procs()[static_cast<std::size_t>(here)].host;
-  const Host& host = job.hosts()[static_cast<std::size_t>(link.remote_host)];
-  return job.clients()[static_cast<std::size_t>(host.client)].impishim &&
+  const std::int32_t my_host = job.proc(here).host;
+  const Host& host = job.host(link.remote_host);
+  return job.client(host.client).impishim &&
          representative(job, link.remote_host, my_host) != destination;
 }
 

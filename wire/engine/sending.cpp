@@ -141,7 +141,7 @@ bool Engine::Impl::make_first_packet_locked(Peer& to, SendOperation& operation,
       needs_answer ? SendOperation::Phase::kAwaitingSyncAck : SendOperation::Phase::kQueued;
   if (needs_answer) sends.emplace(operation.request_id_, &operation);
   ++operation.packets_queued_;
-  count_first_packet_locked(to, packet.payload.size());
+  count_first_packet_locked(to, operation.context, packet.payload.size());
   return true;
 }
 
@@ -222,7 +222,7 @@ void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields,
   if (!coalesce && link.output.empty() && link.output.streams.empty())
     return send_alone_locked(to, fields, bytes);
   write_message(to, fields, bytes, link.output.append(bytes.size(), to.relayed));
-  count_first_packet_locked(to, bytes.size());
+  count_first_packet_locked(to, fields.cid, bytes.size());
   if (coalesce) return start_batch_locked(link);
   if (link.output.wants_output) return;
   auto flushed = link.output.flush();
@@ -235,16 +235,17 @@ void Engine::Impl::send_alone_locked(Peer& to, const MessageFields& fields,
                                      std::span<const std::byte> bytes) {
   std::array<std::byte, kPacketHeaderSize + LinkOutput::kMaxInlinePayload> packet;
   write_message(to, fields, bytes, packet.data());
-  count_first_packet_locked(to, bytes.size());
+  count_first_packet_locked(to, fields.cid, bytes.size());
   auto sent = to.link->output.send_alone(std::span(packet).first(kPacketHeaderSize + bytes.size()),
                                          to.relayed);
   if (!sent) return link_ended_locked(*to.link, sent.error());
   watch_output_locked(*to.link);
 }
 
-void Engine::Impl::count_first_packet_locked(Peer& to, std::size_t payload) {
+void Engine::Impl::count_first_packet_locked(Peer& to, ContextId context, std::size_t payload) {
   to.send_credit.packet_sent(to.marks, static_cast<std::uint32_t>(payload));
   ++counters.packets_sent;
+  if (context == kLibraryContext) return;
   ++counters.messages_sent;
   counters.payload_bytes_sent += payload;
 }

@@ -34,7 +34,7 @@ const char* name_of(LinkState state) {
 
 std::string line_of(Link& link) {
   return fmt::format(
-      "\n  to {}: {}; {} packets queued, {} waiting for credit; {} long messages under way, {} "
+      "\n  to {}: {}; {} packets queued, {} waiting for credit; {} long messages in progress, {} "
       "waiting for credit; {} bytes "
       "there to "
       "be passed on; sent {} packets, passed on {}, received {}",
@@ -75,7 +75,7 @@ void Engine::Impl::add_traffic_locked(EngineCounters& sums) const {
 
 std::string Engine::Impl::report_locked() {
   std::string text = fmt::format(
-      "state: {} sends pending, {} awaiting a match, {} long receives under way, {} receives "
+      "state: {} sends pending, {} awaiting a match, {} long receives in progress, {} receives "
       "posted, {} unexpected messages of "
       "{} "
       "bytes; {} bytes held to be passed on (at most {} so far); stalls: {} for acknowledgements, "

@@ -72,10 +72,10 @@ struct Passage {
 };
 
 /// The exchange of offers and first messages on all links at the same time.
-class Crossing {
+class FabricHandshake {
  public:
-  Crossing(const std::string& provider, std::vector<FabricLink> links, int timeout_ms,
-           bool may_fail)
+  FabricHandshake(const std::string& provider, std::vector<FabricLink> links, int timeout_ms,
+                  bool may_fail)
       : deadline_(Clock::now() + std::chrono::milliseconds(timeout_ms)), may_fail_(may_fail) {
     auto endpoint = FabricEndpoint::open(provider, own_address(links), links.size());
     if (endpoint)
@@ -290,7 +290,7 @@ Result<std::vector<std::unique_ptr<Channel>>> make_fabric_channels(const std::st
   if (links.empty()) return channels;
   const SignalsKept kept;
   for (const FabricLink& link : links) set_stream_options(link.socket.get());
-  Crossing crossing(provider, std::move(links), timeout_ms, fallback != nullptr);
+  FabricHandshake crossing(provider, std::move(links), timeout_ms, fallback != nullptr);
   auto crossed = crossing.run();
   if (!crossed) return crossed.error();
   for (Passage& passage : crossing.passages()) {

@@ -270,7 +270,7 @@ void Supervisor::pass_on_output() {
   output_status_ = kFailureStatus;
   if (*output_.failure() != EPIPE) {
     log(LogLevel::kError,
-        "cannot write standard output: {}; the job goes on, what it prints is lost",
+        "cannot write standard output: {}; the job continues, and its output is lost",
         std::strerror(*output_.failure()));
     return;
   }

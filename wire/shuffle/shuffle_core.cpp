@@ -33,10 +33,7 @@ const char* name_of(ShuffleQueueKind kind) {
 }  // namespace
 
 ShuffleCore::ShuffleCore(const JobMap& job, WorldRank here, const ShuffleOptions& options)
-    : job_(job),
-      here_(here),
-      my_host_(job.procs()[static_cast<std::size_t>(here)].host),
-      options_(options) {
+    : job_(job), here_(here), my_host_(job.proc(here).host), options_(options) {
   limits_.fill({options.local_sender_limit, 0});
   limits_[index_of(ShuffleQueueKind::kRemote)].limit = options.remote_sender_limit;
 }
@@ -126,9 +123,7 @@ bool ShuffleCore::place(Waiting&& waiting, std::set<OutputKey>& filled) {
 /// that was relayed inside a host has arrived.
 bool ShuffleCore::belongs_here(const ShuffleMessage& message, WorldRank neighbour,
                                ShuffleQueueKind came_by) const {
-  const auto host_of = [&](WorldRank proc) {
-    return job_.procs()[static_cast<std::size_t>(proc)].host;
-  };
+  const auto host_of = [&](WorldRank proc) { return job_.proc(proc).host; };
   const bool for_my_host = host_of(message.destination) == my_host_;
   switch (came_by) {
     case ShuffleQueueKind::kLocalOrigin: {
@@ -182,8 +177,9 @@ Result<void> ShuffleCore::answer_arrived(WorldRank neighbour, ShuffleQueueKind k
   const auto found = outputs_.find(key);
   const bool all_waited = limits_[index_of(kind)].reached();
   if (found == outputs_.end() || !found->second->queue.answered(number)) {
-    return Error{ErrorKind::kProtocol,
-                 fmt::format("shuffle: rank {} answered what it was never sent", neighbour)};
+    return Error{
+        ErrorKind::kProtocol,
+        fmt::format("shuffle: rank {} answered a message that it was never sent", neighbour)};
   }
   send_ready(*found->second, key);
   if (all_waited) send_all_ready(kind);

@@ -84,6 +84,16 @@ class JobMap {
   [[nodiscard]] const std::vector<Client>& clients() const { return clients_; }
   [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
   [[nodiscard]] const std::vector<Proc>& procs() const { return procs_; }
+  /// Returns one of them by its number: system, host, or world rank. It must exist.
+  [[nodiscard]] const Client& client(std::int32_t number) const {
+    return clients_[static_cast<std::size_t>(number)];
+  }
+  [[nodiscard]] const Host& host(std::int32_t number) const {
+    return hosts_[static_cast<std::size_t>(number)];
+  }
+  [[nodiscard]] const Proc& proc(WorldRank rank) const {
+    return procs_[static_cast<std::size_t>(rank)];
+  }
   [[nodiscard]] const NegotiatedValues& values() const { return values_; }
   /// Returns the node name of a host, for messages. It is empty if the host's client has not sent
   /// one.

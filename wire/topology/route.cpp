@@ -10,9 +10,7 @@
 namespace impishim::wire {
 namespace {
 
-const Host& host_of(const JobMap& job, WorldRank proc) {
-  return job.hosts()[static_cast<std::size_t>(job.procs()[static_cast<std::size_t>(proc)].host)];
-}
+const Host& host_of(const JobMap& job, WorldRank proc) { return job.host(job.proc(proc).host); }
 
 std::int32_t other_hosts(const JobMap& job) {
   return static_cast<std::int32_t>(job.hosts().size()) - 1;
@@ -33,7 +31,7 @@ bool relays(const JobMap& job, const Host& host, WorldRank proc) {
 }  // namespace
 
 std::vector<std::int32_t> hosts_represented_by(const JobMap& job, WorldRank proc) {
-  const std::int32_t my_host = job.procs()[static_cast<std::size_t>(proc)].host;
+  const std::int32_t my_host = job.proc(proc).host;
   const Host& host = host_of(job, proc);
   if (host.gateway >= 0 && !relays(job, host, proc)) return {};
   const std::int32_t first = host.gateway >= 0 ? 0 : proc - host.first_proc;

@@ -21,7 +21,7 @@ namespace impishim::wire {
 /// other host, the owner is the lowest proc, which is more often a master than any other.
 [[nodiscard]] inline WorldRank representative(const JobMap& job, std::int32_t host,
                                               std::int32_t remote_host) {
-  const Host& here = job.hosts()[static_cast<std::size_t>(host)];
+  const Host& here = job.host(host);
   if (here.gateway >= 0) return here.first_proc + here.gateway;
   const std::int32_t ordinal = remote_host < host ? remote_host : remote_host - 1;
   return here.first_proc + ordinal % here.proc_count;
@@ -57,8 +57,8 @@ struct NextHop {
 /// Returns the next hop of a packet at `here`. Pure arithmetic on the job map.
 [[nodiscard]] inline NextHop next_hop(const JobMap& job, WorldRank here, WorldRank destination) {
   if (here == destination) return {};
-  const std::int32_t my_host = job.procs()[static_cast<std::size_t>(here)].host;
-  const std::int32_t its_host = job.procs()[static_cast<std::size_t>(destination)].host;
+  const std::int32_t my_host = job.proc(here).host;
+  const std::int32_t its_host = job.proc(destination).host;
   if (my_host == its_host) return {NextHop::Kind::kLocal, destination, its_host};
   const WorldRank owner = representative(job, my_host, its_host);
   if (owner == here) return {NextHop::Kind::kRemote, destination, its_host};

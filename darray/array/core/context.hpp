@@ -27,7 +27,7 @@ class Context {
   /// Returns the user's communicator.
   [[nodiscard]] MPI_Comm user() const { return user_; }
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
-  [[nodiscard]] Librarian& librarian() { return librarian_; }
+  [[nodiscard]] ArrayRegistry& librarian() { return librarian_; }
   /// Returns the cached plans of redistributions; null before the first.
   [[nodiscard]] std::shared_ptr<Redistributions>& redistributions() { return redistributions_; }
 
@@ -51,7 +51,7 @@ class Context {
 
   MPI_Comm user_;
   Communicator communicator_;
-  Librarian librarian_;
+  ArrayRegistry librarian_;
   std::unordered_multimap<std::uint64_t, LayoutPtr> layouts_;
   std::shared_ptr<Redistributions> redistributions_;
   bool forgotten_ = false;

@@ -149,7 +149,7 @@ class DistArray {
   [[nodiscard]] Index local_size() const { return layout_->owned_size(); }
   [[nodiscard]] ArrayId id() const { return id_; }
   /// Returns the array with this id on the same communicator; null if it no longer exists (D2O-45).
-  /// Throws the errors of Librarian::find().
+  /// Throws the errors of ArrayRegistry::find().
   [[nodiscard]] static DistArray* find(MPI_Comm comm, ArrayId id) {
     return static_cast<DistArray*>(Context::of(comm)->librarian().find(id, scalar_of<T>()));
   }
@@ -229,7 +229,7 @@ class DistArray {
   [[nodiscard]] DistArray flatten() const;
 
  private:
-  [[nodiscard]] Librarian& librarian() const { return layout_->context()->librarian(); }
+  [[nodiscard]] ArrayRegistry& librarian() const { return layout_->context()->librarian(); }
   void take(DistArray& other) noexcept {
     layout_ = std::move(other.layout_);
     storage_ = std::move(other.storage_);

@@ -5,7 +5,7 @@
 
 namespace impishim::darray {
 
-void* Librarian::find(ArrayId id, Scalar scalar) const {
+void* ArrayRegistry::find(ArrayId id, Scalar scalar) const {
   if (id.group != group_) {
     fail(ErrorKind::kArgument, "array {} belongs to communicator {:#x}, not to {:#x}", id.number,
          id.group, group_);

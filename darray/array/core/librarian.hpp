@@ -21,9 +21,9 @@ struct ArrayId {
 
 /// The registry of the existing arrays of a communicator. It refers to arrays and owns none.
 /// Destroyed arrays are removed.
-class Librarian {
+class ArrayRegistry {
  public:
-  explicit Librarian(std::uint64_t group) : group_(group) {}
+  explicit ArrayRegistry(std::uint64_t group) : group_(group) {}
 
   /// Returns a name for a new array and registers it.
   ArrayId add(void* array, Scalar scalar) {

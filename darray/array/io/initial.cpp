@@ -24,7 +24,7 @@ Givens::Givens(const Communicator& communicator, Checks checks,
   for (std::size_t each = 0; each < kGivens; ++each) counts_[each] = mine[each] ? 1 : 0;
   if (checks == Checks::kOff) return;
   processes_ = communicator.size();
-  agree_on(communicator, checks, [] { return CollectiveCall("making an array of what is given"); });
+  agree_on(communicator, checks, [] { return CollectiveCall("making an array of given values"); });
   all_reduce(communicator, element_of<Index>(), counts_.data(), kGivens, Combine::kSum);
 }
 

@@ -33,7 +33,7 @@ void copy_in_place(const Layout& array, const T* source, const ResolvedKey& key,
                 StridedView<const T>(here.data(), selected.owned_shape(), strides));
     return;
   }
-  const OwnPart part = own_part(array, key, Repeats::kAll);
+  const OwnPart part = owned_part(array, key, Repeats::kAll);
   for (std::size_t k = 0; k < part.offsets.size(); ++k) target[k] = source[part.offsets[k]];
 }
 

@@ -10,7 +10,7 @@ namespace {
 std::vector<Index> counts_of(const DimMap& map, const Triplet& triplet) {
   std::vector<Index> counts(static_cast<std::size_t>(map.parts()), 0);
   for (int part = 0; part < map.parts(); ++part) {
-    for (const Run& run : map.runs(part, triplet))
+    for (const IndexRun& run : map.runs(part, triplet))
       counts[static_cast<std::size_t>(part)] += run.count;
   }
   return counts;

@@ -17,7 +17,7 @@ struct Strip {
 // Returns the strip of a dimension that one axis selects by a triplet.
 Strip strip_of_triplet(const DimMap& map, int part, Index stride, const Triplet& triplet) {
   std::vector<std::pair<Index, Index>> found;
-  for (const Run& run : map.runs(part, triplet)) {
+  for (const IndexRun& run : map.runs(part, triplet)) {
     for (Index k = 0; k < run.count; ++k)
       found.emplace_back(run.position + k * run.position_step,
                          (run.local + k * run.local_step) * stride);
@@ -90,13 +90,13 @@ void check_labels(const Distribution& distribution, const ResolvedKey& key) {
                             : key.shape()[static_cast<std::size_t>(dimension)];
     for (Index k = 0; k < count; ++k) {
       if (!map.contains(key.index_of(axis, k)))
-        fail(ErrorKind::kKey, "axis {}: nobody has an element with label {}", axis,
+        fail(ErrorKind::kKey, "axis {}: no part has an element with label {}", axis,
              key.index_of(axis, k));
     }
   }
 }
 
-OwnPart own_part(const Layout& layout, const ResolvedKey& key, Repeats repeats) {
+OwnPart owned_part(const Layout& layout, const ResolvedKey& key, Repeats repeats) {
   const Distribution& distribution = layout.distribution();
   OwnPart part;
   part.positions.resize(std::max<std::size_t>(key.shape().size(), 1));
@@ -144,9 +144,10 @@ std::optional<OwnSection> own_section(const Layout& layout, const ResolvedKey& k
     const ResolvedKey::Choice& choice = key.axes()[static_cast<std::size_t>(axis)];
     const DimMap& map = distribution.axis(axis).map;
     if (map.kind() == DimMap::Kind::kUnstructured) return std::nullopt;
-    const std::vector<Run> runs = map.runs(distribution.part(layout.rank(), axis), choice.triplet);
+    const std::vector<IndexRun> runs =
+        map.runs(distribution.part(layout.rank(), axis), choice.triplet);
     if (runs.size() > 1) return std::nullopt;
-    const Run run = runs.empty() ? Run{} : runs.front();
+    const IndexRun run = runs.empty() ? IndexRun{} : runs.front();
     own.local.push_back({run.local, run.count, run.local_step});
     if (choice.dimension != ResolvedKey::kNoDimension)
       own.positions[static_cast<std::size_t>(choice.dimension)] = {run.position, run.count,

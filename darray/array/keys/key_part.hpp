@@ -39,7 +39,7 @@ enum class Repeats : std::uint8_t {
 };
 
 /// Returns this process's part. Local, like all functions here.
-[[nodiscard]] OwnPart own_part(const Layout& layout, const ResolvedKey& key, Repeats repeats);
+[[nodiscard]] OwnPart owned_part(const Layout& layout, const ResolvedKey& key, Repeats repeats);
 
 /// This process's part as a regular section. Most keys have this form: slices and indices, on all
 /// maps except those with many pieces for each part.

@@ -14,7 +14,7 @@ const Shape& shape_of(const SelectedKey& selected) {
 Target target_of(const Layout& array, const SelectedKey& selected) {
   Target target;
   if (selected.common) {
-    OwnPart part = own_part(array, selected.key, Repeats::kLast);
+    OwnPart part = owned_part(array, selected.key, Repeats::kLast);
     target.positions = std::move(part.positions);
     target.offsets = std::move(part.offsets);
     return target;
@@ -39,7 +39,7 @@ void store(const Layout& array, void* target, const ResolvedKey& key, const void
 }
 
 bool assign_section(const Layout& to, void* target, const ResolvedKey& to_key, const Layout& from,
-                    const void* source, const ResolvedKey& from_key, const Spread& spread,
+                    const void* source, const ResolvedKey& from_key, const BroadcastRule& spread,
                     const Element& element) {
   if (!to_key.is_section() || !from_key.is_section() || spread.is_flat() || to_key.shape().empty())
     return false;
@@ -52,10 +52,11 @@ bool assign_section(const Layout& to, void* target, const ResolvedKey& to_key, c
   for (const ResolvedKey::Choice& choice : to_key.axes()) {
     const int dimension = choice.dimension;
     const int value_axis = dimension == ResolvedKey::kNoDimension
-                               ? Spread::kRepeats
+                               ? BroadcastRule::kRepeats
                                : value_axes[static_cast<std::size_t>(dimension)];
-    options.permutation.push_back(
-        value_axis == Spread::kRepeats ? kRepeated : sources[static_cast<std::size_t>(value_axis)]);
+    options.permutation.push_back(value_axis == BroadcastRule::kRepeats
+                                      ? kRepeated
+                                      : sources[static_cast<std::size_t>(value_axis)]);
   }
   remap(to.communicator(), {to.distribution(), to_key.section()}, target,
         {from.distribution(), from_key.section()}, source, element, options);

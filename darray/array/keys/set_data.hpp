@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "darray/array/keys/broadcast_rule.hpp"
 #include "darray/array/keys/get_data.hpp"
 #include "darray/array/keys/key_handles.hpp"
-#include "darray/array/keys/spread.hpp"
 
 namespace impishim::darray {
 
@@ -37,7 +37,7 @@ void store(const Layout& array, void* target, const ResolvedKey& key, const void
 /// that is not possible: for labels and flat values.
 [[nodiscard]] bool assign_section(const Layout& to, void* target, const ResolvedKey& to_key,
                                   const Layout& from, const void* source,
-                                  const ResolvedKey& from_key, const Spread& spread,
+                                  const ResolvedKey& from_key, const BroadcastRule& spread,
                                   const Element& element);
 
 /// Returns the parts of a key of values that every process has as a whole.
@@ -53,15 +53,16 @@ void store(const Layout& array, void* target, const ResolvedKey& key, const void
                                       const Positions& positions);
 
 /// Returns the positions of the values that the elements use; none if there are no elements.
-[[nodiscard]] inline Positions wanted_values(const Spread& spread, const Positions& elements) {
+[[nodiscard]] inline Positions wanted_values(const BroadcastRule& spread,
+                                             const Positions& elements) {
   if (count_of(elements) > 0) return spread.of_values(elements);
   return Positions(std::max<std::size_t>(spread.is_flat() ? 1 : spread.axes().size(), 1));
 }
 
 /// Writes values, each given once, to the elements of an assignment.
 template <class T>
-void put(DistArray<T>& array, const SelectedKey& to, const Target& target, const Spread& spread,
-         const Stored<T>* values) {
+void put(DistArray<T>& array, const SelectedKey& to, const Target& target,
+         const BroadcastRule& spread, const Stored<T>* values) {
   if (to.common) {
     T* data = array.data();
     for_each_spread(spread, target.positions, [&](Index element, Index value) {
@@ -80,7 +81,7 @@ void put(DistArray<T>& array, const SelectedKey& to, const Target& target, const
 /// not sections.
 template <class T, class U>
 bool set_section(DistArray<T>& array, const SelectedKey& to, const StridedView<U>& values,
-                 const ResolvedKey& from, const Spread& spread) {
+                 const ResolvedKey& from, const BroadcastRule& spread) {
   if (!to.common || !from.is_section() || spread.is_flat()) return false;
   const std::optional<OwnSection> own = own_section(*array.layout(), to.key);
   if (!own) return false;
@@ -98,7 +99,7 @@ bool set_section(DistArray<T>& array, const SelectedKey& to, const StridedView<U
     extents.push_back(there.extent(axes[dimension]));
     to_strides.push_back(there.stride(axes[dimension]));
     from_strides.push_back(0);
-    if (along[dimension] == Spread::kRepeats) continue;
+    if (along[dimension] == BroadcastRule::kRepeats) continue;
     const Index stride = here.stride(sources[static_cast<std::size_t>(along[dimension])]);
     first += own->positions[dimension].start * stride;
     from_strides.back() = own->positions[dimension].step * stride;
@@ -115,7 +116,7 @@ void set_from_view(DistArray<T>& array, const StridedView<U>& values, const Key&
   const SelectedKey to = select(layout, to_key, options, "set_data");
   const std::vector<AxisKey> parts = parts_for_local_values(layout.context(), from_key, options);
   std::optional<ResolvedKey> from;
-  std::optional<Spread> spread;
+  std::optional<BroadcastRule> spread;
   agreed(layout.communicator(), options.checks, "set_data", [&] {
     from.emplace(parts, values.extents(), EmptyLists::kAllowed);
     spread.emplace(from->shape(), shape_of(to));
@@ -137,7 +138,7 @@ void set_from_array(DistArray<T>& array, const DistArray<U>& values, const Key& 
   const Layout& layout = *array.layout();
   const bool same_array = static_cast<const void*>(&array) == static_cast<const void*>(&values);
   const SelectedKey to = select(layout, to_key, options, "set_data");
-  std::optional<Spread> spread;
+  std::optional<BroadcastRule> spread;
   agreed(layout.communicator(), options.checks, "set_data", [&] {
     if (values.layout()->context() != layout.context())
       fail(ErrorKind::kArgument, "values of another communicator");
@@ -179,7 +180,7 @@ template <class T, detail::ScalarValue V>
 void set_data(DistArray<T>& array, V value, const Key& key = {}, const KeyOptions& options = {}) {
   const auto single = element_cast<T>(value);
   const SelectedKey to = select(*array.layout(), key, options, "set_data");
-  const Spread spread({}, detail::shape_of(to));
+  const BroadcastRule spread({}, detail::shape_of(to));
   const ResolvedKey all({}, {});
   if (!detail::set_section(array, to, StridedView<const T>(&single, {}), all, spread)) {
     const Stored<T> stored = single;
@@ -191,8 +192,8 @@ void set_data(DistArray<T>& array, V value, const Key& key = {}, const KeyOption
 /// Assigns array[to_key] = values[from_key], for values that every process has as a whole. With
 /// local keys, each process has its own values. Every process reads the values that its elements
 /// need. Values may be in the array's own memory. With local keys, if several processes write the
-/// same element, the value of the highest rank stays (D2O-40). Spread states the rules for shapes.
-/// Collective as above; local keys take one exchange. Throws the errors of select(), and
+/// same element, the value of the highest rank stays (D2O-40). BroadcastRule states the rules for
+/// shapes. Collective as above; local keys take one exchange. Throws the errors of select(), and
 /// Error(kShape).
 template <class T, class U>
 void set_data(DistArray<T>& array, const StridedView<U>& values, const Key& to_key = {},

@@ -132,7 +132,7 @@ std::vector<Triplet> to_local(const DimData& dimension, Triplet global) {
   require_inside(dimension, global.start);
   require_inside(dimension, global.last());
   if (*dimension.dist_type == DistType::kCyclic) {
-    for (const Run& run : cyclic_map(dimension).runs(part_of(dimension), global))
+    for (const IndexRun& run : cyclic_map(dimension).runs(part_of(dimension), global))
       found.push_back({run.local, run.count, run.local_step});
     return found;
   }

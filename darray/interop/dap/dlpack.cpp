@@ -118,9 +118,8 @@ dap::Buffer from_dlpack(const ManagedTensor& tensor) { return buffer_of(tensor.d
 
 dap::Buffer from_dlpack(const VersionedTensor& tensor) {
   if (tensor.version.major != kVersion.major)
-    fail(ErrorKind::kUnsupported,
-         "a DLPack tensor of version {}.{}; {}.x is what is understood here", tensor.version.major,
-         tensor.version.minor, kVersion.major);
+    fail(ErrorKind::kUnsupported, "a DLPack tensor of version {}.{}; {}.x is supported",
+         tensor.version.major, tensor.version.minor, kVersion.major);
   dap::Buffer buffer = buffer_of(tensor.dl_tensor);
   buffer.read_only = (tensor.flags & kReadOnly) != 0;
   return buffer;

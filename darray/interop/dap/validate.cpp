@@ -269,7 +269,7 @@ Violations validate_version(std::string_view version, Level level) {
              fmt::format("'{}'", version)}};
   if (major != own)
     return {{std::nullopt, std::nullopt, "__version__", "DAP-03 the same major version",
-             fmt::format("'{}' is offered, '{}' is what is understood here", version, kVersion)}};
+             fmt::format("'{}' is offered, '{}' is supported", version, kVersion)}};
   return {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's operators by family, one translation unit for each: they are many instances. Not
-// for users.
+// The library's operators by family, with one translation unit for each, since they have many
+// instances. Not for users.
 #pragma once
 
 #include <cstring>

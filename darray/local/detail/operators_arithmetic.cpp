@@ -69,11 +69,11 @@ struct MomentsPolicy {
   }
   std::optional<Moments> identity() const { return Moments{}; }
 
-  // Few values: first their mean, then the distances from it.
+  // Few values: computes first their mean, then the distances from it.
   template <class At>
   Moments block(Index count, const At& at) const {
     Moments result{static_cast<double>(count), 0, 0, 0};
-    // Relative to the first value, so that large ones that differ little lose nothing.
+    // Relative to the first value, so that large values that differ little lose no precision.
     const double origin = real(at(0));
     const double imaginary_origin = imaginary(at(0));
     for (Index k = 0; k < count; ++k) {

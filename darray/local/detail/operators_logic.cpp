@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What asks whether elements differ from zero; and the table of all operators.
+// The operators that test whether elements differ from zero, and the table of all operators.
 #include "darray/local/detail/operator_families.hpp"
 
 namespace impishim::darray {
@@ -10,7 +10,7 @@ bool is_set(const T& value) {
   return value != T{};
 }
 
-// kAll: whether all are set, else whether any is.
+// kAll: tests whether all elements are set; otherwise whether any is.
 template <class T, bool kAll>
 struct LogicPolicy {
   using Value = T;

@@ -19,8 +19,8 @@ constexpr T furthest() {
   return kMaximum ? Limits::lowest() : Limits::max();
 }
 
-// kSkipsNan: NaN is what there is when there is nothing else; else it is stronger than every
-// number.
+// kSkipsNan: NaN is the result only if there is no other value. Otherwise NaN takes precedence over
+// every number.
 template <class T, bool kMaximum, bool kSkipsNan>
 struct ExtremePolicy {
   using Value = T;

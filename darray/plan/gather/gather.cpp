@@ -65,7 +65,7 @@ WordSchedule plan(const Communicator& communicator, const Distribution& destinat
   agreed(communicator, options.checks, "gather by labels", [&] {
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (wanted[k].rank == Location::kNowhere)
-        fail(ErrorKind::kKey, "nobody has label {}", names[k]);
+        fail(ErrorKind::kKey, "no part has label {}", names[k]);
     }
   });
   return lookup_schedule(communicator, element, wanted, places, options);

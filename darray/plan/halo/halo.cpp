@@ -35,7 +35,7 @@ struct HaloPlan::State {
 HaloPlan::HaloPlan(const Communicator& communicator, const Distribution& layout,
                    const Element& element, const HaloOptions& options) {
   const PlanChecks checks(communicator, options.schedule.checks);
-  RankPlan plan = checks.run(
+  MessageList plan = checks.run(
       [&] { return call_of(layout, element, options); },
       [&] {
         checks.require_members(layout);

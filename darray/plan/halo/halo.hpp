@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "darray/index/distribution.hpp"
+#include "darray/plan/core/message_list.hpp"
 #include "darray/plan/core/options.hpp"
-#include "darray/plan/core/rank_plan.hpp"
 
 namespace impishim::darray {
 
@@ -85,8 +85,8 @@ class HaloPlan {
 
 /// Returns the work of `rank` in a halo exchange. Local, for any rank. Throws the errors of
 /// HaloPlan.
-[[nodiscard]] RankPlan plan_halo(int rank, const Distribution& layout,
-                                 const HaloOptions& options = {});
+[[nodiscard]] MessageList plan_halo(int rank, const Distribution& layout,
+                                    const HaloOptions& options = {});
 
 /// Plans and executes one halo exchange.
 void write_halo(const Communicator& communicator, const Distribution& layout, void* data,

@@ -30,7 +30,7 @@ class HaloPlanner {
     parts_ = layout.parts(rank);
   }
 
-  RankPlan plan() {
+  MessageList plan() {
     const auto axes = static_cast<std::size_t>(layout_.dimensions());
     std::vector<Runs> mine(axes);
     std::vector<std::vector<PartRuns>> sources(axes);
@@ -159,12 +159,12 @@ class HaloPlanner {
   BufferShape buffer_;
   int place_;
   std::vector<int> parts_;
-  RankPlan plan_;
+  MessageList plan_;
 };
 
 }  // namespace
 
-RankPlan plan_halo(int rank, const Distribution& layout, const HaloOptions& options) {
+MessageList plan_halo(int rank, const Distribution& layout, const HaloOptions& options) {
   const auto axes = static_cast<std::size_t>(layout.dimensions());
   if (options.axes.size() > axes) {
     fail(ErrorKind::kArgument, "halos along {} axes of an array with {}", options.axes.size(),

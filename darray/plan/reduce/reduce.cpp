@@ -37,7 +37,7 @@ struct ReducePlan::State {
   Statistics statistics;
 
   // State of the execution in progress.
-  Turn turn;
+  CollectiveTicket turn;
   int phase = kIdle;
   FirstFailure failure;
   std::byte* results = nullptr;
@@ -191,7 +191,7 @@ void ReducePlan::State::run(const void* source, void* destination, Mask mask, bo
                             const std::function<CollectiveCall()>& call,
                             const std::function<void()>& check) {
   if (phase != kIdle || turn.under_way())
-    fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
+    fail(ErrorKind::kArgument, "an execution of this plan is in progress: wait for it first");
   // Agrees on errors: a rank without elements has an empty mask, which is always valid. It would
   // otherwise wait for ranks that have thrown.
   agreed(communicator, checks, call, [&] {

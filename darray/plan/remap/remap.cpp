@@ -104,7 +104,7 @@ RemapPlan::RemapPlan(const Communicator& communicator, const RemapSide& destinat
   const PlanChecks checks(communicator, options.schedule.checks);
   const int rank = communicator.rank();
   const auto call = [&] { return call_of("remap", destination, source, element, options); };
-  RankPlan plan = checks.run(call, [&] {
+  MessageList plan = checks.run(call, [&] {
     checks.require_members(destination.layout);
     checks.require_members(source.layout);
     return plan_remap(rank, communicator.systems(), destination, source, options);
@@ -134,7 +134,7 @@ RemapPlan RemapPlan::reshape(const Communicator& communicator, const RemapSide& 
   const int rank = communicator.rank();
   const Systems& systems = communicator.systems();
   const auto call = [&] { return call_of("reshape", destination, source, element, options); };
-  RankPlan plan = checks.run(call, [&] {
+  MessageList plan = checks.run(call, [&] {
     if (!options.permutation.empty())
       fail(ErrorKind::kUnsupported, "a reshape permutes no axes: transpose first");
     checks.require_members(destination.layout);

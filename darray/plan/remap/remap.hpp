@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "darray/index/distribution.hpp"
+#include "darray/plan/core/message_list.hpp"
 #include "darray/plan/core/options.hpp"
-#include "darray/plan/core/rank_plan.hpp"
 
 namespace impishim::darray {
 
@@ -108,11 +108,11 @@ class RemapPlan {
 
 /// Returns the work of `rank` in a remap: the list of its messages (DIS-04, T10). Local, for any
 /// rank. Throws the errors of RemapPlan.
-[[nodiscard]] RankPlan plan_remap(int rank, const Systems& systems, const RemapSide& destination,
-                                  const RemapSide& source, const RemapOptions& options = {});
+[[nodiscard]] MessageList plan_remap(int rank, const Systems& systems, const RemapSide& destination,
+                                     const RemapSide& source, const RemapOptions& options = {});
 /// Returns the same for RemapPlan::reshape().
-[[nodiscard]] RankPlan plan_reshape(int rank, const Systems& systems, const RemapSide& destination,
-                                    const RemapSide& source);
+[[nodiscard]] MessageList plan_reshape(int rank, const Systems& systems,
+                                       const RemapSide& destination, const RemapSide& source);
 
 /// One-shot forms: make a plan, execute it and discard it.
 void remap(const Communicator& communicator, const RemapSide& destination, void* destination_data,

@@ -2,7 +2,7 @@
 // The planning of one rank's work in a remap.
 #include <algorithm>
 
-#include "darray/plan/core/detail/own_elements.hpp"
+#include "darray/plan/core/detail/owned_elements.hpp"
 #include "darray/plan/core/detail/patches.hpp"
 #include "darray/plan/remap/detail/axis_pairs.hpp"
 #include "darray/plan/remap/detail/copies.hpp"
@@ -11,7 +11,7 @@
 namespace impishim::darray {
 namespace {
 
-using End = Crossing::End;
+using End = OverlapProduct::End;
 
 /// One side of the pairs, either for a rank or without one.
 struct Side {
@@ -65,27 +65,27 @@ class RemapPlanner {
     if (sends_) place_rank(from_, rank, source.strides);
   }
 
-  RankPlan plan() {
+  MessageList plan() {
     if (sends_) plan_sends();
     if (receives_) plan_receives();
     return std::move(plan_);
   }
 
   /// Plans the case in which every rank keeps its elements.
-  RankPlan plan_in_place() {
+  MessageList plan_in_place() {
     if (!sends_) return {};
     const auto axes = own(&AxisPair::from, from_);
-    const Crossing crossing = crossing_of(axes);
+    const OverlapProduct crossing = crossing_of(axes);
     plan_.add_local(crossing.elements(End::kA, from_.buffer.origin, from_.buffer.strides),
                     crossing.elements(End::kA, to_.buffer.origin, to_.buffer.strides));
     return std::move(plan_);
   }
 
  private:
-  [[nodiscard]] static Crossing crossing_of(const std::vector<std::vector<Overlap>>& axes) {
+  [[nodiscard]] static OverlapProduct crossing_of(const std::vector<std::vector<Overlap>>& axes) {
     std::vector<const std::vector<Overlap>*> pointers;
     for (const auto& axis : axes) pointers.push_back(&axis);
-    return Crossing(std::move(pointers));
+    return OverlapProduct(std::move(pointers));
   }
 
   /// Returns this rank's elements of one side's section, as end a of overlaps.
@@ -93,7 +93,7 @@ class RemapPlanner {
                                                       const Side& side) const {
     std::vector<std::vector<Overlap>> axes;
     for (std::size_t k = 0; k < pairs_.size(); ++k) {
-      axes.push_back(own_elements((pairs_[k].*end).map, side.parts[k], (pairs_[k].*end).section));
+      axes.push_back(owned_elements((pairs_[k].*end).map, side.parts[k], (pairs_[k].*end).section));
     }
     return axes;
   }
@@ -135,13 +135,13 @@ class RemapPlanner {
         place += partner.part * other.weight(k);
         met[k] = &partner.common;
       }
-      use(other.layout.grid().rank_at(place), Crossing(std::move(met)));
+      use(other.layout.grid().rank_at(place), OverlapProduct(std::move(met)));
     });
   }
 
   void plan_sends() {
     const int primary = from_.layout.primary(rank_);
-    for_all_partners(to_, partners_of(true), [&](int piece, const Crossing& met) {
+    for_all_partners(to_, partners_of(true), [&](int piece, const OverlapProduct& met) {
       for (const int receiver : receiving_copies(to_.layout, piece, systems_)) {
         if (nearest_copy(from_.layout, primary, receiver, systems_) != rank_) continue;
         Selection sent = met.elements(End::kA, from_.buffer.origin, from_.buffer.strides);
@@ -159,7 +159,7 @@ class RemapPlanner {
     const std::vector<int> receivers =
         receiving_copies(to_.layout, to_.layout.primary(rank_), systems_);
     if (std::ranges::find(receivers, rank_) != receivers.end()) {
-      for_all_partners(from_, partners_of(false), [&](int piece, const Crossing& met) {
+      for_all_partners(from_, partners_of(false), [&](int piece, const OverlapProduct& met) {
         const int sender = nearest_copy(from_.layout, piece, rank_, systems_);
         if (sender != rank_)
           plan_.add_receive(sender, met.elements(End::kB, to_.buffer.origin, to_.buffer.strides));
@@ -182,7 +182,7 @@ class RemapPlanner {
   bool lowest_label_only_;
   bool sends_ = false;
   bool receives_ = false;
-  RankPlan plan_;
+  MessageList plan_;
 };
 
 /// Returns true if both sides select the same elements of the same layout, and several parts may
@@ -201,8 +201,8 @@ bool stays_in_place(const std::vector<AxisPair>& pairs, const RemapSide& destina
 
 }  // namespace
 
-RankPlan plan_remap_with(int rank, const Systems& systems, const RemapSide& destination,
-                         const RemapSide& source, const RemapOptions& options, bool complete) {
+MessageList plan_remap_with(int rank, const Systems& systems, const RemapSide& destination,
+                            const RemapSide& source, const RemapOptions& options, bool complete) {
   std::vector<AxisPair> pairs = pair_axes(destination, source, options.permutation, complete);
   const bool in_place = stays_in_place(pairs, destination, source, options);
   RemapPlanner planner(rank, systems, std::move(pairs), destination, source,
@@ -210,8 +210,8 @@ RankPlan plan_remap_with(int rank, const Systems& systems, const RemapSide& dest
   return in_place ? planner.plan_in_place() : planner.plan();
 }
 
-RankPlan plan_remap(int rank, const Systems& systems, const RemapSide& destination,
-                    const RemapSide& source, const RemapOptions& options) {
+MessageList plan_remap(int rank, const Systems& systems, const RemapSide& destination,
+                       const RemapSide& source, const RemapOptions& options) {
   return plan_remap_with(rank, systems, destination, source, options, true);
 }
 

@@ -176,14 +176,14 @@ void check(const RemapSide& destination, const RemapSide& source) {
 
 }  // namespace
 
-RankPlan plan_reshape(int rank, const Systems& systems, const RemapSide& destination,
-                      const RemapSide& source) {
+MessageList plan_reshape(int rank, const Systems& systems, const RemapSide& destination,
+                         const RemapSide& source) {
   check(destination, source);
   const Distribution& to = destination.layout;
   const Distribution& from = source.layout;
   const FlatLayout flat_to(to);
   const FlatLayout flat_from(from);
-  RankPlan plan;
+  MessageList plan;
   Selection stays_from;
   Selection stays_to;
   if (from.is_member(rank)) {

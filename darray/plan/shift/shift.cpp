@@ -47,7 +47,7 @@ PlannedExchange exchange_of(const Communicator& communicator, const RemapSide& d
                             const RemapSide& source, const Element& element,
                             const ShiftOptions& options, const Call& call, const Make& make) {
   const PlanChecks checks(communicator, options.schedule.checks);
-  RankPlan plan = checks.run(call, [&] {
+  MessageList plan = checks.run(call, [&] {
     checks.require_members(destination.layout);
     checks.require_members(source.layout);
     if (options.mode == ShiftMode::kFill) options.fill.require(element);

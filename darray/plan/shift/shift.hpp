@@ -75,10 +75,11 @@ class SkewPlan : public PlannedShift {
 
 /// Return the work of `rank` in a shift and in a skew. Local, for any rank. Throw the errors of the
 /// plans.
-[[nodiscard]] RankPlan plan_shift(int rank, const Systems& systems, const RemapSide& destination,
-                                  const RemapSide& source, int axis, Index amount, ShiftMode mode);
-[[nodiscard]] RankPlan plan_skew(int rank, const RemapSide& destination, const RemapSide& source,
-                                 int axis, std::span<const Index> amounts, ShiftMode mode);
+[[nodiscard]] MessageList plan_shift(int rank, const Systems& systems, const RemapSide& destination,
+                                     const RemapSide& source, int axis, Index amount,
+                                     ShiftMode mode);
+[[nodiscard]] MessageList plan_skew(int rank, const RemapSide& destination, const RemapSide& source,
+                                    int axis, std::span<const Index> amounts, ShiftMode mode);
 
 /// One-shot forms: plan and execute once. shift() and skew() use the mode of `options`; cshift()
 /// and cskew() use cyclic mode.

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "darray/base/error.hpp"
-#include "darray/plan/core/detail/own_elements.hpp"
+#include "darray/plan/core/detail/owned_elements.hpp"
 #include "darray/plan/core/detail/patches.hpp"
 #include "darray/plan/shift/detail/shift_sections.hpp"
 
@@ -17,12 +17,13 @@ Selection own_section(const RemapSide& side, int rank, const Section& section) {
   std::vector<std::vector<Overlap>> axes;
   std::vector<const std::vector<Overlap>*> pointers;
   for (int axis = 0; axis < side.layout.dimensions(); ++axis) {
-    axes.push_back(own_elements(side.layout.axis(axis).map, side.layout.part(rank, axis),
-                                section[static_cast<std::size_t>(axis)]));
+    axes.push_back(owned_elements(side.layout.axis(axis).map, side.layout.part(rank, axis),
+                                  section[static_cast<std::size_t>(axis)]));
   }
   for (const auto& axis : axes) pointers.push_back(&axis);
   const BufferShape buffer = buffer_shape(side.layout, rank, side.strides);
-  return Crossing(std::move(pointers)).elements(Crossing::End::kA, buffer.origin, buffer.strides);
+  return OverlapProduct(std::move(pointers))
+      .elements(OverlapProduct::End::kA, buffer.origin, buffer.strides);
 }
 
 }  // namespace
@@ -66,13 +67,13 @@ void check_shift(const RemapSide& destination, const RemapSide& source, int axis
   }
 }
 
-RankPlan plan_shift(int rank, const Systems& systems, const RemapSide& destination,
-                    const RemapSide& source, int axis, Index amount, ShiftMode mode) {
+MessageList plan_shift(int rank, const Systems& systems, const RemapSide& destination,
+                       const RemapSide& source, int axis, Index amount, ShiftMode mode) {
   check_shift(destination, source, axis);
   const auto moved = static_cast<std::size_t>(axis);
   const Section whole = whole_section(destination.layout.shape());
   const ShiftedSections sections = shifted_sections(whole[moved].count, amount, mode);
-  RankPlan plan;
+  MessageList plan;
   for (const auto& [to, from] : sections.moves) {
     Section to_section = whole;
     Section from_section = whole;

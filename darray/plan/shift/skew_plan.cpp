@@ -4,7 +4,7 @@
 #include <map>
 
 #include "darray/base/error.hpp"
-#include "darray/plan/core/detail/own_elements.hpp"
+#include "darray/plan/core/detail/owned_elements.hpp"
 #include "darray/plan/core/detail/patches.hpp"
 #include "darray/plan/shift/detail/shift_sections.hpp"
 
@@ -34,7 +34,7 @@ LinePlan plan_line(const DimMap& map, int part, Index amount, ShiftMode mode) {
         plan.receives.push_back({other, overlaps(map, other, from, map, part, to)});
     }
   }
-  if (!sections.fill.empty()) plan.fill = own_elements(map, part, sections.fill);
+  if (!sections.fill.empty()) plan.fill = owned_elements(map, part, sections.fill);
   return plan;
 }
 
@@ -58,7 +58,7 @@ class SkewPlanner {
     }
   }
 
-  RankPlan plan(std::span<const Index> amounts) {
+  MessageList plan(std::span<const Index> amounts) {
     Index lines = 1;
     for (const Index extent : extents_) lines *= extent;
     if (static_cast<Index>(amounts.size()) != lines) {
@@ -73,7 +73,7 @@ class SkewPlanner {
       add_lines(first, end - first, amount(amounts, first));
       first = end;
     }
-    RankPlan plan;
+    MessageList plan;
     for (auto& [part, elements] : sends_) plan.add_send(rank_of(part), std::move(elements));
     for (auto& [part, elements] : receives_) plan.add_receive(rank_of(part), std::move(elements));
     plan.add_local(std::move(stays_from_), std::move(stays_to_));
@@ -113,31 +113,32 @@ class SkewPlanner {
     Overlap together;
     together.count = count;
     const std::vector<Overlap> lines{together};
-    const auto add = [&](Selection& sum, const std::vector<Overlap>& along, Crossing::End end) {
-      const bool source = end == Crossing::End::kA;
+    const auto add = [&](Selection& sum, const std::vector<Overlap>& along,
+                         OverlapProduct::End end) {
+      const bool source = end == OverlapProduct::End::kA;
       const BufferShape& buffer = source ? from_ : to_;
       const std::vector<Index>& strides = source ? from_strides_ : to_strides_;
       const std::vector<Index> both{strides.empty() ? 0 : strides.back(), buffer.strides[axis_]};
-      sum.add(Crossing({&lines, &along})
+      sum.add(OverlapProduct({&lines, &along})
                   .elements(end, buffer.origin + offset_of(first, strides), both));
     };
     for (const auto& [part, common] : known->second.sends) {
       if (part == part_) {
-        add(stays_from_, common, Crossing::End::kA);
-        add(stays_to_, common, Crossing::End::kB);
+        add(stays_from_, common, OverlapProduct::End::kA);
+        add(stays_to_, common, OverlapProduct::End::kB);
       } else {
-        add(sends_[part], common, Crossing::End::kA);
+        add(sends_[part], common, OverlapProduct::End::kA);
       }
     }
     for (const auto& [part, common] : known->second.receives)
-      add(receives_[part], common, Crossing::End::kB);
+      add(receives_[part], common, OverlapProduct::End::kB);
     std::vector<Overlap> fill = known->second.fill;
     for (Overlap& each : fill) {
       each.local_b = each.local_a;
       each.step_b = each.step_a;
       each.period_b = each.period_a;
     }
-    if (!fill.empty()) add(fills_, fill, Crossing::End::kB);
+    if (!fill.empty()) add(fills_, fill, OverlapProduct::End::kB);
   }
 
   const Distribution& layout_;
@@ -160,8 +161,8 @@ class SkewPlanner {
 
 }  // namespace
 
-RankPlan plan_skew(int rank, const RemapSide& destination, const RemapSide& source, int axis,
-                   std::span<const Index> amounts, ShiftMode mode) {
+MessageList plan_skew(int rank, const RemapSide& destination, const RemapSide& source, int axis,
+                      std::span<const Index> amounts, ShiftMode mode) {
   check_shift(destination, source, axis);
   const Distribution& to = destination.layout;
   const Distribution& from = source.layout;

@@ -20,7 +20,8 @@ int round_of(int rank, int size, int peer, bool receives) {
 }  // namespace
 
 Exchange::Exchange(const Communicator& communicator, const Element& element, int tag,
-                   ExchangeForm form, std::vector<Parcel> outgoing, std::vector<Parcel> incoming,
+                   ExchangeForm form, std::vector<MessagePiece> outgoing,
+                   std::vector<MessagePiece> incoming,
                    const std::vector<std::pair<Selection, Selection>>& local)
     : communicator_(communicator), element_(element), tag_(tag), form_(form) {
   prepare(in_, std::move(incoming), true);
@@ -47,16 +48,17 @@ void Exchange::give_up() {
   left_ = 0;
 }
 
-void Exchange::prepare(Way& way, std::vector<Parcel> parcels, bool receives) {
+void Exchange::prepare(Direction& way, std::vector<MessagePiece> parcels, bool receives) {
   const int rank = communicator_.rank();
   const int size = communicator_.size();
   const bool by_rank = form_.ordered && (receives || form_.bounded);
-  std::stable_sort(parcels.begin(), parcels.end(), [&](const Parcel& a, const Parcel& b) {
-    if (by_rank) return a.peer < b.peer;
-    return round_of(rank, size, a.peer, receives) < round_of(rank, size, b.peer, receives);
-  });
+  std::stable_sort(
+      parcels.begin(), parcels.end(), [&](const MessagePiece& a, const MessagePiece& b) {
+        if (by_rank) return a.peer < b.peer;
+        return round_of(rank, size, a.peer, receives) < round_of(rank, size, b.peer, receives);
+      });
   const std::size_t begin = total_;
-  for (Parcel& parcel : parcels) {
+  for (MessagePiece& parcel : parcels) {
     Message message;
     message.peer = parcel.peer;
     if (parcel.elements.size() * form_.arrays > std::numeric_limits<int>::max() / element_.items) {
@@ -103,7 +105,7 @@ void* Exchange::address(const Message& message, bool receives) const {
   return receives ? to_[0] + offset : const_cast<std::byte*>(from_[0]) + offset;
 }
 
-void Exchange::post(Way& way, std::size_t slot, bool receives) {
+void Exchange::post(Direction& way, std::size_t slot, bool receives) {
   Message& message = way.messages[way.current[slot]];
   MPI_Request& request = requests_[way.first_request + slot];
   if (!receives && !message.direct) pack(message);
@@ -137,7 +139,7 @@ void Exchange::post(Way& way, std::size_t slot, bool receives) {
   check_mpi(MPI_Start(&request), "MPI_Start");
 }
 
-void Exchange::post_first(Way& way, bool receives) {
+void Exchange::post_first(Direction& way, bool receives) {
   for (std::size_t slot = 0; slot < way.current.size(); ++slot) {
     way.current[slot] = slot;
     post(way, slot, receives);
@@ -241,7 +243,7 @@ void Exchange::received(Message& message, const MPI_Status& status) {
 void Exchange::finished(std::size_t request, const MPI_Status& status, bool failed) {
   --left_;
   const bool receives = request < out_.first_request;
-  Way& way = receives ? in_ : out_;
+  Direction& way = receives ? in_ : out_;
   const std::size_t slot = request - way.first_request;
   if (failed) {
     failure_.guard([&] { check_mpi(status.MPI_ERROR, "an exchange"); });
@@ -265,7 +267,7 @@ bool Exchange::serve(bool blocking) {
     const bool some_failed = code == MPI_ERR_IN_STATUS;
     if (!some_failed) check_mpi(code, blocking ? "MPI_Waitsome" : "MPI_Testsome");
     if (completed == MPI_UNDEFINED)
-      fail(ErrorKind::kMpi, "{} messages are left, but none is under way", left_);
+      fail(ErrorKind::kMpi, "{} messages are left, but none is in progress", left_);
     if (completed == 0) return false;
     for (int k = 0; k < completed; ++k) {
       const MPI_Status& status = statuses_[static_cast<std::size_t>(k)];

@@ -18,7 +18,7 @@ namespace impishim::darray {
 
 /// The contents of one message, at one of its ends. Each piece of a long message is a separate
 /// message.
-struct Parcel {
+struct MessagePiece {
   int peer;
   Selection elements;
 };
@@ -47,7 +47,7 @@ struct ExchangeForm {
 class Exchange {
  public:
   Exchange(const Communicator& communicator, const Element& element, int tag, ExchangeForm form,
-           std::vector<Parcel> outgoing, std::vector<Parcel> incoming,
+           std::vector<MessagePiece> outgoing, std::vector<MessagePiece> incoming,
            const std::vector<std::pair<Selection, Selection>>& local);
   ~Exchange();
   Exchange(const Exchange&) = delete;
@@ -75,18 +75,18 @@ class Exchange {
     bool arrived = false;
   };
   // The messages of one direction, and the slots that carry them. Each slot has one request.
-  struct Way {
+  struct Direction {
     std::vector<Message> messages;
     std::vector<std::size_t> current;  // message of each slot
     std::size_t next = 0;              // message that takes the next free slot
     std::size_t first_request = 0;
   };
 
-  void prepare(Way& way, std::vector<Parcel> parcels, bool receives);
+  void prepare(Direction& way, std::vector<MessagePiece> parcels, bool receives);
   void find_direct(Message& message, bool staged) const;
   void* address(const Message& message, bool receives) const;
-  void post(Way& way, std::size_t slot, bool receives);
-  void post_first(Way& way, bool receives);
+  void post(Direction& way, std::size_t slot, bool receives);
+  void post_first(Direction& way, bool receives);
   void pack(const Message& message);
   void unpack(const Message& message);
   void copy_locally();
@@ -101,8 +101,8 @@ class Exchange {
   Element element_;
   int tag_;
   ExchangeForm form_;
-  Way out_;
-  Way in_;
+  Direction out_;
+  Direction in_;
   std::vector<LocalCopy> local_;
   std::vector<MPI_Request> requests_;  // for the slots of in_, then of out_
   std::vector<int> done_;
@@ -111,7 +111,7 @@ class Exchange {
   std::size_t total_ = 0;
   std::size_t direct_bytes_ = 0;
 
-  // The state of the execution that is under way.
+  // The state of the execution that is in progress.
   std::vector<const std::byte*> from_;
   std::vector<std::byte*> to_;
   CombineFunction combine_;

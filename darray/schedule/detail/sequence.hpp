@@ -8,9 +8,9 @@
 #include <functional>
 #include <vector>
 
+#include "darray/schedule/collective_order.hpp"
 #include "darray/schedule/communicator.hpp"
 #include "darray/schedule/element.hpp"
-#include "darray/schedule/turns.hpp"
 
 namespace impishim::darray {
 
@@ -19,8 +19,8 @@ namespace impishim::darray {
 /// started, tested and waited for. Operations use the communicators of groups.
 ///
 /// Executions that use collectives are started in the same order on all ranks, and advance in this
-/// order; see Turns. If local work throws, as a user's operator may, the other steps are still run,
-/// because other ranks wait for them. The exception is thrown afterwards.
+/// order; see CollectiveOrder. If local work throws, as a user's operator may, the other steps are
+/// still run, because other ranks wait for them. The exception is thrown afterwards.
 class Sequence {
  public:
   using Step = std::function<void(bool blocking, MPI_Request& request)>;
@@ -47,10 +47,10 @@ class Sequence {
   void start();
   bool test() { return turn_.advance(false); }
   void wait() { turn_.advance(true); }
-  /// Throws Error(kArgument) if an execution is under way.
+  /// Throws Error(kArgument) if an execution is in progress.
   void require_idle() const {
     if (turn_.under_way())
-      fail(ErrorKind::kArgument, "an execution of this schedule is under way: wait for it first");
+      fail(ErrorKind::kArgument, "an execution of this schedule is in progress: wait for it first");
   }
   /// Abandons an execution that the program has not waited for, before its owner is destroyed. It
   /// leaves its place in the order. The owner's memory is leaked on purpose, because MPI still
@@ -58,7 +58,7 @@ class Sequence {
   template <class Owner>
   void abandon(std::unique_ptr<Owner>& owner) {
     if (!turn_.under_way()) return;
-    turn_ = Turn(turns_);
+    turn_ = CollectiveTicket(turns_);
     static_cast<void>(owner.release());
   }
 
@@ -72,16 +72,16 @@ class Sequence {
   bool step_is_over(bool blocking);
   void attempt(const Entry& step, const std::function<void()>& body);
 
-  std::shared_ptr<Turns> turns_;
-  Turn turn_;
+  std::shared_ptr<CollectiveOrder> turns_;
+  CollectiveTicket turn_;
   std::vector<Entry> steps_;
   std::size_t next_ = 0;
   FirstFailure failure_;
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-// Run a collective of `count` elements for each rank, blocking or nonblocking. Each kind uses a
-// separate communicator.
+// IndexRun a collective of `count` elements for each rank, blocking or nonblocking. Each kind uses
+// a separate communicator.
 void broadcast_step(bool blocking, MPI_Request& request, const Communicator& group,
                     const Element& element, void* data, Index count, int root);
 void gather_step(bool blocking, MPI_Request& request, const Communicator& group,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations as such: MPI_Op_commutative, MPI_Reduce_local beside reductions under way, operations
-// and datatypes that are freed before their reduction is over and handles that are made meanwhile,
-// functions that call MPI.
+// Operations as such: MPI_Op_commutative, MPI_Reduce_local beside reductions in progress,
+// operations and datatypes that are freed before their reduction is over and handles that are made
+// meanwhile, functions that call MPI.
 #include <mpi.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives while point-to-point messages are under way that only this process's progress can
+// Collectives while point-to-point messages are in progress that only this process's progress can
 // bring to an end.
 #include <mpi.h>
 

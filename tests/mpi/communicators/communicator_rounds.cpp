@@ -39,7 +39,7 @@ void round_of(MPI_Comm grid, MPI_Request* kept) {
   MPI_Comm made = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &made);
   exchange(made);
-  // One that is under way when its communicator goes. Not a collective: Open MPI's own may not
+  // One that is in progress when its communicator goes. Not a collective: Open MPI's own may not
   // outlive it.
   MPI_Wait(kept, MPI_STATUS_IGNORE);
   static int kept_value = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Comm_free waits for no other process, and what is under way on the communicator ends as if it
-// had not been freed (MPI-3.1 6.4.3): sends, receives from one source and from any, nonblocking
+// MPI_Comm_free waits for no other process, and what is in progress on the communicator ends as if
+// it had not been freed (MPI-3.1 6.4.3): sends, receives from one source and from any, nonblocking
 // collectives, duplications, persistent requests.
 #include <cstdio>
 #include <numeric>
@@ -191,7 +191,7 @@ void check_duplication() {
   REQUIRE(found != 0 && found_value == &value);
   free_it(twin);
   REQUIRE_EQUAL(deleted, 2);
-  // Without a duplication under way callbacks run inside the call, whatever else is.
+  // Without a duplication in progress callbacks run inside the call, whatever else is.
   comm = duplicate_of(kWorld);
   MPI_Comm_set_attr(comm, keyval, &value);
   if (collectives_outlive_communicators()) MPI_Ibarrier(comm, &request);

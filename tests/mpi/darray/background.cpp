@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executions that are under way at once, that end otherwise on every rank, or in errors.
+// Executions that are in progress at once, that end otherwise on every rank, or in errors.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -335,7 +335,7 @@ int main(int argc, char** argv) {
   using namespace impishim::darray;
   checks::begin(&argc, &argv);
   checks::part("tested here, waited for there", tested_here_waited_for_there);
-  checks::part("under way at once", under_way_at_once);
+  checks::part("in progress at once", under_way_at_once);
   checks::part("one at a time", one_at_a_time);
   checks::part("every item is combined", every_item_is_combined);
   checks::part("operators see values alone", operators_see_values_alone);

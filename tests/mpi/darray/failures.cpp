@@ -102,8 +102,8 @@ std::vector<std::vector<Index>> lists_for_all() {
                                          std::vector<Index>(100000, rank));
 }
 
-/// The last send of every rank fails, while the other messages are under way. Their buffers outlive
-/// the error, because MPI still uses them; and nobody waits for what may never come.
+/// The last send of every rank fails, while the other messages are in progress. Their buffers
+/// outlive the error, because MPI still uses them; and nobody waits for what may never come.
 void failing_send() {
   const Communicator communicator(kWorld);
   static_cast<void>(exchange_lists(communicator, lists_for_all()));

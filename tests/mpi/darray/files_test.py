@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of h5py and NumPy are loaded by a program with distributed arrays and saved again, and h5py and NumPy find the same in them."""
+"""Files of h5py and NumPy are loaded by a program with distributed arrays and saved again, and h5py
+and NumPy find the same in them."""
 
 import argparse
 import os
@@ -22,7 +23,11 @@ def arrays():
     yield "foreign_integers", (table - 12).astype(">i8"), {}
     yield "chunked", table.astype("int16"), {"chunks": (3, 4), "compression": "gzip"}
     yield "growing", table.astype("uint8"), {"maxshape": (None, 6)}
-    yield "checked", table.astype("float32"), {"chunks": (1, 6), "fletcher32": True, "shuffle": True}
+    yield "checked", table.astype("float32"), {
+        "chunks": (1, 6),
+        "fletcher32": True,
+        "shuffle": True,
+    }
     yield "bools", table % 3 == 0, {}
     yield "complex", (table + 1j * table[::-1]).astype("complex128"), {}
     yield "half_complex", (table - 2j * table).astype("complex64"), {"chunks": True}
@@ -59,7 +64,10 @@ class Files(unittest.TestCase):
         with h5py.File(theirs, "w", userblock_size=1024) as file:
             for name, array, options in arrays():
                 file.create_dataset(f"group/{name}", data=array, **options)
-        self.copy((type_name(array), f"{theirs}:group/{name}", f"{ours}:copies/{name}") for name, array, _ in arrays())
+        self.copy(
+            (type_name(array), f"{theirs}:group/{name}", f"{ours}:copies/{name}")
+            for name, array, _ in arrays()
+        )
         with h5py.File(ours, "r") as file:
             for name, array, _ in arrays():
                 self.assert_same(file[f"copies/{name}"][()], array, name)
@@ -81,28 +89,42 @@ class Files(unittest.TestCase):
         theirs = {name: array for name, array, _ in arrays() if array.dtype.isnative}
         for name, array in theirs.items():
             np.save(self.folder / f"{name}.npy", array)
-        self.copy((type_name(array), self.folder / f"{name}.npy", self.folder / f"{name}.ours.npy") for name, array in theirs.items())
+        self.copy(
+            (type_name(array), self.folder / f"{name}.npy", self.folder / f"{name}.ours.npy")
+            for name, array in theirs.items()
+        )
         for name, array in theirs.items():
             self.assert_same(np.load(self.folder / f"{name}.ours.npy"), array, name)
 
     def test_types_that_arrays_do_not_have(self):
         theirs = self.folder / "theirs.h5"
         records = np.zeros(3, dtype=[("r", "f8"), ("j", "f8")])
-        cases = {"half": np.zeros(3, "float16"), "text": np.array([b"ab", b"cd"]), "records": records, "nothing": h5py.Empty("f8")}
+        cases = {
+            "half": np.zeros(3, "float16"),
+            "text": np.array([b"ab", b"cd"]),
+            "records": records,
+            "nothing": h5py.Empty("f8"),
+        }
         with h5py.File(theirs, "w") as file:
             for name, value in cases.items():
                 file[name] = value
         for name in cases:
             with self.subTest(name):
-                done = subprocess.run([*LAUNCH, "copy", "float64", f"{theirs}:{name}", self.folder / f"{name}.h5"],
-                                      capture_output=True, text=True, timeout=60)
+                done = subprocess.run(
+                    [*LAUNCH, "copy", "float64", f"{theirs}:{name}", self.folder / f"{name}.h5"],
+                    capture_output=True,
+                    text=True,
+                    timeout=60,
+                )
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(f"dataset '{name}'", done.stdout + done.stderr)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("launch", nargs=argparse.REMAINDER, help="the program, and what launches it")
+    parser.add_argument(
+        "launch", nargs=argparse.REMAINDER, help="the program, and what launches it"
+    )
     LAUNCH = parser.parse_args().launch
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     unittest.main(argv=[__file__])

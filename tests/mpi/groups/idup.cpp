@@ -24,7 +24,7 @@ int copy(MPI_Comm, int, void*, void* value, void* out, int* flag) {
   return MPI_SUCCESS;
 }
 
-/// Three duplicates of two communicators, and a reduction, all under way at once; ranks complete
+/// Three duplicates of two communicators, and a reduction, all in progress at once; ranks complete
 /// them in different orders.
 void check_several() {
   MPI_Comm other = impishim_test::world_backwards();

@@ -23,7 +23,7 @@ void check_sum(MPI_Comm comm, int mark) {
   REQUIRE_EQUAL(sum, mark * size_of(comm));
 }
 
-/// Two duplicates under way at once, the second completed by tests.
+/// Two duplicates in progress at once, the second completed by tests.
 void duplicate(MPI_Comm parent, int thread) {
   for (int round = 0; round < kRounds; ++round) {
     MPI_Comm made[2] = {MPI_COMM_NULL, MPI_COMM_NULL};

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mpi4py in a joined job: pickled objects (recv is MPI_Mprobe and MPI_Mrecv), buffers, collectives. Every rank prints one line; the
-same natively and joined."""
+"""mpi4py in a joined job: pickled objects (recv is MPI_Mprobe and MPI_Mrecv), buffers, collectives.
+Every rank prints one line; the same natively and joined."""
 
 import array
 import sys
@@ -15,12 +15,22 @@ right, left = (rank + 1) % size, (rank - 1) % size
 def point_to_point():
     """Objects of every length, to neighbours and from anybody, blocking and not."""
     for length in (0, 1, 1000, 300000):
-        request = world.isend({"from": rank, "data": list(range(length // 100)), "bytes": bytes(length)}, right, tag=length)
+        request = world.isend(
+            {"from": rank, "data": list(range(length // 100)), "bytes": bytes(length)},
+            right,
+            tag=length,
+        )
         got = world.recv(source=left, tag=length)
         request.wait()
-        assert got["from"] == left and len(got["bytes"]) == length and len(got["data"]) == length // 100
+        assert (
+            got["from"] == left
+            and len(got["bytes"]) == length
+            and len(got["data"]) == length // 100
+        )
     status = MPI.Status()
-    requests = [world.isend(("hello", rank), other, tag=7) for other in range(size) if other != rank]
+    requests = [
+        world.isend(("hello", rank), other, tag=7) for other in range(size) if other != rank
+    ]
     seen = set()
     for _ in range(size - 1):
         word, sender = world.recv(source=MPI.ANY_SOURCE, tag=7, status=status)
@@ -40,7 +50,9 @@ def probes_and_requests():
     message = world.mprobe(source=left, tag=11, status=status)
     assert status.source == left and message.recv() == b"probed"
     out, back = array.array("d", [rank] * 10), array.array("d", [-1] * 10)
-    send, receive = world.Send_init([out, MPI.DOUBLE], right, 12), world.Recv_init([back, MPI.DOUBLE], left, 12)
+    send, receive = world.Send_init([out, MPI.DOUBLE], right, 12), world.Recv_init(
+        [back, MPI.DOUBLE], left, 12
+    )
     for turn in range(3):
         out[:] = array.array("d", [rank + turn] * 10)
         MPI.Prequest.Startall([receive, send])
@@ -53,9 +65,15 @@ def probes_and_requests():
 def collectives():
     assert world.bcast({"root": 1} if rank == 1 else None, root=1) == {"root": 1}
     assert world.allgather(("a", rank)) == [("a", other) for other in range(size)]
-    assert world.gather("x" * rank, root=0) == (["x" * other for other in range(size)] if rank == 0 else None)
-    assert world.scatter([{"to": other} for other in range(size)] if rank == 0 else None, root=0) == {"to": rank}
-    assert world.alltoall([(rank, other) for other in range(size)]) == [(other, rank) for other in range(size)]
+    assert world.gather("x" * rank, root=0) == (
+        ["x" * other for other in range(size)] if rank == 0 else None
+    )
+    assert world.scatter(
+        [{"to": other} for other in range(size)] if rank == 0 else None, root=0
+    ) == {"to": rank}
+    assert world.alltoall([(rank, other) for other in range(size)]) == [
+        (other, rank) for other in range(size)
+    ]
     assert world.scan(rank) == rank * (rank + 1) // 2
     assert world.allreduce(rank) == size * (size - 1) // 2
     assert world.reduce([rank], op=MPI.SUM, root=0) == (list(range(size)) if rank == 0 else None)

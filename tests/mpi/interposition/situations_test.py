@@ -23,10 +23,21 @@ SECONDS = 60
 
 
 def run(*command, **environment):
-    """Runs a command to its end and returns it with its output; no variable of ours reaches it unless given."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("IMPI", "LD_PRELOAD"))}
-    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env={**clean, **LAUNCHER_VARIABLES, **environment}, start_new_session=True) as process:
+    """Runs a command to its end and returns it with its output; no variable of ours reaches it
+    unless given."""
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("IMPI", "LD_PRELOAD"))
+    }
+    with subprocess.Popen(
+        [str(word) for word in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**clean, **LAUNCHER_VARIABLES, **environment},
+        start_new_session=True,
+    ) as process:
         try:
             out, err = process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
@@ -60,7 +71,9 @@ class Case(unittest.TestCase):
         if found.returncode != 0:
             self.skipTest(f"no mpi4py: {found.stderr.strip().splitlines()[-1]}")
         if ARGUMENTS.soname not in run("ldd", found.stdout.strip()).stdout:
-            self.skipTest(f"{found.stdout.strip()} is built for another MPI than {ARGUMENTS.soname}")
+            self.skipTest(
+                f"{found.stdout.strip()} is built for another MPI than {ARGUMENTS.soname}"
+            )
 
 
 class WithoutTheVariables(Case):
@@ -76,59 +89,102 @@ class WithoutTheVariables(Case):
         self.assertEqual(self.transparent("transparent", preload=LIBRARY), native)
 
     def test_linking_changes_nothing(self):
-        needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", PROGRAMS / "transparent_linked").stdout)
+        needed = re.findall(
+            r"NEEDED.*\[(.*)\]", run("readelf", "-d", PROGRAMS / "transparent_linked").stdout
+        )
         self.assertLess(needed.index("libimpishim.so"), needed.index(ARGUMENTS.soname))
         self.assertEqual(self.transparent("transparent_linked"), self.transparent("transparent"))
 
     def test_both_names_lead_to_the_shim(self):
         expected = ["rank 0 of 2, sum 1, MPI_Send in libimpishim.so, PMPI_Send in libimpishim.so"]
-        self.assertEqual(lines(self.check(natively(2, PROGRAMS / "direct", preload=LIBRARY)))[:1], expected)
+        self.assertEqual(
+            lines(self.check(natively(2, PROGRAMS / "direct", preload=LIBRARY)))[:1], expected
+        )
         self.assertEqual(lines(self.check(natively(2, PROGRAMS / "direct_linked")))[:1], expected)
 
     def test_programs_without_mpi(self):
-        for command in (["true"], ["sh", "-c", "echo out; echo err >&2; exit 3"], ["sh", "-c", "ls / | sort | cat"],
-                        [ARGUMENTS.python, "-c", "import threading; print(threading.active_count())"]):
+        for command in (
+            ["true"],
+            ["sh", "-c", "echo out; echo err >&2; exit 3"],
+            ["sh", "-c", "ls / | sort | cat"],
+            [ARGUMENTS.python, "-c", "import threading; print(threading.active_count())"],
+        ):
             plain = run(*command)
             preloaded = run(*command, LD_PRELOAD=LIBRARY)
-            self.assertEqual((preloaded.returncode, preloaded.stdout, preloaded.stderr),
-                             (plain.returncode, plain.stdout, plain.stderr))
+            self.assertEqual(
+                (preloaded.returncode, preloaded.stdout, preloaded.stderr),
+                (plain.returncode, plain.stdout, plain.stderr),
+            )
 
     def test_plugin_opened_locally(self):
         """MPI comes in with dlopen(RTLD_LOCAL), the shim before it or with it."""
         shim = "MPI_Send in libimpishim.so, PMPI_Send in libimpishim.so"
-        preloaded = natively(2, PROGRAMS / "plugin_main", PROGRAMS / "libplugin.so", preload=LIBRARY)
-        self.assertEqual(lines(self.check(preloaded)), [f"rank {rank} of 2, sum 1, {shim}" for rank in range(2)])
+        preloaded = natively(
+            2, PROGRAMS / "plugin_main", PROGRAMS / "libplugin.so", preload=LIBRARY
+        )
+        self.assertEqual(
+            lines(self.check(preloaded)), [f"rank {rank} of 2, sum 1, {shim}" for rank in range(2)]
+        )
         linked = natively(2, PROGRAMS / "plugin_main", PROGRAMS / "libplugin_linked.so")
-        self.assertEqual(lines(self.check(linked)), [f"rank {rank} of 2, sum 1, {shim}" for rank in range(2)])
+        self.assertEqual(
+            lines(self.check(linked)), [f"rank {rank} of 2, sum 1, {shim}" for rank in range(2)]
+        )
 
     def test_a_tool_on_top(self):
         done = natively(2, PROGRAMS / "direct", preload=f"{PROGRAMS}/libtool.so:{LIBRARY}")
-        tools = [line for line in lines(self.check(done), r"tool: |rank \d of 2, sum") if line.startswith("tool")]
-        self.assertEqual(tools, [f"tool: rank {rank} of 2 saw 2 calls, rank {rank}" for rank in range(2)])
+        tools = [
+            line
+            for line in lines(self.check(done), r"tool: |rank \d of 2, sum")
+            if line.startswith("tool")
+        ]
+        self.assertEqual(
+            tools, [f"tool: rank {rank} of 2 saw 2 calls, rank {rank}" for rank in range(2)]
+        )
 
     def test_fortran(self):
         if not (PROGRAMS / "bindings").exists():
             self.skipTest("this MPI has no Fortran compiler here")
         native = lines(self.check(natively(3, PROGRAMS / "bindings", 3)))
-        self.assertEqual(native, [f"f08 {rank} of 3 sum 3 mpif.h {rank} 3 3 calls 5 wrong 0" for rank in range(3)])
-        self.assertEqual(lines(self.check(natively(3, PROGRAMS / "bindings", 3, preload=LIBRARY))), native)
+        self.assertEqual(
+            native,
+            [f"f08 {rank} of 3 sum 3 mpif.h {rank} 3 3 calls 5 wrong 0" for rank in range(3)],
+        )
+        self.assertEqual(
+            lines(self.check(natively(3, PROGRAMS / "bindings", 3, preload=LIBRARY))), native
+        )
 
     def test_mpi4py(self):
         self.need_mpi4py()
         # One write for a line: what several ranks print is mixed otherwise.
-        program = ("from mpi4py import MPI; import sys; c = MPI.COMM_WORLD; "
-                   "sys.stdout.write(f\"rank {c.rank} {c.allreduce(c.rank)} {c.bcast('x' if c.rank == 0 else 0)}\\n\")")
+        program = (
+            "from mpi4py import MPI; import sys; c = MPI.COMM_WORLD; "
+            "sys.stdout.write(f\"rank {c.rank} {c.allreduce(c.rank)} {c.bcast('x' if c.rank == 0 else 0)}\\n\")"
+        )
         command = (ARGUMENTS.python, "-c", program)
-        self.assertEqual(lines(self.check(natively(2, *command, preload=LIBRARY))), lines(self.check(natively(2, *command))))
+        self.assertEqual(
+            lines(self.check(natively(2, *command, preload=LIBRARY))),
+            lines(self.check(natively(2, *command))),
+        )
 
 
 class Joined(Case):
     def test_refused_by_name(self):
         done = self.check(joined(2, 4, PROGRAMS / "refused"))
-        self.assertEqual(lines(done), [f"rank {rank} of 4: 0 failures" for rank in range(4)], done.stdout)
-        # Each process prints the first refusal of each function, whatever the error handler; the program has tried most of them twice.
-        for function in ("MPI_Win_create:", "MPI_File_open:", "MPI_Comm_spawn:", "MPI_Win_start:", "MPI_Publish_name:"):
-            self.assertEqual(len(re.findall(rf"impishim: rank \d: {function}", done.stderr)), 4, done.stderr)
+        self.assertEqual(
+            lines(done), [f"rank {rank} of 4: 0 failures" for rank in range(4)], done.stdout
+        )
+        # Each process prints the first refusal of each function, whatever the error handler; the
+        # program has tried most of them twice.
+        for function in (
+            "MPI_Win_create:",
+            "MPI_File_open:",
+            "MPI_Comm_spawn:",
+            "MPI_Win_start:",
+            "MPI_Publish_name:",
+        ):
+            self.assertEqual(
+                len(re.findall(rf"impishim: rank \d: {function}", done.stderr)), 4, done.stderr
+            )
         self.assertIn("its name server is one system's", done.stderr)
 
     def test_fatal_errors_end_all_systems(self):
@@ -136,7 +192,9 @@ class Joined(Case):
         self.assertNotEqual(done.returncode, 0)
         self.assertNotIn("went on", done.stdout)
         # Once where it happened; the other system repeats it as its cause.
-        text = "impishim: rank 0: MPI_Win_create: not supported on a communicator that spans systems"
+        text = (
+            "impishim: rank 0: MPI_Win_create: not supported on a communicator that spans systems"
+        )
         self.assertEqual(done.stderr.count(text), 1, done.stderr)
 
     def test_callbacks_see_the_joined_job(self):
@@ -155,9 +213,13 @@ class Joined(Case):
         self.need_mpi4py()
         command = (ARGUMENTS.python, pathlib.Path(__file__).with_name("objects.py"))
         native = lines(self.check(natively(4, *command)))
-        self.assertEqual(native, [f"rank {rank} of 4: objects as they should be" for rank in range(4)])
+        self.assertEqual(
+            native, [f"rank {rank} of 4: objects as they should be" for rank in range(4)]
+        )
         mpi = "openmpi" if "openmpi" in ARGUMENTS.mpiexec else "mpich"
-        done = self.check(run(ARGUMENTS.impirun, "-mpi", mpi, "-np", 2, *command, ":", "-np", 2, *command))
+        done = self.check(
+            run(ARGUMENTS.impirun, "-mpi", mpi, "-np", 2, *command, ":", "-np", 2, *command)
+        )
         self.assertEqual(lines(done), native)
 
     def test_linked_program(self):

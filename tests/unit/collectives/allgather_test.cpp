@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "collectives/movement/spread.hpp"
+#include "collectives/movement/allgather_exchange.hpp"
 #include "long_blocks.hpp"
 #include "simulated_job.hpp"
 
@@ -58,7 +58,7 @@ void check_ways(SimulatedJob& job, const Counts& counts, bool equal) {
 }
 
 std::size_t clients(const SimulatedJob& job) {
-  return static_cast<std::size_t>(job.shape(0).client_count());
+  return static_cast<std::size_t>(job.membership(0).client_count());
 }
 
 /// Every block once to every other client: elements.

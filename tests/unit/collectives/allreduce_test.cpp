@@ -5,7 +5,7 @@
 #include <bit>
 #include <vector>
 
-#include "collectives/reduction/slices.hpp"
+#include "collectives/reduction/sliced_reduction.hpp"
 #include "pair_reductions.hpp"
 
 namespace impishim::collectives::test {
@@ -75,7 +75,7 @@ Traffic of_parts(std::uint64_t clients, std::uint64_t count) {
 }
 
 Traffic of_slices(const SimulatedJob& job, std::uint64_t count) {
-  const auto slices = static_cast<std::uint64_t>(slice_count(job.shape(0)));
+  const auto slices = static_cast<std::uint64_t>(slice_count(job.membership(0)));
   Traffic traffic;
   for (std::uint64_t i = 0; i < slices; ++i) {
     const Traffic slice = of_exchange(job, count * (i + 1) / slices - count * i / slices, true);
@@ -119,7 +119,7 @@ TEST(AllreduceTest, CrossesAsOftenAsTheFormulasSay) {
         });
     for_each_case(job, {"allreduce=sliced"}, [&](const ReductionCase& with) {
       check_allreduce(job, with);
-      if (!with.commutative || slice_count(job.shape(0)) < 2 || clients > 4) return;
+      if (!with.commutative || slice_count(job.membership(0)) < 2 || clients > 4) return;
       expect_traffic(job, of_slices(job, with.count));
       if (clients > 1 && with.count == 3) {
         EXPECT_EQ(job.delays(), 1);

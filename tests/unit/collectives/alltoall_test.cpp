@@ -83,7 +83,7 @@ CountOf always(std::size_t count) {
 }
 
 std::size_t clients(const SimulatedJob& job) {
-  return static_cast<std::size_t>(job.shape(0).client_count());
+  return static_cast<std::size_t>(job.membership(0).client_count());
 }
 
 TEST(AlltoallTest, MastersSwapShortBlocksInOneDelay) {
@@ -194,7 +194,7 @@ TEST(InterBarrierTest, WaitsForBothGroups) {
     ASSERT_TRUE(job.run_inter([](std::int32_t, const InterTeam& team) {
       return inter::barrier(team);
     })) << job.failure();
-    EXPECT_TRUE(job.shape(0).client_count() == 1 || job.delays() >= 1);
+    EXPECT_TRUE(job.membership(0).client_count() == 1 || job.delays() >= 1);
   });
 }
 

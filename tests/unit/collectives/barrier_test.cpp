@@ -26,7 +26,7 @@ TEST(BarrierTest, ImpiFormsSendOneMessageUpAndOneDownForEveryMasterButTheFirst) 
     ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); }))
         << job.failure();
     EXPECT_EQ(job.messages().size(),
-              2 * (static_cast<std::size_t>(job.shape(0).client_count()) - 1));
+              2 * (static_cast<std::size_t>(job.membership(0).client_count()) - 1));
     EXPECT_TRUE(std::ranges::all_of(
         job.messages(), [](const Message& m) { return m.tag == 110 && m.elements == 0; }));
   });
@@ -36,7 +36,7 @@ TEST(BarrierTest, OwnFormsTakeOneDelayAmongFewAndTheLogarithmAmongMany) {
   for_each_job([](SimulatedJob& job) {
     ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); }))
         << job.failure();
-    const auto clients = static_cast<std::size_t>(job.shape(0).client_count());
+    const auto clients = static_cast<std::size_t>(job.membership(0).client_count());
     const auto rounds = static_cast<std::size_t>(std::bit_width(clients - 1));
     const bool few = clients <= 4;
     EXPECT_EQ(job.delays(), clients == 1 ? 0 : (few ? 1 : static_cast<std::int32_t>(rounds)));
@@ -49,7 +49,7 @@ TEST(BarrierTest, OwnFormsTakeOneDelayAmongFewAndTheLogarithmAmongMany) {
 /// Nobody leaves before the last has entered.
 Task enter_and_leave(const Team& team, std::vector<int>& entered, bool& early) {
   co_await team.local.barrier();  // let all tasks have run before the order is observed
-  entered[static_cast<std::size_t>(team.shape.rank)] = 1;
+  entered[static_cast<std::size_t>(team.membership.rank)] = 1;
   co_await barrier(team);
   early = early || std::ranges::count(entered, 0) > 0;
 }
@@ -91,7 +91,7 @@ TEST(BarrierTest, ImpiHypercubeFormTalksToNeighboursInOrder) {
 }
 
 Task forgets_to_enter(const Team& team) {
-  if (team.shape.rank != 0) co_await barrier(team);
+  if (team.membership.rank != 0) co_await barrier(team);
 }
 
 TEST(SimulatedJobTest, FindsADeadlock) {

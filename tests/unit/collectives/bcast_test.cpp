@@ -12,7 +12,7 @@ namespace impishim::collectives::test {
 namespace {
 
 std::uint64_t other_clients(const SimulatedJob& job) {
-  return static_cast<std::uint64_t>(job.shape(0).client_count() - 1);
+  return static_cast<std::uint64_t>(job.membership(0).client_count() - 1);
 }
 
 /// Broadcasts `count` longs from `root`; every rank has them in its own way.
@@ -148,11 +148,11 @@ void check_inter_bcast(SimulatedJob& job, std::int32_t root, std::size_t count) 
     ASSERT_TRUE(buffers[static_cast<std::size_t>(rank)].holds(0, value_of(root))) << "at " << rank;
     ASSERT_TRUE(buffers[static_cast<std::size_t>(rank)].gaps_untouched());
   }
-  std::vector<bool> reached(static_cast<std::size_t>(job.shape(0).client_count()));
+  std::vector<bool> reached(static_cast<std::size_t>(job.membership(0).client_count()));
   for (std::int32_t rank = root_in_first ? first : 0; rank < (root_in_first ? job.size() : first);
        ++rank) {
-    if (!job.shape(root).is_local(rank))
-      reached[static_cast<std::size_t>(job.shape(0).client_of(rank))] = true;
+    if (!job.membership(root).is_local(rank))
+      reached[static_cast<std::size_t>(job.membership(0).client_of(rank))] = true;
   }
   const auto clients = static_cast<std::size_t>(std::ranges::count(reached, true));
   const std::size_t segments = count * 8 > job.limits.overrides.segment ? (count * 8 + 55) / 56 : 1;

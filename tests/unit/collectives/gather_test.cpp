@@ -64,7 +64,7 @@ void check_every_root(SimulatedJob& job, const Counts& counts, bool equal) {
 }
 
 std::uint64_t other_clients(const SimulatedJob& job) {
-  return static_cast<std::uint64_t>(job.shape(0).client_count() - 1);
+  return static_cast<std::uint64_t>(job.membership(0).client_count() - 1);
 }
 
 TEST(GatherTest, ShortBlocksComeTogetherInOneDelay) {

@@ -24,7 +24,8 @@ Pair result_of_group(const SimulatedJob& job, bool first, std::uint64_t i, bool 
 bool each_inside_a_client(const SimulatedJob& job) {
   const std::int32_t border = job.first_group_size();
   for (std::int32_t rank = 0; rank < job.size(); ++rank) {
-    if (job.shape(0).client_of(rank) != job.shape(0).client_of(rank < border ? 0 : border))
+    if (job.membership(0).client_of(rank) !=
+        job.membership(0).client_of(rank < border ? 0 : border))
       return false;
   }
   return true;

@@ -56,7 +56,7 @@ testing::AssertionResult LongBlocks::gaps_untouched() const {
 }
 
 std::uint64_t ranks_elsewhere(const SimulatedJob& job, std::int32_t rank) {
-  return static_cast<std::uint64_t>(std::ranges::count(job.shape(rank).local_ranks, -1));
+  return static_cast<std::uint64_t>(std::ranges::count(job.membership(rank).local_ranks, -1));
 }
 
 std::uint64_t pairs_apart(const SimulatedJob& job) {

@@ -136,15 +136,15 @@ void for_each_case(SimulatedJob& job, const std::vector<std::string>& forms,
 }
 
 std::uint64_t clients_of(const SimulatedJob& job) {
-  return static_cast<std::uint64_t>(job.shape(0).client_count());
+  return static_cast<std::uint64_t>(job.membership(0).client_count());
 }
 
 std::uint64_t segments_of(std::uint64_t count) {
   return (count + kSegmentPairs - 1) / kSegmentPairs;
 }
 
-std::vector<Run> runs_of_job(const SimulatedJob& job, bool commutative) {
-  return runs_for(job.shape(0), PairKind::plain().operation(commutative));
+std::vector<ClientRange> runs_of_job(const SimulatedJob& job, bool commutative) {
+  return ranges_for(job.membership(0), PairKind::plain().operation(commutative));
 }
 
 }  // namespace impishim::collectives::test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/reduction/runs.hpp"
+#include "collectives/reduction/client_ranges.hpp"
 #include "simulated_job.hpp"
 
 namespace impishim::collectives::test {
@@ -95,7 +95,7 @@ class PairBuffer {
 /// Room for a result on each rank.
 [[nodiscard]] std::vector<PairBuffer> rooms_of(const SimulatedJob& job, std::uint64_t count);
 
-/// What is varied with every shape of a job. Segments have two pairs, so that counts are many
+/// What is varied with every form of a job. Segments have two pairs, so that counts are many
 /// segments.
 struct ReductionCase {
   bool commutative = true;
@@ -110,6 +110,6 @@ void for_each_case(SimulatedJob& job, const std::vector<std::string>& forms,
 /// What formulas for numbers of messages are made of.
 [[nodiscard]] std::uint64_t clients_of(const SimulatedJob& job);
 [[nodiscard]] std::uint64_t segments_of(std::uint64_t count);
-[[nodiscard]] std::vector<Run> runs_of_job(const SimulatedJob& job, bool commutative);
+[[nodiscard]] std::vector<ClientRange> runs_of_job(const SimulatedJob& job, bool commutative);
 
 }  // namespace impishim::collectives::test

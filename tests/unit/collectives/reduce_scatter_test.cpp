@@ -69,10 +69,10 @@ TEST(ReduceScatterTest, NothingCrossesThatItsReceiverDoesNotNeed) {
       check_reduce_scatter(job, with, counts);
       std::uint64_t messages = 0;
       std::uint64_t elements = 0;
-      for (const collectives::Run& run : runs_of_ranks(job.shape(0))) {
+      for (const collectives::ClientRange& run : ranges_of_ranks(job.membership(0))) {
         const auto need = std::accumulate(counts.begin() + run.first, counts.begin() + run.last + 1,
                                           std::uint64_t{0});
-        for (const collectives::Run& from : runs_of_job(job, with.commutative)) {
+        for (const collectives::ClientRange& from : runs_of_job(job, with.commutative)) {
           if (from.client == run.client) continue;
           messages += segments_of(need);
           elements += 2 * need;

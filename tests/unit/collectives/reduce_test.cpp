@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "collectives/reduction/slices.hpp"
+#include "collectives/reduction/sliced_reduction.hpp"
 #include "pair_reductions.hpp"
 
 namespace impishim::collectives::test {
@@ -36,7 +36,7 @@ void check_reduce(SimulatedJob& job, const ReductionCase& with, std::int32_t roo
 std::uint64_t members_elsewhere(const SimulatedJob& job, std::int32_t root) {
   std::uint64_t number = 0;
   for (std::int32_t rank = 0; rank < job.size(); ++rank)
-    number += job.shape(root).is_local(rank) ? 0 : 1;
+    number += job.membership(root).is_local(rank) ? 0 : 1;
   return number;
 }
 
@@ -58,8 +58,8 @@ TEST(ReduceTest, ImpiFormsSendOneMessageFromEachClientOrFromEachProcessIfTheOrde
 /// Messages as collectives/README.md says: data of every client, or run of ranks, crosses once.
 std::uint64_t messages_to(const SimulatedJob& job, std::int32_t root, const ReductionCase& with) {
   std::uint64_t runs = 0;
-  for (const collectives::Run& run : runs_of_job(job, with.commutative))
-    runs += run.client == job.shape(0).client_of(root) ? 0 : 1;
+  for (const collectives::ClientRange& run : runs_of_job(job, with.commutative))
+    runs += run.client == job.membership(0).client_of(root) ? 0 : 1;
   return runs * segments_of(with.count);
 }
 
@@ -86,7 +86,7 @@ TEST(ReduceTest, SlicesTravelBetweenCounterparts) {
     for_each_case(job, {"reduce=sliced", "long=8"}, [&](const ReductionCase& with) {
       for (std::int32_t root = 0; root < job.size(); root += with.count == 3 ? 1 : 5) {
         check_reduce(job, with, root);
-        const auto slices = static_cast<std::uint64_t>(slice_count(job.shape(0)));
+        const auto slices = static_cast<std::uint64_t>(slice_count(job.membership(0)));
         if (slices < 2 || !with.commutative) continue;
         std::uint64_t messages = 0;
         for (std::uint64_t i = 0; i < slices; ++i) {

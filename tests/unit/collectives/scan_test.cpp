@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "collectives/reduction/runs.hpp"
+#include "collectives/reduction/client_ranges.hpp"
 #include "pair_reductions.hpp"
 
 namespace impishim::collectives::test {
@@ -63,13 +63,15 @@ TEST(ScanTest, ImpiFormIsAChainOfRanks) {
 }
 
 /// Every run's total crosses to every client that has a later run.
-std::uint64_t totals_that_cross(const std::vector<Run>& runs, std::int32_t clients) {
+std::uint64_t totals_that_cross(const std::vector<ClientRange>& runs, std::int32_t clients) {
   std::uint64_t number = 0;
   for (std::int32_t client = 0; client < clients; ++client) {
     const auto last =
-        std::ranges::find(runs.rbegin(), runs.rend(), client, &collectives::Run::client).base();
-    number += static_cast<std::uint64_t>(std::count_if(
-        runs.begin(), last, [&](const collectives::Run& run) { return run.client != client; }));
+        std::ranges::find(runs.rbegin(), runs.rend(), client, &collectives::ClientRange::client)
+            .base();
+    number += static_cast<std::uint64_t>(
+        std::count_if(runs.begin(), last,
+                      [&](const collectives::ClientRange& run) { return run.client != client; }));
   }
   return number;
 }
@@ -79,7 +81,7 @@ TEST(ScanTest, TotalsOfRunsCrossToWhereTheyAreNeeded) {
     for_each_case(job, {"", "scan=exchange"}, [&](const ReductionCase& with) {
       check_both(job, with, [&] {
         const auto clients = static_cast<std::int32_t>(clients_of(job));
-        const auto runs = runs_of_ranks(job.shape(0));
+        const auto runs = ranges_of_ranks(job.membership(0));
         const bool doubles =
             clients > 4 && runs.size() == clients_of(job) &&
             !job.limits.overrides.forms[static_cast<std::size_t>(Collective::kScan)];
@@ -98,7 +100,7 @@ TEST(ScanTest, DoublingTakesTheLogarithmOfDelays) {
     for_each_case(job, {"scan=doubling"}, [&](const ReductionCase& with) {
       check_both(job, with, [&] {
         const std::uint64_t clients = clients_of(job);
-        if (runs_of_ranks(job.shape(0)).size() != clients) return;
+        if (ranges_of_ranks(job.membership(0)).size() != clients) return;
         std::uint64_t totals = 0;
         int rounds = 0;
         for (std::uint64_t distance = 1; distance < clients; distance *= 2, ++rounds)

@@ -9,7 +9,7 @@
 namespace impishim::collectives::test {
 
 struct SimulatedCommunicator::Member {
-  Shape shape;
+  Membership membership;
   std::vector<std::int32_t> local_ranks;
   std::unique_ptr<SimulatedLocal> local;
   std::unique_ptr<SimulatedLeaders> leaders;
@@ -41,12 +41,12 @@ SimulatedCommunicator::SimulatedCommunicator(World& shared,
     for (std::size_t i = 0; i < mine.size(); ++i) {
       member.local_ranks[static_cast<std::size_t>(mine[i])] = static_cast<std::int32_t>(i);
     }
-    member.shape = {static_cast<std::int32_t>(rank), masters_, master_of_, member.local_ranks,
-                    mine};
-    member.local = std::make_unique<SimulatedLocal>(*this, member.shape);
-    member.leaders = std::make_unique<SimulatedLeaders>(*this, member.shape);
-    member.team =
-        std::make_unique<Team>(Team{member.shape, world.limits, *member.local, *member.leaders});
+    member.membership = {static_cast<std::int32_t>(rank), masters_, master_of_, member.local_ranks,
+                         mine};
+    member.local = std::make_unique<SimulatedLocal>(*this, member.membership);
+    member.leaders = std::make_unique<SimulatedLeaders>(*this, member.membership);
+    member.team = std::make_unique<Team>(
+        Team{member.membership, world.limits, *member.local, *member.leaders});
   }
 }
 
@@ -95,9 +95,9 @@ void SimulatedCommunicator::check_end() {
   }
   for (const Member& member : members_) {
     if (!member.local->all_awaited())
-      world.fail(fmt::format("rank {} has not awaited a local phase", member.shape.rank));
+      world.fail(fmt::format("rank {} has not awaited a local phase", member.membership.rank));
     if (!member.leaders->all_awaited())
-      world.fail(fmt::format("rank {} has not awaited a message", member.shape.rank));
+      world.fail(fmt::format("rank {} has not awaited a message", member.membership.rank));
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One communicator of a simulated job: its shape, messages under way between its members, and its
-/// clients' local phases.
+/// One communicator of a simulated job: its membership, messages in progress between its members,
+/// and its clients' local phases.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +80,7 @@ class SimulatedPending final : public Pending {
   bool awaited_ = false;
 };
 
-/// A message under way.
+/// A message in progress.
 struct Parcel {
   std::int32_t tag = 0;
   wire::Format format = wire::Format::kExternal32;
@@ -143,8 +143,8 @@ class SimulatedCommunicator {
 /// One member's view of its client's phases.
 class SimulatedLocal final : public LocalGroup {
  public:
-  SimulatedLocal(SimulatedCommunicator& communicator, const Shape& shape)
-      : communicator_(communicator), shape_(shape) {}
+  SimulatedLocal(SimulatedCommunicator& communicator, const Membership& membership)
+      : communicator_(communicator), membership_(membership) {}
 
   Pending& barrier() override;
   Pending& broadcast(const Data& data, std::int32_t root) override;
@@ -183,20 +183,20 @@ class SimulatedLocal final : public LocalGroup {
   void concatenate(const LocalPhase& phase, std::span<const std::uint64_t> sizes,
                    std::span<std::byte> all) const;
   [[nodiscard]] std::size_t me() const {
-    return static_cast<std::size_t>(shape_.local_rank(shape_.rank));
+    return static_cast<std::size_t>(membership_.local_rank(membership_.rank));
   }
-  [[nodiscard]] std::size_t locals() const { return shape_.spanning_ranks.size(); }
+  [[nodiscard]] std::size_t locals() const { return membership_.spanning_ranks.size(); }
 
   SimulatedCommunicator& communicator_;
-  const Shape& shape_;
+  const Membership& membership_;
   std::size_t next_ = 0;
   std::list<SimulatedPending> pendings_;
 };
 
 /// One member's messages.
-class SimulatedLeaders final : public LeaderGroup {
+class SimulatedLeaders final : public MemberTransport {
  public:
-  SimulatedLeaders(SimulatedCommunicator& communicator, const Shape& shape);
+  SimulatedLeaders(SimulatedCommunicator& communicator, const Membership& membership);
 
   Pending& post_send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) override;
   Pending& post_receive(std::int32_t from, std::int32_t tag,
@@ -228,7 +228,7 @@ class SimulatedLeaders final : public LeaderGroup {
 
   SimulatedCommunicator& communicator_;
   World& world_;
-  const Shape& shape_;
+  const Membership& membership_;
   std::list<Room> rooms_;
   std::list<SimulatedPending> pendings_;
   std::list<SimulatedPending> all_posted_;

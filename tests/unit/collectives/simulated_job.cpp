@@ -125,8 +125,8 @@ std::int32_t SimulatedJob::size() const {
   return static_cast<std::int32_t>(state_->client_of.size());
 }
 std::int32_t SimulatedJob::first_group_size() const { return state_->first_group_size; }
-const Shape& SimulatedJob::shape(std::int32_t rank) const {
-  return state_->whole->team(rank).shape;
+const Membership& SimulatedJob::membership(std::int32_t rank) const {
+  return state_->whole->team(rank).membership;
 }
 const std::vector<Message>& SimulatedJob::messages() const { return state_->world->messages; }
 const std::vector<std::vector<std::byte>>& SimulatedJob::untyped() const {

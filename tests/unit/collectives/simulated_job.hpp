@@ -2,7 +2,7 @@
 /// A joined job in memory: any number of clients with any members, collective tasks stepped in
 /// turn, every message recorded.
 ///
-/// A round of steps that moves nobody, with nothing under way, is a deadlock and fails the test.
+/// A round of steps that moves nobody, with nothing in progress, is a deadlock and fails the test.
 /// Tasks are stepped in a new random order in each round, and messages take a random number of
 /// rounds, from a fixed seed. Unless all clients represent data alike (Limits), messages between
 /// clients travel packed, in external32 between some pairs of clients and in the wide form between
@@ -54,7 +54,7 @@ class SimulatedJob {
 
   [[nodiscard]] std::int32_t size() const;
   [[nodiscard]] std::int32_t first_group_size() const;
-  [[nodiscard]] const Shape& shape(std::int32_t rank) const;
+  [[nodiscard]] const Membership& membership(std::int32_t rank) const;
   /// All messages of the last run, in the order of posting; those between clients alone.
   [[nodiscard]] const std::vector<Message>& messages() const;
   [[nodiscard]] std::vector<Message> crossings() const;

@@ -27,12 +27,13 @@ bool plain_bytes(const wire::TypeLayout& layout, std::uint64_t count) {
 void SimulatedLeaders::check_plain(std::int32_t member, const wire::TypeLayout& layout,
                                    std::uint64_t count) {
   if (!layout.contiguous(count)) world_.fail("a wire buffer with gaps");
-  if (shape_.is_local(member) && !plain_bytes(layout, count))
+  if (membership_.is_local(member) && !plain_bytes(layout, count))
     world_.fail("a typed wire buffer for the own client");
 }
 
-SimulatedLeaders::SimulatedLeaders(SimulatedCommunicator& communicator, const Shape& shape)
-    : communicator_(communicator), world_(communicator.world), shape_(shape) {}
+SimulatedLeaders::SimulatedLeaders(SimulatedCommunicator& communicator,
+                                   const Membership& membership)
+    : communicator_(communicator), world_(communicator.world), membership_(membership) {}
 
 Pending& SimulatedLeaders::all_posted() {
   const auto finish = [this] {
@@ -46,7 +47,8 @@ Pending& SimulatedLeaders::all_posted() {
     }
     return 0;
   };
-  return all_posted_.emplace_back(world_, false, communicator_.clock(shape_.rank), finish, after);
+  return all_posted_.emplace_back(world_, false, communicator_.clock(membership_.rank), finish,
+                                  after);
 }
 
 Pending& SimulatedLeaders::post_send(std::int32_t to, std::int32_t tag,
@@ -71,19 +73,19 @@ Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag, con
 
 Pending& SimulatedLeaders::post_receive(std::int32_t from, std::int32_t tag,
                                         const wire::MutableBuffer& room, Arrival& arrival) {
-  if (shape_.is_local(from)) world_.fail("an arrival from the own client");
+  if (membership_.is_local(from)) world_.fail("an arrival from the own client");
   return receive(from, tag, room, &arrival);
 }
 
 Pending& SimulatedLeaders::send(std::int32_t to, std::int32_t tag, const wire::ConstBuffer& data) {
-  const bool local = shape_.is_local(to);
-  const auto format = communicator_.format_between(shape_.rank, to);
+  const bool local = membership_.is_local(to);
+  const auto format = communicator_.format_between(membership_.rank, to);
   if (format != wire::Format::kNative && data.count > 0 && plain_bytes(*data.layout, data.count)) {
     if (!world_.bytes_may_cross)
       world_.fail("untyped bytes between clients that represent data differently");
     world_.untyped.push_back(packed(data, wire::Format::kNative));
   }
-  std::int32_t& clock = communicator_.clock(shape_.rank);
+  std::int32_t& clock = communicator_.clock(membership_.rank);
   auto parcel = std::make_shared<Parcel>();
   *parcel = {tag,
              format,
@@ -92,9 +94,9 @@ Pending& SimulatedLeaders::send(std::int32_t to, std::int32_t tag, const wire::C
              world_.round + world_.random() % 3,
              false};
   if (parcel->bytes.size() != data.packed_size(format)) world_.fail("a message does not pack");
-  world_.messages.push_back({communicator_.process(shape_.rank), communicator_.process(to), tag,
-                             data.count * data.layout->basic_count(), local});
-  communicator_.under_way[{shape_.rank, to}].push_back(parcel);
+  world_.messages.push_back({communicator_.process(membership_.rank), communicator_.process(to),
+                             tag, data.count * data.layout->basic_count(), local});
+  communicator_.under_way[{membership_.rank, to}].push_back(parcel);
   if (!local) world_.crossing_bytes += parcel->bytes.size();
   const auto finish = [this, parcel, data] {
     match();  // whoever waits makes progress with everything of its own
@@ -113,8 +115,9 @@ Pending& SimulatedLeaders::receive(std::int32_t from, std::int32_t tag,
     match();
     return waiting.parcel != nullptr;
   };
-  return pendings_.emplace_back(world_, shape_.is_local(from), communicator_.clock(shape_.rank),
-                                finish, [&waiting] { return waiting.parcel->clock; });
+  return pendings_.emplace_back(world_, membership_.is_local(from),
+                                communicator_.clock(membership_.rank), finish,
+                                [&waiting] { return waiting.parcel->clock; });
 }
 
 void SimulatedLeaders::match() {
@@ -124,7 +127,7 @@ void SimulatedLeaders::match() {
 }
 
 void SimulatedLeaders::fill(Room& room) {
-  auto& parcels = communicator_.under_way[{room.from, shape_.rank}];
+  auto& parcels = communicator_.under_way[{room.from, membership_.rank}];
   const auto next = std::ranges::find_if(parcels, [&room](const auto& parcel) {
     return room.tag == kAnyTag || parcel->tag == room.tag;
   });
@@ -134,7 +137,7 @@ void SimulatedLeaders::fill(Room& room) {
   const Parcel& parcel = *room.parcel;
   if (parcel.bytes.size() != room.buffer.packed_size(parcel.format)) {
     world_.fail(fmt::format("a message of {} bytes from {} to {}, tag {}, for a room of {}",
-                            parcel.bytes.size(), room.from, shape_.rank, room.tag,
+                            parcel.bytes.size(), room.from, membership_.rank, room.tag,
                             room.buffer.packed_size(parcel.format)));
     return;
   }

@@ -27,8 +27,8 @@ std::vector<std::byte> nothing() { return {}; }
 /// `needs`: whether this member's end waits for `member` to join. `deliver`: writes the result.
 Pending& SimulatedLocal::start(const std::string& kind, const Read& read, const Needs& needs,
                                const Deliver& deliver) {
-  LocalPhase& phase = communicator_.phase(shape_.my_client(), next_++, kind);
-  std::int32_t& clock = communicator_.clock(shape_.rank);
+  LocalPhase& phase = communicator_.phase(membership_.my_client(), next_++, kind);
+  std::int32_t& clock = communicator_.clock(membership_.rank);
   phase.blocks[me()] = read();
   phase.clocks[me()] = clock;
   const auto finish = [this, &phase, read, needs, deliver] {

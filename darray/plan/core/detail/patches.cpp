@@ -15,14 +15,14 @@ struct Progression {
   Index period;
 };
 
-Progression at_end(const Overlap& overlap, Crossing::End end, Index stride) {
-  if (end == Crossing::End::kA)
+Progression at_end(const Overlap& overlap, OverlapProduct::End end, Index stride) {
+  if (end == OverlapProduct::End::kA)
     return {overlap.local_a * stride, overlap.step_a * stride, overlap.period_a * stride};
   return {overlap.local_b * stride, overlap.step_b * stride, overlap.period_b * stride};
 }
 
 /// Returns the offset that each element along an axis adds.
-std::vector<Index> offsets_along(const std::vector<Overlap>& overlaps, Crossing::End end,
+std::vector<Index> offsets_along(const std::vector<Overlap>& overlaps, OverlapProduct::End end,
                                  Index stride) {
   std::vector<Index> offsets;
   for (const Overlap& overlap : overlaps) {
@@ -60,7 +60,8 @@ BufferShape buffer_shape(const Distribution& layout, int rank, const std::vector
   return shape;
 }
 
-Crossing::Crossing(std::vector<const std::vector<Overlap>*> axes) : axes_(std::move(axes)) {
+OverlapProduct::OverlapProduct(std::vector<const std::vector<Overlap>*> axes)
+    : axes_(std::move(axes)) {
   Index elements = 1;
   Index pieces = 1;
   for (const auto* axis : axes_) {
@@ -72,11 +73,11 @@ Crossing::Crossing(std::vector<const std::vector<Overlap>*> axes) : axes_(std::m
   small_pieces_ = pieces > 1 && elements / pieces < kSmallPiece;
 }
 
-Selection Crossing::elements(End end, Index origin, std::span<const Index> strides) const {
+Selection OverlapProduct::elements(End end, Index origin, std::span<const Index> strides) const {
   return small_pieces_ ? words(end, origin, strides) : patches(end, origin, strides);
 }
 
-Selection Crossing::patches(End end, Index origin, std::span<const Index> strides) const {
+Selection OverlapProduct::patches(End end, Index origin, std::span<const Index> strides) const {
   std::vector<std::size_t> extents;
   extents.reserve(axes_.size());
   for (const auto* axis : axes_) extents.push_back(axis->size());
@@ -96,7 +97,7 @@ Selection Crossing::patches(End end, Index origin, std::span<const Index> stride
   return selection;
 }
 
-Selection Crossing::words(End end, Index origin, std::span<const Index> strides) const {
+Selection OverlapProduct::words(End end, Index origin, std::span<const Index> strides) const {
   std::vector<std::vector<Index>> along;
   std::vector<std::size_t> extents;
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {

@@ -25,11 +25,11 @@ struct BufferShape {
 /// The elements in the Cartesian product of overlaps: each axis has a list of overlaps and the
 /// stride of the buffer. The order of the elements is the same at both ends, because it depends
 /// only on the counts of the overlaps.
-class Crossing {
+class OverlapProduct {
  public:
   enum class End { kA, kB };
   /// `axes[k]` lists the overlaps along axis k; none of the overlaps is empty.
-  explicit Crossing(std::vector<const std::vector<Overlap>*> axes);
+  explicit OverlapProduct(std::vector<const std::vector<Overlap>*> axes);
   [[nodiscard]] Selection elements(End end, Index origin, std::span<const Index> strides) const;
 
  private:

@@ -30,7 +30,7 @@ Selection repeated_value(const Selection& elements) {
 }  // namespace
 
 PlannedExchange::PlannedExchange(const Communicator& communicator, const Element& element,
-                                 ScheduleOptions options, RankPlan plan, const FillValue& fill)
+                                 ScheduleOptions options, MessageList plan, const FillValue& fill)
     : schedule_(communicator, element, unchecked(options)),
       value_(fill.bytes()),
       turn_(communicator.turns()) {
@@ -41,7 +41,7 @@ PlannedExchange::PlannedExchange(const Communicator& communicator, const Element
   schedule_.build();
   statistics_ = schedule_.statistics();
   if (plan.multicast) {
-    const RankPlan::Multicast& multicast = *plan.multicast;
+    const MessageList::Multicast& multicast = *plan.multicast;
     const bool root = communicator.rank() == multicast.root;
     tree_.emplace(communicator, element, multicast.root, multicast.members,
                   root ? multicast.elements : Selection(), root ? Selection() : multicast.elements,
@@ -60,7 +60,7 @@ void PlannedExchange::fill(std::span<void* const> destinations) const {
 
 void PlannedExchange::require_idle() const {
   if (stage_ != Stage::kIdle || turn_.under_way())
-    fail(ErrorKind::kArgument, "an execution of this plan is under way: wait for it first");
+    fail(ErrorKind::kArgument, "an execution of this plan is in progress: wait for it first");
 }
 
 void PlannedExchange::begin(std::span<const void* const> sources,

@@ -10,8 +10,8 @@
 
 #include "darray/index/distribution.hpp"
 #include "darray/local/packer.hpp"
+#include "darray/plan/core/message_list.hpp"
 #include "darray/plan/core/options.hpp"
-#include "darray/plan/core/rank_plan.hpp"
 #include "darray/schedule/tree_schedule.hpp"
 
 namespace impishim::darray {
@@ -21,7 +21,7 @@ class PlannedExchange {
   /// Local, except at the first use of a set of copies. `fill` has the size of an element if the
   /// plan fills elements.
   PlannedExchange(const Communicator& communicator, const Element& element, ScheduleOptions options,
-                  RankPlan plan, const FillValue& fill = {});
+                  MessageList plan, const FillValue& fill = {});
 
   /// Does the same as start() and wait(), but uses the faster blocking collectives. These do not
   /// match nonblocking ones, so all ranks call execute() or none does.
@@ -62,7 +62,7 @@ class PlannedExchange {
   std::size_t next_ = 0;
   bool tree_runs_ = false;
   FirstFailure failure_;
-  Turn turn_;  // orders the executions that use the tree
+  CollectiveTicket turn_;  // orders the executions that use the tree
 };
 
 /// Checked construction of a plan. `make` checks the arguments and plans, and may throw. All ranks
@@ -72,8 +72,8 @@ class PlanChecks {
   PlanChecks(const Communicator& communicator, Checks checks)
       : communicator_(communicator), checks_(checks) {}
   template <class Call, class Make>
-  RankPlan run(const Call& call, const Make& make) const {
-    RankPlan plan;
+  MessageList run(const Call& call, const Make& make) const {
+    MessageList plan;
     agreed(communicator_, checks_, call, [&] { plan = make(); });
     return plan;
   }

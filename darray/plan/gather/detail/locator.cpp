@@ -53,9 +53,10 @@ Locator::Locator(const Communicator& communicator, const Distribution& distribut
                             ? 0
                             : distribution.grid().stride(axis.grid_dimension);
     mine.shared_labels = labels && !map.labels().one_to_one();
-    mine.own_part = distribution.is_member(communicator.rank())
-                        ? distribution.part(communicator.rank(), static_cast<int>(axes_.size()) - 1)
-                        : -1;
+    mine.owned_part =
+        distribution.is_member(communicator.rank())
+            ? distribution.part(communicator.rank(), static_cast<int>(axes_.size()) - 1)
+            : -1;
     for (int part = 0; part < map.parts(); ++part) {
       const Ghosts ghosts =
           axis.ghosts.empty() ? Ghosts{} : axis.ghosts[static_cast<std::size_t>(part)];
@@ -86,7 +87,7 @@ void Locator::check(const ActiveSubscripts& subscripts) const {
     if (found == list.end()) continue;
     const Index element = subscripts.element(found - list.begin());
     if (labels)
-      fail(ErrorKind::kKey, "axis {}: nobody has label {}, the subscript of element {}", axis,
+      fail(ErrorKind::kKey, "axis {}: no part has label {}, the subscript of element {}", axis,
            *found, element);
     fail(ErrorKind::kKey, "axis {}: {}, the subscript of element {}, is outside of extent {}", axis,
          *found, element, extent);
@@ -145,8 +146,8 @@ void Locator::locate_owners(const ActiveSubscripts& subscripts, Index k, std::si
   const Index index = subscripts.axis(axis)[static_cast<std::size_t>(k)];
   std::vector<int> parts = mine.map->owners(index);
   if (one)
-    parts = {std::find(parts.begin(), parts.end(), mine.own_part) != parts.end() ? mine.own_part
-                                                                                 : parts.front()};
+    parts = {std::find(parts.begin(), parts.end(), mine.owned_part) != parts.end() ? mine.owned_part
+                                                                                   : parts.front()};
   for (const int part : parts) {
     const auto p = static_cast<std::size_t>(part);
     locate_owners(subscripts, k, axis + 1, place + part * mine.place_stride,

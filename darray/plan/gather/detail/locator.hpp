@@ -53,7 +53,7 @@ class Locator {
     std::vector<Index> local_extent;  // of the buffer, for each part
     std::vector<Index> begin;         // first index of each part, only for blocks
     bool shared_labels;
-    int own_part;  // -1 outside of the grid
+    int owned_part;  // -1 outside of the grid
   };
   struct Chunk {
     std::vector<Index> places;

@@ -105,7 +105,7 @@ void check_labels(const PairedAxis& axis, const PairedAxis& other, bool all, con
       if (!position && !all) continue;
       if (!position || !other.map.contains(other.section.at(*position))) {
         fail(ErrorKind::kKey,
-             "axis {}: label {} of part {} of the {} is nobody's on the other side", axis.axis,
+             "axis {}: label {} of part {} of the {} is in no part of the other side", axis.axis,
              label, part, name);
       }
     }
@@ -119,7 +119,7 @@ void check_complete(const PairedAxis& to, const PairedAxis& from) {
     const Index label = from.section.at(position);
     if (from.map.contains(label)) continue;
     fail(ErrorKind::kKey,
-         "axis {}: index {} of the destination gets label {}, which is nobody's in the source: "
+         "axis {}: index {} of the destination gets label {}, which no part of the source has: "
          "leave it out by a section",
          to.axis, to.section.at(position), label);
   }

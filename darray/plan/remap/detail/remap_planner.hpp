@@ -8,8 +8,8 @@ namespace impishim::darray {
 
 /// Does the same as plan_remap(). Without `complete`, destination elements without a source do not
 /// change.
-[[nodiscard]] RankPlan plan_remap_with(int rank, const Systems& systems,
-                                       const RemapSide& destination, const RemapSide& source,
-                                       const RemapOptions& options, bool complete);
+[[nodiscard]] MessageList plan_remap_with(int rank, const Systems& systems,
+                                          const RemapSide& destination, const RemapSide& source,
+                                          const RemapOptions& options, bool complete);
 
 }  // namespace impishim::darray

@@ -24,7 +24,7 @@ void one_by_one(std::vector<MPI_Request>& requests, Random& random, bool by_test
   }
 }
 
-/// Requests under way, and where they belong. Completed ones are taken out: MPICH 4.0.2 takes
+/// Requests in progress, and where they belong. Completed ones are taken out: MPICH 4.0.2 takes
 /// inactive persistent collectives for complete ones, again and again.
 class UnderWay {
  public:

@@ -15,7 +15,7 @@ class Batch {
 
   /// Begins the operation: a blocking one is over then.
   void add(Operation operation, Form form, bool large, std::uint64_t seed);
-  /// Completes what is under way, in an order and by functions of this process's choice; starts
+  /// Completes what is in progress, in an order and by functions of this process's choice; starts
   /// persistent ones again. With `free_early` the handles of datatypes and operations are freed
   /// before, where MPI allows it.
   void finish(bool free_early);

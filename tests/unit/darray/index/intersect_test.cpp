@@ -13,11 +13,11 @@
 
 namespace {
 
+using impishim::darray::IndexRun;
 using impishim::darray::Overlap;
 using impishim::darray::overlaps;
 using impishim::darray::partners;
 using impishim::darray::RepeatedRun;
-using impishim::darray::Run;
 using impishim_test::Case;
 using impishim_test::cases;
 using impishim_test::DimMap;
@@ -26,8 +26,8 @@ using impishim_test::Index;
 using impishim_test::sections;
 using impishim_test::Triplet;
 
-using Places = std::vector<std::pair<Index, Index>>;         // position, local
-using Runs = std::vector<Run>;                               // Test::Run() hides the type in a test
+using Places = std::vector<std::pair<Index, Index>>;  // position, local
+using Runs = std::vector<IndexRun>;                   // Test::IndexRun() hides the type in a test
 using Pairs = std::vector<std::tuple<Index, Index, Index>>;  // position, local of a, local of b
 
 Index local_in(const std::vector<Index>& piece, Index global) {
@@ -44,7 +44,7 @@ Places expected_places(const std::vector<Index>& piece, const Triplet& section) 
   return places;
 }
 
-void add_run(const Run& run, Index position, Index local, Places& places) {
+void add_run(const IndexRun& run, Index position, Index local, Places& places) {
   for (Index j = 0; j < run.count; ++j) {
     places.emplace_back(run.position + position + j * run.position_step,
                         run.local + local + j * run.local_step);
@@ -56,7 +56,7 @@ void check_runs(const Case& each, const Triplet& section) {
     const Places expected = expected_places(each.pieces[static_cast<std::size_t>(part)], section);
     Places places;
     Index last = -1;
-    for (const Run& run : each.map.runs(part, section)) {
+    for (const IndexRun& run : each.map.runs(part, section)) {
       ASSERT_GT(run.position, last);
       ASSERT_GE(run.position_step, 1);
       last = run.position;

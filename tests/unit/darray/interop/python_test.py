@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""impishim_darray with NumPy: __distarray__ both ways (DAP-01 to DAP-11), and its neighbours. Run with the module in PYTHONPATH."""
+"""impishim_darray with NumPy: __distarray__ both ways (DAP-01 to DAP-11), and its neighbours.
+IndexRun with the module in PYTHONPATH."""
 
 import unittest
 
@@ -19,7 +20,15 @@ class Exporter:
 
 
 def block(size, parts, part, start, stop, **others):
-    return dict(dist_type="b", size=size, proc_grid_size=parts, proc_grid_rank=part, start=start, stop=stop, **others)
+    return dict(
+        dist_type="b",
+        size=size,
+        proc_grid_size=parts,
+        proc_grid_rank=part,
+        start=start,
+        stop=stop,
+        **others
+    )
 
 
 def address(array):
@@ -38,7 +47,9 @@ class Import(unittest.TestCase):
         self.assertEqual(view[4], 44)
         self.assertEqual(piece.owned, (slice(0, 9, 1),))
         self.assertEqual(piece.global_shape, (18,))
-        self.assertEqual((piece.to_global(0, 9), piece.to_local(0, 8), piece.to_local(0, 9)), (9, 8, None))
+        self.assertEqual(
+            (piece.to_global(0, 9), piece.to_local(0, 8), piece.to_local(0, 9)), (9, 8, None)
+        )
 
     def test_dap10_strided_and_fortran_order(self):
         base = np.arange(48, dtype=np.int32).reshape(6, 8)
@@ -115,28 +126,42 @@ class Validate(unittest.TestCase):
 
     def test_dap27_numpy_integers_are_integers_and_booleans_are_not(self):
         for kind in (np.int8, np.uint64, np.int64, np.intc):
-            self.assertEqual(da.validate(Exporter(np.zeros(2), block(kind(4), kind(2), kind(1), kind(2), kind(4)))), [])
+            self.assertEqual(
+                da.validate(
+                    Exporter(np.zeros(2), block(kind(4), kind(2), kind(1), kind(2), kind(4)))
+                ),
+                [],
+            )
         for true in (True, np.True_):
             self.expect("DAP-27", Exporter(np.zeros(2), block(4, 2, true, 2, 4)), "strict")
-            self.assertEqual(da.validate(Exporter(np.zeros(2), block(4, 2, true, 2, 4)), "lenient"), [])
+            self.assertEqual(
+                da.validate(Exporter(np.zeros(2), block(4, 2, true, 2, 4)), "lenient"), []
+            )
         self.expect("DAP-27", Exporter(np.zeros(4), block(4.0, 1, 0, 0, 4)))
         self.expect("DAP-27", Exporter(np.zeros(4), block(np.float64(4), 1, 0, 0, 4)))
         self.expect("DAP-27", Exporter(np.zeros(4), block(2**63, 1, 0, 0, 4)))
 
     def test_dap35_tuple_or_list(self):
         for padding in ((1, 1), [1, 1], (np.int32(1), 1)):
-            self.assertEqual(da.validate(Exporter(np.zeros(10), block(18, 2, 0, 0, 10, padding=padding))), [])
+            self.assertEqual(
+                da.validate(Exporter(np.zeros(10), block(18, 2, 0, 0, 10, padding=padding))), []
+            )
         for padding in (1, (1,), (1, 1, 1), "11", (1, -1), None):
             self.expect("DAP-35", Exporter(np.zeros(10), block(18, 2, 0, 0, 10, padding=padding)))
 
     def test_dap40_periodic(self):
         for periodic in (True, False, np.True_):
-            self.assertEqual(da.validate(Exporter(np.zeros(4), block(4, 1, 0, 0, 4, periodic=periodic))), [])
+            self.assertEqual(
+                da.validate(Exporter(np.zeros(4), block(4, 1, 0, 0, 4, periodic=periodic))), []
+            )
         self.expect("DAP-40", Exporter(np.zeros(4), block(4, 1, 0, 0, 4, periodic=1)))
 
     def test_dap60_indices(self):
         def labelled(indices, count=3):
-            return Exporter(np.zeros(count), dict(dist_type="u", size=3, proc_grid_size=1, proc_grid_rank=0, indices=indices))
+            return Exporter(
+                np.zeros(count),
+                dict(dist_type="u", size=3, proc_grid_size=1, proc_grid_rank=0, indices=indices),
+            )
 
         for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"):
             self.assertEqual(da.validate(labelled(np.array([5, 0, 7], kind))), [])
@@ -144,7 +169,14 @@ class Validate(unittest.TestCase):
         self.assertEqual(da.validate(labelled(np.arange(6)[::-2])), [])
         piece = da.from_distarray(labelled(np.array([5, -1, 7], "i2")))
         self.assertEqual([piece.to_global(0, k) for k in range(3)], [5, -1, 7])
-        for indices in ([5, 0, 7], (5, 0, 7), np.zeros(3), np.zeros((3, 1), int), 5, np.array([1, 2, 2**63], "u8")):
+        for indices in (
+            [5, 0, 7],
+            (5, 0, 7),
+            np.zeros(3),
+            np.zeros((3, 1), int),
+            5,
+            np.array([1, 2, 2**63], "u8"),
+        ):
             self.expect("DAP-60", labelled(indices))
         self.expect("DAP-61", labelled(np.array([3, 3, 1])), "strict")
 
@@ -163,7 +195,9 @@ class Depth(unittest.TestCase):
         for _ in range(60):
             deep = [deep]
         first = block(4, 1, 0, 0, 4, colour=deep)
-        self.assertEqual(da.from_distarray(Exporter(np.zeros(4), first), "lenient").dim_data[0], first)
+        self.assertEqual(
+            da.from_distarray(Exporter(np.zeros(4), first), "lenient").dim_data[0], first
+        )
 
 
 class Export(unittest.TestCase):
@@ -175,7 +209,10 @@ class Export(unittest.TestCase):
         self.assertIs(offered["buffer"], array)
         self.assertIsInstance(offered["dim_data"], tuple)
         self.assertEqual(offered["dim_data"][0], block(5, 2, 0, 0, 3))
-        self.assertEqual(offered["dim_data"][1], dict(dist_type="c", size=7, proc_grid_size=3, proc_grid_rank=0, start=0, block_size=2))
+        self.assertEqual(
+            offered["dim_data"][1],
+            dict(dist_type="c", size=7, proc_grid_size=3, proc_grid_rank=0, start=0, block_size=2),
+        )
         again = da.from_distarray(piece)
         self.assertEqual(again.dim_data, piece.dim_data)
         self.assertEqual(address(np.asarray(again)), address(array))
@@ -183,7 +220,14 @@ class Export(unittest.TestCase):
     def test_dap28_dap43_everything_leaves_as_it_came(self):
         labels = np.array([4, -2], "i2")
         first = block(10, 1, 0, 0, 10, padding=[2, 2], periodic=True, colour={"green"})
-        second = dict(dist_type="u", size=2, proc_grid_size=1, proc_grid_rank=0, indices=labels, one_to_one=True)
+        second = dict(
+            dist_type="u",
+            size=2,
+            proc_grid_size=1,
+            proc_grid_rank=0,
+            indices=labels,
+            one_to_one=True,
+        )
         exporter = Exporter(np.zeros((10, 2)), first, second)
         kept = da.from_distarray(exporter, "lenient").__distarray__()["dim_data"]
         self.assertEqual(kept[0], dict(first, padding=(2, 2)))
@@ -204,11 +248,17 @@ class Export(unittest.TestCase):
         self.assertEqual(piece.dim_data[0]["block_size"], 2)
         self.assertIn('"block_size":2', piece.to_json())
         self.assertEqual(piece.__distarray__()["__version__"], "0.10.3")
-        self.assertEqual(da.from_distarray(exporter.__distarray__(), "lenient").__distarray__()["dim_data"], exporter.dictionary["dim_data"])
+        self.assertEqual(
+            da.from_distarray(exporter.__distarray__(), "lenient").__distarray__()["dim_data"],
+            exporter.dictionary["dim_data"],
+        )
 
     def test_dlpack_device_and_copy(self):
         piece = da.from_distarray(Exporter(np.zeros(4), {}))
-        self.assertIn("dltensor_versioned", repr(piece.__dlpack__(max_version=(1, 1), dl_device=(1, 0), copy=False)))
+        self.assertIn(
+            "dltensor_versioned",
+            repr(piece.__dlpack__(max_version=(1, 1), dl_device=(1, 0), copy=False)),
+        )
         with self.assertRaises(BufferError):
             piece.__dlpack__(dl_device=(2, 0))
         with self.assertRaises(BufferError):
@@ -240,12 +290,29 @@ class AllProcesses(unittest.TestCase):
         self.assertEqual(da.check_processes([((), ()), ((), ())], replicated=True), [])
 
     def test_partitioned(self):
-        pieces = [((dict(dist_type="c", size=5, proc_grid_size=2, proc_grid_rank=rank, start=2 * rank, block_size=2),), (3 - rank,)) for rank in (0, 1)]
+        pieces = [
+            (
+                (
+                    dict(
+                        dist_type="c",
+                        size=5,
+                        proc_grid_size=2,
+                        proc_grid_rank=rank,
+                        start=2 * rank,
+                        block_size=2,
+                    ),
+                ),
+                (3 - rank,),
+            )
+            for rank in (0, 1)
+        ]
         mine = np.array([0, 1, 4])
         partitioned = da.partitioned(pieces, 0, mine)
         self.assertEqual((partitioned["shape"], partitioned["partition_tiling"]), ((5,), (3,)))
         self.assertEqual(partitioned["locals"], [(0,), (2,)])
-        self.assertEqual([partitioned["partitions"][(k,)]["location"] for k in range(3)], [(0,), (1,), (0,)])
+        self.assertEqual(
+            [partitioned["partitions"][(k,)]["location"] for k in range(3)], [(0,), (1,), (0,)]
+        )
         self.assertIsNone(partitioned["partitions"][(1,)]["data"])
         last = np.asarray(partitioned["get"](partitioned["partitions"][(2,)]["data"]))
         last[0] = 40

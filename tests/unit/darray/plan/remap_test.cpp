@@ -252,7 +252,7 @@ TEST(Remap, IntoBuffersInAnotherOrder) {
   // A column-major destination with a gap: a transposition in memory alone.
   const std::array<Index, 2> shape{2, 3};
   const auto layout = make_on_one(shape, 0);
-  const RankPlan plan = plan_remap(0, one_system(1), {*layout, {}, {1, 4}}, {*layout});
+  const MessageList plan = plan_remap(0, one_system(1), {*layout, {}, {1, 4}}, {*layout});
   EXPECT_THAT(plan.local.at(0).first.offsets(), ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_THAT(plan.local.at(0).second.offsets(), ElementsAre(0, 4, 8, 1, 5, 9));
 }

@@ -9,9 +9,9 @@ namespace impishim_test {
 
 namespace {
 
-const impishim::darray::Selection* from_peer(const std::vector<RankPlan::Message>& messages,
+const impishim::darray::Selection* from_peer(const std::vector<MessageList::Message>& messages,
                                              int peer) {
-  const auto found = std::ranges::find(messages, peer, &RankPlan::Message::peer);
+  const auto found = std::ranges::find(messages, peer, &MessageList::Message::peer);
   return found == messages.end() ? nullptr : &found->elements;
 }
 
@@ -43,7 +43,7 @@ Systems systems_of(const std::vector<int>& sizes) {
   return Systems(systems);
 }
 
-Simulation::Simulation(int ranks, const std::function<RankPlan(int)>& plan) {
+Simulation::Simulation(int ranks, const std::function<MessageList(int)>& plan) {
   for (int rank = 0; rank < ranks; ++rank) plans_.push_back(plan(rank));
 }
 
@@ -112,13 +112,13 @@ void Simulation::run_backward(Buffers& sources, const Buffers& destinations,
 
 int Simulation::messages() const {
   int count = 0;
-  for (const RankPlan& plan : plans_) count += static_cast<int>(plan.sends.size());
+  for (const MessageList& plan : plans_) count += static_cast<int>(plan.sends.size());
   return count;
 }
 
 Index Simulation::moved() const {
   Index count = 0;
-  for (const RankPlan& plan : plans_) {
+  for (const MessageList& plan : plans_) {
     for (const auto& message : plan.sends) count += message.elements.size();
   }
   return count;
@@ -126,7 +126,7 @@ Index Simulation::moved() const {
 
 Index Simulation::copied() const {
   Index count = 0;
-  for (const RankPlan& plan : plans_) {
+  for (const MessageList& plan : plans_) {
     for (const auto& [from, to] : plan.local) count += from.size();
   }
   return count;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "darray/index/distribution.hpp"
-#include "darray/plan/core/rank_plan.hpp"
+#include "darray/plan/core/message_list.hpp"
 #include "darray/schedule/systems.hpp"
 #include "tests/unit/darray/flat.hpp"
 
@@ -17,7 +17,7 @@ namespace impishim_test {
 
 using impishim::darray::Distribution;
 using impishim::darray::Index;
-using impishim::darray::RankPlan;
+using impishim::darray::MessageList;
 using impishim::darray::Systems;
 
 /// The local buffers of all ranks.
@@ -30,7 +30,7 @@ Systems systems_of(const std::vector<int>& sizes);
 class Simulation {
  public:
   /// plan(rank) for all ranks.
-  Simulation(int ranks, const std::function<RankPlan(int)>& plan);
+  Simulation(int ranks, const std::function<MessageList(int)>& plan);
 
   /// What a schedule could not run: messages without a counterpart of as many elements, two for one
   /// peer, a message to oneself.
@@ -43,7 +43,7 @@ class Simulation {
   void run_backward(Buffers& sources, const Buffers& destinations,
                     const Operator& combine = {}) const;
 
-  [[nodiscard]] const RankPlan& plan(int rank) const {
+  [[nodiscard]] const MessageList& plan(int rank) const {
     return plans_[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] int messages() const;
@@ -53,7 +53,7 @@ class Simulation {
   [[nodiscard]] Index crossing(const Systems& systems) const;
 
  private:
-  std::vector<RankPlan> plans_;
+  std::vector<MessageList> plans_;
 };
 
 /// Buffers of a layout: owned elements hold value(global indices), ghosts -1.

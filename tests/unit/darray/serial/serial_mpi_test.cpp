@@ -74,7 +74,7 @@ TEST(SerialMpi, RefusesToSendAndSaysWhy) {
   int length = 0;
   ASSERT_EQ(MPI_Error_string(MPI_ERR_UNSUPPORTED_OPERATION, text.data(), &length), MPI_SUCCESS);
   EXPECT_EQ(std::string(text.data()),
-            "MPI_ERR_UNSUPPORTED_OPERATION: one process has nobody to send to; link a real MPI");
+            "MPI_ERR_UNSUPPORTED_OPERATION: there is no other process to send to; link a real MPI");
   EXPECT_EQ(static_cast<std::size_t>(length), std::string(text.data()).size());
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/unit/wire/channel/support.hpp"
-#include "wire/channel/local_channel.hpp"
+#include "wire/channel/shared_memory_channel.hpp"
 
 namespace impishim::wire {
 namespace {

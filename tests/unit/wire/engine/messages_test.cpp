@@ -64,6 +64,21 @@ TEST_P(Messages, OfAnySizeArriveWhereTheyAreAwaited) {
   }
 }
 
+TEST_P(Messages, OfTheLibraryAreNotCounted) {
+  for (const ContextId context : {kLibraryContext, ContextId{0}}) {
+    Send send(job, 0, 1, 7, pattern(100, 1), SendMode::kStandard, context);
+    Receive receive(job, 1, 0, 7, 100, context);
+    ASSERT_TRUE(run_until_complete(send, receive));
+    expect_received(receive, send);
+  }
+  const EngineCounters sent = job.engine(0).counters();
+  const EngineCounters received = job.engine(1).counters();
+  EXPECT_EQ(sent.messages_sent, 1U);
+  EXPECT_EQ(sent.payload_bytes_sent, 100U);
+  EXPECT_EQ(received.messages_received, 1U);
+  EXPECT_EQ(received.payload_bytes_received, 100U);
+}
+
 TEST_P(Messages, OfAnySizeWaitForTheirReceive) {
   for (const std::size_t size : {0, 1, 999, 1000, 1001, 2000, 100000}) {
     for (const SendMode mode : {SendMode::kStandard, SendMode::kSynchronous}) {

@@ -121,9 +121,7 @@ class RawNeighbours {
     made.dest = id_of(here_);
     return made;
   }
-  [[nodiscard]] const ProcId& id_of(int rank) const {
-    return job_.procs()[static_cast<std::size_t>(rank)].id;
-  }
+  [[nodiscard]] const ProcId& id_of(int rank) const { return job_.proc(rank).id; }
 
   /// Sends bytes over `link`, and lets the engine see them; what it does not read any more is
   /// dropped.

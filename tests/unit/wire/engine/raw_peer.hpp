@@ -45,9 +45,7 @@ class RawPeer {
     made.srqid = 77;
     return made;
   }
-  [[nodiscard]] const ProcId& id_of(int rank) const {
-    return job_.procs()[static_cast<std::size_t>(rank)].id;
-  }
+  [[nodiscard]] const ProcId& id_of(int rank) const { return job_.proc(rank).id; }
 
   void say_bytes(std::span<const std::byte> bytes) const {
     while (!bytes.empty()) {

@@ -96,9 +96,7 @@ TEST_P(Relays, CountThePacketsOfOthersOnly) {
   for (int rank = 0; rank < job.size(); ++rank)
     relayed += job.engine(rank).counters().packets_relayed;
   // A process on the way relays it, and nobody else.
-  const auto host_of = [&](WorldRank proc) {
-    return job.job().procs()[static_cast<std::size_t>(proc)].host;
-  };
+  const auto host_of = [&](WorldRank proc) { return job.job().proc(proc).host; };
   const WorldRank last = job.size() - 1;
   std::uint64_t on_the_way = 0;
   for (WorldRank at = 0; at != last;) {

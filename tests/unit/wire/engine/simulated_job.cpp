@@ -67,7 +67,7 @@ SimulatedJob::SimulatedJob(const JobShape& shape) : job_(make_job(shape)) {
       options[static_cast<std::size_t>(representative(job_, high, low))].host_channels.push_back(
           {low, std::move(right)});
     }
-    const Host& host = job_.hosts()[static_cast<std::size_t>(low)];
+    const Host& host = job_.host(low);
     for (std::int32_t a = host.first_proc; a < host.first_proc + host.proc_count; ++a) {
       for (const WorldRank b : local_partners(job_, a)) {
         if (b < a) continue;

@@ -42,7 +42,7 @@ class ThreadedJob {
         options[static_cast<std::size_t>(partner)].local_channels.push_back(
             {rank, std::move(right)});
       }
-      const std::int32_t my_host = job.procs()[static_cast<std::size_t>(rank)].host;
+      const std::int32_t my_host = job.proc(rank).host;
       for (const std::int32_t host : hosts_represented_by(job, rank)) {
         if (host < my_host) continue;
         auto [left, right] = socket_channels();

@@ -67,7 +67,7 @@ TEST_P(FabricChannels, KeepsOrderOverManyPiecesAndSizes) {
     const std::array<iovec, 3> pieces = {piece(first), piece({}), piece(second)};
     auto sent = left->try_send(pieces);
     ASSERT_TRUE(sent.ok());
-    if (*sent == 0) {  // credits are under way
+    if (*sent == 0) {  // credits are in progress
       ASSERT_TRUE(test::send_all(*left, first).ok());
       ASSERT_TRUE(test::send_all(*left, second).ok());
       sent = first.size() + second.size();

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/connect/host_mesh.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/address.hpp"
+#include "wire/connect/link_acceptor.hpp"
+#include "wire/connect/link_handshake.hpp"
+#include "wire/connect/link_socket.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/topology/job_map.hpp"
+
+namespace impishim::wire {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Longest wait for events, and pause before a failed connection is tried again.
+constexpr auto kRetryPause = std::chrono::milliseconds(50);
+/// Pause before a refused connection is tried again.
+constexpr auto kRefusedPause = std::chrono::seconds(1);
+
+/// A connection to a host with a lower number that is being established.
+struct Outgoing {
+  std::optional<LinkTerms> terms;  ///< nothing if that host is foreign
+  std::optional<LinkConnector> connector;
+  Clock::time_point retry_at;
+  std::string last_error;  ///< reason why the latest attempt failed
+  bool told = false;       ///< true if the user has been told that it is refused
+  bool was_there = false;  ///< true if an impishim host has been seen listening there
+};
+
+class Dance {
+ public:
+  Dance(const JobMap& job, std::int32_t my_host, HostListener listener, const DanceOptions& options,
+        const ConnectionSink& take)
+      : job_(job),
+        my_host_(my_host),
+        listener_(std::move(listener)),
+        options_(options),
+        take_(take),
+        acceptor_(listener_.socket(), acceptor_options()) {}
+
+  Result<void> run() {
+    auto checked = check_secret();
+    if (!checked) return checked;
+    const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+    for (std::int32_t host = 0; host < my_host_; ++host)
+      outgoing_[host].terms = terms_towards(host);
+    while (connected_.size() + 1 < job_.hosts().size()) {
+      for (auto& [host, connection] : outgoing_) {
+        auto started = start_connecting(host, connection);
+        if (!started) return started;
+      }
+      if (Clock::now() >= deadline) return missing();
+      auto waited = wait_for_event();
+      if (!waited) return waited;
+    }
+    acceptor_.close_rest();
+    return {};
+  }
+
+ private:
+  [[nodiscard]] const Host& host(std::int32_t number) const { return job_.host(number); }
+  [[nodiscard]] const Client& client_of(std::int32_t number) const {
+    return job_.client(host(number).client);
+  }
+
+  /// Returns true if that host and this one share a secret.
+  [[nodiscard]] bool proves(std::int32_t number) const {
+    return options_.secret && (host(number).client == host(my_host_).client ||
+                               (client_of(number).impishim && client_of(my_host_).impishim));
+  }
+
+  [[nodiscard]] std::optional<LinkTerms> terms_towards(std::int32_t number) const {
+    if (!proves(number)) return std::nullopt;
+    return LinkTerms{*options_.secret, LinkPurpose::kHosts, my_host_, number};
+  }
+
+  [[nodiscard]] LinkAcceptor::Options acceptor_options() {
+    LinkAcceptor::Options options;
+    if (options_.secret)
+      options.terms = LinkTerms{*options_.secret, LinkPurpose::kHosts, -1, my_host_};
+    options.judge = [this](std::int32_t number, const SocketAddress& from) {
+      return judge(number, from);
+    };
+    options.take = [this](std::int32_t number, Descriptor socket) {
+      hand_on(number, std::move(socket));
+    };
+    return options;
+  }
+
+  /// Fails if impishim systems have no common secret, and warns once that foreign systems do not
+  /// prove their identity.
+  [[nodiscard]] Result<void> check_secret() const {
+    std::set<std::int32_t> foreign;
+    for (std::int32_t each = 0; each < static_cast<std::int32_t>(job_.hosts().size()); ++each) {
+      if (proves(each)) continue;
+      if (client_of(each).impishim && client_of(my_host_).impishim && each != my_host_) {
+        return Error{ErrorKind::kConfiguration,
+                     fmt::format("{} cannot be connected safely: the systems have not agreed on a "
+                                 "secret of the job; use the "
+                                 "same impishim in every system and for impirun -server",
+                                 host_name(job_, each))};
+      }
+      if (host(each).client != host(my_host_).client) foreign.insert(host(each).client);
+    }
+    if (foreign.empty() || client_of(my_host_).first_host != my_host_) return {};
+    log_line(
+        LogLevel::kWarn,
+        fmt::format(
+            "connections with system {}, of another IMPI implementation, are believed by their "
+            "source address and not authenticated: use trusted networks",
+            fmt::join(foreign, ", ")));
+    return {};
+  }
+
+  [[nodiscard]] LinkJudgement judge(std::int32_t number, const SocketAddress& from) const {
+    using Kind = LinkJudgement::Kind;
+    if (number <= my_host_ || number >= static_cast<std::int32_t>(job_.hosts().size())) {
+      return {Kind::kTurnAway,
+              {},
+              fmt::format("it claims to be host {}, which does not connect here", number)};
+    }
+    const bool proven = proves(number);
+    const Kind otherwise = proven ? Kind::kRefuse : Kind::kTurnAway;
+    if (!same_address(from.host(), host(number).address)) {
+      return {otherwise, Refusal::kWrongAddress,
+              fmt::format("it claims to be {}", host_name(job_, number))};
+    }
+    if (connected_.count(number) != 0) {
+      return {otherwise, Refusal::kTaken, fmt::format("host {} is connected already", number)};
+    }
+    return {proven ? Kind::kProve : Kind::kTrust, {}, {}};
+  }
+
+  [[nodiscard]] Result<void> start_connecting(std::int32_t number, Outgoing& connection) {
+    if (connection.connector || Clock::now() < connection.retry_at) return {};
+    const Host& there = host(number);
+    auto started =
+        LinkConnector::start({there.address, there.port, host(my_host_).address, my_host_,
+                              connection.terms ? &*connection.terms : nullptr});
+    if (started) {
+      connection.connector.emplace(std::move(*started));
+      return {};
+    }
+    const Error& error = started.error();
+    if (error.kind != ErrorKind::kConnection) return error;
+    retry(number, connection, error);
+    return {};
+  }
+
+  void retry(std::int32_t number, Outgoing& connection, const Error& error) {
+    const bool refused = error.kind != ErrorKind::kConnection;
+    std::string reason = error.text;
+    if (connection.connector && connection.connector->connected() && !refused) {
+      connection.was_there = connection.terms.has_value();
+      reason += " before it had answered: other connections may keep it busy";
+    }
+    if (reason != connection.last_error)
+      log(LogLevel::kDebug, "{}: {}", host_name(job_, number), reason);
+    connection.last_error = std::move(reason);
+    connection.connector.reset();
+    connection.retry_at =
+        Clock::now() + (refused ? Clock::duration(kRefusedPause) : Clock::duration(kRetryPause));
+    if (!refused || std::exchange(connection.told, true)) return;
+    log(LogLevel::kError, "cannot connect to {}: {}; trying again", host_name(job_, number),
+        error.text);
+  }
+
+  [[nodiscard]] Result<void> wait_for_event() {
+    std::vector<pollfd> polled;
+    std::vector<std::int32_t> numbers;
+    for (const auto& [number, connection] : outgoing_) {
+      if (!connection.connector) continue;
+      polled.push_back(connection.connector->polled());
+      numbers.push_back(number);
+    }
+    acceptor_.append_polled(polled);
+    const std::size_t end = polled.size();
+    polled.push_back({options_.watched, POLLIN, 0});
+    if (poll(polled.data(), polled.size(), static_cast<int>(kRetryPause.count())) < 0) {
+      if (errno == EINTR) return {};
+      return Error{ErrorKind::kSystem, fmt::format("poll failed: {}", std::strerror(errno))};
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (polled[i].revents != 0) go_on_connecting(numbers[i]);
+    }
+    acceptor_.handle(std::span(polled).subspan(numbers.size(), end - numbers.size()));
+    if (!error_ && options_.given_up) error_ = options_.given_up();
+    return error_ ? Result<void>(*error_) : Result<void>();
+  }
+
+  void go_on_connecting(std::int32_t number) {
+    Outgoing& connection = outgoing_.at(number);
+    auto done = connection.connector->advance();
+    if (!done && connection.was_there && connection.connector->port_is_closed()) {
+      // A host of this library listens from before its announcement until all hosts are connected.
+      error_ = Error{
+          ErrorKind::kConnection,
+          fmt::format("{} has ended before all hosts were connected", host_name(job_, number))};
+      return;
+    }
+    if (!done) return retry(number, connection, done.error());
+    if (!*done) return;
+    Descriptor socket = connection.connector->take();
+    outgoing_.erase(number);
+    hand_on(number, std::move(socket));
+  }
+
+  void hand_on(std::int32_t number, Descriptor socket) {
+    connected_.insert(number);
+    if (error_) return;
+    auto taken = take_(number, std::move(socket));
+    if (!taken) error_ = taken.error();
+  }
+
+  [[nodiscard]] Error missing() {
+    acceptor_.close_rest();
+    std::string names;
+    for (std::int32_t each = 0; each < static_cast<std::int32_t>(job_.hosts().size()); ++each) {
+      if (each == my_host_ || connected_.count(each) != 0) continue;
+      names += (names.empty() ? "" : ", ") + host_name(job_, each);
+      const auto tried = outgoing_.find(each);
+      const std::string why =
+          tried != outgoing_.end() ? tried->second.last_error : acceptor_.turned_away(each);
+      if (!why.empty()) names += ": " + why;
+    }
+    const std::string trouble =
+        acceptor_.trouble().empty() ? "" : fmt::format("; {}", acceptor_.trouble());
+    return Error{ErrorKind::kTimeout, fmt::format("no connection with {} in time: is its address "
+                                                  "reachable from here, and its port open?{}",
+                                                  names, trouble)};
+  }
+
+  const JobMap& job_;
+  std::int32_t my_host_;
+  HostListener listener_;
+  const DanceOptions& options_;
+  const ConnectionSink& take_;
+  LinkAcceptor acceptor_;
+  std::map<std::int32_t, Outgoing> outgoing_;
+  std::set<std::int32_t> connected_;
+  std::optional<Error> error_;  ///< set to end the dance
+};
+
+}  // namespace
+
+Result<HostListener> HostListener::open(const HostId& address) {
+  HostListener listener;
+  SocketAddress here = SocketAddress::of(address, 0);
+  listener.socket_ =
+      Descriptor(::socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.socket_.valid() || bind(listener.socket_.get(), here.get(), here.size) != 0 ||
+      listen(listener.socket_.get(), 1024) != 0 ||
+      getsockname(listener.socket_.get(), here.get(), &here.size) != 0) {
+    return Error{
+        ErrorKind::kConfiguration,
+        fmt::format(
+            "cannot listen on {}: {}; set IMPISHIM_HOST_ADDRESS to an address of this machine",
+            address_text(address), std::strerror(errno))};
+  }
+  listener.port_ = here.port();
+  return listener;
+}
+
+Result<void> connect_hosts(const JobMap& job, std::int32_t my_host, HostListener listener,
+                           const DanceOptions& options, const ConnectionSink& take) {
+  return Dance(job, my_host, std::move(listener), options, take).run();
+}
+
+std::string host_name(const JobMap& job, std::int32_t host) {
+  const Host& it = job.host(host);
+  const std::string gateway =
+      it.gateway < 0 ? "" : fmt::format(", gateway rank {}", it.first_proc + it.gateway);
+  return fmt::format("host {} (system {}, {} port {}{})", host, it.client, address_text(it.address),
+                     it.port, gateway);
+}
+
+}  // namespace impishim::wire

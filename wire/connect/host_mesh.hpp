@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Connections between hosts: the listening port of a host, and the exchange of connect and accept
+/// that IMPI 2.3.8 calls "dance". The procs of one host are connected by shared_memory_links.hpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
+#include "wire/channel/address.hpp"
+#include "wire/topology/job_map.hpp"
+
+namespace impishim::wire {
+
+/// The listening socket of a host, bound to its advertised address and a port that the kernel
+/// chooses.
+class HostListener {
+ public:
+  [[nodiscard]] static Result<HostListener> open(const HostId& address);
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] const Descriptor& socket() const { return socket_; }
+
+ private:
+  Descriptor socket_;
+  std::uint16_t port_ = 0;
+};
+
+/// Takes over a connection. `host` is the number of the remote host.
+using ConnectionSink = std::function<Result<void>(std::int32_t host, Descriptor socket)>;
+
+struct DanceOptions {
+  /// The secret that the systems of this library negotiated at startup. Without it only foreign
+  /// systems can be connected.
+  std::optional<JobSecret> secret;
+  int timeout_ms = 0;
+  int watched = -1;  ///< wakes the dance when it becomes readable, so that it calls given_up
+  /// Called at least every 50 ms; an error ends the dance.
+  std::function<std::optional<Error>()> given_up;
+};
+
+/// Connects from the advertised address to every host with a lower number, and accepts a connection
+/// from every host with a higher number. The source address of an accepted connection must be the
+/// address that its host advertised.
+///
+/// Between impishim systems, and inside a system, both ends then prove that they belong to the job
+/// (link_handshake.hpp). A host of a foreign system is trusted because of its address and number,
+/// as IMPI 2.3.8 defines. The system's first host warns about that, whatever IMPISHIM_LOG is.
+///
+/// Each connection goes to `take` as soon as it is proven; an error of `take` ends the dance.
+/// Strangers are turned away and reported, bounded in number (link_acceptor.hpp), and delay no
+/// host. A lack of descriptors does not end the dance. Closes the listener when all hosts are
+/// connected.
+///
+/// Fails with kTimeout if hosts are missing; the text names each of them and the reason of its
+/// latest failure. Fails with kConfiguration if there is no secret or no libcrypto, or if the
+/// advertised address does not belong to this machine.
+[[nodiscard]] Result<void> connect_hosts(const JobMap& job, std::int32_t my_host,
+                                         HostListener listener, const DanceOptions& options,
+                                         const ConnectionSink& take);
+
+/// Returns the host's name for messages: "host 3 (system 1, 192.0.2.7 port 4711)".
+[[nodiscard]] std::string host_name(const JobMap& job, std::int32_t host);
+
+}  // namespace impishim::wire
