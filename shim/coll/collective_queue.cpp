@@ -390,7 +390,7 @@ CollectiveRun& run_of(const Request& request) {
 
 class CollectiveRequest final : public RequestKind {
  public:
-  CollectiveRequest() : RequestKind({}) {}
+  CollectiveRequest() : RequestKind({.raises_errors = true}) {}
 
   int start(Job& job, Request& request) const override {
     return run_of(request).start_again(job, request);

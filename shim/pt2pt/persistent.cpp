@@ -108,7 +108,7 @@ int Start(Job& job, MPI_Request* handle) {
   if (code == MPI_SUCCESS) return code;
   request.active = false;
   request.done.store(true);
-  return raise_if_own(request.comm(), code);
+  return request.kind->traits().raises_errors ? code : raise_if_own(request.comm(), code);
 }
 
 int Startall(Job& job, int count, MPI_Request* handles) {

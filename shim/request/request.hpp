@@ -39,12 +39,14 @@ class RequestKind {
     /// Only the engine completes such a request, so a test need not drive it. It uses
     /// Request::receive if `receives` is true, or else Request::send.
     bool moves_by_itself = false;
+    bool raises_errors = false;  ///< start() returns codes that have been raised
   };
   explicit constexpr RequestKind(Traits traits) : traits_(traits) {}
   RequestKind(const RequestKind&) = delete;
   RequestKind& operator=(const RequestKind&) = delete;
 
-  /// Starts the operation that the request describes. Returns a code that was not raised.
+  /// Starts the operation that the request describes. Returns a code that was not raised, unless
+  /// the traits say otherwise.
   [[nodiscard]] virtual int start(Job& job, Request& request) const = 0;
   /// Makes progress. Returns true if the request is done; it is then marked as done. Application
   /// threads only.

@@ -56,7 +56,7 @@ GatewayOffer offer_of(std::vector<HostId> addresses, std::uint16_t port) {
   return {std::move(addresses), port, *JobSecret::random()};
 }
 
-TEST(InnerHop, EveryProcGetsAChannelOfItsOwn) {
+TEST(GatewayLinks, EveryProcGetsAChannelOfItsOwn) {
   GatewayListener listener = listening();
   auto offer = GatewayOffer::decode(listener.offer().encode());
   ASSERT_TRUE(offer.ok());
@@ -87,7 +87,7 @@ TEST(InnerHop, EveryProcGetsAChannelOfItsOwn) {
   }
 }
 
-TEST(InnerHop, AddressesThatLeadNowhereDelayNoProc) {
+TEST(GatewayLinks, AddressesThatLeadNowhereDelayNoProc) {
   GatewayListener listener = listening();
   GatewayOffer offer = listener.offer();
   // Loopback addresses where nobody listens, before and behind the right one.
@@ -99,7 +99,7 @@ TEST(InnerHop, AddressesThatLeadNowhereDelayNoProc) {
   EXPECT_TRUE(proc.get().ok());
 }
 
-TEST(InnerHop, AnUnreachableGatewayIsToldWithAllAddresses) {
+TEST(GatewayLinks, AnUnreachableGatewayIsToldWithAllAddresses) {
   const GatewayOffer offer =
       offer_of({host_id("127.0.0.77"), host_id("127.0.0.78")}, closed_port("127.0.0.77"));
   auto proc = connect_to_gateway(offer, 1, kLongMs);
@@ -111,7 +111,7 @@ TEST(InnerHop, AnUnreachableGatewayIsToldWithAllAddresses) {
                                        HasSubstr("IMPISHIM_GATEWAY_ADDRESS")));
 }
 
-TEST(InnerHop, AGatewayThatDoesNotAnswerIsToldAsWell) {
+TEST(GatewayLinks, AGatewayThatDoesNotAnswerIsToldAsWell) {
   const auto [silent, port] = bound_socket(host_id("127.0.0.1"), true);
   auto proc = connect_to_gateway(offer_of({host_id("127.0.0.1")}, port), 1, 50);
   ASSERT_FALSE(proc.ok());
@@ -120,7 +120,7 @@ TEST(InnerHop, AGatewayThatDoesNotAnswerIsToldAsWell) {
 
 /// A stranger at the gateway's port sends the proc's own message back, and then one that it has
 /// recorded.
-TEST(InnerHop, AStrangerIsNotTakenForTheGateway) {
+TEST(GatewayLinks, AStrangerIsNotTakenForTheGateway) {
   const auto [listener, port] = bound_socket(host_id("127.0.0.1"), true);
   const GatewayOffer offer = offer_of({host_id("127.0.0.1")}, port);
   auto proc = std::async(std::launch::async, connected, offer, 3);
@@ -136,7 +136,7 @@ TEST(InnerHop, AStrangerIsNotTakenForTheGateway) {
   EXPECT_THAT(outcome.error().text, HasSubstr("does not know this job's secret"));
 }
 
-TEST(InnerHop, StrangersAreTurnedAwayAndDelayNoProc) {
+TEST(GatewayLinks, StrangersAreTurnedAwayAndDelayNoProc) {
   GatewayListener listener = listening();
   const GatewayOffer offer = listener.offer();
   const auto here = host_id("127.0.0.1");
@@ -165,7 +165,7 @@ TEST(InnerHop, StrangersAreTurnedAwayAndDelayNoProc) {
 }
 
 /// What was said once opens nothing a second time, at this gateway or at one with the same secret.
-TEST(InnerHop, ARecordedProcIsNotTakenForAProc) {
+TEST(GatewayLinks, ARecordedProcIsNotTakenForAProc) {
   GatewayListener listener = listening();
   const GatewayOffer offer = listener.offer();
   const auto here = host_id("127.0.0.1");
@@ -184,7 +184,7 @@ TEST(InnerHop, ARecordedProcIsNotTakenForAProc) {
   EXPECT_TRUE(accepted.get().ok());
 }
 
-TEST(InnerHop, MissingProcsAreNamed) {
+TEST(GatewayLinks, MissingProcsAreNamed) {
   GatewayListener listener = listening();
   auto accepted = listener.accept({4, 9}, 50, no_proc_gives_up);
   ASSERT_FALSE(accepted.ok());
@@ -194,7 +194,7 @@ TEST(InnerHop, MissingProcsAreNamed) {
                     HasSubstr("IMPISHIM_GATEWAY_ADDRESS")));
 }
 
-TEST(InnerHop, AProcThatGivesUpEndsTheWait) {
+TEST(GatewayLinks, AProcThatGivesUpEndsTheWait) {
   GatewayListener listener = listening();
   int asked = 0;
   auto accepted = listener.accept({4}, kLongMs, [&]() -> std::optional<Error> {
@@ -204,7 +204,7 @@ TEST(InnerHop, AProcThatGivesUpEndsTheWait) {
   EXPECT_EQ(accepted.error().text, "no way");
 }
 
-TEST(InnerHop, AnAddressOfAnotherMachineIsRefused) {
+TEST(GatewayLinks, AnAddressOfAnotherMachineIsRefused) {
   auto listener = GatewayListener::open(host_id("192.0.2.1"));
   ASSERT_FALSE(listener.ok());
   EXPECT_EQ(listener.error().kind, ErrorKind::kConfiguration);
@@ -213,7 +213,7 @@ TEST(InnerHop, AnAddressOfAnotherMachineIsRefused) {
 }
 
 /// What is offered without an address depends on the machine; none is of the loopback.
-TEST(InnerHop, WithoutAnAddressAllInterfacesAreOffered) {
+TEST(GatewayLinks, WithoutAnAddressAllInterfacesAreOffered) {
   auto addresses = addresses_of_interfaces();
   ASSERT_TRUE(addresses.ok());
   auto listener = GatewayListener::open(std::nullopt);
@@ -229,7 +229,7 @@ TEST(InnerHop, WithoutAnAddressAllInterfacesAreOffered) {
   EXPECT_TRUE(proc.get().ok());
 }
 
-TEST(InnerHop, AnOfferThatIsCut) {
+TEST(GatewayLinks, AnOfferThatIsCut) {
   const auto whole = listening().offer().encode();
   ASSERT_TRUE(GatewayOffer::decode(whole).ok());
   for (std::size_t size = 0; size < whole.size(); ++size)
