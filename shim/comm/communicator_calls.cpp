@@ -2,6 +2,8 @@
 // MPI_Comm_*: inquiry (MPI-3.1 6.4.1, 6.6.1).
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
+#include "shim/job/communicator.hpp"
+#include "shim/job/job.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
 
