@@ -4,13 +4,10 @@
 // IMPI's forms (IMPI 5.6, 5.7: tags 130, 140): each master sends its client's packed blocks to the
 // root, in rank order. Short blocks of many clients go through a tree (block_tree.cpp). The own
 // form follows blocks.hpp and takes one one-way delay.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <numeric>
 #include <span>
-#include <vector>
 
 #include "collectives/collectives.hpp"
 #include "collectives/core/blocks.hpp"

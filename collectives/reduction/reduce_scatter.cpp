@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduce_scatter. IMPI 5.11: Reduce to rank 0, then Scatterv. Own form: collectives/README.md.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "collectives/collectives.hpp"
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
 #include "collectives/core/operands.hpp"
+#include "collectives/core/select.hpp"
+#include "collectives/core/task.hpp"
 #include "collectives/movement/scatter_parts.hpp"
 #include "collectives/reduction/client_ranges.hpp"
 

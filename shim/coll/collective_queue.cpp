@@ -390,7 +390,7 @@ CollectiveRun& run_of(const Request& request) {
 
 class CollectiveRequest final : public RequestKind {
  public:
-  CollectiveRequest() : RequestKind({.raises_errors = true}) {}
+  constexpr CollectiveRequest() : RequestKind({.raises_errors = true}) {}
 
   int start(Job& job, Request& request) const override {
     return run_of(request).start_again(job, request);
@@ -416,7 +416,7 @@ class CollectiveRequest final : public RequestKind {
 };
 
 const RequestKind& collective_request() {
-  static const CollectiveRequest kind;
+  static constexpr CollectiveRequest kind;
   return kind;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/coll/engine_transport.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include "collectives/core/data.hpp"
 #include "collectives/core/groups.hpp"

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/coll/vendor_transport.hpp"
 
+#include <cstdint>
+
+#include "collectives/core/data.hpp"
+#include "collectives/core/groups.hpp"
+#include "collectives/core/task.hpp"
 #include "shim/datatype/element_type.hpp"
 #include "shim/datatype/vendor_count.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/assert.hpp"
+#include "wire/base/result.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
 
 namespace impishim::shim {
 

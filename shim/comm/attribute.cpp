@@ -11,7 +11,6 @@
 
 #include "impishim/impishim.h"
 #include "shim/entry_points.hpp"
-#include "shim/error/errors.hpp"
 #include "shim/error/refusal.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"

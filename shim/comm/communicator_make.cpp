@@ -2,7 +2,6 @@
 #include "shim/comm/communicator_make.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <numeric>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "shim/error/errors.hpp"
@@ -15,7 +12,6 @@
 #include "shim/job/job.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
-#include "wire/base/mutex.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {

@@ -2,7 +2,6 @@
 #include "shim/pt2pt/buffered.hpp"
 
 #include <fmt/format.h>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,7 +9,6 @@
 
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
-#include "shim/job/communicator.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/engine_request.hpp"
 #include "shim/request/null_request.hpp"
@@ -71,7 +69,7 @@ void start_copy(Job& job, const BufferedMessage& message,
 /// A buffered send of the user: done as soon as its message has been copied.
 class BufferedSend final : public RequestKind {
  public:
-  BufferedSend() : RequestKind({}) {}
+  constexpr BufferedSend() : RequestKind({}) {}
 
   int start(Job& job, Request& request) const override {
     request.begin();
@@ -114,7 +112,7 @@ int send_buffered(Job& job, const BufferedMessage& message) {
 }
 
 const RequestKind& send_kind(SendKind mode, int dest) {
-  static const BufferedSend buffered;
+  static constexpr BufferedSend buffered;
   if (dest == MPI_PROC_NULL) return null_send();
   if (mode == SendKind::kBuffered) return buffered;
   return engine_send();

@@ -34,7 +34,7 @@ SendrecvPart& part_of(const Request& request) {
 
 class SendrecvRequest final : public RequestKind {
  public:
-  SendrecvRequest() : RequestKind({.receives = true}) {}
+  constexpr SendrecvRequest() : RequestKind({.receives = true}) {}
 
   /// Is not called: MPI 4.0 has no persistent form.
   int start(Job& /*job*/, Request& request) const override {
@@ -74,7 +74,7 @@ class SendrecvRequest final : public RequestKind {
 };
 
 const RequestKind& sendrecv_request() {
-  static const SendrecvRequest kind;
+  static constexpr SendrecvRequest kind;
   return kind;
 }
 

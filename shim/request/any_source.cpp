@@ -54,7 +54,7 @@ bool step_both(Job& job, Request& request) {
 
 class AnySourceReceive final : public RequestKind {
  public:
-  AnySourceReceive() : RequestKind({.receives = true}) {}
+  constexpr AnySourceReceive() : RequestKind({.receives = true}) {}
 
   int start(Job& job, Request& request) const override {
     request.begin();
@@ -99,7 +99,7 @@ class AnySourceReceive final : public RequestKind {
 }  // namespace
 
 const RequestKind& any_source_receive() {
-  static const AnySourceReceive kind;
+  static constexpr AnySourceReceive kind;
   return kind;
 }
 

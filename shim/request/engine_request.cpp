@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/request/engine_request.hpp"
 
-#include <cstddef>
 #include <optional>
 
 #include "shim/error/errors.hpp"
@@ -44,7 +43,7 @@ int code_of(Job& job, const Request& request, const std::optional<Error>& error)
 
 class EngineSend final : public RequestKind {
  public:
-  EngineSend() : RequestKind({.receives = false, .moves_by_itself = true}) {}
+  constexpr EngineSend() : RequestKind({.receives = false, .moves_by_itself = true}) {}
 
   int start(Job& job, Request& request) const override {
     request.begin();
@@ -79,7 +78,7 @@ class EngineSend final : public RequestKind {
 
 class EngineReceive final : public RequestKind {
  public:
-  EngineReceive() : RequestKind({.receives = true, .moves_by_itself = true}) {}
+  constexpr EngineReceive() : RequestKind({.receives = true, .moves_by_itself = true}) {}
 
   int start(Job& job, Request& request) const override {
     request.begin();
@@ -110,12 +109,12 @@ int read_engine_receive(Job& job, const Request& request, MPI_Status* status) {
 }
 
 const RequestKind& engine_send() {
-  static const EngineSend kind;
+  static constexpr EngineSend kind;
   return kind;
 }
 
 const RequestKind& engine_receive() {
-  static const EngineReceive kind;
+  static constexpr EngineReceive kind;
   return kind;
 }
 

@@ -34,7 +34,7 @@ void native_finished(Request& request, int code) {
 
 class VendorReceive final : public RequestKind {
  public:
-  VendorReceive() : RequestKind({.receives = true}) {}
+  constexpr VendorReceive() : RequestKind({.receives = true}) {}
 
   int start(Job& /*job*/, Request& request) const override {
     request.begin();
@@ -72,7 +72,7 @@ bool test_vendor_part(Request& request) {
 }
 
 const RequestKind& vendor_receive() {
-  static const VendorReceive kind;
+  static constexpr VendorReceive kind;
   return kind;
 }
 

@@ -31,7 +31,6 @@
 #include "shim/startup/proc_links.hpp"
 #include "shim/startup/startup_watch.hpp"
 #include "shim/vendor.hpp"
-#include "wire/base/bytes.hpp"
 #include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"

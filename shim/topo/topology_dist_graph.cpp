@@ -15,7 +15,6 @@
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/blocking_creation.hpp"
 #include "shim/entry_points.hpp"
-#include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/native.hpp"

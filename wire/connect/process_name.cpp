@@ -2,7 +2,6 @@
 #include "wire/connect/process_name.hpp"
 
 #include <fmt/format.h>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 

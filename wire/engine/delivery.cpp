@@ -58,6 +58,9 @@ Result<std::size_t> Engine::Impl::handle_input_locked(Link& link) {
     if (*event == LinkInput::Event::kPacketBegins) {
       auto begun = packet_begins_locked(link);
       if (!begun) return begun.error();
+      if (!link.arrival.handled) continue;
+      link.arrival.source = -1;
+      ++packets;
       continue;
     }
     auto ended = packet_ends_locked(link);
@@ -302,7 +305,6 @@ void Engine::Impl::prepare_area(Link& link, ReceiveOperation& operation, std::si
 /// Handles a packet whose payload is complete.
 Result<void> Engine::Impl::packet_ends_locked(Link& link) {
   Arrival& arrival = link.arrival;
-  if (arrival.handled) return {};
   if (arrival.relay_to != nullptr) {
     relay_locked(link);
     return {};

@@ -22,6 +22,7 @@
 #include "wire/engine/flow_control.hpp"
 #include "wire/engine/link.hpp"
 #include "wire/engine/operation.hpp"
+#include "wire/link/inline_payload.hpp"
 #include "wire/link/link_output.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/topology/job_map.hpp"
@@ -163,7 +164,7 @@ void Engine::Impl::send_first_packet_locked(Peer& to, SendOperation& operation) 
 
 /// Returns true if the message is short and need not wait for credit.
 bool Engine::Impl::leaves_in_one_piece(const Peer& to, std::uint64_t size) const {
-  return size <= std::min<std::uint64_t>(LinkOutput::kMaxInlinePayload, datalen) &&
+  return size <= std::min<std::uint64_t>(kMaxInlinePayload, datalen) &&
          !(to.relayed && to.link->output.credit_exhausted());
 }
 
@@ -181,7 +182,7 @@ bool Engine::Impl::send_in_one_piece_locked(Peer& to, SendOperation& operation) 
   return true;
 }
 
-static_assert(Engine::kLongestShort == LinkOutput::kMaxInlinePayload);
+static_assert(Engine::kLongestShort == kMaxInlinePayload);
 
 bool Engine::Impl::send_short_locked(const ShortMessage& message) {
   if (failed.load(std::memory_order_relaxed)) return false;
@@ -233,7 +234,7 @@ void Engine::Impl::send_one_piece_locked(Peer& to, const MessageFields& fields,
 /// Sends a message at once, without a batch. For messages that a peer waits for.
 void Engine::Impl::send_alone_locked(Peer& to, const MessageFields& fields,
                                      std::span<const std::byte> bytes) {
-  std::array<std::byte, kPacketHeaderSize + LinkOutput::kMaxInlinePayload> packet;
+  std::array<std::byte, kPacketHeaderSize + kMaxInlinePayload> packet;
   write_message(to, fields, bytes, packet.data());
   count_first_packet_locked(to, fields.cid, bytes.size());
   auto sent = to.link->output.send_alone(std::span(packet).first(kPacketHeaderSize + bytes.size()),
@@ -254,8 +255,7 @@ void Engine::Impl::count_first_packet_locked(Peer& to, ContextId context, std::s
 /// polls does not wait for an answer to any single one. The first few messages leave at once, the
 /// others together.
 bool Engine::Impl::should_coalesce(std::size_t payload) {
-  return payload <= LinkOutput::kMaxInlinePayload && relay.origin_batch_target > 0 &&
-         ++burst > burst_limit;
+  return payload <= kMaxInlinePayload && relay.origin_batch_target > 0 && ++burst > burst_limit;
 }
 
 /// Registers the batch. It leaves when it is large enough, at the next poll or call that waits, or

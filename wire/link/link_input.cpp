@@ -156,7 +156,7 @@ Result<void> LinkInput::begin_packet_ahead() {
 void LinkInput::take_whole() {
   IMPISHIM_ASSERT(in_payload_ && payload_left_ <= staged_end_ - staged_begin_);
   staged_begin_ += payload_left_;
-  payload_left_ = 0;
+  in_payload_ = false;
 }
 
 void LinkInput::store(std::span<const std::byte> bytes) {

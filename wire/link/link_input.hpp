@@ -10,7 +10,7 @@
 /// | kPacketEnds | handles the packet, whose payload is at its place |
 /// | kNone | reads more, if may_have_more() |
 ///
-/// A payload without a place is dropped.
+/// A payload without a place is dropped. A packet that the owner takes whole has no kPacketEnds.
 #pragma once
 
 #include <array>
@@ -21,6 +21,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/link/inline_payload.hpp"
 #include "wire/link/traffic.hpp"
 #include "wire/packet/packet.hpp"
 
@@ -29,9 +30,6 @@ namespace impishim::wire {
 class LinkInput {
  public:
   enum class Event : std::uint8_t { kNone, kPacketBegins, kPacketEnds };
-
-  /// Largest payload that whole_packet() returns.
-  static constexpr std::size_t kMaxInlinePayload = 1024;
 
   /// Refuses payloads of more than `max_payload` bytes.
   explicit LinkInput(std::uint32_t max_payload);
@@ -70,7 +68,8 @@ class LinkInput {
   /// Sets the place of the next packet's payload, if that packet belongs to the same message. For
   /// kPacketBegins.
   void place_next(std::span<std::byte> area) { ahead_ = area; }
-  /// Ends the payload of a packet that whole_packet() has returned; the owner has used it.
+  /// Ends a packet that whole_packet() has returned and the owner has handled. No kPacketEnds
+  /// follows for it.
   void take_whole();
   /// Drops the rest of the payload that is arriving, whose place is no longer valid.
   void drop_payload() { area_ = ahead_ = {}; }

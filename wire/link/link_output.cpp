@@ -16,6 +16,7 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/link/buffer_pool.hpp"
+#include "wire/link/inline_payload.hpp"
 #include "wire/link/packet_queue.hpp"
 #include "wire/packet/packet.hpp"
 

@@ -13,6 +13,7 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/link/buffer_pool.hpp"
+#include "wire/link/inline_payload.hpp"
 #include "wire/link/packet_queue.hpp"
 #include "wire/link/relay_credit.hpp"
 #include "wire/link/traffic.hpp"
@@ -66,8 +67,6 @@ class OutputOwner {
 
 class LinkOutput {
  public:
-  static constexpr std::size_t kMaxInlinePayload =
-      1024;  ///< largest payload that is copied behind its header
   /// Most bytes of short packets in one batch.
   static constexpr std::size_t kBatchCapacity = 32768;
 

@@ -2,7 +2,6 @@
 #include "wire/topology/route.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 #include "wire/topology/job_map.hpp"

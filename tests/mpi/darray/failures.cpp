@@ -103,7 +103,7 @@ std::vector<std::vector<Index>> lists_for_all() {
 }
 
 /// The last send of every rank fails, while the other messages are in progress. Their buffers
-/// outlive the error, because MPI still uses them; and nobody waits for what may never come.
+/// outlive the error, because MPI still uses them. No rank waits for a message that may never come.
 void failing_send() {
   const Communicator communicator(kWorld);
   static_cast<void>(exchange_lists(communicator, lists_for_all()));

@@ -2,7 +2,8 @@
 /// A joined job in memory: any number of clients with any members, collective tasks stepped in
 /// turn, every message recorded.
 ///
-/// A round of steps that moves nobody, with nothing in progress, is a deadlock and fails the test.
+/// The test fails with a deadlock if no task advances in a round of steps and no message is in
+/// progress.
 /// Tasks are stepped in a new random order in each round, and messages take a random number of
 /// rounds, from a fixed seed. Unless all clients represent data alike (Limits), messages between
 /// clients travel packed, in external32 between some pairs of clients and in the wide form between

@@ -66,9 +66,7 @@ class ScriptedInput final : public Channel {
 class DecodedStream {
  public:
   DecodedStream(const std::vector<std::byte>& stream, std::uint32_t max_payload, unsigned seed)
-      : stream_(stream), random_(seed), max_payload_(max_payload), input_(max_payload) {
-    packet_ends_ = 0;
-  }
+      : stream_(stream), random_(seed), max_payload_(max_payload), input_(max_payload) {}
 
   /// Decodes the whole stream. Returns a description of the first difference, or nothing.
   [[nodiscard]] std::optional<std::string> run() {
@@ -85,8 +83,6 @@ class DecodedStream {
   }
   /// Returns the number of packets that are complete.
   [[nodiscard]] std::size_t packets() const { return packet_ends_; }
-  [[nodiscard]] bool refused() const { return refused_; }
-  [[nodiscard]] const LinkInput& input() const { return input_; }
 
  private:
   [[nodiscard]] std::size_t draw(std::size_t below) {
@@ -123,7 +119,6 @@ class DecodedStream {
     const auto raw = std::span(stream_).subspan(at_, kPacketHeaderSize);
     if (!std::ranges::equal(raw, input_.raw_header())) return "another header";
     at_ += kPacketHeaderSize;
-    taken_ = false;
     const std::size_t size = input_.header().payload_size();
     const auto whole = input_.whole_packet();
     if (!whole.empty()) {
@@ -131,7 +126,8 @@ class DecodedStream {
         return "another whole packet";
       if (draw(2) == 0) {
         input_.take_whole();
-        taken_ = true;
+        at_ += whole.size() - kPacketHeaderSize;
+        ++packet_ends_;
         return std::nullopt;
       }
     }
@@ -160,8 +156,7 @@ class DecodedStream {
   std::optional<std::string> end_packet() {
     const auto payload = payload_in_stream();
     if (payload.size() != input_.header().payload_size()) return "a payload that has not arrived";
-    if (!taken_ && !std::ranges::equal(area_, payload.first(area_.size())))
-      return "another payload";
+    if (!std::ranges::equal(area_, payload.first(area_.size()))) return "another payload";
     at_ += payload.size();
     ++packet_ends_;
     return std::nullopt;
@@ -196,7 +191,6 @@ class DecodedStream {
   std::size_t at_ = 0;  ///< position in the stream
   std::size_t packet_ends_ = 0;
   bool refused_ = false;
-  bool taken_ = false;  ///< the packet was taken whole
   std::span<std::byte> area_;
   std::span<std::byte> next_area_;
   std::deque<std::vector<std::byte>> memory_;
