@@ -93,7 +93,7 @@ inline constexpr std::array kOwnChoices{
     OwnChoice{Collective::kAlltoall, Form::kDirect, Clients::kAny, Length::kAny, kNothing},
 
     // Long data: members of all clients each reduce, send and combine a slice. Out of order, every
-    // run of ranks goes to the root.
+    // range of ranks goes to the root.
     OwnChoice{Collective::kReduce, Form::kSliced, Clients::kAny, Length::kLong, kSlices},
     OwnChoice{Collective::kReduce, Form::kLinear, Clients::kFew, Length::kAny, kNothing},
     OwnChoice{Collective::kReduce, Form::kTree, Clients::kAny, Length::kAny, kNothing},
