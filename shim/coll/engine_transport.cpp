@@ -8,7 +8,7 @@
 #include "wire/base/assert.hpp"
 #include "wire/base/result.hpp"
 #include "wire/data/type_layout.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 

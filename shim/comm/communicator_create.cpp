@@ -33,7 +33,7 @@
 #include "shim/request/wait.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {

@@ -34,7 +34,7 @@
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -10,7 +10,7 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "wire/base/result.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 

@@ -18,7 +18,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {

@@ -20,7 +20,7 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "wire/data/type_layout.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "wire/base/mutex.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {

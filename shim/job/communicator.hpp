@@ -15,7 +15,7 @@
 
 #include "shim/handle/handle_bits.hpp"
 #include "wire/base/mutex.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {

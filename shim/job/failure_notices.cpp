@@ -16,7 +16,7 @@
 #include "wire/base/mutex.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/data/type_layout.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {

@@ -19,7 +19,7 @@
 
 #include "shim/values/failure_notice.hpp"
 #include "wire/base/mutex.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 

@@ -30,7 +30,7 @@
 #include "shim/job/vendor_progress.hpp"
 #include "shim/values/receive_sources.hpp"
 #include "wire/engine/engine.hpp"
-#include "wire/engine/progress_thread.hpp"
+#include "wire/progress/progress_thread.hpp"
 #include "wire/startup/startup_client.hpp"
 
 namespace impishim::shim {

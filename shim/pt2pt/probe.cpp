@@ -15,7 +15,7 @@
 #include "shim/request/vendor_request.hpp"
 #include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -18,7 +18,7 @@
 #include "wire/data/basic_type.hpp"
 #include "wire/data/type_layout.hpp"
 #include "wire/engine/engine.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 namespace {

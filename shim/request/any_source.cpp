@@ -12,7 +12,7 @@
 #include "shim/request/vendor_request.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 namespace {

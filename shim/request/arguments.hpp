@@ -8,7 +8,7 @@
 #include "shim/job/job.hpp"
 #include "shim/request/request.hpp"
 #include "wire/data/type_layout.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 

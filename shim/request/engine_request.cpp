@@ -12,7 +12,7 @@
 #include "shim/request/status.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 

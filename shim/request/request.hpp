@@ -20,7 +20,7 @@
 #include "shim/job/job.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/engine/engine.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 

@@ -5,7 +5,7 @@
 
 #include "shim/job/communicator.hpp"
 #include "shim/vendor.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 

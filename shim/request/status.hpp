@@ -6,7 +6,7 @@
 #include <mpi.h>
 
 #include "shim/job/communicator.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 

@@ -15,8 +15,8 @@
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
 #include "wire/data/basic_type.hpp"
-#include "wire/engine/relay_options.hpp"
 #include "wire/fabric/fabric.hpp"
+#include "wire/path/relay_options.hpp"
 #include "wire/shuffle/shuffle_options.hpp"
 
 namespace impishim::shim {

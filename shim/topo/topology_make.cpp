@@ -14,7 +14,7 @@
 #include "shim/values/rank_list.hpp"
 #include "shim/values/topology.hpp"
 #include "shim/vendor.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 

@@ -13,7 +13,7 @@
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/printable.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {

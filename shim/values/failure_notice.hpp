@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {

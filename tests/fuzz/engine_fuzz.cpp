@@ -13,7 +13,7 @@
 
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/unit/wire/engine/raw_neighbours.hpp"
-#include "wire/engine/flow_control.hpp"
+#include "wire/message/flow_control.hpp"
 
 using impishim::fuzz::Input;
 using impishim::wire::BasicType;

@@ -23,20 +23,13 @@
 
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/engine/operation.hpp"
-#include "wire/engine/relay_options.hpp"
+#include "wire/message/operation.hpp"
+#include "wire/path/engine_counters.hpp"
+#include "wire/path/relay_options.hpp"
+#include "wire/path/unanswered_message.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
-
-/// A message whose sender waits for an answer, and that only the program's thread can match.
-struct UnansweredMessage {
-  WorldRank source = 0;
-  std::int32_t tag = 0;
-  std::uint64_t bytes = 0;
-  /// A standard-mode message that is too long for the remaining RelayOptions::early_message_limit.
-  bool standard = false;
-};
 
 /// Everything that an Engine is made of. `here` is this process's world rank.
 struct EngineOptions {
@@ -57,40 +50,6 @@ struct MatchedMessageDeleter {
   void operator()(MatchedMessage* message) const;
 };
 using MatchedMessagePointer = std::unique_ptr<MatchedMessage, MatchedMessageDeleter>;
-
-/// Number of packets, including control packets, and their bytes with headers.
-struct HopTraffic {
-  std::uint64_t packets = 0;
-  std::uint64_t bytes = 0;
-};
-
-/// Counters since start, for statistics and tests.
-struct EngineCounters {
-  HopTraffic local_origin;     ///< sent to processes of this host, which pass it on
-  HopTraffic local_relay;      ///< from other hosts, passed on to processes of this host
-  HopTraffic remote_origin;    ///< sent to other hosts
-  HopTraffic remote_relay;     ///< from processes of this host, passed on to other hosts
-  HopTraffic local_received;   ///< received through processes of this host
-  HopTraffic remote_received;  ///< received from other hosts
-  std::uint64_t packets_sent = 0;
-  std::uint64_t packets_received = 0;
-  std::uint64_t packets_relayed = 0;
-  std::uint64_t payload_bytes_sent = 0;
-  std::uint64_t payload_bytes_received = 0;
-  std::uint64_t messages_sent = 0;
-  std::uint64_t messages_received = 0;
-  std::uint64_t unexpected_messages = 0;
-  std::uint64_t unexpected_bytes_peak = 0;
-  std::uint64_t flow_control_stalls = 0;
-  /// Payloads copied from one place in this process to another, and their bytes.
-  HopTraffic copied;
-  /// Packets that waited until the next process had relayed enough.
-  std::uint64_t relay_stalls = 0;
-  std::uint64_t relay_bytes = 0;       ///< bytes held here now for relaying
-  std::uint64_t relay_bytes_peak = 0;  ///< peak of relay_bytes
-  std::uint64_t send_calls = 0;        ///< system calls made to send on host channels
-  std::uint64_t receive_calls = 0;     ///< system calls made to receive on host channels
-};
 
 class Engine {
  public:

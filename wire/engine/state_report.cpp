@@ -9,8 +9,8 @@
 #include "wire/base/mutex.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
-#include "wire/engine/link.hpp"
 #include "wire/link/traffic.hpp"
+#include "wire/path/link.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -54,15 +54,15 @@ std::string line_of(const Peer& peer) {
 
 }  // namespace
 
-void Engine::Impl::add_traffic_locked(EngineCounters& sums) const {
-  for (const auto& [rank, link] : local_links) {
+void Engine::Impl::add_traffic(EngineCounters& sums) const {
+  for (const auto& [rank, link] : peers.local_links()) {
     add(sums.local_origin, link->output.sent);
     add(sums.local_relay, link->output.passed_on);
     add(sums.local_received, link->input.received);
     add(sums.copied, link->output.copied);
     add(sums.copied, link->input.copied);
   }
-  for (const auto& [host, link] : host_links) {
+  for (const auto& [host, link] : peers.host_links()) {
     add(sums.remote_origin, link->output.sent);
     add(sums.remote_relay, link->output.passed_on);
     add(sums.remote_received, link->input.received);
@@ -73,35 +73,37 @@ void Engine::Impl::add_traffic_locked(EngineCounters& sums) const {
   }
 }
 
-std::string Engine::Impl::report_locked() {
+std::string Engine::Impl::report() {
+  const EngineCounters& counters = state.counters;
+  const MatchQueue& queue = receive_path.queue();
   std::string text = fmt::format(
       "state: {} sends pending, {} awaiting a match, {} long receives in progress, {} receives "
       "posted, {} unexpected messages of "
       "{} "
       "bytes; {} bytes held to be passed on (at most {} so far); stalls: {} for acknowledgements, "
       "{} for credit",
-      pending_sends, sends.size(), receives.size(), queue.posted(), queue.unexpected(),
-      queue.unexpected_bytes(), counters.relay_bytes, counters.relay_bytes_peak,
-      counters.flow_control_stalls, counters.relay_stalls);
-  if (failed.load(std::memory_order_relaxed)) text += fmt::format("; failed: {}", failure->text);
-  for (const auto& link : links) text += line_of(*link);
-  for (const auto& each : peers) {
+      send_path.pending(), send_path.awaiting_answer(), receive_path.long_receives(),
+      queue.posted(), queue.unexpected(), queue.unexpected_bytes(), counters.relay_bytes,
+      counters.relay_bytes_peak, counters.flow_control_stalls, counters.relay_stalls);
+  if (const Error* error = failure.error()) text += fmt::format("; failed: {}", error->text);
+  for (const auto& link : peers.links()) text += line_of(*link);
+  for (const auto& each : peers.peers()) {
     if (each != nullptr && (!each->held.empty() || !each->stalled.empty())) text += line_of(*each);
   }
   return text;
 }
 
-void Engine::Impl::report_if_asked_locked() {
-  if (report_asked.exchange(false)) log_line(LogLevel::kInfo, report_locked());
+void Engine::Impl::report_if_asked() {
+  if (flags.report_asked.exchange(false)) log_line(LogLevel::kInfo, report());
 }
 
 std::string Engine::report() {
   const MutexLock lock(impl_->mutex);
-  return impl_->report_locked();
+  return impl_->report();
 }
 
 void Engine::ask_for_report() {
-  impl_->report_asked.store(true);
+  impl_->flags.report_asked.store(true);
   impl_->poller.wake();
 }
 

@@ -59,6 +59,12 @@ enum class PacketType : std::uint32_t {
   return type == PacketType::kData || type == PacketType::kDataSync;
 }
 
+/// Returns true if packets of this type are exchanged by the two ends of a channel, and name no
+/// process.
+[[nodiscard]] inline bool concerns_link(PacketType type) {
+  return type == PacketType::kFini || type == PacketType::kRelayAck || type == PacketType::kAbort;
+}
+
 inline constexpr std::size_t kPacketHeaderSize = 128;
 
 /// Our own flag in pk_reserved of a long message's first packet, a field that IMPI does not use. It

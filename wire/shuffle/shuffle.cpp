@@ -16,7 +16,7 @@
 #include "wire/data/basic_type.hpp"
 #include "wire/data/type_layout.hpp"
 #include "wire/engine/engine.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/shuffle/shuffle_core.hpp"
 #include "wire/shuffle/shuffle_message.hpp"
 #include "wire/shuffle/shuffle_options.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/unit/wire/engine/simulated_job.hpp"
-#include "wire/engine/flow_control.hpp"
+#include "wire/message/flow_control.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tests/unit/wire/engine/raw_neighbours.hpp"
-#include "wire/engine/flow_control.hpp"
+#include "wire/message/flow_control.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "tests/unit/wire/engine/raw_peer.hpp"
 #include "tests/unit/wire/engine/simulated_job.hpp"
-#include "wire/engine/progress_thread.hpp"
+#include "wire/progress/progress_thread.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "wire/channel/tcp_channel.hpp"
-#include "wire/engine/progress_thread.hpp"
+#include "wire/progress/progress_thread.hpp"
 #include "wire/topology/route.hpp"
 
 namespace impishim::wire::test {

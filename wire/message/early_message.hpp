@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::wire {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that looks for more before it sleeps, and one that shares its processor with a thread
 // that computes.
-#include "wire/engine/spin_policy.hpp"
+#include "wire/progress/spin_policy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/engine/match_queue.hpp"
+#include "wire/message/match_queue.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "wire/base/assert.hpp"
-#include "wire/engine/operation.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI's matching order (MPI-3.1 3.5), and contests between remote messages and receives with a
 // native twin.
-#include "wire/engine/match_queue.hpp"
+#include "wire/message/match_queue.hpp"
 
 #include <gtest/gtest.h>
 

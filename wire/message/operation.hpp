@@ -38,7 +38,8 @@ struct Envelope {
   std::optional<Error> error;
 };
 
-class Engine;
+class SendPath;
+class ReceivePath;
 
 /// Common part of operations: completion, which any thread may read.
 class Operation {
@@ -56,7 +57,8 @@ class Operation {
 
  protected:
   ~Operation() = default;
-  friend class Engine;
+  friend class SendPath;
+  friend class ReceivePath;
   void begin() { complete_.store(false, std::memory_order_relaxed); }
   void finish() { complete_.store(true, std::memory_order_release); }
 
@@ -80,7 +82,7 @@ class SendOperation : public Operation {
   ConstBuffer buffer;
 
  private:
-  friend class Engine;
+  friend class SendPath;
   enum class Phase : std::uint8_t {
     kIdle,
     kHeldByFlowControl,
@@ -121,7 +123,7 @@ class ReceiveOperation : public Operation {
   bool has_native_twin = false;
 
  private:
-  friend class Engine;
+  friend class ReceivePath;
   enum class Phase : std::uint8_t { kIdle, kPosted, kContested, kReceiving, kDone };
   Phase phase_ = Phase::kIdle;
   bool early_ = false;  ///< the engine's own receive of an EarlyMessage, which owns it

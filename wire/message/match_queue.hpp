@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "wire/engine/operation.hpp"
 #include "wire/link/buffer_pool.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::wire {
 

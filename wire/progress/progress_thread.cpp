@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/engine/progress_thread.hpp"
+#include "wire/progress/progress_thread.hpp"
 
 #include <sched.h>
 
@@ -16,7 +16,7 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/silence.hpp"
 #include "wire/engine/engine.hpp"
-#include "wire/engine/spin_policy.hpp"
+#include "wire/progress/spin_policy.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "wire/channel/channel.hpp"
-#include "wire/engine/operation.hpp"
 #include "wire/link/buffer_pool.hpp"
 #include "wire/link/link_input.hpp"
 #include "wire/link/link_output.hpp"
 #include "wire/link/relay_credit.hpp"
+#include "wire/message/operation.hpp"
 #include "wire/packet/packet.hpp"
 
 namespace impishim::wire {

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/engine/packet_dispatcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "wire/base/assert.hpp"
+#include "wire/base/result.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/path/link.hpp"
+#include "wire/path/peer_table.hpp"
+#include "wire/topology/job_map.hpp"
+
+namespace impishim::wire {
+namespace {
+
+/// Largest packet that may arrive before a queued acknowledgement is sent.
+constexpr std::size_t kShortPacket = 8192;
+
+/// Bound on what a process may make this one queue for it by CANCELs whose answers it does not
+/// read.
+constexpr std::size_t kMostQueuedAnswers = 65536;
+
+Error broken(std::string text) { return {ErrorKind::kProtocol, std::move(text)}; }
+
+/// Returns true if the packet may not follow a FINI. After the FINI of the link's own processes,
+/// only acknowledgements may come over the link (IMPI 3.8). A process of this host continues to
+/// relay for others after its own FINI.
+bool comes_too_late(const Link& link) {
+  const bool of_peer = link.remote_host >= 0 || link.arrival.source == link.local_proc;
+  return of_peer && (carries_message(link.input.header().type) ||
+                     link.input.header().type == PacketType::kCancel);
+}
+
+}  // namespace
+
+Result<std::size_t> PacketDispatcher::receive(Link& link) {
+  // The number of reads is bounded, so that one busy link does not starve the others.
+  constexpr int kReadsAtOnce = 16;
+  std::size_t events = 0;
+  for (int i = 0; i < kReadsAtOnce; ++i) {
+    const auto some = link.input.read(*link.channel);
+    if (!some) return some.error();
+    if (*some == 0) break;
+    const auto packets = handle_input(link);
+    if (!packets) return packets.error();
+    events += 1 + *packets;
+    if (!link.input.may_have_more()) break;
+  }
+  return events;
+}
+
+/// Handles the bytes that were read. Returns the number of packets that are complete.
+Result<std::size_t> PacketDispatcher::handle_input(Link& link) {
+  for (std::size_t packets = 0;;) {
+    const auto event = link.input.next();
+    if (!event) return event.error();
+    if (*event == LinkInput::Event::kNone) return packets;
+    if (*event == LinkInput::Event::kPacketBegins) {
+      auto begun = packet_begins(link);
+      if (!begun) return begun.error();
+      if (!link.arrival.handled) continue;
+      link.arrival.source = -1;
+      ++packets;
+      continue;
+    }
+    auto ended = packet_ends(link);
+    link.arrival.receive = nullptr;
+    if (!ended) return ended.error();
+    link.arrival.source = -1;
+    ++packets;
+  }
+}
+
+/// Checks a header that has arrived, and decides where its payload goes.
+Result<void> PacketDispatcher::packet_begins(Link& link) {
+  Arrival& arrival = link.arrival;
+  arrival.begin();
+  const PacketHeader& header = link.input.header();
+  ++parts_.state.counters.packets_received;
+  // A long packet takes longer to arrive than the sender should wait for an acknowledgement.
+  if (link.output.has_deferred() && header.payload_size() > kShortPacket) {
+    auto flushed = link.output.flush();
+    if (!flushed) return flushed.error();
+    parts_.readiness.watch_output(link);
+  }
+  if (concerns_link(header.type)) return link_packet_begins(link);
+  const PacketRoute& route = link.latest_route;
+  if (route.source < 0 || header.src != route.source_id || header.dest != route.destination_id) {
+    auto found = find_route(link, header);
+    if (!found) return found;
+  }
+  arrival.source = route.source;
+  if (link.peer_finished && comes_too_late(link))
+    return broken("a packet after FINI that is no acknowledgement");
+  if (route.relay_to != nullptr) {
+    relayed_packet_begins(link);
+    return {};
+  }
+  if (!carries_message(header.type)) return {};
+  return parts_.receive_path.packet_begins(link);
+}
+
+/// Begins a packet that names no process: FINI, and the types that only this library sends.
+Result<void> PacketDispatcher::link_packet_begins(Link& link) {
+  Arrival& arrival = link.arrival;
+  if (link.input.header().type == PacketType::kFini) {
+    if (link.peer_finished) return broken("a second FINI");
+    return {};
+  }
+  if (!link.gives_credit)
+    return broken("a packet of a type that only systems of this library send to each other");
+  if (link.input.header().type == PacketType::kAbort) {
+    arrival.owned = parts_.state.buffers.take(link.input.header().len);
+    link.input.place(arrival.owned.first(link.input.header().len));
+  }
+  return {};
+}
+
+/// Begins a packet for another process.
+void PacketDispatcher::relayed_packet_begins(Link& link) {
+  Arrival& arrival = link.arrival;
+  arrival.relay_to = link.latest_route.relay_to;
+  if (parts_.relay.relay_whole(link)) return;
+  std::ranges::copy(link.input.raw_header(), arrival.raw.begin());
+  const std::size_t size = link.input.header().payload_size();
+  arrival.owned = parts_.state.buffers.take(size);
+  link.input.place(arrival.owned.first(size));
+}
+
+/// Finds the processes that a packet names, and the link that it leaves by. Refuses a packet that
+/// cannot come over this link.
+Result<void> PacketDispatcher::find_route(Link& link, const PacketHeader& header) {
+  const EngineSettings& settings = parts_.settings;
+  PacketRoute route;
+  route.source_id = header.src;
+  route.destination_id = header.dest;
+  route.source = settings.job.rank_of(header.src);
+  route.destination =
+      header.dest == settings.my_id ? settings.here : settings.job.rank_of(header.dest);
+  if (route.source < 0 || route.destination < 0)
+    return broken("a packet from or to a process that is not in this job");
+  if (!parts_.peers.speaks_for(link, route.source)) {
+    return broken(fmt::format(
+        "a packet that claims to come from rank {}, whose packets come another way", route.source));
+  }
+  if (route.destination != settings.here) {
+    route.relay_to = parts_.peers.relays_from(link, route)
+                         ? parts_.peers.link_towards(route.destination)
+                         : nullptr;
+    if (route.relay_to == nullptr || route.relay_to == &link) {
+      return broken(
+          fmt::format("a packet for rank {}, which is not to be reached here", route.destination));
+    }
+    route.to_be_relayed = parts_.peers.relayed_beyond(*route.relay_to, route.destination);
+  }
+  link.latest_route = route;
+  return {};
+}
+
+/// Handles a packet whose payload is complete.
+Result<void> PacketDispatcher::packet_ends(Link& link) {
+  if (link.arrival.relay_to != nullptr) {
+    parts_.relay.relay(link);
+    return {};
+  }
+  const PacketType type = link.input.header().type;
+  if (carries_message(type)) return parts_.receive_path.packet_ends(link);
+  return concerns_link(type) ? link_packet_ends(link) : control_ends(link);
+}
+
+Result<void> PacketDispatcher::link_packet_ends(Link& link) {
+  switch (link.input.header().type) {
+    case PacketType::kRelayAck:
+      return parts_.relay.credit_returned(link);
+    case PacketType::kAbort:
+      parts_.shutdown.abort_arrived(link);
+      return {};
+    default:
+      link.peer_finished = true;
+      return {};
+  }
+}
+
+/// Handles a packet that carries no message (IMPI 3.6).
+Result<void> PacketDispatcher::control_ends(Link& link) {
+  const PacketHeader& header = link.input.header();
+  const WorldRank source = link.arrival.source;
+  Peer& from = parts_.peers.peer(source);
+  if (header.type == PacketType::kProtoAck) return parts_.send_path.protocol_acknowledged(from);
+  auto counted = parts_.receive_path.count_control(header, from);
+  if (!counted) return counted;
+  switch (header.type) {
+    case PacketType::kSyncAck:
+      return parts_.send_path.sync_acknowledged(header, source);
+    case PacketType::kCancelYes:
+    case PacketType::kCancelNo:
+      return parts_.send_path.cancel_answered(header, source);
+    default:
+      IMPISHIM_ASSERT(header.type == PacketType::kCancel);
+      // A process that reads its answers never has so many waiting.
+      if (from.link->output.queued() > kMostQueuedAnswers)
+        return broken("more CANCELs than it reads the answers of");
+      parts_.receive_path.answer_cancel(header, source);
+      return {};
+  }
+}
+
+}  // namespace impishim::wire

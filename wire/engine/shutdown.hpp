@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The end of traffic: FINI (IMPI 3.8, 2.4), abort, failure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "wire/base/result.hpp"
+#include "wire/path/engine_settings.hpp"
+#include "wire/path/engine_state.hpp"
+#include "wire/path/link.hpp"
+#include "wire/path/link_sender.hpp"
+#include "wire/path/peer_table.hpp"
+#include "wire/path/readiness.hpp"
+#include "wire/path/receive_path.hpp"
+#include "wire/path/send_path.hpp"
+
+namespace impishim::wire {
+
+/// Ends links and the engine. All functions run with the engine's lock held.
+class Shutdown {
+ public:
+  /// The parts of the engine that end.
+  struct Parts {
+    const EngineSettings& settings;
+    EngineState& state;
+    EngineFailure& failure;
+    PeerTable& peers;
+    Readiness& readiness;
+    LinkSender& sender;
+    SendPath& send_path;
+    ReceivePath& receive_path;
+  };
+  explicit Shutdown(const Parts& parts) : parts_(parts) {}
+
+  /// Announces the end of this process's traffic; a later advance() continues.
+  void close();
+  /// Sends the FINI packets that may be sent now. FINI on a local link ends the traffic of this
+  /// process; FINI on a host link ends the traffic of all procs of this host. Each FINI is queued
+  /// behind everything that was sent before it.
+  void advance();
+  [[nodiscard]] bool closing() const { return closing_; }
+  /// Returns true if all links are closed. Host links are read to their end: closing a connection
+  /// with unread bytes would reset it before the peer has read everything.
+  [[nodiscard]] bool closed() const;
+
+  /// Tells every reachable process of this library that the job ends.
+  void announce_abort(std::int32_t exit_code, const std::string& text);
+  /// Handles such an announcement, whose text is the payload that has arrived on `link`.
+  void abort_arrived(Link& link);
+  /// Sends the rest of the abort announcements, and of a packet before them. Returns the number of
+  /// packets that left.
+  [[nodiscard]] std::size_t flush_after_failure();
+
+  /// Do what FailureHandler says.
+  void link_ended(Link& link, const Error& error);
+  void fail(const Error& error);
+
+ private:
+  void send_fini(Link& link);
+
+  Parts parts_;
+  bool closing_ = false;
+};
+
+}  // namespace impishim::wire

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/path/peer_table.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wire/channel/address.hpp"
+#include "wire/channel/channel.hpp"
+#include "wire/link/buffer_pool.hpp"
+#include "wire/link/link_output.hpp"
+#include "wire/link/relay_credit.hpp"
+#include "wire/message/flow_control.hpp"
+#include "wire/packet/packet.hpp"
+#include "wire/path/engine_settings.hpp"
+#include "wire/path/link.hpp"
+#include "wire/topology/job_map.hpp"
+#include "wire/topology/route.hpp"
+
+namespace impishim::wire {
+
+PeerTable::PeerTable(const EngineSettings& settings, std::vector<LocalChannel> local_channels,
+                     std::vector<HostChannel> host_channels, OutputOwner& owner,
+                     BufferPool& buffers)
+    : settings_(settings), peers_(static_cast<std::size_t>(settings.job.size())) {
+  for (LocalChannel& each : local_channels) {
+    Link& link = add_link(std::move(each.channel), owner, buffers);
+    link.local_proc = each.proc;
+    link.gives_credit = true;
+    link.output.credit = RelayCredit(settings_.relay.local_sender_limit);
+    local_links_.emplace(each.proc, &link);
+  }
+  for (HostChannel& each : host_channels) {
+    Link& link = add_link(std::move(each.channel), owner, buffers);
+    link.remote_host = each.host;
+    link.gives_credit = settings_.job.client(settings_.job.host(each.host).client).impishim;
+    if (link.gives_credit) link.output.credit = RelayCredit(settings_.relay.remote_sender_limit);
+    host_links_.emplace(each.host, &link);
+  }
+}
+
+Link& PeerTable::add_link(std::unique_ptr<Channel> channel, OutputOwner& owner,
+                          BufferPool& buffers) {
+  links_.push_back(std::make_unique<Link>(owner, std::move(channel), buffers, settings_.datalen));
+  links_.back()->token = links_.size() - 1;
+  return *links_.back();
+}
+
+Peer& PeerTable::make_peer(WorldRank rank) {
+  auto& slot = peers_[static_cast<std::size_t>(rank)];
+  slot = std::make_unique<Peer>(rank, marks_towards(rank));
+  slot->link = link_towards(rank);
+  slot->relayed = slot->link != nullptr && relayed_beyond(*slot->link, rank);
+  slot->format = settings_.format_of(rank);
+  PacketHeader header;
+  header.src = settings_.my_id;
+  header.dest = settings_.job.proc(rank).id;
+  encode_packet_header(header, slot->header);
+  return *slot;
+}
+
+FlowMarks PeerTable::marks_towards(WorldRank rank) const {
+  const NegotiatedValues& values = settings_.job.values();
+  if (!settings_.is_ours(rank)) return FlowMarks::of_packets(values.ackmark, values.hiwater);
+  return FlowMarks::by_size(values.ackmark, values.hiwater, settings_.datalen);
+}
+
+Link* PeerTable::link_towards(WorldRank destination) const {
+  const NextHop hop = next_hop(settings_.job, settings_.here, destination);
+  if (hop.kind == NextHop::Kind::kRemote) {
+    const auto found = host_links_.find(hop.host);
+    return found == host_links_.end() ? nullptr : found->second;
+  }
+  const auto found = local_links_.find(hop.proc);
+  return hop.kind == NextHop::Kind::kArrived || found == local_links_.end() ? nullptr
+                                                                            : found->second;
+}
+
+bool PeerTable::relayed_beyond(const Link& link, WorldRank destination) const {
+  if (link.local_proc >= 0) return destination != link.local_proc;
+  const JobMap& job = settings_.job;
+  const std::int32_t my_host = job.proc(settings_.here).host;
+  const Host& host = job.host(link.remote_host);
+  return job.client(host.client).impishim &&
+         representative(job, link.remote_host, my_host) != destination;
+}
+
+bool PeerTable::speaks_for(const Link& link, WorldRank source) const {
+  const JobMap& job = settings_.job;
+  const std::int32_t host = job.proc(source).host;
+  if (link.remote_host >= 0) return host == link.remote_host;
+  const std::int32_t my_host = job.proc(settings_.here).host;
+  return source == link.local_proc ||
+         (host != my_host && representative(job, my_host, host) == link.local_proc);
+}
+
+bool PeerTable::relays_from(const Link& link, const PacketRoute& route) const {
+  if (link.remote_host < 0) return route.source == link.local_proc;
+  const auto host_of = [&](WorldRank rank) { return settings_.job.proc(rank).host; };
+  return host_of(route.destination) == host_of(settings_.here);
+}
+
+std::string PeerTable::name_of_sender(const Link& link) const {
+  const JobMap& job = settings_.job;
+  const WorldRank rank = link.arrival.source >= 0 ? link.arrival.source : link.local_proc;
+  const std::int32_t number = rank >= 0 ? job.proc(rank).host : link.remote_host;
+  const Host& host = job.host(number);
+  const std::string place =
+      fmt::format("host {} of system {}, {}", number, host.client, address_text(host.address));
+  if (rank < 0) return place;
+  return fmt::format("rank {} ({}, process {})", rank, place, job.proc(rank).id.pid);
+}
+
+}  // namespace impishim::wire
