@@ -40,7 +40,7 @@ INNER = {
         "channel": "base packet",
         "fabric": "base channel",
         "connect": "base packet topology channel fabric",
-        "startup": "base packet topology channel",
+        "startup": "base data packet topology channel",
         "link": "base packet channel",
         "message": "base data topology link",
         "path": "base data packet topology channel link message",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// JobStartup and leaving the job: the work of MPI_Init and MPI_Finalize in addition to the
+/// Joining and leaving the job: the work of MPI_Init and MPI_Finalize in addition to the
 /// vendor's.
 #pragma once
 
@@ -44,7 +44,7 @@ struct JobSettings {
 
 /// Joins the job through the vendor's initialised MPI: hosts, startup, channels, engine. Collective
 /// over the native world; all of its processes get the same outcome. Does not publish the job.
-[[nodiscard]] Result<std::unique_ptr<Job>> join(const JobSettings& request, int thread_level);
+[[nodiscard]] Result<std::unique_ptr<Job>> join(const JobSettings& settings, int thread_level);
 
 /// Leaves the job. Blocks until all traffic of the host is complete. Sends FINI to the other hosts
 /// and, on the process that communicates with the server, to the server. The job must no longer be
