@@ -49,7 +49,13 @@ INNER = {
         "shuffle": "base data topology message path engine",
         "launch": "base packet channel startup",
     },
-    "collectives": {"core": "", ".": "core", "movement": "core .", "reduction": "core . movement"},
+    "collectives": {
+        "core": "",
+        ".": "core",
+        "movement": "core .",
+        "reduction": "core . movement",
+        "local": "core",
+    },
     "shim": {
         "handle": "",
         "values": "handle",

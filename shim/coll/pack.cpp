@@ -110,8 +110,8 @@ int convert(wire::Format format, MPI_Comm comm, const char* function, typename D
 }
 
 template <class Count>
-int pack_size(wire::Format format, MPI_Comm comm, const char* function, Count count,
-              MPI_Datatype datatype, Count* size) {
+int packed_size(wire::Format format, MPI_Comm comm, const char* function, Count count,
+                MPI_Datatype datatype, Count* size) {
   if (const int code = check_data(comm, function, count, datatype); code != MPI_SUCCESS)
     return code;
   if (size == nullptr) return raise(comm, MPI_ERR_ARG, function, "the address of the size is null");
@@ -124,61 +124,75 @@ int pack_size(wire::Format format, MPI_Comm comm, const char* function, Count co
   return MPI_SUCCESS;
 }
 
+// Each function exists with two types of counts. `vendor_function` runs if all members are in this
+// system.
+
+template <class Count, class VendorFunction>
+int pack(const char* function, const VendorFunction& vendor_function, Job& job, const void* inbuf,
+         Count incount, MPI_Datatype datatype, void* outbuf, Count outsize, Count* position,
+         MPI_Comm comm) {
+  const Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr)
+    return vendor_function(inbuf, incount, datatype, outbuf, outsize, position, comm);
+  return convert<Packing>(packed_format(job, *communicator), comm, function, inbuf, incount,
+                          datatype, {static_cast<std::byte*>(outbuf), outsize, position});
+}
+
+template <class Count, class VendorFunction>
+int unpack(const char* function, const VendorFunction& vendor_function, Job& job, const void* inbuf,
+           Count insize, Count* position, void* outbuf, Count outcount, MPI_Datatype datatype,
+           MPI_Comm comm) {
+  const Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr)
+    return vendor_function(inbuf, insize, position, outbuf, outcount, datatype, comm);
+  return convert<Unpacking>(packed_format(job, *communicator), comm, function, outbuf, outcount,
+                            datatype, {static_cast<const std::byte*>(inbuf), insize, position});
+}
+
+template <class Count, class VendorFunction>
+int pack_size(const char* function, const VendorFunction& vendor_function, Job& job, Count incount,
+              MPI_Datatype datatype, MPI_Comm comm, Count* size) {
+  const Communicator* communicator = spanning(&job, comm);
+  if (communicator == nullptr) return vendor_function(incount, datatype, comm, size);
+  return packed_size(packed_format(job, *communicator), comm, function, incount, datatype, size);
+}
+
 }  // namespace
 
 namespace calls {
 
 int Pack(Job& job, const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize,
          int* position, MPI_Comm comm) {
-  const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr)
-    return vendor::Pack(inbuf, incount, datatype, outbuf, outsize, position, comm);
-  return convert<Packing>(packed_format(job, *communicator), comm, "MPI_Pack", inbuf, incount,
-                          datatype, {static_cast<std::byte*>(outbuf), outsize, position});
+  return pack("MPI_Pack", vendor::Pack, job, inbuf, incount, datatype, outbuf, outsize, position,
+              comm);
 }
 
 int Unpack(Job& job, const void* inbuf, int insize, int* position, void* outbuf, int outcount,
            MPI_Datatype datatype, MPI_Comm comm) {
-  const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr)
-    return vendor::Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm);
-  return convert<Unpacking>(packed_format(job, *communicator), comm, "MPI_Unpack", outbuf, outcount,
-                            datatype, {static_cast<const std::byte*>(inbuf), insize, position});
+  return unpack("MPI_Unpack", vendor::Unpack, job, inbuf, insize, position, outbuf, outcount,
+                datatype, comm);
 }
 
 int Pack_size(Job& job, int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
-  const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Pack_size(incount, datatype, comm, size);
-  return pack_size(packed_format(job, *communicator), comm, "MPI_Pack_size", incount, datatype,
-                   size);
+  return pack_size("MPI_Pack_size", vendor::Pack_size, job, incount, datatype, comm, size);
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Pack_c
 int Pack_c(Job& job, const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
            MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
-  const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr)
-    return vendor::Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
-  return convert<Packing>(packed_format(job, *communicator), comm, "MPI_Pack_c", inbuf, incount,
-                          datatype, {static_cast<std::byte*>(outbuf), outsize, position});
+  return pack("MPI_Pack_c", vendor::Pack_c, job, inbuf, incount, datatype, outbuf, outsize,
+              position, comm);
 }
 
 int Unpack_c(Job& job, const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf,
              MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr)
-    return vendor::Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
-  return convert<Unpacking>(packed_format(job, *communicator), comm, "MPI_Unpack_c", outbuf,
-                            outcount, datatype,
-                            {static_cast<const std::byte*>(inbuf), insize, position});
+  return unpack("MPI_Unpack_c", vendor::Unpack_c, job, inbuf, insize, position, outbuf, outcount,
+                datatype, comm);
 }
 
 int Pack_size_c(Job& job, MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm,
                 MPI_Count* size) {
-  const Communicator* communicator = spanning(&job, comm);
-  if (communicator == nullptr) return vendor::Pack_size_c(incount, datatype, comm, size);
-  return pack_size(packed_format(job, *communicator), comm, "MPI_Pack_size_c", incount, datatype,
-                   size);
+  return pack_size("MPI_Pack_size_c", vendor::Pack_size_c, job, incount, datatype, comm, size);
 }
 #endif
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -17,14 +16,14 @@
 #include "collectives/core/groups.hpp"
 #include "collectives/core/operands.hpp"
 #include "collectives/core/task.hpp"
-#include "shim/coll/single_system_team.hpp"
+#include "collectives/local/message_group.hpp"
+#include "collectives/local/message_phase.hpp"
+#include "shim/coll/vendor_phase.hpp"
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/datatype/element_type.hpp"
 #include "shim/datatype/vendor_count.hpp"
 #include "shim/handle/handle_bits.hpp"
 #include "shim/vendor.hpp"
-#include "wire/base/assert.hpp"
-#include "wire/base/result.hpp"
 
 namespace impishim::shim {
 
@@ -59,213 +58,115 @@ bool vendor_reduces(const ConstData& contribution) {
          predefined_layout(datatype_of(*contribution.type)) != nullptr;
 }
 
-std::uint64_t sum(std::span<const std::uint64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+bool too_large(std::span<const std::uint64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) > kMostElements;
 }
 
-bool too_large(std::span<const std::uint64_t> sizes) { return sum(sizes) > kMostElements; }
-
-template <class Byte>
-std::span<Byte> part(std::span<Byte> all, std::span<const std::uint64_t> sizes, int member) {
-  const auto before = sizes.first(static_cast<std::size_t>(member));
-  return all.subspan(sum(before), sizes[static_cast<std::size_t>(member)]);
+/// Stores the counts and displacements of the blocks in the phase, where the vendor reads them in a
+/// v-form.
+void describe_blocks(VendorPhase& phase, std::span<const std::uint64_t> sizes) {
+  std::ranges::transform(sizes, std::back_inserter(phase.counts), int_count);
+  phase.displacements.resize(sizes.size());
+  std::exclusive_scan(phase.counts.begin(), phase.counts.end(), phase.displacements.begin(), 0);
 }
 
-void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
-  if (!from.empty() && from.data() != to.data()) std::memcpy(to.data(), from.data(), from.size());
-}
+/// The number of phases by a team that can be in progress at one time. Their tags follow the tags
+/// of other messages on a companion, up to the guaranteed minimum of MPI_TAG_UB (MPI-3.1 8.1.2).
+constexpr std::int32_t kPhasesByTeam = 63;
+static_assert((1 + kPhasesByTeam) * VendorTeam::kTags - 1 <= 32767);
+static_assert(collectives::kPhasesUnderWay < kPhasesByTeam);
 
 }  // namespace
 
-VendorLocalGroup::Phase& VendorLocalGroup::begin() {
-  Phase& phase = phases_.emplace_back(*this);
+VendorLocalGroup::VendorLocalGroup(MPI_Comm companion, int rank, int size)
+    : companion_(companion), rank_(rank), size_(size), messages_(*this, rank, size) {}
+
+VendorLocalGroup::~VendorLocalGroup() = default;
+
+VendorPhase& VendorLocalGroup::begin() {
+  VendorPhase& phase = phases_.emplace_back(*this);
   phase.place = std::prev(phases_.end());
   return phase;
 }
 
-Pending& VendorLocalGroup::over() { return begin(); }
-
-namespace {
-
-/// The number of phases by messages that can be in progress at one time. Their tags follow the tags
-/// of other messages on a companion, up to the guaranteed minimum of MPI_TAG_UB (MPI-3.1 8.1.2).
-constexpr std::int32_t kPhasesByMessages = 63;
-static_assert((1 + kPhasesByMessages) * SingleSystemTeam::kTags - 1 <= 32767);
-static_assert(collectives::kPhasesUnderWay < kPhasesByMessages);
-
-}  // namespace
+collectives::MessagePhase& VendorLocalGroup::begin_messages() { return begin(); }
 
 template <class MakeTask>
-Pending& VendorLocalGroup::by_messages(const MakeTask& make_task) {
-  Phase& phase = begin();
+Pending& VendorLocalGroup::by_team(const MakeTask& make_task) {
+  VendorPhase& phase = begin();
   // All members start their phases in the same order, so they assign the same tags to each phase. A
   // member's earlier phase with these tags is complete by then: both peers post messages with one
   // tag in the same order.
-  const std::int32_t number = next_tags_++ % kPhasesByMessages;
-  phase.members = std::make_unique<SingleSystemTeam>(companion_, rank_, size_,
-                                                     (1 + number) * SingleSystemTeam::kTags);
-  phase.task.emplace(make_task(phase.members->team()));
-  phase.task->step();
+  const std::int32_t number = next_tags_++ % kPhasesByTeam;
+  phase.run(
+      std::make_unique<VendorTeam>(companion_, rank_, size_, (1 + number) * VendorTeam::kTags),
+      make_task);
   return phase;
 }
 
 void VendorLocalGroup::progress() {
-  for (Phase& phase : phases_) {
-    if (phase.task) phase.task->step();
-  }
-}
-
-VendorLocalGroup::Phase::Phase(VendorLocalGroup& group) : group_(group) {}
-VendorLocalGroup::Phase::~Phase() = default;
-
-bool VendorLocalGroup::Phase::done() {
-  if (task) return task->step();
-  if (!request_done() || !messages_done()) return false;
-  if (code == MPI_SUCCESS && finish) std::exchange(finish, nullptr)();
-  return true;
-}
-
-void VendorLocalGroup::Phase::keep_first(int new_code) {
-  if (code == MPI_SUCCESS) code = new_code;
-}
-
-/// Tests the vendor's collective. A failed one is done.
-bool VendorLocalGroup::Phase::request_done() {
-  if (request == MPI_REQUEST_NULL) return true;
-  int complete = 0;
-  const int test_code = vendor::Test(&request, &complete, MPI_STATUS_IGNORE);
-  keep_first(test_code);
-  if (test_code != MPI_SUCCESS) request = MPI_REQUEST_NULL;
-  return complete != 0 || test_code != MPI_SUCCESS;
-}
-
-/// Tests the messages. If one fails, the others still use their buffers until they are complete.
-bool VendorLocalGroup::Phase::messages_done() {
-  while (!messages.empty()) {
-    int complete = 0;
-    const int test_code = test_message(complete);
-    keep_first(test_code);
-    // One test progresses all messages, so the first pending message ends the round.
-    if (complete == 0 && test_code == MPI_SUCCESS) return false;
-    messages.pop_back();
-  }
-  return true;
-}
-
-int VendorLocalGroup::Phase::test_message(int& complete) {
-  if (asked == 0 && piece == nullptr)
-    return vendor::Test(&messages.back(), &complete, MPI_STATUS_IGNORE);
-  MPI_Status status;
-  const int outcome_code = vendor::Test(&messages.back(), &complete, &status);
-  if (complete == 0 && outcome_code == MPI_SUCCESS) return outcome_code;
-  int bytes = static_cast<int>(asked);  // no vendor reports the size of a message that is too long
-  if (outcome_code == MPI_SUCCESS) vendor::Get_count(&status, MPI_BYTE, &bytes);
-  if (piece != nullptr) *piece = {static_cast<std::uint64_t>(bytes), status.MPI_TAG == kPhaseTag};
-  too_little_ = static_cast<std::uint64_t>(bytes) < asked;
-  return outcome_code;
-}
-
-void VendorLocalGroup::Phase::send(const void* base, std::uint64_t count, MPI_Datatype type, int to,
-                                   int tag) {
-  if (code != MPI_SUCCESS) return;
-  const VendorCount elements(count, type);
-  code = vendor::Isend(base, elements.count(), elements.type(), to, tag, group_.companion_,
-                       &messages.emplace_back(MPI_REQUEST_NULL));
-}
-
-void VendorLocalGroup::Phase::receive(void* base, std::uint64_t count, MPI_Datatype type, int from,
-                                      int tag) {
-  if (code != MPI_SUCCESS) return;
-  IMPISHIM_ASSERT(receives == messages.size());
-  ++receives;
-  const VendorCount elements(count, type);
-  code = vendor::Irecv(base, elements.count(), elements.type(), from, tag, group_.companion_,
-                       &messages.emplace_back(MPI_REQUEST_NULL));
-}
-
-void VendorLocalGroup::Phase::give_up() {
-  if (members) members->give_up();
-  for (std::size_t i = 0; i < std::min(receives, messages.size()); ++i) {
-    int complete = 0;
-    if (vendor::Test(&messages[i], &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete == 0)
-      vendor::Cancel(&messages[i]);
-  }
-}
-
-bool VendorLocalGroup::Phase::is_quiet() {
-  if (members && !members->is_quiet()) return false;
-  if (!request_done()) return false;
-  const std::size_t number = std::min(receives, messages.size());
-  return std::all_of(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(number),
-                     [](MPI_Request& message) {
-                       int complete = 0;
-                       const int test_code = vendor::Test(&message, &complete, MPI_STATUS_IGNORE);
-                       return complete != 0 || test_code != MPI_SUCCESS;
-                     });
+  for (VendorPhase& phase : phases_) phase.progress();
 }
 
 void VendorLocalGroup::give_up() {
-  for (Phase& phase : phases_) phase.give_up();
+  for (VendorPhase& phase : phases_) phase.give_up();
 }
 
 bool VendorLocalGroup::is_quiet() {
-  return std::ranges::all_of(phases_, [](Phase& phase) { return phase.is_quiet(); });
-}
-
-Result<void> VendorLocalGroup::Phase::outcome() {
-  const int outcome_code = members ? members->first_code() : code;
-  Result<void> of_task = task ? task->outcome() : Result<void>();
-  if (too_little_) {
-    of_task =
-        Error{ErrorKind::kTooLittle,
-              "message sizes do not match across processes: less has come than was asked for"};
-  }
-  if (group_.first_code_ == MPI_SUCCESS) group_.first_code_ = outcome_code;
-  group_.phases_.erase(place);  // destroys this object
-  if (outcome_code == MPI_SUCCESS) return of_task;
-  return Error{ErrorKind::kSystem, "the phase inside this system failed"};
+  return std::ranges::all_of(phases_, [](VendorPhase& phase) { return phase.is_quiet(); });
 }
 
 Pending& VendorLocalGroup::barrier() {
-  if (size_ == 1) return over();
-  Phase& phase = begin();
+  if (size_ == 1) return alone_.barrier();
+  VendorPhase& phase = begin();
   phase.code = vendor::Ibarrier(companion_, &phase.request);
   return phase;
 }
 
-Pending& VendorLocalGroup::broadcast(const Data& data, std::int32_t root) {
-  if (size_ == 1) return over();
-  if (is_short(ConstData(data).native_bytes())) return short_broadcast(data, root);
-  Phase& phase = begin();
-  const VendorCount count(data.count, datatype_of(*data.type));
+Pending& VendorLocalGroup::vendor_broadcast(void* base, std::uint64_t count, MPI_Datatype type,
+                                            std::int32_t root) {
+  VendorPhase& phase = begin();
+  const VendorCount elements(count, type);
   phase.code =
-      vendor::Ibcast(data.base, count.count(), count.type(), root, companion_, &phase.request);
+      vendor::Ibcast(base, elements.count(), elements.type(), root, companion_, &phase.request);
   return phase;
 }
 
+Pending& VendorLocalGroup::broadcast(const Data& data, std::int32_t root) {
+  if (size_ == 1) return alone_.broadcast(data, root);
+  if (messages_.is_short(ConstData(data).native_bytes())) return messages_.broadcast(data, root);
+  return vendor_broadcast(data.base, data.count, datatype_of(*data.type), root);
+}
+
 Pending& VendorLocalGroup::broadcast(std::span<std::byte> bytes, std::int32_t root) {
-  if (size_ == 1) return over();
-  if (is_short(bytes.size())) return short_broadcast(bytes, root);
-  Phase& phase = begin();
-  const VendorCount count(bytes.size(), MPI_BYTE);
-  phase.code =
-      vendor::Ibcast(bytes.data(), count.count(), count.type(), root, companion_, &phase.request);
-  return phase;
+  if (size_ == 1) return alone_.broadcast(bytes, root);
+  if (messages_.is_short(bytes.size())) return messages_.broadcast(bytes, root);
+  return vendor_broadcast(bytes.data(), bytes.size(), MPI_BYTE, root);
+}
+
+Pending& VendorLocalGroup::broadcast_piece(const Data& data, std::int32_t root,
+                                           collectives::Piece& piece) {
+  if (size_ == 1 || !messages_.pieces_are_short()) return broadcast(data, root);
+  return messages_.broadcast_piece(data, root, piece);
+}
+
+Pending& VendorLocalGroup::broadcast_piece(std::span<std::byte> bytes, std::int32_t root,
+                                           collectives::Piece& piece) {
+  if (size_ == 1 || !messages_.pieces_are_short()) return broadcast(bytes, root);
+  return messages_.broadcast_piece(bytes, root, piece);
 }
 
 Pending& VendorLocalGroup::reduce(const ConstData& contribution, const Data& result,
                                   const Reduction& operation, std::int32_t root) {
-  if (size_ == 1) {
-    copy(contribution, result);
-    return over();
-  }
-  if (short_operands(contribution)) return short_reduce(contribution, result, operation, root);
+  if (size_ == 1) return alone_.reduce(contribution, result, operation, root);
+  if (messages_.short_operands(contribution))
+    return messages_.reduce(contribution, result, operation, root);
   if (!vendor_reduces(contribution)) {
-    return by_messages([&](const Team& team) {
+    return by_team([&](const Team& team) {
       return collectives::reduce(team, contribution, result, operation, root);
     });
   }
-  Phase& phase = begin();
+  VendorPhase& phase = begin();
   const void* send = rank_ == root ? or_in_place(contribution, result) : contribution.base;
   phase.code = vendor::Ireduce(send, result.base, int_count(contribution.count),
                                datatype_of(*contribution.type), op_of(operation), root, companion_,
@@ -275,16 +176,13 @@ Pending& VendorLocalGroup::reduce(const ConstData& contribution, const Data& res
 
 Pending& VendorLocalGroup::allreduce(const ConstData& contribution, const Data& result,
                                      const Reduction& operation) {
-  if (size_ == 1) {
-    copy(contribution, result);
-    return over();
-  }
+  if (size_ == 1) return alone_.allreduce(contribution, result, operation);
   if (!vendor_reduces(contribution)) {
-    return by_messages([&](const Team& team) {
+    return by_team([&](const Team& team) {
       return collectives::allreduce(team, contribution, result, operation);
     });
   }
-  Phase& phase = begin();
+  VendorPhase& phase = begin();
   phase.code = vendor::Iallreduce(or_in_place(contribution, result), result.base,
                                   int_count(contribution.count), datatype_of(*contribution.type),
                                   op_of(operation), companion_, &phase.request);
@@ -294,16 +192,13 @@ Pending& VendorLocalGroup::allreduce(const ConstData& contribution, const Data& 
 Pending& VendorLocalGroup::reduce_scatter(const ConstData& contribution, const Data& result,
                                           std::span<const std::uint64_t> counts,
                                           const Reduction& operation) {
-  if (size_ == 1) {
-    copy({contribution.base, counts[0], contribution.type}, result);
-    return over();
-  }
+  if (size_ == 1) return alone_.reduce_scatter(contribution, result, counts, operation);
   if (!vendor_reduces(contribution)) {
-    return by_messages([&](const Team& team) {
+    return by_team([&](const Team& team) {
       return collectives::reduce_scatter(team, contribution, result, counts, operation);
     });
   }
-  Phase& phase = begin();
+  VendorPhase& phase = begin();
   std::ranges::transform(counts, std::back_inserter(phase.counts), int_count);
   phase.code = vendor::Ireduce_scatter(contribution.base, result.base, phase.counts.data(),
                                        datatype_of(*contribution.type), op_of(operation),
@@ -313,16 +208,14 @@ Pending& VendorLocalGroup::reduce_scatter(const ConstData& contribution, const D
 
 Pending& VendorLocalGroup::scan(const ConstData& contribution, const Data& result,
                                 const Reduction& operation) {
-  if (size_ == 1) {
-    copy(contribution, result);
-    return over();
-  }
-  if (short_operands(contribution)) return short_scan(contribution, result, operation, true);
+  if (size_ == 1) return alone_.scan(contribution, result, operation);
+  if (messages_.short_operands(contribution))
+    return messages_.scan(contribution, result, operation);
   if (!vendor_reduces(contribution)) {
-    return by_messages(
+    return by_team(
         [&](const Team& team) { return collectives::scan(team, contribution, result, operation); });
   }
-  Phase& phase = begin();
+  VendorPhase& phase = begin();
   phase.code =
       vendor::Iscan(or_in_place(contribution, result), result.base, int_count(contribution.count),
                     datatype_of(*contribution.type), op_of(operation), companion_, &phase.request);
@@ -331,14 +224,15 @@ Pending& VendorLocalGroup::scan(const ConstData& contribution, const Data& resul
 
 Pending& VendorLocalGroup::exscan(const ConstData& contribution, const Data& result,
                                   const Reduction& operation) {
-  if (size_ == 1) return over();
-  if (short_operands(contribution)) return short_scan(contribution, result, operation, false);
+  if (size_ == 1) return alone_.exscan(contribution, result, operation);
+  if (messages_.short_operands(contribution))
+    return messages_.exscan(contribution, result, operation);
   if (!vendor_reduces(contribution)) {
-    return by_messages([&](const Team& team) {
+    return by_team([&](const Team& team) {
       return collectives::exscan(team, contribution, result, operation);
     });
   }
-  Phase& phase = begin();
+  VendorPhase& phase = begin();
   phase.code = vendor::Iexscan(or_in_place(contribution, result), result.base,
                                int_count(contribution.count), datatype_of(*contribution.type),
                                op_of(operation), companion_, &phase.request);
@@ -347,15 +241,12 @@ Pending& VendorLocalGroup::exscan(const ConstData& contribution, const Data& res
 
 Pending& VendorLocalGroup::gather(std::span<const std::byte> block, std::span<std::byte> all,
                                   std::int32_t root) {
+  if (size_ == 1) return alone_.gather(block, all, root);
+  if (messages_.is_short(block.size())) return messages_.gather(block, all, root);
   const auto own = rank_ == root
                        ? all.subspan(static_cast<std::size_t>(rank_) * block.size(), block.size())
                        : all.first(0);
-  if (size_ == 1) {
-    copy_bytes(block, own);
-    return over();
-  }
-  if (is_short(block.size())) return gather_by_messages(block, all, root);
-  Phase& phase = begin();
+  VendorPhase& phase = begin();
   const VendorCount count(block.size(), MPI_BYTE);
   const bool in_place = rank_ == root && block.data() == own.data();
   phase.code =
@@ -364,90 +255,32 @@ Pending& VendorLocalGroup::gather(std::span<const std::byte> block, std::span<st
   return phase;
 }
 
-namespace {
-
-/// Stores the counts and displacements of the blocks in the phase, where the vendor reads them in a
-/// v-form.
-template <class Phase>
-void describe_blocks(Phase& phase, std::span<const std::uint64_t> sizes) {
-  std::ranges::transform(sizes, std::back_inserter(phase.counts), int_count);
-  phase.displacements.resize(sizes.size());
-  std::exclusive_scan(phase.counts.begin(), phase.counts.end(), phase.displacements.begin(), 0);
-}
-
-}  // namespace
-
 // Only the root of gatherv and scatterv knows the sizes, so all members use the same method for
 // every size: messages on the companion. The vendors' own v-forms consist of such messages, too.
 // All members know the sizes of allgatherv.
 
 Pending& VendorLocalGroup::gatherv(std::span<const std::byte> block, std::span<std::byte> all,
                                    std::span<const std::uint64_t> sizes, std::int32_t root) {
-  Phase& phase = begin();
-  if (rank_ != root) {
-    if (!block.empty()) phase.send(block, root);
-    return phase;
-  }
-  phase.messages.reserve(static_cast<std::size_t>(size_));
-  for (int member = 0; member < size_; ++member) {
-    const auto room = part(all, sizes, member);
-    if (member == rank_) {
-      copy_bytes(block, room);
-    } else if (!room.empty()) {
-      phase.receive(room, member);
-    }
-  }
-  return phase;
+  return messages_.gatherv(block, all, sizes, root);
 }
 
 Pending& VendorLocalGroup::scatterv(std::span<const std::byte> all,
                                     std::span<const std::uint64_t> sizes,
                                     std::span<std::byte> block, std::int32_t root) {
-  Phase& phase = begin();
-  if (rank_ != root) {
-    if (!block.empty()) phase.receive(block, root);
-    return phase;
-  }
-  phase.messages.reserve(static_cast<std::size_t>(size_));
-  for (int member = 0; member < size_; ++member) {
-    const auto bytes = part(all, sizes, member);
-    if (member == rank_) {
-      copy_bytes(bytes, block);
-    } else if (!bytes.empty()) {
-      phase.send(bytes, member);
-    }
-  }
-  return phase;
+  return messages_.scatterv(all, sizes, block, root);
 }
 
 Pending& VendorLocalGroup::allgatherv(std::span<const std::byte> block, std::span<std::byte> all,
                                       std::span<const std::uint64_t> sizes) {
-  const auto own = part(all, sizes, rank_);
-  if (size_ == 1) {
-    copy_bytes(block, own);
-    return over();
-  }
-  if (too_large(sizes) || is_short(all.size())) return allgatherv_by_messages(block, all, sizes);
-  Phase& phase = begin();
+  if (size_ == 1) return alone_.allgatherv(block, all, sizes);
+  if (too_large(sizes) || messages_.is_short(all.size()))
+    return messages_.allgatherv(block, all, sizes);
+  VendorPhase& phase = begin();
   describe_blocks(phase, sizes);
-  const bool in_place = block.data() == own.data();
+  const bool in_place = block.data() == collectives::block_of(all, sizes, rank_).data();
   phase.code = vendor::Iallgatherv(
       in_place ? MPI_IN_PLACE : block.data(), int_count(block.size()), MPI_BYTE, all.data(),
       phase.counts.data(), phase.displacements.data(), MPI_BYTE, companion_, &phase.request);
-  return phase;
-}
-
-Pending& VendorLocalGroup::allgatherv_by_messages(std::span<const std::byte> block,
-                                                  std::span<std::byte> all,
-                                                  std::span<const std::uint64_t> sizes) {
-  Phase& phase = begin();
-  copy_bytes(block, part(all, sizes, rank_));
-  for (int member = 0; member < size_; ++member) {
-    if (member != rank_) phase.receive(part(all, sizes, member), member);
-  }
-  for (int member = 0; member < size_; ++member) {
-    if (member != rank_) phase.send(block, member);
-  }
   return phase;
 }
 

@@ -59,25 +59,6 @@ Error overflow(BasicType type, Format format, bool to_wire) {
 
 }  // namespace
 
-PackCursor::PackCursor(const ConstBuffer& buffer, Format format)
-    : base_(buffer.base),
-      format_(format),
-      straight_(format == Format::kNative && buffer.layout->contiguous(buffer.count)),
-      total_(buffer.packed_size(format)) {
-  if (straight_)
-    base_ = moved(base_, buffer.layout->first_offset());
-  else
-    place_.emplace(*buffer.layout, buffer.count);
-}
-
-std::span<const std::byte> PackCursor::borrow(std::size_t limit) {
-  if (!straight_) return {};
-  const std::size_t size = std::min<std::uint64_t>(limit, total_ - position_);
-  const std::span<const std::byte> bytes(base_ + position_, size);
-  position_ += size;
-  return bytes;
-}
-
 /// Packs the next whole runs of the block. Returns false if a value does not fit.
 bool PackCursor::pack_runs(std::byte* out, std::uint64_t runs) {
   const Block& block = place_->block();
@@ -146,29 +127,6 @@ Result<std::size_t> PackCursor::pack(std::span<std::byte> out) {
   }
   position_ += done;
   return done;
-}
-
-UnpackCursor::UnpackCursor(const MutableBuffer& buffer, Format format)
-    : base_(buffer.base),
-      format_(format),
-      straight_(format == Format::kNative && buffer.layout->contiguous(buffer.count)),
-      total_(buffer.packed_size(format)) {
-  if (straight_)
-    base_ = moved(base_, buffer.layout->first_offset());
-  else
-    place_.emplace(*buffer.layout, buffer.count);
-}
-
-std::span<std::byte> UnpackCursor::next(std::size_t limit) const {
-  if (!straight_) return {};
-  return {base_ + position_,
-          static_cast<std::size_t>(std::min<std::uint64_t>(limit, total_ - position_))};
-}
-
-std::span<std::byte> UnpackCursor::borrow(std::size_t limit) {
-  const std::span<std::byte> bytes = next(limit);
-  position_ += bytes.size();
-  return bytes;
 }
 
 /// Unpacks the next whole runs of the block. Returns false if a value does not fit.

@@ -30,37 +30,31 @@ void copy_big_endian(const std::byte* from, std::byte* to, std::uint64_t count) 
   }
 }
 
+enum class Direction : std::uint8_t { kToWire, kFromWire };
+
 /// Converts integers whose size differs between the machine and the wire. Stops at a value that
-/// does not fit.
-template <class From, class To, class Load, class Store>
-std::uint64_t convert_integers(const std::byte* from, std::byte* to, std::uint64_t count,
-                               Load&& load, Store&& store) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const From value = load(from + i * sizeof(From));
+/// does not fit. Returns the number of converted elements.
+template <Direction direction, class Native, class Wire>
+std::uint64_t convert_integers(const std::byte* from, std::byte* to, std::uint64_t count) {
+  constexpr bool kToWire = direction == Direction::kToWire;
+  using From = std::conditional_t<kToWire, Native, Wire>;
+  using To = std::conditional_t<kToWire, Wire, Native>;
+  for (std::uint64_t i = 0; i < count; ++i, from += sizeof(From), to += sizeof(To)) {
+    From value;
+    if constexpr (kToWire) {
+      std::memcpy(&value, from, sizeof(value));
+    } else {
+      value = load_big_endian<From>(from);
+    }
     const auto narrowed = static_cast<To>(value);
     if (static_cast<From>(narrowed) != value || (value < From{}) != (narrowed < To{})) return i;
-    store(to + i * sizeof(To), narrowed);
+    if constexpr (kToWire) {
+      store_big_endian(to, narrowed);
+    } else {
+      std::memcpy(to, &narrowed, sizeof(narrowed));
+    }
   }
   return count;
-}
-
-template <class Native, class Wire>
-std::uint64_t integers_to_wire(const std::byte* from, std::byte* to, std::uint64_t count) {
-  return convert_integers<Native, Wire>(
-      from, to, count,
-      [](const std::byte* at) {
-        Native value;
-        std::memcpy(&value, at, sizeof(value));
-        return value;
-      },
-      [](std::byte* at, Wire value) { store_big_endian(at, value); });
-}
-
-template <class Native, class Wire>
-std::uint64_t integers_from_wire(const std::byte* from, std::byte* to, std::uint64_t count) {
-  return convert_integers<Wire, Native>(
-      from, to, count, [](const std::byte* at) { return load_big_endian<Wire>(at); },
-      [](std::byte* at, Native value) { std::memcpy(at, &value, sizeof(value)); });
 }
 
 constexpr bool kX87 = std::numeric_limits<long double>::digits == 64 && sizeof(long double) == 16;
@@ -126,17 +120,15 @@ void copy_quad(const std::byte* from, std::byte* to) {
   store_big_endian(to + sizeof(low), high);
 }
 
-void long_doubles(const std::byte* from, std::byte* to, std::uint64_t count, bool to_wire) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::byte* source = from + i * 16;
-    std::byte* target = to + i * 16;
-    if constexpr (kX87) {
-      if (to_wire)
-        x87_to_quad(source, target);
-      else
-        quad_to_x87(source, target);
+template <Direction direction>
+void convert_long_doubles(const std::byte* from, std::byte* to, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i, from += 16, to += 16) {
+    if constexpr (!kX87) {
+      copy_quad(from, to);
+    } else if constexpr (direction == Direction::kToWire) {
+      x87_to_quad(from, to);
     } else {
-      copy_quad(source, target);
+      quad_to_x87(from, to);
     }
   }
 }
@@ -168,54 +160,41 @@ bool convert_equal(BasicType type, Format format, const std::byte* from, std::by
 using WideCharWire16 = std::uint16_t;
 using WideCharNative = std::conditional_t<sizeof(wchar_t) == 4, std::uint32_t, std::uint16_t>;
 
+/// Converts elements of any type. Returns the number of converted elements.
+template <Direction direction>
+std::uint64_t convert(BasicType type, Format format, const std::byte* from, std::byte* to,
+                      std::uint64_t count) {
+  if (convert_equal(type, format, from, to, count)) return count;
+  const bool narrow = format == Format::kExternal32;
+  switch (type) {
+    case BasicType::kSignedLong:
+      return narrow ? convert_integers<direction, long, std::int32_t>(from, to, count)
+                    : convert_integers<direction, long, std::int64_t>(from, to, count);
+    case BasicType::kUnsignedLong:
+      return narrow ? convert_integers<direction, unsigned long, std::uint32_t>(from, to, count)
+                    : convert_integers<direction, unsigned long, std::uint64_t>(from, to, count);
+    case BasicType::kWideChar:
+      return narrow ? convert_integers<direction, WideCharNative, WideCharWire16>(from, to, count)
+                    : convert_integers<direction, WideCharNative, std::uint32_t>(from, to, count);
+    case BasicType::kQuad:
+      for (std::uint64_t i = 0; i < count; ++i) copy_quad(from + i * 16, to + i * 16);
+      return count;
+    default:
+      convert_long_doubles<direction>(from, to, count);
+      return count;
+  }
+}
+
 }  // namespace
 
 std::uint64_t elements_to_wire(BasicType type, Format format, const std::byte* from, std::byte* to,
                                std::uint64_t count) {
-  if (convert_equal(type, format, from, to, count)) return count;
-  const bool narrow = format == Format::kExternal32;
-  switch (type) {
-    case BasicType::kSignedLong:
-      return narrow ? integers_to_wire<long, std::int32_t>(from, to, count)
-                    : integers_to_wire<long, std::int64_t>(from, to, count);
-    case BasicType::kUnsignedLong:
-      return narrow ? integers_to_wire<unsigned long, std::uint32_t>(from, to, count)
-                    : integers_to_wire<unsigned long, std::uint64_t>(from, to, count);
-    case BasicType::kWideChar:
-      return narrow ? integers_to_wire<WideCharNative, WideCharWire16>(from, to, count)
-                    : integers_to_wire<WideCharNative, std::uint32_t>(from, to, count);
-    case BasicType::kQuad:
-      for (std::uint64_t i = 0; i < count; ++i) copy_quad(from + i * 16, to + i * 16);
-      return count;
-    default:
-      break;
-  }
-  long_doubles(from, to, count, true);
-  return count;
+  return convert<Direction::kToWire>(type, format, from, to, count);
 }
 
 std::uint64_t elements_from_wire(BasicType type, Format format, const std::byte* from,
                                  std::byte* to, std::uint64_t count) {
-  if (convert_equal(type, format, from, to, count)) return count;
-  const bool narrow = format == Format::kExternal32;
-  switch (type) {
-    case BasicType::kSignedLong:
-      return narrow ? integers_from_wire<long, std::int32_t>(from, to, count)
-                    : integers_from_wire<long, std::int64_t>(from, to, count);
-    case BasicType::kUnsignedLong:
-      return narrow ? integers_from_wire<unsigned long, std::uint32_t>(from, to, count)
-                    : integers_from_wire<unsigned long, std::uint64_t>(from, to, count);
-    case BasicType::kWideChar:
-      return narrow ? integers_from_wire<WideCharNative, WideCharWire16>(from, to, count)
-                    : integers_from_wire<WideCharNative, std::uint32_t>(from, to, count);
-    case BasicType::kQuad:
-      for (std::uint64_t i = 0; i < count; ++i) copy_quad(from + i * 16, to + i * 16);
-      return count;
-    default:
-      break;
-  }
-  long_doubles(from, to, count, false);
-  return count;
+  return convert<Direction::kFromWire>(type, format, from, to, count);
 }
 
 }  // namespace impishim::wire

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shim/coll/single_system_team.hpp"
+#include "collectives/local/single_system_team.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -7,16 +7,18 @@
 #include <span>
 #include <vector>
 
-namespace impishim::shim {
+#include "collectives/core/groups.hpp"
+
+namespace impishim::collectives {
 namespace {
 
-std::vector<std::int32_t> ranks_below(int size) {
+std::vector<std::int32_t> ranks_below(std::int32_t size) {
   std::vector<std::int32_t> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
 }
 
-std::vector<std::int32_t> only(int rank, int size) {
+std::vector<std::int32_t> only(std::int32_t rank, std::int32_t size) {
   std::vector<std::int32_t> local_ranks(static_cast<std::size_t>(size), -1);
   local_ranks[static_cast<std::size_t>(rank)] = 0;
   return local_ranks;
@@ -24,13 +26,11 @@ std::vector<std::int32_t> only(int rank, int size) {
 
 }  // namespace
 
-SingleSystemTeam::SingleSystemTeam(MPI_Comm companion, int rank, int size, std::int32_t first_tag)
+SingleSystemTeam::SingleSystemTeam(MemberTransport& messages, std::int32_t rank, std::int32_t size)
     : ranks_(ranks_below(size)),
       local_ranks_(only(rank, size)),
       membership_{rank, ranks_, ranks_, local_ranks_,
                   std::span(ranks_).subspan(static_cast<std::size_t>(rank), 1)},
-      alone_(MPI_COMM_NULL, 0, 1),
-      messages_(companion, first_tag),
-      team_{membership_, limits_, alone_, messages_} {}
+      team_{membership_, limits_, alone_, messages} {}
 
-}  // namespace impishim::shim
+}  // namespace impishim::collectives
