@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "darray/schedule/communicator.hpp"
-#include "darray/schedule/element.hpp"
+#include "darray/communicator/communicator.hpp"
+#include "darray/communicator/element.hpp"
 
 namespace impishim::darray {
 

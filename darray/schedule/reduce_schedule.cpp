@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "darray/local/packer.hpp"
+#include "darray/schedule/detail/execution.hpp"
 #include "darray/schedule/detail/members.hpp"
-#include "darray/schedule/detail/sequence.hpp"
 
 namespace impishim::darray {
 namespace {
@@ -39,9 +39,9 @@ struct ReduceSchedule::State {
         options(options),
         members(std::move(members)),
         reduction(reduction),
-        sequence(communicator) {}
+        execution(communicator) {}
 
-  Sequence sequence;
+  Execution execution;
   Workspace mine;    // this rank's contribution, later its result
   Workspace others;  // one block of every member
   Workspace result;
@@ -110,7 +110,7 @@ void ReduceSchedule::State::plan() {
     plan_slices(most);
     return;
   }
-  sequence.add_local([this] { source.pack(static_cast<const std::byte*>(from), mine.data()); });
+  execution.add_local([this] { source.pack(static_cast<const std::byte*>(from), mine.data()); });
   const bool prefix =
       reduction == Reduction::kExclusivePrefix || reduction == Reduction::kInclusivePrefix;
   const Communicator group = communicator.group(members.ranks());
@@ -125,7 +125,7 @@ void ReduceSchedule::State::plan() {
     plan_long(group);
   }
   if (receives()) {
-    sequence.add_local([this] { destination.unpack(static_cast<std::byte*>(to), result.data()); });
+    execution.add_local([this] { destination.unpack(static_cast<std::byte*>(to), result.data()); });
   }
   statistics.workspace_bytes += static_cast<Index>(mine.size() + others.size() + result.size());
 }
@@ -135,7 +135,7 @@ void ReduceSchedule::State::plan_short(const Communicator& group) {
   others = room(size() * members.count());
   result = room(size());
   const bool to_one = reduction == Reduction::kToOne;
-  sequence.add([this, group, to_one](bool blocking, MPI_Request& request) {
+  execution.add([this, group, to_one](bool blocking, MPI_Request& request) {
     if (to_one) {
       gather_step(blocking, request, group, element, mine.data(), others.data(), size(),
                   members.position_of(root));
@@ -147,7 +147,7 @@ void ReduceSchedule::State::plan_short(const Communicator& group) {
     int last = members.count();
     if (reduction == Reduction::kExclusivePrefix) last = members.position();
     if (reduction == Reduction::kInclusivePrefix) last = members.position() + 1;
-    sequence.add_local(
+    execution.add_local(
         [this, last] { fold(others.data(), size(), size(), 0, last, result.data()); });
   }
   const bool sends = !to_one || communicator.rank() != root;
@@ -170,14 +170,14 @@ void ReduceSchedule::State::plan_long(const Communicator& group) {
   mine = room(padded);
   others = room(padded);
   result = room(padded);
-  sequence.add([this, group, block](bool blocking, MPI_Request& request) {
+  execution.add([this, group, block](bool blocking, MPI_Request& request) {
     all_to_all_step(blocking, request, group, element, mine.data(), others.data(), block);
   });
   if (reduction == Reduction::kToAll || reduction == Reduction::kToOne) {
-    sequence.add_local([this, block, filled] {
+    execution.add_local([this, block, filled] {
       fold(others.data(), block, filled, 0, members.count(), mine.data());
     });
-    sequence.add([this, group, block](bool blocking, MPI_Request& request) {
+    execution.add([this, group, block](bool blocking, MPI_Request& request) {
       if (reduction == Reduction::kToOne) {
         gather_step(blocking, request, group, element, mine.data(), result.data(), block,
                     members.position_of(root));
@@ -186,8 +186,8 @@ void ReduceSchedule::State::plan_long(const Communicator& group) {
       }
     });
   } else {
-    sequence.add_local([this, block, filled] { prefixes(others.data(), block, filled); });
-    sequence.add([this, group, block](bool blocking, MPI_Request& request) {
+    execution.add_local([this, block, filled] { prefixes(others.data(), block, filled); });
+    execution.add([this, group, block](bool blocking, MPI_Request& request) {
       all_to_all_step(blocking, request, group, element, others.data(), result.data(), block);
     });
   }
@@ -203,19 +203,12 @@ void ReduceSchedule::State::plan_long(const Communicator& group) {
 // Adds a reduction that is a part of this one.
 void ReduceSchedule::State::add_part(ReduceSchedule schedule, std::function<Buffers()> buffers) {
   const auto part = std::make_shared<ReduceSchedule>(std::move(schedule));
-  sequence.add_nested(
+  execution.add_part(
       [part, buffers = std::move(buffers)](bool blocking) {
         const Buffers used = buffers();
-        if (blocking) {
-          part->execute(used.source, used.destination);
-        } else {
-          part->start(used.source, used.destination);
-        }
+        Execution::begin(*part, used.source, used.destination, blocking);
       },
-      [part](bool blocking) {
-        if (blocking) part->wait();
-        return part->test();
-      });
+      [part](bool blocking) { return Execution::advance(*part, blocking); });
   const Index peers = statistics.peers;
   statistics += part->statistics();
   statistics.peers = peers;  // the part's peers are already counted
@@ -287,7 +280,7 @@ void ReduceSchedule::State::plan_by_systems() {
   }
   if (reduction == Reduction::kToOne && (target != same.front() || root == target)) return;
   const Communicator group = communicator.group(same);
-  sequence.add([this, group](bool blocking, MPI_Request& request) {
+  execution.add([this, group](bool blocking, MPI_Request& request) {
     broadcast_step(blocking, request, group, element, result.data(), size(), 0);
   });
 }
@@ -328,7 +321,7 @@ ReduceSchedule::ReduceSchedule(const Communicator& communicator, Element element
 }
 
 ReduceSchedule::~ReduceSchedule() {
-  if (state_) state_->sequence.abandon(state_);
+  if (state_) state_->execution.abandon(state_);
 }
 ReduceSchedule::ReduceSchedule(ReduceSchedule&&) noexcept = default;
 ReduceSchedule& ReduceSchedule::operator=(ReduceSchedule&& other) noexcept {
@@ -337,21 +330,21 @@ ReduceSchedule& ReduceSchedule::operator=(ReduceSchedule&& other) noexcept {
 }
 
 void ReduceSchedule::execute(const void* source, void* destination) {
-  state_->sequence.require_idle();
+  state_->execution.require_idle();
   state_->from = source;
   state_->to = destination;
-  state_->sequence.run();
+  state_->execution.run();
 }
 
 void ReduceSchedule::start(const void* source, void* destination) {
-  state_->sequence.require_idle();
+  state_->execution.require_idle();
   state_->from = source;
   state_->to = destination;
-  state_->sequence.start();
+  state_->execution.start();
 }
 
-bool ReduceSchedule::test() { return state_->sequence.test(); }
-void ReduceSchedule::wait() { state_->sequence.wait(); }
+bool ReduceSchedule::test() { return state_->execution.test(); }
+void ReduceSchedule::wait() { state_->execution.wait(); }
 const Statistics& ReduceSchedule::statistics() const { return state_->statistics; }
 
 namespace {

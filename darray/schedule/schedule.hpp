@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
+#include "darray/communicator/agree.hpp"
+#include "darray/communicator/communicator.hpp"
+#include "darray/communicator/element.hpp"
 #include "darray/local/selection.hpp"
-#include "darray/schedule/agree.hpp"
-#include "darray/schedule/communicator.hpp"
-#include "darray/schedule/element.hpp"
 
 namespace impishim::darray {
 
@@ -118,6 +118,8 @@ class Schedule {
   /// The execution is then complete as well.
   bool test();
   void wait();
+  /// Returns true if no execution is in progress.
+  [[nodiscard]] bool idle() const { return active_ == nullptr; }
 
   /// Exchanges several arrays in one round: one message per peer carries all of them. Also throws
   /// Error(kArgument) if the numbers of sources and destinations differ.

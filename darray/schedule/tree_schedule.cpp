@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "darray/local/packer.hpp"
+#include "darray/schedule/detail/execution.hpp"
 #include "darray/schedule/detail/members.hpp"
-#include "darray/schedule/detail/sequence.hpp"
 #include "darray/schedule/reduce_schedule.hpp"
 
 namespace impishim::darray {
@@ -37,7 +37,7 @@ struct TreeSchedule::State {
   Packer packer;  // the root's source, or another member's destination
   std::optional<LocalCopy> own;
   Workspace buffer;
-  Sequence forward;
+  Execution forward;
   const void* from = nullptr;
   void* to = nullptr;
   Statistics statistics;

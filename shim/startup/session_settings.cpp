@@ -16,7 +16,7 @@
 #include "wire/base/variable.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/fabric/fabric.hpp"
-#include "wire/path/relay_options.hpp"
+#include "wire/peer/relay_options.hpp"
 #include "wire/shuffle/shuffle_options.hpp"
 
 namespace impishim::shim {

@@ -22,11 +22,11 @@
 #include "wire/message/match_queue.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/path/arrival_count.hpp"
-#include "wire/path/engine_counters.hpp"
-#include "wire/path/engine_settings.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/peer_table.hpp"
 #include "wire/path/unanswered_message.hpp"
+#include "wire/peer/engine_counters.hpp"
+#include "wire/peer/engine_settings.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

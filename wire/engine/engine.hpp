@@ -24,9 +24,9 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/message/operation.hpp"
-#include "wire/path/engine_counters.hpp"
-#include "wire/path/relay_options.hpp"
 #include "wire/path/unanswered_message.hpp"
+#include "wire/peer/engine_counters.hpp"
+#include "wire/peer/relay_options.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

@@ -15,8 +15,8 @@
 #include "wire/base/result.hpp"
 #include "wire/link/link_output.hpp"
 #include "wire/packet/packet.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/peer_table.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/peer_table.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "wire/base/result.hpp"
-#include "wire/path/engine_settings.hpp"
-#include "wire/path/engine_state.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/link_sender.hpp"
-#include "wire/path/peer_table.hpp"
-#include "wire/path/readiness.hpp"
 #include "wire/path/receive_path.hpp"
 #include "wire/path/send_path.hpp"
+#include "wire/peer/engine_settings.hpp"
+#include "wire/peer/engine_state.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/link_sender.hpp"
+#include "wire/peer/peer_table.hpp"
+#include "wire/peer/readiness.hpp"
 
 namespace impishim::wire {
 

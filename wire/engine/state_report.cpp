@@ -10,7 +10,7 @@
 #include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
 #include "wire/link/traffic.hpp"
-#include "wire/path/link.hpp"
+#include "wire/peer/link.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -17,10 +17,10 @@
 #include "wire/message/early_message.hpp"
 #include "wire/message/match_queue.hpp"
 #include "wire/message/operation.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/peer_table.hpp"
 #include "wire/path/receive_path.hpp"
 #include "wire/path/unanswered_message.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

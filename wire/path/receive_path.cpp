@@ -21,8 +21,8 @@
 #include "wire/message/match_queue.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/packet/packet.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/peer_table.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

@@ -17,12 +17,12 @@
 #include "wire/packet/packet.hpp"
 #include "wire/path/arrival_count.hpp"
 #include "wire/path/early_messages.hpp"
-#include "wire/path/engine_settings.hpp"
-#include "wire/path/engine_state.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/peer_table.hpp"
 #include "wire/path/send_path.hpp"
 #include "wire/path/unanswered_message.hpp"
+#include "wire/peer/engine_settings.hpp"
+#include "wire/peer/engine_state.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

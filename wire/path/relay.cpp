@@ -11,7 +11,7 @@
 #include "wire/base/result.hpp"
 #include "wire/link/link_output.hpp"
 #include "wire/packet/packet.hpp"
-#include "wire/path/link.hpp"
+#include "wire/peer/link.hpp"
 
 namespace impishim::wire {
 namespace {

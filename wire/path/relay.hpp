@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "wire/base/result.hpp"
-#include "wire/path/engine_counters.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/link_sender.hpp"
-#include "wire/path/readiness.hpp"
+#include "wire/peer/engine_counters.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/link_sender.hpp"
+#include "wire/peer/readiness.hpp"
 
 namespace impishim::wire {
 

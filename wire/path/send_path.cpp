@@ -19,9 +19,9 @@
 #include "wire/message/flow_control.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/packet/packet.hpp"
-#include "wire/path/engine_counters.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/peer_table.hpp"
+#include "wire/peer/engine_counters.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

@@ -11,12 +11,12 @@
 #include "wire/link/link_output.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/packet/packet.hpp"
-#include "wire/path/engine_settings.hpp"
-#include "wire/path/engine_state.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/link_sender.hpp"
-#include "wire/path/peer_table.hpp"
-#include "wire/path/readiness.hpp"
+#include "wire/peer/engine_settings.hpp"
+#include "wire/peer/engine_state.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/link_sender.hpp"
+#include "wire/peer/peer_table.hpp"
+#include "wire/peer/readiness.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "darray/array/core/librarian.hpp"
-#include "darray/schedule/communicator.hpp"
+#include "darray/communicator/communicator.hpp"
 
 namespace impishim::darray {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "darray/base/hash.hpp"
-#include "darray/schedule/agree.hpp"
+#include "darray/communicator/agree.hpp"
 
 namespace impishim::darray {
 namespace {

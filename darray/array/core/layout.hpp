@@ -10,8 +10,8 @@
 
 #include "darray/array/core/context.hpp"
 #include "darray/array/core/strategy.hpp"
+#include "darray/communicator/agree.hpp"
 #include "darray/local/strided_view.hpp"
-#include "darray/schedule/agree.hpp"
 
 namespace impishim::darray {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "darray/array/core/layout.hpp"
-#include "darray/schedule/element.hpp"
+#include "darray/communicator/element.hpp"
 
 namespace impishim::darray {
 

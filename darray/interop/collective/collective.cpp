@@ -4,9 +4,9 @@
 #include <limits>
 #include <numeric>
 
+#include "darray/communicator/agree.hpp"
+#include "darray/communicator/communicator.hpp"
 #include "darray/interop/dap/piece_words.hpp"
-#include "darray/schedule/agree.hpp"
-#include "darray/schedule/communicator.hpp"
 
 namespace impishim::darray::dap {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "darray/communicator/element.hpp"
 #include "darray/local/operator_kernels.hpp"
-#include "darray/schedule/element.hpp"
 
 namespace impishim::darray {
 

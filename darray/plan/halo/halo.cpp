@@ -26,14 +26,9 @@ CollectiveCall call_of(const Distribution& layout, const Element& element,
   return call;
 }
 
-}  // namespace
-
-struct HaloPlan::State {
-  PlannedExchange exchange;
-};
-
-HaloPlan::HaloPlan(const Communicator& communicator, const Distribution& layout,
-                   const Element& element, const HaloOptions& options) {
+std::unique_ptr<PlannedExchange> halo_exchange(const Communicator& communicator,
+                                               const Distribution& layout, const Element& element,
+                                               const HaloOptions& options) {
   const PlanChecks checks(communicator, options.schedule.checks);
   MessageList plan = checks.run(
       [&] { return call_of(layout, element, options); },
@@ -44,34 +39,28 @@ HaloPlan::HaloPlan(const Communicator& communicator, const Distribution& layout,
         if (fills) options.fill.require(element);
         return plan_halo(communicator.rank(), layout, options);
       });
-  state_ = std::make_unique<State>(
-      State{{communicator, element, options.schedule, std::move(plan), options.fill}});
+  return std::make_unique<PlannedExchange>(communicator, element, options.schedule, std::move(plan),
+                                           options.fill);
 }
+
+}  // namespace
+
+HaloPlan::HaloPlan(const Communicator& communicator, const Distribution& layout,
+                   const Element& element, const HaloOptions& options)
+    : Planned(halo_exchange(communicator, layout, element, options)) {}
 
 HaloPlan::HaloPlan(MPI_Comm comm, const Distribution& layout, const Element& element,
                    const HaloOptions& options)
     : HaloPlan(Communicator(comm), layout, element, options) {}
 
-HaloPlan::~HaloPlan() = default;
-HaloPlan::HaloPlan(HaloPlan&&) noexcept = default;
-HaloPlan& HaloPlan::operator=(HaloPlan&&) noexcept = default;
-
 void HaloPlan::execute(void* data) {
   const void* const source = data;
-  state_->exchange.execute(std::span(&source, 1), std::span(&data, 1), {});
+  Planned::execute(std::span(&source, 1), std::span(&data, 1));
 }
-
-void HaloPlan::start(void* data) {
-  const void* const source = data;
-  state_->exchange.start(std::span(&source, 1), std::span(&data, 1), {});
-}
-
-bool HaloPlan::test() { return state_->exchange.test(); }
-void HaloPlan::wait() { state_->exchange.wait(); }
 
 void HaloPlan::execute(std::span<void* const> arrays) {
   const std::vector<const void*> sources(arrays.begin(), arrays.end());
-  state_->exchange.execute(sources, arrays, {});
+  Planned::execute(sources, arrays);
 }
 
 void HaloPlan::reduce_back(void* data, const Combiner& combine) {
@@ -81,10 +70,8 @@ void HaloPlan::reduce_back(void* data, const Combiner& combine) {
 
 void HaloPlan::start_reduce_back(void* data, const Combiner& combine) {
   const void* const ghosts = data;
-  state_->exchange.start_backward(std::span(&data, 1), std::span(&ghosts, 1), combine);
+  exchange().start_backward(std::span(&data, 1), std::span(&ghosts, 1), combine);
 }
-
-const Statistics& HaloPlan::statistics() const { return state_->exchange.statistics(); }
 
 void write_halo(const Communicator& communicator, const Distribution& layout, void* data,
                 const Element& element, const HaloOptions& options) {

@@ -11,6 +11,7 @@
 #include "darray/index/distribution.hpp"
 #include "darray/plan/core/message_list.hpp"
 #include "darray/plan/core/options.hpp"
+#include "darray/plan/core/planned.hpp"
 
 namespace impishim::darray {
 
@@ -46,7 +47,7 @@ struct HaloOptions {
 /// Ghosts are written once. Owned cells are only read, with one exception: the boundary cells of an
 /// axis that is marked as periodic (DAP-42). They mirror the interior of the opposite end, N -
 /// lower - upper cells away, and are written in cyclic mode.
-class HaloPlan {
+class HaloPlan : public Planned {
  public:
   /// Throws Error(kArgument) if there are more axes than the array has, if widths are negative, or
   /// if fill mode has no value of the element's size. Throws Error(kLayout) if widths exceed the
@@ -55,18 +56,13 @@ class HaloPlan {
            const HaloOptions& options = {});
   HaloPlan(MPI_Comm comm, const Distribution& layout, const Element& element,
            const HaloOptions& options = {});
-  ~HaloPlan();
-  HaloPlan(HaloPlan&&) noexcept;
-  HaloPlan& operator=(HaloPlan&&) noexcept;
 
   /// Exchanges the halo of `data`, the local buffer with ghosts. Throws the errors of
   /// Schedule::execute().
   void execute(void* data);
   /// Starts an exchange that test() or wait() completes. Until then the program must not change
   /// owned cells near the edges, and must not read ghosts.
-  void start(void* data);
-  bool test();
-  void wait();
+  void start(void* data) { Planned::start(data, data); }
   /// Exchanges several arrays with this layout in one round: one message to each neighbour carries
   /// all arrays.
   void execute(std::span<void* const> arrays);
@@ -75,12 +71,6 @@ class HaloPlan {
   /// order. Ghosts do not change.
   void reduce_back(void* data, const Combiner& combine);
   void start_reduce_back(void* data, const Combiner& combine);
-
-  [[nodiscard]] const Statistics& statistics() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// Returns the work of `rank` in a halo exchange. Local, for any rank. Throws the errors of

@@ -6,6 +6,7 @@
 
 #include "darray/plan/core/options.hpp"
 #include "darray/plan/reduce/detail/reduce_group.hpp"
+#include "darray/schedule/detail/execution.hpp"
 #include "darray/schedule/reduce_schedule.hpp"
 #include "darray/schedule/tree_schedule.hpp"
 
@@ -20,13 +21,10 @@ std::vector<int> all_axes(const Distribution& distribution) {
 
 }  // namespace
 
-// An execution has three phases. First the contributions are combined. Then members without
-// contributions receive the result. Finally, if the result may come from no elements, the members
-// ask each other whether there were any.
+/// An execution has three parts. First the contributions are combined. Then members without
+/// contributions receive the result. Finally, if the result may come from no elements, the members
+/// ask each other whether there were any.
 struct ReducePlan::State {
-  static constexpr int kBegun = -1;
-  static constexpr int kIdle = 3;
-
   Communicator communicator;
   Checks checks;
   ReduceGroup group;
@@ -36,10 +34,8 @@ struct ReducePlan::State {
   std::optional<ReduceSchedule> ask;
   Statistics statistics;
 
+  Execution execution;
   // State of the execution in progress.
-  CollectiveTicket turn;
-  int phase = kIdle;
-  FirstFailure failure;
   std::byte* results = nullptr;
   std::unique_ptr<bool[]> had_elements;
   bool asking = false;
@@ -50,18 +46,17 @@ struct ReducePlan::State {
         checks(checks),
         group(std::move(group)),
         operation(std::move(operation)),
-        turn(communicator.turns()) {}
+        execution(communicator) {}
 
   void plan(ScheduleOptions options);
+  void plan_parts(ScheduleOptions options);
   void reduce_locally(const void* source, Mask mask);
   void find_elements(Mask mask);
   void check_mask(Mask mask) const;
   [[nodiscard]] CollectiveCall call() const;
   void run(const void* source, void* destination, Mask mask, bool blocking,
            const std::function<CollectiveCall()>& call, const std::function<void()>& check);
-  void begin(int next, bool blocking);
-  bool finish(int current, bool blocking);
-  bool advance(bool blocking);
+  void ask_for_elements(bool blocking);
   void require_elements() const;
 };
 
@@ -69,7 +64,24 @@ void ReducePlan::State::plan(ScheduleOptions options) {
   // All ranks make the same plan, and the arguments have been checked.
   options.checks = Checks::kOff;
   had_elements = std::make_unique<bool[]>(static_cast<std::size_t>(group.results));
-  if (group.alone) return;
+  if (!group.alone) plan_parts(options);
+  const auto add = [this](auto& schedule) {
+    if (!schedule) return;
+    execution.add_schedule(*schedule, [this, &schedule](bool blocking) {
+      Execution::begin(*schedule, results, results, blocking);
+    });
+  };
+  add(combine);
+  add(tell);
+  if (operation.doubtful) {
+    execution.add_part(
+        [this](bool blocking) { ask_for_elements(blocking); },
+        [this](bool blocking) { return !asking || !ask || Execution::advance(*ask, blocking); });
+  }
+  execution.add_local([this] { require_elements(); });
+}
+
+void ReducePlan::State::plan_parts(ScheduleOptions options) {
   const Selection all = contiguous_patch(0, group.results);
   const bool everybody = operation.has_identity();
   const bool takes_part = everybody || group.contributes;
@@ -138,60 +150,22 @@ void ReducePlan::State::find_elements(Mask mask) {
   }
 }
 
-void ReducePlan::State::begin(int next, bool blocking) {
-  phase = next;
-  const auto run = [&](auto& schedule, auto* buffer) {
-    if (!schedule) return;
-    if (blocking) {
-      schedule->execute(buffer, buffer);
-    } else {
-      schedule->start(buffer, buffer);
-    }
-  };
-  if (next == 0) run(combine, results);
-  if (next == 1) run(tell, results);
-  if (next == 2) {
-    asking = operation.doubtful && group.results > 0 && operation.doubtful(results, group.results);
-    if (asking) run(ask, had_elements.get());
-  }
-}
-
-bool ReducePlan::State::finish(int current, bool blocking) {
-  const auto done = [blocking](auto& schedule) {
-    if (!schedule) return true;
-    if (!blocking) return schedule->test();
-    schedule->wait();
-    return true;
-  };
-  if (current == kBegun) return true;
-  if (current == 0) return done(combine);
-  if (current == 1) return done(tell);
-  return !asking || done(ask);
-}
-
-bool ReducePlan::State::advance(bool blocking) {
-  while (phase != kIdle) {
-    bool over = true;
-    failure.guard([&] { over = finish(phase, blocking); });
-    if (!over) return false;
-    failure.guard([&] { begin(phase + 1, false); });
-  }
-  failure.rethrow();
-  require_elements();
-  return true;
+/// Asks the other members whether there were elements, if the result may come from none.
+void ReducePlan::State::ask_for_elements(bool blocking) {
+  asking = group.results > 0 && operation.doubtful(results, group.results);
+  if (asking && ask) Execution::begin(*ask, had_elements.get(), had_elements.get(), blocking);
 }
 
 CollectiveCall ReducePlan::State::call() const {
   return CollectiveCall("execution of a reduction").with("operator", operation.name);
 }
 
-// Keeps what a user's operator throws until the end, because the other ranks wait for this rank's
-// part.
+/// Keeps what a user's operator throws until the end, because the other ranks wait for this rank's
+/// part.
 void ReducePlan::State::run(const void* source, void* destination, Mask mask, bool blocking,
                             const std::function<CollectiveCall()>& call,
                             const std::function<void()>& check) {
-  if (phase != kIdle || turn.under_way())
-    fail(ErrorKind::kArgument, "an execution of this plan is in progress: wait for it first");
+  execution.require_idle();
   // Agrees on errors: a rank without elements has an empty mask, which is always valid. It would
   // otherwise wait for ranks that have thrown.
   agreed(communicator, checks, call, [&] {
@@ -199,18 +173,12 @@ void ReducePlan::State::run(const void* source, void* destination, Mask mask, bo
     check();
   });
   results = static_cast<std::byte*>(destination);
-  failure = {};
-  failure.guard([&] { reduce_locally(source, mask); });
+  const auto reduce = [&] { reduce_locally(source, mask); };
   if (blocking) {
-    for (int next = 0; next < kIdle; ++next) failure.guard([&] { begin(next, true); });
-    phase = kIdle;
-    failure.rethrow();
-    require_elements();
-    return;
+    execution.run(reduce);
+  } else {
+    execution.start(reduce);
   }
-  phase = kBegun;
-  turn.start([this](bool waits) { return advance(waits); });
-  turn.advance(false);
 }
 
 void ReducePlan::State::require_elements() const {
@@ -272,7 +240,7 @@ void ReducePlan::start(const void* source, void* destination, Mask mask) {
       source, destination, mask, false, [this] { return state_->call(); }, [] {});
 }
 
-bool ReducePlan::test() { return state_->turn.advance(false); }
-void ReducePlan::wait() { state_->turn.advance(true); }
+bool ReducePlan::test() { return state_->execution.test(); }
+void ReducePlan::wait() { state_->execution.wait(); }
 
 }  // namespace impishim::darray

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "darray/communicator/collective_call.hpp"
 #include "darray/plan/core/operators.hpp"
 #include "darray/plan/gather/gather.hpp"
-#include "darray/schedule/collective_call.hpp"
 
 namespace impishim::darray {
 

@@ -8,7 +8,7 @@
 #include "darray/local/strided_view.hpp"
 #include "darray/plan/core/options.hpp"
 #include "darray/plan/reduce/detail/reduce_group.hpp"
-#include "darray/schedule/detail/sequence.hpp"
+#include "darray/schedule/detail/execution.hpp"
 #include "darray/schedule/lookup_schedule.hpp"
 
 namespace impishim::darray {

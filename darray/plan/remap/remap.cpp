@@ -72,6 +72,10 @@ bool repeats_elements(const RemapSide& destination, const std::vector<int>& perm
 }  // namespace
 
 struct RemapPlan::State {
+  State(const Communicator& communicator, const Element& element, ScheduleOptions options,
+        MessageList plan)
+      : forward(communicator, element, options, std::move(plan)) {}
+
   PlannedExchange forward;
   std::optional<PlannedExchange> backward;  // empty: `forward` runs its schedule backward
   bool reversible = true;
@@ -110,8 +114,7 @@ RemapPlan::RemapPlan(const Communicator& communicator, const RemapSide& destinat
     return plan_remap(rank, communicator.systems(), destination, source, options);
   });
   const ScheduleOptions schedule = schedule_options(options);
-  state_ = std::make_unique<State>(
-      State{{communicator, element, schedule, std::move(plan)}, std::nullopt});
+  state_ = std::make_unique<State>(communicator, element, schedule, std::move(plan));
   state_->reversible = options.backward && !repeats_elements(destination, options.permutation);
   if (!state_->reversible || (!is_shared(destination.layout) && !is_shared(source.layout))) return;
   RemapOptions back = options;
@@ -141,8 +144,7 @@ RemapPlan RemapPlan::reshape(const Communicator& communicator, const RemapSide& 
     checks.require_members(source.layout);
     return plan_reshape(rank, systems, destination, source);
   });
-  auto state = std::make_unique<State>(
-      State{{communicator, element, options.schedule, std::move(plan)}, std::nullopt});
+  auto state = std::make_unique<State>(communicator, element, options.schedule, std::move(plan));
   state->reversible = options.backward;
   if (options.backward && (is_shared(destination.layout) || is_shared(source.layout))) {
     state->backward.emplace(communicator, element, options.schedule,

@@ -43,9 +43,10 @@ void require_equal_amounts(const Distribution& layout, int axis, int rank,
 
 /// Returns the exchange of a shift or a skew: both are executed in the same way.
 template <class Call, class Make>
-PlannedExchange exchange_of(const Communicator& communicator, const RemapSide& destination,
-                            const RemapSide& source, const Element& element,
-                            const ShiftOptions& options, const Call& call, const Make& make) {
+std::unique_ptr<PlannedExchange> exchange_of(const Communicator& communicator,
+                                             const RemapSide& destination, const RemapSide& source,
+                                             const Element& element, const ShiftOptions& options,
+                                             const Call& call, const Make& make) {
   const PlanChecks checks(communicator, options.schedule.checks);
   MessageList plan = checks.run(call, [&] {
     checks.require_members(destination.layout);
@@ -53,12 +54,15 @@ PlannedExchange exchange_of(const Communicator& communicator, const RemapSide& d
     if (options.mode == ShiftMode::kFill) options.fill.require(element);
     return make();
   });
-  return {communicator, element, options.schedule, std::move(plan), options.fill};
+  return std::make_unique<PlannedExchange>(communicator, element, options.schedule, std::move(plan),
+                                           options.fill);
 }
 
-PlannedExchange shift_exchange(const Communicator& communicator, const RemapSide& destination,
-                               const RemapSide& source, int axis, Index amount,
-                               const Element& element, const ShiftOptions& options) {
+std::unique_ptr<PlannedExchange> shift_exchange(const Communicator& communicator,
+                                                const RemapSide& destination,
+                                                const RemapSide& source, int axis, Index amount,
+                                                const Element& element,
+                                                const ShiftOptions& options) {
   const auto call = [&] {
     return call_of("shift", destination, source, axis, element, options).with("amount", amount);
   };
@@ -68,11 +72,11 @@ PlannedExchange shift_exchange(const Communicator& communicator, const RemapSide
   });
 }
 
-PlannedExchange skew_exchange(const Communicator& communicator, const RemapSide& destination,
-                              const RemapSide& source, int axis, std::span<const Index> amounts,
-                              const Element& element, const ShiftOptions& options) {
+std::unique_ptr<PlannedExchange> skew_exchange(
+    const Communicator& communicator, const RemapSide& destination, const RemapSide& source,
+    int axis, std::span<const Index> amounts, const Element& element, const ShiftOptions& options) {
   const auto call = [&] { return call_of("skew", destination, source, axis, element, options); };
-  PlannedExchange exchange =
+  std::unique_ptr<PlannedExchange> exchange =
       exchange_of(communicator, destination, source, element, options, call, [&] {
         return plan_skew(communicator.rank(), destination, source, axis, amounts, options.mode);
       });
@@ -91,22 +95,6 @@ ShiftOptions cyclic() {
 }
 
 }  // namespace
-
-PlannedShift::PlannedShift(PlannedExchange exchange)
-    : exchange_(std::make_unique<PlannedExchange>(std::move(exchange))) {}
-PlannedShift::~PlannedShift() = default;
-PlannedShift::PlannedShift(PlannedShift&&) noexcept = default;
-PlannedShift& PlannedShift::operator=(PlannedShift&&) noexcept = default;
-
-void PlannedShift::execute(const void* source, void* destination) {
-  exchange_->execute(std::span(&source, 1), std::span(&destination, 1), {});
-}
-void PlannedShift::start(const void* source, void* destination) {
-  exchange_->start(std::span(&source, 1), std::span(&destination, 1), {});
-}
-bool PlannedShift::test() { return exchange_->test(); }
-void PlannedShift::wait() { exchange_->wait(); }
-const Statistics& PlannedShift::statistics() const { return exchange_->statistics(); }
 
 ShiftPlan::ShiftPlan(const Communicator& communicator, const RemapSide& destination,
                      const RemapSide& source, int axis, Index amount, const Element& element,

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "darray/plan/core/options.hpp"
+#include "darray/plan/core/planned.hpp"
 #include "darray/plan/remap/remap.hpp"
 
 namespace impishim::darray {
-
-class PlannedExchange;
 
 /// The value of a destination element whose source would be beyond the end of the axis.
 enum class ShiftMode {
@@ -29,24 +28,16 @@ struct ShiftOptions {
 };
 
 /// The execution of a planned shift or skew.
-class PlannedShift {
+class PlannedShift : public Planned {
  public:
-  ~PlannedShift();
-  PlannedShift(PlannedShift&&) noexcept;
-  PlannedShift& operator=(PlannedShift&&) noexcept;
-
   /// Executes the plan. Throws the errors of Schedule::execute().
-  void execute(const void* source, void* destination);
-  void start(const void* source, void* destination);
-  bool test();
-  void wait();
-  [[nodiscard]] const Statistics& statistics() const;
+  void execute(const void* source, void* destination) {
+    Planned::execute(std::span(&source, 1), std::span(&destination, 1));
+  }
+  using Planned::start;
 
  protected:
-  explicit PlannedShift(PlannedExchange exchange);
-
- private:
-  std::unique_ptr<PlannedExchange> exchange_;
+  using Planned::Planned;
 };
 
 /// destination[x] = source[x + amount] along one axis, planned once. The amount may be negative or

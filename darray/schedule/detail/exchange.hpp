@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "darray/base/first_failure.hpp"
+#include "darray/communicator/communicator.hpp"
+#include "darray/communicator/element.hpp"
 #include "darray/local/packer.hpp"
-#include "darray/schedule/communicator.hpp"
 #include "darray/schedule/detail/patch_type.hpp"
-#include "darray/schedule/element.hpp"
 
 namespace impishim::darray {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "darray/communicator/communicator.hpp"
 #include "darray/index/triplet.hpp"
-#include "darray/schedule/communicator.hpp"
 
 namespace impishim::darray {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "darray/schedule/communicator.hpp"
+#include "darray/communicator/communicator.hpp"
 
 namespace impishim::darray {
 namespace {

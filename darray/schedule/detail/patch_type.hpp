@@ -4,8 +4,8 @@
 
 #include <mpi.h>
 
+#include "darray/communicator/element.hpp"
 #include "darray/local/selection.hpp"
-#include "darray/schedule/element.hpp"
 
 namespace impishim::darray {
 

@@ -33,7 +33,7 @@ std::vector<int> everybody() {
 }
 
 /// One kind of execution that uses collectives, with data of its own.
-struct Execution {
+struct Background {
   std::function<void(double)> start;
   std::function<bool()> test;
   std::function<void()> wait;
@@ -41,7 +41,7 @@ struct Execution {
 };
 
 /// The sum of what all ranks have; long enough for several steps.
-Execution reduction(Index count) {
+Background reduction(Index count) {
   const Selection all = contiguous_patch(0, count);
   auto plan = std::make_shared<ReduceSchedule>(Communicator(MPI_COMM_WORLD), element_of<double>(),
                                                everybody(), all, all, Combine::kSum);
@@ -59,7 +59,7 @@ Execution reduction(Index count) {
 }
 
 /// Everybody's piece to everybody, by a tree.
-Execution copies(Index count) {
+Background copies(Index count) {
   const std::array<Index, 1> shape{count};
   const auto blocks = make_distribution(shape, size);
   const auto everywhere = make_replicated(shape, size);
@@ -80,7 +80,7 @@ Execution copies(Index count) {
           }};
 }
 
-Execution whole_array(Index count) {
+Background whole_array(Index count) {
   const std::array<Index, 1> shape{count};
   const auto blocks = make_distribution(shape, size);
   auto plan = std::make_shared<ReducePlan>(MPI_COMM_WORLD, *blocks,
@@ -97,8 +97,8 @@ Execution whole_array(Index count) {
 }
 
 void under_way_at_once() {
-  std::vector<Execution> executions{reduction(30000), copies(1000), reduction(20000),
-                                    whole_array(100), copies(5000)};
+  std::vector<Background> executions{reduction(30000), copies(1000), reduction(20000),
+                                     whole_array(100), copies(5000)};
   const std::array<Index, 1> shape{10};
   const auto few = make_distribution(shape, size);
   for (int round = 0; round < 20; ++round) {
@@ -129,7 +129,7 @@ void under_way_at_once() {
 
 // Whether an execution ends in test() or in wait() is nothing that other ranks know.
 void tested_here_waited_for_there() {
-  Execution spread = copies(3000);
+  Background spread = copies(3000);
   for (int round = 0; round < 20; ++round) {
     spread.start(round);
     if ((rank + round) % 2 == 0) {

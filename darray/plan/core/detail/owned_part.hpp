@@ -5,9 +5,9 @@
 
 #include <vector>
 
+#include "darray/communicator/communicator.hpp"
 #include "darray/index/distribution.hpp"
 #include "darray/local/patch.hpp"
-#include "darray/schedule/communicator.hpp"
 
 namespace impishim::darray {
 

@@ -33,7 +33,7 @@ PlannedExchange::PlannedExchange(const Communicator& communicator, const Element
                                  ScheduleOptions options, MessageList plan, const FillValue& fill)
     : schedule_(communicator, element, unchecked(options)),
       value_(fill.bytes()),
-      turn_(communicator.turns()) {
+      execution_(communicator) {
   for (auto& [peer, elements] : plan.sends) schedule_.add_send(peer, std::move(elements));
   for (auto& [peer, elements] : plan.receives) schedule_.add_receive(peer, std::move(elements));
   for (auto& [source, destination] : plan.local)
@@ -47,6 +47,10 @@ PlannedExchange::PlannedExchange(const Communicator& communicator, const Element
                   root ? multicast.elements : Selection(), root ? Selection() : multicast.elements,
                   unchecked(options));
     statistics_ += tree_->statistics();
+    // Starting the exchange needs no turn: begin() has done it.
+    execution_.add_schedule(schedule_, [](bool) {});
+    execution_.add_part([this](bool blocking) { begin_spreading(blocking); },
+                        [this](bool blocking) { return spread(blocking); });
   }
   if (!plan.fills.empty())
     fill_.emplace(repeated_value(plan.fills), plan.fills, element.size, false);
@@ -59,7 +63,8 @@ void PlannedExchange::fill(std::span<void* const> destinations) const {
 }
 
 void PlannedExchange::require_idle() const {
-  if (stage_ != Stage::kIdle || turn_.under_way())
+  execution_.require_idle();
+  if (!schedule_.idle())
     fail(ErrorKind::kArgument, "an execution of this plan is in progress: wait for it first");
 }
 
@@ -68,25 +73,23 @@ void PlannedExchange::begin(std::span<const void* const> sources,
   require_idle();
   schedule_.start(sources, destinations, combine);
   fill(destinations);
-  spread_.clear();
   if (tree_) spread_.assign(destinations.begin(), destinations.end());
-  failure_ = {};
-  stage_ = Stage::kExchanging;
 }
 
 void PlannedExchange::execute(std::span<const void* const> sources,
                               std::span<void* const> destinations, const Combiner& combine) {
   begin(sources, destinations, combine);
-  exchange(true);
-  stage_ = Stage::kIdle;
-  for (void* const data : spread_) failure_.guard([&] { tree_->execute(data, data); });
-  failure_.rethrow();
+  if (tree_) {
+    execution_.run();
+  } else {
+    schedule_.wait();
+  }
 }
 
 void PlannedExchange::start(std::span<const void* const> sources,
                             std::span<void* const> destinations, const Combiner& combine) {
   begin(sources, destinations, combine);
-  if (tree_) turn_.start([this](bool blocking) { return advance(blocking); });
+  if (tree_) execution_.start();
 }
 
 void PlannedExchange::start_backward(std::span<void* const> sources,
@@ -94,38 +97,28 @@ void PlannedExchange::start_backward(std::span<void* const> sources,
                                      const Combiner& combine) {
   require_idle();
   schedule_.start_backward(sources, destinations, combine);
-  spread_.clear();
-  failure_ = {};
-  stage_ = Stage::kExchanging;
 }
 
-// The copies wait for the tree even if the exchange has failed on this rank.
-bool PlannedExchange::exchange(bool blocking) {
-  bool over = true;
-  failure_.guard([&] {
-    if (blocking) {
-      schedule_.wait();
-    } else {
-      over = schedule_.test();
-    }
-  });
-  return over;
-}
-
+/// Advances the execution in progress, which is the schedule alone if it runs backward or the plan
+/// has no tree.
 bool PlannedExchange::advance(bool blocking) {
-  if (stage_ == Stage::kIdle) return true;
-  if (stage_ == Stage::kExchanging) {
-    if (!exchange(blocking)) return false;
-    stage_ = Stage::kSpreading;
-    next_ = 0;
-  }
-  if (!spread(blocking)) return false;
-  stage_ = Stage::kIdle;
-  failure_.rethrow();
+  if (!execution_.under_way()) return Execution::advance(schedule_, blocking);
+  if (!blocking) return execution_.test();
+  execution_.wait();
   return true;
 }
 
-// Always uses the nonblocking tree: the other ranks do not know if this rank waits or tests.
+/// Begins to broadcast the arrays, which have arrived at the tree's root.
+void PlannedExchange::begin_spreading(bool blocking) {
+  next_ = 0;
+  failure_ = {};
+  if (!blocking) return;
+  for (; next_ < spread_.size(); ++next_)
+    failure_.guard([&] { tree_->execute(spread_[next_], spread_[next_]); });
+}
+
+/// Broadcasts the rest of the arrays. Always uses the nonblocking tree: the other ranks do not know
+/// if this rank waits or tests.
 bool PlannedExchange::spread(bool blocking) {
   while (next_ < spread_.size()) {
     if (!tree_runs_) {
@@ -133,17 +126,12 @@ bool PlannedExchange::spread(bool blocking) {
       tree_runs_ = true;
     }
     bool over = true;
-    failure_.guard([&] {
-      if (blocking) {
-        tree_->wait();
-      } else {
-        over = tree_->test();
-      }
-    });
+    failure_.guard([&] { over = Execution::advance(*tree_, blocking); });
     if (!over) return false;
     tree_runs_ = false;
     ++next_;
   }
+  failure_.rethrow();
   return true;
 }
 

@@ -12,10 +12,13 @@
 #include "darray/local/packer.hpp"
 #include "darray/plan/core/message_list.hpp"
 #include "darray/plan/core/options.hpp"
+#include "darray/schedule/detail/execution.hpp"
+#include "darray/schedule/schedule.hpp"
 #include "darray/schedule/tree_schedule.hpp"
 
 namespace impishim::darray {
 
+/// Does not move, since its execution refers to it.
 class PlannedExchange {
  public:
   /// Local, except at the first use of a set of copies. `fill` has the size of an element if the
@@ -34,20 +37,16 @@ class PlannedExchange {
   /// Sends destinations to sources, with the schedule only. For plans without copies.
   void start_backward(std::span<void* const> sources, std::span<const void* const> destinations,
                       const Combiner& combine);
-  bool test() { return move_on(false); }
-  void wait() { move_on(true); }
+  bool test() { return advance(false); }
+  void wait() { advance(true); }
   void require_idle() const;
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
 
  private:
-  enum class Stage { kIdle, kExchanging, kSpreading };
   void begin(std::span<const void* const> sources, std::span<void* const> destinations,
              const Combiner& combine);
-  bool move_on(bool blocking) {
-    return turn_.under_way() ? turn_.advance(blocking) : advance(blocking);
-  }
   bool advance(bool blocking);
-  bool exchange(bool blocking);
+  void begin_spreading(bool blocking);
   bool spread(bool blocking);
   void fill(std::span<void* const> destinations) const;
 
@@ -57,12 +56,12 @@ class PlannedExchange {
   std::optional<LocalCopy> fill_;
   Statistics statistics_;
 
-  Stage stage_ = Stage::kIdle;
+  /// Of plans with a tree: the exchange, then the tree for each array.
+  Execution execution_;
   std::vector<void*> spread_;  // arrays that the tree broadcasts after the exchange
   std::size_t next_ = 0;
   bool tree_runs_ = false;
-  FirstFailure failure_;
-  CollectiveTicket turn_;  // orders the executions that use the tree
+  FirstFailure failure_;  // of the tree for one of the arrays
 };
 
 /// Checked construction of a plan. `make` checks the arguments and plans, and may throw. All ranks

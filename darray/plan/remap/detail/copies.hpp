@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "darray/communicator/systems.hpp"
 #include "darray/index/distribution.hpp"
-#include "darray/schedule/systems.hpp"
 
 namespace impishim::darray {
 

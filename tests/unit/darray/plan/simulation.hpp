@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "darray/communicator/systems.hpp"
 #include "darray/index/distribution.hpp"
 #include "darray/plan/core/message_list.hpp"
-#include "darray/schedule/systems.hpp"
 #include "tests/unit/darray/flat.hpp"
 
 namespace impishim_test {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tests/unit/wire/path/path_parts.hpp"
-#include "wire/path/link.hpp"
+#include "wire/peer/link.hpp"
 
 namespace impishim::wire::test {
 namespace {

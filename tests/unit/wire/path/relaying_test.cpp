@@ -8,8 +8,8 @@
 
 #include "tests/unit/wire/path/path_parts.hpp"
 #include "wire/link/relay_credit.hpp"
-#include "wire/path/link_sender.hpp"
 #include "wire/path/relay.hpp"
+#include "wire/peer/link_sender.hpp"
 
 namespace impishim::wire::test {
 namespace {

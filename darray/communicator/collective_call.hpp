@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "darray/communicator/element.hpp"
 #include "darray/index/distribution.hpp"
-#include "darray/schedule/element.hpp"
 
 namespace impishim::darray {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/path/readiness.hpp"
+#include "wire/peer/readiness.hpp"
 
 #include <gtest/gtest.h>
 

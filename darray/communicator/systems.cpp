@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "darray/schedule/systems.hpp"
+#include "darray/communicator/systems.hpp"
 
 #include <map>
 
-#include "darray/schedule/communicator.hpp"
+#include "darray/communicator/communicator.hpp"
 #include "impishim/impishim.h"
 
 namespace impishim::darray {

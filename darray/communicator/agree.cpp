@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "darray/schedule/agree.hpp"
+#include "darray/communicator/agree.hpp"
 
 #include <fmt/core.h>
 

@@ -8,9 +8,9 @@
 
 #include "wire/base/result.hpp"
 #include "wire/link/link_output.hpp"
-#include "wire/path/engine_state.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/readiness.hpp"
+#include "wire/peer/engine_state.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/readiness.hpp"
 
 namespace impishim::wire {
 

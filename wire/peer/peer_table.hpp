@@ -17,8 +17,8 @@
 #include "wire/link/packet_queue.hpp"
 #include "wire/message/flow_control.hpp"
 #include "wire/message/operation.hpp"
-#include "wire/path/engine_settings.hpp"
-#include "wire/path/link.hpp"
+#include "wire/peer/engine_settings.hpp"
+#include "wire/peer/link.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "darray/schedule/communicator.hpp"
+#include "darray/communicator/communicator.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/path/peer_table.hpp"
+#include "wire/peer/peer_table.hpp"
 
 #include <gtest/gtest.h>
 
 #include "tests/unit/wire/path/path_parts.hpp"
-#include "wire/path/link.hpp"
+#include "wire/peer/link.hpp"
 
 namespace impishim::wire::test {
 namespace {

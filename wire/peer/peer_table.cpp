@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/path/peer_table.hpp"
+#include "wire/peer/peer_table.hpp"
 
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@
 #include "wire/link/relay_credit.hpp"
 #include "wire/message/flow_control.hpp"
 #include "wire/packet/packet.hpp"
-#include "wire/path/engine_settings.hpp"
-#include "wire/path/link.hpp"
+#include "wire/peer/engine_settings.hpp"
+#include "wire/peer/link.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
 

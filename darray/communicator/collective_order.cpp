@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "darray/schedule/collective_order.hpp"
+#include "darray/communicator/collective_order.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -50,17 +50,24 @@ void CollectiveTicket::start(std::function<bool(bool)> advance) {
   if (queued_) turns_->queue_.push_back(work_);
 }
 
-bool CollectiveTicket::advance(bool blocking) {
-  if (!work_) return true;
-  if (queued_) {
-    while (!work_->over) {
+/// Advances all older executions, then this one. Returns true if nothing of this one is left to do.
+bool CollectiveTicket::move_on(bool blocking) {
+  while (!work_->over) {
+    if (queued_) {
       if (!turns_->move_on(blocking)) return false;
+      continue;
     }
-  } else {
     bool over = true;
     work_->failure.guard([&] { over = work_->advance(blocking); });
     if (!over) return false;
+    work_->over = true;
   }
+  return true;
+}
+
+bool CollectiveTicket::advance(bool blocking) {
+  if (!work_) return true;
+  if (!move_on(blocking)) return false;
   FirstFailure failure = std::exchange(work_, nullptr)->failure;
   failure.rethrow();
   return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "darray/schedule/collective_call.hpp"
+#include "darray/communicator/collective_call.hpp"
 
 #include <algorithm>
 #include <vector>

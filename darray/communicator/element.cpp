@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "darray/schedule/element.hpp"
+#include "darray/communicator/element.hpp"
 
 #include <limits>
 

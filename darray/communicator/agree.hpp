@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "darray/base/error.hpp"
+#include "darray/communicator/collective_call.hpp"
+#include "darray/communicator/communicator.hpp"
 #include "darray/index/triplet.hpp"
-#include "darray/schedule/collective_call.hpp"
-#include "darray/schedule/communicator.hpp"
 
 namespace impishim::darray {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wire/data/basic_type.hpp"
-#include "wire/path/relay_options.hpp"
+#include "wire/peer/relay_options.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "darray/schedule/detail/sequence.hpp"
+#include "darray/schedule/detail/execution.hpp"
 
 #include <limits>
 
@@ -17,13 +17,14 @@ int values(const Element& element, Index count) {
 
 }  // namespace
 
-// Runs `body`. A failure of local work is kept, and the steps after it are still run. An MPI error
-// is thrown at once, because the steps after it cannot run.
-void Sequence::attempt(const Entry& step, const std::function<void()>& body) {
+/// Runs `body`, which is a step or its continuation. A failure of local work or of a part is kept,
+/// and the steps after it are still run. An MPI error of a single operation is thrown at once,
+/// because the steps after it cannot run.
+void Execution::attempt(const Entry& step, const std::function<void()>& body) {
   try {
     body();
   } catch (const Error& error) {
-    if (!step.local || error.kind() == ErrorKind::kMpi) throw;
+    if (!step.goes_on_after(error)) throw;
     failure_.guard([] { throw; });
   } catch (...) {
     if (!step.local) throw;
@@ -31,9 +32,10 @@ void Sequence::attempt(const Entry& step, const std::function<void()>& body) {
   }
 }
 
-void Sequence::run() {
+void Execution::run(const Work& first) {
   require_idle();
   failure_ = {};
+  if (first) failure_.guard(first);
   for (const Entry& step : steps_) {
     attempt(step, [&step] {
       MPI_Request request = MPI_REQUEST_NULL;
@@ -44,16 +46,17 @@ void Sequence::run() {
   failure_.rethrow();
 }
 
-void Sequence::start() {
+void Execution::start(const Work& first) {
   require_idle();
-  turn_.start([this](bool blocking) { return advance(blocking); });
+  turn_.start([this](bool blocking) { return advance_steps(blocking); });
   next_ = 0;
   failure_ = {};
   request_ = MPI_REQUEST_NULL;
-  test();
+  if (first) failure_.guard(first);
+  turn_.push();
 }
 
-bool Sequence::step_is_over(bool blocking) {
+bool Execution::step_is_over(bool blocking) {
   int done = 1;
   if (blocking) {
     check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait");
@@ -66,7 +69,7 @@ bool Sequence::step_is_over(bool blocking) {
   return over;
 }
 
-bool Sequence::advance(bool blocking) {
+bool Execution::advance_steps(bool blocking) {
   while (step_is_over(blocking)) {
     if (next_ == steps_.size()) {
       failure_.rethrow();

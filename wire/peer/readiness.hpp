@@ -6,9 +6,9 @@
 #include <cstddef>
 
 #include "wire/channel/poller.hpp"
-#include "wire/path/engine_state.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/peer_table.hpp"
+#include "wire/peer/engine_state.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/peer_table.hpp"
 
 namespace impishim::wire {
 

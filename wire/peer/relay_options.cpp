@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/path/relay_options.hpp"
+#include "wire/peer/relay_options.hpp"
 #include <cstdint>
 
 #include "wire/base/result.hpp"

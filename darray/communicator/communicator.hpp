@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "darray/schedule/collective_order.hpp"
-#include "darray/schedule/systems.hpp"
+#include "darray/communicator/collective_order.hpp"
+#include "darray/communicator/systems.hpp"
 
 namespace impishim::darray {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/path/link_sender.hpp"
+#include "wire/peer/link_sender.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "wire/base/result.hpp"
-#include "wire/path/link.hpp"
+#include "wire/peer/link.hpp"
 
 namespace impishim::wire {
 

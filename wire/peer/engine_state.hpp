@@ -9,7 +9,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/link/buffer_pool.hpp"
-#include "wire/path/engine_counters.hpp"
+#include "wire/peer/engine_counters.hpp"
 
 namespace impishim::wire {
 

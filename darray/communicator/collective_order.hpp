@@ -40,7 +40,10 @@ class CollectiveTicket {
   CollectiveTicket(CollectiveTicket&&) noexcept = default;
   CollectiveTicket& operator=(CollectiveTicket&& other) noexcept;
 
+  /// Returns true from start() until advance() has returned true.
   [[nodiscard]] bool under_way() const { return work_ != nullptr; }
+  /// Returns true if nothing of the execution is left to do.
+  [[nodiscard]] bool over() const { return work_ == nullptr || work_->over; }
   /// Takes the next place in the order. An execution that another one starts while it advances
   /// takes no place, but runs within the place of the other. `advance(blocking)` advances the
   /// execution and returns true if it is complete. Younger executions call it too, so it may only
@@ -50,8 +53,12 @@ class CollectiveTicket {
   /// Advances all older executions, then this one. Returns true if this one is complete or not
   /// in progress. Throws only the errors of this execution, which is then complete.
   bool advance(bool blocking);
+  /// Advances them as far as possible without waiting. Leaves it to advance() to tell the end, or
+  /// the errors, of this one.
+  void push() { static_cast<void>(move_on(false)); }
 
  private:
+  bool move_on(bool blocking);
   void leave();
 
   std::shared_ptr<CollectiveOrder> turns_;

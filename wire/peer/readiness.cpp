@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/path/readiness.hpp"
+#include "wire/peer/readiness.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/poller.hpp"
-#include "wire/path/engine_state.hpp"
-#include "wire/path/link.hpp"
-#include "wire/path/peer_table.hpp"
+#include "wire/peer/engine_state.hpp"
+#include "wire/peer/link.hpp"
+#include "wire/peer/peer_table.hpp"
 
 namespace impishim::wire {
 
