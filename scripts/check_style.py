@@ -48,6 +48,7 @@ INNER = {
         "engine": "base data packet topology channel link message peer path",
         "progress": "base channel engine",
         "shuffle": "base data topology message engine",
+        "window": "base data topology message engine",
         "launch": "base packet channel startup",
     },
     "collectives": {

@@ -244,16 +244,22 @@ std::size_t Engine::poll(bool application_waits) {
   // The thread that holds the lock is polling.
   if (!impl_->mutex.try_lock()) return 0;
   std::size_t events = 0;
+  bool ends_now = false;
   {
     const AdoptedLock lock(impl_->mutex);
     if (application_waits) impl_->flags.count_application_poll();
     const bool failed_before = impl_->has_failed();
     if (impl_->flags.report_asked.load(std::memory_order_relaxed)) impl_->report_if_asked();
     events = impl_->poll(application_waits);
-    if (failed_before || !impl_->has_failed()) return events;
+    ends_now = !failed_before && impl_->has_failed();
   }
-  drain_output();
-  return events;
+  if (ends_now) drain_output();
+  PollObserver* const observer = impl_->observer.load(std::memory_order_acquire);
+  return observer == nullptr ? events : events + observer->polled();
+}
+
+void Engine::set_poll_observer(PollObserver* observer) {
+  impl_->observer.store(observer, std::memory_order_release);
 }
 
 void Engine::send_batches_now() {

@@ -51,6 +51,21 @@ struct MatchedMessageDeleter {
 };
 using MatchedMessagePointer = std::unique_ptr<MatchedMessage, MatchedMessageDeleter>;
 
+/// Does work that polls of an engine bring.
+class PollObserver {
+ public:
+  PollObserver() = default;
+  PollObserver(const PollObserver&) = delete;
+  PollObserver& operator=(const PollObserver&) = delete;
+
+  /// Called after a poll, on the thread that polled, without the engine's lock. Must not block or
+  /// poll. Returns the number of events handled.
+  virtual std::size_t polled() = 0;
+
+ protected:
+  ~PollObserver() = default;
+};
+
 class Engine {
  public:
   explicit Engine(EngineOptions options);
@@ -135,6 +150,10 @@ class Engine {
   /// thread waits for. Otherwise they count as received only when they match, which bounds memory
   /// while a rank computes.
   std::size_t poll(bool application_waits);
+
+  /// Calls `observer` after each poll from now on; null ends that. The observer stays in place
+  /// until no thread polls.
+  void set_poll_observer(PollObserver* observer);
 
   /// Sleeps until a channel has input or room, at most `timeout`. Returns at once if a channel is
   /// ready.

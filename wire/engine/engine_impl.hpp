@@ -83,6 +83,7 @@ class Engine::Impl final : public OutputOwner, public FailureHandler {
   SharedFlags flags;
   EngineFailure failure;
   Poller poller;
+  std::atomic<PollObserver*> observer{nullptr};
 
   Mutex mutex;
   EngineState state IMPISHIM_GUARDED_BY(mutex);

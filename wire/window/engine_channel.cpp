@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/window/engine_channel.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "wire/base/result.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/engine.hpp"
+#include "wire/message/operation.hpp"
+#include "wire/topology/job_map.hpp"
+#include "wire/window/window_channel.hpp"
+#include "wire/window/window_request.hpp"
+
+namespace impishim::wire {
+namespace {
+
+/// Tags have 31 bits. Two requests to one process with equal tags are 2^31 requests apart.
+std::int32_t tag_of(std::uint64_t ticket) {
+  return static_cast<std::int32_t>(ticket & 0x7fffffffU);
+}
+
+ContextId context_of(DataOf kind) {
+  return kind == DataOf::kRequest ? kWindowDataContext : kWindowAnswerContext;
+}
+
+/// A transfer by one operation of the engine.
+template <class Operation>
+class EngineTransfer final : public DataTransfer {
+ public:
+  [[nodiscard]] bool complete() override { return operation.complete(); }
+  [[nodiscard]] bool failed() const override { return operation.result.error.has_value(); }
+  Operation operation;
+};
+
+}  // namespace
+
+EngineChannel::EngineChannel(Engine& engine, WorldRank here, std::vector<Format> format_of_client)
+    : engine_(engine), here_(here), format_of_client_(std::move(format_of_client)) {
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->room.resize(WindowRequest::kHeaderBytes + kLayoutBytes + kInlineBytes);
+    post(*slots_.back());
+  }
+}
+
+EngineChannel::~EngineChannel() {
+  for (const auto& slot : slots_) engine_.cancel(slot->operation);
+}
+
+void EngineChannel::post(Slot& slot) {
+  slot.operation.context = kWindowContext;
+  slot.operation.source = kAnySource;
+  slot.operation.tag = kAnyTag;
+  slot.operation.buffer = {slot.room.data(), slot.room.size(),
+                           &TypeLayout::basic(BasicType::kByte)};
+  engine_.start(slot.operation);
+}
+
+void EngineChannel::send(WorldRank to, std::vector<std::byte> message) {
+  if (message.size() <= Engine::kLongestShort && engine_.send_short({.destination = to,
+                                                                     .context = kWindowContext,
+                                                                     .source_rank = here_,
+                                                                     .tag = 0,
+                                                                     .bytes = message}))
+    return;
+  std::erase_if(outgoing_, [](const Outgoing& each) { return each.operation.complete(); });
+  Outgoing& outgoing = outgoing_.emplace_back();
+  outgoing.message = std::move(message);
+  outgoing.operation.destination = to;
+  outgoing.operation.context = kWindowContext;
+  outgoing.operation.source_rank = here_;
+  outgoing.operation.buffer = {outgoing.message.data(), outgoing.message.size(),
+                               &TypeLayout::basic(BasicType::kByte)};
+  engine_.start(outgoing.operation);
+}
+
+std::unique_ptr<DataTransfer> EngineChannel::send_data(WorldRank to, DataOf kind,
+                                                       std::uint64_t ticket,
+                                                       const ConstBuffer& data) {
+  auto transfer = std::make_unique<EngineTransfer<SendOperation>>();
+  transfer->operation.destination = to;
+  transfer->operation.context = context_of(kind);
+  transfer->operation.source_rank = here_;
+  transfer->operation.tag = tag_of(ticket);
+  transfer->operation.buffer = data;
+  engine_.start(transfer->operation);
+  return transfer;
+}
+
+std::unique_ptr<DataTransfer> EngineChannel::receive_data(WorldRank from, DataOf kind,
+                                                          std::uint64_t ticket,
+                                                          const MutableBuffer& room) {
+  auto transfer = std::make_unique<EngineTransfer<ReceiveOperation>>();
+  transfer->operation.context = context_of(kind);
+  transfer->operation.source = from;
+  transfer->operation.tag = tag_of(ticket);
+  transfer->operation.buffer = room;
+  engine_.start(transfer->operation);
+  return transfer;
+}
+
+Result<std::optional<WindowChannel::Arrived>> EngineChannel::take() {
+  // Slots are posted again in their order, so requests fill them in their order.
+  if (taken_ != nullptr) post(*std::exchange(taken_, nullptr));
+  Slot& slot = *slots_[next_];
+  if (!slot.operation.complete()) return std::optional<Arrived>();
+  if (slot.operation.result.error) return *slot.operation.result.error;
+  next_ = (next_ + 1) % kSlots;
+  taken_ = &slot;
+  // The rank in the message is what its sender says.
+  const WorldRank source = slot.operation.result.source;
+  if (source < 0 || source >= engine_.job().size())
+    return Error{ErrorKind::kProtocol, "a request for a window from no process of the job"};
+  return std::optional(
+      Arrived{source, std::span(slot.room).first(slot.operation.result.native_bytes)});
+}
+
+}  // namespace impishim::wire
