@@ -6,7 +6,6 @@
 #include <span>
 
 #include "collectives/core/data.hpp"
-#include "collectives/core/groups.hpp"
 #include "collectives/core/task.hpp"
 #include "collectives/local/message_group.hpp"
 

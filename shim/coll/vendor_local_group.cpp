@@ -9,7 +9,6 @@
 #include <memory>
 #include <numeric>
 #include <span>
-#include <utility>
 
 #include "collectives/collectives.hpp"
 #include "collectives/core/data.hpp"

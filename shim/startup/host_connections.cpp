@@ -24,6 +24,7 @@
 #include "wire/connect/host_mesh.hpp"
 #include "wire/connect/shared_memory_links.hpp"
 #include "wire/connect/unix_socket.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
 

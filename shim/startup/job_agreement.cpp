@@ -14,7 +14,9 @@
 
 #include "collectives/core/select.hpp"
 #include "shim/startup/native_exchange.hpp"
+#include "shim/startup/session.hpp"
 #include "shim/startup/startup_limits.hpp"
+#include "shim/startup/system_plan.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
@@ -22,6 +24,7 @@
 #include "wire/connect/host_mesh.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/fabric/fabric.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/startup/authentication.hpp"
 #include "wire/startup/bootstrap.hpp"
 #include "wire/startup/proc_info.hpp"

@@ -11,6 +11,7 @@
 
 #include "shim/startup/native_exchange.hpp"
 #include "shim/startup/proc_links.hpp"
+#include "shim/startup/session.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/topology/host_plan.hpp"

@@ -11,6 +11,7 @@
 #include "wire/base/assert.hpp"
 #include "wire/base/result.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/peer/engine_settings.hpp"
 #include "wire/peer/link.hpp"
 #include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"

@@ -17,6 +17,7 @@
 #include "wire/packet/packet.hpp"
 #include "wire/peer/link.hpp"
 #include "wire/peer/peer_table.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -7,10 +7,14 @@
 
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/base/result.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
 #include "wire/link/traffic.hpp"
+#include "wire/message/match_queue.hpp"
+#include "wire/peer/engine_counters.hpp"
 #include "wire/peer/link.hpp"
+#include "wire/peer/peer_table.hpp"
 
 namespace impishim::wire {
 namespace {

@@ -10,6 +10,7 @@
 #include "wire/channel/poller.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/engine/engine_impl.hpp"
+#include "wire/peer/engine_state.hpp"
 
 namespace impishim::wire {
 

@@ -3,7 +3,6 @@
 // a wait starves, and when the engine fails.
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>

@@ -18,6 +18,7 @@
 #include "wire/message/operation.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/path/send_path.hpp"
+#include "wire/peer/engine_settings.hpp"
 #include "wire/peer/link.hpp"
 #include "wire/peer/peer_table.hpp"
 #include "wire/topology/job_map.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/window/element_layout.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <list>
 #include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "wire/data/basic_type.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/window/window_service.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
