@@ -33,7 +33,7 @@ void apply(WindowTarget& target, const ArrivedRequest& arrived, Format format) {
       // Long answers are sent from the window, piece by piece.
       if (target.check(request, format) == WindowStatus::kDone &&
           request.count * request.target_layout().packed_size(format) <= 4096)
-        static_cast<void>(target.get(request, format));
+        static_cast<void>(target.get(request, format, before));
       return;
     case WindowRequestKind::kAccumulate:
       static_cast<void>(target.accumulate(request, arrived.data, format, nullptr));

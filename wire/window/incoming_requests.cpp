@@ -125,6 +125,7 @@ bool IncomingRequests::apply(Entry& entry) {
     default:
       break;
   }
+  if (status != WindowStatus::kDone) before.clear();
   if (changes_memory(request.kind)) ++applied_;
   if (request.kind == Kind::kUnlock || request.kind == Kind::kComplete) return true;
   const bool answered = request.kind != Kind::kPut && request.kind != Kind::kAccumulate;
@@ -134,11 +135,17 @@ bool IncomingRequests::apply(Entry& entry) {
     return true;
   }
   entry.data = std::move(before);
-  answer(request, status, {});
-  entry.send = channel_.send_data(
-      origin_, DataOf::kAnswer, request.ticket,
-      {entry.data.data(), entry.data.size(), &TypeLayout::basic(BasicType::kByte)});
-  return false;
+  return answer_long(entry,
+                     {entry.data.data(), entry.data.size(), &TypeLayout::basic(BasicType::kByte)});
+}
+
+/// Answers a request with long data. Returns false while the data is being sent.
+bool IncomingRequests::answer_long(Entry& entry, const ConstBuffer& data) {
+  entry.send = channel_.send_data(origin_, DataOf::kAnswer, entry.request.ticket, data);
+  // A value that does not fit its representation is found before anything leaves.
+  const bool refused = entry.send->complete() && entry.send->failed();
+  answer(entry.request, refused ? WindowStatus::kConversion : WindowStatus::kDone, {});
+  return refused;
 }
 
 /// Answers a get. Long data is sent from the window's memory.
@@ -147,16 +154,14 @@ bool IncomingRequests::apply_get(Entry& entry) {
   const WindowStatus status = target_.check(request, format_);
   const std::uint64_t bytes = request.count * request.target_layout().packed_size(format_);
   if (status != WindowStatus::kDone || bytes <= WindowChannel::kInlineBytes) {
-    const auto data =
-        status == WindowStatus::kDone ? target_.get(request, format_) : std::vector<std::byte>();
-    answer(request, status, data);
+    std::vector<std::byte> data;
+    const WindowStatus read = target_.get(request, format_, data);
+    if (read != WindowStatus::kDone) data.clear();
+    answer(request, read, data);
     return true;
   }
   const MutableBuffer memory = target_.buffer_of(request);
-  answer(request, status, {});
-  entry.send = channel_.send_data(origin_, DataOf::kAnswer, request.ticket,
-                                  {memory.base, memory.count, memory.layout, memory.keep_alive});
-  return false;
+  return answer_long(entry, {memory.base, memory.count, memory.layout, memory.keep_alive});
 }
 
 /// Answers a request. Without data here, and with some that the origin expects, the data follows.

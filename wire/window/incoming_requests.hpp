@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/window/window_channel.hpp"
 #include "wire/window/window_request.hpp"
@@ -56,6 +57,7 @@ class IncomingRequests {
   [[nodiscard]] bool finish(Entry& entry);
   [[nodiscard]] bool apply(Entry& entry);
   [[nodiscard]] bool apply_get(Entry& entry);
+  [[nodiscard]] bool answer_long(Entry& entry, const ConstBuffer& data);
   void answer(const WindowRequest& request, WindowStatus status, std::span<const std::byte> data);
 
   WindowTarget& target_;

@@ -45,7 +45,7 @@ bool has_valid_numbers(const WindowRequest& request, std::uint8_t flags) {
   return request.kind < WindowRequestKind::kNumberOfKinds &&
          request.operation < ElementOperation::kNumberOfOperations &&
          request.element < ElementKind::kNumberOfKinds &&
-         request.status <= WindowStatus::kNoMemory && request.basic < BasicType::kNumberOfTypes &&
+         request.status <= WindowStatus::kConversion && request.basic < BasicType::kNumberOfTypes &&
          (flags & ~(kExclusive | kDataFollows)) == 0;
 }
 

@@ -39,6 +39,7 @@ enum class WindowStatus : std::uint8_t {
   kNoWindow = 2,    ///< the target has no such window
   kBadRequest = 3,  ///< the data does not have the size or type that it should have
   kNoMemory = 4,
+  kConversion = 5,  ///< a value does not fit the representation between the two systems
 };
 
 /// One message: a header of fixed size, the target's datatype unless it is a basic type, and the

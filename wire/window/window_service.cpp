@@ -48,25 +48,30 @@ void WindowService::remove(WindowId window) {
   windows_.erase(found);
 }
 
-/// Returns data as it travels to a process.
-std::vector<std::byte> WindowService::pack(WorldRank target, const ConstBuffer& data) const {
+/// Returns data as it travels to a process; nothing of a long put, which goes from memory to
+/// memory.
+Result<std::vector<std::byte>> WindowService::pack(WorldRank target, const WindowRequest& request,
+                                                   const ConstBuffer& data) const {
+  std::vector<std::byte> bytes;
+  if (data.layout == nullptr) return bytes;
   PackCursor cursor(data, channel_to(target).format_of(target));
-  std::vector<std::byte> bytes(cursor.total());
+  const bool in_place = request.kind == Kind::kPut && cursor.total() > WindowChannel::kInlineBytes;
+  if (in_place && channel_to(target).format_of(target) != Format::kExternal32) return bytes;
+  bytes.resize(cursor.total());
   const auto packed = cursor.pack(bytes);
-  // Values that do not fit external32 are lost here as they are in messages.
-  IMPISHIM_ASSERT(packed.ok());
+  if (!packed) return packed.error();
+  if (in_place) bytes.clear();
   return bytes;
 }
 
-/// Sends a request that has its ticket, with its data behind it if that is long.
-void WindowService::send_request(WorldRank target, WindowRequest& request,
-                                 const ConstBuffer& data) {
+/// Sends a request that has its ticket, with its data behind it if that is long. `packed` is what
+/// pack() has returned.
+void WindowService::send_request(WorldRank target, WindowRequest& request, const ConstBuffer& data,
+                                 std::vector<std::byte> packed) {
   WindowChannel& channel = channel_to(target);
   request.data_bytes = data.layout == nullptr ? 0 : data.packed_size(channel.format_of(target));
-  if (request.data_bytes <= WindowChannel::kInlineBytes) {
-    const auto bytes = request.data_bytes == 0 ? std::vector<std::byte>() : pack(target, data);
-    return channel.send(target, encode_request(request, bytes));
-  }
+  if (request.data_bytes <= WindowChannel::kInlineBytes)
+    return channel.send(target, encode_request(request, packed));
   request.data_follows = true;
   channel.send(target, encode_request(request, {}));
   Outgoing& outgoing = outgoing_[request.ticket];
@@ -75,22 +80,26 @@ void WindowService::send_request(WorldRank target, WindowRequest& request,
   // bytes in which they travel.
   ConstBuffer source = data;
   if (request.kind != Kind::kPut) {
-    outgoing.packed = pack(target, data);
+    outgoing.packed = std::move(packed);
     source = {outgoing.packed.data(), outgoing.packed.size(), &TypeLayout::basic(BasicType::kByte)};
   }
   outgoing.transfer = channel.send_data(target, DataOf::kRequest, request.ticket, source);
 }
 
-std::uint64_t WindowService::send(WorldRank target, WindowRequest request,
-                                  const ConstBuffer& data) {
+Result<std::uint64_t> WindowService::send(WorldRank target, WindowRequest request,
+                                          const ConstBuffer& data) {
+  auto packed = pack(target, request, data);
+  if (!packed) return packed.error();
   const MutexLock lock(mutex_);
   request.ticket = next_ticket_++;
-  send_request(target, request, data);
+  send_request(target, request, data, std::move(*packed));
   return request.ticket;
 }
 
-void WindowService::ask(WorldRank target, WindowRequest request, const ConstBuffer& data,
-                        const MutableBuffer& result, WindowAnswer& answer) {
+Result<void> WindowService::ask(WorldRank target, WindowRequest request, const ConstBuffer& data,
+                                const MutableBuffer& result, WindowAnswer& answer) {
+  auto packed = pack(target, request, data);
+  if (!packed) return packed.error();
   const MutexLock lock(mutex_);
   answer.status_ = WindowStatus::kDone;
   answer.target_ = target;
@@ -98,10 +107,11 @@ void WindowService::ask(WorldRank target, WindowRequest request, const ConstBuff
   // A get's long data is converted by the engine; fetched values come as they travel.
   answer.packed_ = request.kind != Kind::kGet;
   answer.complete_.store(failed_.load(std::memory_order_relaxed), std::memory_order_release);
-  if (answer.complete()) return;
+  if (answer.complete()) return {};
   request.ticket = next_ticket_++;
   answers_.emplace(request.ticket, &answer);
-  send_request(target, request, data);
+  send_request(target, request, data, std::move(*packed));
+  return {};
 }
 
 void WindowService::tell(WorldRank target, const WindowRequest& request) {

@@ -76,12 +76,15 @@ class WindowService final : public PollObserver {
 
   /// Sends a put or an accumulate. The data is `data` in the origin's memory, which is free to
   /// change as soon as sent() is true for the returned number. request.window, kind, operation,
-  /// element, basic or layout, displacement and count describe the target's side.
-  std::uint64_t send(WorldRank target, WindowRequest request, const ConstBuffer& data);
+  /// element, basic or layout, displacement and count describe the target's side. Fails with
+  /// kConversion if a value does not fit the representation between the systems; nothing was sent
+  /// then.
+  [[nodiscard]] Result<std::uint64_t> send(WorldRank target, WindowRequest request,
+                                           const ConstBuffer& data);
   /// Sends a request that is answered: a get, an accumulate that fetches, a compare-and-swap, a
-  /// flush, a lock or an unlock. An answer's data goes to `result`.
-  void ask(WorldRank target, WindowRequest request, const ConstBuffer& data,
-           const MutableBuffer& result, WindowAnswer& answer);
+  /// flush, a lock or an unlock. An answer's data goes to `result`. Fails as send() does.
+  [[nodiscard]] Result<void> ask(WorldRank target, WindowRequest request, const ConstBuffer& data,
+                                 const MutableBuffer& result, WindowAnswer& answer);
   /// Sends kPost or kComplete.
   void tell(WorldRank target, const WindowRequest& request);
 
@@ -137,9 +140,10 @@ class WindowService final : public PollObserver {
     return caller == Caller::kVendorsThread || !is_local_(rank);
   }
   std::size_t take_requests(WindowChannel& channel) IMPISHIM_REQUIRES(mutex_);
-  void send_request(WorldRank target, WindowRequest& request, const ConstBuffer& data)
-      IMPISHIM_REQUIRES(mutex_);
-  [[nodiscard]] std::vector<std::byte> pack(WorldRank target, const ConstBuffer& data) const;
+  void send_request(WorldRank target, WindowRequest& request, const ConstBuffer& data,
+                    std::vector<std::byte> packed) IMPISHIM_REQUIRES(mutex_);
+  [[nodiscard]] Result<std::vector<std::byte>> pack(WorldRank target, const WindowRequest& request,
+                                                    const ConstBuffer& data) const;
   IncomingRequests& incoming_of(Window& window, WorldRank source) IMPISHIM_REQUIRES(mutex_);
   void handle(WorldRank source, const ArrivedRequest& arrived) IMPISHIM_REQUIRES(mutex_);
   void handle_answer(WorldRank source, const ArrivedRequest& arrived) IMPISHIM_REQUIRES(mutex_);

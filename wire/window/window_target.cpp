@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "wire/base/assert.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/data/conversion.hpp"
@@ -75,14 +74,13 @@ bool unpack_elements(ElementKind kind, std::span<const std::byte> packed, Format
   return cursor.total() == packed.size() && cursor.unpack(packed).ok();
 }
 
-/// Appends data in packed form. Values of this machine always fit the formats between systems of
-/// this library.
-void append_packed(const ConstBuffer& data, Format format, std::vector<std::byte>& packed) {
+/// Appends data in packed form. Returns false if a value does not fit it: only external32, which a
+/// user may ask for, is narrower than this machine's types.
+bool append_packed(const ConstBuffer& data, Format format, std::vector<std::byte>& packed) {
   PackCursor cursor(data, format);
   const std::size_t before = packed.size();
   packed.resize(before + cursor.total());
-  const auto done = cursor.pack(std::span(packed).subspan(before));
-  IMPISHIM_ASSERT(done.ok());
+  return cursor.pack(std::span(packed).subspan(before)).ok();
 }
 
 }  // namespace
@@ -121,11 +119,13 @@ WindowStatus WindowTarget::put(const WindowRequest& request, std::span<const std
   return cursor.unpack(data).ok() ? WindowStatus::kDone : WindowStatus::kBadRequest;
 }
 
-std::vector<std::byte> WindowTarget::get(const WindowRequest& request, Format format) const {
+WindowStatus WindowTarget::get(const WindowRequest& request, Format format,
+                               std::vector<std::byte>& data) const {
+  const WindowStatus status = check(request, format);
+  if (status != WindowStatus::kDone) return status;
   const MutableBuffer memory = buffer_of(request);
-  std::vector<std::byte> packed;
-  append_packed({memory.base, memory.count, memory.layout}, format, packed);
-  return packed;
+  const bool packed = append_packed({memory.base, memory.count, memory.layout}, format, data);
+  return packed ? WindowStatus::kDone : WindowStatus::kConversion;
 }
 
 WindowStatus WindowTarget::accumulate(const WindowRequest& request,
@@ -140,8 +140,9 @@ WindowStatus WindowTarget::accumulate(const WindowRequest& request,
     return WindowStatus::kBadRequest;
   std::byte* const target = address_of(request);
   const MutexLock lock(accumulating_);
-  if (before != nullptr)
-    append_packed({target, request.count, &request.target_layout()}, format, *before);
+  if (before != nullptr &&
+      !append_packed({target, request.count, &request.target_layout()}, format, *before))
+    return WindowStatus::kConversion;
   if (changes && target != nullptr) combine(request, target, elements.data());
   return WindowStatus::kDone;
 }
@@ -178,7 +179,8 @@ WindowStatus WindowTarget::compare_and_swap(const WindowRequest& request,
     return WindowStatus::kBadRequest;
   std::byte* const target = moved(address_of(request), request.target_layout().first_offset());
   const MutexLock lock(accumulating_);
-  append_packed({target, 1, &element_layout(request.element)}, format, before);
+  if (!append_packed({target, 1, &element_layout(request.element)}, format, before))
+    return WindowStatus::kConversion;
   if (std::memcmp(target, values.data(), size) == 0)
     std::memcpy(target, values.data() + size, size);
   return WindowStatus::kDone;

@@ -34,8 +34,9 @@ class WindowTarget {
   /// Applies a put whose data has come with it.
   [[nodiscard]] WindowStatus put(const WindowRequest& request, std::span<const std::byte> data,
                                  Format format) const;
-  /// Returns the data of a get, as it travels.
-  [[nodiscard]] std::vector<std::byte> get(const WindowRequest& request, Format format) const;
+  /// Appends the data of a get, as it travels, to `data`.
+  [[nodiscard]] WindowStatus get(const WindowRequest& request, Format format,
+                                 std::vector<std::byte>& data) const;
   /// Applies an accumulate. Appends the values before it to `before`, unless that is null.
   [[nodiscard]] WindowStatus accumulate(const WindowRequest& request,
                                         std::span<const std::byte> operands, Format format,

@@ -93,7 +93,7 @@ class WindowServiceTest : public testing::TestWithParam<Format> {
   WindowStatus ask(int origin, int target, const WindowRequest& made, const ConstBuffer& data = {},
                    const MutableBuffer& result = {}) {
     WindowAnswer answer;
-    service(origin).ask(target, made, data, result, answer);
+    EXPECT_TRUE(service(origin).ask(target, made, data, result, answer).ok());
     EXPECT_TRUE(run_until([&] { return answer.complete(); }));
     return answer.status();
   }
@@ -112,9 +112,10 @@ TEST_P(WindowServiceTest, AFlushedPutIsInTheTargetsMemory) {
   for (const std::size_t size : {std::size_t{1}, std::size_t{3}, kLong}) {
     std::vector<std::int32_t> data(size);
     std::iota(data.begin(), data.end(), 100);
-    const std::uint64_t ticket = service(0).send(1, request(Kind::kPut, 5, size), from(data));
+    const auto ticket = service(0).send(1, request(Kind::kPut, 5, size), from(data));
+    ASSERT_TRUE(ticket.ok());
     flush(0, 1);
-    EXPECT_TRUE(run_until([&] { return service(0).sent(ticket); }));
+    EXPECT_TRUE(run_until([&] { return service(0).sent(*ticket); }));
     EXPECT_TRUE(std::equal(data.begin(), data.end(), room(1).begin() + 5));
     EXPECT_EQ(room(1)[4], 1);
     EXPECT_EQ(room(1)[5 + size], 1);
@@ -165,7 +166,9 @@ TEST_P(WindowServiceTest, FetchedValuesAreAllDifferent) {
   std::vector<std::vector<std::int32_t>> results(2 * kRounds, {-1});
   std::vector<WindowAnswer> answers(2 * kRounds);
   for (std::size_t i = 0; i < results.size(); ++i)
-    service(1 + static_cast<int>(i % 2)).ask(0, add, from({1}), to(results[i]), answers[i]);
+    EXPECT_TRUE(service(1 + static_cast<int>(i % 2))
+                    .ask(0, add, from({1}), to(results[i]), answers[i])
+                    .ok());
   EXPECT_TRUE(run_until([&] { return std::ranges::all_of(answers, &WindowAnswer::complete); }));
   for (const auto& each : results) fetched.push_back(each[0]);
   std::ranges::sort(fetched);
@@ -190,7 +193,7 @@ TEST_P(WindowServiceTest, LongDataOfRequestsAndAnswersIsNotMixedUp) {
   std::vector<std::int32_t> got(kLong, -1);
   WindowAnswer answer;
   // The get of process 0 and the put of process 1 have the same ticket.
-  service(0).ask(1, request(Kind::kGet, 0, kLong), {}, to(got), answer);
+  EXPECT_TRUE(service(0).ask(1, request(Kind::kGet, 0, kLong), {}, to(got), answer).ok());
   static_cast<void>(service(1).send(0, request(Kind::kPut, 0, kLong), from(ones)));
   EXPECT_TRUE(run_until([&] { return answer.complete(); }));
   flush(1, 0);
@@ -211,7 +214,7 @@ TEST_P(WindowServiceTest, AnExclusiveLockExcludesOthersUntilItIsReleased) {
   lock.exclusive = true;
   EXPECT_EQ(ask(0, 2, lock), WindowStatus::kDone);
   WindowAnswer second;
-  service(1).ask(2, lock, {}, {}, second);
+  EXPECT_TRUE(service(1).ask(2, lock, {}, {}, second).ok());
   job.settle();
   for (const auto& each : services) each->progress(WindowService::Caller::kAnyThread);
   job.settle();
@@ -220,7 +223,7 @@ TEST_P(WindowServiceTest, AnExclusiveLockExcludesOthersUntilItIsReleased) {
   const std::vector<std::int32_t> nines(kLong, 9);
   static_cast<void>(service(0).send(2, request(Kind::kPut, 0, kLong), from(nines)));
   WindowAnswer released;
-  service(0).ask(2, request(Kind::kUnlock), {}, {}, released);
+  EXPECT_TRUE(service(0).ask(2, request(Kind::kUnlock), {}, {}, released).ok());
   EXPECT_TRUE(run_until([&] { return second.complete(); }));
   EXPECT_EQ(room(2)[kLong - 1], 9);
   EXPECT_TRUE(run_until([&] { return released.complete(); }));

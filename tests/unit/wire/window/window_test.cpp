@@ -237,7 +237,9 @@ TEST_P(WindowTargetTest, GetReadsADatatypeWithGaps) {
   request.layout =
       std::make_shared<TypeLayout>(std::vector<Block>{{0, BasicType::kInt32, 1, 3, 12}}, 40);
   ASSERT_EQ(target.check(request, GetParam()), WindowStatus::kDone);
-  EXPECT_THAT(unpacked(target.get(request, GetParam())), ElementsAre(1, 4, 7));
+  std::vector<std::byte> data;
+  ASSERT_EQ(target.get(request, GetParam(), data), WindowStatus::kDone);
+  EXPECT_THAT(unpacked(data), ElementsAre(1, 4, 7));
 }
 
 TEST_P(WindowTargetTest, AccumulateCombinesEachElement) {
@@ -332,6 +334,21 @@ TEST(WindowTarget, PairsKeepTheirGaps) {
   EXPECT_EQ(room[1].value, 5);
   EXPECT_EQ(room[1].location, 2);
   EXPECT_EQ(room[2].location, 12);
+}
+
+TEST(WindowTarget, AValueThatDoesNotFitIsNotSent) {
+  std::int64_t room = std::int64_t{1} << 40U;
+  WindowTarget target(WindowMemory::fixed(reinterpret_cast<std::byte*>(&room), sizeof(room), 8));
+  WindowRequest request;
+  request.kind = WindowRequestKind::kGet;
+  request.basic = BasicType::kSignedLong;
+  request.count = 1;
+  std::vector<std::byte> data;
+  EXPECT_EQ(target.get(request, Format::kExternal32, data), WindowStatus::kConversion);
+  request.kind = WindowRequestKind::kGetAccumulate;
+  request.operation = ElementOperation::kNoOperation;
+  request.element = ElementKind::kLong;
+  EXPECT_EQ(target.accumulate(request, {}, Format::kExternal32, &data), WindowStatus::kConversion);
 }
 
 TEST(WindowTarget, AccumulatesOfThreadsAreAtomic) {

@@ -55,8 +55,10 @@ std::vector<std::int64_t> count(WindowService& service, Engine& engine) {
   for (int i = 0; i < kRounds; ++i) {
     std::int64_t before = -1;
     WindowAnswer answer;
-    service.ask(0, request, {reinterpret_cast<const std::byte*>(&one), 1, &layout},
-                {reinterpret_cast<std::byte*>(&before), 1, &layout}, answer);
+    EXPECT_TRUE(service
+                    .ask(0, request, {reinterpret_cast<const std::byte*>(&one), 1, &layout},
+                         {reinterpret_cast<std::byte*>(&before), 1, &layout}, answer)
+                    .ok());
     while (!answer.complete()) {
       if (engine.poll(true) == 0) engine.wait_for_event(std::chrono::milliseconds(1));
     }
