@@ -61,7 +61,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     FUZZ_REQUIRE(arrived.error().kind == impishim::ErrorKind::kProtocol);
     return 0;
   }
-  FUZZ_REQUIRE(decode_request(encode_request(arrived->request, arrived->data)).ok());
+  std::vector<std::byte> again;
+  encode_request(arrived->request, arrived->data, again);
+  FUZZ_REQUIRE(decode_request(again).ok());
   std::array<std::byte, kWindowBytes + 2 * kBorderBytes> room{};
   room.fill(kBorder);
   const auto window = std::span(room).subspan(kBorderBytes, kWindowBytes);

@@ -63,16 +63,16 @@ void EngineChannel::post(Slot& slot) {
   engine_.start(slot.operation);
 }
 
-void EngineChannel::send(WorldRank to, std::vector<std::byte> message) {
+void EngineChannel::send(WorldRank to, std::span<const std::byte> message) {
   if (message.size() <= Engine::kLongestShort && engine_.send_short({.destination = to,
                                                                      .context = kWindowContext,
                                                                      .source_rank = here_,
                                                                      .tag = 0,
                                                                      .bytes = message}))
     return;
-  std::erase_if(outgoing_, [](const Outgoing& each) { return each.operation.complete(); });
+  while (!outgoing_.empty() && outgoing_.front().operation.complete()) outgoing_.pop_front();
   Outgoing& outgoing = outgoing_.emplace_back();
-  outgoing.message = std::move(message);
+  outgoing.message.assign(message.begin(), message.end());
   outgoing.operation.destination = to;
   outgoing.operation.context = kWindowContext;
   outgoing.operation.source_rank = here_;

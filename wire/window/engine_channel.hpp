@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "wire/base/result.hpp"
@@ -33,7 +34,7 @@ class EngineChannel final : public WindowChannel {
   /// Withdraws the receives. No request may be under way.
   ~EngineChannel();
 
-  void send(WorldRank to, std::vector<std::byte> message) override;
+  void send(WorldRank to, std::span<const std::byte> message) override;
   [[nodiscard]] std::unique_ptr<DataTransfer> send_data(WorldRank to, DataOf kind,
                                                         std::uint64_t ticket,
                                                         const ConstBuffer& data) override;

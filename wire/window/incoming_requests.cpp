@@ -33,14 +33,25 @@ bool waits_for_all(Kind kind) {
 
 bool changes_memory(Kind kind) { return kind == Kind::kPut || is_ordered(kind); }
 
+/// Returns true if the owner has to act on the end of a request of this kind.
+bool ends_epoch(Kind kind) { return kind == Kind::kUnlock || kind == Kind::kComplete; }
+
 }  // namespace
 
-void IncomingRequests::arrived(const WindowRequest& request, std::span<const std::byte> data) {
-  Entry& entry = entries_.emplace_back();
+void IncomingRequests::arrived(const WindowRequest& request, std::span<const std::byte> data,
+                               std::vector<WindowRequest>& ended) {
+  Entry entry;
   entry.request = request;
-  // The data lies in the message, whose room is used again.
-  entry.data.assign(data.begin(), data.end());
-  if (request.data_follows) begin_receive(entry);
+  if (request.data_follows) {
+    begin_receive(entry);
+  } else if (!entries_.empty()) {
+    // The data lies in the message, whose memory is used again.
+    entry.data.assign(data.begin(), data.end());
+  } else if (apply(entry, data)) {
+    if (ends_epoch(request.kind)) ended.push_back(request);
+    return;
+  }
+  entries_.push_back(std::move(entry));
 }
 
 /// Receives data that follows: to the window's memory, or to memory of its own if it is to be
@@ -80,8 +91,7 @@ std::size_t IncomingRequests::advance(std::vector<WindowRequest>& ended) {
       ++entry;
       continue;
     }
-    const Kind kind = entry->request.kind;
-    if (kind == Kind::kUnlock || kind == Kind::kComplete) ended.push_back(entry->request);
+    if (ends_epoch(entry->request.kind)) ended.push_back(entry->request);
     entry = entries_.erase(entry);
     ++over;
   }
@@ -96,47 +106,52 @@ bool IncomingRequests::finish(Entry& entry) {
       answer(entry.request, entry.status, {});
       return true;
     }
-    // A failed engine ends the job.
-    if (entry.receive->failed()) return true;
+    if (entry.receive->failed()) {
+      // A value does not fit this machine's type, or the job is ending.
+      answer(entry.request, WindowStatus::kConversion, {});
+      return true;
+    }
   }
-  return apply(entry);
+  return apply(entry, entry.data);
 }
 
 /// Applies a request and answers it. Returns false if the answer's data is still being sent.
-bool IncomingRequests::apply(Entry& entry) {
+bool IncomingRequests::apply(Entry& entry, std::span<const std::byte> data) {
   const WindowRequest& request = entry.request;
-  std::vector<std::byte> before;
-  WindowStatus status = WindowStatus::kDone;
-  switch (request.kind) {
-    case Kind::kPut:
-      if (entry.receive == nullptr) status = target_.put(request, entry.data, format_);
-      break;
-    case Kind::kGet:
-      return apply_get(entry);
-    case Kind::kAccumulate:
-      status = target_.accumulate(request, entry.data, format_, nullptr);
-      break;
-    case Kind::kGetAccumulate:
-      status = target_.accumulate(request, entry.data, format_, &before);
-      break;
-    case Kind::kCompareAndSwap:
-      status = target_.compare_and_swap(request, entry.data, format_, before);
-      break;
-    default:
-      break;
-  }
-  if (status != WindowStatus::kDone) before.clear();
+  if (request.kind == Kind::kGet) return apply_get(entry);
+  if (ends_epoch(request.kind)) return true;
+  values_.clear();
+  // The data of a put that has followed is in its place.
+  const bool in_place = request.kind == Kind::kPut && entry.receive != nullptr;
+  const WindowStatus status = in_place ? WindowStatus::kDone : change(request, data, values_);
+  if (status != WindowStatus::kDone) values_.clear();
   if (changes_memory(request.kind)) ++applied_;
-  if (request.kind == Kind::kUnlock || request.kind == Kind::kComplete) return true;
   const bool answered = request.kind != Kind::kPut && request.kind != Kind::kAccumulate;
   if (!answered && status == WindowStatus::kDone) return true;
-  if (before.size() <= WindowChannel::kInlineBytes) {
-    answer(request, status, before);
+  if (values_.size() <= WindowChannel::kInlineBytes) {
+    answer(request, status, values_);
     return true;
   }
-  entry.data = std::move(before);
+  entry.data = std::exchange(values_, {});
   return answer_long(entry,
                      {entry.data.data(), entry.data.size(), &TypeLayout::basic(BasicType::kByte)});
+}
+
+/// Changes the window's memory. Appends the values before to `before` if the origin asks for them.
+WindowStatus IncomingRequests::change(const WindowRequest& request, std::span<const std::byte> data,
+                                      std::vector<std::byte>& before) {
+  switch (request.kind) {
+    case Kind::kPut:
+      return target_.put(request, data, format_);
+    case Kind::kAccumulate:
+      return target_.accumulate(request, data, format_, nullptr);
+    case Kind::kGetAccumulate:
+      return target_.accumulate(request, data, format_, &before);
+    case Kind::kCompareAndSwap:
+      return target_.compare_and_swap(request, data, format_, before);
+    default:
+      return WindowStatus::kDone;
+  }
 }
 
 /// Answers a request with long data. Returns false while the data is being sent.
@@ -154,10 +169,10 @@ bool IncomingRequests::apply_get(Entry& entry) {
   const WindowStatus status = target_.check(request, format_);
   const std::uint64_t bytes = request.count * request.target_layout().packed_size(format_);
   if (status != WindowStatus::kDone || bytes <= WindowChannel::kInlineBytes) {
-    std::vector<std::byte> data;
-    const WindowStatus read = target_.get(request, format_, data);
-    if (read != WindowStatus::kDone) data.clear();
-    answer(request, read, data);
+    values_.clear();
+    const WindowStatus read = target_.get(request, format_, values_);
+    if (read != WindowStatus::kDone) values_.clear();
+    answer(request, read, values_);
     return true;
   }
   const MutableBuffer memory = target_.buffer_of(request);
@@ -173,7 +188,8 @@ void IncomingRequests::answer(const WindowRequest& request, WindowStatus status,
   reply.window = request.window;
   reply.ticket = request.ticket;
   reply.data_bytes = data.size();
-  channel_.send(origin_, encode_request(reply, data));
+  encode_request(reply, data, message_);
+  channel_.send(origin_, message_);
 }
 
 }  // namespace impishim::wire

@@ -33,8 +33,10 @@ class IncomingRequests {
   IncomingRequests& operator=(const IncomingRequests&) = delete;
 
   /// Takes a data request (put, get, accumulate, compare-and-swap), a flush, an unlock or the end
-  /// of an epoch (kComplete).
-  void arrived(const WindowRequest& request, std::span<const std::byte> data);
+  /// of an epoch (kComplete), and applies it at once if it need not wait. Appends it to `ended` as
+  /// advance() does.
+  void arrived(const WindowRequest& request, std::span<const std::byte> data,
+               std::vector<WindowRequest>& ended);
   /// Applies and answers what can be. Returns the number of requests that are over. Appends those
   /// to `ended` that the owner has to act on: kUnlock and kComplete.
   std::size_t advance(std::vector<WindowRequest>& ended);
@@ -55,7 +57,9 @@ class IncomingRequests {
   [[nodiscard]] bool blocked(Place entry) const;
   void begin_receive(Entry& entry);
   [[nodiscard]] bool finish(Entry& entry);
-  [[nodiscard]] bool apply(Entry& entry);
+  [[nodiscard]] bool apply(Entry& entry, std::span<const std::byte> data);
+  [[nodiscard]] WindowStatus change(const WindowRequest& request, std::span<const std::byte> data,
+                                    std::vector<std::byte>& before);
   [[nodiscard]] bool apply_get(Entry& entry);
   [[nodiscard]] bool answer_long(Entry& entry, const ConstBuffer& data);
   void answer(const WindowRequest& request, WindowStatus status, std::span<const std::byte> data);
@@ -65,6 +69,8 @@ class IncomingRequests {
   WorldRank origin_;
   Format format_;
   std::list<Entry> entries_;
+  std::vector<std::byte> message_;  ///< an answer; kept for its memory
+  std::vector<std::byte> values_;   ///< an answer's data; likewise
   std::uint64_t applied_ = 0;
 };
 

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "wire/base/result.hpp"
 #include "wire/data/basic_type.hpp"
@@ -47,8 +46,9 @@ class WindowChannel {
   WindowChannel(const WindowChannel&) = delete;
   WindowChannel& operator=(const WindowChannel&) = delete;
 
-  /// Sends a request (window_request.hpp). Requests to one process arrive in their order.
-  virtual void send(WorldRank to, std::vector<std::byte> message) = 0;
+  /// Sends a request (window_request.hpp), which is copied. Requests to one process arrive in their
+  /// order.
+  virtual void send(WorldRank to, std::span<const std::byte> message) = 0;
   /// Sends the data that follows the request with this ticket, or the answer to it.
   [[nodiscard]] virtual std::unique_ptr<DataTransfer> send_data(WorldRank to, DataOf kind,
                                                                 std::uint64_t ticket,

@@ -40,7 +40,7 @@ enum Place : std::size_t {
   kDataBytes = 48,
 };
 
-/// Returns true if each small number is one of those that its field may have.
+/// Returns true if every enumeration and flag has a defined value.
 bool has_valid_numbers(const WindowRequest& request, std::uint8_t flags) {
   return request.kind < WindowRequestKind::kNumberOfKinds &&
          request.operation < ElementOperation::kNumberOfOperations &&
@@ -51,9 +51,9 @@ bool has_valid_numbers(const WindowRequest& request, std::uint8_t flags) {
 
 }  // namespace
 
-std::vector<std::byte> encode_request(const WindowRequest& request,
-                                      std::span<const std::byte> data) {
-  std::vector<std::byte> message(WindowRequest::kHeaderBytes);
+void encode_request(const WindowRequest& request, std::span<const std::byte> data,
+                    std::vector<std::byte>& message) {
+  message.assign(WindowRequest::kHeaderBytes, std::byte{0});
   if (request.layout != nullptr) encode_layout(*request.layout, message);
   const std::size_t layout_bytes = message.size() - WindowRequest::kHeaderBytes;
   message.insert(message.end(), data.begin(), data.end());
@@ -71,7 +71,6 @@ std::vector<std::byte> encode_request(const WindowRequest& request,
   store_big_endian(at + kDisplacement, request.displacement);
   store_big_endian(at + kCount, request.count);
   store_big_endian(at + kDataBytes, request.data_bytes);
-  return message;
 }
 
 Result<ArrivedRequest> decode_request(std::span<const std::byte> message) {

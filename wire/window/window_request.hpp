@@ -69,10 +69,10 @@ struct WindowRequest {
   }
 };
 
-/// Returns the message, with `data` behind the header and the datatype. `data` is empty if it
-/// follows in a message of its own.
-[[nodiscard]] std::vector<std::byte> encode_request(const WindowRequest& request,
-                                                    std::span<const std::byte> data);
+/// Writes the message to `message`, whose memory is used again: `data` stands behind the header and
+/// the datatype, and is empty if it follows in a message of its own.
+void encode_request(const WindowRequest& request, std::span<const std::byte> data,
+                    std::vector<std::byte>& message);
 
 /// A request that has arrived, and the data that came with it.
 struct ArrivedRequest {

@@ -48,39 +48,43 @@ void WindowService::remove(WindowId window) {
   windows_.erase(found);
 }
 
-/// Returns data as it travels to a process; nothing of a long put, which goes from memory to
-/// memory.
-Result<std::vector<std::byte>> WindowService::pack(WorldRank target, const WindowRequest& request,
-                                                   const ConstBuffer& data) const {
-  std::vector<std::byte> bytes;
-  if (data.layout == nullptr) return bytes;
-  PackCursor cursor(data, channel_to(target).format_of(target));
+/// Packs data as it travels to a process into `packed_`; nothing of a long put, which goes from
+/// memory to memory.
+Result<void> WindowService::pack(WorldRank target, const WindowRequest& request,
+                                 const ConstBuffer& data) {
+  packed_.clear();
+  if (data.layout == nullptr) return {};
+  const Format format = channel_to(target).format_of(target);
+  PackCursor cursor(data, format);
   const bool in_place = request.kind == Kind::kPut && cursor.total() > WindowChannel::kInlineBytes;
-  if (in_place && channel_to(target).format_of(target) != Format::kExternal32) return bytes;
-  bytes.resize(cursor.total());
-  const auto packed = cursor.pack(bytes);
+  if (in_place && format != Format::kExternal32) return {};
+  packed_.resize(cursor.total());
+  const auto packed = cursor.pack(packed_);
   if (!packed) return packed.error();
-  if (in_place) bytes.clear();
-  return bytes;
+  if (in_place) packed_.clear();
+  return {};
 }
 
-/// Sends a request that has its ticket, with its data behind it if that is long. `packed` is what
-/// pack() has returned.
-void WindowService::send_request(WorldRank target, WindowRequest& request, const ConstBuffer& data,
-                                 std::vector<std::byte> packed) {
+void WindowService::send_message(WorldRank target, const WindowRequest& request,
+                                 std::span<const std::byte> data) {
+  encode_request(request, data, message_);
+  channel_to(target).send(target, message_);
+}
+
+/// Sends a request that has its ticket, and whose data pack() has packed.
+void WindowService::send_request(WorldRank target, WindowRequest& request,
+                                 const ConstBuffer& data) {
   WindowChannel& channel = channel_to(target);
   request.data_bytes = data.layout == nullptr ? 0 : data.packed_size(channel.format_of(target));
-  if (request.data_bytes <= WindowChannel::kInlineBytes)
-    return channel.send(target, encode_request(request, packed));
-  request.data_follows = true;
-  channel.send(target, encode_request(request, {}));
+  request.data_follows = request.data_bytes > WindowChannel::kInlineBytes;
+  if (!request.data_follows) return send_message(target, request, packed_);
+  send_message(target, request, {});
   Outgoing& outgoing = outgoing_[request.ticket];
-  outgoing.target = target;
   // A put goes from memory to memory, and the engine converts it. Operands are combined from the
   // bytes in which they travel.
   ConstBuffer source = data;
   if (request.kind != Kind::kPut) {
-    outgoing.packed = std::move(packed);
+    outgoing.packed = std::exchange(packed_, {});
     source = {outgoing.packed.data(), outgoing.packed.size(), &TypeLayout::basic(BasicType::kByte)};
   }
   outgoing.transfer = channel.send_data(target, DataOf::kRequest, request.ticket, source);
@@ -88,19 +92,19 @@ void WindowService::send_request(WorldRank target, WindowRequest& request, const
 
 Result<std::uint64_t> WindowService::send(WorldRank target, WindowRequest request,
                                           const ConstBuffer& data) {
+  const MutexLock lock(mutex_);
   auto packed = pack(target, request, data);
   if (!packed) return packed.error();
-  const MutexLock lock(mutex_);
   request.ticket = next_ticket_++;
-  send_request(target, request, data, std::move(*packed));
+  send_request(target, request, data);
   return request.ticket;
 }
 
 Result<void> WindowService::ask(WorldRank target, WindowRequest request, const ConstBuffer& data,
                                 const MutableBuffer& result, WindowAnswer& answer) {
-  auto packed = pack(target, request, data);
-  if (!packed) return packed.error();
   const MutexLock lock(mutex_);
+  auto packed = pack(target, request, data);
+  if (!packed) return packed;
   answer.status_ = WindowStatus::kDone;
   answer.target_ = target;
   answer.result_ = result;
@@ -110,13 +114,13 @@ Result<void> WindowService::ask(WorldRank target, WindowRequest request, const C
   if (answer.complete()) return {};
   request.ticket = next_ticket_++;
   answers_.emplace(request.ticket, &answer);
-  send_request(target, request, data, std::move(*packed));
+  send_request(target, request, data);
   return {};
 }
 
 void WindowService::tell(WorldRank target, const WindowRequest& request) {
   const MutexLock lock(mutex_);
-  channel_to(target).send(target, encode_request(request, {}));
+  send_message(target, request, {});
 }
 
 bool WindowService::sent(std::uint64_t ticket) {
@@ -157,13 +161,24 @@ std::size_t WindowService::progress(Caller caller) {
   const AdoptedLock lock(mutex_);
   std::size_t handled = take_requests(remote_);
   if (caller == Caller::kVendorsThread && local_ != nullptr) handled += take_requests(*local_);
-  if (failed_.load(std::memory_order_relaxed)) return handled;
+  if (waiting_requests_) handled += advance_all(caller);
+  return handled + finish_answers(caller);
+}
+
+/// Applies what can be of the requests that wait. Returns the number of requests that are over.
+std::size_t WindowService::advance_all(Caller caller) {
+  std::size_t over = 0;
+  waiting_requests_ = false;
   for (auto& [id, window] : windows_) {
     for (auto& [source, incoming] : window->incoming) {
-      if (!incoming.idle() && may_serve(caller, source)) handled += advance(*window, id, source);
+      if (incoming.idle()) continue;
+      ended_.clear();
+      if (may_serve(caller, source)) over += incoming.advance(ended_);
+      end_epochs(*window, id, source, ended_);
+      waiting_requests_ = waiting_requests_ || !incoming.idle();
     }
   }
-  return handled + finish_answers(caller);
+  return over;
 }
 
 /// Handles the requests that have arrived on a channel. Returns their number.
@@ -201,26 +216,29 @@ void WindowService::handle(WorldRank source, const ArrivedRequest& arrived) {
       ++window.told[{source, request.kind}];
       return;
     default:
-      incoming_of(window, source).arrived(request, arrived.data);
-      advance(window, request.window, source);
+      break;
   }
+  IncomingRequests& incoming = incoming_of(window, source);
+  ended_.clear();
+  incoming.arrived(request, arrived.data, ended_);
+  end_epochs(window, request.window, source, ended_);
+  waiting_requests_ = waiting_requests_ || !incoming.idle();
 }
 
-/// Applies what can be of a process's requests, and acts on the ends of epochs among them. Returns
-/// the number of requests that are over.
-std::size_t WindowService::advance(Window& window, WindowId id, WorldRank source) {
-  std::vector<WindowRequest> ended;
-  const std::size_t over = incoming_of(window, source).advance(ended);
+/// Acts on the ends of epochs of a process: everything before them has been applied.
+void WindowService::end_epochs(Window& window, WindowId id, WorldRank source,
+                               const std::vector<WindowRequest>& ended) {
   for (const WindowRequest& request : ended) {
     if (request.kind == Kind::kComplete) {
       ++window.told[{source, request.kind}];
       continue;
     }
+    if (!window.lock.holds(source))
+      return fail(broken("an unlock of a lock that it does not hold"));
     window.lock_tickets.erase(source);
     reply(source, id, request.ticket);
     grant(window, id, window.lock.release(source));
   }
-  return over;
 }
 
 void WindowService::reply(WorldRank origin, WindowId window, std::uint64_t ticket) {
@@ -228,7 +246,7 @@ void WindowService::reply(WorldRank origin, WindowId window, std::uint64_t ticke
   answer.kind = Kind::kAnswer;
   answer.window = window;
   answer.ticket = ticket;
-  channel_to(origin).send(origin, encode_request(answer, {}));
+  send_message(origin, answer, {});
 }
 
 void WindowService::handle_lock(Window& window, WorldRank source, const WindowRequest& request) {
@@ -255,6 +273,8 @@ void WindowService::handle_answer(WorldRank source, const ArrivedRequest& arrive
     return;
   }
   WindowAnswer& answer = *found->second;
+  if (answer.target_ != source)
+    return fail(broken("an answer to a request that another process was asked"));
   answers_.erase(found);
   answer.status_ = reply.status;
   const std::uint64_t expected =
@@ -266,7 +286,7 @@ void WindowService::handle_answer(WorldRank source, const ArrivedRequest& arrive
     if (reply.data_bytes != expected)
       return fail(broken("an answer of another size than asked for"));
     UnpackCursor cursor(answer.result_, channel_to(source).format_of(source));
-    if (!cursor.unpack(arrived.data)) answer.status_ = WindowStatus::kBadRequest;
+    if (!cursor.unpack(arrived.data)) answer.status_ = WindowStatus::kConversion;
     return finish(answer);
   }
   MutableBuffer room = answer.result_;
@@ -282,10 +302,12 @@ void WindowService::handle_answer(WorldRank source, const ArrivedRequest& arrive
 std::size_t WindowService::finish_answers(Caller caller) {
   return std::erase_if(receiving_, [&](WindowAnswer* answer) {
     if (!may_serve(caller, answer->target_) || !answer->receive_->complete()) return false;
-    if (answer->packed_ && !answer->receive_->failed()) {
+    bool arrived = !answer->receive_->failed();
+    if (arrived && answer->packed_) {
       UnpackCursor cursor(answer->result_, channel_to(answer->target_).format_of(answer->target_));
-      if (!cursor.unpack(answer->bytes_)) answer->status_ = WindowStatus::kBadRequest;
+      arrived = cursor.unpack(answer->bytes_).ok();
     }
+    if (!arrived) answer->status_ = WindowStatus::kConversion;
     finish(*answer);
     return true;
   });

@@ -127,7 +127,6 @@ class WindowService final : public PollObserver {
   };
   /// Long data of a send() on its way.
   struct Outgoing {
-    WorldRank target = 0;
     std::vector<std::byte> packed;
     std::unique_ptr<DataTransfer> transfer;
   };
@@ -140,16 +139,20 @@ class WindowService final : public PollObserver {
     return caller == Caller::kVendorsThread || !is_local_(rank);
   }
   std::size_t take_requests(WindowChannel& channel) IMPISHIM_REQUIRES(mutex_);
-  void send_request(WorldRank target, WindowRequest& request, const ConstBuffer& data,
-                    std::vector<std::byte> packed) IMPISHIM_REQUIRES(mutex_);
-  [[nodiscard]] Result<std::vector<std::byte>> pack(WorldRank target, const WindowRequest& request,
-                                                    const ConstBuffer& data) const;
+  void send_request(WorldRank target, WindowRequest& request, const ConstBuffer& data)
+      IMPISHIM_REQUIRES(mutex_);
+  void send_message(WorldRank target, const WindowRequest& request, std::span<const std::byte> data)
+      IMPISHIM_REQUIRES(mutex_);
+  [[nodiscard]] Result<void> pack(WorldRank target, const WindowRequest& request,
+                                  const ConstBuffer& data) IMPISHIM_REQUIRES(mutex_);
   IncomingRequests& incoming_of(Window& window, WorldRank source) IMPISHIM_REQUIRES(mutex_);
   void handle(WorldRank source, const ArrivedRequest& arrived) IMPISHIM_REQUIRES(mutex_);
   void handle_answer(WorldRank source, const ArrivedRequest& arrived) IMPISHIM_REQUIRES(mutex_);
   void handle_lock(Window& window, WorldRank source, const WindowRequest& request)
       IMPISHIM_REQUIRES(mutex_);
-  std::size_t advance(Window& window, WindowId id, WorldRank source) IMPISHIM_REQUIRES(mutex_);
+  std::size_t advance_all(Caller caller) IMPISHIM_REQUIRES(mutex_);
+  void end_epochs(Window& window, WindowId id, WorldRank source,
+                  const std::vector<WindowRequest>& ended) IMPISHIM_REQUIRES(mutex_);
   void reply(WorldRank origin, WindowId window, std::uint64_t ticket) IMPISHIM_REQUIRES(mutex_);
   void grant(Window& window, WindowId id, const std::vector<WorldRank>& origins)
       IMPISHIM_REQUIRES(mutex_);
@@ -167,6 +170,12 @@ class WindowService final : public PollObserver {
   /// Requests whose answers have not come, and answers whose data has not.
   std::unordered_map<std::uint64_t, WindowAnswer*> answers_ IMPISHIM_GUARDED_BY(mutex_);
   std::vector<WindowAnswer*> receiving_ IMPISHIM_GUARDED_BY(mutex_);
+  /// Some request has arrived that is not over, so a poll has to go through the windows.
+  bool waiting_requests_ IMPISHIM_GUARDED_BY(mutex_) = false;
+  // Kept for their memory, so that a short request allocates none.
+  std::vector<std::byte> packed_ IMPISHIM_GUARDED_BY(mutex_);   ///< what pack() has made
+  std::vector<std::byte> message_ IMPISHIM_GUARDED_BY(mutex_);  ///< what is sent
+  std::vector<WindowRequest> ended_ IMPISHIM_GUARDED_BY(mutex_);
   std::atomic<bool> failed_{false};
   std::optional<Error> failure_;  ///< written once, before `failed_`
 };

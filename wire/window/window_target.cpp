@@ -66,13 +66,32 @@ bool overlaps(const WindowRequest& request) {
                        static_cast<std::uint64_t>(range->last - range->first);
 }
 
-/// Unpacks operands to elements one after another.
-bool unpack_elements(ElementKind kind, std::span<const std::byte> packed, Format format,
-                     std::vector<std::byte>& elements, std::uint64_t count) {
-  elements.resize(count * element_bytes(kind));
-  UnpackCursor cursor({elements.data(), count, &element_layout(kind)}, format);
-  return cursor.total() == packed.size() && cursor.unpack(packed).ok();
-}
+/// Elements one after another, as operations take them.
+class Elements {
+ public:
+  /// Unpacks `count` elements. Takes them where they lie if they travel as they are in memory.
+  /// valid() is false if they are not `count`, or a value does not fit this machine's type.
+  Elements(ElementKind kind, std::span<const std::byte> packed, Format format,
+           std::uint64_t count) {
+    const TypeLayout& layout = element_layout(kind);
+    if (format == Format::kNative && layout.contiguous(count)) {
+      valid_ = packed.size() == count * element_bytes(kind);
+      first_ = packed.data();
+      return;
+    }
+    memory_.resize(count * element_bytes(kind));
+    UnpackCursor cursor({memory_.data(), count, &layout}, format);
+    valid_ = cursor.total() == packed.size() && cursor.unpack(packed).ok();
+    first_ = memory_.data();
+  }
+  [[nodiscard]] bool valid() const { return valid_; }
+  [[nodiscard]] const std::byte* first() const { return first_; }
+
+ private:
+  std::vector<std::byte> memory_;
+  const std::byte* first_ = nullptr;
+  bool valid_ = false;
+};
 
 /// Appends data in packed form. Returns false if a value does not fit it: only external32, which a
 /// user may ask for, is narrower than this machine's types.
@@ -116,7 +135,7 @@ WindowStatus WindowTarget::put(const WindowRequest& request, std::span<const std
   const WindowStatus status = check(request, format);
   if (status != WindowStatus::kDone) return status;
   UnpackCursor cursor(buffer_of(request), format);
-  return cursor.unpack(data).ok() ? WindowStatus::kDone : WindowStatus::kBadRequest;
+  return cursor.unpack(data).ok() ? WindowStatus::kDone : WindowStatus::kConversion;
 }
 
 WindowStatus WindowTarget::get(const WindowRequest& request, Format format,
@@ -134,16 +153,14 @@ WindowStatus WindowTarget::accumulate(const WindowRequest& request,
   const WindowStatus status = check(request, format);
   if (status != WindowStatus::kDone) return status;
   const bool changes = request.operation != ElementOperation::kNoOperation;
-  std::vector<std::byte> elements;
-  if (changes &&
-      !unpack_elements(request.element, operands, format, elements, elements_in(request)))
-    return WindowStatus::kBadRequest;
+  const Elements elements(request.element, operands, format, changes ? elements_in(request) : 0);
+  if (!elements.valid()) return WindowStatus::kConversion;
   std::byte* const target = address_of(request);
   const MutexLock lock(accumulating_);
   if (before != nullptr &&
       !append_packed({target, request.count, &request.target_layout()}, format, *before))
     return WindowStatus::kConversion;
-  if (changes && target != nullptr) combine(request, target, elements.data());
+  if (changes && target != nullptr) combine(request, target, elements.first());
   return WindowStatus::kDone;
 }
 
@@ -174,15 +191,14 @@ WindowStatus WindowTarget::compare_and_swap(const WindowRequest& request,
   const WindowStatus status = check(request, format);
   if (status != WindowStatus::kDone) return status;
   const std::size_t size = element_bytes(request.element);
-  std::vector<std::byte> values;
-  if (!unpack_elements(request.element, operands, format, values, 2))
-    return WindowStatus::kBadRequest;
+  const Elements values(request.element, operands, format, 2);
+  if (!values.valid()) return WindowStatus::kConversion;
   std::byte* const target = moved(address_of(request), request.target_layout().first_offset());
   const MutexLock lock(accumulating_);
   if (!append_packed({target, 1, &element_layout(request.element)}, format, before))
     return WindowStatus::kConversion;
-  if (std::memcmp(target, values.data(), size) == 0)
-    std::memcpy(target, values.data() + size, size);
+  if (std::memcmp(target, values.first(), size) == 0)
+    std::memcpy(target, values.first() + size, size);
   return WindowStatus::kDone;
 }
 

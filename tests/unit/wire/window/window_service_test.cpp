@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "tests/unit/wire/engine/simulated_job.hpp"
@@ -260,6 +261,28 @@ TEST_P(WindowServiceTest, AnOperationThatTheTypeLacksIsToldToItsOrigin) {
   static_cast<void>(service(0).send(1, made, from({5})));
   flush(0, 1);
   EXPECT_EQ(service(0).take_error(kWindow), WindowStatus::kBadRequest);
+}
+
+TEST_P(WindowServiceTest, AnUnlockOfALockThatIsNotHeldEndsTheService) {
+  WindowAnswer answer;
+  EXPECT_TRUE(service(0).ask(1, request(Kind::kUnlock), {}, {}, answer).ok());
+  EXPECT_TRUE(run_until([&] { return service(1).failure() != nullptr; }));
+  EXPECT_NE(service(1).failure()->text.find("does not hold"), std::string::npos);
+}
+
+TEST_P(WindowServiceTest, AnAnswerOfAnotherProcessEndsTheService) {
+  // Process 0 waits for process 1; its request has ticket 1, which process 2 answers.
+  WindowRequest lock = request(Kind::kLock);
+  lock.exclusive = true;
+  EXPECT_EQ(ask(2, 1, lock), WindowStatus::kDone);
+  WindowAnswer answer;
+  EXPECT_TRUE(service(0).ask(1, lock, {}, {}, answer).ok());
+  WindowRequest lie = request(Kind::kAnswer);
+  lie.ticket = 1;
+  service(2).tell(0, lie);
+  EXPECT_TRUE(run_until([&] { return service(0).failure() != nullptr; }));
+  EXPECT_NE(service(0).failure()->text.find("another process"), std::string::npos);
+  EXPECT_TRUE(answer.complete()) << "nobody waits for a service that has ended";
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, WindowServiceTest,

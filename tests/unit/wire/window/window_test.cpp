@@ -157,7 +157,8 @@ TEST(WindowRequest, IsDecodedAsItWasEncoded) {
   request.layout = std::make_shared<TypeLayout>(std::vector<Block>{{0, BasicType::kInt32, 1}}, 12);
   const std::array<std::int32_t, 2> data = {4, 5};
   request.data_bytes = sizeof(data);
-  const auto message = encode_request(request, bytes_of(data));
+  std::vector<std::byte> message;
+  encode_request(request, bytes_of(data), message);
   const auto arrived = decode_request(message);
   ASSERT_TRUE(arrived.ok()) << arrived.error().text;
   EXPECT_EQ(arrived->request.kind, request.kind);
@@ -174,7 +175,8 @@ TEST(WindowRequest, RandomBytesAreRefusedOrHarmless) {
   request.data_bytes = 4;
   request.layout = std::make_shared<TypeLayout>(std::vector<Block>{{0, BasicType::kInt32, 1}}, 4);
   const std::int32_t value = 1;
-  const auto message = encode_request(request, bytes_of(std::span(&value, 1)));
+  std::vector<std::byte> message;
+  encode_request(request, bytes_of(std::span(&value, 1)), message);
   std::array<std::byte, 64> room{};
   WindowTarget target(WindowMemory::fixed(room.data(), room.size(), 1));
   for (int i = 0; i < 20000; ++i) {
