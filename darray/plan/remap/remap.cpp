@@ -8,7 +8,6 @@
 
 #include "darray/plan/core/detail/planned_exchange.hpp"
 #include "darray/plan/remap/detail/axis_pairs.hpp"
-#include "darray/plan/remap/detail/remap_planner.hpp"
 
 namespace impishim::darray {
 namespace {
@@ -121,7 +120,7 @@ RemapPlan::RemapPlan(const Communicator& communicator, const RemapSide& destinat
   back.permutation = inverse(options.permutation, source.layout.dimensions());
   state_->backward.emplace(
       communicator, element, schedule,
-      plan_remap_with(rank, communicator.systems(), source, destination, back, false));
+      plan_remap(rank, communicator.systems(), source, destination, back, Coverage::kSome));
 }
 
 RemapPlan::RemapPlan(MPI_Comm comm, const RemapSide& destination, const RemapSide& source,

@@ -106,10 +106,17 @@ class RemapPlan {
   std::unique_ptr<State> state_;
 };
 
+/// Says which destination elements need a source.
+enum class Coverage {
+  kAll,   ///< all: a label that only one side has is an error
+  kSome,  ///< elements without a source do not change
+};
+
 /// Returns the work of `rank` in a remap: the list of its messages (DIS-04, T10). Local, for any
 /// rank. Throws the errors of RemapPlan.
 [[nodiscard]] MessageList plan_remap(int rank, const Systems& systems, const RemapSide& destination,
-                                     const RemapSide& source, const RemapOptions& options = {});
+                                     const RemapSide& source, const RemapOptions& options = {},
+                                     Coverage coverage = Coverage::kAll);
 /// Returns the same for RemapPlan::reshape().
 [[nodiscard]] MessageList plan_reshape(int rank, const Systems& systems,
                                        const RemapSide& destination, const RemapSide& source);

@@ -6,7 +6,7 @@
 #include "darray/plan/core/detail/patches.hpp"
 #include "darray/plan/remap/detail/axis_pairs.hpp"
 #include "darray/plan/remap/detail/copies.hpp"
-#include "darray/plan/remap/detail/remap_planner.hpp"
+#include "darray/plan/remap/remap.hpp"
 
 namespace impishim::darray {
 namespace {
@@ -201,18 +201,14 @@ bool stays_in_place(const std::vector<AxisPair>& pairs, const RemapSide& destina
 
 }  // namespace
 
-MessageList plan_remap_with(int rank, const Systems& systems, const RemapSide& destination,
-                            const RemapSide& source, const RemapOptions& options, bool complete) {
-  std::vector<AxisPair> pairs = pair_axes(destination, source, options.permutation, complete);
+MessageList plan_remap(int rank, const Systems& systems, const RemapSide& destination,
+                       const RemapSide& source, const RemapOptions& options, Coverage coverage) {
+  std::vector<AxisPair> pairs =
+      pair_axes(destination, source, options.permutation, coverage == Coverage::kAll);
   const bool in_place = stays_in_place(pairs, destination, source, options);
   RemapPlanner planner(rank, systems, std::move(pairs), destination, source,
                        options.duplicates == Duplicates::kLowest);
   return in_place ? planner.plan_in_place() : planner.plan();
-}
-
-MessageList plan_remap(int rank, const Systems& systems, const RemapSide& destination,
-                       const RemapSide& source, const RemapOptions& options) {
-  return plan_remap_with(rank, systems, destination, source, options, true);
 }
 
 }  // namespace impishim::darray

@@ -298,6 +298,18 @@ TEST(Remap, NamesWhatDoesNotFit) {
               says("key", "label 9 of part 1 of the destination"));
 }
 
+TEST(Remap, OfSomeElementsLeavesTheOthersAlone) {
+  const auto labels = one_axis(DimMap::unstructured({{0, 1}, {2, 9}}, true), {0, 1});
+  const auto six = one_axis(DimMap::block(6, 2), {0, 1});
+  const Simulation plans(2, [&](int rank) {
+    return plan_remap(rank, one_system(2), {*labels}, {*six}, {}, Coverage::kSome);
+  });
+  ASSERT_EQ(plans.defect(), "");
+  Buffers destinations = {{-1, -1}, {-1, -1}};
+  plans.run({{10, 11, 12}, {13, 14, 15}}, destinations);
+  EXPECT_EQ(destinations, (Buffers{{10, 11}, {12, -1}}));
+}
+
 TEST(Reshape, OfRandomLayoutsKeepsTheFlatOrder) {
   const std::vector<std::vector<Index>> shapes{{24},         {4, 6},  {2, 3, 4}, {24, 1},
                                                {1, 6, 1, 4}, {12, 2}, {3, 8}};
