@@ -66,12 +66,13 @@ INNER = {
         "error": "handle job",
         "group": "handle values job error",
         "request": "handle values job datatype error",
-        "pt2pt": "handle values job datatype error request",
-        "coll": "handle values job datatype error request",
-        "comm": "handle values job datatype error group request coll",
-        "topo": "handle values job error request coll comm",
-        "entry": "handle values job request pt2pt coll comm",
-        "startup": "handle values job datatype error request comm entry",
+        "completion": "handle values job datatype error request",
+        "pt2pt": "handle values job datatype error request completion",
+        "coll": "handle values job datatype error request completion",
+        "comm": "handle values job datatype error group request completion coll",
+        "topo": "handle values job error request completion coll comm",
+        "entry": "handle values job request completion pt2pt coll comm",
+        "startup": "handle values job datatype error request completion comm entry",
     },
     "darray": {
         "base": "",
@@ -103,7 +104,7 @@ INNER = {
 GENERATED = {
     "shim/vendor.hpp": "handle",
     "shim/entry_points.hpp": "handle",
-    "shim/native.hpp": "request",
+    "shim/native.hpp": "completion",
 }
 FOLDERS = {"wire", "collectives", "shim", "darray", "tests", "benchmarks", "include", "impishim"}
 MAY_INCLUDE_MPI = {"shim", "darray", "include", "tests", "benchmarks"}

@@ -371,9 +371,9 @@ def native_header(functions, nonblocking):
     out = [
         "// Written by scripts/gen_wrappers.py.",
         "#pragma once",
-        '#include "shim/request/native_stand.hpp"',
+        '#include "shim/completion/native_stand.hpp"',
         '#include "shim/vendor.hpp"',
-        '#include "shim/request/wait.hpp"',
+        '#include "shim/completion/wait.hpp"',
         "namespace impishim::shim::native {",
     ]
     for function in functions:

@@ -15,12 +15,12 @@
 
 #include "collectives/core/task.hpp"
 #include "shim/coll/collective.hpp"
+#include "shim/completion/wait.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
-#include "shim/request/wait.hpp"
 #include "shim/values/failure_notice.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/topology/job_map.hpp"

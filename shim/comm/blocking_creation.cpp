@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "shim/completion/wait.hpp"
 #include "shim/group/group.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
-#include "shim/request/wait.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
 

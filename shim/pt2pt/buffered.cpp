@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "shim/completion/wait.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/request/arguments.hpp"
@@ -14,7 +15,6 @@
 #include "shim/request/null_request.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
-#include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/data/conversion.hpp"

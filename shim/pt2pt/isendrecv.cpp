@@ -8,12 +8,12 @@
 #include <memory>
 #include <utility>
 
+#include "shim/completion/completion.hpp"
 #include "shim/datatype/typed_copy.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/pt2pt/send_receive.hpp"
-#include "shim/request/completion.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
 #include "shim/vendor.hpp"

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <utility>
+#include "shim/completion/wait.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/job/communicator.hpp"
@@ -13,7 +14,6 @@
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
 #include "shim/request/vendor_request.hpp"
-#include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
 #include "wire/message/operation.hpp"
 

@@ -2,6 +2,7 @@
 // MPI_Recv and MPI_Irecv.
 #include "shim/pt2pt/receive.hpp"
 #include <cstddef>
+#include "shim/completion/wait.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/error/failure.hpp"
@@ -14,7 +15,6 @@
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
 #include "shim/request/vendor_request.hpp"
-#include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
 #include "wire/message/operation.hpp"
 

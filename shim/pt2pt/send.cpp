@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include "shim/completion/wait.hpp"
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
@@ -13,7 +14,6 @@
 #include "shim/pt2pt/buffered.hpp"
 #include "shim/request/arguments.hpp"
 #include "shim/request/request.hpp"
-#include "shim/request/wait.hpp"
 #include "shim/vendor.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/data/type_layout.hpp"

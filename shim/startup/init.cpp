@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "shim/comm/attribute.hpp"
+#include "shim/completion/wait.hpp"
 #include "shim/datatype/datatype.hpp"
 #include "shim/entry/vendor_lookup.hpp"
 #include "shim/entry_points.hpp"
@@ -22,7 +23,6 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/job.hpp"
-#include "shim/request/wait.hpp"
 #include "shim/startup/session.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"

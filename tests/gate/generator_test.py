@@ -265,7 +265,7 @@ class Generator(unittest.TestCase):
             "#pragma once\nnamespace impishim::shim { struct VendorDepth { int value() const; }; extern VendorDepth vendor_depth;\n"
             "struct InsideVendor { InsideVendor(); ~InsideVendor(); }; }\n"
         )
-        (out / "shim/request/wait.hpp").write_text(
+        (out / "shim/completion/wait.hpp").write_text(
             '#pragma once\n#include "shim/job/job.hpp"\nnamespace impishim::shim { int poll_native(Job&, int); }\n'
         )
         (out / "shim/entry/call_origin.hpp").write_text(
@@ -289,7 +289,7 @@ class Generator(unittest.TestCase):
             "collective_queue",
         ):  # of which no function of this mpi.h makes use
             (out / f"shim/coll/{header}.hpp").write_text("")
-        (out / "shim/request/native_stand.hpp").write_text(
+        (out / "shim/completion/native_stand.hpp").write_text(
             "#pragma once\nnamespace impishim::shim { struct Job; struct VendorCallKind { const char* function; bool collective; };\n"
             "struct NativeStand { NativeStand(Job&, const VendorCallKind&); ~NativeStand(); }; }\n"
         )

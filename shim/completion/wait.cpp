@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shim/request/wait.hpp"
+#include "shim/completion/wait.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shim/request/native_stand.hpp"
+#include "shim/completion/native_stand.hpp"
 #include <atomic>
 
 #include "shim/job/job.hpp"

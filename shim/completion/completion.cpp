@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Wait, MPI_Test and similar calls on arrays that mix native, own, inactive and null requests
 // (MPI-3.1 3.7).
-#include "shim/request/completion.hpp"
+#include "shim/completion/completion.hpp"
 
 #include <algorithm>
 
+#include "shim/completion/wait.hpp"
+#include "shim/completion/wait_all.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/job/job.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
-#include "shim/request/wait.hpp"
-#include "shim/request/wait_all.hpp"
 #include "shim/values/receive_sources.hpp"
 #include "shim/vendor.hpp"
 

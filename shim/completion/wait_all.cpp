@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shim/request/wait_all.hpp"
+#include "shim/completion/wait_all.hpp"
 
 #include <algorithm>
 #include <cstddef>
 
+#include "shim/completion/completion.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/job/job.hpp"
-#include "shim/request/completion.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
 
