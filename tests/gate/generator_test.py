@@ -255,7 +255,7 @@ class Generator(unittest.TestCase):
         """The headers that it needs, reduced to what it needs of them."""
         self.generate()
         out = self.path / "out"
-        for folder in ("coll", "entry", "error", "handle", "job", "request"):
+        for folder in ("coll", "completion", "entry", "error", "handle", "job"):
             (out / "shim" / folder).mkdir(parents=True, exist_ok=True)
         (out / "shim/job/job.hpp").write_text(
             "#pragma once\n#include <atomic>\nnamespace impishim::shim { struct Job { bool polls_collectives; };\n"
