@@ -31,7 +31,10 @@ bool waits_for_all(Kind kind) {
   return kind == Kind::kFlush || kind == Kind::kUnlock || kind == Kind::kComplete;
 }
 
-bool changes_memory(Kind kind) { return kind == Kind::kPut || is_ordered(kind); }
+/// Returns true if requests of this kind access the window's memory.
+bool accesses_memory(Kind kind) {
+  return kind == Kind::kPut || kind == Kind::kGet || is_ordered(kind);
+}
 
 /// Returns true if the owner has to act on the end of a request of this kind.
 bool ends_epoch(Kind kind) { return kind == Kind::kUnlock || kind == Kind::kComplete; }
@@ -48,10 +51,16 @@ void IncomingRequests::arrived(const WindowRequest& request, std::span<const std
     // The data lies in the message, whose memory is used again.
     entry.data.assign(data.begin(), data.end());
   } else if (apply(entry, data)) {
-    if (ends_epoch(request.kind)) ended.push_back(request);
+    is_over(request, ended);
     return;
   }
   entries_.push_back(std::move(entry));
+}
+
+/// Counts a request that is over, and tells the owner if it has to act on that.
+void IncomingRequests::is_over(const WindowRequest& request, std::vector<WindowRequest>& ended) {
+  if (accesses_memory(request.kind)) ++applied_;
+  if (ends_epoch(request.kind)) ended.push_back(request);
 }
 
 /// Receives data that follows: to the window's memory, or to memory of its own if it is to be
@@ -91,7 +100,7 @@ std::size_t IncomingRequests::advance(std::vector<WindowRequest>& ended) {
       ++entry;
       continue;
     }
-    if (ends_epoch(entry->request.kind)) ended.push_back(entry->request);
+    is_over(entry->request, ended);
     entry = entries_.erase(entry);
     ++over;
   }
@@ -125,7 +134,6 @@ bool IncomingRequests::apply(Entry& entry, std::span<const std::byte> data) {
   const bool in_place = request.kind == Kind::kPut && entry.receive != nullptr;
   const WindowStatus status = in_place ? WindowStatus::kDone : change(request, data, values_);
   if (status != WindowStatus::kDone) values_.clear();
-  if (changes_memory(request.kind)) ++applied_;
   const bool answered = request.kind != Kind::kPut && request.kind != Kind::kAccumulate;
   if (!answered && status == WindowStatus::kDone) return true;
   if (values_.size() <= WindowChannel::kInlineBytes) {

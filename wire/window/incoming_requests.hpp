@@ -40,7 +40,8 @@ class IncomingRequests {
   /// Applies and answers what can be. Returns the number of requests that are over. Appends those
   /// to `ended` that the owner has to act on: kUnlock and kComplete.
   std::size_t advance(std::vector<WindowRequest>& ended);
-  /// Returns the number of puts and accumulates that have been applied since the start.
+  /// Returns the number of requests that have accessed the window's memory since the start, and no
+  /// longer do.
   [[nodiscard]] std::uint64_t applied() const { return applied_; }
   [[nodiscard]] bool idle() const { return entries_.empty(); }
 
@@ -55,6 +56,7 @@ class IncomingRequests {
   using Place = std::list<Entry>::iterator;
 
   [[nodiscard]] bool blocked(Place entry) const;
+  void is_over(const WindowRequest& request, std::vector<WindowRequest>& ended);
   void begin_receive(Entry& entry);
   [[nodiscard]] bool finish(Entry& entry);
   [[nodiscard]] bool apply(Entry& entry, std::span<const std::byte> data);

@@ -178,6 +178,7 @@ std::size_t WindowService::advance_all(Caller caller) {
       waiting_requests_ = waiting_requests_ || !incoming.idle();
     }
   }
+  handle_held_back();
   return over;
 }
 
@@ -191,15 +192,43 @@ std::size_t WindowService::take_requests(WindowChannel& channel) {
       break;
     }
     if (!*arrived) break;
-    const auto content = decode_request((*arrived)->message);
-    if (!content) {
-      fail(content.error());
-      break;
-    }
-    handle((*arrived)->source, *content);
+    handle_message((*arrived)->source, (*arrived)->message);
+    handle_held_back();
     ++handled;
   }
   return handled;
+}
+
+void WindowService::handle_message(WorldRank source, std::span<const std::byte> message) {
+  const auto content = decode_request(message);
+  if (!content) return fail(content.error());
+  if (!hold_back(source, content->request, message)) handle(source, *content);
+}
+
+/// Keeps a request whose origin waits for the lock, or has others that are held back. Returns false
+/// for any other.
+bool WindowService::hold_back(WorldRank source, const WindowRequest& request,
+                              std::span<const std::byte> message) {
+  if (request.kind == Kind::kAnswer || request.kind == Kind::kPost) return false;
+  const auto found = windows_.find(request.window);
+  if (found == windows_.end()) return false;
+  Window& window = *found->second;
+  const auto held = window.held_back.find(source);
+  const bool waits = window.lock_tickets.contains(source) && !window.lock.holds(source);
+  if (held == window.held_back.end() && !waits) return false;
+  window.held_back[source].emplace_back(message.begin(), message.end());
+  return true;
+}
+
+/// Handles what origins have sent behind the request for a lock that they hold now.
+void WindowService::handle_held_back() {
+  while (!granted_.empty()) {
+    const auto [id, origin] = granted_.back();
+    granted_.pop_back();
+    auto held = windows_.at(id)->held_back.extract(origin);
+    if (held.empty()) continue;
+    for (const auto& message : held.mapped()) handle_message(origin, message);
+  }
 }
 
 void WindowService::handle(WorldRank source, const ArrivedRequest& arrived) {
@@ -258,7 +287,10 @@ void WindowService::handle_lock(Window& window, WorldRank source, const WindowRe
 
 /// Tells origins that they hold the lock.
 void WindowService::grant(Window& window, WindowId id, const std::vector<WorldRank>& origins) {
-  for (const WorldRank origin : origins) reply(origin, id, window.lock_tickets.at(origin));
+  for (const WorldRank origin : origins) {
+    reply(origin, id, window.lock_tickets.at(origin));
+    if (window.held_back.contains(origin)) granted_.emplace_back(id, origin);
+  }
 }
 
 void WindowService::handle_answer(WorldRank source, const ArrivedRequest& arrived) {

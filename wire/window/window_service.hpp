@@ -5,6 +5,9 @@
 /// thread that polls the engine calls progress() afterwards, the progress thread too, so a window
 /// is served for other systems while its process computes. Only a thread that may call the vendor's
 /// MPI serves the own system. Requests of one process to another arrive in order.
+///
+/// An origin need not wait for a lock: requests that it sends behind the one for the lock are held
+/// back at the target until it holds the lock.
 #pragma once
 
 #include <atomic>
@@ -96,7 +99,8 @@ class WindowService final : public PollObserver {
   [[nodiscard]] WindowStatus take_error(WindowId window);
   /// Returns how many times a process has told this (kPost or kComplete) to this window.
   [[nodiscard]] std::uint64_t told(WindowId window, WorldRank source, WindowRequestKind kind);
-  /// Returns the number of puts and accumulates of a process that have been applied to this window.
+  /// Returns the number of requests of a process that have accessed this window's memory, and no
+  /// longer do: puts, gets and accumulates.
   [[nodiscard]] std::uint64_t applied(WindowId window, WorldRank source);
 
   /// Who calls progress().
@@ -122,6 +126,8 @@ class WindowService final : public PollObserver {
     std::map<WorldRank, IncomingRequests> incoming;
     LockQueue lock;
     std::map<WorldRank, std::uint64_t> lock_tickets;  ///< of the requests for the lock
+    /// Requests of origins that wait for the lock, in their order.
+    std::map<WorldRank, std::vector<std::vector<std::byte>>> held_back;
     std::map<std::pair<WorldRank, WindowRequestKind>, std::uint64_t> told;
     WindowStatus error = WindowStatus::kDone;
   };
@@ -146,7 +152,12 @@ class WindowService final : public PollObserver {
   [[nodiscard]] Result<void> pack(WorldRank target, const WindowRequest& request,
                                   const ConstBuffer& data) IMPISHIM_REQUIRES(mutex_);
   IncomingRequests& incoming_of(Window& window, WorldRank source) IMPISHIM_REQUIRES(mutex_);
+  void handle_message(WorldRank source, std::span<const std::byte> message)
+      IMPISHIM_REQUIRES(mutex_);
   void handle(WorldRank source, const ArrivedRequest& arrived) IMPISHIM_REQUIRES(mutex_);
+  [[nodiscard]] bool hold_back(WorldRank source, const WindowRequest& request,
+                               std::span<const std::byte> message) IMPISHIM_REQUIRES(mutex_);
+  void handle_held_back() IMPISHIM_REQUIRES(mutex_);
   void handle_answer(WorldRank source, const ArrivedRequest& arrived) IMPISHIM_REQUIRES(mutex_);
   void handle_lock(Window& window, WorldRank source, const WindowRequest& request)
       IMPISHIM_REQUIRES(mutex_);
@@ -176,6 +187,8 @@ class WindowService final : public PollObserver {
   std::vector<std::byte> packed_ IMPISHIM_GUARDED_BY(mutex_);   ///< what pack() has made
   std::vector<std::byte> message_ IMPISHIM_GUARDED_BY(mutex_);  ///< what is sent
   std::vector<WindowRequest> ended_ IMPISHIM_GUARDED_BY(mutex_);
+  /// Origins that have got a lock, and whose requests behind it are held back.
+  std::vector<std::pair<WindowId, WorldRank>> granted_ IMPISHIM_GUARDED_BY(mutex_);
   std::atomic<bool> failed_{false};
   std::optional<Error> failure_;  ///< written once, before `failed_`
 };

@@ -12,6 +12,13 @@
 #include "darray/array/core/local_copy.hpp"
 #include "darray/array/core/promote.hpp"
 
+/// Tells the compiler that the rounds of the loop below do not depend on each other.
+#ifdef __clang__
+#define IMPISHIM_INDEPENDENT_ROUNDS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define IMPISHIM_INDEPENDENT_ROUNDS _Pragma("GCC ivdep")
+#endif
+
 namespace impishim::darray {
 
 // An expression E has a type Value, layout() (that of its first array, or null), hermitian() and
@@ -228,7 +235,7 @@ struct BoundGlobal {
 /// operands in any other way.
 template <class T, class Row>
 void store_row(T* target, const Row& row, Index count) {
-#pragma GCC ivdep
+  IMPISHIM_INDEPENDENT_ROUNDS
   for (Index k = 0; k < count; ++k) target[k] = element_cast<T>(row[k]);
 }
 
@@ -236,7 +243,7 @@ void store_row(T* target, const Row& row, Index count) {
 template <class Operation, class T, class Row>
 void update_row(T* target, const Row& row, Index count) {
   const Operation operation;
-#pragma GCC ivdep
+  IMPISHIM_INDEPENDENT_ROUNDS
   for (Index k = 0; k < count; ++k) target[k] = element_cast<T>(operation(target[k], row[k]));
 }
 

@@ -231,6 +231,38 @@ TEST_P(WindowServiceTest, AnExclusiveLockExcludesOthersUntilItIsReleased) {
   EXPECT_EQ(ask(1, 2, request(Kind::kUnlock)), WindowStatus::kDone);
 }
 
+TEST_P(WindowServiceTest, RequestsBehindOneForTheLockWaitUntilItIsHeld) {
+  WindowRequest lock = request(Kind::kLock);
+  lock.exclusive = true;
+  EXPECT_EQ(ask(0, 2, lock), WindowStatus::kDone);
+  // One round trip for all: nothing is waited for before the unlock.
+  WindowAnswer locked;
+  WindowAnswer read;
+  WindowAnswer unlocked;
+  std::vector<std::int32_t> before(1, -1);
+  EXPECT_TRUE(service(1).ask(2, lock, {}, {}, locked).ok());
+  EXPECT_TRUE(service(1).ask(2, request(Kind::kGet, 3, 1), {}, to(before), read).ok());
+  static_cast<void>(service(1).send(2, request(Kind::kPut, 3, 1), from({30})));
+  const std::vector<std::int32_t> sixes(kLong, 6);
+  static_cast<void>(service(1).send(2, request(Kind::kPut, 4, kLong), from(sixes)));
+  EXPECT_TRUE(service(1).ask(2, request(Kind::kUnlock), {}, {}, unlocked).ok());
+  job.settle();
+  for (const auto& each : services) each->progress(WindowService::Caller::kAnyThread);
+  job.settle();
+  EXPECT_FALSE(read.complete());
+  EXPECT_EQ(room(2)[3], 2);
+  static_cast<void>(service(0).send(2, request(Kind::kPut, 3, 1), from({20})));
+  EXPECT_EQ(ask(0, 2, request(Kind::kUnlock)), WindowStatus::kDone);
+  EXPECT_TRUE(run_until([&] { return unlocked.complete(); }));
+  EXPECT_TRUE(locked.complete());
+  EXPECT_EQ(before[0], 20);
+  EXPECT_EQ(room(2)[3], 30);
+  EXPECT_EQ(room(2)[3 + kLong], 6);
+  // The lock is free again.
+  EXPECT_EQ(ask(0, 2, lock), WindowStatus::kDone);
+  EXPECT_EQ(ask(0, 2, request(Kind::kUnlock)), WindowStatus::kDone);
+}
+
 TEST_P(WindowServiceTest, TheEndOfAnEpochComesBehindItsData) {
   service(1).tell(0, request(Kind::kPost));
   EXPECT_TRUE(run_until([&] { return service(0).told(kWindow, 1, Kind::kPost) == 1; }));
