@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "shim/error/errors.hpp"
 #include "shim/error/failure.hpp"
 #include "shim/job/job.hpp"
 #include "shim/request/any_source.hpp"
@@ -18,6 +19,8 @@
 #include "shim/request/request.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
+#include "wire/base/result.hpp"
+#include "wire/window/window_service.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -74,16 +77,28 @@ bool crowded(const Job& job) {
 
 thread_local std::uint32_t polls_since_vendor = 0;
 
+/// Handles what this system's processes ask of windows. Returns true if there was any. Ends the job
+/// if a process has sent what is no request.
+bool serve_windows(Job& job) {
+  wire::WindowService* service = job.window_service.load(std::memory_order_acquire);
+  if (service == nullptr) return false;
+  const bool moved = service->progress(wire::WindowService::Caller::kVendorsThread) != 0;
+  if (const Error* failure = service->failure(); failure != nullptr) [[unlikely]]
+    end_job(1, fmt::format("one-sided communication: {}", failure->text));
+  return moved;
+}
+
 }  // namespace
 
 bool can_defer_progress() { return ++polls_since_vendor < kBusyPollsPerVendorPoll; }
 
 bool progress_vendor_and_queues(Job& job, bool came, std::uint32_t polls) {
   exit_if_engine_failed(job);
-  const bool moved = settle_contested(job);
+  bool moved = settle_contested(job);
   request_pool().reap_orphans(job);
   if (job.communicators.has_retired()) release_ended(job);
   job.outstanding.step(job);
+  moved = serve_windows(job) || moved;
   polls_since_vendor += polls;
   const std::uint32_t idle_looks = crowded(job) ? kCrowdedPollsPerVendorPoll : kPollsPerVendorPoll;
   if (polls_since_vendor >= (came || moved ? kBusyPollsPerVendorPoll : idle_looks)) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "shim/datatype/datatype_contents.hpp"
 #include "shim/datatype/datatype_predefined.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
@@ -24,53 +25,6 @@ namespace {
 
 using wire::Block;
 using wire::TypeLayout;
-
-/// The results of MPI_Type_get_envelope and MPI_Type_get_contents. Frees the inner handles that
-/// they created.
-struct Contents {
-  int combiner = 0;
-  std::vector<int> integers;
-  std::vector<MPI_Aint> addresses;
-  std::vector<MPI_Datatype> types;
-
-  Contents() = default;
-  Contents(const Contents&) = delete;
-  Contents& operator=(const Contents&) = delete;
-  ~Contents() {
-    for (MPI_Datatype& type : types) {
-      int integers_of = 0;
-      int addresses_of = 0;
-      int types_of = 0;
-      int combiner_of = 0;
-      if (vendor::Type_get_envelope(type, &integers_of, &addresses_of, &types_of, &combiner_of) !=
-          MPI_SUCCESS)
-        continue;
-      const bool unnamed =
-          combiner_of != MPI_COMBINER_NAMED && combiner_of != MPI_COMBINER_F90_REAL &&
-          combiner_of != MPI_COMBINER_F90_COMPLEX && combiner_of != MPI_COMBINER_F90_INTEGER;
-      if (unnamed) vendor::Type_free(&type);
-    }
-  }
-
-  bool read(MPI_Datatype datatype) {
-    int integer_count = 0;
-    int address_count = 0;
-    int type_count = 0;
-    if (vendor::Type_get_envelope(datatype, &integer_count, &address_count, &type_count,
-                                  &combiner) != MPI_SUCCESS)
-      return false;
-    if (combiner == MPI_COMBINER_NAMED) return true;
-    integers.resize(static_cast<std::size_t>(integer_count));
-    addresses.resize(static_cast<std::size_t>(address_count));
-    std::vector<MPI_Datatype> made(static_cast<std::size_t>(type_count), MPI_DATATYPE_NULL);
-    if (vendor::Type_get_contents(datatype, integer_count, address_count, type_count,
-                                  integers.data(), addresses.data(), made.data()) != MPI_SUCCESS) {
-      return false;
-    }
-    types = std::move(made);
-    return true;
-  }
-};
 
 std::ptrdiff_t extent_of(MPI_Datatype datatype) {
   MPI_Aint lower_bound = 0;
@@ -124,7 +78,7 @@ void place_vector(Builder& builder, const TypeLayout& inner, int count, int bloc
 }
 
 /// Places the elements of a subarray in memory order (MPI-3.1 4.1.3).
-void place_subarray(Builder& builder, const TypeLayout& inner, const Contents& contents) {
+void place_subarray(Builder& builder, const TypeLayout& inner, const DatatypeContents& contents) {
   const auto dims = static_cast<std::size_t>(contents.integers[0]);
   const int* sizes = contents.integers.data() + 1;
   const int* subsizes = sizes + dims;
@@ -164,7 +118,7 @@ std::vector<std::ptrdiff_t> darray_positions(int distribution, int argument, int
   return owned;
 }
 
-void place_darray(Builder& builder, const TypeLayout& inner, const Contents& contents) {
+void place_darray(Builder& builder, const TypeLayout& inner, const DatatypeContents& contents) {
   const int rank = contents.integers[1];
   const auto dims = static_cast<std::size_t>(contents.integers[2]);
   const int* sizes = contents.integers.data() + 3;
@@ -194,7 +148,7 @@ void place_darray(Builder& builder, const TypeLayout& inner, const Contents& con
 }
 
 /// Places the elements for combiners with one inner type. Returns false for other combiners.
-bool place_single(Builder& builder, const TypeLayout& inner, const Contents& contents) {
+bool place_single(Builder& builder, const TypeLayout& inner, const DatatypeContents& contents) {
   const auto& ints = contents.integers;
   const auto& addresses = contents.addresses;
   const std::ptrdiff_t extent = inner.extent();
@@ -263,7 +217,7 @@ Result<DatatypeLayout> build_f90(MPI_Datatype datatype, int combiner) {
 Result<DatatypeLayout> build(MPI_Datatype datatype) {
   if (const TypeLayout* known = predefined_layout(datatype); known != nullptr)
     return DatatypeLayout{known, nullptr};
-  Contents contents;
+  DatatypeContents contents;
   if (!contents.read(datatype))
     return Error{ErrorKind::kConfiguration, "the datatype is not valid"};
   if (contents.combiner == MPI_COMBINER_F90_REAL || contents.combiner == MPI_COMBINER_F90_COMPLEX ||

@@ -56,72 +56,17 @@ std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire
   return made;
 }
 
-CommunicatorTable::CommunicatorTable() {
-  generations_.push_back(std::make_unique<Slots>(64));
-  slots_.store(generations_.back().get(), std::memory_order_release);
-}
-
-CommunicatorTable::~CommunicatorTable() = default;
-
 Communicator* CommunicatorTable::insert(std::unique_ptr<Communicator> communicator) {
   const MutexLock lock(mutex_);
-  owned_.push_back({std::move(communicator)});
-  Communicator* made = owned_.back().communicator.get();
-  Slots* slots = slots_.load(std::memory_order_relaxed);
-  const auto used = static_cast<std::size_t>(std::count_if(
-      slots->slot.begin(), slots->slot.end(),
-      [](const Slot& slot) { return slot.key.load(std::memory_order_relaxed) != kEmpty; }));
-  if (2 * (used + 1) > slots->slot.size()) {
-    // The new table omits the slots of freed handles. Readers may still use the old table.
-    generations_.push_back(std::make_unique<Slots>(
-        owned_.size() * 4 > slots->slot.size() ? slots->slot.size() * 2 : slots->slot.size()));
-    slots = generations_.back().get();
-    for (const Owned& each : owned_) {
-      if (each.visible) place(*slots, each.communicator.get());
-    }
-    slots_.store(slots, std::memory_order_release);
-  } else {
-    place(*slots, made);
-  }
+  Communicator* made = owned_.emplace_back(std::move(communicator)).get();
+  by_handle_.insert(made->handle, *made);
   return made;
 }
 
-/// Adds `communicator` to the table. The key of a slot never changes once it is set. A freed handle
-/// leaves its key without a communicator, so that the same handle can be reused.
-void CommunicatorTable::place(Slots& slots, Communicator* communicator) {
-  const std::uint64_t key = key_of(communicator->handle);
-  for (std::size_t i = hash(communicator->handle) & slots.mask;; i = (i + 1) & slots.mask) {
-    Slot& slot = slots.slot[i];
-    const std::uint64_t there = slot.key.load(std::memory_order_relaxed);
-    if (there != kEmpty && there != key) continue;
-    slot.communicator.store(communicator, std::memory_order_release);
-    slot.key.store(key, std::memory_order_release);
-    return;
-  }
-}
-
-std::vector<CommunicatorTable::Owned>::iterator CommunicatorTable::owner_of(
-    const Communicator& communicator) {
-  return std::ranges::find_if(
-      owned_, [&](const Owned& each) { return each.communicator.get() == &communicator; });
-}
-
-void CommunicatorTable::hide(Communicator& communicator) {
-  const MutexLock lock(mutex_);
-  Slots* slots = slots_.load(std::memory_order_relaxed);
-  for (std::size_t i = hash(communicator.handle) & slots->mask;; i = (i + 1) & slots->mask) {
-    Slot& slot = slots->slot[i];
-    if (slot.key.load(std::memory_order_relaxed) != key_of(communicator.handle)) continue;
-    slot.communicator.store(nullptr, std::memory_order_release);
-    break;
-  }
-  owner_of(communicator)->visible = false;
-}
+void CommunicatorTable::hide(Communicator& communicator) { by_handle_.erase(communicator.handle); }
 
 void CommunicatorTable::show(Communicator& communicator) {
-  const MutexLock lock(mutex_);
-  owner_of(communicator)->visible = true;
-  place(*slots_.load(std::memory_order_relaxed), &communicator);
+  by_handle_.insert(communicator.handle, communicator);
 }
 
 void CommunicatorTable::retire(Communicator& communicator) {
@@ -144,13 +89,13 @@ std::vector<Communicator*> CommunicatorTable::take_ended() {
 
 void CommunicatorTable::drop(const Communicator& communicator) {
   const MutexLock lock(mutex_);
-  owned_.erase(owner_of(communicator));
+  std::erase_if(owned_, [&](const auto& each) { return each.get() == &communicator; });
 }
 
 std::vector<Communicator*> CommunicatorTable::all() const {
   const MutexLock lock(mutex_);
   std::vector<Communicator*> communicators;
-  for (const Owned& each : owned_) communicators.push_back(each.communicator.get());
+  for (const auto& each : owned_) communicators.push_back(each.get());
   return communicators;
 }
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "shim/handle/handle_bits.hpp"
+#include "shim/handle/handle_table.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
@@ -120,27 +120,16 @@ struct Communicator {
                                                             std::vector<wire::WorldRank> members);
 };
 
-/// A map from native handles to communicators. Lookups take no lock and a few nanoseconds. Changes
-/// are rare and take a lock. All slots are replaced when the table grows. Old tables live until the
-/// job ends, since readers may still use them.
+/// The communicators of this process, found by the native handle.
 class CommunicatorTable {
  public:
-  CommunicatorTable();
-  ~CommunicatorTable();
+  CommunicatorTable() = default;
   CommunicatorTable(const CommunicatorTable&) = delete;
   CommunicatorTable& operator=(const CommunicatorTable&) = delete;
 
   /// Returns the spanning communicator of `handle`, or null if the handle is native or invalid. The
-  /// vendor reports invalid handles.
-  [[nodiscard]] Communicator* find(MPI_Comm handle) const {
-    const Slots* slots = slots_.load(std::memory_order_acquire);
-    for (std::size_t i = hash(handle) & slots->mask;; i = (i + 1) & slots->mask) {
-      const Slot& slot = slots->slot[i];
-      const std::uint64_t key = slot.key.load(std::memory_order_acquire);
-      if (key == key_of(handle)) return slot.communicator.load(std::memory_order_acquire);
-      if (key == kEmpty) return nullptr;
-    }
-  }
+  /// vendor reports invalid handles. Takes no lock.
+  [[nodiscard]] Communicator* find(MPI_Comm handle) const { return by_handle_.find(handle); }
 
   /// Registers `communicator->handle` as spanning. The pointer stays valid until drop().
   Communicator* insert(std::unique_ptr<Communicator> communicator);
@@ -164,32 +153,9 @@ class CommunicatorTable {
   [[nodiscard]] std::vector<Communicator*> all() const;
 
  private:
-  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
-  struct Slot {
-    std::atomic<std::uint64_t> key{kEmpty};
-    std::atomic<Communicator*> communicator{nullptr};
-  };
-  struct Slots {
-    explicit Slots(std::size_t size) : mask(size - 1), slot(size) {}
-    std::size_t mask;
-    std::vector<Slot> slot;
-  };
-  [[nodiscard]] static std::uint64_t key_of(MPI_Comm handle) { return to_bits(handle); }
-  [[nodiscard]] static std::size_t hash(MPI_Comm handle) { return hash_of(handle); }
-
-  struct Owned {
-    std::unique_ptr<Communicator> communicator;
-    bool visible = true;
-  };
-
-  static void place(Slots& slots, Communicator* communicator);
-  [[nodiscard]] std::vector<Owned>::iterator owner_of(const Communicator& communicator)
-      IMPISHIM_REQUIRES(mutex_);
-
   mutable Mutex mutex_;
-  std::atomic<Slots*> slots_;
-  std::vector<std::unique_ptr<Slots>> generations_ IMPISHIM_GUARDED_BY(mutex_);
-  std::vector<Owned> owned_ IMPISHIM_GUARDED_BY(mutex_);
+  HandleTable<MPI_Comm, Communicator> by_handle_;
+  std::vector<std::unique_ptr<Communicator>> owned_ IMPISHIM_GUARDED_BY(mutex_);
   std::vector<Communicator*> retired_ IMPISHIM_GUARDED_BY(mutex_);  ///< freed by the user
   std::atomic<std::size_t> retired_count_{0};
 };

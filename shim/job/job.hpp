@@ -10,8 +10,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "collectives/core/select.hpp"
 #include "shim/handle/inside_vendor.hpp"
@@ -32,9 +34,11 @@
 #include "wire/engine/engine.hpp"
 #include "wire/progress/progress_thread.hpp"
 #include "wire/startup/startup_client.hpp"
+#include "wire/window/window_service.hpp"
 
 namespace impishim::shim {
 
+class OneSided;
 class RequestPool;
 
 /// The joined job. Created in MPI_Init when the environment requests one, destroyed in
@@ -50,6 +54,7 @@ struct Job {
   /// then delay the other threads' wildcard receives.
   bool polls_collectives = false;
 
+  std::vector<wire::Format> format_of_client;  ///< of data to and from each system
   std::unique_ptr<wire::Engine> engine;
   std::unique_ptr<wire::ProgressThread> progress;
   /// Only on the process of the system that communicates with the server.
@@ -96,6 +101,13 @@ struct Job {
 
   /// Shared, so that the type is needed only where the pool is made.
   std::shared_ptr<RequestPool> requests;
+
+  /// One-sided communication across systems (shim/rma). Null before the first window; the service
+  /// is a part of it.
+  std::atomic<OneSided*> one_sided{nullptr};
+  std::atomic<wire::WindowService*> window_service{nullptr};
+  std::shared_ptr<OneSided> one_sided_owner;
+  std::once_flag one_sided_once;
 
   /// The number of shuffles (impishim/shuffle.h) that the program has created and not shut down.
   std::atomic<std::int32_t> shuffles{0};

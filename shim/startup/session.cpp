@@ -74,8 +74,9 @@ void start_engine(const JobSettings& settings, Job& job,
   options.here = job.here;
   options.relay = settings.relay;
   for (const wire::Client& client : clients)
-    options.format_of_client.push_back(
+    job.format_of_client.push_back(
         wire::format_for(client, settings.wire_format, settings.as_lam));
+  options.format_of_client = job.format_of_client;
   options.host_channels = std::move(host_channels);
   options.local_channels = std::move(local_channels);
   job.engine = std::make_unique<wire::Engine>(std::move(options));
@@ -152,6 +153,7 @@ void leave(Job& job) {
   write_statistics(job);
   sleeping_barrier(job.private_comm);
   job.progress.reset();
+  job.one_sided_owner.reset();
   if (job.server) {
     auto finished = job.server->finish();
     if (!finished) log(LogLevel::kWarn, "{}", finished.error().text);

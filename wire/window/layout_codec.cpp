@@ -66,6 +66,10 @@ bool count_block(const Block& block, std::uint64_t& total) {
 
 }  // namespace
 
+std::size_t encoded_bytes(const TypeLayout& layout) {
+  return kPrefixBytes + layout.blocks().size() * kBlockBytes;
+}
+
 void encode_layout(const TypeLayout& layout, std::vector<std::byte>& bytes) {
   append(bytes, static_cast<std::int64_t>(layout.extent()));
   for (const Block& block : layout.blocks()) {

@@ -16,6 +16,9 @@ namespace impishim::wire {
 /// them from the same calls.
 void encode_layout(const TypeLayout& layout, std::vector<std::byte>& bytes);
 
+/// Returns the number of bytes that encode_layout() appends.
+[[nodiscard]] std::size_t encoded_bytes(const TypeLayout& layout);
+
 /// Decodes a layout that fills all of `bytes`. Fails with kProtocol if the bytes are no layout, or
 /// if it is so large that its bytes and distances cannot be counted safely.
 [[nodiscard]] Result<std::shared_ptr<const TypeLayout>> decode_layout(

@@ -80,6 +80,7 @@ void WindowService::send_request(WorldRank target, WindowRequest& request,
   if (!request.data_follows) return send_message(target, request, packed_);
   send_message(target, request, {});
   Outgoing& outgoing = outgoing_[request.ticket];
+  outgoing.to = target;
   // A put goes from memory to memory, and the engine converts it. Operands are combined from the
   // bytes in which they travel.
   ConstBuffer source = data;
@@ -115,6 +116,7 @@ Result<void> WindowService::ask(WorldRank target, WindowRequest request, const C
   request.ticket = next_ticket_++;
   answers_.emplace(request.ticket, &answer);
   send_request(target, request, data);
+  if (request.data_follows) asked_data_.push_back(request.ticket);
   return {};
 }
 
@@ -151,6 +153,15 @@ std::uint64_t WindowService::applied(WindowId window, WorldRank source) {
   return found == windows_.end() ? 0 : incoming_of(*found->second, source).applied();
 }
 
+std::uint64_t WindowService::applied(WindowId window) {
+  const MutexLock lock(mutex_);
+  const auto found = windows_.find(window);
+  if (found == windows_.end()) return 0;
+  std::uint64_t sum = 0;
+  for (const auto& [source, incoming] : found->second->incoming) sum += incoming.applied();
+  return sum;
+}
+
 IncomingRequests& WindowService::incoming_of(Window& window, WorldRank source) {
   return window.incoming.try_emplace(source, window.target, channel_to(source), source)
       .first->second;
@@ -162,6 +173,7 @@ std::size_t WindowService::progress(Caller caller) {
   std::size_t handled = take_requests(remote_);
   if (caller == Caller::kVendorsThread && local_ != nullptr) handled += take_requests(*local_);
   if (waiting_requests_) handled += advance_all(caller);
+  if (!asked_data_.empty()) forget_asked_data(caller);
   return handled + finish_answers(caller);
 }
 
@@ -341,6 +353,16 @@ std::size_t WindowService::finish_answers(Caller caller) {
     }
     if (!arrived) answer->status_ = WindowStatus::kConversion;
     finish(*answer);
+    return true;
+  });
+}
+
+/// Frees the operands of ask() that have left.
+void WindowService::forget_asked_data(Caller caller) {
+  std::erase_if(asked_data_, [&](std::uint64_t ticket) {
+    const Outgoing& outgoing = outgoing_.at(ticket);
+    if (!may_serve(caller, outgoing.to) || !outgoing.transfer->complete()) return false;
+    outgoing_.erase(ticket);
     return true;
   });
 }

@@ -102,6 +102,8 @@ class WindowService final : public PollObserver {
   /// Returns the number of requests of a process that have accessed this window's memory, and no
   /// longer do: puts, gets and accumulates.
   [[nodiscard]] std::uint64_t applied(WindowId window, WorldRank source);
+  /// Returns that number for all processes.
+  [[nodiscard]] std::uint64_t applied(WindowId window);
 
   /// Who calls progress().
   enum class Caller : std::uint8_t {
@@ -131,8 +133,9 @@ class WindowService final : public PollObserver {
     std::map<std::pair<WorldRank, WindowRequestKind>, std::uint64_t> told;
     WindowStatus error = WindowStatus::kDone;
   };
-  /// Long data of a send() on its way.
+  /// Long data on its way.
   struct Outgoing {
+    WorldRank to = 0;
     std::vector<std::byte> packed;
     std::unique_ptr<DataTransfer> transfer;
   };
@@ -168,6 +171,7 @@ class WindowService final : public PollObserver {
   void grant(Window& window, WindowId id, const std::vector<WorldRank>& origins)
       IMPISHIM_REQUIRES(mutex_);
   std::size_t finish_answers(Caller caller) IMPISHIM_REQUIRES(mutex_);
+  void forget_asked_data(Caller caller) IMPISHIM_REQUIRES(mutex_);
   static void finish(WindowAnswer& answer);
   void fail(const Error& error) IMPISHIM_REQUIRES(mutex_);
 
@@ -178,6 +182,8 @@ class WindowService final : public PollObserver {
   std::unordered_map<WindowId, std::unique_ptr<Window>> windows_ IMPISHIM_GUARDED_BY(mutex_);
   std::uint64_t next_ticket_ IMPISHIM_GUARDED_BY(mutex_) = 1;
   std::unordered_map<std::uint64_t, Outgoing> outgoing_ IMPISHIM_GUARDED_BY(mutex_);
+  /// Those of ask(), about which no caller asks.
+  std::vector<std::uint64_t> asked_data_ IMPISHIM_GUARDED_BY(mutex_);
   /// Requests whose answers have not come, and answers whose data has not.
   std::unordered_map<std::uint64_t, WindowAnswer*> answers_ IMPISHIM_GUARDED_BY(mutex_);
   std::vector<WindowAnswer*> receiving_ IMPISHIM_GUARDED_BY(mutex_);

@@ -6,10 +6,10 @@
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0;
-  int value = 0;
+  void* memory = NULL;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Win window = MPI_WIN_NULL;
-  if (rank == 0) MPI_Win_create(&value, sizeof(value), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  if (rank == 0) MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
   MPI_Barrier(MPI_COMM_WORLD); /* nobody gets through */
   printf("rank %d went on\n", rank);
   MPI_Finalize();

@@ -40,16 +40,14 @@ static void handle(MPI_Comm* comm, int* code, ...) {
 }
 
 static void try_refused(MPI_Comm comm) {
-  int buffer[64] = {0};
   void* memory = NULL;
   MPI_Win window = MPI_WIN_NULL;
   MPI_File file = MPI_FILE_NULL;
   MPI_Comm made = MPI_COMM_NULL;
-  expect_refused(MPI_Win_create(buffer, sizeof(buffer), 4, MPI_INFO_NULL, comm, &window),
-                 "MPI_Win_create");
-  expect_refused(MPI_Win_allocate(64, 1, MPI_INFO_NULL, comm, &memory, &window),
-                 "MPI_Win_allocate");
-  expect_refused(PMPI_Win_create_dynamic(MPI_INFO_NULL, comm, &window), "MPI_Win_create_dynamic");
+  expect_refused(MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, comm, &memory, &window),
+                 "MPI_Win_allocate_shared");
+  expect_refused(PMPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, comm, &memory, &window),
+                 "MPI_Win_allocate_shared");
   expect_refused(MPI_File_open(comm, "/nowhere", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
                  "MPI_File_open");
   expect_refused(MPI_Comm_spawn("nobody", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, comm, &made,

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/rma/synchronisation.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "shim/coll/collective_arguments.hpp"
+#include "shim/coll/collective_queue.hpp"
+#include "shim/completion/wait.hpp"
+#include "shim/error/errors.hpp"
+#include "shim/job/job.hpp"
+#include "shim/rma/outstanding_requests.hpp"
+#include "shim/rma/window.hpp"
+#include "shim/rma/window_error.hpp"
+#include "shim/values/access_epochs.hpp"
+#include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
+#include "wire/window/window_request.hpp"
+
+namespace impishim::shim {
+
+std::shared_ptr<AskedRequest> ask_target(Job& job, Window& window, std::int32_t target,
+                                         wire::WindowRequestKind kind, bool exclusive) {
+  wire::WindowRequest request;
+  request.kind = kind;
+  request.window = window.id();
+  request.exclusive = exclusive;
+  auto asked = std::make_shared<AskedRequest>();
+  asked->target = target;
+  // A request without data cannot fail.
+  static_cast<void>(one_sided(job).service().ask(window.communicator.world_rank(target), request,
+                                                 {}, {}, asked->answer));
+  window.outstanding.add(asked);
+  return asked;
+}
+
+void acquire_lock(Job& job, Window& window, std::int32_t target) {
+  std::shared_ptr<AskedRequest> asked;
+  {
+    const MutexLock lock(window.mutex);
+    if (const auto due = window.epochs.take_due_lock(target)) {
+      window.locking[target] = ask_target(job, window, target, wire::WindowRequestKind::kLock,
+                                          *due == WindowLock::kExclusive);
+    }
+    if (window.locking.empty() || !window.is_local(target)) return;
+    const auto found = window.locking.find(target);
+    if (found == window.locking.end()) return;
+    asked = found->second;
+  }
+  drive_until(job, true, [&] { return asked->answer.complete(); });
+  const MutexLock lock(window.mutex);
+  window.locking.erase(target);
+}
+
+void settle(Job& job, Window& window, std::int32_t target) {
+  wire::WindowService& service = one_sided(job).service();
+  drive_until(job, true, [&] {
+    const MutexLock lock(window.mutex);
+    return window.outstanding.settle(service, target);
+  });
+}
+
+int raise_errors(Job& job, Window& window, const char* function) {
+  wire::WindowStatus status = wire::WindowStatus::kDone;
+  {
+    const MutexLock lock(window.mutex);
+    status = window.outstanding.take_error();
+  }
+  if (status == wire::WindowStatus::kDone)
+    status = one_sided(job).service().take_error(window.id());
+  return raise_status(window.handle, status, function);
+}
+
+int flush(Job& job, Window& window, std::int32_t target, const char* function) {
+  const bool all = target == OutstandingRequests::kAllTargets;
+  {
+    const MutexLock lock(window.mutex);
+    for (const std::int32_t each : window.outstanding.all_unflushed()) {
+      if (!all && each != target) continue;
+      static_cast<void>(ask_target(job, window, each, wire::WindowRequestKind::kFlush));
+      window.outstanding.set_flushed(each);
+    }
+  }
+  int code = MPI_SUCCESS;
+  if (all) {
+    code = vendor::Win_flush_all(window.handle);
+  } else if (window.is_local(target)) {
+    code = vendor::Win_flush(window.communicator.local_rank(target), window.handle);
+  }
+  settle(job, window, target);
+  const int raised = raise_errors(job, window, function);
+  return code == MPI_SUCCESS ? raised : code;
+}
+
+int finish_window(Job& job, Window& window, const char* function) {
+  {
+    const MutexLock lock(window.mutex);
+    if (!window.epochs.idle())
+      return raise_mistake(window, "an epoch is open: end it before", function);
+  }
+  int code = flush(job, window, OutstandingRequests::kAllTargets, function);
+  if (code != MPI_SUCCESS) return code;
+  code = run_collective(job, window.communicator, function, collective_arguments::Barrier);
+  if (code == MPI_SUCCESS) return code;
+  return raise_on_window(window.handle, vendor_error_class(code), function,
+                         "the members cannot meet");
+}
+
+int check_target(const Window& window, std::int32_t target, const char* function) {
+  if (window.communicator.valid_rank(target)) return MPI_SUCCESS;
+  return raise_on_window(
+      window.handle, MPI_ERR_RANK, function,
+      fmt::format("rank {} in a window of {} processes", target, window.communicator.size()));
+}
+
+int raise_mistake(const Window& window, const char* mistake, const char* function) {
+  if (mistake == nullptr) return MPI_SUCCESS;
+  return raise_on_window(window.handle, MPI_ERR_RMA_SYNC, function, mistake);
+}
+
+}  // namespace impishim::shim
