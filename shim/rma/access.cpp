@@ -17,6 +17,7 @@
 #include "shim/job/job.hpp"
 #include "shim/rma/element_kind.hpp"
 #include "shim/rma/outstanding_requests.hpp"
+#include "shim/rma/own_access.hpp"
 #include "shim/rma/rma_request.hpp"
 #include "shim/rma/synchronisation.hpp"
 #include "shim/rma/vendor_access.hpp"
@@ -141,9 +142,24 @@ void push_local(const AccessCall& call, std::int32_t target) {
     one_sided(call.job).service().progress(wire::WindowService::Caller::kVendorsThread);
 }
 
+/// Carries out a request to this process's own memory.
+int do_here(const AccessCall& call, const wire::WindowRequest& request,
+            const wire::ConstBuffer& data, const wire::MutableBuffer& result) {
+  acquire_lock(call.job, call.window, call.window.communicator.rank);
+  const int code = access_own(call, request, data, result);
+  if (code == MPI_SUCCESS && call.request != nullptr) make_rma_request(call, nullptr, 0);
+  return code;
+}
+
+/// Returns true if the vendor has the memory of a target.
+bool is_native(const AccessCall& call, const TargetElements& target) {
+  return call.window.shape.native && call.window.is_local(target.rank);
+}
+
 /// Sends a request without an answer.
 int send(const AccessCall& call, std::int32_t target, wire::WindowRequest request,
          const wire::ConstBuffer& data) {
+  if (target == call.window.communicator.rank) return do_here(call, request, data, {});
   acquire_lock(call.job, call.window, target);
   limit_held_back(call, target);
   wire::WindowService& service = one_sided(call.job).service();
@@ -165,6 +181,7 @@ int send(const AccessCall& call, std::int32_t target, wire::WindowRequest reques
 /// Sends a request that is answered.
 int ask(const AccessCall& call, std::int32_t target, wire::WindowRequest request,
         const wire::ConstBuffer& data, const wire::MutableBuffer& result) {
+  if (target == call.window.communicator.rank) return do_here(call, request, data, result);
   acquire_lock(call.job, call.window, target);
   limit_held_back(call, target);
   auto asked = std::make_shared<AskedRequest>();
@@ -235,7 +252,7 @@ int put(const AccessCall& call, const OriginElements& origin, const TargetElemen
   int code = check_access(call, target);
   if (code == MPI_SUCCESS) code = check_elements(call, origin.count, origin.datatype);
   if (code != MPI_SUCCESS) return code;
-  if (call.window.is_local(target.rank)) {
+  if (is_native(call, target)) {
     acquire_lock(call.job, call.window, target.rank);
     return native_put(call, origin, target);
   }
@@ -254,7 +271,7 @@ int get(const AccessCall& call, const OriginElements& result, const TargetElemen
   int code = check_access(call, target);
   if (code == MPI_SUCCESS) code = check_elements(call, result.count, result.datatype);
   if (code != MPI_SUCCESS) return code;
-  if (call.window.is_local(target.rank)) {
+  if (is_native(call, target)) {
     acquire_lock(call.job, call.window, target.rank);
     return native_get(call, result, target);
   }

@@ -56,10 +56,16 @@ void acquire_lock(Job& job, Window& window, std::int32_t target) {
 
 void settle(Job& job, Window& window, std::int32_t target) {
   wire::WindowService& service = one_sided(job).service();
-  drive_until(job, true, [&] {
+  const auto is_settled = [&] {
     const MutexLock lock(window.mutex);
     return window.outstanding.settle(service, target);
-  });
+  };
+  if (!is_settled()) return drive_until(job, true, is_settled);
+  // A program may spin in calls that have nothing to wait for, until another process has changed
+  // this one's memory.
+  constexpr std::uint32_t kIdleFlushesPerPoll = 16;
+  if (window.idle_flushes.fetch_add(1, std::memory_order_relaxed) % kIdleFlushesPerPoll == 0)
+    progress_once(job, true);
 }
 
 int raise_errors(Job& job, Window& window, const char* function) {

@@ -10,13 +10,14 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "shim/datatype/vendor_count.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/vendor.hpp"
-#include "wire/base/assert.hpp"
 #include "wire/base/result.hpp"
 #include "wire/data/basic_type.hpp"
+#include "wire/data/conversion.hpp"
 #include "wire/data/type_layout.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/window/window_channel.hpp"
@@ -38,23 +39,62 @@ int tag_of(wire::DataOf kind, std::uint64_t ticket) {
          (kind == wire::DataOf::kAnswer ? 1 : 0);
 }
 
+/// Data with gaps travels packed: the vendor does not know its layout.
 class VendorTransfer final : public wire::DataTransfer {
  public:
-  [[nodiscard]] MPI_Request* request() { return &request_; }
-  /// Notes the code of the call that has begun the transfer.
-  void began(int code) { code_ = code; }
+  static std::unique_ptr<VendorTransfer> send(const wire::ConstBuffer& data, int to, int tag,
+                                              MPI_Comm comm) {
+    auto transfer = std::make_unique<VendorTransfer>();
+    const std::byte* from = wire::moved(data.base, data.layout->first_offset());
+    if (!data.layout->contiguous(data.count)) from = transfer->pack(data);
+    const VendorCount bytes(data.packed_size(wire::Format::kNative), MPI_BYTE);
+    transfer->code_ =
+        vendor::Isend(from, bytes.count(), bytes.type(), to, tag, comm, &transfer->request_);
+    return transfer;
+  }
+  static std::unique_ptr<VendorTransfer> receive(const wire::MutableBuffer& room, int from, int tag,
+                                                 MPI_Comm comm) {
+    auto transfer = std::make_unique<VendorTransfer>();
+    std::byte* to = wire::moved(room.base, room.layout->first_offset());
+    if (!room.layout->contiguous(room.count)) {
+      transfer->packed_.resize(room.packed_size(wire::Format::kNative));
+      transfer->room_ = room;
+      to = transfer->packed_.data();
+    }
+    const VendorCount bytes(room.packed_size(wire::Format::kNative), MPI_BYTE);
+    transfer->code_ =
+        vendor::Irecv(to, bytes.count(), bytes.type(), from, tag, comm, &transfer->request_);
+    return transfer;
+  }
+
   [[nodiscard]] bool complete() override {
     if (code_ != MPI_SUCCESS || request_ == MPI_REQUEST_NULL) return true;
     int flag = 0;
     MPI_Status status;
     code_ = vendor::Test(&request_, &flag, &status);
-    return code_ != MPI_SUCCESS || flag != 0;
+    if (code_ != MPI_SUCCESS || flag == 0) return code_ != MPI_SUCCESS;
+    if (room_) {
+      wire::UnpackCursor cursor(*room_, wire::Format::kNative);
+      unpacked_ = cursor.unpack(packed_).ok();
+    }
+    return true;
   }
-  [[nodiscard]] bool failed() const override { return code_ != MPI_SUCCESS; }
+  [[nodiscard]] bool failed() const override { return code_ != MPI_SUCCESS || !unpacked_; }
 
  private:
+  const std::byte* pack(const wire::ConstBuffer& data) {
+    wire::PackCursor cursor(data, wire::Format::kNative);
+    packed_.resize(cursor.total());
+    // The native form holds every value.
+    static_cast<void>(cursor.pack(packed_));
+    return packed_.data();
+  }
+
+  std::vector<std::byte> packed_;
+  std::optional<wire::MutableBuffer> room_;  ///< where packed data goes
   MPI_Request request_ = MPI_REQUEST_NULL;
   int code_ = MPI_SUCCESS;
+  bool unpacked_ = true;
 };
 
 }  // namespace
@@ -104,24 +144,14 @@ void VendorChannel::start_sends() {
 std::unique_ptr<wire::DataTransfer> VendorChannel::send_data(wire::WorldRank to, wire::DataOf kind,
                                                              std::uint64_t ticket,
                                                              const wire::ConstBuffer& data) {
-  IMPISHIM_ASSERT(data.layout == &wire::TypeLayout::basic(wire::BasicType::kByte));
-  auto transfer = std::make_unique<VendorTransfer>();
-  const VendorCount bytes(data.count, MPI_BYTE);
-  transfer->began(vendor::Isend(data.base, bytes.count(), bytes.type(), to - first_,
-                                tag_of(kind, ticket), comm_, transfer->request()));
-  return transfer;
+  return VendorTransfer::send(data, to - first_, tag_of(kind, ticket), comm_);
 }
 
 std::unique_ptr<wire::DataTransfer> VendorChannel::receive_data(wire::WorldRank from,
                                                                 wire::DataOf kind,
                                                                 std::uint64_t ticket,
                                                                 const wire::MutableBuffer& room) {
-  IMPISHIM_ASSERT(room.layout == &wire::TypeLayout::basic(wire::BasicType::kByte));
-  auto transfer = std::make_unique<VendorTransfer>();
-  const VendorCount bytes(room.count, MPI_BYTE);
-  transfer->began(vendor::Irecv(room.base, bytes.count(), bytes.type(), from - first_,
-                                tag_of(kind, ticket), comm_, transfer->request()));
-  return transfer;
+  return VendorTransfer::receive(room, from - first_, tag_of(kind, ticket), comm_);
 }
 
 Result<std::optional<wire::WindowChannel::Arrived>> VendorChannel::take() {

@@ -20,8 +20,7 @@
 namespace impishim::shim {
 
 /// The progress thread may send a request; it waits for a thread that may call the vendor. All else
-/// is called by application threads only. Data is always packed: puts and gets inside a system are
-/// the vendor's.
+/// is called by application threads only.
 class VendorChannel final : public wire::WindowChannel {
  public:
   /// Uses some tags of `comm`, and receives requests from now on. `first` is the world rank of its

@@ -24,24 +24,42 @@
 
 namespace impishim::shim {
 
+/// The memory that a process gives to a window. Its fields are the values of the attributes that
+/// tell of it.
+struct WindowShape {
+  void* base = nullptr;
+  MPI_Aint size = 0;
+  int unit = 1;
+  int flavor = MPI_WIN_FLAVOR_CREATE;
+  /// False if the vendor cannot make a window of this memory: Open MPI 4.1.4 cannot where a process
+  /// is alone, as Debian sets it up. The handle is then a window without memory.
+  bool native = true;
+};
+
 /// A window whose members are in two or more systems.
 ///
 /// The user's handle is a vendor's window of the local members, in an epoch of MPI_Win_lock_all
 /// from its creation to its end: puts and gets inside this system are the vendor's. All else is a
 /// request to the target (docs/one-sided.md).
 struct Window {
-  Window(MPI_Win handle_, Communicator& communicator_, wire::WindowMemory memory)
+  Window(MPI_Win handle_, Communicator& communicator_, const WindowShape& shape_)
       : handle(handle_),
         communicator(communicator_),
-        target(std::move(memory)),
+        shape(shape_),
+        target(shape.flavor == MPI_WIN_FLAVOR_DYNAMIC
+                   ? wire::WindowMemory::dynamic()
+                   : wire::WindowMemory::fixed(static_cast<std::byte*>(shape.base),
+                                               static_cast<std::uint64_t>(shape.size), shape.unit)),
         outstanding(communicator_.members.size()),
         posts_used(communicator_.members.size()),
         completes_used(communicator_.members.size()) {}
 
   const MPI_Win handle;
   Communicator& communicator;  ///< of the members; no program knows it
-  wire::WindowTarget target;   ///< this process's memory
+  const WindowShape shape;
+  wire::WindowTarget target;  ///< this process's memory
   std::atomic<bool> freed{false};
+  std::atomic<std::uint32_t> idle_flushes{0};  ///< those that had nothing to wait for
 
   Mutex mutex;
   AccessEpochs epochs IMPISHIM_GUARDED_BY(mutex);

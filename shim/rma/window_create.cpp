@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -29,7 +30,6 @@
 #include "shim/rma/window.hpp"
 #include "shim/rma/window_error.hpp"
 #include "shim/vendor.hpp"
-#include "wire/window/window_memory.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -57,30 +57,39 @@ int make_own_communicator(Job& job, Communicator& parent, const char* function, 
   return code == MPI_SUCCESS ? vendor::Comm_set_errhandler(*made, MPI_ERRORS_RETURN) : code;
 }
 
-/// What a vendor's function has made of the local members.
-struct MadeWindow {
-  MPI_Win handle = MPI_WIN_NULL;
-  std::byte* base = nullptr;
-};
-using MakeNative = std::function<int(MPI_Comm, MadeWindow&)>;
+/// Makes the vendor's window of the local members, and sets the base of memory that it allocates.
+using MakeNative = std::function<int(MPI_Comm own, WindowShape& shape, MPI_Win& made)>;
 
-/// The memory that a process gives to a window.
-struct WindowShape {
-  std::int64_t size = 0;
-  std::int64_t unit = 1;
-  bool dynamic = false;
-};
+/// Makes the vendor's window, or one without memory if the vendor cannot make the other on any
+/// local member.
+int make_with_vendor(const Communicator& own, const MakeNative& make, WindowShape& shape,
+                     MPI_Win& made) {
+  const int code = make(own.handle, shape, made);
+  int made_here = code == MPI_SUCCESS ? 1 : 0;
+  int made_somewhere = made_here;
+  const int agreed =
+      vendor::Allreduce(&made_here, &made_somewhere, 1, MPI_INT, MPI_MAX, own.handle);
+  if (agreed != MPI_SUCCESS) return agreed;
+  if (made_somewhere != 0) return code;
+  void* none = nullptr;
+  shape.native = false;
+  return vendor::Win_allocate(0, 1, MPI_INFO_NULL, own.handle, static_cast<void*>(&none), &made) ==
+                 MPI_SUCCESS
+             ? MPI_SUCCESS
+             : code;
+}
 
 /// Makes the vendor's window of the local members, and opens its epoch. Tells the outcome to all
 /// members: returns an error on all if one has failed.
 int make_native_window(Job& job, Communicator& own, const Communicator& parent,
-                       const char* function, const MakeNative& make, MadeWindow& made) {
+                       const char* function, const MakeNative& make, WindowShape& shape,
+                       MPI_Win& made) {
   int code = MPI_SUCCESS;
   {
     const BlockingCreation creation(job, own);
     code = creation.code();
-    if (code == MPI_SUCCESS) code = make(own.handle, made);
-    if (code == MPI_SUCCESS) code = vendor::Win_lock_all(MPI_MODE_NOCHECK, made.handle);
+    if (code == MPI_SUCCESS) code = make_with_vendor(own, make, shape, made);
+    if (code == MPI_SUCCESS) code = vendor::Win_lock_all(MPI_MODE_NOCHECK, made);
   }
   const int failed = code == MPI_SUCCESS ? 0 : 1;
   int any = failed;
@@ -88,27 +97,15 @@ int make_native_window(Job& job, Communicator& own, const Communicator& parent,
     return collective_arguments::Allreduce(call, &failed, &any, 1, MPI_INT, MPI_MAX);
   });
   if (code != MPI_SUCCESS) return raise_hidden_error(parent.handle, code);
-  if (agreed == MPI_SUCCESS && any == 0) return MPI_SUCCESS;
   if (agreed != MPI_SUCCESS) return raise_hidden_error(parent.handle, agreed);
+  if (any == 0) return MPI_SUCCESS;
   return raise(parent.handle, MPI_ERR_OTHER, function,
                "another process could not make its part of the window");
 }
 
-wire::WindowMemory memory_of(const WindowShape& shape, std::byte* base) {
-  return shape.dynamic
-             ? wire::WindowMemory::dynamic()
-             : wire::WindowMemory::fixed(base, static_cast<std::uint64_t>(shape.size), shape.unit);
-}
-
-const char* mistake_in(const WindowShape& shape) {
-  if (shape.size < 0) return "the size is negative";
-  if (shape.unit <= 0) return "the displacement unit is not positive";
-  return nullptr;
-}
-
-/// Makes a window on a spanning communicator.
-int make_window(Job& job, Communicator& parent, const char* function, const WindowShape& shape,
-                const MakeNative& make, MadeWindow& made) {
+/// Raises an error if a window of this shape cannot be made on a communicator. Returns the code.
+int check_window(const Job& job, Communicator& parent, const char* function,
+                 const WindowShape& shape) {
   if (parent.inter != nullptr)
     return raise(parent.handle, MPI_ERR_COMM, function, "not for intercommunicators");
   if (has_foreign_members(job, parent)) {
@@ -116,32 +113,46 @@ int make_window(Job& job, Communicator& parent, const char* function, const Wind
                   "a member's system runs another IMPI implementation, which has no one-sided "
                   "communication");
   }
-  if (const char* mistake = mistake_in(shape); mistake != nullptr)
-    return fail_collective(parent, function, shape.size < 0 ? MPI_ERR_SIZE : MPI_ERR_DISP, mistake);
-  MPI_Comm comm = MPI_COMM_NULL;
-  int code = make_own_communicator(job, parent, function, &comm);
+  if (shape.size < 0)
+    return fail_collective(parent, function, MPI_ERR_SIZE, "the size is negative");
+  if (shape.unit <= 0)
+    return fail_collective(parent, function, MPI_ERR_DISP, "the displacement unit is not positive");
+  return MPI_SUCCESS;
+}
+
+/// Makes a window on a spanning communicator.
+int make_window(Job& job, MPI_Comm comm, const char* function, WindowShape shape,
+                const MakeNative& make, MPI_Win* win) {
+  Communicator& parent = *spanning(&job, comm);
+  int code = check_window(job, parent, function, shape);
   if (code != MPI_SUCCESS) return code;
-  Communicator& own = *job.communicators.find(comm);
+  MPI_Comm made_comm = MPI_COMM_NULL;
+  code = make_own_communicator(job, parent, function, &made_comm);
+  if (code != MPI_SUCCESS) return code;
+  Communicator& own = *job.communicators.find(made_comm);
   OneSided& windows = one_sided(job);
-  code = make_native_window(job, own, parent, function, make, made);
+  MPI_Win made = MPI_WIN_NULL;
+  code = make_native_window(job, own, parent, function, make, shape, made);
   if (code != MPI_SUCCESS) return code;
-  Window& window =
-      windows.add(std::make_unique<Window>(made.handle, own, memory_of(shape, made.base)));
+  Window& window = windows.add(std::make_unique<Window>(made, own, shape));
   // A request may come as soon as its origin has returned.
   code = run_collective(job, own, function, collective_arguments::Barrier);
   if (code != MPI_SUCCESS) return raise_hidden_error(parent.handle, code);
   job.needs_caller.fetch_add(1, std::memory_order_relaxed);
   windows.show(window);
+  *win = made;
   return MPI_SUCCESS;
 }
 
-/// Creates a window of either kind. `make` is told the communicator for the vendor.
-int create_window(Job& job, MPI_Comm comm, const char* function, const WindowShape& shape,
-                  const MakeNative& make, MPI_Win* win) {
-  MadeWindow made;
-  const int code = make_window(job, *spanning(&job, comm), function, shape, make, made);
-  if (code == MPI_SUCCESS) *win = made.handle;
-  return code;
+/// Returns the place of an attribute's value that tells of a window's memory, or null if `keyval`
+/// is another attribute.
+void* memory_attribute(const WindowShape& shape, int keyval) {
+  const void* place = nullptr;
+  if (keyval == MPI_WIN_BASE) place = shape.base;
+  if (keyval == MPI_WIN_SIZE) place = &shape.size;
+  if (keyval == MPI_WIN_DISP_UNIT) place = &shape.unit;
+  if (keyval == MPI_WIN_CREATE_FLAVOR) place = &shape.flavor;
+  return const_cast<void*>(place);
 }
 
 }  // namespace
@@ -152,11 +163,10 @@ int Win_create(Job& job, void* base, MPI_Aint size, int disp_unit, MPI_Info info
                MPI_Win* win) {
   if (spanning(&job, comm) == nullptr)
     return native::Win_create(job, base, size, disp_unit, info, comm, win);
-  return create_window(
-      job, comm, "MPI_Win_create", {size, disp_unit},
-      [&](MPI_Comm own, MadeWindow& made) {
-        made.base = static_cast<std::byte*>(base);
-        return vendor::Win_create(base, size, disp_unit, info, own, &made.handle);
+  return make_window(
+      job, comm, "MPI_Win_create", {.base = base, .size = size, .unit = disp_unit},
+      [&](MPI_Comm own, WindowShape& /*shape*/, MPI_Win& made) {
+        return vendor::Win_create(base, size, disp_unit, info, own, &made);
       },
       win);
 }
@@ -165,12 +175,13 @@ int Win_allocate(Job& job, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm
                  void* baseptr, MPI_Win* win) {
   if (spanning(&job, comm) == nullptr)
     return native::Win_allocate(job, size, disp_unit, info, comm, baseptr, win);
-  return create_window(
-      job, comm, "MPI_Win_allocate", {size, disp_unit},
-      [&](MPI_Comm own, MadeWindow& made) {
+  return make_window(
+      job, comm, "MPI_Win_allocate",
+      {.size = size, .unit = disp_unit, .flavor = MPI_WIN_FLAVOR_ALLOCATE},
+      [&](MPI_Comm own, WindowShape& shape, MPI_Win& made) {
         const int code = vendor::Win_allocate(size, disp_unit, info, own,
-                                              static_cast<void*>(&made.base), &made.handle);
-        if (code == MPI_SUCCESS) *static_cast<void**>(baseptr) = made.base;
+                                              static_cast<void*>(&shape.base), &made);
+        if (code == MPI_SUCCESS) *static_cast<void**>(baseptr) = shape.base;
         return code;
       },
       win);
@@ -178,10 +189,10 @@ int Win_allocate(Job& job, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm
 
 int Win_create_dynamic(Job& job, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   if (spanning(&job, comm) == nullptr) return native::Win_create_dynamic(job, info, comm, win);
-  return create_window(
-      job, comm, "MPI_Win_create_dynamic", {.dynamic = true},
-      [&](MPI_Comm own, MadeWindow& made) {
-        return vendor::Win_create_dynamic(info, own, &made.handle);
+  return make_window(
+      job, comm, "MPI_Win_create_dynamic", {.flavor = MPI_WIN_FLAVOR_DYNAMIC},
+      [&](MPI_Comm own, WindowShape& /*shape*/, MPI_Win& made) {
+        return vendor::Win_create_dynamic(info, own, &made);
       },
       win);
 }
@@ -196,32 +207,28 @@ int Win_allocate_shared(Job& job, MPI_Aint size, int disp_unit, MPI_Info info, M
 }
 
 #ifdef IMPISHIM_HAVE_MPI_Win_create_c
+namespace {
+
+/// Returns the displacement unit of a call with large counts, or 0, which is refused, if the
+/// attribute of the window cannot tell it.
+int unit_of(MPI_Aint unit) {
+  return unit > std::numeric_limits<int>::max() ? 0 : static_cast<int>(unit);
+}
+
+}  // namespace
+
 int Win_create_c(Job& job, void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
                  MPI_Comm comm, MPI_Win* win) {
-  if (spanning(&job, comm) == nullptr)
-    return native::Win_create_c(job, base, size, disp_unit, info, comm, win);
-  return create_window(
-      job, comm, "MPI_Win_create_c", {size, disp_unit},
-      [&](MPI_Comm own, MadeWindow& made) {
-        made.base = static_cast<std::byte*>(base);
-        return vendor::Win_create_c(base, size, disp_unit, info, own, &made.handle);
-      },
-      win);
+  return spanning(&job, comm) == nullptr
+             ? native::Win_create_c(job, base, size, disp_unit, info, comm, win)
+             : Win_create(job, base, size, unit_of(disp_unit), info, comm, win);
 }
 
 int Win_allocate_c(Job& job, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
                    void* baseptr, MPI_Win* win) {
-  if (spanning(&job, comm) == nullptr)
-    return native::Win_allocate_c(job, size, disp_unit, info, comm, baseptr, win);
-  return create_window(
-      job, comm, "MPI_Win_allocate_c", {size, disp_unit},
-      [&](MPI_Comm own, MadeWindow& made) {
-        const int code = vendor::Win_allocate_c(size, disp_unit, info, own,
-                                                static_cast<void*>(&made.base), &made.handle);
-        if (code == MPI_SUCCESS) *static_cast<void**>(baseptr) = made.base;
-        return code;
-      },
-      win);
+  return spanning(&job, comm) == nullptr
+             ? native::Win_allocate_c(job, size, disp_unit, info, comm, baseptr, win)
+             : Win_allocate(job, size, unit_of(disp_unit), info, comm, baseptr, win);
 }
 
 int Win_allocate_shared_c(Job& job, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
@@ -250,24 +257,42 @@ int Win_shared_query(Job& job, MPI_Win win, int rank, MPI_Aint* size, int* disp_
 
 int Win_attach(Job& job, MPI_Win win, void* base, MPI_Aint size) {
   Window* window = spanning_window(job, win);
-  const int code = vendor::Win_attach(win, base, size);
-  if (window == nullptr || code != MPI_SUCCESS) return code;
-  if (window->target.attach(static_cast<std::byte*>(base), static_cast<std::uint64_t>(size)))
+  if (window == nullptr) return vendor::Win_attach(win, base, size);
+  if (window->shape.flavor != MPI_WIN_FLAVOR_DYNAMIC || size < 0) {
+    return raise_on_window(
+        win, size < 0 ? MPI_ERR_SIZE : MPI_ERR_RMA_FLAVOR, "MPI_Win_attach",
+        "only windows of MPI_Win_create_dynamic take memory, of no negative size");
+  }
+  const int code = window->shape.native ? vendor::Win_attach(win, base, size) : MPI_SUCCESS;
+  if (code != MPI_SUCCESS ||
+      window->target.attach(static_cast<std::byte*>(base), static_cast<std::uint64_t>(size)))
     return code;
-  vendor::Win_detach(win, base);
+  if (window->shape.native) vendor::Win_detach(win, base);
   return raise_on_window(win, MPI_ERR_RMA_ATTACH, "MPI_Win_attach",
                          "the memory overlaps some that is attached");
 }
 
 int Win_detach(Job& job, MPI_Win win, const void* base) {
   Window* window = spanning_window(job, win);
+  if (window == nullptr) return vendor::Win_detach(win, base);
   // Nothing from outside may touch the memory once the program may free it.
-  if (window != nullptr &&
-      !window->target.detach(static_cast<std::byte*>(const_cast<void*>(base)))) {
+  if (!window->target.detach(static_cast<std::byte*>(const_cast<void*>(base)))) {
     return raise_on_window(win, MPI_ERR_RMA_ATTACH, "MPI_Win_detach",
                            "no attached memory begins at this address");
   }
-  return vendor::Win_detach(win, base);
+  return window->shape.native ? vendor::Win_detach(win, base) : MPI_SUCCESS;
+}
+
+int Win_get_attr(Job& job, MPI_Win win, int keyval, void* value, int* flag) {
+  const Window* window = spanning_window(job, win);
+  if (window == nullptr || window->shape.native)
+    return vendor::Win_get_attr(win, keyval, value, flag);
+  void* place = memory_attribute(window->shape, keyval);
+  if (place == nullptr && keyval != MPI_WIN_BASE)
+    return vendor::Win_get_attr(win, keyval, value, flag);
+  *static_cast<void**>(value) = place;
+  *flag = 1;
+  return MPI_SUCCESS;
 }
 
 int Win_get_group(Job& job, MPI_Win win, MPI_Group* group) {

@@ -74,7 +74,9 @@ class Elements {
   Elements(ElementKind kind, std::span<const std::byte> packed, Format format,
            std::uint64_t count) {
     const TypeLayout& layout = element_layout(kind);
-    if (format == Format::kNative && layout.contiguous(count)) {
+    // A pair may end in a gap, which does not travel.
+    if (format == Format::kNative &&
+        layout.packed_size(Format::kNative) == element_bytes(kind)) {
       valid_ = packed.size() == count * element_bytes(kind);
       first_ = packed.data();
       return;

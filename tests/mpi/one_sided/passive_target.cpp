@@ -55,8 +55,8 @@ void check_flushes() {
     for (int to = 0; to < size; ++to) {
       std::iota(data.begin(), data.end(), 10 * rank + to);
       MPI_Put(data.data(), count, MPI_INT, to, rank * kLong, count, MPI_INT, window.window());
-      // The data is free to change. MPICH 4.0.2 by itself returns from MPI_Win_flush_local_all while
-      // it still reads long data.
+      // The data is free to change. MPICH 4.0.2 by itself returns from MPI_Win_flush_local_all
+      // while it still reads long data.
       if (to % 2 == 0 || (count == kLong && !impishim_test::in_joined_job())) {
         MPI_Win_flush_local(to, window.window());
       } else {

@@ -336,6 +336,14 @@ TEST(WindowTarget, PairsKeepTheirGaps) {
   EXPECT_EQ(room[1].value, 5);
   EXPECT_EQ(room[1].location, 2);
   EXPECT_EQ(room[2].location, 12);
+  // A pair alone has no gap inside, but one behind it.
+  request.operation = ElementOperation::kReplace;
+  request.count = 1;
+  request.data_bytes = 12;
+  const auto one = std::span<const std::byte>(operands).subspan(24);
+  ASSERT_EQ(target.accumulate(request, one, Format::kNative, nullptr), WindowStatus::kDone);
+  EXPECT_EQ(room[0].location, 12);
+  EXPECT_EQ(room[1].location, 2);
 }
 
 TEST(WindowTarget, AValueThatDoesNotFitIsNotSent) {
