@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,10 +26,12 @@
 #include "shim/rma/window_error.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
+#include "wire/data/basic_type.hpp"
 #include "wire/data/type_layout.hpp"
 #include "wire/window/element_layout.hpp"
 #include "wire/window/element_operation.hpp"
 #include "wire/window/layout_codec.hpp"
+#include "wire/window/window_channel.hpp"
 #include "wire/window/window_request.hpp"
 #include "wire/window/window_service.hpp"
 

@@ -3,10 +3,11 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/completion/wait.hpp"
@@ -25,6 +26,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/window/window_request.hpp"
+#include "wire/window/window_service.hpp"
 
 namespace impishim::shim {
 namespace {

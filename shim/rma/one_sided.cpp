@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "shim/job/job.hpp"
 #include "shim/rma/window.hpp"

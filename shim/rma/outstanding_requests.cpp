@@ -2,6 +2,7 @@
 #include "shim/rma/outstanding_requests.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>

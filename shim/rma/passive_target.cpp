@@ -3,11 +3,10 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <vector>
+#include <utility>
 
 #include "shim/completion/wait.hpp"
 #include "shim/entry_points.hpp"
-#include "shim/error/errors.hpp"
 #include "shim/job/job.hpp"
 #include "shim/native.hpp"
 #include "shim/rma/outstanding_requests.hpp"

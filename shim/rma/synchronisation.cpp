@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -18,6 +19,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/window/window_request.hpp"
+#include "wire/window/window_service.hpp"
 
 namespace impishim::shim {
 

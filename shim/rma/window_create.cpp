@@ -6,13 +6,14 @@
 // before all are inside the call.
 #include <mpi.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
+#include <limits>  // IWYU pragma: keep
 #include <memory>
-#include <utility>
 
+#include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/blocking_creation.hpp"
@@ -30,6 +31,7 @@
 #include "shim/rma/window.hpp"
 #include "shim/rma/window_error.hpp"
 #include "shim/vendor.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 namespace {

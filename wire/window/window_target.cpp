@@ -75,8 +75,7 @@ class Elements {
            std::uint64_t count) {
     const TypeLayout& layout = element_layout(kind);
     // A pair may end in a gap, which does not travel.
-    if (format == Format::kNative &&
-        layout.packed_size(Format::kNative) == element_bytes(kind)) {
+    if (format == Format::kNative && layout.packed_size(Format::kNative) == element_bytes(kind)) {
       valid_ = packed.size() == count * element_bytes(kind);
       first_ = packed.data();
       return;
