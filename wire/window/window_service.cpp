@@ -359,12 +359,16 @@ std::size_t WindowService::finish_answers(Caller caller) {
 
 /// Frees the operands of ask() that have left.
 void WindowService::forget_asked_data(Caller caller) {
-  std::erase_if(asked_data_, [&](std::uint64_t ticket) {
-    const Outgoing& outgoing = outgoing_.at(ticket);
-    if (!may_serve(caller, outgoing.to) || !outgoing.transfer->complete()) return false;
-    outgoing_.erase(ticket);
-    return true;
-  });
+  std::size_t kept = 0;
+  for (const std::uint64_t ticket : asked_data_) {
+    const auto found = outgoing_.find(ticket);
+    if (may_serve(caller, found->second.to) && found->second.transfer->complete()) {
+      outgoing_.erase(found);
+    } else {
+      asked_data_[kept++] = ticket;
+    }
+  }
+  asked_data_.resize(kept);
 }
 
 void WindowService::finish(WindowAnswer& answer) {
