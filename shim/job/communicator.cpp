@@ -81,7 +81,7 @@ std::vector<Communicator*> CommunicatorTable::take_ended() {
     return each->pending.load(std::memory_order_acquire) != 0;
   };
   const auto first = std::partition(retired_.begin(), retired_.end(), in_use);
-  const std::vector<Communicator*> ended(first, retired_.end());
+  std::vector<Communicator*> ended(first, retired_.end());
   retired_.erase(first, retired_.end());
   retired_count_.store(retired_.size(), std::memory_order_relaxed);
   return ended;

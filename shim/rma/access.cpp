@@ -159,6 +159,13 @@ bool is_native(const AccessCall& call, const TargetElements& target) {
   return call.window.shape.native && call.window.is_local(target.rank);
 }
 
+/// Prepares an access by the vendor.
+void begin_native(const AccessCall& call, std::int32_t target) {
+  acquire_lock(call.job, call.window, target);
+  const MutexLock lock(call.window.mutex);
+  call.window.outstanding.use_vendor(target);
+}
+
 /// Sends a request without an answer.
 int send(const AccessCall& call, std::int32_t target, wire::WindowRequest request,
          const wire::ConstBuffer& data) {
@@ -256,7 +263,7 @@ int put(const AccessCall& call, const OriginElements& origin, const TargetElemen
   if (code == MPI_SUCCESS) code = check_elements(call, origin.count, origin.datatype);
   if (code != MPI_SUCCESS) return code;
   if (is_native(call, target)) {
-    acquire_lock(call.job, call.window, target.rank);
+    begin_native(call, target.rank);
     return native_put(call, origin, target);
   }
   auto request = describe(call, WindowRequestKind::kPut, target);
@@ -275,7 +282,7 @@ int get(const AccessCall& call, const OriginElements& result, const TargetElemen
   if (code == MPI_SUCCESS) code = check_elements(call, result.count, result.datatype);
   if (code != MPI_SUCCESS) return code;
   if (is_native(call, target)) {
-    acquire_lock(call.job, call.window, target.rank);
+    begin_native(call, target.rank);
     return native_get(call, result, target);
   }
   auto request = describe(call, WindowRequestKind::kGet, target);

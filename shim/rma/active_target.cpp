@@ -58,7 +58,7 @@ int fence(Job& job, Window& window, int assertion) {
     mistake = window.epochs.fence((assertion & MPI_MODE_NOSUCCEED) != 0);
   }
   if (mistake != nullptr) return raise_mistake(window, mistake, kFunction);
-  const int flushed = vendor::Win_flush_all(window.handle);
+  const int flushed = flush_vendor(window, OutstandingRequests::kAllTargets);
   if (flushed != MPI_SUCCESS) return flushed;
   std::uint64_t sent_here = 0;
   if (const int code = count_requests(job, window, kFunction, sent_here); code != MPI_SUCCESS)
@@ -163,9 +163,7 @@ int complete(Job& job, Window& window) {
   }
   if (mistake != nullptr) return raise_mistake(window, mistake, kFunction);
   for (const std::int32_t target : targets) {
-    if (!window.is_local(target)) continue;
-    const int code = vendor::Win_flush(window.communicator.local_rank(target), window.handle);
-    if (code != MPI_SUCCESS) return code;
+    if (const int code = flush_vendor(window, target); code != MPI_SUCCESS) return code;
   }
   for (const std::int32_t target : targets) tell(job, window, target, WindowRequestKind::kComplete);
   for (const std::int32_t target : targets) settle(job, window, target);

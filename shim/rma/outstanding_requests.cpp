@@ -27,6 +27,15 @@ std::vector<std::int32_t> OutstandingRequests::all_unflushed() const {
   return found;
 }
 
+std::vector<std::int32_t> OutstandingRequests::in_vendor(std::int32_t target) const {
+  std::vector<std::int32_t> found;
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const auto each = static_cast<std::int32_t>(i);
+    if (targets_[i].in_vendor && (target == kAllTargets || target == each)) found.push_back(each);
+  }
+  return found;
+}
+
 bool OutstandingRequests::settle(wire::WindowService& service, std::int32_t target) {
   const auto concerns = [&](std::int32_t other) {
     return target == kAllTargets || target == other;

@@ -40,6 +40,13 @@ class OutstandingRequests {
     ++at(target).requests;
     at(target).unflushed = true;
   }
+  /// Notes that the vendor has been asked to access a target's memory.
+  void use_vendor(std::int32_t target) { at(target).in_vendor = true; }
+  /// Returns the targets, of `target` or kAllTargets, of which that was noted since
+  /// set_vendor_flushed().
+  [[nodiscard]] std::vector<std::int32_t> in_vendor(std::int32_t target) const;
+  void set_vendor_flushed(std::int32_t target) { at(target).in_vendor = false; }
+
   /// Returns for each target the number of such requests since the start.
   [[nodiscard]] std::vector<std::uint64_t> counts() const;
   /// Returns true if some were sent after the last flush.
@@ -61,6 +68,7 @@ class OutstandingRequests {
   struct Target {
     std::uint64_t requests = 0;
     bool unflushed = false;
+    bool in_vendor = false;
   };
   struct Sent {
     std::int32_t target;

@@ -62,13 +62,6 @@ int lock_all(Job& job, Window& window, int assertion) {
   return MPI_SUCCESS;
 }
 
-/// Completes the puts and gets of the vendor's to a target, or to all.
-int flush_native(const Window& window, std::int32_t target) {
-  if (target == kAll) return vendor::Win_flush_all(window.handle);
-  if (!window.is_local(target)) return MPI_SUCCESS;
-  return vendor::Win_flush(window.communicator.local_rank(target), window.handle);
-}
-
 /// Asks targets to release the locks that this process has asked them for, which completes all
 /// requests before.
 void release_locks(Job& job, Window& window, std::int32_t target) IMPISHIM_REQUIRES(window.mutex) {
@@ -81,7 +74,7 @@ void release_locks(Job& job, Window& window, std::int32_t target) IMPISHIM_REQUI
 }
 
 int unlock(Job& job, Window& window, std::int32_t target, const char* function) {
-  if (const int code = flush_native(window, target); code != MPI_SUCCESS) return code;
+  if (const int code = flush_vendor(window, target); code != MPI_SUCCESS) return code;
   const char* mistake = nullptr;
   {
     const MutexLock lock(window.mutex);
@@ -101,13 +94,7 @@ int unlock(Job& job, Window& window, std::int32_t target, const char* function) 
 
 /// Completes requests at this process only: its memory may change, and what it asked for is here.
 int flush_here(Job& job, Window& window, std::int32_t target, const char* function) {
-  int code = MPI_SUCCESS;
-  if (target == kAll) {
-    // MPICH 4.0.2 returns from MPI_Win_flush_local_all while it still reads long data.
-    code = vendor::Win_flush_all(window.handle);
-  } else if (window.is_local(target)) {
-    code = vendor::Win_flush_local(window.communicator.local_rank(target), window.handle);
-  }
+  const int code = flush_vendor_here(window, target);
   settle(job, window, target);
   const int raised = raise_errors(job, window, function);
   return code == MPI_SUCCESS ? raised : code;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
@@ -81,6 +82,38 @@ int raise_errors(Job& job, Window& window, const char* function) {
   return raise_status(window.handle, status, function);
 }
 
+namespace {
+
+/// Calls `vendor_flush` for each target that the vendor has been asked to access. MPICH 4.0.2
+/// returns from MPI_Win_flush_all and MPI_Win_flush_local_all while long puts are on their way, so
+/// each target is flushed by itself.
+int flush_each(Window& window, std::int32_t target, int (*vendor_flush)(int, MPI_Win), bool there) {
+  std::vector<std::int32_t> used;
+  {
+    const MutexLock lock(window.mutex);
+    used = window.outstanding.in_vendor(target);
+    for (const std::int32_t each : used) {
+      if (there) window.outstanding.set_vendor_flushed(each);
+    }
+  }
+  int first = MPI_SUCCESS;
+  for (const std::int32_t each : used) {
+    const int code = vendor_flush(window.communicator.local_rank(each), window.handle);
+    if (first == MPI_SUCCESS) first = code;
+  }
+  return first;
+}
+
+}  // namespace
+
+int flush_vendor(Window& window, std::int32_t target) {
+  return flush_each(window, target, vendor::Win_flush, true);
+}
+
+int flush_vendor_here(Window& window, std::int32_t target) {
+  return flush_each(window, target, vendor::Win_flush_local, false);
+}
+
 int flush(Job& job, Window& window, std::int32_t target, const char* function) {
   const bool all = target == OutstandingRequests::kAllTargets;
   {
@@ -91,12 +124,7 @@ int flush(Job& job, Window& window, std::int32_t target, const char* function) {
       window.outstanding.set_flushed(each);
     }
   }
-  int code = MPI_SUCCESS;
-  if (all) {
-    code = vendor::Win_flush_all(window.handle);
-  } else if (window.is_local(target)) {
-    code = vendor::Win_flush(window.communicator.local_rank(target), window.handle);
-  }
+  const int code = flush_vendor(window, target);
   settle(job, window, target);
   const int raised = raise_errors(job, window, function);
   return code == MPI_SUCCESS ? raised : code;

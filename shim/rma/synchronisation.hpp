@@ -29,6 +29,12 @@ void settle(Job& job, Window& window, std::int32_t target);
 /// Raises the first error that requests of this window have met since the last call.
 int raise_errors(Job& job, Window& window, const char* function);
 
+/// Completes the vendor's puts and gets to a target, or to all, at the targets. Returns the
+/// vendor's code, which has been raised.
+int flush_vendor(Window& window, std::int32_t target);
+/// Completes them at this process only.
+int flush_vendor_here(Window& window, std::int32_t target);
+
 /// Completes all requests to a target, or to all, at the targets. Returns a code that has been
 /// raised.
 int flush(Job& job, Window& window, std::int32_t target, const char* function);
