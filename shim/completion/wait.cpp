@@ -40,6 +40,8 @@ constexpr WaitPolicy::Pace kAmplePace{4, 200, 4000};
 constexpr WaitPolicy::Pace kCrowdedPace{1, 1, 2000};
 /// The vendor's progress must not wait longer.
 constexpr std::chrono::microseconds kLongestSleep{1000};
+/// The same in a process that has a window over several systems.
+constexpr std::chrono::microseconds kLongestWithWindows{200};
 /// About what the kernel makes of anything shorter.
 constexpr std::chrono::microseconds kShortestSleep{50};
 /// Fraction of the time that a wait for the vendor has already slept: most that a further sleep
@@ -130,8 +132,11 @@ bool WaitPolicy::should_sleep(Job& job, bool moved, std::uint32_t polls) {
 void WaitPolicy::sleep(Job& job, bool vendor_may_complete) {
   if (job.diagnostics.stall_seconds > 0) tell_if_stalled(job);
   auto sleep = kLongestSleep;
-  if (vendor_may_complete) {
-    sleep = std::clamp(slept_ / kSleepFraction, kShortestSleep, kLongestSleep);
+  // Another process of this system may wait for this one's part of a put, a get or an accumulate.
+  const bool serves_window = job.window_service.load(std::memory_order_relaxed) != nullptr;
+  if (vendor_may_complete || serves_window) {
+    sleep = std::clamp(slept_ / kSleepFraction, kShortestSleep,
+                       serves_window ? kLongestWithWindows : kLongestSleep);
     slept_ += sleep;
   }
   job.vendor_progress->make();
