@@ -24,6 +24,10 @@ class CollectiveQueue;
 struct Communicator;
 struct Topology;
 
+/// Marks the context of a communicator's partitioned communication, which matches no other messages
+/// (MPI-4.0 4.2). Above all context ids that are assigned by IMPI's rule.
+inline constexpr wire::ContextId kPartitionedContext = 1ULL << 58U;
+
 /// The two groups of an intercommunicator, for its collectives. Hidden: users have no handles to
 /// them.
 struct Intergroups {

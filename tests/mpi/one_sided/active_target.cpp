@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <numeric>
 #include <vector>
@@ -30,7 +31,7 @@ void check_puts(int count) {
   for (int i = 0; i < count * size; ++i) data[static_cast<std::size_t>(i)] = 1000 * rank + i % 997;
   MPI_Win_fence(0, window.window());
   for (int to = 0; to < size; ++to) {
-    MPI_Put(&data[static_cast<std::size_t>(to * count)], count, MPI_INT, to, rank * count, count,
+    MPI_Put(data.data() + std::ptrdiff_t{to} * count, count, MPI_INT, to, rank * count, count,
             MPI_INT, window.window());
   }
   MPI_Win_fence(0, window.window());
@@ -42,8 +43,8 @@ void check_puts(int count) {
   // What is read is what was there before the fence that follows.
   std::vector<int> read(static_cast<std::size_t>(count * size), kUntouched);
   for (int from = 0; from < size; ++from) {
-    MPI_Get(&read[static_cast<std::size_t>(from * count)], count, MPI_INT, from, rank * count,
-            count, MPI_INT, window.window());
+    MPI_Get(read.data() + std::ptrdiff_t{from} * count, count, MPI_INT, from, rank * count, count,
+            MPI_INT, window.window());
   }
   MPI_Win_fence(0, window.window());
   window.fill(0);

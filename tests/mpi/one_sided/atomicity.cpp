@@ -128,8 +128,9 @@ void check_histories(MPI_Datatype type, const char* /*name*/, int rounds) {
   std::vector<Value> put(count);
   std::vector<Value> seen(count);
   for (std::size_t i = 0; i < count; ++i) {
-    put[i] = static_cast<Value>(1 + i * static_cast<std::size_t>(size_of(kWorld)) +
-                                static_cast<std::size_t>(rank_in(kWorld)));
+    const std::size_t number = 1 + i * static_cast<std::size_t>(size_of(kWorld)) +
+                               static_cast<std::size_t>(rank_in(kWorld));
+    put[i] = static_cast<Value>(number);
     seen[i] = values.fetch(type, 2, put[i], MPI_REPLACE);
   }
   std::vector<Value> all_put = gathered(put);

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -128,7 +129,7 @@ void check_dynamic() {
   MPI_Allgather(mine.data(), 2, MPI_AINT, addresses.data(), 2, MPI_AINT, kWorld);
   MPI_Win_lock_all(0, window);
   for (int to = 0; to < size; ++to) {
-    const auto* at = &addresses[static_cast<std::size_t>(2 * to)];
+    const auto* at = addresses.data() + std::ptrdiff_t{2} * to;
     const auto offset = static_cast<MPI_Aint>(sizeof(int)) * rank;
     MPI_Put(&rank, 1, MPI_INT, to, MPI_Aint_add(at[0], offset), 1, MPI_INT, window);
     MPI_Accumulate(&rank, 1, MPI_INT, to, MPI_Aint_add(at[1], offset), 1, MPI_INT, MPI_SUM, window);
