@@ -13,7 +13,7 @@ namespace impishim::shim {
 
 /// How an origin holds the lock of a target.
 enum class WindowLock : std::uint8_t {
-  kUnchecked,  ///< MPI_MODE_NOCHECK: nobody has to be asked
+  kUnchecked,  ///< MPI_MODE_NOCHECK: no process has to be asked
   kShared,
   kExclusive
 };
