@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitioned communication (MPI-4.0 4): MPI_Psend_init, MPI_Precv_init, MPI_Pready and its kin,
-// MPI_Parrived.
+// Partitioned communication (MPI-4.0 4): MPI_Psend_init, MPI_Precv_init, MPI_Pready,
+// MPI_Pready_range, MPI_Pready_list, MPI_Parrived.
 //
 // Between two processes of this system it is the vendor's. To another system, the partitions travel
 // as one message when all are ready, in a context of their own: they match no other messages. The
@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,11 +25,11 @@
 #include "shim/job/job.hpp"
 #include "shim/pt2pt/receive.hpp"
 #include "shim/request/arguments.hpp"
+#include "shim/request/engine_request.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
 #include "shim/request/vendor_request.hpp"
 #include "shim/vendor.hpp"
-#include "wire/base/result.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -45,12 +44,6 @@ struct PartitionedPart {
 
 PartitionedPart& part_of_partitioned(const Request& request) {
   return *static_cast<PartitionedPart*>(request.part.get());
-}
-
-/// Returns an error of the engine as a code that was not raised.
-int code_of_engine(const Request& request, const std::optional<Error>& error) {
-  return error ? error_code(error_class_of(error->kind), request.function, error->text)
-               : MPI_SUCCESS;
 }
 
 class PartitionedSend final : public RequestKind {
@@ -76,11 +69,10 @@ class PartitionedSend final : public RequestKind {
     });
   }
 
-  int read_status(Job& /*job*/, Request& request, MPI_Status* status) const override {
+  int read_status(Job& job, Request& request, MPI_Status* status) const override {
+    if (request.arguments.peer != MPI_PROC_NULL) return read_engine_send(job, request, status);
     set_empty_status(status, MPI_ANY_SOURCE);
-    return request.arguments.peer == MPI_PROC_NULL
-               ? MPI_SUCCESS
-               : code_of_engine(request, request.send.result.error);
+    return MPI_SUCCESS;
   }
 
   int cancel(Job& /*job*/, Request& request) const override {
@@ -96,32 +88,20 @@ class PartitionedReceive final : public RequestKind {
   constexpr PartitionedReceive() : RequestKind({.receives = true}) {}
 
   int start(Job& job, Request& request) const override {
-    const MessageArguments& arguments = request.arguments;
-    const int described =
-        describe_buffer(request.function, arguments.receive_buffer, arguments.count,
-                        arguments.datatype, request.receive.buffer);
-    if (described != MPI_SUCCESS) return described;
     request.begin();
-    if (arguments.peer == MPI_PROC_NULL) return MPI_SUCCESS;
-    request.receive.context = request.communicator->context | kPartitionedContext;
-    request.receive.source = arguments.peer;
-    request.receive.tag = arguments.tag;
-    request.receive.has_native_twin = false;
-    job.engine->start(request.receive);
-    return MPI_SUCCESS;
+    if (request.arguments.peer == MPI_PROC_NULL) return MPI_SUCCESS;
+    return start_engine_receive(job, request, request.communicator->context | kPartitionedContext,
+                                false);
   }
 
   bool advance(Job& /*job*/, Request& request) const override {
     return advance_locked(request, [&] { return has_arrived(request); });
   }
 
-  int read_status(Job& /*job*/, Request& request, MPI_Status* status) const override {
-    if (request.arguments.peer == MPI_PROC_NULL) {
-      set_empty_status(status, MPI_PROC_NULL);
-      return MPI_SUCCESS;
-    }
-    set_remote_status(status, request.receive.result);
-    return code_of_engine(request, request.receive.result.error);
+  int read_status(Job& job, Request& request, MPI_Status* status) const override {
+    if (request.arguments.peer != MPI_PROC_NULL) return read_engine_receive(job, request, status);
+    set_empty_status(status, MPI_PROC_NULL);
+    return MPI_SUCCESS;
   }
 
   int cancel(Job& /*job*/, Request& request) const override {

@@ -61,7 +61,7 @@ class AnySourceReceive final : public RequestKind {
     // Held until the twin is known: another thread may learn of a contest at once.
     const MutexLock lock(request.mutex);
     job.needs_caller.fetch_add(1, std::memory_order_relaxed);
-    int code = start_engine_receive(job, request, true);
+    int code = start_engine_receive(job, request, request.communicator->context, true);
     // A message that had arrived has matched already: no twin is needed.
     if (code == MPI_SUCCESS && request.receive.has_native_twin) {
       code = start_vendor_receive(request, MPI_ANY_SOURCE);

@@ -16,12 +16,12 @@
 
 namespace impishim::shim {
 
-int start_engine_receive(Job& job, Request& request, bool has_twin) {
+int start_engine_receive(Job& job, Request& request, wire::ContextId context, bool has_twin) {
   const int described =
       describe_buffer(request.function, request.arguments.receive_buffer, request.arguments.count,
                       request.arguments.datatype, request.receive.buffer);
   if (described != MPI_SUCCESS) return described;
-  request.receive.context = request.communicator->context;
+  request.receive.context = context;
   request.receive.source =
       request.arguments.peer == MPI_ANY_SOURCE ? wire::kAnySource : request.arguments.peer;
   request.receive.tag =
@@ -62,10 +62,7 @@ class EngineSend final : public RequestKind {
   }
 
   int read_status(Job& job, Request& request, MPI_Status* status) const override {
-    set_empty_status(status, MPI_ANY_SOURCE);
-    if (request.send.result.cancelled && status != MPI_STATUS_IGNORE)
-      vendor::Status_set_cancelled(status, 1);
-    return code_of(job, request, request.send.result.error);
+    return read_engine_send(job, request, status);
   }
 
   int cancel(Job& job, Request& request) const override {
@@ -82,7 +79,7 @@ class EngineReceive final : public RequestKind {
 
   int start(Job& job, Request& request) const override {
     request.begin();
-    return start_engine_receive(job, request, false);
+    return start_engine_receive(job, request, request.communicator->context, false);
   }
 
   bool advance(Job& /*job*/, Request& request) const override {
@@ -102,6 +99,13 @@ class EngineReceive final : public RequestKind {
 };
 
 }  // namespace
+
+int read_engine_send(Job& job, const Request& request, MPI_Status* status) {
+  set_empty_status(status, MPI_ANY_SOURCE);
+  if (request.send.result.cancelled && status != MPI_STATUS_IGNORE)
+    vendor::Status_set_cancelled(status, 1);
+  return code_of(job, request, request.send.result.error);
+}
 
 int read_engine_receive(Job& job, const Request& request, MPI_Status* status) {
   set_remote_status(status, request.receive.result);

@@ -9,9 +9,12 @@ namespace impishim::shim {
 [[nodiscard]] const RequestKind& engine_send();
 [[nodiscard]] const RequestKind& engine_receive();
 
-/// Starts the engine's part of a receive. Returns a code that was not raised.
-[[nodiscard]] int start_engine_receive(Job& job, Request& request, bool has_twin);
-/// Fills `status` from the engine's part of a receive. Returns the code of its error, not raised.
+/// Starts the engine's part of a receive in a context. Returns a code that was not raised.
+[[nodiscard]] int start_engine_receive(Job& job, Request& request, wire::ContextId context,
+                                       bool has_twin);
+/// Fill `status` from the engine's part of a send or a receive. Return the code of its error, not
+/// raised.
+[[nodiscard]] int read_engine_send(Job& job, const Request& request, MPI_Status* status);
 [[nodiscard]] int read_engine_receive(Job& job, const Request& request, MPI_Status* status);
 
 }  // namespace impishim::shim
