@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Point-to-point communication with large counts (MPI-4.0 3): MPI_Send_c and all its kin. A count
+// Point-to-point communication with large counts (MPI-4.0 3): all functions whose names end in
+// _c. A count
 // that does not fit in an int is described by a datatype, as programs did before MPI 4.
 #include "shim/entry_points.hpp"  // IWYU pragma: keep
 #ifdef IMPISHIM_HAVE_MPI_Send_c

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Active target synchronisation: MPI_Win_fence, MPI_Win_post and its kin (MPI-4.0 12.5.1, 12.5.2).
+// Active target synchronisation: MPI_Win_fence, MPI_Win_post, MPI_Win_start, MPI_Win_complete,
+// MPI_Win_wait, MPI_Win_test (MPI-4.0 12.5.1, 12.5.2).
 #include <mpi.h>
 
 #include <algorithm>

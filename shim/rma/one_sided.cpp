@@ -50,6 +50,7 @@ void OneSided::drop(const Window& window) {
 }
 
 OneSided& one_sided(Job& job) {
+  if (OneSided* made = job.one_sided.load(std::memory_order_acquire); made != nullptr) return *made;
   std::call_once(job.one_sided_once, [&job] {
     job.one_sided_owner = std::make_shared<OneSided>(job);
     job.one_sided.store(job.one_sided_owner.get(), std::memory_order_release);

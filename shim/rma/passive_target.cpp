@@ -3,7 +3,7 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <utility>
+#include <vector>
 
 #include "shim/completion/wait.hpp"
 #include "shim/entry_points.hpp"
@@ -62,14 +62,13 @@ int lock_all(Job& job, Window& window, int assertion) {
   return MPI_SUCCESS;
 }
 
-/// Asks targets to release the locks that this process has asked them for, which completes all
-/// requests before.
-void release_locks(Job& job, Window& window, std::int32_t target) IMPISHIM_REQUIRES(window.mutex) {
-  for (const std::int32_t each : window.epochs.requested()) {
-    if (target != kAll && each != target) continue;
-    static_cast<void>(ask_target(job, window, each, wire::WindowRequestKind::kUnlock));
-    window.outstanding.set_flushed(each);
-    window.locking.erase(each);
+/// Asks targets to release their locks, which completes all requests before.
+void release_locks(Job& job, Window& window, const std::vector<std::int32_t>& targets)
+    IMPISHIM_REQUIRES(window.mutex) {
+  for (const std::int32_t target : targets) {
+    static_cast<void>(ask_target(job, window, target, wire::WindowRequestKind::kUnlock));
+    window.outstanding.set_flushed(target);
+    window.locking.erase(target);
   }
 }
 
@@ -78,13 +77,9 @@ int unlock(Job& job, Window& window, std::int32_t target, const char* function) 
   const char* mistake = nullptr;
   {
     const MutexLock lock(window.mutex);
-    // An error changes nothing, so the locks are known before.
-    AccessEpochs after = window.epochs;
-    mistake = target == kAll ? after.unlock_all() : after.unlock(target);
-    if (mistake == nullptr) {
-      release_locks(job, window, target);
-      window.epochs = std::move(after);
-    }
+    const std::vector<std::int32_t> requested = window.epochs.requested(target);
+    mistake = target == kAll ? window.epochs.unlock_all() : window.epochs.unlock(target);
+    if (mistake == nullptr) release_locks(job, window, requested);
   }
   if (mistake != nullptr) return raise_mistake(window, mistake, function);
   // Targets of which no lock was needed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Requests of MPI_Rput and its kin (MPI-4.0 12.3.5).
+/// Requests of MPI_Rput, MPI_Rget, MPI_Raccumulate, MPI_Rget_accumulate (MPI-4.0 12.3.5).
 #pragma once
 
 #include <mpi.h>

@@ -59,6 +59,25 @@ int make_own_communicator(Job& job, Communicator& parent, const char* function, 
   return code == MPI_SUCCESS ? vendor::Comm_set_errhandler(*made, MPI_ERRORS_RETURN) : code;
 }
 
+/// The program's hints for the vendor's window. `no_locks` is kept from it: the window is in an
+/// epoch of MPI_Win_lock_all, whatever the program does.
+class VendorHints {
+ public:
+  explicit VendorHints(MPI_Info hints) {
+    if (hints != MPI_INFO_NULL && vendor::Info_dup(hints, &hints_) == MPI_SUCCESS)
+      vendor::Info_set(hints_, "no_locks", "false");
+  }
+  ~VendorHints() {
+    if (hints_ != MPI_INFO_NULL) vendor::Info_free(&hints_);
+  }
+  VendorHints(const VendorHints&) = delete;
+  VendorHints& operator=(const VendorHints&) = delete;
+  [[nodiscard]] MPI_Info info() const { return hints_; }
+
+ private:
+  MPI_Info hints_ = MPI_INFO_NULL;
+};
+
 /// Makes the vendor's window of the local members, and sets the base of memory that it allocates.
 using MakeNative = std::function<int(MPI_Comm own, WindowShape& shape, MPI_Win& made)>;
 
@@ -135,7 +154,11 @@ int make_window(Job& job, MPI_Comm comm, const char* function, WindowShape shape
   OneSided& windows = one_sided(job);
   MPI_Win made = MPI_WIN_NULL;
   code = make_native_window(job, own, parent, function, make, shape, made);
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS) {
+    // All members have failed, so all end their part.
+    static_cast<void>(end_communicator(job, own, &made_comm, vendor::Comm_free));
+    return code;
+  }
   Window& window = windows.add(std::make_unique<Window>(made, own, shape));
   // A request may come as soon as its origin has returned.
   code = run_collective(job, own, function, collective_arguments::Barrier);
@@ -168,7 +191,7 @@ int Win_create(Job& job, void* base, MPI_Aint size, int disp_unit, MPI_Info info
   return make_window(
       job, comm, "MPI_Win_create", {.base = base, .size = size, .unit = disp_unit},
       [&](MPI_Comm own, WindowShape& /*shape*/, MPI_Win& made) {
-        return vendor::Win_create(base, size, disp_unit, info, own, &made);
+        return vendor::Win_create(base, size, disp_unit, VendorHints(info).info(), own, &made);
       },
       win);
 }
@@ -181,7 +204,7 @@ int Win_allocate(Job& job, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm
       job, comm, "MPI_Win_allocate",
       {.size = size, .unit = disp_unit, .flavor = MPI_WIN_FLAVOR_ALLOCATE},
       [&](MPI_Comm own, WindowShape& shape, MPI_Win& made) {
-        const int code = vendor::Win_allocate(size, disp_unit, info, own,
+        const int code = vendor::Win_allocate(size, disp_unit, VendorHints(info).info(), own,
                                               static_cast<void*>(&shape.base), &made);
         if (code == MPI_SUCCESS) *static_cast<void**>(baseptr) = shape.base;
         return code;
@@ -194,7 +217,7 @@ int Win_create_dynamic(Job& job, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   return make_window(
       job, comm, "MPI_Win_create_dynamic", {.flavor = MPI_WIN_FLAVOR_DYNAMIC},
       [&](MPI_Comm own, WindowShape& /*shape*/, MPI_Win& made) {
-        return vendor::Win_create_dynamic(info, own, &made);
+        return vendor::Win_create_dynamic(VendorHints(info).info(), own, &made);
       },
       win);
 }
@@ -295,6 +318,11 @@ int Win_get_attr(Job& job, MPI_Win win, int keyval, void* value, int* flag) {
   *static_cast<void**>(value) = place;
   *flag = 1;
   return MPI_SUCCESS;
+}
+
+int Win_set_info(Job& job, MPI_Win win, MPI_Info info) {
+  return spanning_window(job, win) == nullptr ? vendor::Win_set_info(win, info)
+                                              : vendor::Win_set_info(win, VendorHints(info).info());
 }
 
 int Win_get_group(Job& job, MPI_Win win, MPI_Group* group) {

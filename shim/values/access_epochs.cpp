@@ -97,10 +97,10 @@ std::optional<WindowLock> AccessEpochs::take_due_lock(std::int32_t target) {
   return held.lock;
 }
 
-std::vector<std::int32_t> AccessEpochs::requested() const {
+std::vector<std::int32_t> AccessEpochs::requested(std::int32_t target) const {
   std::vector<std::int32_t> targets;
-  for (const auto& [target, held] : locks_) {
-    if (held.requested) targets.push_back(target);
+  for (const auto& [each, held] : locks_) {
+    if (held.requested && (target < 0 || target == each)) targets.push_back(each);
   }
   return targets;
 }

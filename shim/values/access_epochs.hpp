@@ -56,8 +56,9 @@ class AccessEpochs {
   /// Returns the lock that must be requested from a target before it is accessed for the first time
   /// in this epoch, or nothing. Records it as requested.
   [[nodiscard]] std::optional<WindowLock> take_due_lock(std::int32_t target);
-  /// Returns the targets of which the lock was requested, in ascending order.
-  [[nodiscard]] std::vector<std::int32_t> requested() const;
+  /// Returns the targets of which the lock was requested, in ascending order: `target` if it is one
+  /// of them, or all for a negative number.
+  [[nodiscard]] std::vector<std::int32_t> requested(std::int32_t target) const;
 
  private:
   struct Held {

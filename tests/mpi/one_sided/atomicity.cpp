@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proof that accumulates are atomic for each element, whoever makes them: ranks of all systems
-// update one element of every predefined type together. Sums are exact, no value is fetched twice,
+// The proof that accumulates are atomic for each element: ranks of all systems update one element
+// together, for each of 34 predefined types. Sums are exact, no value is fetched twice,
 // and the histories of fetched values are those of one order.
 //
 // usage: atomicity [rounds]

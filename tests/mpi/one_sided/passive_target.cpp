@@ -160,7 +160,8 @@ void check_get_accumulate() {
   MPI_Barrier(kWorld);
 }
 
-/// MPI_Rput and its kin, completed by wait and test functions.
+/// Checks MPI_Rput, MPI_Rget, MPI_Raccumulate and MPI_Rget_accumulate, completed by wait and test
+/// functions.
 void check_requests() {
   const int rank = rank_in(kWorld);
   const int size = size_of(kWorld);

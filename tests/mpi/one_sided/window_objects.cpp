@@ -158,11 +158,7 @@ void handle(MPI_Win* /*window*/, int* /*code*/, ...) { ++handled; }
 void check_properties() {
   int value = 0;
   MPI_Win window = MPI_WIN_NULL;
-  MPI_Info info = MPI_INFO_NULL;
-  MPI_Info_create(&info);
-  MPI_Info_set(info, "no_locks", "false");
-  MPI_Win_create(&value, sizeof(value), 1, info, kWorld, &window);
-  MPI_Info_free(&info);
+  MPI_Win_create(&value, sizeof(value), 1, MPI_INFO_NULL, kWorld, &window);
   MPI_Win_set_name(window, "values");
   std::array<char, MPI_MAX_OBJECT_NAME> name{};
   int length = 0;
@@ -171,8 +167,6 @@ void check_properties() {
   int key = MPI_KEYVAL_INVALID;
   MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, delete_value, &key, nullptr);
   MPI_Win_set_attr(window, key, &deleted);
-  MPI_Win_get_info(window, &info);
-  MPI_Info_free(&info);
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   MPI_Win_create_errhandler(handle, &handler);
   MPI_Win_set_errhandler(window, handler);
@@ -183,6 +177,28 @@ void check_properties() {
   MPI_Win_free(&window);
   REQUIRE_EQUAL(deleted, 1);
   MPI_Win_free_keyval(&key);
+}
+
+/// The hint that no lock is used must not change what works without locks.
+void check_hints() {
+  std::vector<int> memory(static_cast<std::size_t>(size_of(kWorld)), -1);
+  MPI_Info hints = MPI_INFO_NULL;
+  MPI_Info_create(&hints);
+  MPI_Info_set(hints, "no_locks", "true");
+  MPI_Info_set(hints, "same_disp_unit", "true");
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_Win_create(memory.data(), static_cast<MPI_Aint>(sizeof(int)) * size_of(kWorld), sizeof(int),
+                 hints, kWorld, &window);
+  check_access(window, memory.data());
+  MPI_Win_set_info(window, hints);
+  memory.assign(memory.size(), -1);
+  check_access(window, memory.data());
+  MPI_Info in_use = MPI_INFO_NULL;
+  MPI_Win_get_info(window, &in_use);
+  REQUIRE(in_use != MPI_INFO_NULL);
+  MPI_Info_free(&in_use);
+  MPI_Info_free(&hints);
+  MPI_Win_free(&window);
 }
 
 /// Many windows at once, and one after another.
@@ -214,6 +230,7 @@ int main(int argc, char** argv) {
   check_groups();
   check_dynamic();
   check_properties();
+  check_hints();
   check_many();
   if (rank_in(kWorld) == 0) std::printf("windows of %d ranks: right\n", size_of(kWorld));
   MPI_Finalize();

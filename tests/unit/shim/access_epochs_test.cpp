@@ -85,14 +85,14 @@ TEST(AccessEpochs, ALockIsRequestedOnce) {
   AccessEpochs epochs;
   EXPECT_EQ(epochs.take_due_lock(1), std::nullopt);
   EXPECT_EQ(epochs.lock(1, WindowLock::kExclusive), nullptr);
-  EXPECT_THAT(epochs.requested(), ElementsAre());
+  EXPECT_THAT(epochs.requested(-1), ElementsAre());
   EXPECT_EQ(epochs.take_due_lock(1), WindowLock::kExclusive);
   EXPECT_EQ(epochs.take_due_lock(1), std::nullopt);
-  EXPECT_THAT(epochs.requested(), ElementsAre(1));
+  EXPECT_THAT(epochs.requested(-1), ElementsAre(1));
   EXPECT_EQ(epochs.unlock(1), nullptr);
   EXPECT_EQ(epochs.lock(1, WindowLock::kUnchecked), nullptr);
   EXPECT_EQ(epochs.take_due_lock(1), std::nullopt);
-  EXPECT_THAT(epochs.requested(), ElementsAre());
+  EXPECT_THAT(epochs.requested(-1), ElementsAre());
 }
 
 TEST(AccessEpochs, ALockOfAllIsRequestedFromThoseThatAreAccessed) {
@@ -102,7 +102,8 @@ TEST(AccessEpochs, ALockOfAllIsRequestedFromThoseThatAreAccessed) {
   EXPECT_EQ(epochs.take_due_lock(7), WindowLock::kShared);
   EXPECT_EQ(epochs.take_due_lock(7), std::nullopt);
   EXPECT_EQ(epochs.take_due_lock(3), WindowLock::kShared);
-  EXPECT_THAT(epochs.requested(), ElementsAre(3, 7));
+  EXPECT_THAT(epochs.requested(-1), ElementsAre(3, 7));
+  EXPECT_THAT(epochs.requested(7), ElementsAre(7));
   EXPECT_TRUE(says(epochs.lock(1, WindowLock::kShared), "MPI_Win_unlock_all"));
   EXPECT_TRUE(says(epochs.unlock(7), "no lock"));
   EXPECT_EQ(epochs.unlock_all(), nullptr);
