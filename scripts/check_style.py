@@ -49,6 +49,7 @@ INNER = {
         "progress": "base channel engine",
         "shuffle": "base data topology message engine",
         "window": "base data topology message engine",
+        "file": "base data topology message engine",
         "launch": "base packet channel startup",
     },
     "collectives": {

@@ -19,14 +19,14 @@ OneSided::OneSided(Job& job)
       local_(job.private_comm, job.map.client(job.client).first_proc),
       service_(remote_, &local_,
                [&job](wire::WorldRank rank) { return job.map.proc(rank).client == job.client; }) {
-  job_.engine->set_poll_observer(&service_);
+  job_.engine->add_poll_observer(service_);
   job_.window_service.store(&service_, std::memory_order_release);
 }
 
 OneSided::~OneSided() {
   job_.one_sided.store(nullptr, std::memory_order_release);
   job_.window_service.store(nullptr, std::memory_order_release);
-  job_.engine->set_poll_observer(nullptr);
+  job_.engine->remove_poll_observer(service_);
 }
 
 Window& OneSided::add(std::unique_ptr<Window> window) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "wire/base/assert.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
@@ -254,12 +255,26 @@ std::size_t Engine::poll(bool application_waits) {
     ends_now = !failed_before && impl_->has_failed();
   }
   if (ends_now) drain_output();
-  PollObserver* const observer = impl_->observer.load(std::memory_order_acquire);
-  return observer == nullptr ? events : events + observer->polled();
+  for (const auto& each : impl_->observers) {
+    PollObserver* const observer = each.load(std::memory_order_acquire);
+    if (observer != nullptr) events += observer->polled();
+  }
+  return events;
 }
 
-void Engine::set_poll_observer(PollObserver* observer) {
-  impl_->observer.store(observer, std::memory_order_release);
+void Engine::add_poll_observer(PollObserver& observer) {
+  for (auto& each : impl_->observers) {
+    PollObserver* free = nullptr;
+    if (each.compare_exchange_strong(free, &observer, std::memory_order_acq_rel)) return;
+  }
+  IMPISHIM_ASSERT(false);
+}
+
+void Engine::remove_poll_observer(PollObserver& observer) {
+  for (auto& each : impl_->observers) {
+    PollObserver* held = &observer;
+    each.compare_exchange_strong(held, nullptr, std::memory_order_acq_rel);
+  }
 }
 
 void Engine::send_batches_now() {

@@ -151,9 +151,11 @@ class Engine {
   /// while a rank computes.
   std::size_t poll(bool application_waits);
 
-  /// Calls `observer` after each poll from now on; null ends that. The observer stays in place
-  /// until no thread polls.
-  void set_poll_observer(PollObserver* observer);
+  /// Calls `observer` after each poll from now on. There is room for kMostObservers.
+  void add_poll_observer(PollObserver& observer);
+  /// Ends that. The observer stays in place until no thread polls.
+  void remove_poll_observer(PollObserver& observer);
+  static constexpr std::size_t kMostObservers = 2;
 
   /// Sleeps until a channel has input or room, at most `timeout`. Returns at once if a channel is
   /// ready.

@@ -7,6 +7,7 @@
 /// not lock: every function of theirs runs with `mutex` held.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -83,7 +84,7 @@ class Engine::Impl final : public OutputOwner, public FailureHandler {
   SharedFlags flags;
   EngineFailure failure;
   Poller poller;
-  std::atomic<PollObserver*> observer{nullptr};
+  std::array<std::atomic<PollObserver*>, Engine::kMostObservers> observers{};
 
   Mutex mutex;
   EngineState state IMPISHIM_GUARDED_BY(mutex);

@@ -113,7 +113,7 @@ class WindowService final : public PollObserver {
   /// Handles what has arrived. Returns the number of requests and answers handled. Does nothing if
   /// another thread does.
   std::size_t progress(Caller caller);
-  /// Serves other systems after a poll of the engine: Engine::set_poll_observer().
+  /// Serves other systems after a poll of the engine: Engine::add_poll_observer().
   std::size_t polled() override { return progress(Caller::kAnyThread); }
   /// Returns the error that ended the service, or null.
   [[nodiscard]] const Error* failure() const {

@@ -32,7 +32,7 @@ struct Process {
         service(channel, nullptr, [](WorldRank /*rank*/) { return false; }),
         target(WindowMemory::fixed(reinterpret_cast<std::byte*>(&counter), sizeof(counter), 8)) {
     service.add(kWindow, target);
-    engine.set_poll_observer(&service);
+    engine.add_poll_observer(service);
   }
   std::int64_t counter = 0;
   EngineChannel channel;
@@ -92,7 +92,8 @@ TEST(WindowThreads, ATargetThatComputesServesItsWindow) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], static_cast<std::int64_t>(i));
   // No thread polls while the observers go.
   job.progress.clear();
-  for (const auto& each : job.engines) each->set_poll_observer(nullptr);
+  for (std::size_t i = 0; i < job.engines.size(); ++i)
+    job.engines[i]->remove_poll_observer(processes[i]->service);
   processes.clear();
   for (const auto& each : job.engines) each->close();
   while (!std::ranges::all_of(job.engines, [](const auto& each) { return each->closed(); })) {

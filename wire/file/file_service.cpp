@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/file/file_service.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "wire/base/mutex.hpp"
+#include "wire/base/quiet_thread.hpp"
+#include "wire/data/basic_type.hpp"
+#include "wire/data/type_layout.hpp"
+#include "wire/engine/engine.hpp"
+#include "wire/file/file_message.hpp"
+#include "wire/file/file_status.hpp"
+#include "wire/file/served_file.hpp"
+#include "wire/message/operation.hpp"
+#include "wire/topology/job_map.hpp"
+
+namespace impishim::wire {
+namespace {
+
+std::vector<std::byte> refusal(FileStatus status) {
+  std::vector<std::byte> message(FileAnswer::kHeaderBytes);
+  encode_file_answer({status, 0}, message);
+  return message;
+}
+
+}  // namespace
+
+FileService::FileService(Engine& engine, WorldRank here) : engine_(engine), here_(here) {
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->room.resize(FileRequest::kLongest);
+    post(*slots_.back());
+  }
+  engine_.add_poll_observer(*this);
+  thread_ = quiet_thread("impishim-file", [this] { run(); });
+}
+
+FileService::~FileService() {
+  {
+    const MutexLock lock(wake_mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  thread_.join();
+  engine_.remove_poll_observer(*this);
+  for (const auto& slot : slots_) engine_.cancel(slot->operation);
+}
+
+void FileService::add(FileId file, std::unique_ptr<ServedFile> served) {
+  const MutexLock lock(files_mutex_);
+  files_.emplace(file, std::move(served));
+}
+
+FileStatus FileService::remove(FileId file) {
+  const MutexLock lock(files_mutex_);
+  const auto found = files_.find(file);
+  if (found == files_.end()) return FileStatus::kDone;
+  const FileStatus status = found->second->flush();
+  files_.erase(found);
+  return status;
+}
+
+void FileService::post(Slot& slot) {
+  slot.operation.context = kFileContext;
+  slot.operation.source = kAnySource;
+  slot.operation.tag = kAnyTag;
+  slot.operation.buffer = {slot.room.data(), slot.room.size(),
+                           &TypeLayout::basic(BasicType::kByte)};
+  engine_.start(slot.operation);
+}
+
+std::size_t FileService::polled() {
+  const ReceiveOperation* const awaited = awaited_.load(std::memory_order_acquire);
+  if (awaited == nullptr || !awaited->complete()) return 0;
+  const MutexLock lock(wake_mutex_);
+  awaited_.store(nullptr, std::memory_order_relaxed);
+  wake_.notify_one();
+  return 1;
+}
+
+/// Sleeps until the slot's request is here. Returns false if the service is to end.
+bool FileService::await(const Slot& slot) {
+  const MutexLock lock(wake_mutex_);
+  awaited_.store(&slot.operation, std::memory_order_release);
+  while (!stopping_ && !slot.operation.complete()) {
+    wake_.wait(wake_mutex_);
+    awaited_.store(&slot.operation, std::memory_order_release);
+  }
+  awaited_.store(nullptr, std::memory_order_relaxed);
+  return !stopping_;
+}
+
+void FileService::run() {
+  for (std::size_t next = 0; await(*slots_[next]); next = (next + 1) % kSlots) {
+    Slot& slot = *slots_[next];
+    // The engine has failed: the job ends.
+    if (slot.operation.result.error && engine_.failure() != nullptr) return;
+    handle(slot);
+    post(slot);
+  }
+}
+
+/// Carries out a request, and returns the answer.
+std::vector<std::byte> FileService::answer_to(WorldRank source,
+                                              std::span<const std::byte> message) {
+  const auto arrived = decode_file_request(message);
+  if (!arrived) return refusal(FileStatus::kBadRequest);
+  const MutexLock lock(files_mutex_);
+  const auto found = files_.find(arrived->request.file);
+  if (found == files_.end()) return refusal(FileStatus::kBadRequest);
+  return found->second->carry_out(source, *arrived);
+}
+
+void FileService::handle(const Slot& slot) {
+  while (!answers_.empty() && answers_.front().operation.complete()) answers_.pop_front();
+  // The rank in the message is what its sender says.
+  const WorldRank source = slot.operation.result.source;
+  if (source < 0 || source >= engine_.job().size()) return;
+  const auto message = std::span(slot.room).first(slot.operation.result.native_bytes);
+  Answer& answer = answers_.emplace_back();
+  answer.message = answer_to(source, message);
+  answer.operation.destination = source;
+  answer.operation.context = kFileAnswerContext;
+  answer.operation.source_rank = here_;
+  answer.operation.tag = static_cast<std::int32_t>(ticket_of(message) & 0x7fffffffU);
+  answer.operation.buffer = {answer.message.data(), answer.message.size(),
+                             &TypeLayout::basic(BasicType::kByte)};
+  engine_.start(answer.operation);
+}
+
+}  // namespace impishim::wire

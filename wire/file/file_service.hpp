@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Serves the files of this system to processes of other systems.
+///
+/// Requests arrive by the engine. A thread of the service's own carries them out in their order, so
+/// a slow storage device delays no other message. The memory is bounded: so many requests are
+/// received at a time, and the others wait at their senders.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "wire/base/mutex.hpp"
+#include "wire/engine/engine.hpp"
+#include "wire/file/file_message.hpp"
+#include "wire/file/served_file.hpp"
+#include "wire/message/operation.hpp"
+#include "wire/topology/job_map.hpp"
+
+namespace impishim::wire {
+
+/// Thread-safe. The engine calls polled() (Engine::add_poll_observer()).
+class FileService final : public PollObserver {
+ public:
+  /// Receives requests to process `here` from now on. Throws std::system_error if the thread cannot
+  /// be created.
+  FileService(Engine& engine, WorldRank here);
+  FileService(const FileService&) = delete;
+  FileService& operator=(const FileService&) = delete;
+  /// No request may be under way.
+  ~FileService();
+
+  /// Serves a file from now on. No process may ask for it before.
+  void add(FileId file, std::unique_ptr<ServedFile> served);
+  /// Ends that. Returns the first error of writing that no process was told.
+  [[nodiscard]] FileStatus remove(FileId file);
+
+  /// Wakes the service's thread if a request has arrived.
+  std::size_t polled() override;
+
+ private:
+  /// One of the receives that take turns.
+  struct Slot {
+    std::vector<std::byte> room;
+    ReceiveOperation operation;
+  };
+  struct Answer {
+    std::vector<std::byte> message;
+    SendOperation operation;
+  };
+  static constexpr std::size_t kSlots = 8;
+
+  void run();
+  void post(Slot& slot);
+  [[nodiscard]] bool await(const Slot& slot);
+  void handle(const Slot& slot);
+  [[nodiscard]] std::vector<std::byte> answer_to(WorldRank source,
+                                                 std::span<const std::byte> message);
+
+  Engine& engine_;
+  WorldRank here_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::list<Answer> answers_;  ///< of the service's thread
+
+  Mutex files_mutex_;
+  std::unordered_map<FileId, std::unique_ptr<ServedFile>> files_ IMPISHIM_GUARDED_BY(files_mutex_);
+
+  Mutex wake_mutex_;
+  Condition wake_;
+  bool stopping_ IMPISHIM_GUARDED_BY(wake_mutex_) = false;
+  /// What the thread sleeps for; null while it works.
+  std::atomic<const ReceiveOperation*> awaited_{nullptr};
+  std::thread thread_;
+};
+
+}  // namespace impishim::wire
