@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/file/file_service.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,9 +37,10 @@ FileService::FileService(Engine& engine, WorldRank here) : engine_(engine), here
   for (std::size_t i = 0; i < kSlots; ++i) {
     slots_.push_back(std::make_unique<Slot>());
     slots_.back()->room.resize(FileRequest::kLongest);
-    post(*slots_.back());
   }
-  engine_.add_poll_observer(*this);
+  for (std::size_t i = 0; i < kAnswers; ++i) answers_.push_back(std::make_unique<Answer>());
+  // The engine gets to know the service from the thread, so there is nothing to take back if the
+  // thread cannot be created.
   thread_ = quiet_thread("impishim-file", [this] { run(); });
 }
 
@@ -50,6 +53,15 @@ FileService::~FileService() {
   thread_.join();
   engine_.remove_poll_observer(*this);
   for (const auto& slot : slots_) engine_.cancel(slot->operation);
+  // The engine uses the memory of operations that are not complete. It completes all if it fails.
+  while (!all_complete()) {
+    if (engine_.poll(true) == 0) engine_.wait_for_event(std::chrono::milliseconds(1));
+  }
+}
+
+bool FileService::all_complete() const {
+  const auto complete = [](const auto& each) { return each->operation.complete(); };
+  return std::ranges::all_of(slots_, complete) && std::ranges::all_of(answers_, complete);
 }
 
 void FileService::add(FileId file, std::unique_ptr<ServedFile> served) {
@@ -76,7 +88,7 @@ void FileService::post(Slot& slot) {
 }
 
 std::size_t FileService::polled() {
-  const ReceiveOperation* const awaited = awaited_.load(std::memory_order_acquire);
+  const Operation* const awaited = awaited_.load(std::memory_order_acquire);
   if (awaited == nullptr || !awaited->complete()) return 0;
   const MutexLock lock(wake_mutex_);
   awaited_.store(nullptr, std::memory_order_relaxed);
@@ -84,20 +96,25 @@ std::size_t FileService::polled() {
   return 1;
 }
 
-/// Sleeps until the slot's request is here. Returns false if the service is to end.
-bool FileService::await(const Slot& slot) {
+/// Sleeps until the operation is complete. Returns false if the service is to end.
+bool FileService::await(const Operation& operation) {
   const MutexLock lock(wake_mutex_);
-  awaited_.store(&slot.operation, std::memory_order_release);
-  while (!stopping_ && !slot.operation.complete()) {
-    wake_.wait(wake_mutex_);
-    awaited_.store(&slot.operation, std::memory_order_release);
+  while (!stopping_ && !operation.complete()) {
+    awaited_.store(&operation, std::memory_order_release);
+    // Takes the engine's lock, under which operations complete. If this one has completed before,
+    // that is seen now; if it completes later, polled() sees what is awaited. Without the lock,
+    // both may see old values, and nothing would wake this thread.
+    static_cast<void>(engine_.holds_unasked());
+    if (!operation.complete()) wake_.wait(wake_mutex_);
   }
   awaited_.store(nullptr, std::memory_order_relaxed);
   return !stopping_;
 }
 
 void FileService::run() {
-  for (std::size_t next = 0; await(*slots_[next]); next = (next + 1) % kSlots) {
+  engine_.add_poll_observer(*this);
+  for (const auto& slot : slots_) post(*slot);
+  for (std::size_t next = 0; await(slots_[next]->operation); next = (next + 1) % kSlots) {
     Slot& slot = *slots_[next];
     // The engine has failed: the job ends.
     if (slot.operation.result.error && engine_.failure() != nullptr) return;
@@ -118,13 +135,18 @@ std::vector<std::byte> FileService::answer_to(WorldRank source,
 }
 
 void FileService::handle(const Slot& slot) {
-  while (!answers_.empty() && answers_.front().operation.complete()) answers_.pop_front();
-  // The rank in the message is what its sender says.
+  // The rank in the message is what its sender says. No message leaves for this system.
   const WorldRank source = slot.operation.result.source;
-  if (source < 0 || source >= engine_.job().size()) return;
+  const JobMap& job = engine_.job();
+  if (source < 0 || source >= job.size() || job.proc(source).client == job.proc(here_).client)
+    return;
   const auto message = std::span(slot.room).first(slot.operation.result.native_bytes);
-  Answer& answer = answers_.emplace_back();
-  answer.message = answer_to(source, message);
+  Answer& answer = *answers_[next_answer_];
+  if (!await(answer.operation)) return;
+  next_answer_ = (next_answer_ + 1) % kAnswers;
+  // A message that is too long has not arrived whole.
+  answer.message =
+      slot.operation.result.error ? refusal(FileStatus::kBadRequest) : answer_to(source, message);
   answer.operation.destination = source;
   answer.operation.context = kFileAnswerContext;
   answer.operation.source_rank = here_;

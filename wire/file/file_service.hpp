@@ -3,13 +3,12 @@
 ///
 /// Requests arrive by the engine. A thread of the service's own carries them out in their order, so
 /// a slow storage device delays no other message. The memory is bounded: so many requests are
-/// received at a time, and the others wait at their senders.
+/// received at a time, and so many answers are under way; other requests wait at their senders.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <span>
 #include <thread>
@@ -33,7 +32,8 @@ class FileService final : public PollObserver {
   FileService(Engine& engine, WorldRank here);
   FileService(const FileService&) = delete;
   FileService& operator=(const FileService&) = delete;
-  /// No request may be under way.
+  /// No request may be under way, and no other thread may poll the engine. Polls it until the last
+  /// answers have left.
   ~FileService();
 
   /// Serves a file from now on. No process may ask for it before.
@@ -55,18 +55,21 @@ class FileService final : public PollObserver {
     SendOperation operation;
   };
   static constexpr std::size_t kSlots = 8;
+  static constexpr std::size_t kAnswers = 16;
 
   void run();
   void post(Slot& slot);
-  [[nodiscard]] bool await(const Slot& slot);
+  [[nodiscard]] bool await(const Operation& operation);
   void handle(const Slot& slot);
   [[nodiscard]] std::vector<std::byte> answer_to(WorldRank source,
                                                  std::span<const std::byte> message);
+  [[nodiscard]] bool all_complete() const;
 
   Engine& engine_;
   WorldRank here_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::list<Answer> answers_;  ///< of the service's thread
+  std::vector<std::unique_ptr<Answer>> answers_;  ///< take turns, too
+  std::size_t next_answer_ = 0;                   ///< of the service's thread
 
   Mutex files_mutex_;
   std::unordered_map<FileId, std::unique_ptr<ServedFile>> files_ IMPISHIM_GUARDED_BY(files_mutex_);
@@ -74,8 +77,9 @@ class FileService final : public PollObserver {
   Mutex wake_mutex_;
   Condition wake_;
   bool stopping_ IMPISHIM_GUARDED_BY(wake_mutex_) = false;
-  /// What the thread sleeps for; null while it works.
-  std::atomic<const ReceiveOperation*> awaited_{nullptr};
+  /// What the thread sleeps for; null while it works. A slot's or an answer's, so it stays in place
+  /// even if the thread goes on while another looks at it.
+  std::atomic<const Operation*> awaited_{nullptr};
   std::thread thread_;
 };
 
