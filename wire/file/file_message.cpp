@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/file/file_message.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,7 +23,7 @@ Error not_a_request(std::string text) { return {ErrorKind::kProtocol, std::move(
 enum RequestPlace : std::size_t {
   kKind = 0,
   kAtomic = 1,
-  // 2 and 3 are zero
+  kUnused = 2,  ///< up to the next field: zero
   kPieces = 4,
   kFile = 8,
   kTicket = 16,
@@ -34,9 +35,14 @@ enum RequestPlace : std::size_t {
 /// Places of the fields in an answer.
 enum AnswerPlace : std::size_t {
   kStatus = 0,
-  // 1 to 7 are zero
+  kAnswerUnused = 1,  ///< up to the next field: zero
   kAnswerValue = 8,
 };
+
+/// Returns true if a part of a message that has no field is zero.
+bool is_zero(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte each) { return each == std::byte{0}; });
+}
 
 /// Decodes the pieces. Returns false if one has bytes that a file cannot have.
 bool decode_pieces(std::span<const std::byte> bytes, std::vector<FilePiece>& pieces) {
@@ -101,7 +107,8 @@ Result<ArrivedFileRequest> decode_file_request(std::span<const std::byte> messag
   const auto pieces = load_big_endian<std::uint32_t>(at + kPieces);
   const auto data_bytes = load_big_endian<std::uint64_t>(at + kDataBytes);
   if (kind >= static_cast<std::uint8_t>(FileRequestKind::kNumberOfKinds) || atomic > 1 ||
-      pieces > FileRequest::kMostPieces || data_bytes > FileRequest::kMostData ||
+      !is_zero(message.subspan(kUnused, kPieces - kUnused)) || pieces > FileRequest::kMostPieces ||
+      data_bytes > FileRequest::kMostData ||
       message.size() != FileRequest::kHeaderBytes + pieces * FileRequest::kPieceBytes + data_bytes)
     return not_a_request("a request for a file has values that none has");
   request.kind = static_cast<FileRequestKind>(kind);
@@ -129,7 +136,8 @@ void encode_file_answer(const FileAnswer& answer, std::span<std::byte> message) 
 Result<FileAnswer> decode_file_answer(std::span<const std::byte> message) {
   if (message.size() < FileAnswer::kHeaderBytes ||
       static_cast<std::uint8_t>(message[kStatus]) >=
-          static_cast<std::uint8_t>(FileStatus::kNumberOfStatuses))
+          static_cast<std::uint8_t>(FileStatus::kNumberOfStatuses) ||
+      !is_zero(message.subspan(kAnswerUnused, kAnswerValue - kAnswerUnused)))
     return not_a_request("an answer of a file's system is not one that the library sends");
   return FileAnswer{static_cast<FileStatus>(message[kStatus]),
                     load_big_endian<std::int64_t>(message.data() + kAnswerValue)};

@@ -23,7 +23,8 @@ class FilePointers {
   FilePointers& operator=(const FilePointers&) = delete;
 
   /// Adds to a pointer, which is 0 at first. Sets `before` to its value before. A file's pointers
-  /// are counted from 0.
+  /// are counted from 0. Fails with kBadRequest, and changes nothing, if the sum would go beyond 63
+  /// bits, or no file has a place for this pointer.
   [[nodiscard]] FileStatus add(std::uint64_t pointer, std::int64_t value, std::int64_t& before);
   /// Sets a pointer.
   [[nodiscard]] FileStatus set(std::uint64_t pointer, std::int64_t value);

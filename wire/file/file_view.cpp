@@ -18,6 +18,12 @@ std::uint64_t run_bytes(const Block& block) {
   return block.count * element_size(block.type, Format::kNative);
 }
 
+/// Returns a sum, or a place that no file has: system calls refuse it, and no data goes astray.
+std::uint64_t place_at(std::uint64_t from, std::uint64_t bytes) {
+  std::uint64_t sum = 0;
+  return __builtin_add_overflow(from, bytes, &sum) || sum > INT64_MAX ? FileView::kNoPlace : sum;
+}
+
 }  // namespace
 
 FileView::FileView(std::uint64_t displacement, std::uint64_t unit,
@@ -55,11 +61,17 @@ FilePiece FileView::run_at(const Place& place) const {
   const std::uint64_t length = run_bytes(block);
   const std::uint64_t run = place.byte / length;
   const std::uint64_t inside = place.byte % length;
-  const auto offset = static_cast<std::int64_t>(displacement_) +
-                      static_cast<std::int64_t>(place.repetition) * filetype_->extent() +
-                      block.offset + static_cast<std::int64_t>(run) * block.stride +
-                      static_cast<std::int64_t>(inside);
-  return {static_cast<std::uint64_t>(offset), length - inside};
+  // Inside one filetype, all places have 63 bits.
+  const std::int64_t in_type = block.offset + static_cast<std::int64_t>(run) * block.stride +
+                               static_cast<std::int64_t>(inside);
+  std::int64_t offset = 0;
+  const bool beyond =
+      place.repetition > INT64_MAX || displacement_ > INT64_MAX ||
+      __builtin_mul_overflow(static_cast<std::int64_t>(place.repetition), filetype_->extent(),
+                             &offset) ||
+      __builtin_add_overflow(offset, in_type, &offset) ||
+      __builtin_add_overflow(offset, static_cast<std::int64_t>(displacement_), &offset);
+  return {beyond || offset < 0 ? kNoPlace : static_cast<std::uint64_t>(offset), length - inside};
 }
 
 /// Advances by bytes that do not go beyond the end of the run.
@@ -76,7 +88,7 @@ std::uint64_t FileView::pieces(std::uint64_t first, std::uint64_t bytes, std::si
                                std::vector<FilePiece>& pieces) const {
   if (bytes == 0 || !has_data() || most == 0) return 0;
   if (filetype_ == nullptr) {
-    pieces.push_back({displacement_ + first, bytes});
+    pieces.push_back({place_at(displacement_, first), bytes});
     return bytes;
   }
   const std::size_t before = pieces.size();
@@ -84,8 +96,8 @@ std::uint64_t FileView::pieces(std::uint64_t first, std::uint64_t bytes, std::si
   for (Place place = locate(first); taken < bytes;) {
     FilePiece piece = run_at(place);
     piece.bytes = std::min(piece.bytes, bytes - taken);
-    const bool continues =
-        pieces.size() > before && pieces.back().offset + pieces.back().bytes == piece.offset;
+    const bool continues = pieces.size() > before && piece.offset != kNoPlace &&
+                           pieces.back().offset + pieces.back().bytes == piece.offset;
     if (!continues && pieces.size() - before == most) break;
     if (continues) {
       pieces.back().bytes += piece.bytes;
@@ -99,7 +111,7 @@ std::uint64_t FileView::pieces(std::uint64_t first, std::uint64_t bytes, std::si
 }
 
 std::uint64_t FileView::place_of(std::uint64_t byte) const {
-  if (filetype_ == nullptr) return displacement_ + byte;
+  if (filetype_ == nullptr) return place_at(displacement_, byte);
   return has_data() ? run_at(locate(byte)).offset : displacement_;
 }
 
@@ -125,7 +137,8 @@ std::uint64_t FileView::data_of_repetition_before(std::int64_t end) const {
 
 std::uint64_t FileView::data_before(std::uint64_t end) const {
   if (end <= displacement_ || !has_data()) return 0;
-  const auto behind = static_cast<std::int64_t>(end - displacement_);
+  const auto behind =
+      static_cast<std::int64_t>(std::min<std::uint64_t>(end - displacement_, INT64_MAX));
   if (filetype_ == nullptr) return static_cast<std::uint64_t>(behind);
   const std::int64_t extent = filetype_->extent();
   if (extent <= 0) return data_of_repetition_before(behind);

@@ -3,6 +3,8 @@
 /// (MPI-4.0 14.3).
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -21,10 +23,14 @@ struct FilePiece {
 /// Immutable. Offsets inside a view count its data, without the gaps of its datatype.
 class FileView {
  public:
+  /// Stands for the places of data that would lie beyond 63 bits, or before the file. System calls
+  /// and servers refuse it.
+  static constexpr std::uint64_t kNoPlace = std::uint64_t{1} << 63U;
+
   /// Sees the bytes of a file one after another, from `displacement`, in units of `unit` bytes
   /// (the elementary type's size).
   explicit FileView(std::uint64_t displacement = 0, std::uint64_t unit = 1)
-      : displacement_(displacement), unit_(unit) {}
+      : displacement_(displacement), unit_(std::max<std::uint64_t>(unit, 1)) {}
   /// Sees the data of `filetype`, which is repeated from `displacement` on.
   FileView(std::uint64_t displacement, std::uint64_t unit,
            std::shared_ptr<const TypeLayout> filetype);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "wire/file/file_message.hpp"
@@ -39,22 +40,12 @@ class AtomicAccess {
 
 }  // namespace
 
-FileStatus ServedFile::flush() {
-  const FileStatus status = buffer_.flush(file_);
-  if (status != FileStatus::kDone) {
-    latest_error_ = status;
-    ++errors_;
-  }
-  return status;
-}
+FileStatus ServedFile::flush() { return buffer_.flush(file_); }
 
 /// Writes what is collected. Returns an error that this process was not told yet.
 FileStatus ServedFile::flush_for(WorldRank source) {
   static_cast<void>(flush());
-  std::uint64_t& told = errors_told_[source];
-  if (told == errors_) return FileStatus::kDone;
-  told = errors_;
-  return latest_error_;
+  return losses_told_[source] == buffer_.losses() ? FileStatus::kDone : buffer_.latest_loss();
 }
 
 FileStatus ServedFile::write(const ArrivedFileRequest& arrived) {
@@ -67,21 +58,33 @@ FileStatus ServedFile::write(const ArrivedFileRequest& arrived) {
   return status == FileStatus::kDone ? flushed : status;
 }
 
-std::vector<std::byte> ServedFile::read(const FileRequest& request) {
-  std::vector<std::byte> message(FileAnswer::kHeaderBytes + request.bytes());
+/// Appends the data to the message.
+FileAnswer ServedFile::read(const FileRequest& request, std::vector<std::byte>& message) {
   FileAnswer answer;
   // A process reads what it has written.
   answer.status = flush();
-  std::uint64_t read = 0;
   const AtomicAccess access(request, file_);
   if (answer.status == FileStatus::kDone) answer.status = access.status();
-  if (answer.status == FileStatus::kDone)
-    answer.status =
-        file_.read(request.pieces, std::span(message).subspan(FileAnswer::kHeaderBytes), read);
+  if (answer.status != FileStatus::kDone) return answer;
+  const std::size_t before = message.size();
+  message.resize(before + request.bytes());
+  std::uint64_t read = 0;
+  answer.status = file_.read(request.pieces, std::span(message).subspan(before), read);
   answer.value = static_cast<std::int64_t>(read);
-  encode_file_answer(answer, message);
-  message.resize(FileAnswer::kHeaderBytes + read);
-  return message;
+  message.resize(before + read);
+  return answer;
+}
+
+FileAnswer ServedFile::answer_of_pointer(const FileRequest& request) {
+  FileAnswer answer;
+  if (pointers_ == nullptr) {
+    answer.status = FileStatus::kBadRequest;
+  } else if (request.kind == FileRequestKind::kAddToPointer) {
+    answer.status = pointers_->add(request.pointer, request.value, answer.value);
+  } else {
+    answer.status = pointers_->set(request.pointer, request.value);
+  }
+  return answer;
 }
 
 FileAnswer ServedFile::answer_without_data(WorldRank source, const ArrivedFileRequest& arrived) {
@@ -106,11 +109,8 @@ FileAnswer ServedFile::answer_without_data(WorldRank source, const ArrivedFileRe
       break;
     }
     case FileRequestKind::kAddToPointer:
-      answer.status = pointers_->add(request.pointer, request.value, answer.value);
-      break;
     case FileRequestKind::kSetPointer:
-      answer.status = pointers_->set(request.pointer, request.value);
-      break;
+      return answer_of_pointer(request);
     default:
       answer.status = FileStatus::kBadRequest;
   }
@@ -118,9 +118,17 @@ FileAnswer ServedFile::answer_without_data(WorldRank source, const ArrivedFileRe
 }
 
 std::vector<std::byte> ServedFile::carry_out(WorldRank source, const ArrivedFileRequest& arrived) {
-  if (arrived.request.kind == FileRequestKind::kRead) return read(arrived.request);
   std::vector<std::byte> message(FileAnswer::kHeaderBytes);
-  encode_file_answer(answer_without_data(source, arrived), message);
+  const std::uint64_t losses = buffer_.losses();
+  const FileAnswer answer = arrived.request.kind == FileRequestKind::kRead
+                                ? read(arrived.request, message)
+                                : answer_without_data(source, arrived);
+  // The answer tells this process of data lost now; losses before it are told by its next flush.
+  std::uint64_t& told = losses_told_[source];
+  const bool flushed = arrived.request.kind == FileRequestKind::kFlush ||
+                       arrived.request.kind == FileRequestKind::kSync;
+  if (flushed || told == losses) told = buffer_.losses();
+  encode_file_answer(answer, message);
   return message;
 }
 

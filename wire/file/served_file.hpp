@@ -24,7 +24,8 @@ class ServedFile {
   ServedFile(StoredFile file, std::shared_ptr<FilePointers> pointers)
       : file_(std::move(file)), pointers_(std::move(pointers)) {}
 
-  /// Carries out a request of a process. Returns the answer as a message.
+  /// Carries out a request of a process. Returns the answer as a message. The shared file pointers
+  /// may be null: requests for them are refused.
   [[nodiscard]] std::vector<std::byte> carry_out(WorldRank source,
                                                  const ArrivedFileRequest& arrived);
   /// Writes what is collected. Returns the error that occurs.
@@ -33,16 +34,16 @@ class ServedFile {
  private:
   [[nodiscard]] FileStatus write(const ArrivedFileRequest& arrived);
   [[nodiscard]] FileStatus flush_for(WorldRank source);
-  [[nodiscard]] std::vector<std::byte> read(const FileRequest& request);
+  [[nodiscard]] FileAnswer read(const FileRequest& request, std::vector<std::byte>& message);
   [[nodiscard]] FileAnswer answer_without_data(WorldRank source, const ArrivedFileRequest& arrived);
+  [[nodiscard]] FileAnswer answer_of_pointer(const FileRequest& request);
 
   StoredFile file_;
   std::shared_ptr<FilePointers> pointers_;
   WriteBuffer buffer_;
-  /// An error of collected data may belong to any process: each is told at its next flush.
-  FileStatus latest_error_ = FileStatus::kDone;
-  std::uint64_t errors_ = 0;
-  std::unordered_map<WorldRank, std::uint64_t> errors_told_;
+  /// Collected data that was lost may belong to any process: each is told once, at its next flush
+  /// if no answer has told it before. Counts WriteBuffer::losses().
+  std::unordered_map<WorldRank, std::uint64_t> losses_told_;
 };
 
 }  // namespace impishim::wire

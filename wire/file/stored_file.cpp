@@ -35,6 +35,13 @@ FileStatus set_lock(int descriptor, short type, std::uint64_t first, std::uint64
   return FileStatus::kDone;
 }
 
+/// Returns the type of lock that a descriptor may have: one that only reads need keep away only
+/// those who write.
+short lock_type_for(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY ? F_RDLCK : F_WRLCK;
+}
+
 int flags_of(FileAccess access) {
   if (access == FileAccess::kRead) return O_RDONLY;
   return access == FileAccess::kWrite ? O_WRONLY : O_RDWR;
@@ -45,7 +52,7 @@ int flags_of(FileAccess access) {
 FileRangeLock::FileRangeLock(int descriptor, std::uint64_t first, std::uint64_t last)
     : descriptor_(descriptor), first_(first), last_(last) {
   // A length of zero would lock all up to the end of the file.
-  if (first_ < last_) status_ = set_lock(descriptor_, F_WRLCK, first_, last_);
+  if (first_ < last_) status_ = set_lock(descriptor_, lock_type_for(descriptor_), first_, last_);
 }
 
 FileRangeLock::~FileRangeLock() {
@@ -82,6 +89,8 @@ FileStatus StoredFile::write(std::uint64_t offset, std::span<const std::byte> da
         ::pwrite(descriptor_.get(), data.data(), data.size(), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) return file_status_of(errno);
+    // The system call would take nothing for ever.
+    if (put == 0) return FileStatus::kInputOutput;
     data = data.subspan(static_cast<std::size_t>(put));
     offset += static_cast<std::uint64_t>(put);
   }

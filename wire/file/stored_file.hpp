@@ -19,7 +19,7 @@ namespace impishim::wire {
 enum class FileAccess : std::uint8_t { kRead = 0, kWrite = 1, kReadAndWrite = 2 };
 
 /// A lock of a part of a file, which other processes and other descriptors respect. Released when
-/// it is destroyed.
+/// it is destroyed. A descriptor that can only read gets a lock that others which only read share.
 class FileRangeLock {
  public:
   /// Waits until no other has locked a byte from `first` on, before `last`.

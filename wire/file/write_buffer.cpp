@@ -26,7 +26,8 @@ FileStatus WriteBuffer::add_piece(const FilePiece& piece, std::span<const std::b
                                   const StoredFile& file) {
   // The later of two writes to the same bytes counts.
   FileStatus status = FileStatus::kDone;
-  if (overlaps(piece) || bytes_ + piece.bytes > kCapacity) status = flush(file);
+  if (overlaps(piece) || bytes_ + piece.bytes > kCapacity || parts_.size() >= kMostParts)
+    status = flush(file);
   if (status != FileStatus::kDone) return status;
   if (piece.bytes >= kLongPiece) return file.write(piece.offset, data);
   bytes_ += piece.bytes;
@@ -69,6 +70,10 @@ FileStatus WriteBuffer::flush(const StoredFile& file) {
   }
   parts_.clear();
   bytes_ = 0;
+  if (first_error != FileStatus::kDone) {
+    latest_loss_ = first_error;
+    ++losses_;
+  }
   return first_error;
 }
 

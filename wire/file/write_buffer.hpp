@@ -25,12 +25,19 @@ class WriteBuffer {
   /// A piece of this length is written at once: nothing is gained by merging it.
   static constexpr std::size_t kLongPiece = std::size_t{256} << 10U;
 
+  /// Separate parts that are collected: each takes memory of its own.
+  static constexpr std::size_t kMostParts = std::size_t{1} << 16U;
+
   /// Takes data for the pieces, in their order. Writes to `file` what cannot be merged.
   [[nodiscard]] FileStatus add(std::span<const FilePiece> pieces, std::span<const std::byte> data,
                                const StoredFile& file);
   /// Writes all that is collected. It is forgotten even if an error occurs.
   [[nodiscard]] FileStatus flush(const StoredFile& file);
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// Returns how many times collected data was lost, because an error occurred.
+  [[nodiscard]] std::uint64_t losses() const { return losses_; }
+  /// Returns the error of the last time.
+  [[nodiscard]] FileStatus latest_loss() const { return latest_loss_; }
 
  private:
   [[nodiscard]] FileStatus add_piece(const FilePiece& piece, std::span<const std::byte> data,
@@ -39,6 +46,8 @@ class WriteBuffer {
 
   std::map<std::uint64_t, std::vector<std::byte>> parts_;  ///< by offset; they do not overlap
   std::size_t bytes_ = 0;
+  std::uint64_t losses_ = 0;
+  FileStatus latest_loss_ = FileStatus::kDone;
 };
 
 }  // namespace impishim::wire
