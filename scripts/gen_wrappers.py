@@ -23,6 +23,7 @@ FATES = (
     "intercept_start",
     "always",
     "collective",
+    "file_access",
     "forward",
     "refuse",
     "refuse_joined",
@@ -38,6 +39,9 @@ BLOCKING = re.compile(
     r"|Cart_(create|sub)|Graph_create|Dist_graph_create(_adjacent)?"
     r"|Win_(create|create_dynamic|allocate|allocate_shared|free|fence|start|complete|wait|(un)?lock(_all)?|flush(_local)?(_all)?)(_c)?"
     r"|File_(open|close|sync|set_size|preallocate|set_view|set_info|set_atomicity|seek_shared|\w+_(all|ordered)(_begin|_end)?(_c)?))$"
+)
+FILE_ACCESS = re.compile(
+    r"MPI_File_(i?)(read|write)(_at)?(_all|_shared|_ordered)?(_begin|_end)?(_c)?$"
 )
 SHORT_WAYS = ("intercept_fast", "intercept_start")  # of fast_path.hpp
 NULL_HANDLES = {
@@ -228,6 +232,10 @@ def read_fates(path, functions):
                     re.sub(r"^MPI_", "", words[0]),
                     way,
                 )
+        elif words[1] == "file_access":
+            for name, function in functions.items():
+                if FILE_ACCESS.match(name):
+                    function.fate = "file_access"
         elif words[0] in functions:
             functions[words[0]].fate = words[1]
             functions[words[0]].reason = words[2] if len(words) == 3 else ""
@@ -287,7 +295,7 @@ def wrapper(function, nonblocking):
         lines = [short_way_wrapper(function)]
     elif function.fate == "always":
         lines.append(f"  {give}calls::{name}({args});")
-    elif function.fate in ("intercept", "collective"):
+    elif function.fate in ("intercept", "collective", "file_access"):
         if nulls := function.made_null(("MPI_Comm",)):
             any_spans = " || ".join(
                 f"spanning(job, {comm}) != nullptr" for comm in function.values_of("MPI_Comm")
@@ -417,7 +425,7 @@ def handled_header(functions, headers):
     out += [f"#define IMPISHIM_HAVE_{function.name} 1" for function in functions]
     out.append(f"namespace impishim::shim {{\nstruct Job;\nnamespace calls {HIDDEN} {{")
     for function in functions:
-        if function.fate in ("intercept", "collective"):
+        if function.fate in ("intercept", "collective", "file_access"):
             out.append(f"{function.result} {function.short}({function.declared('Job& job')});")
         elif function.fate == "always" or function.fate in SHORT_WAYS:
             out.append(f"{function.result} {function.short}({function.declared()});")
@@ -475,6 +483,50 @@ def collective_call(function, nonblocking):
         f"  return {function.way}_collective(job, *communicator, \"{function.name}\", {request}[{capture}](Collective& call) {{\n"
         f"    return collective_arguments::{function.base}({', '.join(['call'] + passed)});\n"
         f"  }});\n}}"
+    )
+
+
+def file_access_call(function):
+    """calls::X of a data access function of files: shim/io does what the vendor's function of the
+    same name cannot."""
+    nonblocking, direction, explicit, together, split, _ = FILE_ACCESS.match(function.name).groups()
+    position = {"_shared": "Shared", "_ordered": "Ordered"}.get(
+        together, "Explicit" if explicit else "Individual"
+    )
+    form = {"_begin": "Begin", "_end": "End"}.get(
+        split, "Nonblocking" if nonblocking else "Blocking"
+    )
+    way = (
+        f"{{.writes = {'true' if direction == 'write' else 'false'}, .position = FileWay::Position::k{position}, "
+        f".collective = {'true' if together in ('_all', '_ordered') else 'false'}, .form = FileWay::Form::k{form}}}"
+    )
+    fields = {
+        "MPI_Offset": ".offset = {}",
+        "void *": ".buffer = const_cast<void*>({})",
+        "int": ".count = {}",
+        "MPI_Count": ".count = {}",
+        "MPI_Datatype": ".datatype = {}",
+        "MPI_Status *": ".status = {}",
+        "MPI_Request *": ".request = {}",
+    }
+    given = [
+        text.format(parameter.name)
+        for kind, text in fields.items()
+        for parameter in function.parameters
+        if parameter.is_value(kind)
+    ]
+    file = function.values_of("MPI_File")[0]
+    native = (
+        f"native::{function.short}({function.passed('job')})"
+        if BLOCKING.match(function.name)
+        else f"vendor::{function.short}({function.passed()})"
+    )
+    return (
+        f"int {function.short}({function.declared('Job& job')}) {{\n"
+        f"  constexpr FileWay kWay{way};\n"
+        f"  File* spanning = spanning_file(job, {file});\n"
+        f"  if (spanning == nullptr || spanning->in_vendor(kWay)) return {native};\n"
+        f"  return access_file({{{', '.join(['.job = job', '.file = *spanning', f'.function = {json.dumps(function.name)}', '.way = kWay'] + given)}}});\n}}"
     )
 
 
@@ -553,6 +605,25 @@ def main():
                 "namespace impishim::shim::calls {",
             ]
             + calls
+            + ["}"]
+        )
+        + "\n"
+    )
+    accesses = [
+        file_access_call(function) for function in ordered if function.fate == "file_access"
+    ]
+    (output / "file_access_calls.cpp").write_text(
+        "\n".join(
+            [
+                "// Written by scripts/gen_wrappers.py.",
+                '#include "shim/entry_points.hpp"',
+                '#include "shim/io/file.hpp"',
+                '#include "shim/io/file_access.hpp"',
+                '#include "shim/native.hpp"',
+                '#include "shim/vendor.hpp"',
+                "namespace impishim::shim::calls {",
+            ]
+            + accesses
             + ["}"]
         )
         + "\n"

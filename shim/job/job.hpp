@@ -38,6 +38,7 @@
 
 namespace impishim::shim {
 
+class Files;
 class OneSided;
 class RequestPool;
 
@@ -108,6 +109,11 @@ struct Job {
   std::atomic<wire::WindowService*> window_service{nullptr};
   std::shared_ptr<OneSided> one_sided_owner;
   std::once_flag one_sided_once;
+
+  /// Files that processes of several systems have opened (shim/io). Null before the first.
+  std::atomic<Files*> files{nullptr};
+  std::shared_ptr<Files> files_owner;
+  std::once_flag files_once;
 
   /// The number of shuffles (impishim/shuffle.h) that the program has created and not shut down.
   std::atomic<std::int32_t> shuffles{0};

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <limits>  // IWYU pragma: keep
 #include <memory>
@@ -17,8 +16,7 @@
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/blocking_creation.hpp"
-#include "shim/comm/communicator_make.hpp"
-#include "shim/comm/context.hpp"
+#include "shim/comm/own_communicator.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/error/refusal.hpp"
@@ -31,33 +29,9 @@
 #include "shim/rma/window.hpp"
 #include "shim/rma/window_error.hpp"
 #include "shim/vendor.hpp"
-#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 namespace {
-
-/// Returns true if some member's system does not run this library, whose messages it would not
-/// understand.
-bool has_foreign_members(const Job& job, const Communicator& communicator) {
-  for (const std::int32_t master : communicator.masters) {
-    if (!job.map.client(job.map.proc(communicator.world_rank(master)).client).impishim) return true;
-  }
-  return false;
-}
-
-/// Makes the communicator of a window, with the members of `parent` and an error handler that
-/// returns codes.
-int make_own_communicator(Job& job, Communicator& parent, const char* function, MPI_Comm* made) {
-  wire::ContextId context = 0;
-  int code = agree_on_context(job, parent, function, context);
-  if (code != MPI_SUCCESS) return code;
-  const BlockingCreation creation(job, parent);
-  code = creation.code();
-  if (code == MPI_SUCCESS) code = vendor::Comm_split(parent.handle, 0, parent.rank, made);
-  if (code == MPI_SUCCESS)
-    code = make_communicator(job, parent.handle, made, context, parent.members);
-  return code == MPI_SUCCESS ? vendor::Comm_set_errhandler(*made, MPI_ERRORS_RETURN) : code;
-}
 
 /// The program's hints for the vendor's window. `no_locks` is kept from it: the window is in an
 /// epoch of MPI_Win_lock_all, whatever the program does.

@@ -153,6 +153,7 @@ void leave(Job& job) {
   sleeping_barrier(job.private_comm);
   job.progress.reset();
   job.one_sided_owner.reset();
+  job.files_owner.reset();
   if (job.server) {
     auto finished = job.server->finish();
     if (!finished) log(LogLevel::kWarn, "{}", finished.error().text);
