@@ -61,7 +61,7 @@ std::optional<int> first_local(const Job& job, const RankList& members) {
 }
 
 int handshake_tag(wire::ContextId context) {
-  return 16384 + static_cast<int>((context >> 1U) % 16383);
+  return 16384 + static_cast<int>((context >> 1U) % 16382);
 }
 
 int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {

@@ -30,6 +30,17 @@ inline constexpr std::int32_t kFreeTag = 230;       ///< IMPI_COMM_FREE_TAG
 /// Blocks until all members of both groups have called it.
 [[nodiscard]] int meet_across(Job& job, Communicator& parent, const char* function);
 
+/// The groups of an intercommunicator, from the view of this process.
+struct TwoGroups {
+  RankList local;
+  RankList remote;
+};
+/// Creates an intercommunicator of two disjoint groups whose members know both. `local_comm` is a
+/// communicator of the local group, and `greatest` the greatest propose_context() of all members.
+/// Collective over both groups. Returns MPI_SUCCESS or an error code that has been raised.
+[[nodiscard]] int make_of_two_groups(Job& job, MPI_Comm local_comm, std::uint64_t greatest,
+                                     TwoGroups groups, MPI_Comm* newcomm);
+
 /// Performs MPI_Comm_split and MPI_Comm_create of an intercommunicator. `group` contains members of
 /// the local group.
 [[nodiscard]] int split_intercommunicator(Job& job, Communicator& parent, int color, int key,

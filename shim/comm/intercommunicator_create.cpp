@@ -46,6 +46,59 @@ static_assert(sizeof(Announcement) == 2 * sizeof(std::uint64_t));
 constexpr std::uint64_t kFailed = 0;
 constexpr std::uint64_t kOutsideTheJob = 1;
 
+/// Creates an intercommunicator of two groups that know each other.
+class TwoGroupsCreation {
+ public:
+  TwoGroupsCreation(Job& job, MPI_Comm comm, TwoGroups groups)
+      : job_(job), comm_(comm), spanning_(spanning(&job, comm)), groups_(std::move(groups)) {}
+
+  int make(std::uint64_t greatest, MPI_Comm* newcomm) {
+    const auto context = settle_context(job_, greatest);
+    if (!context) return raise(comm_, kCreate, context.error());
+    const BlockingCreation creation(
+        job_, [&](std::uint64_t& value) { return greatest_of_both(*context, value); });
+    MPI_Comm own = MPI_COMM_NULL;
+    int code = creation.code();
+    if (code == MPI_SUCCESS)
+      // Contains the local members if it spans systems.
+      code = vendor::Comm_split(comm_, 0, rank_of(groups_.local, job_.here), &own);
+    if (code != MPI_SUCCESS) return code;
+    return make_intercommunicator(
+        job_, {own, comm_, *context, std::move(groups_.local), std::move(groups_.remote)}, newcomm);
+  }
+
+ private:
+  /// A GreatestOfLocal of both groups, through their first local members.
+  int greatest_of_both(wire::ContextId context, std::uint64_t& value) {
+    const MPI_Comm among = spanning_ != nullptr ? spanning_->companion : comm_;
+    int code = greatest_among(job_, among, value);
+    const auto other = first_local(job_, groups_.remote);
+    if (code != MPI_SUCCESS || !other) return code;
+    const std::uint64_t mine = value;
+    std::uint64_t theirs = 0;
+    if (first_local(job_, groups_.local) == native_rank(job_, job_.here)) {
+      code = swap_native(*other, handshake_tag(context), mine, theirs);
+      if (code != MPI_SUCCESS) return raise_hidden_error(comm_, code);
+    }
+    value = std::max(mine, theirs);
+    return greatest_among(job_, among, value);
+  }
+
+  int swap_native(int other, int tag, const std::uint64_t& mine, std::uint64_t& theirs) {
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int code = vendor::Irecv(&theirs, 1, MPI_UINT64_T, other, tag, job_.private_comm, &requests[0]);
+    if (code == MPI_SUCCESS)
+      code = vendor::Isend(&mine, 1, MPI_UINT64_T, other, tag, job_.private_comm, &requests[1]);
+    if (code == MPI_SUCCESS) code = poll_native(job_, requests[0]);
+    return code == MPI_SUCCESS ? poll_native(job_, requests[1]) : code;
+  }
+
+  Job& job_;
+  MPI_Comm comm_;
+  const Communicator* spanning_;
+  TwoGroups groups_;
+};
+
 /// One side of MPI_Intercomm_create.
 class Introduction {
  public:
@@ -75,7 +128,10 @@ class Introduction {
     if (announcement.remote_size == 0)
       return without_remote_group(announcement.greatest, leaders_code, newcomm);
     code = learn_remote_group(announcement.remote_size);
-    return code == MPI_SUCCESS ? make(announcement.greatest, newcomm) : code;
+    return code == MPI_SUCCESS
+               ? make_of_two_groups(job_, comm_, announcement.greatest,
+                                    {std::move(local_), std::move(remote_)}, newcomm)
+               : code;
   }
 
  private:
@@ -173,46 +229,6 @@ class Introduction {
     return raise(comm_, MPI_ERR_COMM, kCreate, "the two groups have processes in common");
   }
 
-  /// A GreatestOfLocal of both groups, through their first local members.
-  int greatest_of_both(wire::ContextId context, std::uint64_t& value) {
-    const MPI_Comm among = spanning_ != nullptr ? spanning_->companion : comm_;
-    int code = greatest_among(job_, among, value);
-    const auto other = first_local(job_, remote_);
-    if (code != MPI_SUCCESS || !other) return code;
-    const std::uint64_t mine = value;
-    std::uint64_t theirs = 0;
-    if (first_local(job_, local_) == native_rank(job_, job_.here)) {
-      code = swap_native(*other, handshake_tag(context), mine, theirs);
-      if (code != MPI_SUCCESS) return raise_hidden_error(comm_, code);
-    }
-    value = std::max(mine, theirs);
-    return greatest_among(job_, among, value);
-  }
-
-  int swap_native(int other, int tag, const std::uint64_t& mine, std::uint64_t& theirs) {
-    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    int code = vendor::Irecv(&theirs, 1, MPI_UINT64_T, other, tag, job_.private_comm, &requests[0]);
-    if (code == MPI_SUCCESS)
-      code = vendor::Isend(&mine, 1, MPI_UINT64_T, other, tag, job_.private_comm, &requests[1]);
-    if (code == MPI_SUCCESS) code = poll_native(job_, requests[0]);
-    return code == MPI_SUCCESS ? poll_native(job_, requests[1]) : code;
-  }
-
-  int make(std::uint64_t greatest, MPI_Comm* newcomm) {
-    const auto context = settle_context(job_, greatest);
-    if (!context) return raise(comm_, kCreate, context.error());
-    const BlockingCreation creation(
-        job_, [&](std::uint64_t& value) { return greatest_of_both(*context, value); });
-    MPI_Comm own = MPI_COMM_NULL;
-    int code = creation.code();
-    if (code == MPI_SUCCESS)
-      // Contains the local members if it spans systems.
-      code = vendor::Comm_split(comm_, 0, rank_, &own);
-    if (code != MPI_SUCCESS) return code;
-    return make_intercommunicator(
-        job_, {own, comm_, *context, std::move(local_), std::move(remote_)}, newcomm);
-  }
-
   Job& job_;
   MPI_Comm comm_;
   int leader_;
@@ -286,6 +302,11 @@ int regroup(Job& job, Communicator& parent, const char* function, Wish mine, MPI
 }
 
 }  // namespace
+
+int make_of_two_groups(Job& job, MPI_Comm local_comm, std::uint64_t greatest, TwoGroups groups,
+                       MPI_Comm* newcomm) {
+  return TwoGroupsCreation(job, local_comm, std::move(groups)).make(greatest, newcomm);
+}
 
 int split_intercommunicator(Job& job, Communicator& parent, int color, int key, MPI_Comm* newcomm) {
   return regroup(job, parent, "MPI_Comm_split", {color, key}, newcomm);

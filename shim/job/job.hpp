@@ -25,6 +25,7 @@
 #include "shim/job/failure_notices.hpp"
 #include "shim/job/group_pool.hpp"
 #include "shim/job/handle_uses.hpp"
+#include "shim/job/letter_box.hpp"
 #include "shim/job/message_pool.hpp"
 #include "shim/job/outstanding_collectives.hpp"
 #include "shim/job/ranks_inside.hpp"
@@ -99,6 +100,7 @@ struct Job {
   bool gives_contexts = false;
   std::atomic<std::uint64_t> contexts_given{1};
   CreationOrder creation_order;
+  LetterBox letters;
 
   /// Shared, so that the type is needed only where the pool is made.
   std::shared_ptr<RequestPool> requests;
