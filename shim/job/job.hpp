@@ -28,6 +28,7 @@
 #include "shim/job/letter_box.hpp"
 #include "shim/job/message_pool.hpp"
 #include "shim/job/outstanding_collectives.hpp"
+#include "shim/job/process_models.hpp"
 #include "shim/job/ranks_inside.hpp"
 #include "shim/job/stand_watch.hpp"
 #include "shim/job/vendor_progress.hpp"
@@ -80,6 +81,7 @@ struct Job {
   /// The communicator of all processes of the job. It is MPI_COMM_WORLD, or with
   /// IMPISHIM_WORLD=split a separate communicator (impishim_comm_world()).
   MPI_Comm joined_world = MPI_COMM_NULL;
+  ProcessModels models;
   Diagnostics diagnostics;
   bool speaks_for_host = false;  ///< this process is the gateway of its host, or its lowest proc
 

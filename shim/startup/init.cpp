@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,8 +24,10 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/job.hpp"
+#include "shim/startup/init.hpp"
 #include "shim/startup/session.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
 
 namespace impishim::shim {
@@ -105,36 +108,40 @@ int refuse_to_leave_shuffles(const Job& job, int shuffles) {
           shuffles == 1 ? "a shuffle was" : fmt::format("{} shuffles were", shuffles)));
 }
 
+/// Returns true if a session has initialised the vendor's MPI and joined the job, so that nothing
+/// is left to do for the program's first MPI_Init.
+bool begins_after_session() {
+  Job* job = the_job.load();
+  return job != nullptr && !job->models.world_begun.exchange(true);
+}
+
+int begin_world(const std::function<int()>& initialise) {
+  const bool first = the_job.load() == nullptr;
+  const int code = first ? initialise_and_join(initialise) : initialise();
+  if (Job* job = the_job.load(); first && job != nullptr) job->models.world_begun = true;
+  return code;
+}
+
 }  // namespace
 
-namespace calls {
+Mutex& initialisation_mutex() {
+  static Mutex mutex;
+  return mutex;
+}
 
-int Init(int* argc, char*** argv) {
+int initialise_and_join(const std::function<int()>& initialise) {
   refuse_another_mpi();
-  const bool first = the_job.load() == nullptr;
   const bool answer = signal_is_free();
-  const int code = vendor::Init(argc, argv);
-  if (code == MPI_SUCCESS && first) join_if_asked(answer);
+  const int code = initialise();
+  if (code == MPI_SUCCESS) join_if_asked(answer);
   return code;
 }
 
-int Init_thread(int* argc, char*** argv, int required, int* provided) {
-  refuse_another_mpi();
-  const bool first = the_job.load() == nullptr;
-  const bool answer = signal_is_free();
-  const int code = vendor::Init_thread(argc, argv, required, provided);
-  if (code == MPI_SUCCESS && first) join_if_asked(answer);
-  return code;
-}
-
-/// Deletes the attributes of MPI_COMM_SELF first, while everything still works (MPI-3.1 8.7). Then
-/// follows IMPI 2.4: a barrier over the whole job, the hosts' FINI, the server's FINI.
-int Finalize(Job& job) {
-  delete_self_attributes(job);
-  if (const int left = job.shuffles.load(); left > 0) return refuse_to_leave_shuffles(job, left);
+/// Follows IMPI 2.4: a barrier over the whole job, the hosts' FINI, the server's FINI.
+int leave_and_finalise(Job& job) {
   if (const Communicator* all = job.communicators.find(job.joined_world); all != nullptr) {
     // Where a collective of all processes was given up, only the hosts' FINI keep them together.
-    const int code = all->broken.load() ? MPI_SUCCESS : Barrier(job, job.joined_world);
+    const int code = all->broken.load() ? MPI_SUCCESS : calls::Barrier(job, job.joined_world);
     if (code != MPI_SUCCESS && !all->broken.load()) return code;
   }
   job.failure_notices.stop(job);
@@ -148,6 +155,45 @@ int Finalize(Job& job) {
   ended->requests.reset();
   release_datatype_cache();
   return vendor::Finalize();
+}
+
+namespace calls {
+
+int Init(int* argc, char*** argv) {
+  const MutexLock lock(initialisation_mutex());
+  if (begins_after_session()) return MPI_SUCCESS;
+  return begin_world([&] { return vendor::Init(argc, argv); });
+}
+
+int Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const MutexLock lock(initialisation_mutex());
+  if (begins_after_session()) return vendor::Query_thread(provided);
+  return begin_world([&] { return vendor::Init_thread(argc, argv, required, provided); });
+}
+
+/// While the job runs, a session may have initialised the vendor's MPI.
+int Initialized(Job& job, int* flag) {
+  *flag = job.models.world_begun.load() ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int Finalized(Job& job, int* flag) {
+  *flag = job.models.world_over.load() ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+/// Deletes the attributes of MPI_COMM_SELF first, while everything still works (MPI-3.1 8.7). With
+/// sessions in use, the end of the last one leaves the job.
+int Finalize(Job& job) {
+  if (!job.models.world_begun.load() || job.models.world_over.load()) {
+    return raise(MPI_COMM_SELF, MPI_ERR_OTHER, "MPI_Finalize",
+                 "the program has not called MPI_Init, or has called MPI_Finalize before");
+  }
+  delete_self_attributes(job);
+  if (const int left = job.shuffles.load(); left > 0) return refuse_to_leave_shuffles(job, left);
+  if (job.models.sessions.load() == 0) return leave_and_finalise(job);
+  job.models.world_over = true;
+  return MPI_SUCCESS;
 }
 
 int Abort(Job& job, MPI_Comm comm, int errorcode) {
