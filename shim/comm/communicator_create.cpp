@@ -23,7 +23,6 @@
 #include "shim/completion/wait.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
-#include "shim/error/refusal.hpp"
 #include "shim/group/group.hpp"
 #include "shim/handle/own_handle.hpp"
 #include "shim/job/communicator.hpp"
@@ -156,35 +155,6 @@ int create(Job& job, Communicator& parent, const RankList& group, MPI_Comm* newc
   return make_communicator(job, parent.handle, newcomm, context, group);
 }
 
-/// Returns true for types of MPI_Comm_split_type whose parts are inside a node, and so inside a
-/// system.
-bool stays_in_node(int split_type) {
-  switch (split_type) {
-    case MPI_UNDEFINED:
-    case MPI_COMM_TYPE_SHARED:
-#ifdef MPI_COMM_TYPE_HW_GUIDED
-    case MPI_COMM_TYPE_HW_GUIDED:
-#endif
-#ifdef MPI_COMM_TYPE_HW_UNGUIDED
-    case MPI_COMM_TYPE_HW_UNGUIDED:
-#endif
-#ifdef OPEN_MPI
-    case OMPI_COMM_TYPE_HWTHREAD:
-    case OMPI_COMM_TYPE_CORE:
-    case OMPI_COMM_TYPE_L1CACHE:
-    case OMPI_COMM_TYPE_L2CACHE:
-    case OMPI_COMM_TYPE_L3CACHE:
-    case OMPI_COMM_TYPE_SOCKET:
-    case OMPI_COMM_TYPE_NUMA:
-    case OMPI_COMM_TYPE_BOARD:
-    case OMPI_COMM_TYPE_HOST:
-#endif
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 namespace calls {
@@ -215,29 +185,6 @@ int Comm_split(Job& job, MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
     return fail_collective(*parent, "MPI_Comm_split", MPI_ERR_ARG, "the colour is negative");
   return parent->inter == nullptr ? split(job, *parent, color, key, newcomm)
                                   : split_intercommunicator(job, *parent, color, key, newcomm);
-}
-
-int Comm_split_type(Job& job, MPI_Comm comm, int split_type, int key, MPI_Info info,
-                    MPI_Comm* newcomm) {
-  constexpr const char* kFunction = "MPI_Comm_split_type";
-  Communicator* parent = spanning(&job, comm);
-  if (parent == nullptr) {
-    return create_native(job, comm, [&] {
-      return native::Comm_split_type(job, comm, split_type, key, info, newcomm);
-    });
-  }
-  if (parent->inter != nullptr)
-    return raise(comm, MPI_ERR_COMM, kFunction, "not for intercommunicators");
-  if (!stays_in_node(split_type)) return refuse(comm, kFunction);
-  int code = run_collective(job, *parent, kFunction, collective_arguments::Barrier);
-  if (code != MPI_SUCCESS) return code;
-  const BlockingCreation creation(job, *parent);
-  code = creation.code();
-  if (code != MPI_SUCCESS) return code;
-  // Processes of one node are in one system, so a split of the local members is complete.
-  const int split = vendor::Comm_split_type(comm, split_type, key, info, newcomm);
-  return split == MPI_SUCCESS && *newcomm != MPI_COMM_NULL ? inherit_error_handler(comm, *newcomm)
-                                                           : split;
 }
 
 int Comm_create(Job& job, MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
