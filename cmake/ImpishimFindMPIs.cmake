@@ -3,6 +3,8 @@
 # IMPISHIM_MPIS:
 #   IMPISHIM_<mpi>_MPICC, IMPISHIM_<mpi>_MPIEXEC, IMPISHIM_<mpi>_INCLUDES, IMPISHIM_<mpi>_LINK,
 #   IMPISHIM_<mpi>_SONAME
+#   IMPISHIM_<mpi>_LIBRARY            the path of the library with that name
+#   IMPISHIM_<mpi>_ALIASES            other file names by which programs open it
 #   IMPISHIM_<mpi>_FORTRAN            the beginning of its Fortran library's name, if that hands
 #                                     callbacks over inside (shim/entry/call_origin.hpp)
 #   IMPISHIM_<mpi>_HEADER_OPTIONS     the headers that declare its functions, as options of
@@ -14,7 +16,7 @@ set(IMPISHIM_MPIS)
 
 function(impishim_find_mpi mpi)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" ""
-    "MPICC;MPIEXEC;SHOW;SONAME;FORTRAN;HEADERS;DEFINITIONS;WHOLE_DEFINITIONS")
+    "MPICC;MPIEXEC;SHOW;SONAME;ALIASES;FORTRAN;HEADERS;DEFINITIONS;WHOLE_DEFINITIONS")
   find_program(IMPISHIM_${mpi}_MPICC NAMES ${arg_MPICC})
   find_program(IMPISHIM_${mpi}_MPIEXEC NAMES ${arg_MPIEXEC})
   if(NOT IMPISHIM_${mpi}_MPICC OR NOT IMPISHIM_${mpi}_MPIEXEC)
@@ -26,13 +28,18 @@ function(impishim_find_mpi mpi)
   separate_arguments(words UNIX_COMMAND "${command}")
   set(includes)
   set(link)
+  set(folders)
   foreach(word IN LISTS words)
     if(word MATCHES "^-I(.+)")
       list(APPEND includes ${CMAKE_MATCH_1})
     elseif(word MATCHES "^-L" OR word MATCHES "^-lmpi" )
       list(APPEND link ${word})
+      if(word MATCHES "^-L(.+)")
+        list(APPEND folders ${CMAKE_MATCH_1})
+      endif()
     endif()
   endforeach()
+  find_library(IMPISHIM_${mpi}_LIBRARY NAMES ${arg_SONAME} HINTS ${folders} REQUIRED)
   set(IMPISHIM_${mpi}_INCLUDES ${includes} PARENT_SCOPE)
   set(IMPISHIM_${mpi}_LINK ${link} PARENT_SCOPE)
   set(options)
@@ -46,7 +53,7 @@ function(impishim_find_mpi mpi)
     list(APPEND options --header ${header})
   endforeach()
   set(IMPISHIM_${mpi}_HEADER_OPTIONS ${options} PARENT_SCOPE)
-  foreach(name SONAME FORTRAN DEFINITIONS WHOLE_DEFINITIONS)
+  foreach(name SONAME ALIASES FORTRAN DEFINITIONS WHOLE_DEFINITIONS)
     set(IMPISHIM_${mpi}_${name} ${arg_${name}} PARENT_SCOPE)
   endforeach()
   set(IMPISHIM_MPIS ${IMPISHIM_MPIS} ${mpi} PARENT_SCOPE)
@@ -54,12 +61,12 @@ function(impishim_find_mpi mpi)
 endfunction()
 
 impishim_find_mpi(mpich MPICC mpicc.mpich MPIEXEC mpiexec.mpich mpiexec.hydra SHOW -show SONAME
-  libmpich.so.12 HEADERS mpi.h)
+  libmpich.so.12 ALIASES libmpich.so libmpi.so.12 libmpi.so HEADERS mpi.h)
 # Open MPI's header hides the functions that MPI-3 removed, which its library still exports for
 # older programs and its Fortran layer still calls. Its C++ bindings, which mpi.h includes, would
 # need a library more.
 impishim_find_mpi(openmpi MPICC mpicc.openmpi MPIEXEC mpiexec.openmpi SHOW --showme SONAME
-  libmpi.so.40 FORTRAN libmpi_mpifh.so HEADERS mpi.h mpi-ext.h
+  libmpi.so.40 ALIASES libmpi.so FORTRAN libmpi_mpifh.so HEADERS mpi.h mpi-ext.h
                   DEFINITIONS OMPI_SKIP_MPICXX=1 WHOLE_DEFINITIONS OMPI_OMIT_MPI1_COMPAT_DECLS=0)
 if(NOT IMPISHIM_MPIS)
   message(FATAL_ERROR

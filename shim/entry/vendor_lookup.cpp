@@ -2,10 +2,13 @@
 #include "shim/entry/vendor_lookup.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shim/entry/call_origin.hpp"
 #include "wire/base/log.hpp"
@@ -13,13 +16,53 @@
 namespace impishim::shim {
 namespace {
 
+/// Returns the address of the first byte of the loaded object that contains `address`.
+const void* object_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
+}
+
+bool is_own(const void* address) {
+  static const char own = 0;
+  return object_of(address) == object_of(&own);
+}
+
+/// Looks `name` up in a loaded library and those that it needs. Returns null if it finds a
+/// definition of this library's.
+void* find_in(const char* library_name, const char* name) {
+  // The handle is not closed: that would only drop the reference that RTLD_NOLOAD took.
+  void* library = dlopen(library_name, RTLD_LAZY | RTLD_NOLOAD);
+  void* found = library == nullptr ? nullptr : dlsym(library, name);
+  return found != nullptr && is_own(found) ? nullptr : found;
+}
+
+int add_path(dl_phdr_info* object, std::size_t /*size*/, void* paths) {
+  static_cast<std::vector<std::string>*>(paths)->emplace_back(object->dlpi_name);
+  return 0;
+}
+
+/// Looks `name` up in all loaded files of this name. Two have the vendor's name if the program
+/// opens it by handle (by_handle.c).
+void* find_in_all(std::string_view library_name, const char* name) {
+  std::vector<std::string> paths;
+  dl_iterate_phdr(add_path, &paths);
+  for (const std::string& path : paths) {
+    const std::string_view file =
+        std::string_view(path).substr(path.rfind('/') + 1);  // npos + 1: 0
+    if (!file.starts_with(library_name)) continue;
+    if (void* found = find_in(path.c_str(), name); found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 void* find(const char* name, const char* library_name) {
-  if (void* found = dlsym(RTLD_NEXT, name); found != nullptr) return found;
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found != nullptr && !is_own(found)) return found;
   // A vendor's library that was opened with RTLD_LOCAL is loaded (this library needs it), but is
-  // not in our search order. The handle is not closed: that would only drop the reference that
-  // RTLD_NOLOAD took.
-  void* library = library_name == nullptr ? nullptr : dlopen(library_name, RTLD_LAZY | RTLD_NOLOAD);
-  return library == nullptr ? nullptr : dlsym(library, name);
+  // not in our search order.
+  if (library_name == nullptr) return nullptr;
+  found = find_in(library_name, name);
+  return found == nullptr ? find_in_all(library_name, name) : found;
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ for option in ("--library", "--soname", "--mpiexec", "--impirun", "--programs", 
 ARGUMENTS, REST = parser.parse_known_args()
 PROGRAMS = pathlib.Path(ARGUMENTS.programs)
 LIBRARY = ARGUMENTS.library
+BY_HANDLE = pathlib.Path(LIBRARY).with_name("by-handle")
+OPENER = pathlib.Path(__file__).with_name("by_handle.py")
 SECONDS = 60
 
 
@@ -65,6 +67,15 @@ class Case(unittest.TestCase):
     def check(self, done, status=0):
         self.assertEqual(done.returncode, status, f"{done.args}\n{done.stdout}\n{done.stderr}")
         return done
+
+    def opened(self, size, origin):
+        """What by_handle.py prints if MPI_Send comes from `origin`."""
+        other = "MPIR_Err_create_code" if "mpich" in ARGUMENTS.soname else "ompi_comm_free"
+        total = sum(range(size))
+        return [
+            f"rank {rank} of {size}, sum {total}, MPI_Send in {origin}, {other} in {ARGUMENTS.soname}"
+            for rank in range(size)
+        ]
 
     def need_mpi4py(self):
         found = run(ARGUMENTS.python, "-c", "import mpi4py.MPI; print(mpi4py.MPI.__file__)")
@@ -153,6 +164,14 @@ class WithoutTheVariables(Case):
             lines(self.check(natively(3, PROGRAMS / "bindings", 3, preload=LIBRARY))), native
         )
 
+    def test_opened_by_handle(self):
+        """Only the folder in LD_LIBRARY_PATH brings the library in, under the vendor's name."""
+        command = (ARGUMENTS.python, OPENER, ARGUMENTS.soname)
+        native = lines(self.check(natively(2, *command)))
+        self.assertEqual(native, self.opened(2, ARGUMENTS.soname))
+        found = natively(2, "env", f"LD_LIBRARY_PATH={BY_HANDLE}", *command)
+        self.assertEqual(lines(self.check(found)), self.opened(2, "libimpishim.so"))
+
     def test_mpi4py(self):
         self.need_mpi4py()
         # One write for a line: what several ranks print is mixed otherwise.
@@ -219,6 +238,15 @@ class Joined(Case):
             run(ARGUMENTS.impirun, "-mpi", mpi, "-np", 2, *command, ":", "-np", 2, *command)
         )
         self.assertEqual(lines(done), native)
+
+    def test_opened_by_handle(self):
+        """With the library preloaded as impirun does, and without."""
+        mpi = "openmpi" if "openmpi" in ARGUMENTS.mpiexec else "mpich"
+        for preload in ((), ("-u", "LD_PRELOAD")):
+            command = ("env", *preload, f"LD_LIBRARY_PATH={BY_HANDLE}", ARGUMENTS.python, OPENER)
+            system = ("-np", 2, *command, ARGUMENTS.soname)
+            done = self.check(run(ARGUMENTS.impirun, "-mpi", mpi, *system, ":", *system))
+            self.assertEqual(lines(done), self.opened(4, "libimpishim.so"))
 
     def test_linked_program(self):
         shim = "MPI_Send in libimpishim.so, PMPI_Send in libimpishim.so"
