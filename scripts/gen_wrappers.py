@@ -51,6 +51,12 @@ NULL_HANDLES = {
     "MPI_Group": "MPI_GROUP_NULL",
     "MPI_Request": "MPI_REQUEST_NULL",
 }
+# Handles that may belong to a joined job, and what refuses them.
+INPUTS = {
+    "MPI_Comm": ("spanning(job, {}) != nullptr", "refuse({}, {})"),
+    "MPI_Request": ("is_own_request({})", "refuse(MPI_COMM_WORLD, {1})"),
+    "MPI_Group": ("is_own_group({})", "refuse_group({1})"),
+}
 FILES = 8  # wrappers are spread over so many files, to build in parallel
 
 
@@ -88,6 +94,12 @@ class Parameter:
             and not self.suffix
         )
 
+    def is_array(self, handle):
+        return (
+            self.type.replace("const", "").replace(" ", "") == handle
+            and re.fullmatch(r"\[\s*\w*\s*\]", self.suffix) is not None
+        )
+
 
 class Function:
     def __init__(self, result, name, parameters):
@@ -116,6 +128,17 @@ class Function:
 
     def values_of(self, handle):
         return [parameter.name for parameter in self.parameters if parameter.is_value(handle)]
+
+    def arrays_of(self, handle):
+        """Arrays of handles that the function reads, each with the parameter before it that tells its
+        length; of one whose length no parameter tells, an empty string."""
+        counts, found = "", []
+        for parameter in self.parameters:
+            if parameter.is_array(handle):
+                found.append((parameter.name, counts))
+            if parameter.is_value("int") or parameter.is_value("MPI_Count"):
+                counts = parameter.name
+        return found
 
     def made_null(self, kinds=tuple(NULL_HANDLES)):
         """Statements that make null the handles which the function makes: a call that fails leaves
@@ -250,6 +273,11 @@ def read_fates(path, functions):
             function.fate, function.reason = "refuse", "takes a group"
         elif function.messages():
             function.fate, function.reason = "refuse", "takes a matched message"
+        elif arrays := [each for kind in INPUTS for each in function.arrays_of(kind)]:
+            function.fate, function.reason = "refuse", "takes an array of handles"
+            if any(not count for _, count in arrays):
+                function.fate = "refuse_joined"
+                function.reason = "it takes an array of handles, and no argument tells how many"
         else:
             function.fate, function.reason = (
                 "forward",
@@ -329,6 +357,13 @@ def wrapper(function, nonblocking):
                 lines.append(
                     f'    if (is_own_message(*{message})) {give}refuse(MPI_COMM_WORLD, "{function.name}");'
                 )
+            for kind, (check, refusal) in INPUTS.items():
+                for array, count in function.arrays_of(kind):
+                    each = f"{array}[place]"
+                    lines.append(
+                        f"    for (MPI_Count place = 0; place < {count}; ++place) {{\n"
+                        f"      if ({check.format(each)}) {give}{refusal.format(each, json.dumps(function.name))};\n    }}"
+                    )
         if function.fate == "refuse_joined":
             lines.append(
                 f'    {function.made_null()}{give}refuse_joined("{function.name}", {json.dumps(function.reason)});'
