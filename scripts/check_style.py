@@ -74,7 +74,7 @@ INNER = {
         "rma": "handle values job datatype error group request completion coll comm",
         "io": "handle values job datatype error group request completion coll comm",
         "topo": "handle values job error request completion coll comm",
-        "entry": "handle values job request completion pt2pt coll comm",
+        "entry": "handle values job error request completion pt2pt coll comm",
         "startup": "handle values job datatype error request completion comm rma entry",
     },
     "darray": {

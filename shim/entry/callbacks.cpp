@@ -6,7 +6,9 @@
 #include <tuple>
 
 #include "shim/entry_points.hpp"
+#include "shim/error/errors.hpp"
 #include "shim/handle/inside_vendor.hpp"
+#include "shim/handle/own_handle.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
@@ -157,6 +159,14 @@ int Grequest_start(Job& /*job*/, MPI_Grequest_query_function* query,
   // free_request() takes over the ownership.
   if (code == MPI_SUCCESS) static_cast<void>(state.release());
   return code;
+}
+
+int Grequest_complete(Job& /*job*/, MPI_Request request) {
+  if (is_own_request(request)) {
+    return raise(MPI_COMM_WORLD, MPI_ERR_REQUEST, "MPI_Grequest_complete",
+                 "the request was not made by MPI_Grequest_start");
+  }
+  return vendor::Grequest_complete(request);
 }
 
 using CommHandlers = TrampolinePool<MPI_Comm, MPI_Comm*, int*>;
