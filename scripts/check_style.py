@@ -74,8 +74,9 @@ INNER = {
         "rma": "handle values job datatype error group request completion coll comm",
         "io": "handle values job datatype error group request completion coll comm",
         "topo": "handle values job error request completion coll comm",
+        "tool": "handle values job",
         "entry": "handle values job error request completion pt2pt coll comm",
-        "startup": "handle values job datatype error request completion comm rma entry",
+        "startup": "handle values job datatype error request completion comm rma tool entry",
     },
     "darray": {
         "base": "",

@@ -26,6 +26,7 @@
 #include "shim/job/job.hpp"
 #include "shim/startup/init.hpp"
 #include "shim/startup/session.hpp"
+#include "shim/tool/tool_state.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
@@ -95,6 +96,7 @@ void join_if_asked(bool answer) {
     ranks_inside = RanksInside(*joined_job.world, level != MPI_THREAD_MULTIPLE);
     joined_job.receive_sources = ReceiveSources(ranks_inside.offset());
   }
+  ToolState::instance().keep_settings(joined_job);
   if (answer) answer_signals(joined_job);
 }
 
@@ -151,6 +153,7 @@ int leave_and_finalise(Job& job) {
   leave(job);
   ranks_inside = {};
   const std::unique_ptr<Job> ended(the_job.exchange(nullptr, std::memory_order_acq_rel));
+  ToolState::instance().keep_counters(*ended);
   stop_answering(ended->diagnostics);
   ended->requests.reset();
   release_datatype_cache();
