@@ -84,12 +84,40 @@ bool WindowMemory::detach(std::byte* base) {
   return regions_.erase(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(base))) > 0;
 }
 
-/// Returns true if dynamic memory exposes the addresses [first, last).
+/// Returns true if dynamic memory exposes the addresses [first, last), perhaps by regions that
+/// adjoin.
 bool WindowMemory::contains(std::int64_t first, std::int64_t last) const {
   auto region = regions_.upper_bound(first);
   if (region == regions_.begin()) return false;
   --region;
-  return last <= region->first + static_cast<std::int64_t>(region->second);
+  std::int64_t end = region->first + static_cast<std::int64_t>(region->second);
+  // The first byte is in this region, if in any.
+  if (end <= first) return false;
+  for (++region; end < last && region != regions_.end() && region->first == end; ++region)
+    end += static_cast<std::int64_t>(region->second);
+  return last <= end;
+}
+
+/// Returns true if dynamic memory exposes each run of bytes of data whose origin is at an address.
+/// All addresses have been counted in 63 bits.
+bool WindowMemory::contains_each(std::int64_t origin, const TypeLayout& layout,
+                                 std::uint64_t count) const {
+  // What lies in one place needs one check, however often a request names it.
+  const std::uint64_t elements = layout.extent() == 0 ? std::min<std::uint64_t>(count, 1) : count;
+  for (std::uint64_t element = 0; element < elements; ++element) {
+    const std::int64_t base = origin + static_cast<std::int64_t>(element) * layout.extent();
+    for (const Block& block : layout.blocks()) {
+      const std::uint64_t run = block.count * element_size(block.type, Format::kNative);
+      const std::uint64_t runs =
+          block.stride == 0 ? std::min<std::uint64_t>(block.repeat, 1) : block.repeat;
+      for (std::uint64_t i = 0; run != 0 && i < runs; ++i) {
+        const std::int64_t first =
+            base + block.offset + static_cast<std::int64_t>(i) * block.stride;
+        if (!contains(first, first + static_cast<std::int64_t>(run))) return false;
+      }
+    }
+  }
+  return true;
 }
 
 std::byte* WindowMemory::address(std::int64_t displacement, const TypeLayout& layout,
@@ -101,8 +129,11 @@ std::byte* WindowMemory::address(std::int64_t displacement, const TypeLayout& la
   if (!range || range->first == range->last || !multiply(displacement, unit_, offset) ||
       !add(offset, range->first, first) || !add(offset, range->last, last))
     return nullptr;
-  if (dynamic_)
-    return contains(first, last) ? moved(static_cast<std::byte*>(nullptr), offset) : nullptr;
+  if (dynamic_) {
+    // The gaps of a datatype may lie outside of all regions.
+    const bool exposed = contains(first, last) || contains_each(offset, layout, count);
+    return exposed ? moved(static_cast<std::byte*>(nullptr), offset) : nullptr;
+  }
   const bool inside = first >= 0 && static_cast<std::uint64_t>(last) <= size_;
   return inside ? moved(base_, offset) : nullptr;
 }

@@ -50,6 +50,8 @@ class WindowMemory {
  private:
   explicit WindowMemory(bool is_dynamic) : dynamic_(is_dynamic) {}
   [[nodiscard]] bool contains(std::int64_t first, std::int64_t last) const;
+  [[nodiscard]] bool contains_each(std::int64_t origin, const TypeLayout& layout,
+                                   std::uint64_t count) const;
 
   bool dynamic_;
   std::byte* base_ = nullptr;

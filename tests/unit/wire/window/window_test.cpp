@@ -85,6 +85,35 @@ TEST(WindowMemory, DynamicMemoryExposesAttachedRegions) {
   EXPECT_EQ(memory.address(at(8), ints(), 1), nullptr);
 }
 
+TEST(WindowMemory, AnAccessMayCrossRegionsThatAdjoin) {
+  std::array<std::byte, 64> room{};
+  WindowMemory memory = WindowMemory::dynamic();
+  const auto first = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(room.data()));
+  EXPECT_TRUE(memory.attach(room.data(), 16));
+  EXPECT_TRUE(memory.attach(room.data() + 32, 16));
+  EXPECT_EQ(memory.address(first, ints(), 12), nullptr) << "a gap is not exposed";
+  EXPECT_TRUE(memory.attach(room.data() + 16, 16));
+  EXPECT_EQ(memory.address(first, ints(), 12), room.data());
+  EXPECT_EQ(memory.address(first + 12, ints(), 9), room.data() + 12);
+  EXPECT_EQ(memory.address(first, ints(), 13), nullptr);
+  EXPECT_TRUE(memory.detach(room.data() + 16));
+  EXPECT_EQ(memory.address(first, ints(), 12), nullptr);
+  EXPECT_EQ(memory.address(first + 16, ints(), 1), nullptr);
+}
+
+TEST(WindowMemory, TheGapsOfADatatypeMayLieOutsideOfAllRegions) {
+  std::array<std::byte, 64> room{};
+  WindowMemory memory = WindowMemory::dynamic();
+  const auto first = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(room.data()));
+  EXPECT_TRUE(memory.attach(room.data(), 16));
+  EXPECT_TRUE(memory.attach(room.data() + 32, 16));
+  const TypeLayout parts({{0, BasicType::kInt32, 2}, {32, BasicType::kInt32, 2}}, 8);
+  EXPECT_EQ(memory.address(first, parts, 2), room.data());
+  EXPECT_EQ(memory.address(first, parts, 3), nullptr);
+  const TypeLayout still({{0, BasicType::kInt32, 2}, {32, BasicType::kInt32, 2}}, 0);
+  EXPECT_EQ(memory.address(first, still, UINT64_MAX / 2), room.data());
+}
+
 TEST(LockQueue, SharersHoldItTogetherAndOneAlone) {
   LockQueue queue;
   EXPECT_THAT(queue.request(1, LockKind::kShared), ElementsAre(1));
