@@ -159,6 +159,11 @@ bool is_native(const AccessCall& call, const TargetElements& target) {
   return call.window.shape.native && call.window.is_local(target.rank);
 }
 
+/// Returns true if the program wants the vendor to carry out an accumulate.
+bool is_native_accumulate(const AccessCall& call, const TargetElements& target) {
+  return call.window.shape.vendor_accumulates && is_native(call, target);
+}
+
 /// Prepares an access by the vendor.
 void begin_native(const AccessCall& call, std::int32_t target) {
   acquire_lock(call.job, call.window, target);
@@ -300,6 +305,10 @@ int accumulate(const AccessCall& call, const OriginElements& origin, const Targe
   if (target.rank == MPI_PROC_NULL) return nothing(call);
   int code = check_access(call, target);
   if (code != MPI_SUCCESS) return code;
+  if (is_native_accumulate(call, target)) {
+    begin_native(call, target.rank);
+    return native_accumulate(call, origin, target, op);
+  }
   wire::WindowRequest request;
   wire::ConstBuffer operands;
   code = prepare_accumulate(call, WindowRequestKind::kAccumulate, origin, target, op, request,
@@ -315,6 +324,10 @@ int get_accumulate(const AccessCall& call, const OriginElements& origin,
   int code = check_access(call, target);
   if (code == MPI_SUCCESS) code = check_elements(call, result.count, result.datatype);
   if (code != MPI_SUCCESS) return code;
+  if (is_native_accumulate(call, target)) {
+    begin_native(call, target.rank);
+    return native_get_accumulate(call, origin, result, target, op);
+  }
   wire::WindowRequest request;
   wire::ConstBuffer operands;
   code = prepare_accumulate(call, WindowRequestKind::kGetAccumulate, origin, target, op, request,
@@ -332,6 +345,10 @@ int compare_and_swap(const AccessCall& call, const void* origin, const void* com
                      const TargetElements& target) {
   if (target.rank == MPI_PROC_NULL) return MPI_SUCCESS;
   if (const int code = check_access(call, target); code != MPI_SUCCESS) return code;
+  if (is_native_accumulate(call, target)) {
+    begin_native(call, target.rank);
+    return native_compare_and_swap(call, origin, compare, result, target);
+  }
   auto request = describe(call, WindowRequestKind::kCompareAndSwap, target);
   if (!request) return raise_here(call, MPI_ERR_TYPE, request.error().text);
   const auto kind = element_kind_of(target.datatype);

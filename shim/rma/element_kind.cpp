@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <unordered_map>
 
 #include "shim/datatype/datatype_contents.hpp"
@@ -75,7 +76,8 @@ class KindTable {
   void add_c_types() {
     add(MPI_BYTE, ElementKind::kByte);
     add(MPI_PACKED, ElementKind::kByte);
-    add(MPI_CHAR, ElementKind::kCharacter);
+    // Both vendors reduce it as a number, which MPI leaves open.
+    add(MPI_CHAR, std::is_signed_v<char> ? ElementKind::kInt8 : ElementKind::kUint8);
     add(MPI_WCHAR, ElementKind::kWideCharacter);
     add(MPI_C_BOOL, ElementKind::kBool);
     add(MPI_LONG, ElementKind::kLong);

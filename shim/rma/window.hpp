@@ -34,6 +34,8 @@ struct WindowShape {
   /// False if the vendor cannot make a window of this memory: Open MPI 4.1.4 cannot where a process
   /// is alone, as Debian sets it up. The handle is then a window without memory.
   bool native = true;
+  /// The hint impishim_accumulate=vendor: accumulates inside this system are the vendor's.
+  bool vendor_accumulates = false;
 };
 
 /// A window whose members are in two or more systems.

@@ -11,6 +11,8 @@
 #include <functional>
 #include <limits>  // IWYU pragma: keep
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
@@ -33,6 +35,9 @@
 namespace impishim::shim {
 namespace {
 
+constexpr const char* kAccumulate = "impishim_accumulate";
+constexpr const char* kByVendor = "vendor";
+
 /// The program's hints for the vendor's window. `no_locks` is kept from it: the window is in an
 /// epoch of MPI_Win_lock_all, whatever the program does.
 class VendorHints {
@@ -51,6 +56,15 @@ class VendorHints {
  private:
   MPI_Info hints_ = MPI_INFO_NULL;
 };
+
+/// Returns the value of a hint, or an empty text if the program does not give it.
+std::string hint_of(MPI_Info hints, const char* key) {
+  if (hints == MPI_INFO_NULL) return {};
+  std::vector<char> value(MPI_MAX_INFO_VAL + 1);
+  int found = 0;
+  const int code = vendor::Info_get(hints, key, MPI_MAX_INFO_VAL, value.data(), &found);
+  return code == MPI_SUCCESS && found != 0 ? std::string(value.data()) : std::string();
+}
 
 /// Makes the vendor's window of the local members, and sets the base of memory that it allocates.
 using MakeNative = std::function<int(MPI_Comm own, WindowShape& shape, MPI_Win& made)>;
@@ -116,9 +130,11 @@ int check_window(const Job& job, Communicator& parent, const char* function,
 }
 
 /// Makes a window on a spanning communicator.
-int make_window(Job& job, MPI_Comm comm, const char* function, WindowShape shape,
+int make_window(Job& job, MPI_Comm comm, const char* function, WindowShape shape, MPI_Info hints,
                 const MakeNative& make, MPI_Win* win) {
   Communicator& parent = *spanning(&job, comm);
+  // It gives up what the rule of docs/one-sided.md is for, so the program must ask for it.
+  shape.vendor_accumulates = hint_of(hints, kAccumulate) == kByVendor;
   int code = check_window(job, parent, function, shape);
   if (code != MPI_SUCCESS) return code;
   MPI_Comm made_comm = MPI_COMM_NULL;
@@ -163,7 +179,7 @@ int Win_create(Job& job, void* base, MPI_Aint size, int disp_unit, MPI_Info info
   if (spanning(&job, comm) == nullptr)
     return native::Win_create(job, base, size, disp_unit, info, comm, win);
   return make_window(
-      job, comm, "MPI_Win_create", {.base = base, .size = size, .unit = disp_unit},
+      job, comm, "MPI_Win_create", {.base = base, .size = size, .unit = disp_unit}, info,
       [&](MPI_Comm own, WindowShape& /*shape*/, MPI_Win& made) {
         return vendor::Win_create(base, size, disp_unit, VendorHints(info).info(), own, &made);
       },
@@ -176,7 +192,7 @@ int Win_allocate(Job& job, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm
     return native::Win_allocate(job, size, disp_unit, info, comm, baseptr, win);
   return make_window(
       job, comm, "MPI_Win_allocate",
-      {.size = size, .unit = disp_unit, .flavor = MPI_WIN_FLAVOR_ALLOCATE},
+      {.size = size, .unit = disp_unit, .flavor = MPI_WIN_FLAVOR_ALLOCATE}, info,
       [&](MPI_Comm own, WindowShape& shape, MPI_Win& made) {
         const int code = vendor::Win_allocate(size, disp_unit, VendorHints(info).info(), own,
                                               static_cast<void*>(&shape.base), &made);
@@ -189,7 +205,7 @@ int Win_allocate(Job& job, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm
 int Win_create_dynamic(Job& job, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   if (spanning(&job, comm) == nullptr) return native::Win_create_dynamic(job, info, comm, win);
   return make_window(
-      job, comm, "MPI_Win_create_dynamic", {.flavor = MPI_WIN_FLAVOR_DYNAMIC},
+      job, comm, "MPI_Win_create_dynamic", {.flavor = MPI_WIN_FLAVOR_DYNAMIC}, info,
       [&](MPI_Comm own, WindowShape& /*shape*/, MPI_Win& made) {
         return vendor::Win_create_dynamic(VendorHints(info).info(), own, &made);
       },
