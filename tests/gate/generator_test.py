@@ -255,7 +255,7 @@ class Generator(unittest.TestCase):
         """The headers that it needs, reduced to what it needs of them."""
         self.generate()
         out = self.path / "out"
-        for folder in ("coll", "completion", "entry", "error", "handle", "job"):
+        for folder in ("coll", "completion", "entry", "error", "handle", "io", "job"):
             (out / "shim" / folder).mkdir(parents=True, exist_ok=True)
         (out / "shim/job/job.hpp").write_text(
             "#pragma once\n#include <atomic>\nnamespace impishim::shim { struct Job { bool polls_collectives; };\n"
@@ -289,6 +289,8 @@ class Generator(unittest.TestCase):
             "collective_queue",
         ):  # of which no function of this mpi.h makes use
             (out / f"shim/coll/{header}.hpp").write_text("")
+        for header in ("file", "file_access"):
+            (out / f"shim/io/{header}.hpp").write_text("")
         (out / "shim/completion/native_stand.hpp").write_text(
             "#pragma once\nnamespace impishim::shim { struct Job; struct VendorCallKind { const char* function; bool collective; };\n"
             "struct NativeStand { NativeStand(Job&, const VendorCallKind&); ~NativeStand(); }; }\n"

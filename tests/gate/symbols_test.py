@@ -143,6 +143,7 @@ class Symbols(unittest.TestCase):
                     "intercept_start",
                     "always",
                     "collective",
+                    "file_access",
                     "refuse",
                     "refuse_joined",
                     "forward",

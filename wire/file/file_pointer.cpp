@@ -6,14 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/file/file_status.hpp"
-#include "wire/file/file_view.hpp"
 #include "wire/file/stored_file.hpp"
 
 namespace impishim::wire {
