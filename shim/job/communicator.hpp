@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "shim/handle/handle_table.hpp"
+#include "shim/values/initialization_numbers.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
@@ -72,6 +73,7 @@ struct Communicator {
   std::shared_ptr<const Topology> topology;  ///< shim/values/topology.hpp; null if there is none
   std::unique_ptr<Intergroups> inter;        ///< null for an intracommunicator
   std::shared_ptr<CollectiveQueue> collectives;  ///< the collectives in progress
+  InitializationNumbers partitioned;             ///< of MPI_Psend_init and MPI_Precv_init
 
   /// True if a collective was given up (CollectiveQueue): all later ones end in an error, and the
   /// vendor may use the companion until the job ends.

@@ -4,7 +4,8 @@
 //
 // Between two processes of this system it is the vendor's. To another system, the partitions travel
 // as one message when all are ready, in a context of their own: they match no other messages. The
-// number of partitions may differ at both ends.
+// number of partitions may differ at both ends. Operations match in the order of their
+// initialisation, so the messages of each bear its number, beside the rank.
 #include "shim/entry_points.hpp"  // IWYU pragma: keep
 #ifdef IMPISHIM_HAVE_MPI_Psend_init
 
@@ -29,6 +30,7 @@
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
 #include "shim/request/vendor_request.hpp"
+#include "shim/values/initialization_numbers.hpp"
 #include "shim/vendor.hpp"
 
 namespace impishim::shim {
@@ -36,10 +38,12 @@ namespace {
 
 /// The partitions of a send that are ready, or of a receive.
 struct PartitionedPart {
-  explicit PartitionedPart(int partitions) : ready(static_cast<std::size_t>(partitions)) {}
+  PartitionedPart(int partitions, std::int32_t sender_)
+      : ready(static_cast<std::size_t>(partitions)), sender(sender_) {}
   std::vector<std::atomic<bool>> ready;
   std::atomic<std::size_t> ready_count{0};
   std::atomic<bool> sent{false};  ///< the message is the engine's
+  const std::int32_t sender;      ///< numbered_rank() of the sending side
 };
 
 PartitionedPart& part_of_partitioned(const Request& request) {
@@ -90,8 +94,17 @@ class PartitionedReceive final : public RequestKind {
   int start(Job& job, Request& request) const override {
     request.begin();
     if (request.arguments.peer == MPI_PROC_NULL) return MPI_SUCCESS;
-    return start_engine_receive(job, request, request.communicator->context | kPartitionedContext,
-                                false);
+    const int described =
+        describe_buffer(request.function, request.arguments.receive_buffer, request.arguments.count,
+                        request.arguments.datatype, request.receive.buffer);
+    if (described != MPI_SUCCESS) return described;
+    request.receive.context = request.communicator->context | kPartitionedContext;
+    request.receive.source = part_of_partitioned(request).sender;
+    request.receive.tag = request.arguments.tag;
+    request.receive.has_native_twin = false;
+    request.receive.owner = &request;
+    job.engine->start(request.receive);
+    return MPI_SUCCESS;
   }
 
   bool advance(Job& /*job*/, Request& request) const override {
@@ -99,9 +112,13 @@ class PartitionedReceive final : public RequestKind {
   }
 
   int read_status(Job& job, Request& request, MPI_Status* status) const override {
-    if (request.arguments.peer != MPI_PROC_NULL) return read_engine_receive(job, request, status);
-    set_empty_status(status, MPI_PROC_NULL);
-    return MPI_SUCCESS;
+    if (request.arguments.peer == MPI_PROC_NULL) {
+      set_empty_status(status, MPI_PROC_NULL);
+      return MPI_SUCCESS;
+    }
+    const int code = read_engine_receive(job, request, status);
+    if (status != MPI_STATUS_IGNORE) status->MPI_SOURCE = request.arguments.peer;
+    return code;
   }
 
   int cancel(Job& /*job*/, Request& request) const override {
@@ -160,13 +177,20 @@ int count_elements(const Communicator& communicator, const char* function,
 
 Request& make_partitioned(Communicator& communicator, const char* function, const RequestKind& kind,
                           const Partitions& partitions, std::int64_t elements, int peer, int tag) {
+  const bool sends = &kind == &partitioned_send();
+  const std::uint64_t number = communicator.partitioned.next(
+      sends ? InitializationNumbers::Side::kSend : InitializationNumbers::Side::kReceive, peer,
+      tag);
+  const auto senders = static_cast<std::int32_t>(sends ? communicator.own_group().size()
+                                                       : communicator.members.size());
   Request& request = request_pool().acquire(&communicator, function);
   request.kind = &kind;
   request.arguments.count = elements;
   request.arguments.datatype = partitions.datatype;
   request.arguments.peer = peer;
   request.arguments.tag = tag;
-  request.part = std::make_shared<PartitionedPart>(partitions.number);
+  request.part = std::make_shared<PartitionedPart>(
+      partitions.number, numbered_rank(sends ? communicator.rank : peer, number, senders));
   request.make_persistent();
   return request;
 }
@@ -192,6 +216,7 @@ int make_ready(Job& job, Request& request, int partition, const char* function) 
     address_send(*request.communicator, request.arguments.peer, request.arguments.tag,
                  SendKind::kStandard, request.send);
     request.send.context |= kPartitionedContext;
+    request.send.source_rank = part.sender;
     job.engine->start(request.send);
   }
   part.sent.store(true, std::memory_order_release);
