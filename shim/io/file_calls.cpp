@@ -16,6 +16,7 @@
 #include "shim/io/file.hpp"
 #include "shim/io/file_agreement.hpp"
 #include "shim/io/file_error.hpp"
+#include "shim/io/file_hints.hpp"
 #include "shim/io/shared_pointer.hpp"
 #include "shim/io/shipped_file.hpp"
 #include "shim/job/communicator.hpp"
@@ -193,8 +194,9 @@ int File_set_view(Job& job, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MP
     code = meet(job, *file, "MPI_File_set_view");
     if (code == MPI_SUCCESS) code = current_displacement(*file, disp);
   }
-  if (code == MPI_SUCCESS)
-    code = native::File_set_view(job, fh, disp, etype, filetype, datarep, info);
+  if (code == MPI_SUCCESS) {
+    code = native::File_set_view(job, fh, disp, etype, filetype, datarep, FileHints(info).info());
+  }
   if (code != MPI_SUCCESS) return code;
   FileStand stand = file->copy_of_stand();
   code = make_view(*file, disp, etype, filetype, datarep, stand);
@@ -204,6 +206,11 @@ int File_set_view(Job& job, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MP
   const MutexLock lock(file->mutex);
   file->stand = stand;
   return MPI_SUCCESS;
+}
+
+int File_set_info(Job& job, MPI_File fh, MPI_Info info) {
+  return native::File_set_info(job, fh,
+                               spanning_file(job, fh) == nullptr ? info : FileHints(info).info());
 }
 
 int File_seek(Job& job, MPI_File fh, MPI_Offset offset, int whence) {

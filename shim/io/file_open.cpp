@@ -27,6 +27,7 @@
 #include "shim/io/file.hpp"
 #include "shim/io/file_agreement.hpp"
 #include "shim/io/file_error.hpp"
+#include "shim/io/file_hints.hpp"
 #include "shim/io/shared_pointer.hpp"
 #include "shim/io/shipped_file.hpp"
 #include "shim/job/communicator.hpp"
@@ -106,7 +107,7 @@ FileStatus Opening::open_natively(int mode, MPI_File& handle) {
   // The vendor's pointers know one system. Functions with the program's mode are checked here.
   const int vendors = mode & ~(MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND);
   if (code == MPI_SUCCESS)
-    code = native::File_open(job_, own_.handle, name_, vendors, hints_, &handle);
+    code = native::File_open(job_, own_.handle, name_, vendors, FileHints(hints_).info(), &handle);
   return file_status_of_code(code);
 }
 
@@ -208,15 +209,18 @@ FileStatus Opening::open(MPI_File& handle, int& code) {
   return here;
 }
 
-/// Ends what a process has made of a file that could not be opened by all.
+/// Ends what a process has made of a file that could not be opened by all. The vendor's function
+/// has opened it on all processes of a system, or on none.
 void give_up_file(Job& job, MPI_File handle) {
   Files& files = files_of(job);
   File* file = files.find(handle);
   if (file == nullptr) return;
   if (wire::FileService* service = files.service_if_made(); service != nullptr)
     static_cast<void>(service->remove(file->id()));
+  const bool ships = file->shipped != nullptr;
   files.hide(*file);
   files.drop(*file);
+  static_cast<void>(ships ? vendor::File_close(&handle) : native::File_close(job, &handle));
 }
 
 /// Opens a file on a spanning communicator.
