@@ -24,6 +24,7 @@
 #include "shim/job/communicator.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/job.hpp"
+#include "shim/job/vendor_settings.hpp"
 #include "shim/startup/init.hpp"
 #include "shim/startup/session.hpp"
 #include "shim/tool/tool_state.hpp"
@@ -134,6 +135,7 @@ Mutex& initialisation_mutex() {
 int initialise_and_join(const std::function<int()>& initialise) {
   refuse_another_mpi();
   const bool answer = signal_is_free();
+  prepare_vendor();
   const int code = initialise();
   if (code == MPI_SUCCESS) join_if_asked(answer);
   return code;

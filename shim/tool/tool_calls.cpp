@@ -7,6 +7,7 @@
 #include <span>
 
 #include "shim/entry_points.hpp"
+#include "shim/job/vendor_settings.hpp"
 #include "shim/tool/tool_state.hpp"
 #include "shim/tool/tool_variables.hpp"
 #include "shim/values/tool_values.hpp"
@@ -75,6 +76,7 @@ ToolIndices variables_now(ToolKind kind) {
 namespace calls {
 
 int T_init_thread(int required, int* provided) {
+  prepare_vendor();
   const int code = vendor::T_init_thread(required, provided);
   if (code == MPI_SUCCESS && shows_tool_variables()) ToolState::instance().begin();
   return code;

@@ -95,6 +95,19 @@ void check_lengths(SharedFile& file) {
   REQUIRE_EQUAL(size, 5000);
 }
 
+/// Hints change nothing of what is written.
+void check_hints(SharedFile& file) {
+  MPI_Info hints;
+  MPI_Info_create(&hints);
+  MPI_Info_set(hints, "access_style", "write_mostly");
+  MPI_Info_set(hints, "romio_cb_write", "enable");
+  MPI_File_set_info(file.get(), hints);
+  MPI_Info_free(&hints);
+  MPI_File_get_info(file.get(), &hints);
+  REQUIRE(hints != MPI_INFO_NULL);
+  MPI_Info_free(&hints);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -103,6 +116,7 @@ int main(int argc, char** argv) {
     SharedFile file(impishim_test::common_name("forms"),
                     MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, road);
     MPI_File_set_view(file.get(), 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    check_hints(file);
     check_collective(file);
     check_atomic(file);
     check_lengths(file);

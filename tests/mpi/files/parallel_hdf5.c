@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { kRows = 6, kColumns = 50 };
 
@@ -98,8 +99,8 @@ int main(int argc, char** argv) {
   char name[256] = "";
   if (rank == 0) {
     const char* folder = getenv("TMPDIR");
-    snprintf(name, sizeof name, "%s/impishim-%.0f.h5", folder == NULL ? "/tmp" : folder,
-             MPI_Wtime() * 1e6);
+    snprintf(name, sizeof name, "%s/impishim-%ld-%.0f.h5", folder == NULL ? "/tmp" : folder,
+             (long)getpid(), MPI_Wtime() * 1e6);
   }
   MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
   MPI_Info hints;

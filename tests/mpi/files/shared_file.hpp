@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -20,8 +21,9 @@ inline std::string common_name(const char* what) {
   char name[256] = "";
   if (rank_in(MPI_COMM_WORLD) == 0) {
     const char* folder = std::getenv("TMPDIR");
-    std::snprintf(name, sizeof(name), "%s/impishim-%s-%ld", folder == nullptr ? "/tmp" : folder,
-                  what, static_cast<long>(MPI_Wtime() * 1e6));
+    // Open MPI's time begins at 0.
+    std::snprintf(name, sizeof(name), "%s/impishim-%s-%ld-%ld", folder == nullptr ? "/tmp" : folder,
+                  what, static_cast<long>(getpid()), static_cast<long>(MPI_Wtime() * 1e6));
   }
   MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, MPI_COMM_WORLD);
   return name;

@@ -54,14 +54,17 @@ void check_several_at_once() {
   for (const int each : in) REQUIRE_EQUAL(each, before());
 }
 
+/// Of messages that no receive from any source of the function before may take.
+constexpr int kOther = 100;
+
 /// The first rank sends nothing, and the last receives nothing.
 void check_open_ends() {
   const int rank = rank_in(kWorld);
   const int last = size_of(kWorld) - 1;
   int value = -1;
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Isendrecv(&rank, 1, MPI_INT, rank == 0 ? MPI_PROC_NULL : rank - 1, 3, &value, 1, MPI_INT,
-                rank == last ? MPI_PROC_NULL : rank + 1, 3, kWorld, &request);
+  MPI_Isendrecv(&rank, 1, MPI_INT, rank == 0 ? MPI_PROC_NULL : rank - 1, kOther, &value, 1, MPI_INT,
+                rank == last ? MPI_PROC_NULL : rank + 1, kOther, kWorld, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   REQUIRE_EQUAL(value, rank == last ? -1 : rank + 1);
 }
