@@ -17,6 +17,7 @@
 #include "shim/coll/collective_arguments.hpp"
 #include "shim/coll/collective_queue.hpp"
 #include "shim/error/errors.hpp"
+#include "shim/handle/hints.hpp"
 #include "shim/io/file_error.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
@@ -30,15 +31,6 @@ namespace {
 
 constexpr const char* kOpen = "MPI_File_open";
 constexpr std::int64_t kNotANumber = -2;
-
-/// Returns the value of a hint, or nothing.
-std::optional<std::string> hint(MPI_Info hints, const char* key) {
-  if (hints == MPI_INFO_NULL) return std::nullopt;
-  std::array<char, 64> text{};
-  int found = 0;
-  vendor::Info_get(hints, key, static_cast<int>(text.size()) - 1, text.data(), &found);
-  return found == 0 ? std::nullopt : std::optional<std::string>(text.data());
-}
 
 /// Returns the system that the hints ask for: -1 if they ask for none.
 std::int64_t home_in(MPI_Info hints) {

@@ -195,7 +195,8 @@ int File_set_view(Job& job, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MP
     if (code == MPI_SUCCESS) code = current_displacement(*file, disp);
   }
   if (code == MPI_SUCCESS) {
-    code = native::File_set_view(job, fh, disp, etype, filetype, datarep, FileHints(info).info());
+    code = native::File_set_view(job, fh, disp, etype, filetype, datarep,
+                                 without_gathering(info).info());
   }
   if (code != MPI_SUCCESS) return code;
   FileStand stand = file->copy_of_stand();
@@ -209,8 +210,8 @@ int File_set_view(Job& job, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MP
 }
 
 int File_set_info(Job& job, MPI_File fh, MPI_Info info) {
-  return native::File_set_info(job, fh,
-                               spanning_file(job, fh) == nullptr ? info : FileHints(info).info());
+  return native::File_set_info(
+      job, fh, spanning_file(job, fh) == nullptr ? info : without_gathering(info).info());
 }
 
 int File_seek(Job& job, MPI_File fh, MPI_Offset offset, int whence) {

@@ -4,32 +4,15 @@
 
 #include <mpi.h>
 
-#include "shim/vendor.hpp"
+#include "shim/handle/hints.hpp"
 
 namespace impishim::shim {
 
-/// A vendor that gathers writes reads what lies between them, and writes it back. It takes that for
-/// data that no other process writes, but another system may write it at that time. The hints
-/// forbid it: ROMIO then writes the bytes of its processes alone.
-class FileHints {
- public:
-  explicit FileHints(MPI_Info hints) {
-    const int code =
-        hints == MPI_INFO_NULL ? vendor::Info_create(&hints_) : vendor::Info_dup(hints, &hints_);
-    if (code != MPI_SUCCESS) hints_ = MPI_INFO_NULL;
-    for (const char* key : {"romio_cb_write", "romio_ds_write"}) {
-      if (hints_ != MPI_INFO_NULL) vendor::Info_set(hints_, key, "disable");
-    }
-  }
-  ~FileHints() {
-    if (hints_ != MPI_INFO_NULL) vendor::Info_free(&hints_);
-  }
-  FileHints(const FileHints&) = delete;
-  FileHints& operator=(const FileHints&) = delete;
-  [[nodiscard]] MPI_Info info() const { return hints_; }
-
- private:
-  MPI_Info hints_ = MPI_INFO_NULL;
-};
+/// Returns the program's hints without leave to gather writes. A vendor that gathers writes reads
+/// what lies between its data, and writes it back. Another system may have written it meanwhile.
+/// With these hints ROMIO writes the bytes of its processes alone.
+[[nodiscard]] inline ChangedHints without_gathering(MPI_Info hints) {
+  return {hints, {{"romio_cb_write", "disable"}, {"romio_ds_write", "disable"}}};
+}
 
 }  // namespace impishim::shim

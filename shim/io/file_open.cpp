@@ -107,7 +107,8 @@ FileStatus Opening::open_natively(int mode, MPI_File& handle) {
   // The vendor's pointers know one system. Functions with the program's mode are checked here.
   const int vendors = mode & ~(MPI_MODE_SEQUENTIAL | MPI_MODE_APPEND);
   if (code == MPI_SUCCESS)
-    code = native::File_open(job_, own_.handle, name_, vendors, FileHints(hints_).info(), &handle);
+    code = native::File_open(job_, own_.handle, name_, vendors, without_gathering(hints_).info(),
+                             &handle);
   return file_status_of_code(code);
 }
 

@@ -97,8 +97,8 @@ wire::FileStatus ShippedFile::take_error() {
   return std::exchange(error_, FileStatus::kDone);
 }
 
-/// Waits until at most so many bytes of writes are under way. Notes the errors of those that are
-/// carried out.
+/// Waits until the writes under way hold at most this number of bytes. Notes the errors of the
+/// writes that have ended.
 void ShippedFile::collect(std::size_t most_under_way) {
   drive_until(job_, false, [&] {
     const MutexLock lock(mutex_);

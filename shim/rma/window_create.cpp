@@ -6,13 +6,12 @@
 // before all are inside the call.
 #include <mpi.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <functional>
 #include <limits>  // IWYU pragma: keep
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "shim/coll/collective.hpp"
 #include "shim/coll/collective_arguments.hpp"
@@ -23,6 +22,7 @@
 #include "shim/error/errors.hpp"
 #include "shim/error/refusal.hpp"
 #include "shim/group/group.hpp"
+#include "shim/handle/hints.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/native.hpp"
@@ -38,32 +38,11 @@ namespace {
 constexpr const char* kAccumulate = "impishim_accumulate";
 constexpr const char* kByVendor = "vendor";
 
-/// The program's hints for the vendor's window. `no_locks` is kept from it: the window is in an
+/// Returns the program's hints for the vendor's window, in which locks are allowed: it is in an
 /// epoch of MPI_Win_lock_all, whatever the program does.
-class VendorHints {
- public:
-  explicit VendorHints(MPI_Info hints) {
-    if (hints != MPI_INFO_NULL && vendor::Info_dup(hints, &hints_) == MPI_SUCCESS)
-      vendor::Info_set(hints_, "no_locks", "false");
-  }
-  ~VendorHints() {
-    if (hints_ != MPI_INFO_NULL) vendor::Info_free(&hints_);
-  }
-  VendorHints(const VendorHints&) = delete;
-  VendorHints& operator=(const VendorHints&) = delete;
-  [[nodiscard]] MPI_Info info() const { return hints_; }
-
- private:
-  MPI_Info hints_ = MPI_INFO_NULL;
-};
-
-/// Returns the value of a hint, or an empty text if the program does not give it.
-std::string hint_of(MPI_Info hints, const char* key) {
-  if (hints == MPI_INFO_NULL) return {};
-  std::vector<char> value(MPI_MAX_INFO_VAL + 1);
-  int found = 0;
-  const int code = vendor::Info_get(hints, key, MPI_MAX_INFO_VAL, value.data(), &found);
-  return code == MPI_SUCCESS && found != 0 ? std::string(value.data()) : std::string();
+ChangedHints with_locks(MPI_Info hints) {
+  if (hints == MPI_INFO_NULL) return {hints, {}};
+  return {hints, {{"no_locks", "false"}}};
 }
 
 /// Makes the vendor's window of the local members, and sets the base of memory that it allocates.
@@ -100,14 +79,16 @@ int make_native_window(Job& job, Communicator& own, const Communicator& parent,
     if (code == MPI_SUCCESS) code = make_with_vendor(own, make, shape, made);
     if (code == MPI_SUCCESS) code = vendor::Win_lock_all(MPI_MODE_NOCHECK, made);
   }
-  const int failed = code == MPI_SUCCESS ? 0 : 1;
-  int any = failed;
+  // The vendor carries out accumulates only if all members have asked for that.
+  const std::array<int, 2> here{code == MPI_SUCCESS ? 0 : 1, shape.vendor_accumulates ? 0 : 1};
+  std::array<int, 2> any = here;
   const int agreed = run_collective(job, own, function, [&](Collective& call) {
-    return collective_arguments::Allreduce(call, &failed, &any, 1, MPI_INT, MPI_MAX);
+    return collective_arguments::Allreduce(call, here.data(), any.data(), 2, MPI_INT, MPI_MAX);
   });
+  shape.vendor_accumulates = any[1] == 0;
   if (code != MPI_SUCCESS) return raise_hidden_error(parent.handle, code);
   if (agreed != MPI_SUCCESS) return raise_hidden_error(parent.handle, agreed);
-  if (any == 0) return MPI_SUCCESS;
+  if (any[0] == 0) return MPI_SUCCESS;
   return raise(parent.handle, MPI_ERR_OTHER, function,
                "another process could not make its part of the window");
 }
@@ -134,7 +115,7 @@ int make_window(Job& job, MPI_Comm comm, const char* function, WindowShape shape
                 const MakeNative& make, MPI_Win* win) {
   Communicator& parent = *spanning(&job, comm);
   // It gives up what the rule of docs/one-sided.md is for, so the program must ask for it.
-  shape.vendor_accumulates = hint_of(hints, kAccumulate) == kByVendor;
+  shape.vendor_accumulates = hint(hints, kAccumulate) == kByVendor;
   int code = check_window(job, parent, function, shape);
   if (code != MPI_SUCCESS) return code;
   MPI_Comm made_comm = MPI_COMM_NULL;
@@ -181,7 +162,7 @@ int Win_create(Job& job, void* base, MPI_Aint size, int disp_unit, MPI_Info info
   return make_window(
       job, comm, "MPI_Win_create", {.base = base, .size = size, .unit = disp_unit}, info,
       [&](MPI_Comm own, WindowShape& /*shape*/, MPI_Win& made) {
-        return vendor::Win_create(base, size, disp_unit, VendorHints(info).info(), own, &made);
+        return vendor::Win_create(base, size, disp_unit, with_locks(info).info(), own, &made);
       },
       win);
 }
@@ -194,7 +175,7 @@ int Win_allocate(Job& job, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm
       job, comm, "MPI_Win_allocate",
       {.size = size, .unit = disp_unit, .flavor = MPI_WIN_FLAVOR_ALLOCATE}, info,
       [&](MPI_Comm own, WindowShape& shape, MPI_Win& made) {
-        const int code = vendor::Win_allocate(size, disp_unit, VendorHints(info).info(), own,
+        const int code = vendor::Win_allocate(size, disp_unit, with_locks(info).info(), own,
                                               static_cast<void*>(&shape.base), &made);
         if (code == MPI_SUCCESS) *static_cast<void**>(baseptr) = shape.base;
         return code;
@@ -207,7 +188,7 @@ int Win_create_dynamic(Job& job, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   return make_window(
       job, comm, "MPI_Win_create_dynamic", {.flavor = MPI_WIN_FLAVOR_DYNAMIC}, info,
       [&](MPI_Comm own, WindowShape& /*shape*/, MPI_Win& made) {
-        return vendor::Win_create_dynamic(VendorHints(info).info(), own, &made);
+        return vendor::Win_create_dynamic(with_locks(info).info(), own, &made);
       },
       win);
 }
@@ -312,7 +293,7 @@ int Win_get_attr(Job& job, MPI_Win win, int keyval, void* value, int* flag) {
 
 int Win_set_info(Job& job, MPI_Win win, MPI_Info info) {
   return spanning_window(job, win) == nullptr ? vendor::Win_set_info(win, info)
-                                              : vendor::Win_set_info(win, VendorHints(info).info());
+                                              : vendor::Win_set_info(win, with_locks(info).info());
 }
 
 int Win_get_group(Job& job, MPI_Win win, MPI_Group* group) {

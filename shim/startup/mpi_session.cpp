@@ -10,10 +10,10 @@
 
 #include <array>
 #include <cstddef>
-#include <string_view>
 #include <utility>
 
 #include "shim/entry_points.hpp"
+#include "shim/handle/hints.hpp"
 #include "shim/handle/inside_vendor.hpp"
 #include "shim/job/job.hpp"
 #include "shim/job/process_models.hpp"
@@ -36,12 +36,9 @@ constexpr std::array<std::pair<int, const char*>, 4> kLevels{
 /// Returns the thread level that the program asks for. Without a wish it is the highest, since each
 /// session may be used by a thread of its own.
 int wished_level(MPI_Info info) {
-  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
-  int found = 0;
-  if (info == MPI_INFO_NULL) return MPI_THREAD_MULTIPLE;
-  vendor::Info_get(info, kLevelKey, MPI_MAX_INFO_VAL, value.data(), &found);
+  const auto wish = hint(info, kLevelKey);
   for (const auto& [level, name] : kLevels) {
-    if (found != 0 && std::string_view(value.data()) == name) return level;
+    if (wish == name) return level;
   }
   return MPI_THREAD_MULTIPLE;
 }

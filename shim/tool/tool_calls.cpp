@@ -7,9 +7,9 @@
 #include <span>
 
 #include "shim/entry_points.hpp"
-#include "shim/job/vendor_settings.hpp"
 #include "shim/tool/tool_state.hpp"
 #include "shim/tool/tool_variables.hpp"
+#include "shim/tool/vendor_settings.hpp"
 #include "shim/values/tool_values.hpp"
 #include "shim/vendor.hpp"
 

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/tool/tool_state.hpp"
 
-#include <stdlib.h>
-
-#include <cstdlib>
 #include <utility>
 
 #include "shim/handle/inside_vendor.hpp"
+#include "shim/job/process_models.hpp"
 
 namespace impishim::shim {
 
 bool shows_tool_variables() {
   // Fixed at the first call, since a tool may keep the number of variables.
-  static const bool asked = secure_getenv("IMPISHIM_SERVER") != nullptr;
+  static const bool asked = asks_to_join();
   return asked && vendor_depth.value() == 0;
 }
 

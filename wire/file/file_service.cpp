@@ -33,11 +33,10 @@ std::vector<std::byte> refusal(FileStatus status) {
 
 }  // namespace
 
-FileService::FileService(Engine& engine, WorldRank here) : engine_(engine), here_(here) {
-  for (std::size_t i = 0; i < kSlots; ++i) {
-    slots_.push_back(std::make_unique<Slot>());
-    slots_.back()->room.resize(FileRequest::kLongest);
-  }
+FileService::FileService(Engine& engine, WorldRank here)
+    : engine_(engine),
+      here_(here),
+      requests_(engine, kFileContext, kReceives, FileRequest::kLongest) {
   for (std::size_t i = 0; i < kAnswers; ++i) answers_.push_back(std::make_unique<Answer>());
   // The engine gets to know the service from the thread, so there is nothing to take back if the
   // thread cannot be created.
@@ -52,7 +51,7 @@ FileService::~FileService() {
   }
   thread_.join();
   engine_.remove_poll_observer(*this);
-  for (const auto& slot : slots_) engine_.cancel(slot->operation);
+  requests_.cancel();
   // The engine uses the memory of operations that are not complete. It completes all if it fails.
   while (!all_complete()) {
     if (engine_.poll(true) == 0) engine_.wait_for_event(std::chrono::milliseconds(1));
@@ -60,8 +59,9 @@ FileService::~FileService() {
 }
 
 bool FileService::all_complete() const {
-  const auto complete = [](const auto& each) { return each->operation.complete(); };
-  return std::ranges::all_of(slots_, complete) && std::ranges::all_of(answers_, complete);
+  return requests_.all_complete() && std::ranges::all_of(answers_, [](const auto& answer) {
+           return answer->operation.complete();
+         });
 }
 
 void FileService::add(FileId file, std::unique_ptr<ServedFile> served) {
@@ -76,15 +76,6 @@ FileStatus FileService::remove(FileId file) {
   const FileStatus status = found->second->flush();
   files_.erase(found);
   return status;
-}
-
-void FileService::post(Slot& slot) {
-  slot.operation.context = kFileContext;
-  slot.operation.source = kAnySource;
-  slot.operation.tag = kAnyTag;
-  slot.operation.buffer = {slot.room.data(), slot.room.size(),
-                           &TypeLayout::basic(BasicType::kByte)};
-  engine_.start(slot.operation);
 }
 
 std::size_t FileService::polled() {
@@ -113,13 +104,11 @@ bool FileService::await(const Operation& operation) {
 
 void FileService::run() {
   engine_.add_poll_observer(*this);
-  for (const auto& slot : slots_) post(*slot);
-  for (std::size_t next = 0; await(slots_[next]->operation); next = (next + 1) % kSlots) {
-    Slot& slot = *slots_[next];
+  requests_.post();
+  for (; await(requests_.front()); requests_.pop()) {
     // The engine has failed: the job ends.
-    if (slot.operation.result.error && engine_.failure() != nullptr) return;
-    handle(slot);
-    post(slot);
+    if (requests_.front().result.error && engine_.failure() != nullptr) return;
+    handle();
   }
 }
 
@@ -134,19 +123,20 @@ std::vector<std::byte> FileService::answer_to(WorldRank source,
   return found->second->carry_out(source, *arrived);
 }
 
-void FileService::handle(const Slot& slot) {
+/// Answers the request at the front.
+void FileService::handle() {
+  const Envelope& arrived = requests_.front().result;
   // The rank in the message is what its sender says. No message leaves for this system.
-  const WorldRank source = slot.operation.result.source;
+  const WorldRank source = arrived.source;
   const JobMap& job = engine_.job();
   if (source < 0 || source >= job.size() || job.proc(source).client == job.proc(here_).client)
     return;
-  const auto message = std::span(slot.room).first(slot.operation.result.native_bytes);
+  const auto message = requests_.message();
   Answer& answer = *answers_[next_answer_];
   if (!await(answer.operation)) return;
   next_answer_ = (next_answer_ + 1) % kAnswers;
   // A message that is too long has not arrived whole.
-  answer.message =
-      slot.operation.result.error ? refusal(FileStatus::kBadRequest) : answer_to(source, message);
+  answer.message = arrived.error ? refusal(FileStatus::kBadRequest) : answer_to(source, message);
   answer.operation.destination = source;
   answer.operation.context = kFileAnswerContext;
   answer.operation.source_rank = here_;

@@ -17,6 +17,7 @@
 
 #include "wire/base/mutex.hpp"
 #include "wire/engine/engine.hpp"
+#include "wire/engine/receive_ring.hpp"
 #include "wire/file/file_message.hpp"
 #include "wire/file/served_file.hpp"
 #include "wire/message/operation.hpp"
@@ -45,29 +46,23 @@ class FileService final : public PollObserver {
   std::size_t polled() override;
 
  private:
-  /// One of the receives that take turns.
-  struct Slot {
-    std::vector<std::byte> room;
-    ReceiveOperation operation;
-  };
   struct Answer {
     std::vector<std::byte> message;
     SendOperation operation;
   };
-  static constexpr std::size_t kSlots = 8;
+  static constexpr std::size_t kReceives = 8;
   static constexpr std::size_t kAnswers = 16;
 
   void run();
-  void post(Slot& slot);
   [[nodiscard]] bool await(const Operation& operation);
-  void handle(const Slot& slot);
+  void handle();
   [[nodiscard]] std::vector<std::byte> answer_to(WorldRank source,
                                                  std::span<const std::byte> message);
   [[nodiscard]] bool all_complete() const;
 
   Engine& engine_;
   WorldRank here_;
-  std::vector<std::unique_ptr<Slot>> slots_;
+  ReceiveRing requests_;                          ///< of the service's thread
   std::vector<std::unique_ptr<Answer>> answers_;  ///< take turns, too
   std::size_t next_answer_ = 0;                   ///< of the service's thread
 
@@ -77,8 +72,8 @@ class FileService final : public PollObserver {
   Mutex wake_mutex_;
   Condition wake_;
   bool stopping_ IMPISHIM_GUARDED_BY(wake_mutex_) = false;
-  /// What the thread sleeps for; null while it works. A slot's or an answer's, so it stays in place
-  /// even if the thread goes on while another looks at it.
+  /// What the thread sleeps for; null while it works. A request's or an answer's, so it stays in
+  /// place even if the thread goes on while another looks at it.
   std::atomic<const Operation*> awaited_{nullptr};
   std::thread thread_;
 };

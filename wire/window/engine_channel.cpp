@@ -42,25 +42,12 @@ class EngineTransfer final : public DataTransfer {
 }  // namespace
 
 EngineChannel::EngineChannel(Engine& engine, WorldRank here, std::vector<Format> format_of_client)
-    : engine_(engine), here_(here), format_of_client_(std::move(format_of_client)) {
-  for (std::size_t i = 0; i < kSlots; ++i) {
-    slots_.push_back(std::make_unique<Slot>());
-    slots_.back()->room.resize(WindowRequest::kHeaderBytes + kLayoutBytes + kInlineBytes);
-    post(*slots_.back());
-  }
-}
-
-EngineChannel::~EngineChannel() {
-  for (const auto& slot : slots_) engine_.cancel(slot->operation);
-}
-
-void EngineChannel::post(Slot& slot) {
-  slot.operation.context = kWindowContext;
-  slot.operation.source = kAnySource;
-  slot.operation.tag = kAnyTag;
-  slot.operation.buffer = {slot.room.data(), slot.room.size(),
-                           &TypeLayout::basic(BasicType::kByte)};
-  engine_.start(slot.operation);
+    : engine_(engine),
+      here_(here),
+      format_of_client_(std::move(format_of_client)),
+      requests_(engine, kWindowContext, kReceives,
+                WindowRequest::kHeaderBytes + kLayoutBytes + kInlineBytes) {
+  requests_.post();
 }
 
 void EngineChannel::send(WorldRank to, std::span<const std::byte> message) {
@@ -107,19 +94,16 @@ std::unique_ptr<DataTransfer> EngineChannel::receive_data(WorldRank from, DataOf
 }
 
 Result<std::optional<WindowChannel::Arrived>> EngineChannel::take() {
-  // Slots are posted again in their order, so requests fill them in their order.
-  if (taken_ != nullptr) post(*std::exchange(taken_, nullptr));
-  Slot& slot = *slots_[next_];
-  if (!slot.operation.complete()) return std::optional<Arrived>();
-  if (slot.operation.result.error) return *slot.operation.result.error;
-  next_ = (next_ + 1) % kSlots;
-  taken_ = &slot;
+  if (taken_) requests_.pop();
+  const ReceiveOperation& receive = requests_.front();
+  taken_ = receive.complete() && !receive.result.error;
+  if (!receive.complete()) return std::optional<Arrived>();
+  if (receive.result.error) return *receive.result.error;
   // The rank in the message is what its sender says.
-  const WorldRank source = slot.operation.result.source;
+  const WorldRank source = receive.result.source;
   if (source < 0 || source >= engine_.job().size())
     return Error{ErrorKind::kProtocol, "a request for a window from no process of the job"};
-  return std::optional(
-      Arrived{source, std::span(slot.room).first(slot.operation.result.native_bytes)});
+  return std::optional(Arrived{source, requests_.message()});
 }
 
 }  // namespace impishim::wire

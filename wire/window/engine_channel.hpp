@@ -15,6 +15,7 @@
 #include "wire/data/basic_type.hpp"
 #include "wire/data/type_layout.hpp"
 #include "wire/engine/engine.hpp"
+#include "wire/engine/receive_ring.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/window/window_channel.hpp"
@@ -29,11 +30,8 @@ inline constexpr ContextId kWindowAnswerContext = kWindowContext + 2;
 class EngineChannel final : public WindowChannel {
  public:
   /// Uses the engine of process `here`, and receives requests from now on. `format_of_client` is
-  /// EngineOptions::format_of_client.
+  /// EngineOptions::format_of_client. No request may be under way when it is destroyed.
   EngineChannel(Engine& engine, WorldRank here, std::vector<Format> format_of_client);
-  /// Withdraws the receives. No request may be under way.
-  ~EngineChannel();
-
   void send(WorldRank to, std::span<const std::byte> message) override;
   [[nodiscard]] std::unique_ptr<DataTransfer> send_data(WorldRank to, DataOf kind,
                                                         std::uint64_t ticket,
@@ -47,26 +45,18 @@ class EngineChannel final : public WindowChannel {
   }
 
  private:
-  /// One of the receives that take turns.
-  struct Slot {
-    std::vector<std::byte> room;
-    ReceiveOperation operation;
-  };
   struct Outgoing {
     std::vector<std::byte> message;
     SendOperation operation;
   };
   /// Receives that are posted at a time. Requests beyond them wait in the engine.
-  static constexpr std::size_t kSlots = 16;
-
-  void post(Slot& slot);
+  static constexpr std::size_t kReceives = 16;
 
   Engine& engine_;
   WorldRank here_;
   std::vector<Format> format_of_client_;
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::size_t next_ = 0;   ///< slot of the next request
-  Slot* taken_ = nullptr;  ///< the slot that take() returned last
+  ReceiveRing requests_;
+  bool taken_ = false;  ///< take() has returned the front of requests_
   std::list<Outgoing> outgoing_;
 };
 
