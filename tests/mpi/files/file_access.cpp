@@ -3,6 +3,7 @@
 // collective and split, with views and derived datatypes.
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <vector>
@@ -18,6 +19,8 @@ using impishim_test::SharedFile;
 using impishim_test::size_of;
 using impishim_test::transferred;
 
+/// Each int is a piece of its own, which costs a system call where no vendor may gather.
+constexpr int kMostPieces = 20000;
 constexpr int kCreate = MPI_MODE_CREATE | MPI_MODE_RDWR;
 
 /// Returns the int at a place of a file that the tests write.
@@ -69,6 +72,7 @@ void check_interleaved(SharedFile& file, int count) {
   MPI_Type_commit(&second);
   std::vector<int> memory(static_cast<std::size_t>(2 * count), -5);
   for (int i = 0; i < count; ++i) memory[static_cast<std::size_t>(2 * i)] = value_at(i * size + me);
+  MPI_File_set_size(file.get(), 0);
   MPI_File_set_view(file.get(), static_cast<MPI_Offset>(sizeof(int)) * me, MPI_INT, every, "native",
                     MPI_INFO_NULL);
   MPI_Status status;
@@ -172,7 +176,7 @@ void check_ends(SharedFile& file, int count) {
 void check_file(Road road, int count) {
   SharedFile file(impishim_test::common_name("access"), kCreate | MPI_MODE_DELETE_ON_CLOSE, road);
   check_blocks(file, count);
-  check_interleaved(file, count);
+  check_interleaved(file, std::min(count, kMostPieces));
   check_nonblocking(file, count);
   check_collective_forms(file, count);
   check_ends(file, count);

@@ -2,7 +2,8 @@
 /* A parallel HDF5 program: all ranks create datasets in one file, and write and read them
  * collectively and independently. Prints what the file holds in the end.
  *
- * usage: parallel_hdf5 [never]: the value of the hint impishim_file_sharing */
+ * usage: parallel_hdf5 [SHARING [FILE]]: the value of the hint impishim_file_sharing, and a file
+ * that is kept */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -97,7 +98,9 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   char name[256] = "";
-  if (rank == 0) {
+  if (argc > 2) {
+    snprintf(name, sizeof name, "%s", argv[2]);
+  } else if (rank == 0) {
     const char* folder = getenv("TMPDIR");
     snprintf(name, sizeof name, "%s/impishim-%ld-%.0f.h5", folder == NULL ? "/tmp" : folder,
              (long)getpid(), MPI_Wtime() * 1e6);
@@ -119,7 +122,7 @@ int main(int argc, char** argv) {
     printf("HDF5 on %d ranks: sums %.0f, %.0f\n", size, sum_of(file, "together", size),
            sum_of(file, "alone", size));
     H5Fclose(file);
-    remove(name);
+    if (argc <= 2) remove(name);
   }
   H5Pclose(access);
   MPI_Info_free(&hints);
