@@ -18,11 +18,13 @@
 #include "shim/coll/collective_queue.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/handle/hints.hpp"
+#include "shim/io/file.hpp"
 #include "shim/io/file_error.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
+#include "wire/file/file_message.hpp"
 #include "wire/file/file_probe.hpp"
 #include "wire/file/file_status.hpp"
 
@@ -119,6 +121,12 @@ int agree_on_status(Job& job, Communicator& communicator, wire::FileStatus& stat
   const int code = greatest(job, communicator, values);
   if (status == wire::FileStatus::kDone) status = static_cast<wire::FileStatus>(values[0]);
   return code;
+}
+
+int finish_writes_of_all(Job& job, File& file, wire::FileStatus& status) {
+  status = file.shipped == nullptr ? wire::FileStatus::kDone
+                                   : file.shipped->finish_writes(wire::FileRequestKind::kFlush);
+  return agree_on_status(job, file.communicator, status);
 }
 
 }  // namespace impishim::shim

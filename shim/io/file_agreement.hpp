@@ -13,6 +13,7 @@
 
 namespace impishim::shim {
 
+struct File;
 struct Job;
 
 /// Returns the processes of a system, as ranks in `communicator`.
@@ -46,5 +47,9 @@ struct HomeNews {
 
 /// Sets `status` to an error of some process, if there is one. Returns a code that was not raised.
 [[nodiscard]] int agree_on_status(Job& job, Communicator& communicator, wire::FileStatus& status);
+
+/// Waits until what all processes have written before is in the file. Sets `status` to an error of
+/// some process, or to kDone. Returns a code that was not raised.
+[[nodiscard]] int finish_writes_of_all(Job& job, File& file, wire::FileStatus& status);
 
 }  // namespace impishim::shim

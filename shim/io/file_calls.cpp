@@ -50,10 +50,8 @@ int size_of_file(File& file, const char* function, std::int64_t& bytes) {
 
 /// Waits for all processes. What they have written before is in the file then.
 int meet(Job& job, File& file, const char* function) {
-  FileStatus status = file.shipped == nullptr
-                          ? FileStatus::kDone
-                          : file.shipped->finish_writes(wire::FileRequestKind::kFlush);
-  const int code = agree_on_status(job, file.communicator, status);
+  FileStatus status = FileStatus::kDone;
+  const int code = finish_writes_of_all(job, file, status);
   return code != MPI_SUCCESS ? code : raise_file_status(file.handle, status, function);
 }
 

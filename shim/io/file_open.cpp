@@ -251,16 +251,6 @@ int open_file(Job& job, Communicator& parent, const char* name, int mode, MPI_In
   return code;
 }
 
-/// Waits until all processes have written what they have to write. Returns what became of it here,
-/// or elsewhere.
-FileStatus finish_together(Job& job, File& file, int& code) {
-  FileStatus status = file.shipped == nullptr
-                          ? FileStatus::kDone
-                          : file.shipped->finish_writes(wire::FileRequestKind::kFlush);
-  code = agree_on_status(job, file.communicator, status);
-  return status;
-}
-
 }  // namespace
 
 namespace calls {
@@ -282,8 +272,8 @@ int File_open(Job& job, MPI_Comm comm, const char* filename, int amode, MPI_Info
 int File_close(Job& job, MPI_File* fh) {
   File* file = fh == nullptr ? nullptr : spanning_file(job, *fh);
   if (file == nullptr) return native::File_close(job, fh);
-  int agreed = MPI_SUCCESS;
-  const FileStatus status = finish_together(job, *file, agreed);
+  FileStatus status = FileStatus::kDone;
+  const int agreed = finish_writes_of_all(job, *file, status);
   const int code = raise_file_status(*fh, status, "MPI_File_close");
   if (agreed != MPI_SUCCESS) return agreed;
   Files& files = files_of(job);

@@ -2,7 +2,8 @@
 /// The joined job from the view of this process. It is the library's only global object, except for
 /// a copy of the data that the shortest calls need, and for what must outlive the job because the
 /// vendor uses it until the end of its own MPI_Finalize: callbacks (entry/callbacks.cpp), texts of
-/// error codes (error/errors.cpp), and the key of cached datatypes (datatype/datatype.cpp).
+/// error codes (error/errors.cpp), and the key of cached datatypes (datatype/datatype.cpp). What
+/// the tool information interface tells outlives the job, too (tool/tool_state.hpp).
 #pragma once
 
 #include <mpi.h>

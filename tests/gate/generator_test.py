@@ -55,7 +55,10 @@ MPI_Elsewhere intercept
 
 
 def load():
-    spec = importlib.util.spec_from_file_location("gen_wrappers", GENERATOR)
+    """The module that reads prototypes."""
+    spec = importlib.util.spec_from_file_location(
+        "mpi_functions", GENERATOR.parent / "lib/mpi_functions.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 #include "tests/mpi/files/shared_file.hpp"
@@ -21,6 +22,15 @@ int class_of(int code) {
   return error_class;
 }
 
+/// The text of an error names the file and the system that could not open it.
+void check_text(int code, const std::string& name) {
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  REQUIRE(std::strstr(text, name.c_str()) != nullptr);
+  REQUIRE(std::strstr(text, "system 0") != nullptr);
+}
+
 int open_class(const std::string& name, int mode, MPI_Info hints = MPI_INFO_NULL) {
   MPI_File file = MPI_FILE_NULL;
   const int code = MPI_File_open(MPI_COMM_WORLD, name.c_str(), mode, hints, &file);
@@ -28,6 +38,7 @@ int open_class(const std::string& name, int mode, MPI_Info hints = MPI_INFO_NULL
     MPI_File_close(&file);
   } else {
     REQUIRE(file == MPI_FILE_NULL);
+    if (class_of(code) == MPI_ERR_NO_SUCH_FILE) check_text(code, name);
   }
   return class_of(code);
 }
