@@ -196,7 +196,6 @@ class Joined(Case):
         # program has tried most of them twice.
         for function in (
             "MPI_Win_allocate_shared:",
-            "MPI_File_open:",
             "MPI_Comm_spawn:",
             "MPI_Win_start:",
             "MPI_Publish_name:",
