@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "shim/entry_points.hpp"
+#include "shim/tool/tool_place.hpp"
 #include "shim/tool/tool_state.hpp"
 #include "shim/tool/tool_variables.hpp"
 #include "shim/values/tool_values.hpp"
@@ -13,24 +14,6 @@
 
 namespace impishim::shim {
 namespace {
-
-/// An index of a control variable in a call: whose it is, and the vendor's code if the interface
-/// does not run.
-struct SettingPlace {
-  ToolIndices map{0};
-  ToolIndices::Place at{.own = false, .index = 0};
-  int code = MPI_SUCCESS;
-  explicit SettingPlace(int index) {
-    int vendors = 0;
-    code = vendor::T_cvar_get_num(&vendors);
-    if (code != MPI_SUCCESS) return;
-    map = ToolState::instance().indices(ToolKind::kSetting, vendors);
-    at = map.place(index);
-  }
-  [[nodiscard]] const ToolSetting& own() const {
-    return tool_settings()[static_cast<std::size_t>(at.index)];
-  }
-};
 
 /// Returns how many elements a setting's value has.
 int count_elements(const ToolSetting& setting) {
@@ -85,17 +68,9 @@ int T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity,
 
 int T_cvar_get_index(const char* name, int* cvar_index) {
   if (!shows_tool_variables()) return vendor::T_cvar_get_index(name, cvar_index);
-  if (name == nullptr || cvar_index == nullptr) return MPI_T_ERR_INVALID;
-  const SettingPlace place(0);
-  if (place.code != MPI_SUCCESS) return place.code;
-  for (std::size_t i = 0; i < tool_settings().size(); ++i) {
-    if (std::strcmp(tool_settings()[i].name, name) != 0) continue;
-    *cvar_index = place.map.of_own(static_cast<int>(i));
-    return MPI_SUCCESS;
-  }
-  const int code = vendor::T_cvar_get_index(name, cvar_index);
-  if (code == MPI_SUCCESS) *cvar_index = place.map.of_vendor(*cvar_index);
-  return code;
+  return SettingPlace::find(
+      name, cvar_index, [](const ToolSetting& /*setting*/) { return true; },
+      [&] { return vendor::T_cvar_get_index(name, cvar_index); });
 }
 
 int T_cvar_handle_alloc(int cvar_index, void* obj_handle, MPI_T_cvar_handle* handle, int* count) {

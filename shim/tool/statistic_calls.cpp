@@ -3,9 +3,9 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <cstring>
 
 #include "shim/entry_points.hpp"
+#include "shim/tool/tool_place.hpp"
 #include "shim/tool/tool_state.hpp"
 #include "shim/tool/tool_variables.hpp"
 #include "shim/values/tool_values.hpp"
@@ -15,24 +15,6 @@ namespace impishim::shim {
 namespace {
 
 using Action = ToolState::Action;
-
-/// An index of a performance variable in a call: whose it is, and the vendor's code if the
-/// interface does not run.
-struct StatisticPlace {
-  ToolIndices map{0};
-  ToolIndices::Place at{.own = false, .index = 0};
-  int code = MPI_SUCCESS;
-  explicit StatisticPlace(int index) {
-    int vendors = 0;
-    code = vendor::T_pvar_get_num(&vendors);
-    if (code != MPI_SUCCESS) return;
-    map = ToolState::instance().indices(ToolKind::kStatistic, vendors);
-    at = map.place(index);
-  }
-  [[nodiscard]] const ToolStatistic& own() const {
-    return tool_statistics()[static_cast<std::size_t>(at.index)];
-  }
-};
 
 int pvar_class_of(const ToolStatistic& statistic) {
   return statistic.is_peak ? MPI_T_PVAR_CLASS_HIGHWATERMARK : MPI_T_PVAR_CLASS_COUNTER;
@@ -108,18 +90,10 @@ int T_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, i
 
 int T_pvar_get_index(const char* name, int var_class, int* pvar_index) {
   if (!shows_tool_variables()) return vendor::T_pvar_get_index(name, var_class, pvar_index);
-  if (name == nullptr || pvar_index == nullptr) return MPI_T_ERR_INVALID;
-  const StatisticPlace place(0);
-  if (place.code != MPI_SUCCESS) return place.code;
-  for (std::size_t i = 0; i < tool_statistics().size(); ++i) {
-    const ToolStatistic& statistic = tool_statistics()[i];
-    if (std::strcmp(statistic.name, name) != 0 || pvar_class_of(statistic) != var_class) continue;
-    *pvar_index = place.map.of_own(static_cast<int>(i));
-    return MPI_SUCCESS;
-  }
-  const int code = vendor::T_pvar_get_index(name, var_class, pvar_index);
-  if (code == MPI_SUCCESS) *pvar_index = place.map.of_vendor(*pvar_index);
-  return code;
+  return StatisticPlace::find(
+      name, pvar_index,
+      [&](const ToolStatistic& statistic) { return pvar_class_of(statistic) == var_class; },
+      [&] { return vendor::T_pvar_get_index(name, var_class, pvar_index); });
 }
 
 int T_pvar_session_create(MPI_T_pvar_session* session) {

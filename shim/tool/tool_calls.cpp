@@ -3,10 +3,10 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "shim/entry_points.hpp"
+#include "shim/tool/tool_place.hpp"
 #include "shim/tool/tool_state.hpp"
 #include "shim/tool/tool_variables.hpp"
 #include "shim/tool/vendor_settings.hpp"
@@ -44,32 +44,6 @@ struct VendorCategory {
       : code(vendor::T_category_get_info(index, nullptr, nullptr, nullptr, nullptr, &settings,
                                          &statistics, &categories)) {}
 };
-
-/// An index of a category in a call: whose it is, and the vendor's code if the interface does not
-/// run.
-struct CategoryPlace {
-  ToolIndices map{0};
-  ToolIndices::Place at{.own = false, .index = 0};
-  int code = MPI_SUCCESS;
-  explicit CategoryPlace(int index) {
-    int vendors = 0;
-    code = vendor::T_category_get_num(&vendors);
-    if (code != MPI_SUCCESS) return;
-    map = ToolState::instance().indices(ToolKind::kCategory, vendors);
-    at = map.place(index);
-  }
-  [[nodiscard]] const ToolCategory& own() const {
-    return tool_categories()[static_cast<std::size_t>(at.index)];
-  }
-};
-
-/// Returns the map of variables of a kind, as the vendor's number is now.
-ToolIndices variables_now(ToolKind kind) {
-  int vendors = 0;
-  static_cast<void>(kind == ToolKind::kSetting ? vendor::T_cvar_get_num(&vendors)
-                                               : vendor::T_pvar_get_num(&vendors));
-  return ToolState::instance().indices(kind, vendors);
-}
 
 }  // namespace
 
@@ -132,24 +106,16 @@ int T_category_get_info(int cat_index, char* name, int* name_len, char* desc, in
 
 int T_category_get_index(const char* name, int* cat_index) {
   if (!shows_tool_variables()) return vendor::T_category_get_index(name, cat_index);
-  if (name == nullptr || cat_index == nullptr) return MPI_T_ERR_INVALID;
-  const CategoryPlace place(0);
-  if (place.code != MPI_SUCCESS) return place.code;
-  for (std::size_t i = 0; i < tool_categories().size(); ++i) {
-    if (std::strcmp(tool_categories()[i].name, name) != 0) continue;
-    *cat_index = place.map.of_own(static_cast<int>(i));
-    return MPI_SUCCESS;
-  }
-  const int code = vendor::T_category_get_index(name, cat_index);
-  if (code == MPI_SUCCESS) *cat_index = place.map.of_vendor(*cat_index);
-  return code;
+  return CategoryPlace::find(
+      name, cat_index, [](const ToolCategory& /*category*/) { return true; },
+      [&] { return vendor::T_category_get_index(name, cat_index); });
 }
 
 int T_category_get_cvars(int cat_index, int len, int indices[]) {
   if (!shows_tool_variables()) return vendor::T_category_get_cvars(cat_index, len, indices);
   const CategoryPlace place(cat_index);
   if (place.code != MPI_SUCCESS) return place.code;
-  const ToolIndices map = variables_now(ToolKind::kSetting);
+  const ToolIndices map = SettingPlace(0).map;
   if (place.at.own) {
     list_own(map, 0, count_settings(place.own()), len, indices);
     return MPI_SUCCESS;
@@ -164,7 +130,7 @@ int T_category_get_pvars(int cat_index, int len, int indices[]) {
   if (!shows_tool_variables()) return vendor::T_category_get_pvars(cat_index, len, indices);
   const CategoryPlace place(cat_index);
   if (place.code != MPI_SUCCESS) return place.code;
-  const ToolIndices map = variables_now(ToolKind::kStatistic);
+  const ToolIndices map = StatisticPlace(0).map;
   if (place.at.own) {
     list_own(map, 0, count_statistics(place.own()), len, indices);
     return MPI_SUCCESS;
