@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Intercomm_create_from_groups (MPI-4.0 7.6.2).
+#include "shim/entry_points.hpp"  // IWYU pragma: keep
+#ifdef IMPISHIM_HAVE_MPI_Intercomm_create_from_groups
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "shim/comm/context.hpp"
 #include "shim/comm/from_group.hpp"
 #include "shim/comm/intercommunicator.hpp"
 #include "shim/comm/named_meeting.hpp"
-#include "shim/entry_points.hpp"
-#include "shim/error/errors.hpp"
 #include "shim/group/group.hpp"
 #include "shim/job/job.hpp"
 #include "shim/values/rank_list.hpp"
 
-#ifdef IMPISHIM_HAVE_MPI_Intercomm_create_from_groups
 namespace impishim::shim {
 namespace {
 

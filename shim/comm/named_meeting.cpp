@@ -17,7 +17,6 @@
 #include "shim/request/arguments.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
-#include "wire/base/result.hpp"
 #include "wire/message/operation.hpp"
 #include "wire/topology/job_map.hpp"
 

@@ -85,6 +85,10 @@ void* resolve_fortran(const char* name) {
   std::abort();
 }
 
+bool is_mpich(std::string_view library) {
+  return library.starts_with("libmpich.so") || library.starts_with("libmpi.so.12");
+}
+
 std::string unfit_vendor() {
   constexpr std::string_view kOpenMpi = "libmpi.so.40";
   Dl_info info{};
@@ -92,10 +96,8 @@ std::string unfit_vendor() {
   if (used == nullptr || dladdr(used, &info) == 0 || info.dli_fname == nullptr) return {};
   std::string_view name = info.dli_fname;
   name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
-  const bool used_open_mpi = name.starts_with(kOpenMpi);
-  const bool used_mpich = name.starts_with("libmpich.so") || name.starts_with("libmpi.so.12");
   const bool built_for_open_mpi = std::string_view(IMPISHIM_VENDOR_SONAME).starts_with(kOpenMpi);
-  const bool unfit = built_for_open_mpi ? used_mpich : used_open_mpi;
+  const bool unfit = built_for_open_mpi ? is_mpich(name) : name.starts_with(kOpenMpi);
   return unfit ? std::string(name) : std::string();
 }
 

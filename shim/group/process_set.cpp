@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process sets of sessions (MPI-4.0 11.3.2). In a joined job, as in any other, there are two:
 // "mpi://WORLD" has the processes of MPI_COMM_WORLD, and "mpi://SELF" the calling one.
+#include "shim/entry_points.hpp"  // IWYU pragma: keep
+#ifdef IMPISHIM_HAVE_MPI_Session_init
+
 #include <fmt/format.h>
 #include <strings.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <numeric>
@@ -12,8 +14,6 @@
 #include <string>
 #include <string_view>
 
-#include "shim/entry_points.hpp"
-#include "shim/error/errors.hpp"
 #include "shim/error/session_error.hpp"
 #include "shim/group/group.hpp"
 #include "shim/job/communicator.hpp"
@@ -22,7 +22,6 @@
 #include "shim/vendor.hpp"
 #include "wire/topology/job_map.hpp"
 
-#ifdef IMPISHIM_HAVE_MPI_Session_init
 namespace impishim::shim {
 namespace {
 

@@ -13,7 +13,6 @@
 #include "shim/io/vendor_file_access.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
-#include "wire/file/file_status.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -22,7 +22,6 @@
 #include "shim/io/file_error.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
-#include "shim/vendor.hpp"
 #include "wire/base/bytes.hpp"
 #include "wire/file/file_message.hpp"
 #include "wire/file/file_probe.hpp"
@@ -112,6 +111,7 @@ std::vector<int> agree_on_sight(Job& job, Communicator& communicator, bool here,
   blind[static_cast<std::size_t>(job.client)] = here ? 0 : 1;
   code = greatest(job, communicator, blind);
   std::vector<int> sees;
+  sees.reserve(blind.size());
   for (const std::int64_t each : blind) sees.push_back(each == 0 ? 1 : 0);
   return sees;
 }

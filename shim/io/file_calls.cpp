@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
-#include <limits>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "shim/datatype/datatype.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/io/file_error.hpp"
 
-#include <fmt/format.h>
 #include <mpi.h>
 
 #include <array>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "shim/error/errors.hpp"
+#include "shim/error/object_error.hpp"
 #include "shim/vendor.hpp"
 #include "wire/file/file_status.hpp"
 
@@ -52,14 +52,8 @@ wire::FileStatus file_status_of_code(int code) {
 
 int raise_on_file(MPI_File file, int error_class, std::string_view function,
                   std::string_view text) {
-  const int code = error_code(error_class, function, text);
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (vendor::File_get_errhandler(file, &handler) != MPI_SUCCESS || handler == MPI_ERRORS_RETURN)
-    return code;
-  if (is_predefined(handler)) end_job(1, fmt::format("{}: {}", function, text));
-  vendor::Errhandler_free(&handler);  // drops our reference
-  vendor::File_call_errhandler(file, code);
-  return code;
+  return raise_through(file, vendor::File_get_errhandler, vendor::File_call_errhandler, error_class,
+                       function, text);
 }
 
 int raise_file_status(MPI_File file, wire::FileStatus status, std::string_view function) {

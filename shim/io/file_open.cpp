@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,8 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "shim/coll/collective_arguments.hpp"
-#include "shim/coll/collective_queue.hpp"
 #include "shim/comm/blocking_creation.hpp"
 #include "shim/comm/own_communicator.hpp"
 #include "shim/entry_points.hpp"
@@ -35,6 +34,7 @@
 #include "shim/native.hpp"
 #include "shim/request/communicator_end.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/mutex.hpp"
 #include "wire/file/file_pointer.hpp"
 #include "wire/file/file_probe.hpp"
 #include "wire/file/file_status.hpp"

@@ -15,6 +15,7 @@
 #include "shim/job/job.hpp"
 #include "shim/request/request.hpp"
 #include "shim/request/status.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 namespace {

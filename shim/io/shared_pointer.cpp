@@ -12,6 +12,7 @@
 #include "shim/error/errors.hpp"
 #include "shim/io/file.hpp"
 #include "shim/io/file_error.hpp"
+#include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "wire/file/file_status.hpp"
 

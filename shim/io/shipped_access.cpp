@@ -16,11 +16,12 @@
 #include "shim/io/file_request.hpp"
 #include "shim/io/file_way.hpp"
 #include "shim/io/shipped_file.hpp"
-#include "shim/job/job.hpp"
 #include "shim/request/status.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/data/basic_type.hpp"
 #include "wire/data/type_layout.hpp"
 #include "wire/file/file_status.hpp"
+#include "wire/message/operation.hpp"
 
 namespace impishim::shim {
 namespace {

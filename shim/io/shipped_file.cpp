@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "shim/completion/wait.hpp"
-#include "shim/job/job.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/data/conversion.hpp"
 #include "wire/data/type_layout.hpp"
@@ -19,6 +18,7 @@
 #include "wire/file/file_message.hpp"
 #include "wire/file/file_status.hpp"
 #include "wire/file/file_steps.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -11,7 +11,6 @@
 #include "shim/io/file_error.hpp"
 #include "shim/job/job.hpp"
 #include "shim/native.hpp"
-#include "shim/vendor.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/rma/window_error.hpp"
 
-#include <fmt/format.h>
-
 #include <string_view>
 
-#include "shim/error/errors.hpp"
+#include "shim/error/object_error.hpp"
 #include "shim/vendor.hpp"
 #include "wire/window/window_request.hpp"
 
@@ -13,14 +11,8 @@ namespace impishim::shim {
 
 int raise_on_window(MPI_Win window, int error_class, std::string_view function,
                     std::string_view text) {
-  const int code = error_code(error_class, function, text);
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (vendor::Win_get_errhandler(window, &handler) != MPI_SUCCESS || handler == MPI_ERRORS_RETURN)
-    return code;
-  if (is_predefined(handler)) end_job(1, fmt::format("{}: {}", function, text));
-  vendor::Errhandler_free(&handler);  // drops our reference
-  vendor::Win_call_errhandler(window, code);
-  return code;
+  return raise_through(window, vendor::Win_get_errhandler, vendor::Win_call_errhandler, error_class,
+                       function, text);
 }
 
 int raise_status(MPI_Win window, wire::WindowStatus status, std::string_view function) {

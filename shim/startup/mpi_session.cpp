@@ -5,14 +5,15 @@
 // this library needs a communicator of all processes of its system. So a program that uses sessions
 // alone joins the job at its first session. When the last session ends, another may follow, so the
 // job is left when the process exits.
+#include "shim/entry_points.hpp"  // IWYU pragma: keep
+#ifdef IMPISHIM_HAVE_MPI_Session_init
+
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstddef>
 #include <utility>
 
-#include "shim/entry_points.hpp"
 #include "shim/handle/hints.hpp"
 #include "shim/handle/inside_vendor.hpp"
 #include "shim/job/job.hpp"
@@ -22,7 +23,6 @@
 #include "wire/base/log.hpp"
 #include "wire/base/mutex.hpp"
 
-#ifdef IMPISHIM_HAVE_MPI_Session_init
 namespace impishim::shim {
 namespace {
 

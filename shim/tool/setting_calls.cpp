@@ -2,7 +2,6 @@
 // MPI_T_cvar_*: settings as control variables (MPI-4.0 15.3.6).
 #include <mpi.h>
 
-#include <cstdint>
 #include <cstring>
 
 #include "shim/entry_points.hpp"

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/tool/tool_state.hpp"
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "shim/handle/inside_vendor.hpp"
+#include "shim/job/job.hpp"
 #include "shim/job/process_models.hpp"
+#include "shim/tool/tool_variables.hpp"
+#include "shim/values/tool_values.hpp"
+#include "wire/base/mutex.hpp"
+#include "wire/peer/engine_counters.hpp"
 
 namespace impishim::shim {
 

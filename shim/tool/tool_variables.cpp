@@ -4,9 +4,13 @@
 #include <stdlib.h>
 
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "wire/base/variable.hpp"
+#include "wire/peer/engine_counters.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/file/file_status.hpp"
