@@ -62,9 +62,13 @@ class Dance {
     auto checked = check_secret();
     if (!checked) return checked;
     const auto deadline = Clock::now() + std::chrono::milliseconds(options_.timeout_ms);
-    for (std::int32_t host = 0; host < my_host_; ++host)
-      outgoing_[host].terms = terms_towards(host);
-    while (connected_.size() + 1 < job_.hosts().size()) {
+    std::size_t awaited = 0;
+    for (std::int32_t each = 0; each < host_count(); ++each) {
+      if (!is_partner(each)) continue;
+      ++awaited;
+      if (each < my_host_) outgoing_[each].terms = terms_towards(each);
+    }
+    while (connected_.size() < awaited) {
       for (auto& [host, connection] : outgoing_) {
         auto started = start_connecting(host, connection);
         if (!started) return started;
@@ -79,6 +83,14 @@ class Dance {
 
  private:
   [[nodiscard]] const Host& host(std::int32_t number) const { return job_.host(number); }
+  [[nodiscard]] std::int32_t host_count() const {
+    return static_cast<std::int32_t>(job_.hosts().size());
+  }
+  /// Returns true if this host is to be connected with that one.
+  [[nodiscard]] bool is_partner(std::int32_t number) const {
+    return number != my_host_ &&
+           !(options_.between_clients && host(number).client == host(my_host_).client);
+  }
   [[nodiscard]] const Client& client_of(std::int32_t number) const {
     return job_.client(host(number).client);
   }
@@ -111,7 +123,7 @@ class Dance {
   /// prove their identity.
   [[nodiscard]] Result<void> check_secret() const {
     std::set<std::int32_t> foreign;
-    for (std::int32_t each = 0; each < static_cast<std::int32_t>(job_.hosts().size()); ++each) {
+    for (std::int32_t each = 0; each < host_count(); ++each) {
       if (proves(each)) continue;
       if (client_of(each).impishim && client_of(my_host_).impishim && each != my_host_) {
         return Error{ErrorKind::kConfiguration,
@@ -134,7 +146,7 @@ class Dance {
 
   [[nodiscard]] LinkJudgement judge(std::int32_t number, const SocketAddress& from) const {
     using Kind = LinkJudgement::Kind;
-    if (number <= my_host_ || number >= static_cast<std::int32_t>(job_.hosts().size())) {
+    if (number <= my_host_ || number >= host_count() || !is_partner(number)) {
       return {Kind::kTurnAway,
               {},
               fmt::format("it claims to be host {}, which does not connect here", number)};
@@ -235,8 +247,8 @@ class Dance {
   [[nodiscard]] Error missing() {
     acceptor_.close_rest();
     std::string names;
-    for (std::int32_t each = 0; each < static_cast<std::int32_t>(job_.hosts().size()); ++each) {
-      if (each == my_host_ || connected_.count(each) != 0) continue;
+    for (std::int32_t each = 0; each < host_count(); ++each) {
+      if (!is_partner(each) || connected_.count(each) != 0) continue;
       names += (names.empty() ? "" : ", ") + host_name(job_, each);
       const auto tried = outgoing_.find(each);
       const std::string why =

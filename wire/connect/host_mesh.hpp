@@ -41,6 +41,8 @@ struct DanceOptions {
   int watched = -1;  ///< wakes the dance when it becomes readable, so that it calls given_up
   /// Called at least every 50 ms; an error ends the dance.
   std::function<std::optional<Error>()> given_up;
+  /// True if hosts of the same client are not connected with each other.
+  bool between_clients = false;
 };
 
 /// Connects from the advertised address to every host with a lower number, and accepts a connection

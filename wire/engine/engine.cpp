@@ -133,6 +133,7 @@ std::size_t Engine::Impl::poll(bool application_waits) {
   if (has_failed()) return events + 1;
   if (relay.owes_credit()) relay.return_credits();
   if (shutdown.closing()) shutdown.advance();
+  if (shutdown.has_released()) shutdown.advance_released();
   if (events == 0 && receive_path.queue().uncounted() > 0 &&
       (application_waits || flags.relieving.load(std::memory_order_relaxed))) {
     receive_path.take_unexpected();
@@ -340,7 +341,24 @@ void Engine::forget_context(ContextId context) {
   impl_->receive_path.forget_context(context);
 }
 
-const JobMap& Engine::job() const { return impl_->settings.job; }
+const JobMap& Engine::job() const { return impl_->settings.job.now(); }
+
+void Engine::extend(JobMap job, std::vector<Format> formats, std::vector<HostChannel> channels) {
+  const MutexLock lock(impl_->mutex);
+  const std::size_t known = impl_->peers.links().size();
+  impl_->settings.job.replace(std::move(job));
+  impl_->settings.format_of_client = std::move(formats);
+  impl_->peers.add_hosts(std::move(channels), *impl_, impl_->state.buffers);
+  const auto& links = impl_->peers.links();
+  for (std::size_t i = known; i < links.size(); ++i) impl_->readiness.link_added(*links[i]);
+  impl_->readiness.wake_sleepers();
+}
+
+void Engine::release(std::int32_t host) {
+  const MutexLock lock(impl_->mutex);
+  impl_->shutdown.release(host);
+  impl_->readiness.wake_sleepers();
+}
 
 EngineCounters Engine::counters() {
   const MutexLock lock(impl_->mutex);

@@ -210,7 +210,15 @@ class Engine {
   /// wait for a match and can cancel them.
   void forget_context(ContextId context);
 
+  /// Returns the job as it is now; the reference stays valid when it grows.
   [[nodiscard]] const JobMap& job() const;
+
+  /// Adds the processes of another job: `job` is the job with them (JobMap::extended), `formats`
+  /// are the representations of all its clients, and `channels` lead to the new hosts.
+  void extend(JobMap job, std::vector<Format> formats, std::vector<HostChannel> channels);
+  /// Ends the traffic with a host that extend() has added, once all that was sent to it has left.
+  /// Its channel is closed when the peer has done the same. No message to it may follow.
+  void release(std::int32_t host);
   [[nodiscard]] EngineCounters counters();
 
   /// Returns several lines on what this process waits for and holds: each link's queues, credits,

@@ -80,7 +80,7 @@ class Engine::Impl final : public OutputOwner, public FailureHandler {
   [[nodiscard]] std::string report() IMPISHIM_REQUIRES(mutex);
   void report_if_asked() IMPISHIM_REQUIRES(mutex);
 
-  const EngineSettings settings;
+  EngineSettings settings;  ///< grows under the lock
   SharedFlags flags;
   EngineFailure failure;
   Poller poller;

@@ -140,7 +140,7 @@ Result<void> PacketDispatcher::find_route(Link& link, const PacketHeader& header
   PacketRoute route;
   route.source_id = header.src;
   route.destination_id = header.dest;
-  route.source = settings.job.rank_of(header.src);
+  route.source = parts_.peers.source_over(link, header.src);
   route.destination =
       header.dest == settings.my_id ? settings.here : settings.job.rank_of(header.dest);
   if (route.source < 0 || route.destination < 0)

@@ -60,13 +60,29 @@ void Shutdown::advance() {
     local_procs_finished = local_procs_finished && link->peer_finished;
   }
   if (!local_procs_finished) return;
-  for (const auto& [host, link] : parts_.peers.host_links()) {
-    if (link->state == LinkState::kOpen && !link->output.holds()) send_fini(*link);
-    if (link->state == LinkState::kClosing && link->peer_finished && link->output.empty()) {
-      link->channel->shutdown_output();
-      link->state = LinkState::kClosed;
-    }
+  for (const auto& [host, link] : parts_.peers.host_links()) advance_link(*link);
+}
+
+bool Shutdown::advance_link(Link& link) {
+  if (link.state == LinkState::kOpen && !link.output.holds()) send_fini(link);
+  if (link.state == LinkState::kClosing && link.peer_finished && link.output.empty()) {
+    link.channel->shutdown_output();
+    link.state = LinkState::kClosed;
   }
+  return link.state == LinkState::kClosed;
+}
+
+void Shutdown::release(std::int32_t host) {
+  const auto found = parts_.peers.host_links().find(host);
+  if (found == parts_.peers.host_links().end()) return;
+  released_.push_back(found->second);
+  advance_released();
+}
+
+void Shutdown::advance_released() {
+  if (parts_.failure.happened()) return;
+  std::erase_if(released_,
+                [&](Link* link) { return !parts_.send_path.needs(*link) && advance_link(*link); });
 }
 
 bool Shutdown::closed() const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "wire/base/result.hpp"
 #include "wire/path/receive_path.hpp"
@@ -41,6 +42,10 @@ class Shutdown {
   /// behind everything that was sent before it.
   void advance();
   [[nodiscard]] bool closing() const { return closing_; }
+  /// Ends the link to a direct host; a later advance_released() continues.
+  void release(std::int32_t host);
+  void advance_released();
+  [[nodiscard]] bool has_released() const { return !released_.empty(); }
   /// Returns true if all links are closed. Host links are read to their end: closing a connection
   /// with unread bytes would reset it before the peer has read everything.
   [[nodiscard]] bool closed() const;
@@ -59,9 +64,12 @@ class Shutdown {
 
  private:
   void send_fini(Link& link);
+  /// Goes on with the end of a link. Returns true when the link is closed.
+  bool advance_link(Link& link);
 
   Parts parts_;
   bool closing_ = false;
+  std::vector<Link*> released_;  ///< links to direct hosts that are not closed yet
 };
 
 }  // namespace impishim::wire

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What every part of an engine is given and never changes.
+/// What every part of an engine is given. Only the job and the formats change, when processes of
+/// another job are connected: they grow.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +8,13 @@
 
 #include "wire/data/basic_type.hpp"
 #include "wire/peer/relay_options.hpp"
+#include "wire/topology/current_map.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 
 struct EngineSettings {
-  JobMap job;
+  CurrentMap job;
   WorldRank here;                        ///< this process
   ProcId my_id;                          ///< its name in packets
   std::vector<Format> format_of_client;  ///< representation of payloads; indexed by client

@@ -35,13 +35,21 @@ PeerTable::PeerTable(const EngineSettings& settings, std::vector<LocalChannel> l
     link.output.credit = RelayCredit(settings_.relay.local_sender_limit);
     local_links_.emplace(each.proc, &link);
   }
-  for (HostChannel& each : host_channels) {
-    Link& link = add_link(std::move(each.channel), owner, buffers);
-    link.remote_host = each.host;
-    link.gives_credit = settings_.job.client(settings_.job.host(each.host).client).impishim;
-    if (link.gives_credit) link.output.credit = RelayCredit(settings_.relay.remote_sender_limit);
-    host_links_.emplace(each.host, &link);
-  }
+  for (HostChannel& each : host_channels) add_host(std::move(each), owner, buffers);
+}
+
+void PeerTable::add_hosts(std::vector<HostChannel> channels, OutputOwner& owner,
+                          BufferPool& buffers) {
+  peers_.resize(static_cast<std::size_t>(settings_.job.size()));
+  for (HostChannel& each : channels) add_host(std::move(each), owner, buffers);
+}
+
+void PeerTable::add_host(HostChannel channel, OutputOwner& owner, BufferPool& buffers) {
+  Link& link = add_link(std::move(channel.channel), owner, buffers);
+  link.remote_host = channel.host;
+  link.gives_credit = settings_.job.client(settings_.job.host(channel.host).client).impishim;
+  if (link.gives_credit) link.output.credit = RelayCredit(settings_.relay.remote_sender_limit);
+  host_links_.emplace(channel.host, &link);
 }
 
 Link& PeerTable::add_link(std::unique_ptr<Channel> channel, OutputOwner& owner,
@@ -88,6 +96,13 @@ bool PeerTable::relayed_beyond(const Link& link, WorldRank destination) const {
   const Host& host = job.host(link.remote_host);
   return job.client(host.client).impishim &&
          representative(job, link.remote_host, my_host) != destination;
+}
+
+WorldRank PeerTable::source_over(const Link& link, const ProcId& id) const {
+  if (link.remote_host < 0 || !settings_.job.host(link.remote_host).direct)
+    return settings_.job.rank_of(id);
+  const WorldRank only = settings_.job.host(link.remote_host).first_proc;
+  return settings_.job.proc(only).id == id ? only : -1;
 }
 
 bool PeerTable::speaks_for(const Link& link, WorldRank source) const {

@@ -48,6 +48,9 @@ class PeerTable {
   PeerTable(const EngineSettings& settings, std::vector<LocalChannel> local_channels,
             std::vector<HostChannel> host_channels, OutputOwner& owner, BufferPool& buffers);
 
+  /// Adds links to hosts by which the job has grown.
+  void add_hosts(std::vector<HostChannel> channels, OutputOwner& owner, BufferPool& buffers);
+
   /// Returns the state kept for a process; makes it when it is first needed.
   [[nodiscard]] Peer& peer(WorldRank rank) {
     Peer* known = peers_[static_cast<std::size_t>(rank)].get();
@@ -72,6 +75,9 @@ class PeerTable {
   /// Returns true if the peer of `link` passes on packets for `destination`. False for other
   /// implementations, which are not asked for anything.
   [[nodiscard]] bool relayed_beyond(const Link& link, WorldRank destination) const;
+  /// Returns the world rank of the process that a packet names as its source, or -1. A direct host
+  /// has one process.
+  [[nodiscard]] WorldRank source_over(const Link& link, const ProcId& id) const;
   /// Returns true if packets of `source` may come over `link`. A host sends for its own processes.
   /// A process of this host sends for itself, and for the processes of those hosts towards which it
   /// represents this host.
@@ -85,6 +91,7 @@ class PeerTable {
   [[nodiscard]] std::string name_of_sender(const Link& link) const;
 
  private:
+  void add_host(HostChannel channel, OutputOwner& owner, BufferPool& buffers);
   Link& add_link(std::unique_ptr<Channel> channel, OutputOwner& owner, BufferPool& buffers);
   [[nodiscard]] Peer& make_peer(WorldRank rank);
   [[nodiscard]] FlowMarks marks_towards(WorldRank rank) const;

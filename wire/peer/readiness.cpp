@@ -19,11 +19,23 @@ Readiness::Readiness(const PeerTable::Links& links, Poller& poller, SharedFlags&
     : links_(links),
       poller_(poller),
       watching_(flags.watching),
+      always_watching_(flags.always_watching),
       failures_(failures),
-      asks_together_(std::count_if(links.begin(), links.end(), [](const auto& link) {
-                       return link->announces_input;
-                     }) > kAskedOneByOne) {
-  flags.always_watching = asks_together_;
+      asks_together_(has_many()) {
+  always_watching_ = asks_together_;
+}
+
+bool Readiness::has_many() const {
+  return std::ranges::count_if(links_, [](const auto& link) { return link->announces_input; }) >
+         kAskedOneByOne;
+}
+
+void Readiness::link_added(Link& link) {
+  asks_together_ = has_many();
+  always_watching_ = asks_together_;
+  if (!watching_) return;
+  auto added = poller_.add(link.channel->descriptor(), link.channel->epoll_events(), link.token);
+  if (!added) failures_.fail(added.error());
 }
 
 void Readiness::watch_all() {

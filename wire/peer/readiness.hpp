@@ -20,6 +20,9 @@ class Readiness {
   Readiness(const PeerTable::Links& links, Poller& poller, SharedFlags& flags,
             FailureHandler& failures);
 
+  /// Watches a link that was added, if the others are watched.
+  void link_added(Link& link);
+
   /// Returns true if the links are always watched, and their descriptors tell which ones to read:
   /// one query to the kernel costs less than one read of each.
   [[nodiscard]] bool asks_together() const { return asks_together_; }
@@ -61,9 +64,12 @@ class Readiness {
   /// Largest number of sockets that are polled by reading each of them.
   static constexpr std::ptrdiff_t kAskedOneByOne = 2;
 
+  [[nodiscard]] bool has_many() const;
+
   const PeerTable::Links& links_;
   Poller& poller_;
   std::atomic<bool>& watching_;
+  std::atomic<bool>& always_watching_;
   FailureHandler& failures_;
   bool asks_together_;
   int sleepers_ = 0;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,6 +111,34 @@ Result<JobMap> JobMap::create(std::vector<Client> clients, std::vector<Host> hos
   map.clients_ = std::move(clients);
   map.hosts_ = std::move(hosts);
   map.values_ = values;
+  return map;
+}
+
+JobMap JobMap::extended(const std::vector<Client>& clients,
+                        std::span<const AddedProc> procs) const {
+  JobMap map = *this;
+  for (const Client& each : clients) {
+    Client& client = map.clients_.emplace_back(each);
+    client.host_count = 0;
+    client.proc_count = 0;
+  }
+  for (const AddedProc& each : procs) {
+    Client& client = map.clients_[static_cast<std::size_t>(each.client)];
+    const auto host = static_cast<std::int32_t>(map.hosts_.size());
+    const WorldRank rank = map.size();
+    if (client.proc_count++ == 0) {
+      client.first_host = host;
+      client.first_proc = rank;
+    }
+    ++client.host_count;
+    map.hosts_.push_back({.client = each.client,
+                          .address = each.address,
+                          .first_proc = rank,
+                          .proc_count = 1,
+                          .direct = true});
+    map.procs_.push_back({each.client, host, each.id});
+    if (!map.node_names_.empty()) map.node_names_.push_back(each.node_name);
+  }
   return map;
 }
 

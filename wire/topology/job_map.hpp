@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace impishim::wire {
 /// Rank in the joined MPI_COMM_WORLD. Procs are in host order, hosts in client order (IMPI 2.3.5).
 using WorldRank = std::int32_t;
 
-/// One native MPI job ("system").
+/// One native MPI job ("system"). The hosts and procs of a client of another job (JobMap::extended)
+/// need not be consecutive: `first_host` and `first_proc` are then those that came first.
 struct Client {
   std::int32_t first_host = 0;
   std::int32_t host_count = 0;
@@ -45,6 +47,9 @@ struct Host {
   /// Index, among the host's procs, of the only proc that can reach other hosts and owns all
   /// channels. -1: the procs take turns.
   std::int32_t gateway = -1;
+  /// True for a host of another job: its only proc has a channel of its own to each process here
+  /// that it is connected with.
+  bool direct = false;
 };
 
 /// A process of the job.
@@ -72,6 +77,14 @@ struct NegotiatedValues {
 /// there is none.
 [[nodiscard]] std::string common_fabric(const Client& a, const Client& b);
 
+/// A process of another job, and the address of its host.
+struct AddedProc {
+  std::int32_t client = 0;  ///< its number in the extended map
+  HostId address{};
+  ProcId id;
+  std::string node_name{};
+};
+
 /// The job map, and the index from process ids to world ranks.
 class JobMap {
  public:
@@ -80,6 +93,12 @@ class JobMap {
   /// procs have the same address and pid.
   [[nodiscard]] static Result<JobMap> create(std::vector<Client> clients, std::vector<Host> hosts,
                                              std::vector<ProcId> procs, NegotiatedValues values);
+
+  /// Returns this map with `clients` behind its clients, and with `procs` behind its procs, each on
+  /// a host of its own that every process reaches directly (Host::direct). For processes of other
+  /// jobs, whose numbers in their own job are others.
+  [[nodiscard]] JobMap extended(const std::vector<Client>& clients,
+                                std::span<const AddedProc> procs) const;
 
   [[nodiscard]] const std::vector<Client>& clients() const { return clients_; }
   [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
@@ -106,7 +125,8 @@ class JobMap {
   void set_node_names(std::vector<std::string> names) { node_names_ = std::move(names); }
   [[nodiscard]] WorldRank size() const { return static_cast<WorldRank>(procs_.size()); }
 
-  /// Returns the world rank of the process `id`, or -1 if it is not in this job.
+  /// Returns the world rank of the process `id`, or -1 if it is not in this job. The index does not
+  /// have processes of other jobs: only the channel from one of them tells which it is.
   [[nodiscard]] WorldRank rank_of(const ProcId& id) const;
 
  private:

@@ -5,7 +5,8 @@
 /// A route is: SRC -> representative of SRC's host for DST's host -> representative of DST's host
 /// for SRC's host -> DST. A hop disappears if SRC or DST is itself a representative. A route has at
 /// most three hops and always ends, because each hop moves to the next of these four roles. If a
-/// host has a gateway, the gateway is its representative for all other hosts.
+/// host has a gateway, the gateway is its representative for all other hosts. Processes of another
+/// job (Host::direct) are no hosts in this sense: each process has its own channels to them.
 #pragma once
 
 #include <algorithm>
@@ -60,6 +61,7 @@ struct NextHop {
   const std::int32_t my_host = job.proc(here).host;
   const std::int32_t its_host = job.proc(destination).host;
   if (my_host == its_host) return {NextHop::Kind::kLocal, destination, its_host};
+  if (job.host(its_host).direct) return {NextHop::Kind::kRemote, destination, its_host};
   const WorldRank owner = representative(job, my_host, its_host);
   if (owner == here) return {NextHop::Kind::kRemote, destination, its_host};
   return {NextHop::Kind::kLocal, owner, its_host};

@@ -26,7 +26,7 @@ JobMap make_job(const JobShape& shape) {
     for (const int count : hosts_of_client) {
       Host host;
       host.address[12] = std::byte{127};
-      host.address[14] = std::byte{1};
+      host.address[14] = static_cast<std::byte>(1 + shape.job);
       host.address[15] = static_cast<std::byte>(hosts.size());
       host.proc_count = count;
       if (hosts.size() < shape.gateways.size()) host.gateway = shape.gateways[hosts.size()];

@@ -27,9 +27,10 @@ struct JobShape {
   std::set<int> foreign{};  ///< clients that do not know our extensions
   /// For each host the index of its gateway, -1 for none; hosts beyond its end have none.
   std::vector<int> gateways{};
+  int job = 0;  ///< number of the job among several
 };
 
-/// Host i has address 127.0.1.i, proc r has pid 100 + r.
+/// Host i has address 127.0.(1 + job).i, proc r has pid 100 + r.
 [[nodiscard]] JobMap make_job(const JobShape& shape);
 
 class SimulatedJob {
