@@ -122,6 +122,14 @@ std::size_t Engine::Impl::poll_links() {
   return events;
 }
 
+/// Removes the links to hosts that were released, if both ends have ended them.
+void Engine::Impl::remove_released() {
+  for (Link* link : shutdown.advance_released()) {
+    add_host_traffic(state.counters, *link);
+    peers.remove_host(*link);
+  }
+}
+
 std::size_t Engine::Impl::poll(bool application_waits) {
   if (has_failed()) return shutdown.flush_after_failure();
   relay.poll_begins();
@@ -133,7 +141,7 @@ std::size_t Engine::Impl::poll(bool application_waits) {
   if (has_failed()) return events + 1;
   if (relay.owes_credit()) relay.return_credits();
   if (shutdown.closing()) shutdown.advance();
-  if (shutdown.has_released()) shutdown.advance_released();
+  if (shutdown.has_released()) remove_released();
   if (events == 0 && receive_path.queue().uncounted() > 0 &&
       (application_waits || flags.relieving.load(std::memory_order_relaxed))) {
     receive_path.take_unexpected();

@@ -59,6 +59,7 @@ class Engine::Impl final : public OutputOwner, public FailureHandler {
   std::size_t poll(bool application_waits) IMPISHIM_REQUIRES(mutex);
   std::size_t poll_links() IMPISHIM_REQUIRES(mutex);
   std::size_t poll_link(Link& link) IMPISHIM_REQUIRES(mutex);
+  void remove_released() IMPISHIM_REQUIRES(mutex);
 
   // OutputOwner, FailureHandler
   void packet_left(SendOperation& operation) override IMPISHIM_REQUIRES(mutex) {
@@ -76,6 +77,7 @@ class Engine::Impl final : public OutputOwner, public FailureHandler {
   }
 
   // state_report.cpp
+  static void add_host_traffic(EngineCounters& counters, const Link& link);
   void add_traffic(EngineCounters& counters) const IMPISHIM_REQUIRES(mutex);
   [[nodiscard]] std::string report() IMPISHIM_REQUIRES(mutex);
   void report_if_asked() IMPISHIM_REQUIRES(mutex);

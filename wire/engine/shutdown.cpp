@@ -74,15 +74,20 @@ bool Shutdown::advance_link(Link& link) {
 
 void Shutdown::release(std::int32_t host) {
   const auto found = parts_.peers.host_links().find(host);
-  if (found == parts_.peers.host_links().end()) return;
-  released_.push_back(found->second);
-  advance_released();
+  if (found != parts_.peers.host_links().end()) released_.push_back(found->second);
 }
 
-void Shutdown::advance_released() {
-  if (parts_.failure.happened()) return;
-  std::erase_if(released_,
-                [&](Link* link) { return !parts_.send_path.needs(*link) && advance_link(*link); });
+std::vector<Link*> Shutdown::advance_released() {
+  std::vector<Link*> ended;
+  if (parts_.failure.happened()) return ended;
+  std::erase_if(released_, [&](Link* link) {
+    // Read to its end: closing a connection with unread bytes would reset it.
+    const bool over = !parts_.send_path.needs(*link) && advance_link(*link) && link->input_ended &&
+                      !link->in_batching;
+    if (over) ended.push_back(link);
+    return over;
+  });
+  return ended;
 }
 
 bool Shutdown::closed() const {

@@ -44,7 +44,8 @@ class Shutdown {
   [[nodiscard]] bool closing() const { return closing_; }
   /// Ends the link to a direct host; a later advance_released() continues.
   void release(std::int32_t host);
-  void advance_released();
+  /// Returns the links that have ended, and forgets them.
+  [[nodiscard]] std::vector<Link*> advance_released();
   [[nodiscard]] bool has_released() const { return !released_.empty(); }
   /// Returns true if all links are closed. Host links are read to their end: closing a connection
   /// with unread bytes would reset it before the peer has read everything.
@@ -69,7 +70,7 @@ class Shutdown {
 
   Parts parts_;
   bool closing_ = false;
-  std::vector<Link*> released_;  ///< links to direct hosts that are not closed yet
+  std::vector<Link*> released_;  ///< links to direct hosts that have not ended yet
 };
 
 }  // namespace impishim::wire

@@ -58,6 +58,16 @@ std::string line_of(const Peer& peer) {
 
 }  // namespace
 
+void Engine::Impl::add_host_traffic(EngineCounters& sums, const Link& link) {
+  add(sums.remote_origin, link.output.sent);
+  add(sums.remote_relay, link.output.passed_on);
+  add(sums.remote_received, link.input.received);
+  add(sums.copied, link.output.copied);
+  add(sums.copied, link.input.copied);
+  sums.send_calls += link.output.send_calls;
+  sums.receive_calls += link.input.calls;
+}
+
 void Engine::Impl::add_traffic(EngineCounters& sums) const {
   for (const auto& [rank, link] : peers.local_links()) {
     add(sums.local_origin, link->output.sent);
@@ -66,15 +76,7 @@ void Engine::Impl::add_traffic(EngineCounters& sums) const {
     add(sums.copied, link->output.copied);
     add(sums.copied, link->input.copied);
   }
-  for (const auto& [host, link] : peers.host_links()) {
-    add(sums.remote_origin, link->output.sent);
-    add(sums.remote_relay, link->output.passed_on);
-    add(sums.remote_received, link->input.received);
-    add(sums.copied, link->output.copied);
-    add(sums.copied, link->input.copied);
-    sums.send_calls += link->output.send_calls;
-    sums.receive_calls += link->input.calls;
-  }
+  for (const auto& [host, link] : peers.host_links()) add_host_traffic(sums, *link);
 }
 
 std::string Engine::Impl::report() {

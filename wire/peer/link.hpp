@@ -75,7 +75,7 @@ struct Link {
 
   std::int32_t remote_host = -1;  ///< host link: the peer host's number
   WorldRank local_proc = -1;      ///< local link: the peer's world rank
-  /// Identifies its descriptor in the poller: index among its owner's links.
+  /// Identifies its descriptor in the poller. Ascends in the order of its owner's links.
   std::uint64_t token = 0;
   bool announced = false;  ///< its descriptor has been reported ready
   LinkState state = LinkState::kOpen;

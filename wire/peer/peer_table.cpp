@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,10 +53,25 @@ void PeerTable::add_host(HostChannel channel, OutputOwner& owner, BufferPool& bu
   host_links_.emplace(channel.host, &link);
 }
 
+void PeerTable::remove_host(const Link& link) {
+  const WorldRank only = settings_.job.host(link.remote_host).first_proc;
+  peers_[static_cast<std::size_t>(only)].reset();
+  host_links_.erase(link.remote_host);
+  std::erase_if(links_, [&](const auto& each) { return each.get() == &link; });
+}
+
+Link* PeerTable::find_by_token(const Links& links, std::uint64_t token) {
+  // As long as no link was removed, they are numbered from 0.
+  if (token < links.size() && links[token]->token == token) return links[token].get();
+  const auto found =
+      std::ranges::lower_bound(links, token, {}, [](const auto& each) { return each->token; });
+  return found == links.end() || (*found)->token != token ? nullptr : found->get();
+}
+
 Link& PeerTable::add_link(std::unique_ptr<Channel> channel, OutputOwner& owner,
                           BufferPool& buffers) {
   links_.push_back(std::make_unique<Link>(owner, std::move(channel), buffers, settings_.datalen));
-  links_.back()->token = links_.size() - 1;
+  links_.back()->token = next_token_++;
   return *links_.back();
 }
 

@@ -51,6 +51,9 @@ class PeerTable {
   /// Adds links to hosts by which the job has grown.
   void add_hosts(std::vector<HostChannel> channels, OutputOwner& owner, BufferPool& buffers);
 
+  /// Removes the link to a direct host, which has ended, and its channel.
+  void remove_host(const Link& link);
+
   /// Returns the state kept for a process; makes it when it is first needed.
   [[nodiscard]] Peer& peer(WorldRank rank) {
     Peer* known = peers_[static_cast<std::size_t>(rank)].get();
@@ -59,6 +62,8 @@ class PeerTable {
   /// Returns that state by world rank; null where there is none yet.
   [[nodiscard]] const std::vector<std::unique_ptr<Peer>>& peers() const { return peers_; }
 
+  /// Returns the link with this token, or null.
+  [[nodiscard]] static Link* find_by_token(const Links& links, std::uint64_t token);
   /// Returns all links in polling order: reading shared memory costs less than asking the kernel,
   /// and packets that one relay passes on to another should not wait for that.
   [[nodiscard]] const Links& links() const { return links_; }
@@ -98,6 +103,7 @@ class PeerTable {
 
   const EngineSettings& settings_;
   Links links_;
+  std::uint64_t next_token_ = 0;
   std::unordered_map<std::int32_t, Link*> host_links_;
   std::unordered_map<WorldRank, Link*> local_links_;
   std::vector<std::unique_ptr<Peer>> peers_;

@@ -55,8 +55,10 @@ void Readiness::find_announced() {
   std::array<epoll_event, 64> events{};
   auto count = poller_.ready(events);
   if (!count) return failures_.fail(count.error());
-  for (const epoll_event& event : std::span(events).first(*count))
-    links_[event.data.u64]->announced = true;
+  for (const epoll_event& event : std::span(events).first(*count)) {
+    Link* const link = PeerTable::find_by_token(links_, event.data.u64);
+    if (link != nullptr) link->announced = true;
+  }
 }
 
 void Readiness::stop_watching(Link& link) {

@@ -174,6 +174,25 @@ TEST(Extension, AReleasedJobEndsWithoutTheOther) {
   EXPECT_EQ(jobs.b().engine(1).failure(), nullptr);
 }
 
+TEST(Extension, ReleasedLinksLeaveNothingButTheirCounts) {
+  TwoJobs jobs(shape_of({{1}, {1}}, 0), shape_of({{1}}, 1));
+  const auto data = bytes(5000, 1);
+  for (int round = 0; round < 3; ++round) {
+    Receive receive(jobs.b(), 0, 1, 2, data.size());
+    Send send(jobs.a(), 1, jobs.b_in_a(0), 2, data);
+    ASSERT_TRUE(jobs.run_until([&] { return receive.operation.complete(); }));
+    const std::uint64_t sent = jobs.a().engine(1).counters().remote_origin.bytes;
+    jobs.release_all();
+    jobs.run_until([] { return false; });
+    EXPECT_GE(jobs.a().engine(1).counters().remote_origin.bytes, sent);
+    // The report has a line for each link.
+    const std::string report = jobs.b().engine(0).report();
+    EXPECT_EQ(report.find("memory"), std::string::npos) << report;
+    jobs.connect();
+    EXPECT_NE(jobs.b().engine(0).report().find("memory"), std::string::npos);
+  }
+}
+
 TEST(Extension, ProcessesCanBeConnectedAgain) {
   TwoJobs jobs(shape_of({{1}, {1}}, 0), shape_of({{1}}, 1));
   jobs.release_all();
