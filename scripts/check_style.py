@@ -40,6 +40,7 @@ INNER = {
         "channel": "base packet",
         "fabric": "base channel",
         "connect": "base packet topology channel fabric",
+        "port": "base packet topology channel connect",
         "startup": "base data packet topology channel",
         "link": "base packet channel",
         "message": "base data topology link",
@@ -50,7 +51,7 @@ INNER = {
         "shuffle": "base data topology message engine",
         "window": "base data topology message engine",
         "file": "base data topology message engine",
-        "launch": "base packet channel startup",
+        "launch": "base packet channel port startup",
     },
     "collectives": {
         "core": "",

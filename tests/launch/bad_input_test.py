@@ -44,12 +44,7 @@ class BadInput(Case):
             "-server", 2, "-client", 0, "127.0.0.1:1", says="-server and -client exclude each other"
         )
         self.refuses(
-            "-np",
-            2,
-            "-timeout",
-            3,
-            ARGUMENTS.program,
-            says="-port, -auth and -timeout belong to -server",
+            "-np", 2, "-timeout", 3, ARGUMENTS.program, says="-auth and -timeout belong to -server"
         )
         self.refuses(
             "-client",

@@ -88,8 +88,7 @@ class Dance {
   }
   /// Returns true if this host is to be connected with that one.
   [[nodiscard]] bool is_partner(std::int32_t number) const {
-    return number != my_host_ &&
-           !(options_.between_clients && host(number).client == host(my_host_).client);
+    return number != my_host_ && (!options_.is_partner || options_.is_partner(number));
   }
   [[nodiscard]] const Client& client_of(std::int32_t number) const {
     return job_.client(host(number).client);
@@ -275,9 +274,9 @@ class Dance {
 
 }  // namespace
 
-Result<HostListener> HostListener::open(const HostId& address) {
+Result<HostListener> HostListener::open(const HostId& address, std::uint16_t port) {
   HostListener listener;
-  SocketAddress here = SocketAddress::of(address, 0);
+  SocketAddress here = SocketAddress::of(address, port);
   listener.socket_ =
       Descriptor(::socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.socket_.valid() || bind(listener.socket_.get(), here.get(), here.size) != 0 ||
@@ -287,7 +286,7 @@ Result<HostListener> HostListener::open(const HostId& address) {
         ErrorKind::kConfiguration,
         fmt::format(
             "cannot listen on {}: {}; set IMPISHIM_HOST_ADDRESS to an address of this machine",
-            address_text(address), std::strerror(errno))};
+            port == 0 ? address_text(address) : address_text(address, port), std::strerror(errno))};
   }
   listener.port_ = here.port();
   return listener;

@@ -18,10 +18,10 @@
 namespace impishim::wire {
 
 /// The listening socket of a host, bound to its advertised address and a port that the kernel
-/// chooses.
+/// chooses, unless one is given.
 class HostListener {
  public:
-  [[nodiscard]] static Result<HostListener> open(const HostId& address);
+  [[nodiscard]] static Result<HostListener> open(const HostId& address, std::uint16_t port = 0);
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] const Descriptor& socket() const { return socket_; }
 
@@ -41,8 +41,8 @@ struct DanceOptions {
   int watched = -1;  ///< wakes the dance when it becomes readable, so that it calls given_up
   /// Called at least every 50 ms; an error ends the dance.
   std::function<std::optional<Error>()> given_up;
-  /// True if hosts of the same client are not connected with each other.
-  bool between_clients = false;
+  /// Returns true if that host is to be connected with this one. Both must agree. Empty: all are.
+  std::function<bool(std::int32_t host)> is_partner{};
 };
 
 /// Connects from the advertised address to every host with a lower number, and accepts a connection

@@ -52,6 +52,7 @@ namespace impishim::wire {
 enum class LinkPurpose : std::uint32_t {
   kHosts = 1,    ///< numbers are host numbers
   kGateway = 2,  ///< numbers are indices in the host
+  kPort = 3,     ///< of MPI_Open_port: the acceptor is 0, the connector 1
 };
 
 /// The data that both ends of a connection must know about each other.

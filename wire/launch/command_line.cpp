@@ -21,10 +21,10 @@ namespace {
 /// Returns all options with the number of words that follow each.
 const std::map<std::string, int>& option_words() {
   static const std::map<std::string, int> words = {
-      {"server", 1}, {"port", 1},       {"auth", 1},    {"timeout", 1},
-      {"client", 2}, {"np", 1},         {"n", 1},       {"systems", 1},
-      {"mpi", 1},    {"host-procs", 1}, {"gateway", 1}, {"new-key", 0},
-      {"v", 0},      {"help", 0},       {"version", 0}, {"h", 0}};
+      {"server", 1},  {"port", 1},    {"auth", 1},        {"timeout", 1}, {"client", 2},
+      {"np", 1},      {"n", 1},       {"systems", 1},     {"mpi", 1},     {"host-procs", 1},
+      {"gateway", 1}, {"new-key", 0}, {"name-server", 0}, {"v", 0},       {"help", 0},
+      {"version", 0}, {"h", 0}};
   return words;
 }
 
@@ -74,6 +74,7 @@ struct Options {
   std::string gateways;
   bool verbose = false;
   bool new_key = false;
+  bool name_server = false;
   bool version = false;
   std::string help;
 };
@@ -108,14 +109,16 @@ Result<Options> parse_options(std::vector<std::string> words) {
       "  impirun -np 2 ./a : -np 2 ./b          (all on this machine, a system each)\n"
       "  impirun -systems K -n N program args...  (N processes, split over K systems on this "
       "machine)\n"
-      "  impirun -new-key                         (prints a random authentication key)\n\n"
+      "  impirun -new-key                         (prints a random authentication key)\n"
+      "  impirun -name-server [-port P]           (keeps names for MPI_Publish_name)\n\n"
       "Authentication: IMPI_AUTH_KEY=<decimal number>, IMPI_AUTH_KEY_FILE=<file that holds it>, or "
       "IMPI_AUTH_NONE in the\n"
       "environment of server and clients.",
       "impirun"};
   app.add_option("--server", options.server, "be the rendezvous server of N clients")
       ->check(number(1, 32));
-  app.add_option("--port", options.port, "server: listen on this port")->check(number(1, 65535));
+  app.add_option("--port", options.port, "server, name server: listen on this port")
+      ->check(number(1, 65535));
   app.add_option("--auth", options.auth,
                  "server: authentication methods in order of preference, e.g. 1,0 or 3,1-0");
   app.add_option("--timeout", options.timeout,
@@ -141,6 +144,9 @@ Result<Options> parse_options(std::vector<std::string> words) {
   app.add_flag("-v", options.verbose,
                "tell at once who has joined (otherwise only if joining takes more than 2 s)");
   app.add_flag("--new-key", options.new_key, "print a random 64-bit key for IMPI_AUTH_KEY");
+  app.add_flag("--name-server", options.name_server,
+               "keep names that jobs publish (MPI_Publish_name) until SIGTERM; prints the "
+               "IMPISHIM_NAME_SERVER that they need");
   app.add_flag("--version", options.version, "print the version");
   std::reverse(words.begin(), words.end());
   try {
@@ -165,9 +171,10 @@ Result<void> check_form(const Options& options) {
   const bool server = options.server != 0;
   const bool client = !options.client.empty();
   if (server && client) return usage("-server and -client exclude each other");
-  if (!server && (options.port != 0 || options.auth || options.timeout != 0)) {
-    return usage("-port, -auth and -timeout belong to -server");
-  }
+  if (!server && (options.auth || options.timeout != 0))
+    return usage("-auth and -timeout belong to -server");
+  if (!server && !options.name_server && options.port != 0)
+    return usage("-port belongs to -server and -name-server");
   if (server && (options.procs != 0 || !options.mpi.empty() || options.host_procs != 0 ||
                  !options.gateways.empty())) {
     return usage("-np, -mpi, -host-procs and -gateway do not belong to -server");
@@ -270,6 +277,13 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
     }
     auto form = check_form(*options);
     if (!form) return form.error();
+    if (options->name_server) {
+      if (*program < words.size() || options->server != 0 || options->procs != 0)
+        return usage("-name-server goes with -port alone");
+      line.mode = CommandLine::Mode::kNameServer;
+      line.port = options->port;
+      return line;
+    }
     if (options->server != 0) {
       if (*program < words.size()) return usage("-server takes no program: the clients start it");
       line.mode = CommandLine::Mode::kServer;

@@ -19,7 +19,15 @@ struct Section {
 };
 
 struct CommandLine {
-  enum class Mode : std::uint8_t { kServer, kClient, kLocal, kHelp, kVersion, kNewKey };
+  enum class Mode : std::uint8_t {
+    kServer,
+    kClient,
+    kLocal,
+    kHelp,
+    kVersion,
+    kNewKey,
+    kNameServer
+  };
   Mode mode = Mode::kLocal;
   std::string help;  ///< the text to print, in mode kHelp
 

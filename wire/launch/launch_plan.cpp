@@ -70,6 +70,10 @@ Result<std::string> choose_mpi(const std::string& forced, const std::string& pro
     return **mpi;
   }
   if (!forced.empty()) return forced;
+  // Of a process that spawns others (wire/port/spawned_job.hpp): a script's MPI is probably its
+  // own.
+  if (const char* spawner = secure_getenv("IMPISHIM_SPAWN_MPI"); spawner != nullptr)
+    return std::string(spawner);
   return configuration(
       fmt::format("{} is not an MPI program: it needs neither libmpich nor libmpi. Instead of a "
                   "script, name the program that the "

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -30,10 +31,13 @@
 #include "wire/launch/command_line.hpp"
 #include "wire/launch/key_file.hpp"
 #include "wire/launch/launch_plan.hpp"
+#include "wire/launch/name_server.hpp"
 #include "wire/launch/rank_output.hpp"
 #include "wire/launch/rendezvous.hpp"
 #include "wire/launch/scratch_folder.hpp"
 #include "wire/launch/supervisor.hpp"
+#include "wire/port/name_service.hpp"
+#include "wire/port/open_port.hpp"
 #include "wire/startup/authentication.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/startup/startup_server.hpp"
@@ -83,6 +87,18 @@ int run_server(const CommandLine& line) {
   if (!server) return complain(server.error(), kUsageStatus);
   if (const int status = print(server->address() + "\n"); status != 0) return status;
   auto served = server->serve();
+  return served ? 0 : complain(served.error(), kFailureStatus);
+}
+
+int run_name_server(const CommandLine& line) {
+  const auto end = watch_end_signals();
+  if (!end) return complain(end.error(), kFailureStatus);
+  auto server = open_name_server(static_cast<std::uint16_t>(line.port));
+  if (!server) return complain(server.error(), kUsageStatus);
+  const int status =
+      print(fmt::format("{}={}\n", wire::kNameServerVariable, (*server)->name().text()));
+  if (status != 0) return status;
+  auto served = wire::serve_names(**server, end->get());
   return served ? 0 : complain(served.error(), kFailureStatus);
 }
 
@@ -212,7 +228,9 @@ Result<std::vector<LaunchPlan>> plan_systems(const CommandLine& line, const std:
   return plans;
 }
 
-int serve_job(wire::Rendezvous& server) {
+/// Runs in a process of its own: the rendezvous, and the names that the systems publish.
+int serve_job(wire::Rendezvous& server, std::shared_ptr<wire::OpenPort> names) {
+  serve_in_background(std::move(names));
   auto served = server.serve();
   if (served) return 0;
   return complain(served.error(),
@@ -235,6 +253,9 @@ int run_local(const CommandLine& line) {
   share_processors(
       std::accumulate(line.sections.begin(), line.sections.end(), 0,
                       [](int procs, const Section& section) { return procs + section.procs; }));
+  auto names = open_own_name_server();
+  if (!names) return complain(names.error(), kFailureStatus);
+  std::shared_ptr<wire::OpenPort> name_server = std::move(*names);
   ScratchFolder scratch;
   std::error_code error;
   KeyFile key_file(methods->key_value, std::filesystem::temp_directory_path(error));
@@ -249,10 +270,12 @@ int run_local(const CommandLine& line) {
       if (name == system_name(i)) ended.add(static_cast<std::uint8_t>(i));
     }
   });
-  auto started = supervisor.start("the rendezvous server", [&] { return serve_job(*server); });
+  auto started =
+      supervisor.start("the rendezvous server", [&] { return serve_job(*server, name_server); });
   // Only the server's process may listen. When it has ended, late clients are then refused and do
   // not wait for an answer.
   server.reset();
+  name_server.reset();
   for (std::size_t i = 0; i < plans->size() && started; ++i) {
     started = supervisor.start(system_name(i), (*plans)[i], i == 0);
   }
@@ -283,6 +306,8 @@ int run(const std::vector<std::string>& words) {
       return print(fmt::format("impirun {} (IMPI 0.0)\n", IMPISHIM_VERSION));
     case CommandLine::Mode::kNewKey:
       return print_new_key();
+    case CommandLine::Mode::kNameServer:
+      return run_name_server(*line);
     case CommandLine::Mode::kServer:
       return run_server(*line);
     case CommandLine::Mode::kClient:
