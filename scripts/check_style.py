@@ -74,10 +74,11 @@ INNER = {
         "comm": "handle values job datatype error group request completion coll",
         "rma": "handle values job datatype error group request completion coll comm",
         "io": "handle values job datatype error group request completion coll comm",
+        "dynamic": "handle values job datatype error group request completion coll comm",
         "topo": "handle values job error request completion coll comm",
         "tool": "handle values job",
         "entry": "handle values job error request completion pt2pt coll comm",
-        "startup": "handle values job datatype error request completion comm rma tool entry",
+        "startup": "handle values job datatype error request completion comm rma dynamic tool entry",
     },
     "darray": {
         "base": "",

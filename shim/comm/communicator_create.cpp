@@ -109,7 +109,10 @@ int free_communicator(Job& job, MPI_Comm* comm, const char* function, Meeting me
   if (meeting == Meeting::kAlways || has_foreign_members(job, *freed)) {
     if (const int code = meet(job, *freed, function); code != MPI_SUCCESS) return code;
   }
-  return end_communicator(job, *freed, comm, vendor_free);
+  MPI_Comm parent = *comm;
+  const int code = end_communicator(job, *freed, comm, vendor_free);
+  if (code == MPI_SUCCESS) job.parent.compare_exchange_strong(parent, MPI_COMM_NULL);
+  return code;
 }
 
 bool is_part_of(const RankList& group, const Communicator& parent) {

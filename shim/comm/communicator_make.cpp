@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,18 @@ struct InterHandles {
 
 }  // namespace
 
+bool comes_first(const Job& job, const RankList& group, const RankList& other) {
+  const wire::JobMap& map = job.map;
+  const auto is_of_other_job = [&](wire::WorldRank rank) {
+    return map.host(map.proc(rank).host).direct;
+  };
+  if (std::ranges::none_of(group, is_of_other_job) && std::ranges::none_of(other, is_of_other_job))
+    return group.front() < other.front();
+  const wire::ProcId& first = map.proc(group.front()).id;
+  const wire::ProcId& second = map.proc(other.front()).id;
+  return std::tie(first.host, first.pid) < std::tie(second.host, second.pid);
+}
+
 int native_rank(const Job& job, wire::WorldRank rank) {
   return rank - job.map.client(job.client).first_proc;
 }
@@ -76,18 +89,13 @@ int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_
 
 namespace {
 
-/// Returns true if `group` precedes `other` in their union. Both sides must compute the same order.
-bool comes_first(const RankList& group, const RankList& other) {
-  return group.front() < other.front();
-}
-
 /// Creates the vendor's intercommunicators with the local members of the remote group.
 int meet_local_peers(Job& job, const InterParts& parts, InterHandles& handles) {
   const int leader = *first_local(job, parts.remote);
   int code = vendor::Intercomm_create(handles.own, 0, job.private_comm, leader,
                                       handshake_tag(parts.context), &handles.user);
   if (code == MPI_SUCCESS) code = vendor::Comm_dup(handles.user, &handles.companion);
-  const int high = comes_first(parts.local, parts.remote) ? 0 : 1;
+  const int high = comes_first(job, parts.local, parts.remote) ? 0 : 1;
   return code == MPI_SUCCESS ? vendor::Intercomm_merge(handles.user, high, &handles.both) : code;
 }
 
@@ -132,7 +140,7 @@ std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle,
 /// Registers the user's handle as a spanning intercommunicator.
 void describe_intercommunicator(Job& job, const InterHandles& handles, wire::ContextId context,
                                 const RankList& local, const RankList& remote) {
-  const bool first = comes_first(local, remote);
+  const bool first = comes_first(job, local, remote);
   RankList all = first ? local : remote;
   const RankList& others = first ? remote : local;
   all.insert(all.end(), others.begin(), others.end());

@@ -17,6 +17,10 @@ namespace impishim::shim {
 /// Returns true if all members are in this system; a communicator of them is then native.
 [[nodiscard]] bool is_native(const Job& job, const RankList& members);
 
+/// Returns true if the first of two groups comes before the second one in their union. All members
+/// of both get the same answer, also if they belong to several jobs.
+[[nodiscard]] bool comes_first(const Job& job, const RankList& group, const RankList& other);
+
 /// Returns a local process's rank in this system's world.
 [[nodiscard]] int native_rank(const Job& job, wire::WorldRank rank);
 /// Returns that rank of the first of `members` that is in this system, or nothing.

@@ -6,8 +6,13 @@
 /// same time may propose the same number, and both may win. One member of the new communicator
 /// therefore assigns the id if all systems use this library and some process has
 /// MPI_THREAD_MULTIPLE. The id consists of its world rank and a counter, so all ids differ.
+///
+/// World ranks of two jobs may be the same. If a parent's members belong to several jobs, one
+/// member assigns a random id instead: of 2^54, so that two are the same is less likely than a
+/// fault of the memory.
 #pragma once
 
+#include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "wire/base/result.hpp"
 
@@ -17,6 +22,8 @@ namespace impishim::shim {
 /// bit is not used: MPICH 4.0.2 treats unsigned numbers as signed in MPI_MAX.
 /// Assigned by one member: world rank << 36, counter << 1.
 inline constexpr wire::ContextId kGivenContext = 1ULL << 62U;
+/// Of an assigned id that is random below this bit. World ranks are less than 2^20.
+inline constexpr wire::ContextId kRandomContext = 1ULL << 56U;
 /// Of the union of an intercommunicator's groups.
 inline constexpr wire::ContextId kBothGroups = 1ULL << 61U;
 /// Of an intercommunicator's local group.
@@ -33,8 +40,11 @@ inline constexpr std::uint64_t kMaxContext = kNamedMeeting;
 [[nodiscard]] wire::ContextId give_context(Job& job);
 /// Returns a member's proposal in an agreement. The greatest proposal of all members is passed to
 /// settle_context(). `gives` must be true on exactly one member, which assigns the id if ids are
-/// assigned.
-[[nodiscard]] std::uint64_t propose_context(Job& job, bool gives);
+/// assigned. `parent` is the communicator from which the new one is made, if it spans systems.
+[[nodiscard]] std::uint64_t propose_context(Job& job, bool gives,
+                                            const Communicator* parent = nullptr);
+/// Returns a random id, for a communicator whose members belong to several jobs.
+[[nodiscard]] wire::ContextId random_context();
 /// Returns the id for point-to-point messages; the id for collectives is greater by one. Error
 /// kConfiguration if no ids are left.
 [[nodiscard]] Result<wire::ContextId> settle_context(Job& job, std::uint64_t greatest);

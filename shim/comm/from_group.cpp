@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/message/operation.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -73,6 +75,15 @@ int check_from_group(Job& job, const FromGroup& call, MPI_Group group, RankList&
   }
   if (group == MPI_GROUP_NULL) return raise_from_group(call, MPI_ERR_GROUP, "the group is null");
   const int code = members_of(job, group, call.function, members);
+  const auto is_of_other_job = [&](wire::WorldRank rank) {
+    return job.map.host(job.map.proc(rank).host).direct;
+  };
+  if (code == MPI_SUCCESS && std::ranges::any_of(members, is_of_other_job)) {
+    return raise_from_group(
+        call, MPI_ERR_GROUP,
+        "the group has processes of another job: make the communicator from one "
+        "that contains them");
+  }
   if (code != MPI_SUCCESS || members.empty() || rank_of(members, job.here) != kNoMember)
     return code;
   return raise_from_group(call, MPI_ERR_GROUP, "the group does not contain the calling process");

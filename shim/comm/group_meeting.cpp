@@ -186,7 +186,7 @@ int meet_as_group(Job& job, const Communicator& parent, const RankList& members,
   int code = make_local_part(job, parent, members, tag, handle);
   if (code != MPI_SUCCESS) return code;
   const auto group = Communicator::create(job.map, job.here, *handle, 0, members);
-  std::uint64_t value = propose_context(job, group->rank == 0);
+  std::uint64_t value = propose_context(job, group->rank == 0, &parent);
   MPI_Request request = MPI_REQUEST_NULL;
   code = vendor::Iallreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, MPI_MAX, *handle, &request);
   if (code == MPI_SUCCESS) code = poll_native(job, request);

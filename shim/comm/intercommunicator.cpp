@@ -90,7 +90,7 @@ int settle(Job& job, const Communicator& parent, const char* function, std::uint
 
 int agree_across(Job& job, Communicator& parent, const char* function, std::int32_t tag,
                  wire::ContextId& context) {
-  Words words{propose_context(job, is_first_of_all(parent)), 0};
+  Words words{propose_context(job, is_first_of_all(parent), &parent), 0};
   const int code = run_across(job, parent, function, tag, 1, words);
   return code == MPI_SUCCESS ? settle(job, parent, function, words[0], context) : code;
 }
@@ -98,7 +98,7 @@ int agree_across(Job& job, Communicator& parent, const char* function, std::int3
 int agree_to_merge(Job& job, Communicator& parent, bool high, bool& other_high,
                    wire::ContextId& context) {
   constexpr const char* kFunction = "MPI_Intercomm_merge";
-  Words words{propose_context(job, is_first_of_all(parent)), high ? 1U : 0U};
+  Words words{propose_context(job, is_first_of_all(parent), &parent), high ? 1U : 0U};
   const int code = run_across(job, parent, kFunction, kMergeTag, words.size(), words);
   other_high = words[1] != 0;
   return code == MPI_SUCCESS ? settle(job, parent, kFunction, words[0], context) : code;

@@ -45,6 +45,7 @@ struct Announcement {
 static_assert(sizeof(Announcement) == 2 * sizeof(std::uint64_t));
 constexpr std::uint64_t kFailed = 0;
 constexpr std::uint64_t kOutsideTheJob = 1;
+constexpr std::uint64_t kOfSeveralJobs = 2;
 
 /// Creates an intercommunicator of two groups that know each other.
 class TwoGroupsCreation {
@@ -116,7 +117,7 @@ class Introduction {
     if (code != MPI_SUCCESS) return code;
     // The vendor handles processes that were started later.
     if (std::ranges::find(local_, kNoMember) != local_.end()) return by_vendor(newcomm);
-    std::uint64_t mine = propose_context(job_, rank_ == leader_);
+    std::uint64_t mine = propose_context(job_, rank_ == leader_, spanning_);
     Announcement announcement{0, 0};
     code = calls::Reduce(job_, &mine, &announcement.greatest, 1, MPI_UINT64_T, MPI_MAX, leader_,
                          comm_);
@@ -198,15 +199,27 @@ class Introduction {
       announcement.greatest = kOutsideTheJob;
       return MPI_SUCCESS;
     }
+    // A group of several jobs announces no members: its ranks are not those of the other side.
+    const bool of_several_jobs = (spanning_ != nullptr && spanning_->connects_jobs) ||
+                                 job_.map.host(job_.map.proc(other).host).direct;
     std::vector<std::uint64_t> theirs(2);
-    code = swap<std::uint64_t>({greatest, local_.size()}, theirs, MPI_UINT64_T);
-    if (code == MPI_SUCCESS) announcement = {std::max(greatest, theirs[0]), theirs[1]};
+    code =
+        swap<std::uint64_t>({greatest, of_several_jobs ? 0 : local_.size()}, theirs, MPI_UINT64_T);
+    if (code != MPI_SUCCESS) return code;
+    announcement = of_several_jobs || theirs[1] == 0
+                       ? Announcement{kOfSeveralJobs, 0}
+                       : Announcement{std::max(greatest, theirs[0]), theirs[1]};
     return code;
   }
 
   int without_remote_group(std::uint64_t reason, int leaders_code, MPI_Comm* newcomm) {
     if (reason == kOutsideTheJob && spanning_ == nullptr) return by_vendor(newcomm);
     if (leaders_code != MPI_SUCCESS) return leaders_code;  // raised already
+    if (reason == kOfSeveralJobs) {
+      return refuse(comm_, kCreate,
+                    "the two groups have processes of several jobs: use MPI_Comm_accept and "
+                    "MPI_Comm_connect, or MPI_Intercomm_merge");
+    }
     if (reason == kOutsideTheJob) {
       return refuse(
           comm_, kCreate,
@@ -352,7 +365,7 @@ int Intercomm_merge(Job& job, MPI_Comm intercomm, int high, MPI_Comm* newintraco
   if (code != MPI_SUCCESS) return code;
   const RankList& local = parent->own_group();
   const RankList& remote = parent->members;
-  const bool first = other_high != (high != 0) ? high == 0 : local.front() < remote.front();
+  const bool first = other_high != (high != 0) ? high == 0 : comes_first(job, local, remote);
   RankList members = first ? local : remote;
   members.insert(members.end(), first ? remote.begin() : local.begin(),
                  first ? remote.end() : local.end());

@@ -42,6 +42,7 @@ std::unique_ptr<Communicator> Communicator::create(const wire::JobMap& job, wire
     if (first) made->masters.push_back(rank);
     made->master_of.push_back(entry->second);
     hosts.insert(host_of(proc));
+    made->connects_jobs = made->connects_jobs || job.host(host_of(proc)).direct;
   }
   for (std::size_t i = 0; i < made->spanning_ranks.size(); ++i) {
     made->local_ranks_are_spanning = made->spanning_ranks[i] == static_cast<std::int32_t>(i);

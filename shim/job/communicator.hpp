@@ -65,6 +65,9 @@ struct Communicator {
   std::int32_t host_color = 0;          ///< IMPI_HOST_COLOR of this process
   /// IMPI_CLIENT_COLOR of this process; IMPI_CLIENT_SIZE is masters.size().
   std::int32_t client_color = 0;
+  /// True if some member belongs to another job (MPI_Comm_accept, MPI_Comm_connect,
+  /// MPI_Comm_spawn). Each job numbers the members of the other in its own way.
+  bool connects_jobs = false;
 
   /// Meaningful for an intercommunicator: true if some members of the remote group are in this
   /// client; `handle` is then the vendor's intercommunicator with them. If false, `handle` is an

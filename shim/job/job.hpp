@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "collectives/core/select.hpp"
@@ -21,6 +22,7 @@
 #include "shim/job/attribute_values.hpp"
 #include "shim/job/buffered_space.hpp"
 #include "shim/job/communicator.hpp"
+#include "shim/job/connected_hosts.hpp"
 #include "shim/job/creation_order.hpp"
 #include "shim/job/diagnostics.hpp"
 #include "shim/job/failure_notices.hpp"
@@ -37,10 +39,12 @@
 #include "wire/engine/engine.hpp"
 #include "wire/progress/progress_thread.hpp"
 #include "wire/startup/startup_client.hpp"
+#include "wire/topology/current_map.hpp"
 #include "wire/window/window_service.hpp"
 
 namespace impishim::shim {
 
+class ConnectedJobs;
 class Files;
 class OneSided;
 class RequestPool;
@@ -48,7 +52,7 @@ class RequestPool;
 /// The joined job. Created in MPI_Init when the environment requests one, destroyed in
 /// MPI_Finalize.
 struct Job {
-  wire::JobMap map;
+  wire::CurrentMap map;
   wire::WorldRank here = 0;              ///< this process's world rank
   std::int32_t client = 0;               ///< the system of this process (MPI_APPNUM)
   int thread_level = MPI_THREAD_SINGLE;  ///< as granted by the vendor
@@ -58,7 +62,9 @@ struct Job {
   /// then delay the other threads' wildcard receives.
   bool polls_collectives = false;
 
-  std::vector<wire::Format> format_of_client;  ///< of data to and from each system
+  /// Of data to and from each system that the job began with.
+  std::vector<wire::Format> format_of_client;
+  std::string wire_format;  ///< IMPISHIM_WIRE_FORMAT: auto, or the name of a format
   std::unique_ptr<wire::Engine> engine;
   std::unique_ptr<wire::ProgressThread> progress;
   /// Only on the process of the system that communicates with the server.
@@ -119,6 +125,14 @@ struct Job {
   std::atomic<Files*> files{nullptr};
   std::shared_ptr<Files> files_owner;
   std::once_flag files_once;
+
+  /// Jobs that this one is connected with (shim/dynamic). Null before the first port.
+  std::atomic<ConnectedJobs*> connected_jobs{nullptr};
+  std::shared_ptr<ConnectedJobs> connected_jobs_owner;
+  std::once_flag connected_jobs_once;
+  ConnectedHosts connected_hosts;
+  /// The communicator with the processes that have spawned this job; null if there are none.
+  std::atomic<MPI_Comm> parent{MPI_COMM_NULL};
 
   /// The number of shuffles (impishim/shuffle.h) that the program has created and not shut down.
   std::atomic<std::int32_t> shuffles{0};

@@ -71,7 +71,8 @@ int end_communicator(Job& job, Communicator& communicator, MPI_Comm* handle,
 }
 
 void release_ended(Job& job) {
-  for (Communicator* ended : job.communicators.take_ended()) {
+  const auto all_ended = job.communicators.take_ended();
+  for (Communicator* ended : all_ended) {
     // The user's call has returned, so an error of a delete callback cannot be reported to any
     // caller.
     MPI_Comm handle = ended->handle;
@@ -80,6 +81,7 @@ void release_ended(Job& job) {
     free_hidden_handles(*ended);
     job.communicators.drop(*ended);
   }
+  if (!all_ended.empty()) job.connected_hosts.release_unused(job);
 }
 
 void free_hidden_handles(Communicator& communicator) {

@@ -16,6 +16,7 @@
 #include "shim/comm/attribute.hpp"
 #include "shim/completion/wait.hpp"
 #include "shim/datatype/datatype.hpp"
+#include "shim/dynamic/parent.hpp"
 #include "shim/entry/vendor_lookup.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
@@ -101,6 +102,13 @@ void join_if_asked(bool answer) {
   if (answer) answer_signals(joined_job);
 }
 
+/// Joins the job, and connects it with its parents if it was spawned.
+int join_job(bool answer) {
+  join_if_asked(answer);
+  Job* job = the_job.load();
+  return job == nullptr ? MPI_SUCCESS : connect_with_parent(*job);
+}
+
 /// Reports shuffles that are still in use. A shuffle's threads use the engine, and its messages may
 /// be anywhere in the job, so only the program can end it.
 int refuse_to_leave_shuffles(const Job& job, int shuffles) {
@@ -137,8 +145,7 @@ int initialise_and_join(const std::function<int()>& initialise) {
   const bool answer = signal_is_free();
   prepare_vendor();
   const int code = initialise();
-  if (code == MPI_SUCCESS) join_if_asked(answer);
-  return code;
+  return code == MPI_SUCCESS ? join_job(answer) : code;
 }
 
 /// Follows IMPI 2.4: a barrier over the whole job, the hosts' FINI, the server's FINI.

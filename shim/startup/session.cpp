@@ -42,6 +42,7 @@ std::unique_ptr<Job> make_job(const JobSettings& settings, int thread_level, boo
   job->thread_level = thread_level;
   job->client = settings.client;
   job->diagnostics = settings.diagnostics;
+  job->wire_format = settings.wire_format;
   vendor::Comm_dup(MPI_COMM_WORLD, &job->private_comm);
   job->vendor_progress.emplace();
   vendor::Comm_group(job->private_comm, &job->native_group);
@@ -70,7 +71,7 @@ void start_engine(const JobSettings& settings, Job& job,
   set_log_name(fmt::format("impishim: rank {}", job.here));
   const auto& clients = job.map.clients();
   wire::EngineOptions options;
-  options.job = job.map;
+  options.job = job.map.now();
   options.here = job.here;
   options.relay = settings.relay;
   for (const wire::Client& client : clients)
@@ -152,6 +153,7 @@ void leave(Job& job) {
   write_statistics(job);
   sleeping_barrier(job.private_comm);
   job.progress.reset();
+  job.connected_jobs_owner.reset();
   job.one_sided_owner.reset();
   job.files_owner.reset();
   if (job.server) {

@@ -194,16 +194,10 @@ class Joined(Case):
         )
         # Each process prints the first refusal of each function, whatever the error handler; the
         # program has tried most of them twice.
-        for function in (
-            "MPI_Win_allocate_shared:",
-            "MPI_Comm_spawn:",
-            "MPI_Win_start:",
-            "MPI_Publish_name:",
-        ):
+        for function in ("MPI_Win_allocate_shared:", "MPI_Win_start:"):
             self.assertEqual(
                 len(re.findall(rf"impishim: rank \d: {function}", done.stderr)), 4, done.stderr
             )
-        self.assertIn("its name server is one system's", done.stderr)
 
     def test_fatal_errors_end_all_systems(self):
         done = joined(2, 4, PROGRAMS / "fatal")
