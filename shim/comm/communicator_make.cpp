@@ -20,6 +20,7 @@
 #include "shim/values/topology.hpp"
 #include "shim/vendor.hpp"
 #include "wire/message/operation.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <string>
 
 #include "shim/dynamic/group_connection.hpp"
 #include "shim/entry_points.hpp"

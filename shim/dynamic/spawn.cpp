@@ -13,14 +13,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "shim/dynamic/connected_jobs.hpp"
 #include "shim/dynamic/group_connection.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
@@ -33,6 +31,7 @@
 #include "wire/channel/address.hpp"
 #include "wire/port/open_port.hpp"
 #include "wire/port/spawned_job.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {

@@ -12,12 +12,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "wire/base/assert.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/silence.hpp"
+#include "wire/data/basic_type.hpp"
 #include "wire/engine/engine_impl.hpp"
 #include "wire/link/link_output.hpp"
 #include "wire/message/match_queue.hpp"

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "wire/base/log.hpp"
 #include "wire/base/printable.hpp"

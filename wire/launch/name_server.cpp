@@ -2,11 +2,11 @@
 #include "wire/launch/name_server.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

@@ -64,7 +64,8 @@ Link* PeerTable::find_by_token(const Links& links, std::uint64_t token) {
   // As long as no link was removed, they are numbered from 0.
   if (token < links.size() && links[token]->token == token) return links[token].get();
   const auto found =
-      std::ranges::lower_bound(links, token, {}, [](const auto& each) { return each->token; });
+      std::lower_bound(links.begin(), links.end(), token,
+                       [](const auto& each, std::uint64_t wanted) { return each->token < wanted; });
   return found == links.end() || (*found)->token != token ? nullptr : found->get();
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/types.h>
 
 #include <array>
 #include <cerrno>
@@ -54,7 +53,7 @@ Conversation::Conversation(Descriptor socket, bool accepted)
 
 Result<void> Conversation::send_all(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const auto sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(sent));
     } else if (!may_pass(errno) || !await(socket_.get(), POLLOUT, timeout_ms_)) {
@@ -66,7 +65,7 @@ Result<void> Conversation::send_all(std::span<const std::byte> bytes) {
 
 Result<void> Conversation::receive_all(std::span<std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t came = recv(socket_.get(), bytes.data(), bytes.size(), 0);
+    const auto came = recv(socket_.get(), bytes.data(), bytes.size(), 0);
     if (came == 0) return lost(0);
     if (came > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(came));

@@ -23,6 +23,7 @@
 #include "wire/channel/channel.hpp"
 #include "wire/channel/tcp_channel.hpp"
 #include "wire/connect/host_mesh.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/port/conversation.hpp"
 #include "wire/port/group_info.hpp"
 #include "wire/topology/job_map.hpp"

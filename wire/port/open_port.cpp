@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -20,11 +19,13 @@
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/channel/accept_rest.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/connect/host_mesh.hpp"
 #include "wire/connect/link_acceptor.hpp"
 #include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/port/conversation.hpp"
 #include "wire/port/port_name.hpp"
 
