@@ -168,3 +168,37 @@ function(impishim_add_system_test name)
     endforeach()
   endforeach()
 endfunction()
+
+# impishim_add_fortran_test(<name> <source>): builds one source for the three faces of Fortran
+# (FACE is 1 for mpif.h, 2 for the module mpi, 3 for mpi_f08), and runs each natively and joined.
+function(impishim_add_fortran_test name source)
+  set(faces mpif_h use_mpi use_mpi_f08)
+  foreach(mpi IN LISTS IMPISHIM_MPIS)
+    find_program(IMPISHIM_${mpi}_MPIFORT NAMES mpifort.${mpi})
+    if(NOT IMPISHIM_${mpi}_MPIFORT)
+      message(STATUS "No tests of Fortran ${name}: there is no mpifort.${mpi}")
+      return()
+    endif()
+  endforeach()
+  foreach(mpi IN LISTS IMPISHIM_MPIS)
+    set(number 0)
+    foreach(face IN LISTS faces)
+      math(EXPR number "${number} + 1")
+      set(program_name ${name}_${face}_${mpi})
+      set(program ${CMAKE_BINARY_DIR}/tests/programs/fortran_${program_name})
+      set(modules ${CMAKE_CURRENT_BINARY_DIR}/${program_name})
+      file(MAKE_DIRECTORY ${modules})
+      add_custom_command(OUTPUT ${program}
+        COMMAND ${IMPISHIM_${mpi}_MPIFORT} -DFACE=${number} -ffree-line-length-none -J ${modules} -o
+          ${program} ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+        DEPENDS ${source} VERBATIM)
+      add_custom_target(build_${program_name} ALL DEPENDS ${program})
+      # An imported program can be run as other system tests are.
+      add_executable(${program_name} IMPORTED)
+      set_target_properties(${program_name} PROPERTIES IMPORTED_LOCATION ${program})
+    endforeach()
+  endforeach()
+  foreach(face IN LISTS faces)
+    impishim_add_system_test(${name}_${face} PROGRAM ${name}_${face} SHAPES native 2+2)
+  endforeach()
+endfunction()
