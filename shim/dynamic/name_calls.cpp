@@ -15,6 +15,7 @@
 #include "shim/job/job.hpp"
 #include "wire/base/result.hpp"
 #include "wire/port/name_service.hpp"
+#include "wire/port/name_table.hpp"
 #include "wire/port/port_name.hpp"
 
 namespace impishim::shim {

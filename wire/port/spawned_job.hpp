@@ -12,7 +12,7 @@
 
 namespace impishim::wire {
 
-/// Name of the variable that tells a process the port of those who have spawned it.
+/// Name of the variable that tells a process the port of its parents.
 inline constexpr const char* kParentVariable = "IMPISHIM_PARENT";
 
 /// A program of the new job, and how many processes run it.
