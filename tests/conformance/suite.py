@@ -51,27 +51,28 @@ def run_logged(command, log, timeout, cwd=None, variables=None):
                 process.wait()
 
 
-def machine_mirror():
+def machine_mirror(package):
     """The machine's own mirror and Debian's name, from the lists of packages that apt knows."""
     policy = subprocess.run(
-        ["apt-cache", "policy", PACKAGE], capture_output=True, text=True, check=True
+        ["apt-cache", "policy", package], capture_output=True, text=True, check=True
     ).stdout
     for line in policy.splitlines():
         words = line.split()
         if len(words) > 3 and "://" in words[1] and "/main" in words[2]:
             return words[1], words[2].split("/")[0]
-    raise SuiteError(f"apt knows no mirror that has {PACKAGE}: run apt-get update")
+    raise SuiteError(f"apt knows no mirror that has {package}: run apt-get update")
 
 
-def fetch(work):
-    """The path of the source package's tarball; fetched from the machine's mirror if it is not there."""
-    found = sorted(work.glob(f"{PACKAGE}_*.orig.tar.*"))
+def fetch(work, package=PACKAGE, binary=None):
+    """The path of a source package's tarball; fetched from the machine's mirror if it is not there.
+    `binary` is a package of it that apt knows, if it has another name."""
+    found = sorted(work.glob(f"{package}_*.orig.tar.*"))
     if found:
         return found[0]
     apt = work / "apt"
     for folder in ("lists/partial", "cache/archives/partial"):
         (apt / folder).mkdir(parents=True, exist_ok=True)
-    uris, suites = machine_mirror()
+    uris, suites = machine_mirror(binary or package)
     (apt / "source.sources").write_text(SOURCES_LIST.format(uris=uris, suites=suites))
     options = [
         "-o",
@@ -85,29 +86,29 @@ def fetch(work):
     ]
     # The user _apt may not write here.
     options += ["-o", "APT::Sandbox::User=root"] if os.getuid() == 0 else []
-    for step in (["update"], ["source", "--download-only", PACKAGE]):
+    for step in (["update"], ["source", "--download-only", package]):
         log = apt / f"{step[0]}.log"
         if run_logged(["apt-get", *options, *step], log, 600, cwd=work) != 0:
             raise SuiteError(f"apt-get {' '.join(step)} failed; see {log}")
-    found = sorted(work.glob(f"{PACKAGE}_*.orig.tar.*"))
+    found = sorted(work.glob(f"{package}_*.orig.tar.*"))
     if not found:
-        raise SuiteError(f"apt-get source has brought no {PACKAGE}_*.orig.tar.* into {work}")
+        raise SuiteError(f"apt-get source has brought no {package}_*.orig.tar.* into {work}")
     return found[0]
 
 
-def unpack(work):
-    """The folder test/mpi of the sources."""
+def unpack(work, folder="test/mpi", package=PACKAGE, binary=None):
+    """A folder of the sources of a package."""
     sources = work / "sources"
     if not sources.is_dir():
         partial = work / "sources.partial"
         shutil.rmtree(partial, ignore_errors=True)
-        with tarfile.open(fetch(work)) as archive:
-            wanted = [member for member in archive if "/test/mpi/" in f"{member.name}/"]
+        with tarfile.open(fetch(work, package, binary)) as archive:
+            wanted = [member for member in archive if f"/{folder}/" in f"{member.name}/"]
             archive.extractall(partial, members=wanted)
         partial.rename(sources)
-    found = sorted(sources.glob("*/test/mpi"))
+    found = sorted(sources.glob(f"*/{folder}"))
     if not found:
-        raise SuiteError(f"{sources} has no folder test/mpi: remove it")
+        raise SuiteError(f"{sources} has no folder {folder}: remove it")
     return found[0]
 
 
