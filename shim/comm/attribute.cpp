@@ -96,12 +96,12 @@ std::optional<int> joined_value(const Job& job, const Communicator* spanning, in
   if (keyval == MPI_APPNUM) return job.client;
   if (spanning == nullptr) return std::nullopt;
   if (keyval == MPI_TAG_UB) return job.map.values().tag_ub;
-  if (keyval == MPI_UNIVERSE_SIZE) return job.map.size();
+  if (keyval == MPI_UNIVERSE_SIZE) return job.map.at_start().size();
   if (keyval == MPI_WTIME_IS_GLOBAL) return 0;  // every system has its own clock
   if (keyval == MPI_HOST) return MPI_PROC_NULL;
   // The I/O abilities of processes of other libraries are unknown. Both vendors of known processes
   // report that all can do I/O.
-  const bool all_known = std::ranges::all_of(job.map.clients(), &wire::Client::impishim);
+  const bool all_known = std::ranges::all_of(job.map.at_start().clients(), &wire::Client::impishim);
   if (keyval == MPI_IO && !all_known) return spanning->rank;
   return std::nullopt;
 }

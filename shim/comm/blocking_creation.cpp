@@ -81,7 +81,9 @@ int greatest_of_native(Job& job, MPI_Comm comm, std::uint64_t& value) {
 }
 
 bool needs_agreement(Job& job, MPI_Comm parent) {
-  if (job.map.clients().size() == 1 || parent == MPI_COMM_NULL || parent == MPI_COMM_SELF)
+  // All members must come to the same answer, and not all need be connected with another job.
+  if (job.map.at_start().clients().size() == 1 || parent == MPI_COMM_NULL ||
+      parent == MPI_COMM_SELF)
     return false;
   int inter = 0;
   RankList members;

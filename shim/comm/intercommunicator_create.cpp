@@ -340,11 +340,6 @@ namespace calls {
 
 int Intercomm_create(Job& job, MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
                      int remote_leader, int tag, MPI_Comm* newintercomm) {
-  // With one system, all processes are local and the vendor's function suffices.
-  if (job.map.clients().size() == 1) {
-    return native::Intercomm_create(job, local_comm, local_leader, peer_comm, remote_leader, tag,
-                                    newintercomm);
-  }
   return Introduction(job, local_comm, local_leader, peer_comm, remote_leader, tag)
       .run(newintercomm);
 }

@@ -49,7 +49,7 @@ wire::Client client_of(const wire::GroupMember& member, const wire::Client& own)
 
 }  // namespace
 
-ConnectedJobs::ConnectedJobs(Job& job) : job_(job), job_number_(number_of(job.map)) {}
+ConnectedJobs::ConnectedJobs(Job& job) : job_(job), job_number_(number_of(job.map.at_start())) {}
 
 ConnectedJobs::~ConnectedJobs() { job_.connected_jobs.store(nullptr, std::memory_order_release); }
 

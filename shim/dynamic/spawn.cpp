@@ -62,11 +62,11 @@ Result<std::int32_t> wished_system(const Job& job, MPI_Info info) {
   std::int32_t number = -1;
   const auto parsed = std::from_chars(text->data(), end, number);
   if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0 &&
-      static_cast<std::size_t>(number) < job.map.clients().size())
+      static_cast<std::size_t>(number) < job.map.at_start().clients().size())
     return number;
   return wrong(
       fmt::format("the hint impishim_system is \"{}\": name a system by its number, 0 to {}", *text,
-                  job.map.clients().size() - 1));
+                  job.map.at_start().clients().size() - 1));
 }
 
 Result<SpawnRequest> read_arguments(const Job& job, const SpawnArguments& arguments) {

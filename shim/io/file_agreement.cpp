@@ -107,7 +107,7 @@ int share_news(Job& job, Communicator& communicator, std::int32_t from, HomeNews
 }
 
 std::vector<int> agree_on_sight(Job& job, Communicator& communicator, bool here, int& code) {
-  std::vector<std::int64_t> blind(job.map.clients().size());
+  std::vector<std::int64_t> blind(job.map.at_start().clients().size());
   blind[static_cast<std::size_t>(job.client)] = here ? 0 : 1;
   code = greatest(job, communicator, blind);
   std::vector<int> sees;

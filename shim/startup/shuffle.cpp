@@ -112,8 +112,8 @@ IMPISHIM_PUBLIC int impishim_shuffle_init(impishim_shuffle** shuffle,
   if (shuffle == nullptr || deliver == nullptr) return fail(kName, MPI_ERR_ARG, "a null pointer");
   *shuffle = nullptr;
   Job* job = joined();
-  if (job == nullptr || job->map.clients().size() < 2 ||
-      !std::ranges::all_of(job->map.clients(), &impishim::wire::Client::impishim)) {
+  if (job == nullptr || job->map.at_start().clients().size() < 2 ||
+      !std::ranges::all_of(job->map.at_start().clients(), &impishim::wire::Client::impishim)) {
     return fail(kName, MPI_ERR_UNSUPPORTED_OPERATION,
                 "it needs a job of several systems, all of them with this library");
   }
@@ -149,7 +149,7 @@ IMPISHIM_PUBLIC int impishim_shuffle_enqueue(impishim_shuffle* shuffle, int dest
   const Job* job = joined();
   if (job == nullptr || shuffle == nullptr || (data == nullptr && bytes > 0))
     return fail(kName, MPI_ERR_ARG, "a null pointer");
-  if (destination < 0 || destination >= job->map.size())
+  if (destination < 0 || destination >= job->map.at_start().size())
     return fail(kName, MPI_ERR_RANK, "no such process in the job");
   if (bytes >= kMostBytes)
     return fail(kName, MPI_ERR_COUNT, "messages of 2^31 bytes and more do not fit a batch");

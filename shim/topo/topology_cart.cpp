@@ -84,7 +84,7 @@ int Topo_test(Job& job, MPI_Comm comm, int* status) {
 
 int Dims_create(Job& job, int nnodes, int ndims, int* dims) {
   // The MPI libraries of different systems would choose different dimensions.
-  if (job.map.clients().size() == 1) return vendor::Dims_create(nnodes, ndims, dims);
+  if (job.map.at_start().clients().size() == 1) return vendor::Dims_create(nnodes, ndims, dims);
   constexpr const char* kFunction = "MPI_Dims_create";
   if (ndims < 0)
     return raise(MPI_COMM_WORLD, MPI_ERR_DIMS, kFunction, fmt::format("{} dimensions", ndims));

@@ -353,6 +353,8 @@ void Engine::forget_context(ContextId context) {
 
 const JobMap& Engine::job() const { return impl_->settings.job.now(); }
 
+const JobMap& Engine::job_at_start() const { return impl_->settings.job.at_start(); }
+
 void Engine::extend(JobMap job, std::vector<Format> formats, std::vector<HostChannel> channels) {
   const MutexLock lock(impl_->mutex);
   const std::size_t known = impl_->peers.links().size();

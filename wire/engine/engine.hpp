@@ -213,6 +213,9 @@ class Engine {
   /// Returns the job as it is now; the reference stays valid when it grows.
   [[nodiscard]] const JobMap& job() const;
 
+  /// Returns the job itself, without the processes that extend() has added.
+  [[nodiscard]] const JobMap& job_at_start() const;
+
   /// Adds the processes of another job: `job` is the job with them (JobMap::extended), `formats`
   /// are the representations of all its clients, and `channels` lead to the new hosts.
   void extend(JobMap job, std::vector<Format> formats, std::vector<HostChannel> channels);

@@ -36,7 +36,7 @@ Shuffle::Shuffle(Engine& engine, WorldRank here, ContextId context, const Shuffl
       here_(here),
       context_(context),
       deliver_(std::move(deliver)),
-      core_(engine.job(), here, options) {
+      core_(engine.job_at_start(), here, options) {
   engine_.watch(context_);
   network_ = quiet_thread("shuffle-network", [this] { receive_batches(); });
   delivery_ = quiet_thread("shuffle-deliver", [this] { deliver_messages(); });

@@ -33,6 +33,8 @@ class CurrentMap {
   void replace(JobMap map);
 
   [[nodiscard]] const JobMap& now() const { return *now_.load(std::memory_order_acquire); }
+  /// Returns the map before it grew: the job itself, without processes of other jobs.
+  [[nodiscard]] const JobMap& at_start() const { return *first_; }
   operator const JobMap&() const { return now(); }  // NOLINT(google-explicit-constructor)
 
   // What JobMap has.
@@ -53,6 +55,7 @@ class CurrentMap {
   Mutex mutex_;
   std::vector<std::unique_ptr<const JobMap>> all_ IMPISHIM_GUARDED_BY(mutex_);
   std::atomic<const JobMap*> now_{nullptr};
+  const JobMap* first_ = nullptr;  ///< set by the constructor, or by assignment
 };
 
 }  // namespace impishim::wire

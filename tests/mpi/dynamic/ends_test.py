@@ -12,15 +12,19 @@ import unittest
 PARSER = argparse.ArgumentParser()
 PARSER.add_argument("--impirun", required=True)
 PARSER.add_argument("--program", required=True)
+PARSER.add_argument("--spawn", required=True, help="spawn.cpp")
 PARSER.add_argument("--other", required=True, help="program of the second system")
 ARGUMENTS, REST = PARSER.parse_known_args()
 LIMIT_S = 60
 
 
 def run(way):
+    return run_words(["-np", "1", ARGUMENTS.program, way, ":", "-np", "1", ARGUMENTS.other, way])
+
+
+def run_words(words):
     process = subprocess.Popen(
-        [ARGUMENTS.impirun, "-np", "1", ARGUMENTS.program, way]
-        + [":", "-np", "1", ARGUMENTS.other, way],
+        [ARGUMENTS.impirun, *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -37,6 +41,11 @@ def run(way):
 
 
 class Ends(unittest.TestCase):
+    def test_a_job_of_one_system(self):
+        for form in ("world", "self", "multiple"):
+            status, out, err = run_words(["-np", "3", ARGUMENTS.spawn, form])
+            self.assertEqual((status, out), (0, "children of 3 ranks: right\n"), err)
+
     def test_in_order_without_disconnect(self):
         status, out, err = run("in order")
         self.assertEqual((status, out), (0, "the child said 7\n"), err)

@@ -75,6 +75,37 @@ void spawn_from(MPI_Comm comm, char* self, int root, bool multiple) {
   REQUIRE_EQUAL(MPI_Comm_disconnect(&children), MPI_SUCCESS);
 }
 
+/// What all ranks do together although only some of them have had children.
+void use_world() {
+  const int rank = rank_in(MPI_COMM_WORLD);
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm inter = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  REQUIRE_EQUAL(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter),
+                MPI_SUCCESS);
+  impishim_test::use_connection(inter, rank % 2 == 0);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&half);
+  std::array<int, 2> dims{0, 0};
+  MPI_Dims_create(size, 2, dims.data());
+  std::array<int, 2> least = dims;
+  MPI_Allreduce(MPI_IN_PLACE, least.data(), 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  REQUIRE(least == dims);
+  std::string path = "/tmp/impishim_spawn_" + std::to_string(getpid());
+  path.resize(64);
+  MPI_Bcast(path.data(), 64, MPI_CHAR, 0, MPI_COMM_WORLD);
+  MPI_File file = MPI_FILE_NULL;
+  REQUIRE_EQUAL(MPI_File_open(MPI_COMM_WORLD, path.c_str(),
+                              MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE,
+                              MPI_INFO_NULL, &file),
+                MPI_SUCCESS);
+  MPI_File_write_at_all(file, static_cast<MPI_Offset>(sizeof(int)) * rank, &rank, 1, MPI_INT,
+                        MPI_STATUS_IGNORE);
+  REQUIRE_EQUAL(MPI_File_close(&file), MPI_SUCCESS);
+}
+
 void check_failure(MPI_Comm comm) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Comm children = MPI_COMM_WORLD;
@@ -102,6 +133,7 @@ int main(int argc, char** argv) {
       if (rank_in(MPI_COMM_WORLD) == each) spawn_from(MPI_COMM_SELF, argv[0], 0, false);
       MPI_Barrier(MPI_COMM_WORLD);
     }
+    use_world();
   } else {
     spawn_from(MPI_COMM_WORLD, argv[0], size - 1, form == "multiple");
   }

@@ -145,6 +145,13 @@ TEST(Extension, MessagesInsideEachJobTravelAsBefore) {
   EXPECT_EQ(receive.bytes(), data);
 }
 
+TEST(Extension, TheJobItselfStaysAsItWas) {
+  TwoJobs jobs(shape_of({{2}, {1}}, 0), shape_of({{1}, {1}}, 1));
+  EXPECT_EQ(jobs.a().engine(0).job().size(), 5);
+  EXPECT_EQ(jobs.a().engine(0).job_at_start().size(), 3);
+  EXPECT_EQ(jobs.a().engine(0).job_at_start().clients().size(), 2U);
+}
+
 TEST(Extension, ClosesWithTheJobs) {
   TwoJobs jobs(shape_of({{1}, {1}}, 0), shape_of({{1}, {1}}, 1));
   for (int i = 0; i < 2; ++i) jobs.a().engine(i).close();
