@@ -24,35 +24,37 @@ namespace {
 using wire::NameRequestKind;
 using wire::NameStatus;
 
-int raise_on_self(int error_class, std::string_view function, std::string_view text) {
-  return raise(MPI_COMM_SELF, error_class, function, text);
+/// Raises an error of a function without a communicator, as both vendors do.
+int raise_on_world(int error_class, std::string_view function, std::string_view text) {
+  return raise(MPI_COMM_WORLD, error_class, function, text);
 }
 
 /// Asks the name server. Returns MPI_SUCCESS with an answer, or a code that has been raised.
 int ask(std::string_view function, const wire::NameRequest& request, wire::NameAnswer& answer) {
   const char* const text = secure_getenv(wire::kNameServerVariable);
   if (text == nullptr) {
-    return raise_on_self(
+    return raise_on_world(
         MPI_ERR_INTERN, function,
         "no name server is known: start `impirun -name-server`, and give all jobs the "
         "IMPISHIM_NAME_SERVER that it prints");
   }
   const auto server = wire::PortName::parse(text);
   if (!server) {
-    return raise_on_self(MPI_ERR_INTERN, function,
-                         "IMPISHIM_NAME_SERVER is not what `impirun -name-server` prints");
+    return raise_on_world(MPI_ERR_INTERN, function,
+                          "IMPISHIM_NAME_SERVER is not what `impirun -name-server` prints");
   }
   auto answered = wire::ask_name_server(*server, request);
   if (!answered) {
-    return raise_on_self(MPI_ERR_INTERN, function,
-                         fmt::format("the name server does not answer: {}", answered.error().text));
+    return raise_on_world(
+        MPI_ERR_INTERN, function,
+        fmt::format("the name server does not answer: {}", answered.error().text));
   }
   answer = std::move(*answered);
   return MPI_SUCCESS;
 }
 
 int refused(std::string_view function, const char* service) {
-  return raise_on_self(
+  return raise_on_world(
       MPI_ERR_SERVICE, function,
       fmt::format("the name server does not take \"{}\": the name or the port is too "
                   "long, or too many names are published",
@@ -69,7 +71,7 @@ int Publish_name(Job& /*job*/, const char* service_name, MPI_Info /*info*/, cons
   const int code = ask(kFunction, {NameRequestKind::kPublish, service_name, port_name}, answer);
   if (code != MPI_SUCCESS || answer.status == NameStatus::kDone) return code;
   if (answer.status != NameStatus::kTaken) return refused(kFunction, service_name);
-  return raise_on_self(
+  return raise_on_world(
       MPI_ERR_SERVICE, kFunction,
       fmt::format("a port is published as \"{}\" already: unpublish it first, or take "
                   "another name",
@@ -84,8 +86,8 @@ int Lookup_name(Job& /*job*/, const char* service_name, MPI_Info /*info*/, char*
     std::memcpy(port_name, answer.port.c_str(), answer.port.size() + 1);
     return MPI_SUCCESS;
   }
-  return raise_on_self(MPI_ERR_NAME, "MPI_Lookup_name",
-                       fmt::format("no port is published as \"{}\"", service_name));
+  return raise_on_world(MPI_ERR_NAME, "MPI_Lookup_name",
+                        fmt::format("no port is published as \"{}\"", service_name));
 }
 
 int Unpublish_name(Job& /*job*/, const char* service_name, MPI_Info /*info*/,
@@ -94,8 +96,8 @@ int Unpublish_name(Job& /*job*/, const char* service_name, MPI_Info /*info*/,
   const int code =
       ask("MPI_Unpublish_name", {NameRequestKind::kUnpublish, service_name, port_name}, answer);
   if (code != MPI_SUCCESS || answer.status == NameStatus::kDone) return code;
-  return raise_on_self(MPI_ERR_SERVICE, "MPI_Unpublish_name",
-                       fmt::format("this port is not published as \"{}\"", service_name));
+  return raise_on_world(MPI_ERR_SERVICE, "MPI_Unpublish_name",
+                        fmt::format("this port is not published as \"{}\"", service_name));
 }
 
 }  // namespace calls

@@ -44,14 +44,14 @@ namespace calls {
 
 int Open_port(Job& job, MPI_Info /*info*/, char* port_name) {
   const auto name = connected_jobs(job).open_port();
-  if (!name) return raise(MPI_COMM_SELF, MPI_ERR_OTHER, "MPI_Open_port", name.error().text);
+  if (!name) return raise(MPI_COMM_WORLD, MPI_ERR_OTHER, "MPI_Open_port", name.error().text);
   std::memcpy(port_name, name->c_str(), name->size() + 1);
   return MPI_SUCCESS;
 }
 
 int Close_port(Job& job, const char* port_name) {
   if (connected_jobs(job).close_port(port_name)) return MPI_SUCCESS;
-  return raise(MPI_COMM_SELF, MPI_ERR_PORT, "MPI_Close_port",
+  return raise(MPI_COMM_WORLD, MPI_ERR_PORT, "MPI_Close_port",
                "no port of this name is open in this process");
 }
 

@@ -97,7 +97,7 @@ Result<SpawnRequest> read_arguments(const Job& job, const SpawnArguments& argume
 
 /// Writes a list of texts that contain no null byte.
 std::string pack(const SpawnRequest& request) {
-  std::string packed = fmt::format("{}", request.folder) + '\0';
+  std::string packed = request.folder + '\0';
   for (const wire::SpawnedProgram& program : request.programs) {
     packed += fmt::format("{} {}", program.procs, program.words.size()) + '\0';
     for (const std::string& word : program.words) packed += word + '\0';

@@ -39,6 +39,7 @@ std::string open_port() {
 
 void check_wrong_ports(const std::string& closed) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm made = MPI_COMM_NULL;
   for (const std::string& name : {std::string("no port at all"), closed}) {
     const int code =
