@@ -142,7 +142,7 @@ std::string PeerTable::name_of_sender(const Link& link) const {
   const WorldRank rank = link.arrival.source >= 0 ? link.arrival.source : link.local_proc;
   const std::int32_t number = rank >= 0 ? job.proc(rank).host : link.remote_host;
   const Host& host = job.host(number);
-  const std::string place =
+  std::string place =
       fmt::format("host {} of system {}, {}", number, host.client, address_text(host.address));
   if (rank < 0) return place;
   return fmt::format("rank {} ({}, process {})", rank, place, job.proc(rank).id.pid);

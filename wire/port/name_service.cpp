@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/port/name_service.hpp"
 
-#include <utility>
-
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/port/conversation.hpp"
