@@ -96,8 +96,11 @@ std::unique_ptr<DataTransfer> EngineChannel::receive_data(WorldRank from, DataOf
 Result<std::optional<WindowChannel::Arrived>> EngineChannel::take() {
   if (taken_) requests_.pop();
   const ReceiveOperation& receive = requests_.front();
-  taken_ = receive.complete() && !receive.result.error;
-  if (!receive.complete()) return std::optional<Arrived>();
+  // Asked once: another thread may complete it between two questions, and a message that was not
+  // noted as taken would be handled twice.
+  const bool complete = receive.complete();
+  taken_ = complete && !receive.result.error;
+  if (!complete) return std::optional<Arrived>();
   if (receive.result.error) return *receive.result.error;
   // The rank in the message is what its sender says.
   const WorldRank source = receive.result.source;
