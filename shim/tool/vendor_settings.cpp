@@ -13,8 +13,8 @@ namespace {
 
 constexpr int kReplace = 1;
 
-/// Leaves a component out of those that Open MPI may choose. `variable` holds a list of names:
-/// those that it may choose, or behind a caret those that it may not.
+/// Forbids Open MPI to choose a component. The value of `variable` is a list of the components that
+/// Open MPI may choose, or, after a caret, of those that it may not choose.
 void leave_out(const char* variable, const std::string& component) {
   const char* set = getenv(variable);
   const std::string_view names = set == nullptr ? "" : set;
