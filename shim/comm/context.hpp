@@ -36,6 +36,9 @@ inline constexpr wire::ContextId kNamedMeeting = 1ULL << 57U;
 /// The upper limit of ids by IMPI's rule, below the marker bits. IMPI_MAX_CID is greater.
 inline constexpr std::uint64_t kMaxContext = kNamedMeeting;
 
+/// Returns a random id that is assigned by one process. Ends the job if there is no randomness.
+[[nodiscard]] wire::ContextId random_context();
+
 /// Returns an id that no other process assigns. The id for collectives is greater by one.
 [[nodiscard]] wire::ContextId give_context(Job& job);
 /// Returns a member's proposal in an agreement. The greatest proposal of all members is passed to

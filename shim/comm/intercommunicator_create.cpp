@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -28,7 +29,9 @@
 #include "shim/native.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/bytes.hpp"
 #include "wire/message/operation.hpp"
+#include "wire/packet/packet.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
@@ -45,7 +48,34 @@ struct Announcement {
 static_assert(sizeof(Announcement) == 2 * sizeof(std::uint64_t));
 constexpr std::uint64_t kFailed = 0;
 constexpr std::uint64_t kOutsideTheJob = 1;
-constexpr std::uint64_t kOfSeveralJobs = 2;
+/// Added to the size if the groups have processes of several jobs: then `greatest` is a random id,
+/// and the leaders tell the names of the processes, since the jobs number them differently.
+constexpr std::uint64_t kOfSeveralJobs = 1ULL << 32U;
+
+/// The names of processes, as leaders exchange them.
+std::vector<std::byte> names_of(const Job& job, const RankList& ranks) {
+  std::vector<std::byte> bytes(ranks.size() * sizeof(wire::ProcId));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    std::byte* const place = &bytes[i * sizeof(wire::ProcId)];
+    const wire::ProcId id = job.map.proc(ranks[i]).id;
+    std::memcpy(place, id.host.data(), id.host.size());
+    store_big_endian(place + id.host.size(), static_cast<std::uint64_t>(id.pid));
+  }
+  return bytes;
+}
+
+/// Returns the world ranks of named processes. Returns an empty list if one is not known here.
+RankList ranks_named(const Job& job, const std::vector<std::byte>& bytes) {
+  RankList ranks;
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(wire::ProcId)) {
+    wire::ProcId id;
+    std::memcpy(id.host.data(), &bytes[at], id.host.size());
+    id.pid = static_cast<std::int64_t>(load_big_endian<std::uint64_t>(&bytes[at + id.host.size()]));
+    ranks.push_back(job.map.now().latest_rank_of(id));
+    if (ranks.back() < 0) return {};
+  }
+  return ranks;
+}
 
 /// Creates an intercommunicator of two groups that know each other.
 class TwoGroupsCreation {
@@ -128,7 +158,9 @@ class Introduction {
     if (code != MPI_SUCCESS) return code;
     if (announcement.remote_size == 0)
       return without_remote_group(announcement.greatest, leaders_code, newcomm);
-    code = learn_remote_group(announcement.remote_size);
+    code = (announcement.remote_size & kOfSeveralJobs) == 0
+               ? learn_remote_group(announcement.remote_size)
+               : learn_named_group(announcement.remote_size & ~kOfSeveralJobs);
     return code == MPI_SUCCESS
                ? make_of_two_groups(job_, comm_, announcement.greatest,
                                     {std::move(local_), std::move(remote_)}, newcomm)
@@ -199,27 +231,29 @@ class Introduction {
       announcement.greatest = kOutsideTheJob;
       return MPI_SUCCESS;
     }
-    // A group of several jobs announces no members: its ranks are not those of the other side.
     const bool of_several_jobs = (spanning_ != nullptr && spanning_->connects_jobs) ||
                                  job_.map.host(job_.map.proc(other).host).direct;
+    const std::uint64_t mine = local_.size() | (of_several_jobs ? kOfSeveralJobs : 0);
     std::vector<std::uint64_t> theirs(2);
-    code =
-        swap<std::uint64_t>({greatest, of_several_jobs ? 0 : local_.size()}, theirs, MPI_UINT64_T);
+    code = swap<std::uint64_t>({greatest, mine}, theirs, MPI_UINT64_T);
     if (code != MPI_SUCCESS) return code;
-    announcement = of_several_jobs || theirs[1] == 0
-                       ? Announcement{kOfSeveralJobs, 0}
-                       : Announcement{std::max(greatest, theirs[0]), theirs[1]};
+    announcement = {std::max(greatest, theirs[0]), theirs[1] | (mine & kOfSeveralJobs)};
+    return (announcement.remote_size & kOfSeveralJobs) == 0 ? code : choose_random_id(announcement);
+  }
+
+  /// Agrees with the other leader on a random id, for groups of several jobs.
+  int choose_random_id(Announcement& announcement) {
+    const std::uint64_t mine = random_context();
+    std::vector<std::uint64_t> theirs(1);
+    const int code = swap<std::uint64_t>({mine}, theirs, MPI_UINT64_T);
+    announcement.greatest = std::max(mine, theirs[0]);
+    if (code != MPI_SUCCESS) announcement = {kFailed, 0};
     return code;
   }
 
   int without_remote_group(std::uint64_t reason, int leaders_code, MPI_Comm* newcomm) {
     if (reason == kOutsideTheJob && spanning_ == nullptr) return by_vendor(newcomm);
     if (leaders_code != MPI_SUCCESS) return leaders_code;  // raised already
-    if (reason == kOfSeveralJobs) {
-      return refuse(comm_, kCreate,
-                    "the two groups have processes of several jobs: use MPI_Comm_accept and "
-                    "MPI_Comm_connect, or MPI_Intercomm_merge");
-    }
     if (reason == kOutsideTheJob) {
       return refuse(
           comm_, kCreate,
@@ -238,8 +272,39 @@ class Introduction {
         calls::Bcast(job_, ranks.data(), static_cast<int>(size), MPI_INT, leader_, comm_);
     if (code != MPI_SUCCESS) return code;
     remote_.assign(ranks.begin(), ranks.end());
+    return check_overlap();
+  }
+
+  int check_overlap() {
     if (intersection_of(local_, remote_).empty()) return MPI_SUCCESS;
     return raise(comm_, MPI_ERR_COMM, kCreate, "the two groups have processes in common");
+  }
+
+  /// Learns the members of a remote group by their names. Each process of one group must know all
+  /// of the other.
+  int learn_named_group(std::uint64_t size) {
+    std::vector<std::byte> names(size * sizeof(wire::ProcId));
+    int code = MPI_SUCCESS;
+    if (rank_ == leader_) code = swap(names_of(job_, local_), names, MPI_BYTE);
+    if (code != MPI_SUCCESS) return code;
+    code =
+        calls::Bcast(job_, names.data(), static_cast<int>(names.size()), MPI_BYTE, leader_, comm_);
+    if (code != MPI_SUCCESS) return code;
+    remote_ = ranks_named(job_, names);
+    int known = remote_.empty() ? 0 : 1;
+    int known_to_all = 0;
+    code = calls::Reduce(job_, &known, &known_to_all, 1, MPI_INT, MPI_MIN, leader_, comm_);
+    if (code == MPI_SUCCESS && rank_ == leader_) {
+      std::vector<int> theirs(1);
+      code = swap<int>({known_to_all}, theirs, MPI_INT);
+      known_to_all = std::min(known_to_all, theirs[0]);
+    }
+    if (code == MPI_SUCCESS) code = calls::Bcast(job_, &known_to_all, 1, MPI_INT, leader_, comm_);
+    if (code != MPI_SUCCESS) return code;
+    if (known_to_all != 0) return check_overlap();
+    return raise(comm_, MPI_ERR_COMM, kCreate,
+                 "a process of one group has no connection with one of the other, which belongs to "
+                 "another job: connect them by MPI_Comm_accept and MPI_Comm_connect first");
   }
 
   Job& job_;

@@ -8,7 +8,6 @@
 #include "shim/comm/blocking_creation.hpp"
 #include "shim/comm/communicator_make.hpp"
 #include "shim/comm/context.hpp"
-#include "shim/error/refusal.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
 #include "shim/vendor.hpp"
@@ -24,12 +23,6 @@ bool has_foreign_members(const Job& job, const Communicator& communicator) {
 }
 
 int make_own_communicator(Job& job, Communicator& parent, const char* function, MPI_Comm* made) {
-  if (parent.connects_jobs) {
-    return refuse(
-        parent.handle, function,
-        "a member belongs to another job (MPI_Comm_connect, MPI_Comm_spawn): not made yet "
-        "for its windows and files");
-  }
   wire::ContextId context = 0;
   int code = agree_on_context(job, parent, function, context);
   if (code != MPI_SUCCESS) return code;

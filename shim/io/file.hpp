@@ -28,10 +28,12 @@ namespace impishim::shim {
 /// What MPI_File_open has found out. The same on all processes, but for `sees`.
 struct FileOpening {
   std::string path;
-  int mode = 0;           ///< the program's amode
-  std::int32_t home = 0;  ///< the system that has the file
-  bool sees = true;       ///< this system has it, too, or sees it
-  bool all_see = true;    ///< all systems do
+  int mode = 0;  ///< the program's amode
+  /// The system that has the file: its index in Communicator::masters. Its number is another one
+  /// in a job that is connected with this one.
+  std::int32_t home = 0;
+  bool sees = true;     ///< this system has it, too, or sees it
+  bool all_see = true;  ///< all systems do
 };
 
 /// What a process sees of a file, and where it stands. The individual file pointer is the vendor's

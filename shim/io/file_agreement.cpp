@@ -31,16 +31,33 @@ namespace impishim::shim {
 namespace {
 
 constexpr const char* kOpen = "MPI_File_open";
-constexpr std::int64_t kNotANumber = -2;
+constexpr std::int64_t kNoSystem = -1;
 
-/// Returns the system that the hints ask for: -1 if they ask for none.
-std::int64_t home_in(MPI_Info hints) {
+/// Returns the system that the hints of rank 0 ask for, or its own: an index in `masters`.
+std::int64_t home_in(const Job& job, const Communicator& communicator, MPI_Info hints) {
   const std::optional<std::string> text = hint(hints, "impishim_file_system");
-  if (!text) return -1;
+  if (!text) return communicator.master_of.front();
   const char* const end = text->data() + text->size();
   std::int32_t number = 0;
   const auto parsed = std::from_chars(text->data(), end, number);
-  return parsed.ec == std::errc() && parsed.ptr == end && number >= 0 ? number : kNotANumber;
+  if (parsed.ec != std::errc() || parsed.ptr != end) return kNoSystem;
+  for (std::size_t i = 0; i < communicator.masters.size(); ++i) {
+    const std::int32_t master = communicator.masters[i];
+    if (job.map.proc(communicator.world_rank(master)).client == number)
+      return static_cast<std::int64_t>(i);
+  }
+  return kNoSystem;
+}
+
+/// Returns the bits of an access mode in an order of our own: MPI libraries number them
+/// differently.
+std::int64_t mode_bits(int mode) {
+  constexpr std::array kModes{MPI_MODE_RDONLY, MPI_MODE_RDWR,        MPI_MODE_WRONLY,
+                              MPI_MODE_CREATE, MPI_MODE_EXCL,        MPI_MODE_DELETE_ON_CLOSE,
+                              MPI_MODE_APPEND, MPI_MODE_UNIQUE_OPEN, MPI_MODE_SEQUENTIAL};
+  std::int64_t bits = 0;
+  for (std::size_t i = 0; i < kModes.size(); ++i) bits |= (mode & kModes[i]) != 0 ? 1LL << i : 0;
+  return bits;
 }
 
 int greatest(Job& job, Communicator& communicator, std::vector<std::int64_t>& values) {
@@ -54,11 +71,10 @@ int greatest(Job& job, Communicator& communicator, std::vector<std::int64_t>& va
 
 }  // namespace
 
-std::vector<std::int32_t> ranks_of_system(const Job& job, const Communicator& communicator,
-                                          std::int32_t system) {
+std::vector<std::int32_t> ranks_of_system(const Communicator& communicator, std::int32_t system) {
   std::vector<std::int32_t> ranks;
   for (std::int32_t rank = 0; rank < communicator.size(); ++rank) {
-    if (job.map.proc(communicator.world_rank(rank)).client == system) ranks.push_back(rank);
+    if (communicator.master_of[static_cast<std::size_t>(rank)] == system) ranks.push_back(rank);
   }
   return ranks;
 }
@@ -68,8 +84,9 @@ bool may_share(MPI_Info hints) { return hint(hints, "impishim_file_sharing") != 
 int agree_on_home(Job& job, Communicator& communicator, int mode, MPI_Info hints,
                   std::int32_t& home) {
   constexpr std::int64_t kNothing = INT64_MIN;
-  std::vector<std::int64_t> values{mode, -static_cast<std::int64_t>(mode),
-                                   communicator.rank == 0 ? home_in(hints) : kNothing};
+  std::vector<std::int64_t> values{
+      mode_bits(mode), -mode_bits(mode),
+      communicator.rank == 0 ? home_in(job, communicator, hints) : kNothing};
   const int code = greatest(job, communicator, values);
   if (code != MPI_SUCCESS)
     return raise_on_file(MPI_FILE_NULL, vendor_error_class(code), kOpen,
@@ -77,9 +94,8 @@ int agree_on_home(Job& job, Communicator& communicator, int mode, MPI_Info hints
   if (values[0] != -values[1])
     return raise_on_file(MPI_FILE_NULL, MPI_ERR_NOT_SAME, kOpen,
                          "the access modes of the processes differ");
-  home = values[2] == -1 ? job.map.proc(communicator.world_rank(0)).client
-                         : static_cast<std::int32_t>(values[2]);
-  if (home >= 0 && !ranks_of_system(job, communicator, home).empty()) return MPI_SUCCESS;
+  home = static_cast<std::int32_t>(values[2]);
+  if (home >= 0) return MPI_SUCCESS;
   return raise_on_file(MPI_FILE_NULL, MPI_ERR_ARG, kOpen,
                        "the hint impishim_file_system of rank 0 is not the number of a system with "
                        "a process in the communicator");
@@ -107,8 +123,8 @@ int share_news(Job& job, Communicator& communicator, std::int32_t from, HomeNews
 }
 
 std::vector<int> agree_on_sight(Job& job, Communicator& communicator, bool here, int& code) {
-  std::vector<std::int64_t> blind(job.map.at_start().clients().size());
-  blind[static_cast<std::size_t>(job.client)] = here ? 0 : 1;
+  std::vector<std::int64_t> blind(communicator.masters.size());
+  blind[static_cast<std::size_t>(communicator.client_color)] = here ? 0 : 1;
   code = greatest(job, communicator, blind);
   std::vector<int> sees;
   sees.reserve(blind.size());

@@ -16,9 +16,9 @@ namespace impishim::shim {
 struct File;
 struct Job;
 
-/// Returns the processes of a system, as ranks in `communicator`.
-[[nodiscard]] std::vector<std::int32_t> ranks_of_system(const Job& job,
-                                                        const Communicator& communicator,
+/// Returns the processes of a system, as ranks in `communicator`. `system` is an index in its
+/// `masters`, as everywhere here.
+[[nodiscard]] std::vector<std::int32_t> ranks_of_system(const Communicator& communicator,
                                                         std::int32_t system);
 
 /// Sets `home` to the system that rank 0 asks for by the hint `impishim_file_system`, or to its

@@ -67,11 +67,7 @@ class Opening {
  public:
   Opening(Job& job, Communicator& own, const char* name, int mode, MPI_Info hints,
           std::int32_t home)
-      : job_(job),
-        own_(own),
-        name_(name),
-        hints_(hints),
-        home_ranks_(ranks_of_system(job, own, home)) {
+      : job_(job), own_(own), name_(name), hints_(hints), home_ranks_(ranks_of_system(own, home)) {
     opening_.path = plain_path(name);
     opening_.mode = mode;
     opening_.home = home;
@@ -82,7 +78,7 @@ class Opening {
   [[nodiscard]] FileStatus open(MPI_File& handle, int& code);
 
  private:
-  [[nodiscard]] bool at_home() const { return job_.client == opening_.home; }
+  [[nodiscard]] bool at_home() const { return own_.client_color == opening_.home; }
   [[nodiscard]] bool leads() const { return own_.rank == home_ranks_.front(); }
   [[nodiscard]] FileStatus open_natively(int mode, MPI_File& handle);
   [[nodiscard]] FileStatus open_without_data(MPI_File& handle);
@@ -197,7 +193,7 @@ FileStatus Opening::open(MPI_File& handle, int& code) {
       at_home() || (may_share(hints_) && wire::sees_same_file(opening_.path, news.token));
   const std::vector<int> systems = agree_on_sight(job_, own_, sees, code);
   if (code != MPI_SUCCESS) return here;
-  opening_.sees = systems[static_cast<std::size_t>(job_.client)] != 0;
+  opening_.sees = systems[static_cast<std::size_t>(own_.client_color)] != 0;
   opening_.all_see = std::ranges::find(systems, 0) == systems.end();
   if (!at_home()) here = open_elsewhere(handle);
   if (here == FileStatus::kDone) here = make_file(handle, news.token);
@@ -243,9 +239,11 @@ int open_file(Job& job, Communicator& parent, const char* name, int mode, MPI_In
     }
     const int error_class = code != MPI_SUCCESS ? vendor_error_class(code) : error_class_of(status);
     give_up_file(job, handle);
-    code = raise_on_file(MPI_FILE_NULL, error_class, kFunction,
-                         fmt::format("system {} cannot open \"{}\" for the job: {}", home, name,
-                                     wire::text_of(status)));
+    const std::int32_t master = own.masters[static_cast<std::size_t>(home)];
+    code = raise_on_file(
+        MPI_FILE_NULL, error_class, kFunction,
+        fmt::format("system {} cannot open \"{}\" for the job: {}",
+                    job.map.proc(own.world_rank(master)).client, name, wire::text_of(status)));
   }
   static_cast<void>(end_communicator(job, own, &own_handle, vendor::Comm_free));
   return code;
@@ -281,8 +279,8 @@ int File_close(Job& job, MPI_File* fh) {
   if (wire::FileService* service = files.service_if_made(); service != nullptr)
     served = service->remove(file->id());
   const int told = raise_file_status(*fh, served, "MPI_File_close");
-  const bool leads = file->communicator.rank ==
-                     ranks_of_system(job, file->communicator, file->opening.home).front();
+  const bool leads =
+      file->communicator.rank == ranks_of_system(file->communicator, file->opening.home).front();
   if (leads) file->pointers->remove();
   files.hide(*file);
   const int closed =

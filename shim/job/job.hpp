@@ -62,8 +62,6 @@ struct Job {
   /// then delay the other threads' wildcard receives.
   bool polls_collectives = false;
 
-  /// Of data to and from each system that the job began with.
-  std::vector<wire::Format> format_of_client;
   std::string wire_format;  ///< IMPISHIM_WIRE_FORMAT: auto, or the name of a format
   std::unique_ptr<wire::Engine> engine;
   std::unique_ptr<wire::ProgressThread> progress;

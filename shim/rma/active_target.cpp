@@ -66,6 +66,14 @@ int fence(Job& job, Window& window, int assertion) {
     return code;
   wire::WindowService& service = one_sided(job).service();
   drive_until(job, true, [&] { return service.applied(window.id()) >= sent_here; });
+  service.pass_fence(window.id());
+  // Members of this system access each other's memory by the vendor's MPI, past the service: none
+  // may do so before the others' memory has what was sent to them.
+  if (window.communicator.local_ranks.size() > 1) {
+    if (const int code = native::Barrier(job, window.communicator.companion); code != MPI_SUCCESS)
+      return raise_on_window(window.handle, vendor_error_class(code), kFunction,
+                             vendor_error_text(code));
+  }
   settle(job, window, OutstandingRequests::kAllTargets);
   {
     // The targets have applied all requests.

@@ -9,13 +9,19 @@
 #include "shim/job/job.hpp"
 #include "shim/rma/window.hpp"
 #include "wire/base/mutex.hpp"
+#include "wire/startup/bootstrap.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 
 OneSided::OneSided(Job& job)
     : job_(job),
-      remote_(*job.engine, job.here, job.format_of_client),
+      remote_(*job.engine, job.here,
+              [&job](wire::WorldRank rank) {
+                const wire::JobMap& map = job.map;
+                return wire::format_for(map.client(map.proc(rank).client), job.wire_format,
+                                        job.limits.as_lam);
+              }),
       local_(job.private_comm, job.map.client(job.client).first_proc),
       service_(remote_, &local_,
                [&job](wire::WorldRank rank) { return job.map.proc(rank).client == job.client; }) {

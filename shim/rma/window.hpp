@@ -61,6 +61,8 @@ struct Window {
   const WindowShape shape;
   wire::WindowTarget target;  ///< this process's memory
   std::atomic<bool> freed{false};
+  /// The program's hint, which MPI_Win_get_info tells. The vendor's window has another value.
+  std::atomic<bool> no_locks{false};
   std::atomic<std::uint32_t> idle_flushes{0};  ///< those that had nothing to wait for
 
   Mutex mutex;

@@ -39,11 +39,25 @@ namespace {
 constexpr const char* kAccumulate = "impishim_accumulate";
 constexpr const char* kByVendor = "vendor";
 
+constexpr const char* kNoLocks = "no_locks";
+
+/// Returns the memory to ask of the vendor for a window of this size. MPICH 4.0.2 puts to a wrong
+/// address where a member before the target has allocated no multiple of 16 bytes.
+MPI_Aint whole_words(MPI_Aint size) {
+#ifdef OPEN_MPI
+  constexpr MPI_Aint kWord = 1;
+#else
+  constexpr MPI_Aint kWord = 16;
+#endif
+  return size > std::numeric_limits<MPI_Aint>::max() - kWord ? size
+                                                             : (size + kWord - 1) / kWord * kWord;
+}
+
 /// Returns the program's hints for the vendor's window, in which locks are allowed: it is in an
 /// epoch of MPI_Win_lock_all, whatever the program does.
 ChangedHints with_locks(MPI_Info hints) {
   if (hints == MPI_INFO_NULL) return {hints, {}};
-  return {hints, {{"no_locks", "false"}}};
+  return {hints, {{kNoLocks, "false"}}};
 }
 
 /// Makes the vendor's window of the local members, and sets the base of memory that it allocates.
@@ -132,6 +146,7 @@ int make_window(Job& job, MPI_Comm comm, const char* function, WindowShape shape
     return code;
   }
   Window& window = windows.add(std::make_unique<Window>(made, own, shape));
+  window.no_locks = hint(hints, kNoLocks) == "true";
   // A request may come as soon as its origin has returned.
   code = run_collective(job, own, function, collective_arguments::Barrier);
   if (code != MPI_SUCCESS) return raise_hidden_error(parent.handle, code);
@@ -176,8 +191,8 @@ int Win_allocate(Job& job, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm
       job, comm, "MPI_Win_allocate",
       {.size = size, .unit = disp_unit, .flavor = MPI_WIN_FLAVOR_ALLOCATE}, info,
       [&](MPI_Comm own, WindowShape& shape, MPI_Win& made) {
-        const int code = vendor::Win_allocate(size, disp_unit, with_locks(info).info(), own,
-                                              static_cast<void*>(&shape.base), &made);
+        const int code = vendor::Win_allocate(whole_words(size), disp_unit, with_locks(info).info(),
+                                              own, static_cast<void*>(&shape.base), &made);
         if (code == MPI_SUCCESS) *static_cast<void**>(baseptr) = shape.base;
         return code;
       },
@@ -282,7 +297,8 @@ int Win_detach(Job& job, MPI_Win win, const void* base) {
 
 int Win_get_attr(Job& job, MPI_Win win, int keyval, void* value, int* flag) {
   const Window* window = spanning_window(job, win);
-  if (window == nullptr || window->shape.native)
+  // The vendor's window may have more memory than the program has asked for.
+  if (window == nullptr || (window->shape.native && keyval != MPI_WIN_SIZE))
     return vendor::Win_get_attr(win, keyval, value, flag);
   void* place = memory_attribute(window->shape, keyval);
   if (place == nullptr && keyval != MPI_WIN_BASE)
@@ -293,8 +309,19 @@ int Win_get_attr(Job& job, MPI_Win win, int keyval, void* value, int* flag) {
 }
 
 int Win_set_info(Job& job, MPI_Win win, MPI_Info info) {
-  return spanning_window(job, win) == nullptr ? vendor::Win_set_info(win, info)
-                                              : vendor::Win_set_info(win, with_locks(info).info());
+  Window* window = spanning_window(job, win);
+  if (window == nullptr) return vendor::Win_set_info(win, info);
+  const int code = vendor::Win_set_info(win, with_locks(info).info());
+  const auto no_locks = hint(info, kNoLocks);
+  if (code == MPI_SUCCESS && no_locks) window->no_locks = *no_locks == "true";
+  return code;
+}
+
+int Win_get_info(Job& job, MPI_Win win, MPI_Info* info_used) {
+  const Window* window = spanning_window(job, win);
+  const int code = vendor::Win_get_info(win, info_used);
+  if (code != MPI_SUCCESS || window == nullptr) return code;
+  return vendor::Info_set(*info_used, kNoLocks, window->no_locks ? "true" : "false");
 }
 
 int Win_get_group(Job& job, MPI_Win win, MPI_Group* group) {

@@ -75,8 +75,8 @@ void start_engine(const JobSettings& settings, Job& job,
   options.here = job.here;
   options.relay = settings.relay;
   for (const wire::Client& client : clients)
-    job.format_of_client.push_back(wire::format_for(client, settings.wire_format, settings.as_lam));
-  options.format_of_client = job.format_of_client;
+    options.format_of_client.push_back(
+        wire::format_for(client, settings.wire_format, settings.as_lam));
   options.host_channels = std::move(host_channels);
   options.local_channels = std::move(local_channels);
   job.engine = std::make_unique<wire::Engine>(std::move(options));

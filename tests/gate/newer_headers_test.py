@@ -156,6 +156,8 @@ class Mpich5(NewerHeader, unittest.TestCase):
         "MPI_Isendrecv": "intercept",
         "MPI_Psend_init": "intercept",
         "MPI_Remove_error_class": "forward",
+        "MPI_Request_fromint": "intercept",
+        "MPI_Request_toint": "intercept",
         "MPI_Request_get_status_all": "refuse",
         "MPI_Request_get_status_any": "refuse",
         "MPI_Request_get_status_some": "refuse",

@@ -16,7 +16,7 @@
 namespace impishim::wire {
 
 /// Contexts of these messages. No communicator has them.
-inline constexpr ContextId kFileContext = (ContextId{1} << 63U) + 16;
+inline constexpr ContextId kFileContext = kServiceContexts + 16;
 inline constexpr ContextId kFileAnswerContext = kFileContext + 1;
 
 /// The number of an open file in the job.

@@ -126,11 +126,10 @@ std::vector<std::byte> FileService::answer_to(WorldRank source,
 /// Answers the request at the front.
 void FileService::handle() {
   const Envelope& arrived = requests_.front().result;
-  // The rank in the message is what its sender says. No message leaves for this system.
   const WorldRank source = arrived.source;
+  // No answer leaves for this system.
   const JobMap& job = engine_.job();
-  if (source < 0 || source >= job.size() || job.proc(source).client == job.proc(here_).client)
-    return;
+  if (job.proc(source).client == job.proc(here_).client) return;
   const auto message = requests_.message();
   Answer& answer = *answers_[next_answer_];
   if (!await(answer.operation)) return;

@@ -23,6 +23,11 @@ using ContextId = std::uint64_t;
 /// payload bytes leave out. No communicator has it; ids that one process assigns start above it.
 inline constexpr ContextId kLibraryContext = ContextId{1} << 62U;
 
+/// Contexts of services (windows, files), from here on. Ranks of their messages are world ranks,
+/// and a receiver counts the process that has sent a message by its own numbers, whatever the
+/// message says: jobs that are connected number each other's processes differently.
+inline constexpr ContextId kServiceContexts = ContextId{1} << 63U;
+
 inline constexpr std::int32_t kAnySource = -1;  ///< source of a receive or probe: any sender
 inline constexpr std::int32_t kAnyTag = -1;     ///< tag of a receive or probe: any tag
 

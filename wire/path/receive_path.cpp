@@ -55,6 +55,12 @@ Result<void> ReceivePath::count_control(const PacketHeader& header, Peer& from) 
   return {};
 }
 
+/// Returns the rank of the sender of the arriving message in the message's communicator.
+std::int32_t ReceivePath::source_rank(const Link& link) {
+  const PacketHeader& header = link.input.header();
+  return header.cid >= kServiceContexts ? link.arrival.source : header.lsrank;
+}
+
 Result<void> ReceivePath::message_begins(Link& link) {
   Arrival& arrival = link.arrival;
   const PacketHeader& header = link.input.header();
@@ -69,14 +75,14 @@ Result<void> ReceivePath::message_begins(Link& link) {
                  fmt::format("a first packet with {} of {} bytes; {} belong there", header.len,
                              header.msglen, first)};
   }
-  arrival.receive = queue_.match_arrival(header.cid, header.lsrank, header.tag);
+  arrival.receive = queue_.match_arrival(header.cid, source_rank(link), header.tag);
   if (arrival.receive == nullptr) {
     arrival.owned = parts_.state.buffers.take(header.len);
     link.input.place(arrival.owned.first(header.len));
     return {};
   }
   if (receive_whole(link)) return {};
-  accept(*arrival.receive, arrival.source, {header.lsrank, header.tag, header.msglen});
+  accept(*arrival.receive, arrival.source, {source_rank(link), header.tag, header.msglen});
   prepare_area(link, *arrival.receive, header.len);
   if (header.msglen <= parts_.settings.datalen) return {};
   // The sender waits for the answer, and can have it while the first packet is still arriving.
@@ -104,7 +110,7 @@ bool ReceivePath::receive_whole(Link& link) {
     std::memcpy(moved(buffer.base, buffer.layout->first_offset()), &packet[kPacketHeaderSize],
                 header.len);
   parts_.state.counters.count_copy(header.len);
-  operation.result.source = header.lsrank;
+  operation.result.source = source_rank(link);
   operation.result.tag = header.tag;
   operation.result.wire_bytes = header.msglen;
   arrival.receive = nullptr;
@@ -158,7 +164,7 @@ Message ReceivePath::message_of(const Link& link) const {
   const PacketHeader& header = link.input.header();
   Message message;
   message.context = header.cid;
-  message.source_rank = header.lsrank;
+  message.source_rank = source_rank(link);
   message.tag = header.tag;
   message.source = link.arrival.source;
   message.request_id = header.srqid;

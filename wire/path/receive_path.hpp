@@ -90,6 +90,7 @@ class ReceivePath {
     std::int32_t tag;
     std::uint64_t bytes;
   };
+  [[nodiscard]] static std::int32_t source_rank(const Link& link);
   [[nodiscard]] Result<void> message_begins(Link& link);
   [[nodiscard]] Result<void> rest_begins(Link& link);
   [[nodiscard]] std::span<std::byte> next_area(const ReceiveOperation& operation,

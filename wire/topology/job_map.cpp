@@ -142,6 +142,13 @@ JobMap JobMap::extended(const std::vector<Client>& clients,
   return map;
 }
 
+WorldRank JobMap::latest_rank_of(const ProcId& id) const {
+  for (WorldRank rank = size() - 1; rank >= 0 && host(proc(rank).host).direct; --rank) {
+    if (proc(rank).id == id) return rank;
+  }
+  return rank_of(id);
+}
+
 WorldRank JobMap::rank_of(const ProcId& id) const {
   return by_id_.empty() ? -1 : by_id_[slot_of(id)];
 }

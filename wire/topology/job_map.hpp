@@ -128,6 +128,9 @@ class JobMap {
   /// Returns the world rank of the process `id`, or -1 if it is not in this job. The index does not
   /// have processes of other jobs: only the channel from one of them tells which it is.
   [[nodiscard]] WorldRank rank_of(const ProcId& id) const;
+  /// Returns the world rank of a process of this job or of another one: of one that was added
+  /// several times, the latest. Returns -1 if there is none.
+  [[nodiscard]] WorldRank latest_rank_of(const ProcId& id) const;
 
  private:
   [[nodiscard]] std::size_t slot_of(const ProcId& id) const;

@@ -41,10 +41,10 @@ class EngineTransfer final : public DataTransfer {
 
 }  // namespace
 
-EngineChannel::EngineChannel(Engine& engine, WorldRank here, std::vector<Format> format_of_client)
+EngineChannel::EngineChannel(Engine& engine, WorldRank here, FormatOf format_of)
     : engine_(engine),
       here_(here),
-      format_of_client_(std::move(format_of_client)),
+      format_of_(std::move(format_of)),
       requests_(engine, kWindowContext, kReceives,
                 WindowRequest::kHeaderBytes + kLayoutBytes + kInlineBytes) {
   requests_.post();
@@ -102,11 +102,7 @@ Result<std::optional<WindowChannel::Arrived>> EngineChannel::take() {
   taken_ = complete && !receive.result.error;
   if (!complete) return std::optional<Arrived>();
   if (receive.result.error) return *receive.result.error;
-  // The rank in the message is what its sender says.
-  const WorldRank source = receive.result.source;
-  if (source < 0 || source >= engine_.job().size())
-    return Error{ErrorKind::kProtocol, "a request for a window from no process of the job"};
-  return std::optional(Arrived{source, requests_.message()});
+  return std::optional(Arrived{receive.result.source, requests_.message()});
 }
 
 }  // namespace impishim::wire

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -23,15 +24,18 @@
 namespace impishim::wire {
 
 /// Contexts of one-sided communication. No communicator has them.
-inline constexpr ContextId kWindowContext = ContextId{1} << 63U;
+inline constexpr ContextId kWindowContext = kServiceContexts;
 inline constexpr ContextId kWindowDataContext = kWindowContext + 1;
 inline constexpr ContextId kWindowAnswerContext = kWindowContext + 2;
 
 class EngineChannel final : public WindowChannel {
  public:
-  /// Uses the engine of process `here`, and receives requests from now on. `format_of_client` is
-  /// EngineOptions::format_of_client. No request may be under way when it is destroyed.
-  EngineChannel(Engine& engine, WorldRank here, std::vector<Format> format_of_client);
+  using FormatOf = std::function<Format(WorldRank)>;
+
+  /// Uses the engine of process `here`, and receives requests from now on. `format_of` returns the
+  /// representation of payloads to and from a process. No request may be under way when it is
+  /// destroyed.
+  EngineChannel(Engine& engine, WorldRank here, FormatOf format_of);
   void send(WorldRank to, std::span<const std::byte> message) override;
   [[nodiscard]] std::unique_ptr<DataTransfer> send_data(WorldRank to, DataOf kind,
                                                         std::uint64_t ticket,
@@ -40,9 +44,7 @@ class EngineChannel final : public WindowChannel {
                                                            std::uint64_t ticket,
                                                            const MutableBuffer& room) override;
   [[nodiscard]] Result<std::optional<Arrived>> take() override;
-  [[nodiscard]] Format format_of(WorldRank rank) const override {
-    return format_of_client_[static_cast<std::size_t>(engine_.job().proc(rank).client)];
-  }
+  [[nodiscard]] Format format_of(WorldRank rank) const override { return format_of_(rank); }
 
  private:
   struct Outgoing {
@@ -54,7 +56,7 @@ class EngineChannel final : public WindowChannel {
 
   Engine& engine_;
   WorldRank here_;
-  std::vector<Format> format_of_client_;
+  FormatOf format_of_;
   ReceiveRing requests_;
   bool taken_ = false;  ///< take() has returned the front of requests_
   std::list<Outgoing> outgoing_;

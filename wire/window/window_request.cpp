@@ -32,7 +32,7 @@ enum Place : std::size_t {
   kBasic = 5,
   // 6 and 7 are zero
   kLayoutBytes = 8,
-  // 12 to 15 are zero
+  kFence = 12,
   kWindow = 16,
   kTicket = 24,
   kDisplacement = 32,
@@ -66,6 +66,7 @@ void encode_request(const WindowRequest& request, std::span<const std::byte> dat
                                       (request.data_follows ? kDataFollows : 0));
   at[kBasic] = static_cast<std::byte>(request.basic);
   store_big_endian(at + kLayoutBytes, static_cast<std::uint32_t>(layout_bytes));
+  store_big_endian(at + kFence, request.fence);
   store_big_endian(at + kWindow, request.window);
   store_big_endian(at + kTicket, request.ticket);
   store_big_endian(at + kDisplacement, request.displacement);
@@ -88,6 +89,7 @@ Result<ArrivedRequest> decode_request(std::span<const std::byte> message) {
   if (!has_valid_numbers(request, flags)) return broken("a request for a window of no known kind");
   request.exclusive = (flags & kExclusive) != 0;
   request.data_follows = (flags & kDataFollows) != 0;
+  request.fence = load_big_endian<std::uint32_t>(at + kFence);
   request.window = load_big_endian<std::uint64_t>(at + kWindow);
   request.ticket = load_big_endian<std::uint64_t>(at + kTicket);
   request.displacement = load_big_endian<std::int64_t>(at + kDisplacement);

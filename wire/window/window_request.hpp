@@ -56,6 +56,8 @@ struct WindowRequest {
   bool data_follows = false;
   /// The target's datatype is one of this type, unless `layout` is set.
   BasicType basic = BasicType::kByte;
+  /// How many fences of the window the sender has passed, modulo 2^32. Of no answer.
+  std::uint32_t fence = 0;
   std::uint64_t window = 0;       ///< the number of the window in the job
   std::uint64_t ticket = 0;       ///< the origin's number of the request
   std::int64_t displacement = 0;  ///< in units of the target

@@ -41,6 +41,16 @@ void WindowService::add(WindowId window, WindowTarget& target) {
   windows_.emplace(window, std::make_unique<Window>(target));
 }
 
+void WindowService::pass_fence(WindowId window) {
+  const MutexLock lock(mutex_);
+  const auto found = windows_.find(window);
+  IMPISHIM_ASSERT(found != windows_.end());
+  ++found->second->fences;
+  for (const auto& [origin, messages] : found->second->held_back)
+    granted_.emplace_back(window, origin);
+  handle_held_back();
+}
+
 void WindowService::remove(WindowId window) {
   const MutexLock lock(mutex_);
   const auto found = windows_.find(window);
@@ -65,8 +75,10 @@ Result<void> WindowService::pack(WorldRank target, const WindowRequest& request,
   return {};
 }
 
-void WindowService::send_message(WorldRank target, const WindowRequest& request,
+void WindowService::send_message(WorldRank target, WindowRequest request,
                                  std::span<const std::byte> data) {
+  if (const auto found = windows_.find(request.window); found != windows_.end())
+    request.fence = found->second->fences;
   encode_request(request, data, message_);
   channel_to(target).send(target, message_);
 }
@@ -217,8 +229,8 @@ void WindowService::handle_message(WorldRank source, std::span<const std::byte> 
   if (!hold_back(source, content->request, message)) handle(source, *content);
 }
 
-/// Keeps a request whose origin waits for the lock, or has others that are held back. Returns false
-/// for any other.
+/// Keeps a request whose origin waits for the lock, has passed more fences, or has others that are
+/// held back. Returns false for any other.
 bool WindowService::hold_back(WorldRank source, const WindowRequest& request,
                               std::span<const std::byte> message) {
   if (request.kind == Kind::kAnswer || request.kind == Kind::kPost) return false;
@@ -227,12 +239,14 @@ bool WindowService::hold_back(WorldRank source, const WindowRequest& request,
   Window& window = *found->second;
   const auto held = window.held_back.find(source);
   const bool waits = window.lock_tickets.contains(source) && !window.lock.holds(source);
-  if (held == window.held_back.end() && !waits) return false;
+  const bool ahead = static_cast<std::int32_t>(request.fence - window.fences) > 0;
+  if (held == window.held_back.end() && !waits && !ahead) return false;
   window.held_back[source].emplace_back(message.begin(), message.end());
   return true;
 }
 
-/// Handles what origins have sent behind the request for a lock that they hold now.
+/// Handles what origins have sent behind the request for a lock that they hold now, or behind a
+/// fence that this process has passed.
 void WindowService::handle_held_back() {
   while (!granted_.empty()) {
     const auto [id, origin] = granted_.back();

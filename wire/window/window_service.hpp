@@ -91,6 +91,11 @@ class WindowService final : public PollObserver {
   /// Sends kPost or kComplete.
   void tell(WorldRank target, const WindowRequest& request);
 
+  /// Counts a fence that this process has passed: everything that was sent to it before has been
+  /// applied. Requests of processes that have passed more fences are held back until then, since
+  /// accesses behind a fence must see what came before it at their target (MPI-4.0 12.5.1).
+  void pass_fence(WindowId window);
+
   /// Returns true if the origin's memory of a send() is free to change. A thread that may call the
   /// vendor's MPI asks about requests to the own system.
   [[nodiscard]] bool sent(std::uint64_t ticket);
@@ -128,7 +133,8 @@ class WindowService final : public PollObserver {
     std::map<WorldRank, IncomingRequests> incoming;
     LockQueue lock;
     std::map<WorldRank, std::uint64_t> lock_tickets;  ///< of the requests for the lock
-    /// Requests of origins that wait for the lock, in their order.
+    std::uint32_t fences = 0;                         ///< that this process has passed, modulo 2^32
+    /// Requests of origins that wait for the lock, or have passed more fences, in their order.
     std::map<WorldRank, std::vector<std::vector<std::byte>>> held_back;
     std::map<std::pair<WorldRank, WindowRequestKind>, std::uint64_t> told;
     WindowStatus error = WindowStatus::kDone;
@@ -150,7 +156,7 @@ class WindowService final : public PollObserver {
   std::size_t take_requests(WindowChannel& channel) IMPISHIM_REQUIRES(mutex_);
   void send_request(WorldRank target, WindowRequest& request, const ConstBuffer& data)
       IMPISHIM_REQUIRES(mutex_);
-  void send_message(WorldRank target, const WindowRequest& request, std::span<const std::byte> data)
+  void send_message(WorldRank target, WindowRequest request, std::span<const std::byte> data)
       IMPISHIM_REQUIRES(mutex_);
   [[nodiscard]] Result<void> pack(WorldRank target, const WindowRequest& request,
                                   const ConstBuffer& data) IMPISHIM_REQUIRES(mutex_);
@@ -193,7 +199,7 @@ class WindowService final : public PollObserver {
   std::vector<std::byte> packed_ IMPISHIM_GUARDED_BY(mutex_);   ///< what pack() has made
   std::vector<std::byte> message_ IMPISHIM_GUARDED_BY(mutex_);  ///< what is sent
   std::vector<WindowRequest> ended_ IMPISHIM_GUARDED_BY(mutex_);
-  /// Origins that have got a lock, and whose requests behind it are held back.
+  /// Origins whose requests are held back and may be handled now.
   std::vector<std::pair<WindowId, WorldRank>> granted_ IMPISHIM_GUARDED_BY(mutex_);
   std::atomic<bool> failed_{false};
   std::optional<Error> failure_;  ///< written once, before `failed_`

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/mpi/dynamic/connected_groups.hpp"
+#include "tests/mpi/dynamic/connected_objects.hpp"
 #include "tests/support/check.hpp"
 
 namespace {
@@ -51,6 +52,7 @@ void serve(int jobs, char* service) {
     REQUIRE_EQUAL(MPI_Comm_accept(port.data(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &client),
                   MPI_SUCCESS);
     impishim_test::use_connection(client, true);
+    impishim_test::use_objects(client, true);
     REQUIRE_EQUAL(MPI_Comm_disconnect(&client), MPI_SUCCESS);
   }
   if (!root) return;
@@ -67,6 +69,7 @@ void use(char* service) {
   REQUIRE_EQUAL(MPI_Comm_connect(port.data(), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &server),
                 MPI_SUCCESS);
   impishim_test::use_connection(server, false);
+  impishim_test::use_objects(server, false);
   REQUIRE_EQUAL(MPI_Comm_disconnect(&server), MPI_SUCCESS);
   if (rank_in(MPI_COMM_WORLD) == 0) std::printf("used\n");
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/mpi/dynamic/connected_groups.hpp"
+#include "tests/mpi/dynamic/connected_objects.hpp"
 #include "tests/support/check.hpp"
 
 namespace {
@@ -37,6 +38,7 @@ int be_child(int parents, const char* word) {
   REQUIRE(std::string(name.data()).find("PARENT") != std::string::npos ||
           std::string(name.data()).find("parent") != std::string::npos);
   impishim_test::use_connection(parent, false);
+  impishim_test::use_objects(parent, false);
   REQUIRE_EQUAL(MPI_Comm_disconnect(&parent), MPI_SUCCESS);
   MPI_Finalize();
   return 0;
@@ -72,6 +74,7 @@ void spawn_from(MPI_Comm comm, char* self, int root, bool multiple) {
   REQUIRE_EQUAL(codes[1], MPI_SUCCESS);
   REQUIRE_EQUAL(remote_size_of(children), 2);
   impishim_test::use_connection(children, true);
+  impishim_test::use_objects(children, true);
   REQUIRE_EQUAL(MPI_Comm_disconnect(&children), MPI_SUCCESS);
 }
 

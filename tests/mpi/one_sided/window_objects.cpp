@@ -196,6 +196,10 @@ void check_hints() {
   MPI_Info in_use = MPI_INFO_NULL;
   MPI_Win_get_info(window, &in_use);
   REQUIRE(in_use != MPI_INFO_NULL);
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  int known = 0;
+  MPI_Info_get(in_use, "no_locks", MPI_MAX_INFO_VAL, value.data(), &known);
+  if (known != 0) REQUIRE(std::strcmp(value.data(), "true") == 0);
   MPI_Info_free(&in_use);
   MPI_Info_free(&hints);
   MPI_Win_free(&window);

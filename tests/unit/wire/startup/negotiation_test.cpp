@@ -352,7 +352,7 @@ TEST(Negotiation, AnotherVersionOfOursIsRefused) {
   EXPECT_EQ(map.error().kind, ErrorKind::kConfiguration);
   EXPECT_THAT(
       map.error().text,
-      testing::HasSubstr("client 1 runs version 2 of impishim's own protocol, this library 7"));
+      testing::HasSubstr("client 1 runs version 2 of impishim's own protocol, this library 8"));
 }
 
 TEST(Negotiation, EveryMandatedLabelIsNeededFromEveryClient) {

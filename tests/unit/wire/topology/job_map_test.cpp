@@ -114,5 +114,20 @@ TEST(JobMap, CountsMustDescribeExactlyWhatIsThere) {
   EXPECT_FALSE(make({{-1, 2}, {2, 3}}, {2, 1, 2}, 5).ok());
 }
 
+TEST(JobMap, ProcessesOfOtherJobsAreFoundByTheirLatestNumber) {
+  const JobMap job = sample();
+  const ProcId other{test::address(90), 7};
+  const std::vector<Client> clients(1);
+  const std::vector<AddedProc> added{{2, test::address(90), other, ""},
+                                     {2, test::address(91), {test::address(91), 8}, ""},
+                                     {2, test::address(90), other, ""}};
+  const JobMap map = job.extended(clients, added);
+  EXPECT_EQ(map.latest_rank_of(other), job.size() + 2);
+  EXPECT_EQ(map.latest_rank_of({test::address(91), 8}), job.size() + 1);
+  EXPECT_EQ(map.latest_rank_of({test::address(21), 202}), 5);
+  EXPECT_EQ(map.latest_rank_of({test::address(92), 8}), -1);
+  EXPECT_EQ(map.rank_of(other), -1);
+}
+
 }  // namespace
 }  // namespace impishim::wire

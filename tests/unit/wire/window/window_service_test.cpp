@@ -46,8 +46,8 @@ class WindowServiceTest : public testing::TestWithParam<Format> {
           reinterpret_cast<std::byte*>(memory.back().data()), 4 * memory.back().size(), 4)));
     }
     for (int rank = 0; rank < job.size(); ++rank) {
-      channels.push_back(std::make_unique<EngineChannel>(job.engine(rank), rank,
-                                                         std::vector<Format>(3, GetParam())));
+      channels.push_back(std::make_unique<EngineChannel>(
+          job.engine(rank), rank, [](WorldRank /*rank*/) { return GetParam(); }));
       services.push_back(std::make_unique<WindowService>(*channels.back(), nullptr,
                                                          [](WorldRank /*rank*/) { return false; }));
       services.back()->add(kWindow, *targets[static_cast<std::size_t>(rank)]);
@@ -122,6 +122,30 @@ TEST_P(WindowServiceTest, AFlushedPutIsInTheTargetsMemory) {
     EXPECT_EQ(room(1)[5 + size], 1);
   }
   EXPECT_EQ(service(1).applied(kWindow, 0), 3U);
+}
+
+// Process 0 has passed a fence that process 1 has not: process 2 may still send to it.
+TEST_P(WindowServiceTest, AnAccessBehindAFenceWaitsForItsTarget) {
+  const std::vector<std::int32_t> before{7};
+  const std::vector<std::int32_t> behind{8};
+  std::vector<std::int32_t> got{-1};
+  service(0).pass_fence(kWindow);
+  WindowAnswer answer;
+  ASSERT_TRUE(service(0).ask(1, request(Kind::kGet, 5, 1), {}, to(got), answer).ok());
+  ASSERT_TRUE(service(0).send(1, request(Kind::kPut, 5, 1), from(behind)).ok());
+  ASSERT_TRUE(service(2).send(1, request(Kind::kPut, 5, 1), from(before)).ok());
+  flush(2, 1);
+  EXPECT_EQ(room(1)[5], 7);
+  EXPECT_EQ(service(1).applied(kWindow, 0), 0U);
+  EXPECT_FALSE(answer.complete());
+  service(1).pass_fence(kWindow);
+  EXPECT_TRUE(run_until([&] { return answer.complete(); }));
+  EXPECT_EQ(got[0], 7);
+  flush(0, 1);
+  EXPECT_EQ(room(1)[5], 8);
+  // A process that is behind is served at once: its requests belong to the epoch before.
+  EXPECT_EQ(ask(2, 1, request(Kind::kGet, 5, 1), {}, to(got)), WindowStatus::kDone);
+  EXPECT_EQ(got[0], 8);
 }
 
 TEST_P(WindowServiceTest, AGetReadsTheTargetsMemory) {

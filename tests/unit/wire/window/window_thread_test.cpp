@@ -28,7 +28,7 @@ constexpr int kRounds = 200;
 
 struct Process {
   Process(Engine& engine, WorldRank here)
-      : channel(engine, here, std::vector<Format>(3, Format::kNative)),
+      : channel(engine, here, [](WorldRank /*rank*/) { return Format::kNative; }),
         service(channel, nullptr, [](WorldRank /*rank*/) { return false; }),
         target(WindowMemory::fixed(reinterpret_cast<std::byte*>(&counter), sizeof(counter), 8)) {
     service.add(kWindow, target);
