@@ -42,9 +42,10 @@ namespace {
 /// A nonblocking call of the vendor's.
 class VendorCall final : public collectives::Pending {
  public:
-  template <class Call>
-  void start(Call&& call) {
-    code_ = call(&request_);
+  /// Duplicates a communicator: `call` starts it, and `blocking` does it at once.
+  template <class Call, class Blocking>
+  void start(bool by_blocking, Call&& call, Blocking&& blocking) {
+    code_ = by_blocking ? blocking() : call(&request_);
   }
   bool done() override {
     if (code_ != MPI_SUCCESS || request_ == MPI_REQUEST_NULL) return true;
@@ -60,6 +61,26 @@ class VendorCall final : public collectives::Pending {
   MPI_Request request_ = MPI_REQUEST_NULL;
   int code_ = MPI_SUCCESS;
 };
+
+#ifdef OPEN_MPI
+constexpr bool kIdupAloneFailsBesideThreads = false;
+#else
+constexpr bool kIdupAloneFailsBesideThreads = true;
+#endif
+
+bool has_one_member(MPI_Comm comm) {
+  if (comm == MPI_COMM_SELF) return true;
+  int size = 0;
+  int inter = 0;
+  return comm != MPI_COMM_NULL && vendor::Comm_test_inter(comm, &inter) == MPI_SUCCESS &&
+         inter == 0 && vendor::Comm_size(comm, &size) == MPI_SUCCESS && size == 1;
+}
+
+/// Returns true if the vendor's blocking form must duplicate a communicator (see above).
+bool needs_blocking_form(const Job& job, MPI_Comm comm) {
+  return kIdupAloneFailsBesideThreads && job.thread_level == MPI_THREAD_MULTIPLE &&
+         has_one_member(comm);
+}
 
 /// Forbids changes of the attributes until they have been copied, since the copies must have the
 /// values at the time of the call.
@@ -120,11 +141,13 @@ class HandleKept {
 /// The data that a duplication needs until it is complete.
 struct Duplication {
   Duplication(Job& job_, Communicator& parent_, MPI_Comm* newcomm_,
-              std::function<int(MPI_Request*)> duplicate_handle_)
+              std::function<int(MPI_Request*)> duplicate_handle_,
+              std::function<int()> duplicate_handle_at_once_)
       : job(job_),
         parent(parent_),
         newcomm(newcomm_),
         duplicate_handle(std::move(duplicate_handle_)),
+        duplicate_handle_at_once(std::move(duplicate_handle_at_once_)),
         attributes(parent_),
         handle(parent_),
         turn(job_) {}
@@ -133,6 +156,7 @@ struct Duplication {
   Communicator& parent;
   MPI_Comm* newcomm;
   std::function<int(MPI_Request*)> duplicate_handle;  ///< calls the vendor's function
+  std::function<int()> duplicate_handle_at_once;      ///< calls its blocking form
   AttributesHeld attributes;
   HandleKept handle;
   Turn turn;
@@ -145,15 +169,19 @@ struct Duplication {
 /// Duplicates all handles one after the other. The first code that is not MPI_SUCCESS ends it.
 collectives::Task duplicate_handles(Collective& call, Duplication& duplication) {
   VendorCall& vendor_call = duplication.vendor_call;
-  vendor_call.start(duplication.duplicate_handle);
+  const Job& job = duplication.job;
+  vendor_call.start(needs_blocking_form(job, duplication.parent.handle),
+                    duplication.duplicate_handle, duplication.duplicate_handle_at_once);
   duplication.attributes.release();
   co_await vendor_call;
   call.note_code(vendor_call.code());
   for (const auto& [from, to] : hidden_handles(duplication.parent)) {
     MPI_Comm* const made = &(duplication.hidden.*to);
-    vendor_call.start([parent = from, made](MPI_Request* request) {
+    const auto duplicate_hidden = [parent = from, made](MPI_Request* request) {
       return vendor::Comm_idup(parent, made, request);
-    });
+    };
+    vendor_call.start(needs_blocking_form(job, from), duplicate_hidden,
+                      [parent = from, made] { return vendor::Comm_dup(parent, made); });
     co_await vendor_call;
     if (call.ok())
       call.note_code(raise_hidden_error(duplication.parent.error_handle(), vendor_call.code()));
@@ -178,27 +206,11 @@ collectives::Task duplicate(Collective& call, const collectives::Team& team,
   duplication->handle.release();
 }
 
-#ifdef OPEN_MPI
-constexpr bool kIdupAloneFailsBesideThreads = false;
-#else
-constexpr bool kIdupAloneFailsBesideThreads = true;
-#endif
-
-bool has_one_member(MPI_Comm comm) {
-  if (comm == MPI_COMM_SELF) return true;
-  int size = 0;
-  int inter = 0;
-  return comm != MPI_COMM_NULL && vendor::Comm_test_inter(comm, &inter) == MPI_SUCCESS &&
-         inter == 0 && vendor::Comm_size(comm, &size) == MPI_SUCCESS && size == 1;
-}
-
 /// Duplicates a native communicator.
 template <class VendorDup, class VendorIdup>
 int idup_native(const Job& job, MPI_Comm comm, MPI_Request* request, VendorDup&& vendor_dup,
                 VendorIdup&& vendor_idup) {
-  const bool by_blocking = kIdupAloneFailsBesideThreads &&
-                           job.thread_level == MPI_THREAD_MULTIPLE && has_one_member(comm);
-  if (!by_blocking) return vendor_idup(request);
+  if (!needs_blocking_form(job, comm)) return vendor_idup(request);
   const int code = vendor_dup();
   // Returns a complete request.
   return code == MPI_SUCCESS ? vendor::Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request)
@@ -212,7 +224,8 @@ int idup(Job& job, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request, const
   if (parent == nullptr) return idup_native(job, comm, request, vendor_dup, vendor_idup);
   return start_collective(
       job, *parent, function, request, [&](Collective& call) -> std::optional<collectives::Task> {
-        auto duplication = std::make_shared<Duplication>(job, *parent, newcomm, vendor_idup);
+        auto duplication =
+            std::make_shared<Duplication>(job, *parent, newcomm, vendor_idup, vendor_dup);
         const collectives::Team& team = call.inter() != nullptr ? call.inter()->both : call.team();
         if (team.membership.rank == 0) duplication->proposal = give_context(job);
         const collectives::Data proposal = call.data(&duplication->proposal, 1, MPI_UINT64_T);

@@ -112,12 +112,24 @@ def unpack(work, folder="test/mpi", package=PACKAGE, binary=None):
     return found[0]
 
 
+def allow_f08(sources):
+    """Lets configure include the programs for mpi_f08 outside MPICH's own build, too."""
+    path = sources / "configure"
+    text = path.read_text(errors="surrogateescape")
+    allowed = text.replace(
+        'test "$enable_f08" = "yes" -a "$FROM_MPICH" = "yes"', 'test "$enable_f08" = "yes"'
+    )
+    if allowed != text:
+        path.write_text(allowed, errors="surrogateescape")
+
+
 def configure(work, sources, mpi):
     """The build folder of an MPI, configured."""
     built = work / f"build-{mpi}"
     if (built / "configured").is_file():
         return built
     built.mkdir(parents=True, exist_ok=True)
+    allow_f08(sources)
     command = [
         str(sources / "configure"),
         # Without them it takes the first mpicc in PATH, whatever CC says.
@@ -131,6 +143,7 @@ def configure(work, sources, mpi):
         "FFLAGS=-O0 -w -fallow-argument-mismatch",
         "FCFLAGS=-O0 -w -fallow-argument-mismatch",
         "--enable-threads=multiple",
+        "--enable-fortran=f77,f90,f08",
         "--disable-cxx",
         "--disable-dependency-tracking",
         "--disable-maintainer-mode",

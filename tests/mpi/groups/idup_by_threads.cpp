@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Comm_idup by several threads at once, each on a communicator of its own, while others
 // duplicate MPI_COMM_SELF, blocking and nonblocking (which MPICH 4.0.2 by itself does not survive).
+// With the argument "halves" one of the communicators is an intercommunicator of two halves, and
+// with "all" a second one has even and odd ranks, so that each system has members of both groups.
 // Every duplicate is complete, apart from all others, and none waits for ever.
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -18,9 +22,38 @@ constexpr int kThreads = 3;
 constexpr int kRounds = 5;
 
 void check_sum(MPI_Comm comm, int mark) {
+  int inter = 0;
+  MPI_Comm_test_inter(comm, &inter);
+  int members = size_of(comm);
+  if (inter != 0) MPI_Comm_remote_size(comm, &members);
   int sum = -1;
   MPI_Allreduce(&mark, &sum, 1, MPI_INT, MPI_SUM, comm);
-  REQUIRE_EQUAL(sum, mark * size_of(comm));
+  REQUIRE_EQUAL(sum, mark * members);
+}
+
+/// Returns an intercommunicator between the ranks for which `left` is true and all others.
+/// `remote_leader` is the first rank of the other group.
+MPI_Comm between(bool left, int remote_leader) {
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, left ? 1 : 0, 0, &own);
+  REQUIRE_EQUAL(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, remote_leader, 0, &made), MPI_SUCCESS);
+  MPI_Comm_free(&own);
+  return made;
+}
+
+std::vector<MPI_Comm> make_parents(std::string_view word) {
+  std::vector<MPI_Comm> parents(kThreads);
+  for (MPI_Comm& parent : parents) MPI_Comm_dup(MPI_COMM_WORLD, &parent);
+  if (word.empty()) return parents;
+  const int rank = rank_in(MPI_COMM_WORLD);
+  const int half = size_of(MPI_COMM_WORLD) / 2;
+  MPI_Comm_free(&parents[2]);
+  parents[2] = between(rank < half, rank < half ? half : 0);
+  if (word == "halves") return parents;
+  MPI_Comm_free(&parents[1]);
+  parents[1] = between(rank % 2 == 0, 1 - rank % 2);
+  return parents;
 }
 
 /// Two duplicates in progress at once, the second completed by tests.
@@ -60,8 +93,7 @@ int main(int argc, char** argv) {
   int provided = -1;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   REQUIRE_EQUAL(provided, MPI_THREAD_MULTIPLE);
-  std::vector<MPI_Comm> parents(kThreads);
-  for (MPI_Comm& parent : parents) MPI_Comm_dup(MPI_COMM_WORLD, &parent);
+  std::vector<MPI_Comm> parents = make_parents(argc > 1 ? argv[1] : "");
   std::atomic<bool> over{false};
   std::thread beside(duplicate_self, std::cref(over), false);
   std::thread beside_nonblocking(duplicate_self, std::cref(over), true);
