@@ -119,7 +119,7 @@ int packed_size(wire::Format format, MPI_Comm comm, const char* function, Count 
   if (!type) return raise(comm, MPI_ERR_TYPE, function, type.error().text);
   const std::uint64_t bytes = static_cast<std::uint64_t>(count) * type->layout->packed_size(format);
   *size = bytes > static_cast<std::uint64_t>(std::numeric_limits<Count>::max())
-              ? MPI_UNDEFINED
+              ? static_cast<Count>(MPI_UNDEFINED)
               : static_cast<Count>(bytes);
   return MPI_SUCCESS;
 }

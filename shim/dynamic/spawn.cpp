@@ -26,6 +26,7 @@
 #include "shim/handle/hints.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
+#include "shim/values/mpi_library.hpp"
 #include "shim/values/rank_list.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
@@ -133,10 +134,6 @@ std::string path_of_this_library() {
   return dladdr(here, &info) == 0 || info.dli_fname == nullptr ? std::string() : info.dli_fname;
 }
 
-std::string name_of_vendor() {
-  return std::string_view(IMPISHIM_VENDOR_SONAME).starts_with("libmpi.so.40") ? "openmpi" : "mpich";
-}
-
 /// One call of either function.
 class Spawn {
  public:
@@ -228,7 +225,7 @@ class Spawn {
     SpawnRequest request = unpack(packed_);
     wire::SpawnPlan plan;
     plan.impirun = *launcher;
-    plan.mpi = name_of_vendor();
+    plan.mpi = std::string(mpi_of_library(IMPISHIM_VENDOR_SONAME));
     plan.address = wire::address_text((*port)->name().address);
     plan.port = (*port)->name().text();
     plan.folder = request.folder;

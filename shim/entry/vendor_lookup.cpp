@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "shim/entry/call_origin.hpp"
+#include "shim/values/mpi_library.hpp"
 #include "wire/base/log.hpp"
 
 namespace impishim::shim {
@@ -65,10 +66,35 @@ void* find(const char* name, const char* library_name) {
   return found == nullptr ? find_in_all(library_name, name) : found;
 }
 
+/// Opens the library that has the vendor's PMPI_ names, from the vendor's own folder: the program
+/// need not have loaded it, and may find it by no search path.
+void* open_apart(const char* library_name) {
+  Dl_info info{};
+  const void* const function = find("MPI_Init", IMPISHIM_VENDOR_SONAME);
+  if (function == nullptr || dladdr(function, &info) == 0 || info.dli_fname == nullptr)
+    return nullptr;
+  const std::string_view vendor = info.dli_fname;
+  const std::string beside =
+      std::string(vendor.substr(0, vendor.rfind('/') + 1)) + library_name;  // npos + 1: 0
+  void* const library = dlopen(beside.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  return library != nullptr ? library : dlopen(library_name, RTLD_LAZY | RTLD_LOCAL);
+}
+
+/// Looks a PMPI_ name up where the vendor keeps them apart from the MPI_ names, as MPICH does for
+/// the standard ABI.
+void* find_apart(const char* name) {
+  constexpr std::string_view kLibrary = IMPISHIM_VENDOR_PMPI_SONAME;
+  if constexpr (kLibrary.empty()) return nullptr;
+  // The handle is not closed: the functions are used until the process ends.
+  static void* const library = open_apart(kLibrary.data());
+  return library == nullptr ? nullptr : dlsym(library, name);
+}
+
 }  // namespace
 
 void* resolve(const char* name) {
   if (void* found = find(name, IMPISHIM_VENDOR_SONAME); found != nullptr) return found;
+  if (void* found = find_apart(name); found != nullptr) return found;
   // A few functions exist under one name only: "PMPI_X" without its P.
   if (void* found = find(name + 1, IMPISHIM_VENDOR_SONAME); found != nullptr) return found;
   log(LogLevel::kError,
@@ -85,20 +111,15 @@ void* resolve_fortran(const char* name) {
   std::abort();
 }
 
-bool is_mpich(std::string_view library) {
-  return library.starts_with("libmpich.so") || library.starts_with("libmpi.so.12");
-}
-
 std::string unfit_vendor() {
-  constexpr std::string_view kOpenMpi = "libmpi.so.40";
   Dl_info info{};
   void* const used = dlsym(RTLD_NEXT, "MPI_Init");
   if (used == nullptr || dladdr(used, &info) == 0 || info.dli_fname == nullptr) return {};
   std::string_view name = info.dli_fname;
   name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
-  const bool built_for_open_mpi = std::string_view(IMPISHIM_VENDOR_SONAME).starts_with(kOpenMpi);
-  const bool unfit = built_for_open_mpi ? is_mpich(name) : name.starts_with(kOpenMpi);
-  return unfit ? std::string(name) : std::string();
+  const std::string_view mpi = mpi_of_library(name);
+  return mpi.empty() || mpi == mpi_of_library(IMPISHIM_VENDOR_SONAME) ? std::string()
+                                                                      : std::string(name);
 }
 
 }  // namespace impishim::shim

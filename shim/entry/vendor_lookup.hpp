@@ -8,8 +8,9 @@ namespace impishim::shim {
 
 /// Returns the address of the vendor's function `name` ("PMPI_Send"; "MPI_Send" is used if the
 /// library has no other). This is the next definition after this library's in link order. If a
-/// dlopen'ed part of the program hides that, it is the definition in the vendor's library itself.
-/// Ends the process with a clear message if there is none. Any thread.
+/// dlopen'ed part of the program hides that, it is the definition in the vendor's library itself,
+/// or in the one that has its PMPI_ names. Ends the process with a clear message if there is none.
+/// Any thread.
 void* resolve(const char* name);
 
 /// Returns the address of `name` in the vendor's Fortran library (IMPISHIM_VENDOR_FORTRAN). That

@@ -29,6 +29,7 @@
 #include "shim/startup/session.hpp"
 #include "shim/tool/tool_state.hpp"
 #include "shim/tool/vendor_settings.hpp"
+#include "shim/values/mpi_library.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
@@ -73,7 +74,7 @@ void refuse_another_mpi() {
   write_final_message(fmt::format(
       "the program uses {}, and this libimpishim.so is built for {}: use the other build (impirun "
       "-mpi {})",
-      used, IMPISHIM_VENDOR_SONAME, used.starts_with("libmpi.so.40") ? "openmpi" : "mpich"));
+      used, IMPISHIM_VENDOR_SONAME, mpi_of_library(used)));
   _exit(1);
 }
 

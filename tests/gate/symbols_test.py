@@ -168,6 +168,8 @@ class Symbols(unittest.TestCase):
     def test_every_line_of_the_table_is_used(self):
         if int(re.search(r"#define MPI_VERSION (\d+)", self.macros).group(1)) < 4:
             self.skipTest("this MPI is older than MPI-4, the table also names newer functions")
+        if "#define MPI_ABI_VERSION" in self.macros:
+            self.skipTest("the standard ABI has no functions that MPI removed; the table has them")
         # Those of newer libraries, for which newer_headers_test.py tests the table.
         newer = "".join(path.read_text() for path in HEADERS.glob("*.h.in"))
         for line in pathlib.Path(ARGUMENTS.functions).read_text().splitlines():

@@ -278,7 +278,7 @@ class BadInput(Case):
             "-np",
             1,
             shutil.which("true"),
-            says="true is not an MPI program: it needs neither libmpich nor libmpi",
+            says="true is not an MPI program: it needs neither libmpich nor libmpi nor libmpi_abi",
         )
         with tempfile.TemporaryDirectory() as folder:
             script = pathlib.Path(folder) / "script.sh"
@@ -346,7 +346,7 @@ class BadInput(Case):
             "-np",
             1,
             ARGUMENTS.program,
-            says='-mpi: "lam" is neither mpich nor openmpi',
+            says='-mpi: "lam" is not mpich, openmpi or abi',
         )
 
     def test_mpi_that_does_not_fit_the_program(self):

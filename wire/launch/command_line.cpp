@@ -94,9 +94,9 @@ CLI::Validator number(int low, int high) {
 }
 
 std::string known_mpi(const std::string& text) {
-  return text == "mpich" || text == "openmpi"
+  return text == "mpich" || text == "openmpi" || text == "abi"
              ? ""
-             : fmt::format("\"{}\" is neither mpich nor openmpi", text);
+             : fmt::format("\"{}\" is not mpich, openmpi or abi", text);
 }
 
 Result<Options> parse_options(std::vector<std::string> words) {
@@ -131,7 +131,8 @@ Result<Options> parse_options(std::vector<std::string> words) {
   app.add_option("--systems", options.systems, "split the processes over K systems on this machine")
       ->check(number(1, 32));
   app.add_option("--mpi", options.mpi,
-                 "MPI library of the program: mpich or openmpi (for scripts and interpreters)")
+                 "MPI library of the program: mpich, openmpi, or abi for the standard ABI (for "
+                 "scripts and interpreters)")
       ->check(known_mpi);
   app.add_option("--host-procs", options.host_procs,
                  "processes per IMPI host (IMPISHIM_HOST_PROCS)")

@@ -75,10 +75,10 @@ Result<std::string> choose_mpi(const std::string& forced, const std::string& pro
   if (const char* spawner = secure_getenv("IMPISHIM_SPAWN_MPI"); spawner != nullptr)
     return std::string(spawner);
   return configuration(
-      fmt::format("{} is not an MPI program: it needs neither libmpich nor libmpi. Instead of a "
-                  "script, name the program that the "
-                  "script starts; for an interpreter that loads MPI later, say which: -mpi mpich "
-                  "or -mpi openmpi",
+      fmt::format("{} is not an MPI program: it needs neither libmpich nor libmpi nor libmpi_abi. "
+                  "Instead of a script, name the program that the "
+                  "script starts; for an interpreter that loads MPI later, say which: -mpi mpich, "
+                  "-mpi openmpi or -mpi abi",
                   program));
 }
 

@@ -78,10 +78,11 @@ Dependencies read_dependencies(const fs::path& path) {
 }
 
 /// Returns the MPI that a library with this soname belongs to. All members of the MPICH ABI family
-/// use libmpi.so.12.
+/// use libmpi.so.12, and all libraries of the standard ABI (MPI 5.0, chapter 20) libmpi_abi.so.0.
 std::optional<std::string> mpi_of_soname(const std::string& soname) {
   if (soname.rfind("libmpich.so", 0) == 0 || soname == "libmpi.so.12") return "mpich";
   if (soname == "libmpi.so.40") return "openmpi";
+  if (soname.rfind("libmpi_abi.so", 0) == 0) return "abi";
   return std::nullopt;
 }
 

@@ -15,8 +15,9 @@ namespace impishim::launch {
 /// executable.
 [[nodiscard]] Result<std::string> find_program(const std::string& name);
 
-/// Returns "mpich" or "openmpi", from the ELF dependencies of the program and of the libraries that
-/// it needs. Returns nothing if it is not an MPI program (or if it is a script).
+/// Returns "mpich", "openmpi", or "abi" for the standard ABI, from the ELF dependencies of the
+/// program and of the libraries that it needs. Returns nothing if it is not an MPI program (or if
+/// it is a script).
 [[nodiscard]] Result<std::optional<std::string>> mpi_of_program(const std::string& path);
 
 /// Returns the path of libimpishim.so for `mpi`: IMPISHIM_LIBRARY, or the file in

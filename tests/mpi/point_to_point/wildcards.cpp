@@ -145,7 +145,7 @@ void mixed_receives() {
 /// matched one cannot.
 void cancels() {
   int value = 0;
-  for (const int source : {MPI_ANY_SOURCE, 0, size_of(kWorld) - 1}) {
+  for (const int source : std::vector<int>{MPI_ANY_SOURCE, 0, size_of(kWorld) - 1}) {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status;
     int cancelled = 0;
