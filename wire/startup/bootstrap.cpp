@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/startup/bootstrap.hpp"
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,7 +27,9 @@ Result<std::vector<std::string>> fabrics_of_system(const std::vector<std::string
 Format format_for(const Client& client, std::string_view wanted, bool as_lam) {
   if (wanted != "auto") return *format_from_name(wanted);
   if (!client.impishim) return as_lam ? Format::kNative : Format::kExternal32;
-  return client.representation == representation_fingerprint() ? Format::kNative : Format::kWide;
+  // Asked for each request of one-sided communication.
+  static const std::uint64_t own = representation_fingerprint();
+  return client.representation == own ? Format::kNative : Format::kWide;
 }
 
 }  // namespace impishim::wire

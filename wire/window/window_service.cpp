@@ -75,7 +75,7 @@ Result<void> WindowService::pack(WorldRank target, const WindowRequest& request,
   return {};
 }
 
-void WindowService::send_message(WorldRank target, WindowRequest request,
+void WindowService::send_message(WorldRank target, WindowRequest& request,
                                  std::span<const std::byte> data) {
   if (const auto found = windows_.find(request.window); found != windows_.end())
     request.fence = found->second->fences;
@@ -132,7 +132,7 @@ Result<void> WindowService::ask(WorldRank target, WindowRequest request, const C
   return {};
 }
 
-void WindowService::tell(WorldRank target, const WindowRequest& request) {
+void WindowService::tell(WorldRank target, WindowRequest request) {
   const MutexLock lock(mutex_);
   send_message(target, request, {});
 }

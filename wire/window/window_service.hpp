@@ -89,7 +89,7 @@ class WindowService final : public PollObserver {
   [[nodiscard]] Result<void> ask(WorldRank target, WindowRequest request, const ConstBuffer& data,
                                  const MutableBuffer& result, WindowAnswer& answer);
   /// Sends kPost or kComplete.
-  void tell(WorldRank target, const WindowRequest& request);
+  void tell(WorldRank target, WindowRequest request);
 
   /// Counts a fence that this process has passed: everything that was sent to it before has been
   /// applied. Requests of processes that have passed more fences are held back until then, since
@@ -156,7 +156,8 @@ class WindowService final : public PollObserver {
   std::size_t take_requests(WindowChannel& channel) IMPISHIM_REQUIRES(mutex_);
   void send_request(WorldRank target, WindowRequest& request, const ConstBuffer& data)
       IMPISHIM_REQUIRES(mutex_);
-  void send_message(WorldRank target, WindowRequest request, std::span<const std::byte> data)
+  /// Sends a message after it has set the number of fences in it.
+  void send_message(WorldRank target, WindowRequest& request, std::span<const std::byte> data)
       IMPISHIM_REQUIRES(mutex_);
   [[nodiscard]] Result<void> pack(WorldRank target, const WindowRequest& request,
                                   const ConstBuffer& data) IMPISHIM_REQUIRES(mutex_);

@@ -131,7 +131,7 @@ class Inputs {
     values_.push_back(Value{});
   }
   const Value* vendor() { return null_ ? nullptr : values_.data(); }
-  /// Hands the array to an operation that reads it after the call. Nobody frees it.
+  /// Hands the array to an operation that reads it after the call. It is never freed.
   const Value* kept() { return null_ ? nullptr : (new std::vector<Value>(values_))->data(); }
 
  private:
