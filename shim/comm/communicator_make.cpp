@@ -90,26 +90,29 @@ int make_native_of_group(Job& job, MPI_Comm comm, MPI_Group group, int tag, MPI_
 
 namespace {
 
-/// Creates the vendor's intercommunicators with the local members of the remote group.
-int meet_local_peers(Job& job, const InterParts& parts, InterHandles& handles) {
-  const int leader = *first_local(job, parts.remote);
-  int code = vendor::Intercomm_create(handles.own, 0, job.private_comm, leader,
-                                      handshake_tag(parts.context), &handles.user);
-  if (code == MPI_SUCCESS) code = vendor::Comm_dup(handles.user, &handles.companion);
-  const int high = comes_first(job, parts.local, parts.remote) ? 0 : 1;
-  return code == MPI_SUCCESS ? vendor::Intercomm_merge(handles.user, high, &handles.both) : code;
+/// Creates the vendor's intercommunicator with the local members of the remote group.
+int meet_local_peers(Job& job, const InterParts& parts, MPI_Comm* met) {
+  return vendor::Intercomm_create(parts.own, 0, job.private_comm, *first_local(job, parts.remote),
+                                  handshake_tag(parts.context), met);
+}
+
+/// Creates the communicator of the local members of both groups.
+int unite_local_members(Job& job, const InterParts& parts, MPI_Comm* both) {
+  if (!has_local(job, parts.remote)) return split_off(parts.own, both);
+  MPI_Comm met = MPI_COMM_NULL;
+  int code = meet_local_peers(job, parts, &met);
+  if (code != MPI_SUCCESS) return code;
+  code = vendor::Intercomm_merge(met, comes_first(job, parts.local, parts.remote) ? 0 : 1, both);
+  vendor::Comm_free(&met);
+  return code;
 }
 
 int make_inter_handles(Job& job, const InterParts& parts, InterHandles& handles) {
-  int code = MPI_SUCCESS;
-  if (has_local(job, parts.remote)) {
-    code = meet_local_peers(job, parts, handles);
-  } else {
-    code = split_off(handles.own, &handles.user);
-    if (code == MPI_SUCCESS) code = split_off(handles.own, &handles.both);
-  }
-  if (code != MPI_SUCCESS) return code;
-  return inherit_error_handler(parts.parent, handles.user);
+  int code = unite_local_members(job, parts, &handles.both);
+  if (code == MPI_SUCCESS) code = split_off(handles.both, &handles.user);
+  if (code == MPI_SUCCESS && has_local(job, parts.remote))
+    code = split_off(handles.both, &handles.companion);
+  return code;
 }
 
 /// Makes errors on a hidden communicator return codes. They are raised through the error handler of
@@ -138,6 +141,19 @@ std::unique_ptr<Communicator> describe_hidden(const Job& job, MPI_Comm handle,
   return made;
 }
 
+/// Sets the ranks of the remote group's members in the handle, which has the local members of both
+/// groups.
+void use_ranks_of_both(Communicator& made) {
+  const Communicator& both = *made.inter->both;
+  made.spanning_ranks.assign(both.spanning_ranks.size(), kNoMember);
+  for (std::int32_t rank = 0; rank < made.size(); ++rank) {
+    const std::int32_t local = both.local_rank(made.inter->first_remote + rank);
+    made.local_ranks[static_cast<std::size_t>(rank)] = local;
+    if (local >= 0) made.spanning_ranks[static_cast<std::size_t>(local)] = rank;
+  }
+  made.local_ranks_are_spanning = false;
+}
+
 /// Registers the user's handle as a spanning intercommunicator.
 void describe_intercommunicator(Job& job, const InterHandles& handles, wire::ContextId context,
                                 const RankList& local, const RankList& remote) {
@@ -158,6 +174,7 @@ void describe_intercommunicator(Job& job, const InterHandles& handles, wire::Con
   made->collectives = std::make_shared<CollectiveQueue>();
   made->has_local_peers = has_local(job, remote);
   made->inter = std::move(inter);
+  if (made->has_local_peers) use_ranks_of_both(*made);
   job.communicators.insert(std::move(made));
 }
 
@@ -200,13 +217,16 @@ int make_intercommunicator(Job& job, const InterParts& parts, MPI_Comm* newcomm)
   InterHandles handles;
   handles.own = parts.own;
   return_errors(handles.own);  // communicators made from it inherit this
-  const int code = make_inter_handles(job, parts, handles);
+  const bool native = is_native(job, parts.local) && is_native(job, parts.remote);
+  int code = native ? meet_local_peers(job, parts, &handles.user)
+                    : make_inter_handles(job, parts, handles);
+  if (code == MPI_SUCCESS) code = inherit_error_handler(parts.parent, handles.user);
   if (code != MPI_SUCCESS) {
     handles.free();
     return raise_hidden_error(parts.parent, code);
   }
   *newcomm = handles.user;
-  if (is_native(job, parts.local) && is_native(job, parts.remote)) {
+  if (native) {
     handles.user = MPI_COMM_NULL;
     handles.free();
     return MPI_SUCCESS;

@@ -431,9 +431,7 @@ int Intercomm_merge(Job& job, MPI_Comm intercomm, int high, MPI_Comm* newintraco
                  first ? remote.end() : local.end());
   const BlockingCreation creation(job, *parent);
   if (creation.code() != MPI_SUCCESS) return raise_hidden_error(intercomm, creation.code());
-  // Without local peers, the handle is a communicator of the local group's local members.
-  code = parent->has_local_peers ? vendor::Intercomm_merge(intercomm, first ? 0 : 1, newintracomm)
-                                 : vendor::Comm_split(intercomm, 0, parent->rank, newintracomm);
+  code = vendor::Comm_split(intercomm, 0, rank_of(members, job.here), newintracomm);
   return code == MPI_SUCCESS
              ? make_communicator(job, intercomm, newintracomm, context, std::move(members))
              : code;

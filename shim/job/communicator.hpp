@@ -45,7 +45,8 @@ struct Intergroups {
 /// For an intercommunicator, `members` and all fields derived from it describe the remote group,
 /// with which messages are exchanged. `rank` is this process's rank in the local group.
 struct Communicator {
-  /// The user's handle: the vendor's communicator of the local members.
+  /// The user's handle: the vendor's communicator of the local members, of both groups for an
+  /// intercommunicator.
   MPI_Comm handle = MPI_COMM_NULL;
   /// Another communicator of the same members, for collectives among them.
   MPI_Comm companion = MPI_COMM_NULL;
@@ -54,7 +55,8 @@ struct Communicator {
   std::int32_t rank = 0;                 ///< this process's spanning rank
   /// Spanning rank -> rank in `handle`, or -1 for a process of another system.
   std::vector<std::int32_t> local_ranks;
-  std::vector<std::int32_t> spanning_ranks;  ///< rank in `handle` -> spanning rank
+  /// Rank in `handle` -> spanning rank. -1 for a member of an intercommunicator's local group.
+  std::vector<std::int32_t> spanning_ranks;
   /// `spanning_ranks[i] == i` for all i: statuses need no translation.
   bool local_ranks_are_spanning = false;
 
@@ -70,8 +72,7 @@ struct Communicator {
   bool connects_jobs = false;
 
   /// Meaningful for an intercommunicator: true if some members of the remote group are in this
-  /// client; `handle` is then the vendor's intercommunicator with them. If false, `handle` is an
-  /// intracommunicator of the local group's local members, and the vendor carries no messages.
+  /// client. If false, the vendor carries no messages.
   bool has_local_peers = true;
   std::shared_ptr<const Topology> topology;  ///< shim/values/topology.hpp; null if there is none
   std::unique_ptr<Intergroups> inter;        ///< null for an intracommunicator
