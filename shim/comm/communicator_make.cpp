@@ -2,6 +2,7 @@
 #include "shim/comm/communicator_make.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/context.hpp"
+#include "shim/comm/proc_names.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
 #include "shim/job/job.hpp"
@@ -52,14 +54,10 @@ struct InterHandles {
 }  // namespace
 
 bool comes_first(const Job& job, const RankList& group, const RankList& other) {
-  const wire::JobMap& map = job.map;
-  const auto is_of_other_job = [&](wire::WorldRank rank) {
-    return map.host(map.proc(rank).host).direct;
-  };
-  if (std::ranges::none_of(group, is_of_other_job) && std::ranges::none_of(other, is_of_other_job))
+  if (!has_other_jobs(job, group) && !has_other_jobs(job, other))
     return group.front() < other.front();
-  const wire::ProcId& first = map.proc(group.front()).id;
-  const wire::ProcId& second = map.proc(other.front()).id;
+  const wire::ProcId& first = job.map.proc(group.front()).id;
+  const wire::ProcId& second = job.map.proc(other.front()).id;
   return std::tie(first.host, first.pid) < std::tie(second.host, second.pid);
 }
 

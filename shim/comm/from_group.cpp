@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "shim/comm/communicator_make.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/comm/named_meeting.hpp"
+#include "shim/comm/proc_names.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/group/group.hpp"
@@ -21,7 +21,6 @@
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/message/operation.hpp"
-#include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -47,7 +46,9 @@ int make_local_communicator(Job& job, const std::vector<int>& native, int tag, M
 /// it spans systems. When it returns, all members are inside.
 int agree_on_number(Job& job, const RankList& members, MeetingName name, std::uint64_t& number) {
   const bool first = members.front() == job.here;
-  if (is_native(job, members)) {
+  if (has_other_jobs(job, members)) {
+    number = first ? random_context() : 0;
+  } else if (is_native(job, members)) {
     number = first ? give_context(job) : 0;
   } else {
     number = propose_context(job, first);
@@ -75,15 +76,7 @@ int check_from_group(Job& job, const FromGroup& call, MPI_Group group, RankList&
   }
   if (group == MPI_GROUP_NULL) return raise_from_group(call, MPI_ERR_GROUP, "the group is null");
   const int code = members_of(job, group, call.function, members);
-  const auto is_of_other_job = [&](wire::WorldRank rank) {
-    return job.map.host(job.map.proc(rank).host).direct;
-  };
-  if (code == MPI_SUCCESS && std::ranges::any_of(members, is_of_other_job)) {
-    return raise_from_group(
-        call, MPI_ERR_GROUP,
-        "the group has processes of another job: make the communicator from one "
-        "that contains them");
-  }
+  if (code == MPI_SUCCESS) use_latest_ranks(job, members);
   if (code != MPI_SUCCESS || members.empty() || rank_of(members, job.here) != kNoMember)
     return code;
   return raise_from_group(call, MPI_ERR_GROUP, "the group does not contain the calling process");

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "shim/comm/communicator_make.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/comm/intercommunicator.hpp"
+#include "shim/comm/proc_names.hpp"
 #include "shim/completion/wait.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
@@ -29,9 +29,7 @@
 #include "shim/native.hpp"
 #include "shim/values/rank_list.hpp"
 #include "shim/vendor.hpp"
-#include "wire/base/bytes.hpp"
 #include "wire/message/operation.hpp"
-#include "wire/packet/packet.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
@@ -51,31 +49,6 @@ constexpr std::uint64_t kOutsideTheJob = 1;
 /// Added to the size if the groups have processes of several jobs: then `greatest` is a random id,
 /// and the leaders tell the names of the processes, since the jobs number them differently.
 constexpr std::uint64_t kOfSeveralJobs = 1ULL << 32U;
-
-/// The names of processes, as leaders exchange them.
-std::vector<std::byte> names_of(const Job& job, const RankList& ranks) {
-  std::vector<std::byte> bytes(ranks.size() * sizeof(wire::ProcId));
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    std::byte* const place = &bytes[i * sizeof(wire::ProcId)];
-    const wire::ProcId id = job.map.proc(ranks[i]).id;
-    std::memcpy(place, id.host.data(), id.host.size());
-    store_big_endian(place + id.host.size(), static_cast<std::uint64_t>(id.pid));
-  }
-  return bytes;
-}
-
-/// Returns the world ranks of named processes. Returns an empty list if one is not known here.
-RankList ranks_named(const Job& job, const std::vector<std::byte>& bytes) {
-  RankList ranks;
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(wire::ProcId)) {
-    wire::ProcId id;
-    std::memcpy(id.host.data(), &bytes[at], id.host.size());
-    id.pid = static_cast<std::int64_t>(load_big_endian<std::uint64_t>(&bytes[at + id.host.size()]));
-    ranks.push_back(job.map.now().latest_rank_of(id));
-    if (ranks.back() < 0) return {};
-  }
-  return ranks;
-}
 
 /// Creates an intercommunicator of two groups that know each other.
 class TwoGroupsCreation {
@@ -231,8 +204,8 @@ class Introduction {
       announcement.greatest = kOutsideTheJob;
       return MPI_SUCCESS;
     }
-    const bool of_several_jobs = (spanning_ != nullptr && spanning_->connects_jobs) ||
-                                 job_.map.host(job_.map.proc(other).host).direct;
+    const bool of_several_jobs =
+        (spanning_ != nullptr && spanning_->connects_jobs) || has_other_jobs(job_, {other});
     const std::uint64_t mine = local_.size() | (of_several_jobs ? kOfSeveralJobs : 0);
     std::vector<std::uint64_t> theirs(2);
     code = swap<std::uint64_t>({greatest, mine}, theirs, MPI_UINT64_T);
@@ -283,7 +256,7 @@ class Introduction {
   /// Learns the members of a remote group by their names. Each process of one group must know all
   /// of the other.
   int learn_named_group(std::uint64_t size) {
-    std::vector<std::byte> names(size * sizeof(wire::ProcId));
+    std::vector<std::byte> names(size * kProcNameBytes);
     int code = MPI_SUCCESS;
     if (rank_ == leader_) code = swap(names_of(job_, local_), names, MPI_BYTE);
     if (code != MPI_SUCCESS) return code;

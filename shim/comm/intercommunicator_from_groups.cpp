@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "shim/comm/context.hpp"
 #include "shim/comm/from_group.hpp"
 #include "shim/comm/intercommunicator.hpp"
 #include "shim/comm/named_meeting.hpp"
+#include "shim/comm/proc_names.hpp"
 #include "shim/group/group.hpp"
 #include "shim/job/job.hpp"
 #include "shim/values/rank_list.hpp"
@@ -25,8 +27,9 @@ namespace {
 struct Finding {
   std::uint64_t greatest;
   std::uint64_t remote_size;
+  std::uint64_t several_jobs;  ///< 1 if the groups have processes of several jobs
 };
-static_assert(sizeof(Finding) == 2 * sizeof(std::uint64_t));
+static_assert(sizeof(Finding) == 3 * sizeof(std::uint64_t));
 
 /// One side of the creation. The arguments about the remote group matter at the leader only.
 class GroupsMeeting {
@@ -43,18 +46,19 @@ class GroupsMeeting {
   int run(MPI_Comm local_comm, const RankList& local, MPI_Comm* newcomm) {
     comm_ = local_comm;
     is_leader_ = rank_of(local, job_.here) == leader_;
-    std::uint64_t mine = propose_context(job_, is_leader_);
-    Finding finding{0, 0};
+    std::uint64_t mine = propose_context(job_, is_leader_, spanning(&job_, comm_));
+    Finding finding{0, 0, 0};
     int code =
         calls::Reduce(job_, &mine, &finding.greatest, 1, MPI_UINT64_T, MPI_MAX, leader_, comm_);
     if (code != MPI_SUCCESS) return code;
     const int leaders_code = is_leader_ ? meet_other_leader(local, finding) : MPI_SUCCESS;
-    code = calls::Bcast(job_, &finding, 2, MPI_UINT64_T, leader_, comm_);
+    code = calls::Bcast(job_, &finding, 3, MPI_UINT64_T, leader_, comm_);
     if (code != MPI_SUCCESS || leaders_code != MPI_SUCCESS)
       return leaders_code != MPI_SUCCESS ? leaders_code : code;
     if (finding.remote_size == 0)
       return raise_from_group(call_, MPI_ERR_OTHER, "the local leader found no remote group");
     code = tell_remote_group(finding.remote_size);
+    if (code == MPI_SUCCESS && finding.several_jobs != 0) code = check_connections();
     if (code != MPI_SUCCESS) return code;
     return make_of_two_groups(job_, comm_, finding.greatest, {local, std::move(remote_)}, newcomm);
   }
@@ -62,12 +66,18 @@ class GroupsMeeting {
  private:
   int meet_other_leader(const RankList& local, Finding& finding) {
     if (const int code = check_remote_group(local); code != MPI_SUCCESS) return code;
+    const bool several = has_other_jobs(job_, local) || has_other_jobs(job_, remote_);
+    const std::uint64_t mine = several ? random_context() : finding.greatest;
     std::uint64_t theirs = 0;
-    const int code = swap_values(job_, remote_[static_cast<std::size_t>(remote_leader_)],
-                                 meeting_name(MeetingPurpose::kLeaders, call_.stringtag),
-                                 finding.greatest, theirs);
-    if (code == MPI_SUCCESS) finding = {std::max(finding.greatest, theirs), remote_.size()};
+    const int code = swap_with_other_leader(mine, theirs);
+    if (code == MPI_SUCCESS)
+      finding = {std::max(mine, theirs), remote_.size(), several ? std::uint64_t{1} : 0};
     return code;
+  }
+
+  int swap_with_other_leader(std::uint64_t mine, std::uint64_t& theirs) {
+    return swap_values(job_, remote_[static_cast<std::size_t>(remote_leader_)],
+                       meeting_name(MeetingPurpose::kLeaders, call_.stringtag), mine, theirs);
   }
 
   int check_remote_group(const RankList& local) {
@@ -75,6 +85,7 @@ class GroupsMeeting {
       return raise_from_group(call_, MPI_ERR_GROUP, "the remote group is null");
     const int code = members_of(job_, remote_group_, call_.function, remote_);
     if (code != MPI_SUCCESS) return code;
+    use_latest_ranks(job_, remote_);
     if (remote_leader_ < 0 || static_cast<std::size_t>(remote_leader_) >= remote_.size()) {
       return raise_from_group(
           call_, MPI_ERR_RANK,
@@ -84,9 +95,31 @@ class GroupsMeeting {
     return raise_from_group(call_, MPI_ERR_GROUP, "the two groups have processes in common");
   }
 
+  /// Leaves `remote_` empty at a process that does not know one of the members.
   int tell_remote_group(std::uint64_t size) {
-    remote_.resize(size);
-    return calls::Bcast(job_, remote_.data(), static_cast<int>(size), MPI_INT32_T, leader_, comm_);
+    std::vector<std::byte> names(size * kProcNameBytes);
+    if (is_leader_) names = names_of(job_, remote_);
+    const int code =
+        calls::Bcast(job_, names.data(), static_cast<int>(names.size()), MPI_BYTE, leader_, comm_);
+    remote_ = ranks_named(job_, names);
+    return code;
+  }
+
+  /// Checks that each process of both groups knows all of the other group.
+  int check_connections() {
+    std::uint64_t known = remote_.empty() ? 0 : 1;
+    std::uint64_t known_to_all = 0;
+    int code = calls::Allreduce(job_, &known, &known_to_all, 1, MPI_UINT64_T, MPI_MIN, comm_);
+    std::uint64_t known_to_others = 0;
+    if (code == MPI_SUCCESS && is_leader_)
+      code = swap_with_other_leader(known_to_all, known_to_others);
+    if (code == MPI_SUCCESS)
+      code = calls::Bcast(job_, &known_to_others, 1, MPI_UINT64_T, leader_, comm_);
+    if (code != MPI_SUCCESS || (known_to_all != 0 && known_to_others != 0)) return code;
+    return raise_from_group(
+        call_, MPI_ERR_GROUP,
+        "a process of one group has no connection with one of the other, which belongs to another "
+        "job: connect them by MPI_Comm_accept and MPI_Comm_connect first");
   }
 
   Job& job_;

@@ -79,8 +79,9 @@ int receive_letter(Job& job, int sender, MeetingName name, std::uint64_t& value)
   return code;
 }
 
+/// Returns a service's context: members may belong to jobs that number them differently.
 wire::ContextId context_of(MeetingName name) {
-  return kNamedMeeting | (name & (kNamedMeeting - 1) & ~std::uint64_t{1});
+  return wire::kServiceContexts | kNamedMeeting | (name & (kNamedMeeting - 1) & ~std::uint64_t{1});
 }
 
 /// Messages to and from processes of other systems. They are complete after wait().

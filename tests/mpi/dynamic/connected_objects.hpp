@@ -151,6 +151,48 @@ inline void introduce_groups(MPI_Comm merged) {
   MPI_Comm_free(&part);
 }
 
+#if MPI_VERSION >= 4
+constexpr int kMakesFromGroups = 1;
+
+/// Makes a communicator of all members and an intercommunicator of even and odd ranks, both from
+/// groups alone.
+inline void make_from_groups(MPI_Comm merged) {
+  const int size = size_of(merged);
+  const int rank = rank_in(merged);
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Comm_group(merged, &all);
+  MPI_Comm made = MPI_COMM_NULL;
+  REQUIRE_EQUAL(MPI_Comm_create_from_group(all, "all", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made),
+                MPI_SUCCESS);
+  REQUIRE_EQUAL(rank_in(made), rank);
+  put_and_get(made);
+  MPI_Comm_free(&made);
+  MPI_Group halves[2] = {MPI_GROUP_NULL, MPI_GROUP_NULL};
+  for (int first : {0, 1}) {
+    int range[1][3] = {{first, size - 1, 2}};
+    MPI_Group_range_incl(all, 1, range, &halves[first]);
+  }
+  REQUIRE_EQUAL(
+      MPI_Intercomm_create_from_groups(halves[rank % 2], 0, halves[1 - rank % 2], 0, "halves",
+                                       MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made),
+      MPI_SUCCESS);
+  exchange_messages(made);
+  call_collectives(made, rank % 2 == 0);
+  MPI_Comm_free(&made);
+  for (MPI_Group* each : {&all, &halves[0], &halves[1]}) MPI_Group_free(each);
+}
+#else
+constexpr int kMakesFromGroups = 0;
+inline void make_from_groups(MPI_Comm /*merged*/) {}
+#endif
+
+/// Returns true if the MPI libraries of all members have MPI_Comm_create_from_group.
+inline bool all_make_from_groups(MPI_Comm merged) {
+  int all = 0;
+  MPI_Allreduce(&kMakesFromGroups, &all, 1, MPI_INT, MPI_MIN, merged);
+  return all != 0;
+}
+
 /// Does all of it. `first` is true in one of the two groups.
 inline void use_objects(MPI_Comm inter, bool first) {
   MPI_Comm merged = MPI_COMM_NULL;
@@ -161,6 +203,7 @@ inline void use_objects(MPI_Comm inter, bool first) {
   const std::string name = name_of_file(merged);
   for (const char* sharing : {"allowed", "never"}) write_file(merged, name, sharing);
   introduce_groups(merged);
+  if (all_make_from_groups(merged)) make_from_groups(merged);
   MPI_Comm_free(&merged);
 }
 
