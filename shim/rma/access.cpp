@@ -166,6 +166,11 @@ bool is_native_accumulate(const AccessCall& call, const TargetElements& target) 
 
 /// Prepares an access by the vendor.
 void begin_native(const AccessCall& call, std::int32_t target) {
+  {
+    const MutexLock lock(call.window.mutex);
+    if (!call.window.epochs.is_lock_due(target) && call.window.locking.empty())
+      return call.window.outstanding.use_vendor(target);
+  }
   acquire_lock(call.job, call.window, target);
   const MutexLock lock(call.window.mutex);
   call.window.outstanding.use_vendor(target);
@@ -185,7 +190,7 @@ int send(const AccessCall& call, std::int32_t target, wire::WindowRequest reques
         service.send(call.window.communicator.world_rank(target), std::move(request), data);
     if (!sent) return raise_here(call, error_class_of(sent.error().kind), sent.error().text);
     ticket = *sent;
-    call.window.outstanding.count(target);
+    call.window.outstanding.count_sent(target);
     call.window.outstanding.add_sent(target, ticket);
   }
   push_local(call, target);
@@ -207,7 +212,7 @@ int ask(const AccessCall& call, std::int32_t target, wire::WindowRequest request
         one_sided(call.job).service().ask(call.window.communicator.world_rank(target),
                                           std::move(request), data, result, asked->answer);
     if (!sent) return raise_here(call, error_class_of(sent.error().kind), sent.error().text);
-    call.window.outstanding.count(target);
+    call.window.outstanding.count_asked(target);
     call.window.outstanding.add(asked);
   }
   push_local(call, target);

@@ -27,11 +27,10 @@ std::vector<std::int32_t> OutstandingRequests::all_unflushed() const {
   return found;
 }
 
-std::vector<std::int32_t> OutstandingRequests::in_vendor(std::int32_t target) const {
+std::vector<std::int32_t> OutstandingRequests::all_in_vendor() const {
   std::vector<std::int32_t> found;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
-    const auto each = static_cast<std::int32_t>(i);
-    if (targets_[i].in_vendor && (target == kAllTargets || target == each)) found.push_back(each);
+    if (targets_[i].in_vendor) found.push_back(static_cast<std::int32_t>(i));
   }
   return found;
 }

@@ -35,21 +35,26 @@ class OutstandingRequests {
   void add(std::shared_ptr<AskedRequest> asked) { asked_.push_back(std::move(asked)); }
   /// Records a request that is not. Its data is in the origin's memory until it is sent.
   void add_sent(std::int32_t target, std::uint64_t ticket) { sends_.push_back({target, ticket}); }
-  /// Counts a request that accesses the target's memory.
-  void count(std::int32_t target) {
+  /// Counts a request that accesses the target's memory and is not answered: only the answer to a
+  /// flush tells that it has been applied.
+  void count_sent(std::int32_t target) {
     ++at(target).requests;
     at(target).unflushed = true;
   }
+  /// Counts a request that accesses the target's memory and is answered when it has been applied.
+  void count_asked(std::int32_t target) { ++at(target).requests; }
   /// Notes that the vendor has been asked to access a target's memory.
   void use_vendor(std::int32_t target) { at(target).in_vendor = true; }
-  /// Returns the targets, of `target` or kAllTargets, of which that was noted since
-  /// set_vendor_flushed().
-  [[nodiscard]] std::vector<std::int32_t> in_vendor(std::int32_t target) const;
+  /// Returns true if that was noted since set_vendor_flushed().
+  [[nodiscard]] bool in_vendor(std::int32_t target) const {
+    return targets_[static_cast<std::size_t>(target)].in_vendor;
+  }
+  [[nodiscard]] std::vector<std::int32_t> all_in_vendor() const;
   void set_vendor_flushed(std::int32_t target) { at(target).in_vendor = false; }
 
   /// Returns for each target the number of such requests since the start.
   [[nodiscard]] std::vector<std::uint64_t> counts() const;
-  /// Returns true if some were sent after the last flush.
+  /// Returns true if requests without an answer were sent to it after the last flush.
   [[nodiscard]] bool unflushed(std::int32_t target) const {
     return targets_[static_cast<std::size_t>(target)].unflushed;
   }

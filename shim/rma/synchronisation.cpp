@@ -84,24 +84,38 @@ int raise_errors(Job& job, Window& window, const char* function) {
 
 namespace {
 
-/// Calls `vendor_flush` for each target that the vendor has been asked to access. MPICH 4.0.2
-/// returns from MPI_Win_flush_all and MPI_Win_flush_local_all while long puts are on their way, so
-/// each target is flushed by itself.
+/// Calls `vendor_flush` for a target if the vendor has been asked to access it.
+int flush_one(Window& window, std::int32_t target, int (*vendor_flush)(int, MPI_Win), bool there) {
+  {
+    const MutexLock lock(window.mutex);
+    if (!window.outstanding.in_vendor(target)) return MPI_SUCCESS;
+    if (there) window.outstanding.set_vendor_flushed(target);
+  }
+  return vendor_flush(window.communicator.local_rank(target), window.handle);
+}
+
+/// Does so for one target or for all. MPICH 4.0.2 returns from MPI_Win_flush_all and
+/// MPI_Win_flush_local_all while long puts are on their way, so each target is flushed by itself.
 int flush_each(Window& window, std::int32_t target, int (*vendor_flush)(int, MPI_Win), bool there) {
+  if (target != OutstandingRequests::kAllTargets)
+    return flush_one(window, target, vendor_flush, there);
   std::vector<std::int32_t> used;
   {
     const MutexLock lock(window.mutex);
-    used = window.outstanding.in_vendor(target);
-    for (const std::int32_t each : used) {
-      if (there) window.outstanding.set_vendor_flushed(each);
-    }
+    used = window.outstanding.all_in_vendor();
   }
   int first = MPI_SUCCESS;
   for (const std::int32_t each : used) {
-    const int code = vendor_flush(window.communicator.local_rank(each), window.handle);
+    const int code = flush_one(window, each, vendor_flush, there);
     if (first == MPI_SUCCESS) first = code;
   }
   return first;
+}
+
+/// Asks a target to tell when it has applied what was sent to it.
+void ask_for_flush(Job& job, Window& window, std::int32_t target) IMPISHIM_REQUIRES(window.mutex) {
+  static_cast<void>(ask_target(job, window, target, wire::WindowRequestKind::kFlush));
+  window.outstanding.set_flushed(target);
 }
 
 }  // namespace
@@ -115,13 +129,13 @@ int flush_vendor_here(Window& window, std::int32_t target) {
 }
 
 int flush(Job& job, Window& window, std::int32_t target, const char* function) {
-  const bool all = target == OutstandingRequests::kAllTargets;
   {
     const MutexLock lock(window.mutex);
-    for (const std::int32_t each : window.outstanding.all_unflushed()) {
-      if (!all && each != target) continue;
-      static_cast<void>(ask_target(job, window, each, wire::WindowRequestKind::kFlush));
-      window.outstanding.set_flushed(each);
+    if (target == OutstandingRequests::kAllTargets) {
+      for (const std::int32_t each : window.outstanding.all_unflushed())
+        ask_for_flush(job, window, each);
+    } else if (window.outstanding.unflushed(target)) {
+      ask_for_flush(job, window, target);
     }
   }
   const int code = flush_vendor(window, target);

@@ -100,6 +100,9 @@ class VendorTransfer final : public wire::DataTransfer {
 }  // namespace
 
 VendorChannel::VendorChannel(MPI_Comm comm, wire::WorldRank first) : comm_(comm), first_(first) {
+  int size = 0;
+  vendor::Comm_size(comm, &size);
+  alone_ = size == 1;
   for (Slot& slot : slots_) {
     slot.room.resize(wire::WindowRequest::kHeaderBytes + kLayoutBytes + kInlineBytes);
     post(slot);
@@ -120,10 +123,12 @@ void VendorChannel::post(Slot& slot) {
   if (code_ == MPI_SUCCESS) code_ = code;
 }
 
-void VendorChannel::send(wire::WorldRank to, std::span<const std::byte> message) {
+void VendorChannel::send(wire::WorldRank to, std::span<const std::byte> message,
+                         wire::Departure /*departure*/) {
   Outgoing& outgoing = outgoing_.emplace_back();
   outgoing.message.assign(message.begin(), message.end());
   outgoing.to = to - first_;
+  if (alone_) ++untaken_;
 }
 
 /// Starts the sends that wait, in their order, and forgets those that are complete.
@@ -157,6 +162,7 @@ std::unique_ptr<wire::DataTransfer> VendorChannel::receive_data(wire::WorldRank 
 Result<std::optional<wire::WindowChannel::Arrived>> VendorChannel::take() {
   if (taken_ != nullptr) post(*std::exchange(taken_, nullptr));
   start_sends();
+  if (alone_ && untaken_ == 0) return std::optional<Arrived>();
   Slot& slot = slots_[next_];
   int flag = 0;
   MPI_Status status;
@@ -171,6 +177,7 @@ Result<std::optional<wire::WindowChannel::Arrived>> VendorChannel::take() {
   vendor::Get_count(&status, MPI_BYTE, &bytes);
   next_ = (next_ + 1) % kSlots;
   taken_ = &slot;
+  if (alone_) --untaken_;
   return std::optional(Arrived{first_ + status.MPI_SOURCE,
                                std::span(slot.room).first(static_cast<std::size_t>(bytes))});
 }

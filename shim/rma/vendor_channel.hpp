@@ -29,7 +29,10 @@ class VendorChannel final : public wire::WindowChannel {
   /// Withdraws the receives. No request may be under way.
   ~VendorChannel();
 
-  void send(wire::WorldRank to, std::span<const std::byte> message) override;
+  void send(wire::WorldRank to, std::span<const std::byte> message,
+            wire::Departure departure) override;
+  /// Does nothing: take() starts all sends.
+  void push() override {}
   [[nodiscard]] std::unique_ptr<wire::DataTransfer> send_data(
       wire::WorldRank to, wire::DataOf kind, std::uint64_t ticket,
       const wire::ConstBuffer& data) override;
@@ -62,8 +65,12 @@ class VendorChannel final : public wire::WindowChannel {
   MPI_Comm comm_;
   wire::WorldRank first_;
   std::array<Slot, kSlots> slots_;
-  std::size_t next_ = 0;   ///< slot of the next request
-  Slot* taken_ = nullptr;  ///< the slot that take() returned last
+  /// The process is the only one in its system. Its messages are to itself, so a poll asks the
+  /// vendor only if there are some.
+  bool alone_ = false;
+  std::size_t untaken_ = 0;  ///< messages that were sent, if it is alone, and not taken
+  std::size_t next_ = 0;     ///< slot of the next request
+  Slot* taken_ = nullptr;    ///< the slot that take() returned last
   std::list<Outgoing> outgoing_;
   int code_ = MPI_SUCCESS;  ///< the first error of the vendor's
 };

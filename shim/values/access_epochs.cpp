@@ -88,6 +88,13 @@ bool AccessEpochs::is_passive(std::int32_t target) const {
 
 bool AccessEpochs::idle() const { return !started_ && !posted_ && !is_passive(-1); }
 
+bool AccessEpochs::is_lock_due(std::int32_t target) const {
+  if (!is_passive(target)) return false;
+  const auto held = locks_.find(target);
+  if (held == locks_.end()) return all_ != WindowLock::kUnchecked;
+  return held->second.lock != WindowLock::kUnchecked && !held->second.requested;
+}
+
 std::optional<WindowLock> AccessEpochs::take_due_lock(std::int32_t target) {
   if (!is_passive(target)) return std::nullopt;
   Held& held =

@@ -53,6 +53,8 @@ class AccessEpochs {
   /// Returns true if nothing is open but an epoch between fences.
   [[nodiscard]] bool idle() const;
 
+  /// Returns true if take_due_lock() would return a lock.
+  [[nodiscard]] bool is_lock_due(std::int32_t target) const;
   /// Returns the lock that must be requested from a target before it is accessed for the first time
   /// in this epoch, or nothing. Records it as requested.
   [[nodiscard]] std::optional<WindowLock> take_due_lock(std::int32_t target);

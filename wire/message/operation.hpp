@@ -112,6 +112,9 @@ struct ShortMessage {
   std::int32_t source_rank = 0;  ///< the sender's rank in the communicator
   std::int32_t tag = 0;
   std::span<const std::byte> bytes;  ///< in this machine's representation
+  /// The sender expects to send more soon: the message waits in its batch, until the next message
+  /// that does not wait, the next poll, or Engine::send_batches().
+  bool may_wait = false;
 };
 
 /// A receive that messages of other systems may match.

@@ -192,15 +192,16 @@ bool SendPath::send_short(const ShortMessage& message) {
   fields.tag = message.tag;
   fields.cid = message.context;
   fields.count = size;
-  send_one_piece(to, fields, message.bytes);
+  send_one_piece(to, fields, message.bytes, message.may_wait);
   return true;
 }
 
 /// Sends a short message in one piece, alone or in a batch behind others.
 void SendPath::send_one_piece(Peer& to, const MessageFields& fields,
-                              std::span<const std::byte> bytes) {
+                              std::span<const std::byte> bytes, bool may_wait) {
   Link& link = *to.link;
-  const bool coalesce = should_coalesce(bytes.size());
+  const bool coalesce =
+      should_coalesce(bytes.size()) || (may_wait && parts_.settings.relay.origin_batch_target > 0);
   if (!coalesce && link.output.empty() && link.output.streams.empty())
     return send_alone(to, fields, bytes);
   write_message(to, fields, bytes, link.output.append(bytes.size(), to.relayed));

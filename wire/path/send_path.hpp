@@ -84,7 +84,8 @@ class SendPath {
   [[nodiscard]] bool make_first_packet(Peer& to, SendOperation& operation, OutgoingPacket& packet);
   [[nodiscard]] bool leaves_in_one_piece(const Peer& to, std::uint64_t size) const;
   [[nodiscard]] bool send_in_one_piece(Peer& to, SendOperation& operation);
-  void send_one_piece(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes);
+  void send_one_piece(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes,
+                      bool may_wait = false);
   void send_alone(Peer& to, const MessageFields& fields, std::span<const std::byte> bytes);
   void count_first_packet(Peer& to, ContextId context, std::size_t payload);
   [[nodiscard]] bool should_coalesce(std::size_t payload);

@@ -50,12 +50,14 @@ EngineChannel::EngineChannel(Engine& engine, WorldRank here, FormatOf format_of)
   requests_.post();
 }
 
-void EngineChannel::send(WorldRank to, std::span<const std::byte> message) {
-  if (message.size() <= Engine::kLongestShort && engine_.send_short({.destination = to,
-                                                                     .context = kWindowContext,
-                                                                     .source_rank = here_,
-                                                                     .tag = 0,
-                                                                     .bytes = message}))
+void EngineChannel::send(WorldRank to, std::span<const std::byte> message, Departure departure) {
+  if (message.size() <= Engine::kLongestShort &&
+      engine_.send_short({.destination = to,
+                          .context = kWindowContext,
+                          .source_rank = here_,
+                          .tag = 0,
+                          .bytes = message,
+                          .may_wait = departure == Departure::kMayWait}))
     return;
   while (!outgoing_.empty() && outgoing_.front().operation.complete()) outgoing_.pop_front();
   Outgoing& outgoing = outgoing_.emplace_back();

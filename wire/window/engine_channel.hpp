@@ -36,7 +36,8 @@ class EngineChannel final : public WindowChannel {
   /// representation of payloads to and from a process. No request may be under way when it is
   /// destroyed.
   EngineChannel(Engine& engine, WorldRank here, FormatOf format_of);
-  void send(WorldRank to, std::span<const std::byte> message) override;
+  void send(WorldRank to, std::span<const std::byte> message, Departure departure) override;
+  void push() override { engine_.send_batches(); }
   [[nodiscard]] std::unique_ptr<DataTransfer> send_data(WorldRank to, DataOf kind,
                                                         std::uint64_t ticket,
                                                         const ConstBuffer& data) override;

@@ -197,7 +197,7 @@ void IncomingRequests::answer(const WindowRequest& request, WindowStatus status,
   reply.ticket = request.ticket;
   reply.data_bytes = data.size();
   encode_request(reply, data, message_);
-  channel_.send(origin_, message_);
+  channel_.send(origin_, message_, Departure::kMayWait);
 }
 
 }  // namespace impishim::wire

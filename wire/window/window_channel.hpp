@@ -34,6 +34,12 @@ class DataTransfer {
 /// may be equal.
 enum class DataOf : std::uint8_t { kRequest, kAnswer };
 
+/// When a message leaves.
+enum class Departure : std::uint8_t {
+  kAtOnce,  ///< with all that waits before it
+  kMayWait  ///< with a later one, at the next poll, or at WindowChannel::push()
+};
+
 /// The service's lock protects it.
 class WindowChannel {
  public:
@@ -48,7 +54,9 @@ class WindowChannel {
 
   /// Sends a request (window_request.hpp), which is copied. Requests to one process arrive in their
   /// order.
-  virtual void send(WorldRank to, std::span<const std::byte> message) = 0;
+  virtual void send(WorldRank to, std::span<const std::byte> message, Departure departure) = 0;
+  /// Sends the messages that wait.
+  virtual void push() = 0;
   /// Sends the data that follows the request with this ticket, or the answer to it.
   [[nodiscard]] virtual std::unique_ptr<DataTransfer> send_data(WorldRank to, DataOf kind,
                                                                 std::uint64_t ticket,

@@ -31,6 +31,20 @@ using Kind = WindowRequestKind;
 
 Error broken(std::string text) { return {ErrorKind::kProtocol, std::move(text)}; }
 
+/// Returns when a request leaves: one that a process waits for, or that ends an epoch, at once,
+/// with the accesses before it. Answers leave together when all that has arrived is handled.
+Departure departure_of(Kind kind) {
+  switch (kind) {
+    case Kind::kFlush:
+    case Kind::kUnlock:
+    case Kind::kPost:
+    case Kind::kComplete:
+      return Departure::kAtOnce;
+    default:
+      return Departure::kMayWait;
+  }
+}
+
 }  // namespace
 
 WindowService::WindowService(WindowChannel& remote, WindowChannel* local, IsLocal is_local)
@@ -49,6 +63,7 @@ void WindowService::pass_fence(WindowId window) {
   for (const auto& [origin, messages] : found->second->held_back)
     granted_.emplace_back(window, origin);
   handle_held_back();
+  remote_.push();
 }
 
 void WindowService::remove(WindowId window) {
@@ -80,7 +95,7 @@ void WindowService::send_message(WorldRank target, WindowRequest& request,
   if (const auto found = windows_.find(request.window); found != windows_.end())
     request.fence = found->second->fences;
   encode_request(request, data, message_);
-  channel_to(target).send(target, message_);
+  channel_to(target).send(target, message_, departure_of(request.kind));
 }
 
 /// Sends a request that has its ticket, and whose data pack() has packed.
@@ -147,6 +162,7 @@ bool WindowService::sent(std::uint64_t ticket) {
 }
 
 WindowStatus WindowService::take_error(WindowId window) {
+  if (!had_error_.load(std::memory_order_acquire)) return WindowStatus::kDone;
   const MutexLock lock(mutex_);
   const auto found = windows_.find(window);
   return found == windows_.end() ? WindowStatus::kNoWindow
@@ -186,6 +202,7 @@ std::size_t WindowService::progress(Caller caller) {
   if (caller == Caller::kVendorsThread && local_ != nullptr) handled += take_requests(*local_);
   if (waiting_requests_) handled += advance_all(caller);
   if (!asked_data_.empty()) forget_asked_data(caller);
+  if (handled > 0) remote_.push();  // answers
   return handled + finish_answers(caller);
 }
 
@@ -328,6 +345,7 @@ void WindowService::handle_answer(WorldRank source, const ArrivedRequest& arrive
     if (window == windows_.end() || reply.status == WindowStatus::kDone)
       return fail(broken("an answer to a request that was never made"));
     if (window->second->error == WindowStatus::kDone) window->second->error = reply.status;
+    had_error_.store(true, std::memory_order_release);
     return;
   }
   WindowAnswer& answer = *found->second;

@@ -194,6 +194,7 @@ class WindowService final : public PollObserver {
   /// Requests whose answers have not come, and answers whose data has not.
   std::unordered_map<std::uint64_t, WindowAnswer*> answers_ IMPISHIM_GUARDED_BY(mutex_);
   std::vector<WindowAnswer*> receiving_ IMPISHIM_GUARDED_BY(mutex_);
+  std::atomic<bool> had_error_{false};  ///< some put or accumulate has failed
   /// Some request has arrived that is not over, so a poll has to go through the windows.
   bool waiting_requests_ IMPISHIM_GUARDED_BY(mutex_) = false;
   // Kept for their memory, so that a short request allocates none.

@@ -83,14 +83,18 @@ TEST(AccessEpochs, ALockIsOfOneTarget) {
 
 TEST(AccessEpochs, ALockIsRequestedOnce) {
   AccessEpochs epochs;
+  EXPECT_FALSE(epochs.is_lock_due(1));
   EXPECT_EQ(epochs.take_due_lock(1), std::nullopt);
   EXPECT_EQ(epochs.lock(1, WindowLock::kExclusive), nullptr);
   EXPECT_THAT(epochs.requested(-1), ElementsAre());
+  EXPECT_TRUE(epochs.is_lock_due(1));
   EXPECT_EQ(epochs.take_due_lock(1), WindowLock::kExclusive);
+  EXPECT_FALSE(epochs.is_lock_due(1));
   EXPECT_EQ(epochs.take_due_lock(1), std::nullopt);
   EXPECT_THAT(epochs.requested(-1), ElementsAre(1));
   EXPECT_EQ(epochs.unlock(1), nullptr);
   EXPECT_EQ(epochs.lock(1, WindowLock::kUnchecked), nullptr);
+  EXPECT_FALSE(epochs.is_lock_due(1));
   EXPECT_EQ(epochs.take_due_lock(1), std::nullopt);
   EXPECT_THAT(epochs.requested(-1), ElementsAre());
 }
@@ -99,7 +103,9 @@ TEST(AccessEpochs, ALockOfAllIsRequestedFromThoseThatAreAccessed) {
   AccessEpochs epochs;
   EXPECT_EQ(epochs.lock_all(WindowLock::kShared), nullptr);
   EXPECT_TRUE(epochs.may_access(7));
+  EXPECT_TRUE(epochs.is_lock_due(7));
   EXPECT_EQ(epochs.take_due_lock(7), WindowLock::kShared);
+  EXPECT_FALSE(epochs.is_lock_due(7));
   EXPECT_EQ(epochs.take_due_lock(7), std::nullopt);
   EXPECT_EQ(epochs.take_due_lock(3), WindowLock::kShared);
   EXPECT_THAT(epochs.requested(-1), ElementsAre(3, 7));

@@ -124,6 +124,27 @@ TEST_P(WindowServiceTest, AFlushedPutIsInTheTargetsMemory) {
   EXPECT_EQ(service(1).applied(kWindow, 0), 3U);
 }
 
+TEST_P(WindowServiceTest, AccessesLeaveWithTheFlushBehindThem) {
+  if (GetParam() != Format::kNative)
+    GTEST_SKIP() << "only messages in the representation of this machine wait in a batch";
+  const auto calls = [&] { return job.engine(0).counters().send_calls; };
+  const std::vector<std::int32_t> data{5};
+  std::vector<std::int32_t> got{-1};
+  const std::uint64_t before = calls();
+  WindowAnswer got_answer;
+  ASSERT_TRUE(service(0).send(1, request(Kind::kPut, 2, 1), from(data)).ok());
+  ASSERT_TRUE(service(0).ask(1, request(Kind::kGet, 2, 1), {}, to(got), got_answer).ok());
+  EXPECT_EQ(calls(), before);
+  WindowAnswer flushed;
+  ASSERT_TRUE(service(0).ask(1, request(Kind::kFlush), {}, {}, flushed).ok());
+  EXPECT_GT(calls(), before);
+  EXPECT_TRUE(run_until([&] { return flushed.complete() && got_answer.complete(); }));
+  EXPECT_EQ(got[0], 5);
+  // Without a flush they leave at the next poll.
+  ASSERT_TRUE(service(0).send(1, request(Kind::kPut, 2, 1), from(got)).ok());
+  EXPECT_TRUE(run_until([&] { return service(1).applied(kWindow, 0) == 3; }));
+}
+
 // Process 0 has passed a fence that process 1 has not: process 2 may still send to it.
 TEST_P(WindowServiceTest, AnAccessBehindAFenceWaitsForItsTarget) {
   const std::vector<std::int32_t> before{7};
