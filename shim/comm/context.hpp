@@ -36,7 +36,8 @@ inline constexpr wire::ContextId kNamedMeeting = 1ULL << 57U;
 /// The upper limit of ids by IMPI's rule, below the marker bits. IMPI_MAX_CID is greater.
 inline constexpr std::uint64_t kMaxContext = kNamedMeeting;
 
-/// Returns a random id that is assigned by one process. Ends the job if there is no randomness.
+/// Returns a random id that one process assigns, for a communicator whose members belong to several
+/// jobs. Ends the job if there is no randomness.
 [[nodiscard]] wire::ContextId random_context();
 
 /// Returns an id that no other process assigns. The id for collectives is greater by one.
@@ -46,8 +47,6 @@ inline constexpr std::uint64_t kMaxContext = kNamedMeeting;
 /// assigned. `parent` is the communicator from which the new one is made, if it spans systems.
 [[nodiscard]] std::uint64_t propose_context(Job& job, bool gives,
                                             const Communicator* parent = nullptr);
-/// Returns a random id, for a communicator whose members belong to several jobs.
-[[nodiscard]] wire::ContextId random_context();
 /// Returns the id for point-to-point messages; the id for collectives is greater by one. Error
 /// kConfiguration if no ids are left.
 [[nodiscard]] Result<wire::ContextId> settle_context(Job& job, std::uint64_t greatest);
