@@ -13,7 +13,9 @@
 //
 // In MPICH 4.0.2, a nonblocking duplication of a process's own communicator fails while other
 // threads create communicators: wrong context ids, a crash, or no completion. Such a duplication
-// waits for no other process, so the blocking form replaces it.
+// waits for no other process, so the blocking form replaces it. If the process has nonblocking
+// duplications that all members have started, the blocking form waits until they are complete, but
+// makes no progress. Another thread therefore does.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +30,7 @@
 #include "shim/coll/collective_queue.hpp"
 #include "shim/comm/communicator_make.hpp"
 #include "shim/comm/context.hpp"
+#include "shim/comm/vendor_poller.hpp"
 #include "shim/entry_points.hpp"
 #include "shim/error/errors.hpp"
 #include "shim/job/communicator.hpp"
@@ -42,10 +45,15 @@ namespace {
 /// A nonblocking call of the vendor's.
 class VendorCall final : public collectives::Pending {
  public:
-  /// Duplicates a communicator: `call` starts it, and `blocking` does it at once.
-  template <class Call, class Blocking>
-  void start(bool by_blocking, Call&& call, Blocking&& blocking) {
-    code_ = by_blocking ? blocking() : call(&request_);
+  /// Starts a duplication.
+  template <class Call>
+  void start(Call&& call) {
+    code_ = call(&request_);
+  }
+  /// Carries out a duplication.
+  template <class Call>
+  void run(Call&& call) {
+    code_ = call();
   }
   bool done() override {
     if (code_ != MPI_SUCCESS || request_ == MPI_REQUEST_NULL) return true;
@@ -80,6 +88,15 @@ bool has_one_member(MPI_Comm comm) {
 bool needs_blocking_form(const Job& job, MPI_Comm comm) {
   return kIdupAloneFailsBesideThreads && job.thread_level == MPI_THREAD_MULTIPLE &&
          has_one_member(comm);
+}
+
+/// Duplicates a communicator by the vendor's blocking form. Returns a code that has been raised on
+/// it.
+template <class VendorDup>
+int dup_alone(const Job& job, MPI_Comm comm, VendorDup&& vendor_dup) {
+  std::optional<VendorPoller> poller;
+  const int code = start_poller(job, comm, poller);
+  return code == MPI_SUCCESS ? vendor_dup() : code;
 }
 
 /// Forbids changes of the attributes until they have been copied, since the copies must have the
@@ -166,22 +183,33 @@ struct Duplication {
   VendorCall vendor_call = {};
 };
 
+/// Duplicates one handle.
+template <class VendorDup, class VendorIdup>
+void start_duplicate(VendorCall& vendor_call, const Job& job, MPI_Comm from, VendorDup&& vendor_dup,
+                     VendorIdup&& vendor_idup) {
+  if (needs_blocking_form(job, from)) {
+    vendor_call.run([&] { return dup_alone(job, from, vendor_dup); });
+  } else {
+    vendor_call.start(vendor_idup);
+  }
+}
+
 /// Duplicates all handles one after the other. The first code that is not MPI_SUCCESS ends it.
 collectives::Task duplicate_handles(Collective& call, Duplication& duplication) {
   VendorCall& vendor_call = duplication.vendor_call;
   const Job& job = duplication.job;
-  vendor_call.start(needs_blocking_form(job, duplication.parent.handle),
-                    duplication.duplicate_handle, duplication.duplicate_handle_at_once);
+  start_duplicate(vendor_call, job, duplication.parent.handle, duplication.duplicate_handle_at_once,
+                  duplication.duplicate_handle);
   duplication.attributes.release();
   co_await vendor_call;
   call.note_code(vendor_call.code());
   for (const auto& [from, to] : hidden_handles(duplication.parent)) {
     MPI_Comm* const made = &(duplication.hidden.*to);
-    const auto duplicate_hidden = [parent = from, made](MPI_Request* request) {
-      return vendor::Comm_idup(parent, made, request);
-    };
-    vendor_call.start(needs_blocking_form(job, from), duplicate_hidden,
-                      [parent = from, made] { return vendor::Comm_dup(parent, made); });
+    start_duplicate(
+        vendor_call, job, from, [parent = from, made] { return vendor::Comm_dup(parent, made); },
+        [parent = from, made](MPI_Request* request) {
+          return vendor::Comm_idup(parent, made, request);
+        });
     co_await vendor_call;
     if (call.ok())
       call.note_code(raise_hidden_error(duplication.parent.error_handle(), vendor_call.code()));
@@ -211,7 +239,7 @@ template <class VendorDup, class VendorIdup>
 int idup_native(const Job& job, MPI_Comm comm, MPI_Request* request, VendorDup&& vendor_dup,
                 VendorIdup&& vendor_idup) {
   if (!needs_blocking_form(job, comm)) return vendor_idup(request);
-  const int code = vendor_dup();
+  const int code = dup_alone(job, comm, vendor_dup);
   // Returns a complete request.
   return code == MPI_SUCCESS ? vendor::Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request)
                              : code;
