@@ -12,7 +12,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { kOver = 7, kNapNs = 2000000, kOutstanding = 64, kLongest = 2 << 20, kComputeMs = 1000 };
+enum {
+  kOver = 7,
+  kNapNs = 2000000,
+  kOutstanding = 64,
+  kLongest = 2 << 20,
+  kStream = 4, /* long accesses at a time, as raw_tcp streams them */
+  kMemory = kStream * kLongest,
+  kComputeMs = 1000
+};
 
 struct window {
   MPI_Win win;
@@ -22,10 +30,10 @@ struct window {
 };
 
 static struct window make_window(int target) {
-  struct window made = {MPI_WIN_NULL, NULL, malloc(kLongest), target};
-  memset(made.own, 1, kLongest);
-  MPI_Win_allocate(kLongest, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made.memory, &made.win);
-  memset(made.memory, 0, kLongest);
+  struct window made = {MPI_WIN_NULL, NULL, malloc(kMemory), target};
+  memset(made.own, 1, kMemory);
+  MPI_Win_allocate(kMemory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made.memory, &made.win);
+  memset(made.memory, 0, kMemory);
   return made;
 }
 
@@ -69,6 +77,22 @@ static void get_2_mib(const struct window* w) {
   MPI_Win_flush(w->target, w->win);
 }
 
+static void puts_2_mib(const struct window* w) {
+  for (int i = 0; i < kStream; ++i) {
+    const MPI_Aint at = (MPI_Aint)i * kLongest;
+    MPI_Put(w->own + at, kLongest, MPI_BYTE, w->target, at, kLongest, MPI_BYTE, w->win);
+  }
+  MPI_Win_flush(w->target, w->win);
+}
+
+static void gets_2_mib(const struct window* w) {
+  for (int i = 0; i < kStream; ++i) {
+    const MPI_Aint at = (MPI_Aint)i * kLongest;
+    MPI_Get(w->own + at, kLongest, MPI_BYTE, w->target, at, kLongest, MPI_BYTE, w->win);
+  }
+  MPI_Win_flush(w->target, w->win);
+}
+
 struct row {
   const char* name;
   void (*run)(const struct window*);
@@ -80,7 +104,9 @@ static const struct row rows[] = {{"put_8", put_8},
                                   {"compare_and_swap", compare_and_swap},
                                   {"puts_64", puts_64},
                                   {"put_2_mib", put_2_mib},
-                                  {"get_2_mib", get_2_mib}};
+                                  {"get_2_mib", get_2_mib},
+                                  {"puts_2_mib", puts_2_mib},
+                                  {"gets_2_mib", gets_2_mib}};
 enum { kRows = sizeof rows / sizeof rows[0] };
 
 /* The shortest of several batches, in microseconds for one run. */
@@ -105,11 +131,11 @@ static double best_time(const struct row* row, const struct window* w, double bu
 /* The results of the last accesses: what is in the target's memory, read back. */
 static void check(const struct window* w) {
   long value = -1;
-  memset(w->own, 1, kLongest);
-  put_2_mib(w);
-  memset(w->own, 0, kLongest);
-  get_2_mib(w);
-  for (int i = 0; i < kLongest; ++i) {
+  memset(w->own, 1, kMemory);
+  puts_2_mib(w);
+  memset(w->own, 0, kMemory);
+  gets_2_mib(w);
+  for (int i = 0; i < kMemory; ++i) {
     if (w->own[i] == 1) continue;
     fprintf(stderr, "one_sided: byte %d is %d, not 1\n", i, w->own[i]);
     MPI_Abort(MPI_COMM_WORLD, 1);

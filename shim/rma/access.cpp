@@ -54,28 +54,47 @@ int check_elements(const AccessCall& call, MPI_Count count, MPI_Datatype datatyp
   return MPI_SUCCESS;
 }
 
-/// Checks a target's rank and whether an epoch permits the access. The rank is a member's.
-int check_access(const AccessCall& call, const TargetElements& target) {
-  if (const int code = check_elements(call, target.count, target.datatype); code != MPI_SUCCESS)
-    return code;
-  if (const int code = check_target(call.window, target.rank, call.function); code != MPI_SUCCESS)
-    return code;
+/// Whether an access is permitted.
+struct Permission {
+  int code = MPI_SUCCESS;  ///< of an error that has been raised
+  /// The vendor may carry out the access at once: outstanding requests tell of it.
+  bool vendor_begun = false;
+};
+
+/// What the epochs of a window say about an access.
+struct EpochsSay {
   bool permitted = false;
   bool passive = false;
-  {
-    const MutexLock lock(call.window.mutex);
-    permitted = call.window.epochs.may_access(target.rank);
-    passive = call.window.epochs.is_passive(target.rank);
+  bool vendor_begun = false;
+};
+
+/// Asks the epochs about a target. If the vendor shall carry out the access and nothing has to be
+/// waited for, notes that it does.
+EpochsSay ask_epochs(Window& window, std::int32_t target, bool by_vendor) {
+  const MutexLock lock(window.mutex);
+  EpochsSay say{window.epochs.may_access(target), window.epochs.is_passive(target)};
+  say.vendor_begun =
+      by_vendor && say.permitted && window.locking.empty() && !window.epochs.is_lock_due(target);
+  if (say.vendor_begun) window.outstanding.use_vendor(target);
+  return say;
+}
+
+/// Checks a target's rank and whether an epoch permits the access. The rank is a member's.
+Permission check_access(const AccessCall& call, const TargetElements& target, bool by_vendor) {
+  if (const int code = check_elements(call, target.count, target.datatype); code != MPI_SUCCESS)
+    return {code};
+  if (const int code = check_target(call.window, target.rank, call.function); code != MPI_SUCCESS)
+    return {code};
+  const EpochsSay say = ask_epochs(call.window, target.rank, by_vendor);
+  if (!say.permitted) {
+    return {raise_here(call, MPI_ERR_RMA_SYNC,
+                       fmt::format("no epoch for access to rank {} is open: call MPI_Win_fence, "
+                                   "MPI_Win_start or MPI_Win_lock before",
+                                   target.rank))};
   }
-  if (!permitted) {
-    return raise_here(call, MPI_ERR_RMA_SYNC,
-                      fmt::format("no epoch for access to rank {} is open: call MPI_Win_fence, "
-                                  "MPI_Win_start or MPI_Win_lock before",
-                                  target.rank));
-  }
-  if (call.request != nullptr && !passive)
-    return raise_here(call, MPI_ERR_RMA_SYNC, "the function needs an epoch of MPI_Win_lock");
-  return MPI_SUCCESS;
+  if (call.request != nullptr && !say.passive)
+    return {raise_here(call, MPI_ERR_RMA_SYNC, "the function needs an epoch of MPI_Win_lock")};
+  return {MPI_SUCCESS, say.vendor_begun};
 }
 
 /// The request for a target's elements, and the layout that describes them.
@@ -164,13 +183,9 @@ bool is_native_accumulate(const AccessCall& call, const TargetElements& target) 
   return call.window.shape.vendor_accumulates && is_native(call, target);
 }
 
-/// Prepares an access by the vendor.
-void begin_native(const AccessCall& call, std::int32_t target) {
-  {
-    const MutexLock lock(call.window.mutex);
-    if (!call.window.epochs.is_lock_due(target) && call.window.locking.empty())
-      return call.window.outstanding.use_vendor(target);
-  }
+/// Prepares an access by the vendor, which may have to wait for a lock.
+void begin_native(const AccessCall& call, std::int32_t target, const Permission& permission) {
+  if (permission.vendor_begun) return;
   acquire_lock(call.job, call.window, target);
   const MutexLock lock(call.window.mutex);
   call.window.outstanding.use_vendor(target);
@@ -269,11 +284,13 @@ int prepare_accumulate(const AccessCall& call, WindowRequestKind kind, const Ori
 
 int put(const AccessCall& call, const OriginElements& origin, const TargetElements& target) {
   if (target.rank == MPI_PROC_NULL) return nothing(call);
-  int code = check_access(call, target);
+  const bool native = is_native(call, target);
+  const Permission permission = check_access(call, target, native);
+  int code = permission.code;
   if (code == MPI_SUCCESS) code = check_elements(call, origin.count, origin.datatype);
   if (code != MPI_SUCCESS) return code;
-  if (is_native(call, target)) {
-    begin_native(call, target.rank);
+  if (native) {
+    begin_native(call, target.rank, permission);
     return native_put(call, origin, target);
   }
   auto request = describe(call, WindowRequestKind::kPut, target);
@@ -288,11 +305,13 @@ int put(const AccessCall& call, const OriginElements& origin, const TargetElemen
 
 int get(const AccessCall& call, const OriginElements& result, const TargetElements& target) {
   if (target.rank == MPI_PROC_NULL) return nothing(call);
-  int code = check_access(call, target);
+  const bool native = is_native(call, target);
+  const Permission permission = check_access(call, target, native);
+  int code = permission.code;
   if (code == MPI_SUCCESS) code = check_elements(call, result.count, result.datatype);
   if (code != MPI_SUCCESS) return code;
-  if (is_native(call, target)) {
-    begin_native(call, target.rank);
+  if (native) {
+    begin_native(call, target.rank, permission);
     return native_get(call, result, target);
   }
   auto request = describe(call, WindowRequestKind::kGet, target);
@@ -308,10 +327,12 @@ int get(const AccessCall& call, const OriginElements& result, const TargetElemen
 int accumulate(const AccessCall& call, const OriginElements& origin, const TargetElements& target,
                MPI_Op op) {
   if (target.rank == MPI_PROC_NULL) return nothing(call);
-  int code = check_access(call, target);
+  const bool native = is_native_accumulate(call, target);
+  const Permission permission = check_access(call, target, native);
+  int code = permission.code;
   if (code != MPI_SUCCESS) return code;
-  if (is_native_accumulate(call, target)) {
-    begin_native(call, target.rank);
+  if (native) {
+    begin_native(call, target.rank, permission);
     return native_accumulate(call, origin, target, op);
   }
   wire::WindowRequest request;
@@ -326,11 +347,13 @@ int accumulate(const AccessCall& call, const OriginElements& origin, const Targe
 int get_accumulate(const AccessCall& call, const OriginElements& origin,
                    const OriginElements& result, const TargetElements& target, MPI_Op op) {
   if (target.rank == MPI_PROC_NULL) return nothing(call);
-  int code = check_access(call, target);
+  const bool native = is_native_accumulate(call, target);
+  const Permission permission = check_access(call, target, native);
+  int code = permission.code;
   if (code == MPI_SUCCESS) code = check_elements(call, result.count, result.datatype);
   if (code != MPI_SUCCESS) return code;
-  if (is_native_accumulate(call, target)) {
-    begin_native(call, target.rank);
+  if (native) {
+    begin_native(call, target.rank, permission);
     return native_get_accumulate(call, origin, result, target, op);
   }
   wire::WindowRequest request;
@@ -349,9 +372,11 @@ int get_accumulate(const AccessCall& call, const OriginElements& origin,
 int compare_and_swap(const AccessCall& call, const void* origin, const void* compare, void* result,
                      const TargetElements& target) {
   if (target.rank == MPI_PROC_NULL) return MPI_SUCCESS;
-  if (const int code = check_access(call, target); code != MPI_SUCCESS) return code;
-  if (is_native_accumulate(call, target)) {
-    begin_native(call, target.rank);
+  const bool native = is_native_accumulate(call, target);
+  const Permission permission = check_access(call, target, native);
+  if (permission.code != MPI_SUCCESS) return permission.code;
+  if (native) {
+    begin_native(call, target.rank, permission);
     return native_compare_and_swap(call, origin, compare, result, target);
   }
   auto request = describe(call, WindowRequestKind::kCompareAndSwap, target);

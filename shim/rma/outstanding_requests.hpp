@@ -52,6 +52,12 @@ class OutstandingRequests {
   [[nodiscard]] std::vector<std::int32_t> all_in_vendor() const;
   void set_vendor_flushed(std::int32_t target) { at(target).in_vendor = false; }
 
+  /// Returns true if no request is left, so that a flush of the target is the vendor's alone.
+  [[nodiscard]] bool is_quiet(std::int32_t target) const {
+    return asked_.empty() && sends_.empty() && !unflushed(target) &&
+           error_ == wire::WindowStatus::kDone;
+  }
+
   /// Returns for each target the number of such requests since the start.
   [[nodiscard]] std::vector<std::uint64_t> counts() const;
   /// Returns true if requests without an answer were sent to it after the last flush.

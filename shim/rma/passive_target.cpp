@@ -95,23 +95,39 @@ int flush_here(Job& job, Window& window, std::int32_t target, const char* functi
   return code == MPI_SUCCESS ? raised : code;
 }
 
-using Flush = int (*)(Job&, Window&, std::int32_t, const char*);
+/// One of MPI's kinds of flush.
+struct FlushKind {
+  int (*flush)(Job&, Window&, std::int32_t target, const char* function);
+  int (*vendor_flush)(int, MPI_Win);  ///< the vendor's, of one target
+  bool at_target;                     ///< not only at this process
+};
 
-/// Flushes by `how` if a passive-target epoch is open.
-int flush_in_epoch(Job& job, Window& window, std::int32_t target, const char* function, Flush how) {
+constexpr FlushKind kFlush{flush, vendor::Win_flush, true};
+constexpr FlushKind kFlushHere{flush_here, vendor::Win_flush_local, false};
+
+/// Flushes if a passive-target epoch is open.
+int flush_in_epoch(Job& job, Window& window, std::int32_t target, const char* function,
+                   const FlushKind& kind) {
   bool passive = false;
+  bool quiet = false;
+  bool in_vendor = false;
   {
     const MutexLock lock(window.mutex);
     passive = window.epochs.is_passive(target);
+    quiet = passive && target >= 0 && window.outstanding.is_quiet(target);
+    in_vendor = quiet && window.outstanding.in_vendor(target);
+    if (in_vendor && kind.at_target) window.outstanding.set_vendor_flushed(target);
   }
-  if (passive) return how(job, window, target, function);
-  return raise_mistake(window, "no epoch of MPI_Win_lock or MPI_Win_lock_all is open", function);
+  if (!passive)
+    return raise_mistake(window, "no epoch of MPI_Win_lock or MPI_Win_lock_all is open", function);
+  return quiet ? end_quiet_flush(job, window, target, in_vendor, kind.vendor_flush, function)
+               : kind.flush(job, window, target, function);
 }
 
-int flush_one(Job& job, Window& window, int rank, const char* function, Flush how) {
+int flush_one(Job& job, Window& window, int rank, const char* function, const FlushKind& kind) {
   if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
   const int code = check_target(window, rank, function);
-  return code == MPI_SUCCESS ? flush_in_epoch(job, window, rank, function, how) : code;
+  return code == MPI_SUCCESS ? flush_in_epoch(job, window, rank, function, kind) : code;
 }
 
 }  // namespace
@@ -148,26 +164,26 @@ int Win_unlock_all(Job& job, MPI_Win win) {
 int Win_flush(Job& job, int rank, MPI_Win win) {
   Window* window = spanning_window(job, win);
   return window == nullptr ? native::Win_flush(job, rank, win)
-                           : flush_one(job, *window, rank, "MPI_Win_flush", flush);
+                           : flush_one(job, *window, rank, "MPI_Win_flush", kFlush);
 }
 
 int Win_flush_all(Job& job, MPI_Win win) {
   Window* window = spanning_window(job, win);
   return window == nullptr ? native::Win_flush_all(job, win)
-                           : flush_in_epoch(job, *window, kAll, "MPI_Win_flush_all", flush);
+                           : flush_in_epoch(job, *window, kAll, "MPI_Win_flush_all", kFlush);
 }
 
 int Win_flush_local(Job& job, int rank, MPI_Win win) {
   Window* window = spanning_window(job, win);
   return window == nullptr ? native::Win_flush_local(job, rank, win)
-                           : flush_one(job, *window, rank, "MPI_Win_flush_local", flush_here);
+                           : flush_one(job, *window, rank, "MPI_Win_flush_local", kFlushHere);
 }
 
 int Win_flush_local_all(Job& job, MPI_Win win) {
   Window* window = spanning_window(job, win);
   return window == nullptr
              ? native::Win_flush_local_all(job, win)
-             : flush_in_epoch(job, *window, kAll, "MPI_Win_flush_local_all", flush_here);
+             : flush_in_epoch(job, *window, kAll, "MPI_Win_flush_local_all", kFlushHere);
 }
 
 int Win_sync(Job& job, MPI_Win win) {

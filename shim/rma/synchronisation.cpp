@@ -57,6 +57,18 @@ void acquire_lock(Job& job, Window& window, std::int32_t target) {
   window.locking.erase(target);
 }
 
+namespace {
+
+/// Polls in some of the calls that have nothing to wait for: a program may spin in them until
+/// another process has changed this one's memory.
+void poll_between_idle_flushes(Job& job, Window& window) {
+  constexpr std::uint32_t kIdleFlushesPerPoll = 64;
+  if (window.idle_flushes.fetch_add(1, std::memory_order_relaxed) % kIdleFlushesPerPoll == 0)
+    progress_once(job, true);
+}
+
+}  // namespace
+
 void settle(Job& job, Window& window, std::int32_t target) {
   wire::WindowService& service = one_sided(job).service();
   const auto is_settled = [&] {
@@ -64,11 +76,7 @@ void settle(Job& job, Window& window, std::int32_t target) {
     return window.outstanding.settle(service, target);
   };
   if (!is_settled()) return drive_until(job, true, is_settled);
-  // A program may spin in calls that have nothing to wait for, until another process has changed
-  // this one's memory.
-  constexpr std::uint32_t kIdleFlushesPerPoll = 16;
-  if (window.idle_flushes.fetch_add(1, std::memory_order_relaxed) % kIdleFlushesPerPoll == 0)
-    progress_once(job, true);
+  poll_between_idle_flushes(job, window);
 }
 
 int raise_errors(Job& job, Window& window, const char* function) {
@@ -141,6 +149,16 @@ int flush(Job& job, Window& window, std::int32_t target, const char* function) {
   const int code = flush_vendor(window, target);
   settle(job, window, target);
   const int raised = raise_errors(job, window, function);
+  return code == MPI_SUCCESS ? raised : code;
+}
+
+int end_quiet_flush(Job& job, Window& window, std::int32_t target, bool in_vendor,
+                    int (*vendor_flush)(int, MPI_Win), const char* function) {
+  const int code =
+      in_vendor ? vendor_flush(window.communicator.local_rank(target), window.handle) : MPI_SUCCESS;
+  poll_between_idle_flushes(job, window);
+  const int raised =
+      raise_status(window.handle, one_sided(job).service().take_error(window.id()), function);
   return code == MPI_SUCCESS ? raised : code;
 }
 

@@ -39,6 +39,11 @@ int flush_vendor_here(Window& window, std::int32_t target);
 /// raised.
 int flush(Job& job, Window& window, std::int32_t target, const char* function);
 
+/// Ends a flush of a target at a moment with no other request than the vendor's: calls
+/// `vendor_flush` if the vendor has any. Returns a code that has been raised.
+int end_quiet_flush(Job& job, Window& window, std::int32_t target, bool in_vendor,
+                    int (*vendor_flush)(int, MPI_Win), const char* function);
+
 /// Waits until all members have ended their use of the window. Collective. Returns a code that has
 /// been raised.
 int finish_window(Job& job, Window& window, const char* function);
