@@ -249,7 +249,7 @@ def hops(setting):
             found = numbers(
                 "latency 8",
                 setting.joined_apart(2, *words),
-                {"IMPISHIM_STATS": f"{folder}/traffic"},
+                {"IMPISHIM_STATS": f"{folder}/traffic", "IMPISHIM_HOST_PROCS": "node"},
             )
             passed_on = relayed_packets(f"{folder}/traffic")
             # Besides the measured messages only a few are on their way, at the start and the end.

@@ -103,6 +103,10 @@ function(impishim_add_shape name combination shape timeout reference program opt
     set(mpi ${IMPISHIM_FIRST_MPI})
     set(alternate --alternate $<TARGET_FILE:${program}_${IMPISHIM_SECOND_MPI}>)
   endif()
+  # The first MPI's hosts are whole nodes, so that every program also runs over relays.
+  if(combination STREQUAL IMPISHIM_FIRST_MPI)
+    list(APPEND options --host-procs node)
+  endif()
   if(reference)
     list(APPEND options --reference ${CMAKE_BINARY_DIR}/tests/programs/${reference}_${mpi}.native)
   endif()

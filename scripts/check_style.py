@@ -51,7 +51,7 @@ INNER = {
         "shuffle": "base data topology message engine",
         "window": "base data topology message engine",
         "file": "base data topology message engine",
-        "launch": "base packet channel port startup",
+        "launch": "base packet channel topology port startup",
     },
     "collectives": {
         "core": "",

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "shim/startup/startup_limits.hpp"
 #include "shim/startup/system_plan.hpp"
 #include "shim/vendor.hpp"
+#include "wire/base/bytes.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/address.hpp"
@@ -30,6 +32,7 @@
 #include "wire/startup/proc_info.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/topology/host_plan.hpp"
+#include "wire/topology/host_size.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/job_map_codec.hpp"
 
@@ -78,14 +81,23 @@ Result<wire::JoinOptions> join_options(const JobSettings& settings, const System
   return options;
 }
 
-/// Joins the job at the server, on the process that speaks for the system.
-Result<JobAgreement> negotiate(const JobSettings& settings, const wire::JoinOptions& options) {
+/// Connects to the server, and exchanges sizes with the other systems.
+Result<JobEntry> enter_at_server(const JobSettings& settings, const wire::SystemSize& size) {
   auto methods = wire::AuthenticationMethods::from_environment();
   if (!methods) return methods.error();
   auto server = wire::ServerConnection::connect(settings.server, settings.client, *methods,
                                                 kConnectTimeoutMs);
   if (!server) return server.error();
-  auto agreed = server->exchange(options);
+  const auto sizes = server->exchange_sizes(size);
+  if (!sizes) return sizes.error();
+  const auto host_procs = wire::choose_host_procs(*sizes, server->client_count());
+  if (!host_procs) return host_procs.error();
+  return JobEntry{std::move(*server), *host_procs};
+}
+
+/// Agrees with the other systems, on the process that speaks for this one.
+Result<JobAgreement> negotiate(wire::ServerConnection server, const wire::JoinOptions& options) {
+  auto agreed = server.exchange(options);
   if (!agreed) return agreed.error();
   // If the server is foreign, the system has its own secret.
   auto own = JobSecret::random();
@@ -93,7 +105,7 @@ Result<JobAgreement> negotiate(const JobSettings& settings, const wire::JoinOpti
   JobAgreement agreement;
   agreement.map = std::move(agreed->map);
   agreement.secret = agreed->secret.value_or(*own);
-  agreement.server = std::move(*server);
+  agreement.server = std::move(server);
   return agreement;
 }
 
@@ -116,11 +128,9 @@ void describe_process(const SystemPlan& plan, wire::ProcInfo& info) {
   if (uname(&machine) == 0) info.node = machine.nodename;
 }
 
-}  // namespace
-
-Result<HostOpening> open_host(const JobSettings& settings, const SystemPlan& plan) {
+/// Returns what a host tells the others of itself, but for its port.
+Result<HostOpening> describe_host(const JobSettings& settings) {
   HostOpening opening;
-  if (!plan.connects()) return opening;
   if (!settings.gateway_address.empty()) {
     auto inner = wire::parse_own_address("IMPISHIM_GATEWAY_ADDRESS", settings.gateway_address);
     if (!inner) return inner.error();
@@ -129,18 +139,61 @@ Result<HostOpening> open_host(const JobSettings& settings, const SystemPlan& pla
   auto address = own_address(settings);
   if (!address) return address.error();
   opening.info.address = *address;
-  auto listener = wire::HostListener::open(*address);
-  if (!listener) return listener.error();
-  opening.listener = std::move(*listener);
-  opening.info.port = opening.listener->port();
   auto fabrics = wire::usable_providers(settings.fabric);
   if (!fabrics) return fabrics.error();
   opening.info.fabrics = std::move(*fabrics);
   return opening;
 }
 
+}  // namespace
+
+Result<void> check_host_settings(const JobSettings& settings, const SystemPlan& plan,
+                                 const std::vector<std::int32_t>& gateways) {
+  const auto rank = static_cast<std::size_t>(plan.rank);
+  const bool first_of_node = rank == 0 || plan.places[rank] != plan.places[rank - 1];
+  const bool may_open =
+      gateways.empty() ? first_of_node : std::ranges::find(gateways, plan.rank) != gateways.end();
+  if (!may_open) return {};
+  const auto described = describe_host(settings);
+  return described ? Result<void>() : described.error();
+}
+
+Result<JobEntry> enter_job(const JobSettings& settings, const SystemPlan& plan, bool has_gateways) {
+  Result<JobEntry> entered = JobEntry{};
+  std::vector<std::byte> host_procs;
+  if (plan.rank == plan.speaker) {
+    const wire::SystemSize size{settings.client, static_cast<std::int32_t>(plan.places.size()),
+                                settings.host_procs, settings.max_channels, has_gateways};
+    entered = enter_at_server(settings, size);
+    if (entered) {
+      ByteWriter out;
+      out.put(entered->host_procs);
+      host_procs = out.take();
+    }
+  }
+  sleeping_barrier(plan.all);
+  host_procs = broadcast_bytes(plan.all, plan.speaker, std::move(host_procs));
+  if (!entered || plan.rank == plan.speaker) return entered;
+  const auto agreed = ByteReader(host_procs).get<std::int32_t>();
+  if (!agreed)
+    return Error{ErrorKind::kAborted, "the process that speaks for this system could not join"};
+  entered->host_procs = *agreed;
+  return entered;
+}
+
+Result<HostOpening> open_host(const JobSettings& settings, const SystemPlan& plan) {
+  if (!plan.connects()) return HostOpening{};
+  auto opening = describe_host(settings);
+  if (!opening) return opening;
+  auto listener = wire::HostListener::open(opening->info.address);
+  if (!listener) return listener.error();
+  opening->listener = std::move(*listener);
+  opening->info.port = opening->listener->port();
+  return opening;
+}
+
 Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan& plan,
-                                  wire::ProcInfo info, bool concurrent) {
+                                  JobEntry entry, wire::ProcInfo info, bool concurrent) {
   describe_process(plan, info);
   const auto gathered = gather_bytes(plan.all, plan.speaker, info.encode());
   Result<JobAgreement> agreed = JobAgreement{};
@@ -148,7 +201,7 @@ Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan&
   if (plan.rank == plan.speaker) {
     auto options = join_options(settings, plan, gathered);
     if (options) options->concurrent = concurrent;
-    agreed = options ? negotiate(settings, *options) : options.error();
+    agreed = options ? negotiate(std::move(*entry.server), *options) : options.error();
     if (agreed) encoded = wire::encode_job_map(agreed->map);
   }
   sleeping_barrier(plan.all);

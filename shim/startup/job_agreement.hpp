@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The middle steps of joining: a host opens its port, and the systems agree on the job.
+/// The middle steps of joining: the system enters the job, its hosts open their ports, and the
+/// systems agree.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "shim/startup/session.hpp"
 #include "shim/startup/system_plan.hpp"
@@ -11,9 +14,28 @@
 #include "wire/connect/host_mesh.hpp"
 #include "wire/startup/proc_info.hpp"
 #include "wire/startup/startup_client.hpp"
+#include "wire/topology/host_size.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
+
+/// What joining has brought before the hosts of this system are planned.
+struct JobEntry {
+  /// Only on the process that communicates with the server.
+  std::optional<wire::ServerConnection> server;
+  std::int32_t host_procs = wire::kHostProcsNode;  ///< see choose_host_procs()
+};
+
+/// Checks the settings that open_host() needs, on the processes that may open a host: it is too
+/// late for the user when the other systems have joined.
+[[nodiscard]] Result<void> check_host_settings(const JobSettings& settings, const SystemPlan& plan,
+                                               const std::vector<std::int32_t>& gateways);
+
+/// Joins the job at the server: plan.speaker does so for all processes of the system. All systems
+/// agree on the size of their hosts. Collective; kAborted on a process that only follows the
+/// speaker's failure.
+[[nodiscard]] Result<JobEntry> enter_job(const JobSettings& settings, const SystemPlan& plan,
+                                         bool has_gateways);
 
 /// What a process offers the other hosts.
 struct HostOpening {
@@ -35,10 +57,11 @@ struct JobAgreement {
   std::optional<wire::ServerConnection> server;
 };
 
-/// Negotiates with the server. plan.speaker does so for all processes of the system. `concurrent`
-/// is true if some process of the system has threads that call MPI concurrently. Collective;
-/// kAborted on a process that only follows the speaker's failure.
+/// Negotiates with the other systems. plan.speaker does so for all processes of the system.
+/// `concurrent` is true if some process of the system has threads that call MPI concurrently.
+/// Collective; kAborted on a process that only follows the speaker's failure.
 [[nodiscard]] Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan& plan,
-                                                wire::ProcInfo info, bool concurrent);
+                                                JobEntry entry, wire::ProcInfo info,
+                                                bool concurrent);
 
 }  // namespace impishim::shim

@@ -136,11 +136,17 @@ Result<std::unique_ptr<Job>> join(const JobSettings& settings, int thread_level)
   const MPI_Comm all = job->private_comm;
   auto gateways = common_outcome(all, agree_on_gateways(settings, all));
   if (!gateways) return gateways.error();
-  const SystemPlan plan = plan_system(settings, all, *gateways);
+  SystemPlan plan = describe_system(settings, all, *gateways);
+  auto checked = common_outcome(all, check_host_settings(settings, plan, *gateways));
+  if (!checked) return checked.error();
+  auto entry = common_outcome(all, enter_job(settings, plan, !gateways->empty()));
+  if (!entry) return entry.error();
+  plan_hosts(plan, entry->host_procs, *gateways);
   job->host_comm = plan.host_comm;
   auto opening = common_outcome(all, open_host(settings, plan));
   if (!opening) return opening.error();
-  auto agreement = common_outcome(all, agree_on_job(settings, plan, opening->info, concurrent));
+  auto agreement = common_outcome(
+      all, agree_on_job(settings, plan, std::move(*entry), opening->info, concurrent));
   if (!agreement) return agreement.error();
   auto connected = connect(settings, plan, std::move(*opening), std::move(*agreement), *job);
   if (!connected) return connected.error();

@@ -10,6 +10,7 @@
 #include "shim/job/job.hpp"
 #include "wire/base/result.hpp"
 #include "wire/fabric/fabric.hpp"
+#include "wire/topology/host_size.hpp"
 
 namespace impishim::shim {
 
@@ -20,7 +21,8 @@ struct JobSettings {
   std::int32_t client = 0;
   wire::RelayOptions relay;
   Diagnostics diagnostics;
-  int host_procs = 0;  ///< IMPISHIM_HOST_PROCS; 0: one host per node
+  int host_procs = wire::kHostProcsAuto;         ///< IMPISHIM_HOST_PROCS
+  int max_channels = wire::kDefaultMaxChannels;  ///< IMPISHIM_MAX_CHANNELS
   /// IMPISHIM_GATEWAY: native ranks; empty: all ranks can reach the other systems.
   std::string gateways;
   std::string gateway_address;  ///< IMPISHIM_GATEWAY_ADDRESS; empty: all of a gateway's interfaces

@@ -18,6 +18,7 @@
 #include "wire/fabric/fabric.hpp"
 #include "wire/peer/relay_options.hpp"
 #include "wire/shuffle/shuffle_options.hpp"
+#include "wire/topology/host_size.hpp"
 
 namespace impishim::shim {
 namespace {
@@ -35,6 +36,17 @@ Error bad(const char* variable, const char* text, const char* allowed) {
   return Error{ErrorKind::kConfiguration, fmt::format("{}={}: {}", variable, text, allowed)};
 }
 
+Result<void> read_host_size(JobSettings& request) {
+  if (const char* text = secure_getenv("IMPISHIM_HOST_PROCS"); text != nullptr) {
+    const auto procs = wire::parse_host_procs(text);
+    if (!procs)
+      return bad("IMPISHIM_HOST_PROCS", text,
+                 "use auto (default), node, or a number of processes per host of at least 1");
+    request.host_procs = *procs;
+  }
+  return read_variable("IMPISHIM_MAX_CHANNELS", 1, 1 << 20, request.max_channels);
+}
+
 /// Reads IMPISHIM_GATEWAY. The valid ranks are known only to the system as a whole, so join()
 /// checks them.
 Result<void> read_gateways(JobSettings& request) {
@@ -42,7 +54,7 @@ Result<void> read_gateways(JobSettings& request) {
     request.gateways = text;
     if (request.gateways.empty())
       return bad("IMPISHIM_GATEWAY", text, "native ranks are needed, as in 0 or 0,8,16 or 0-3");
-    if (request.host_procs != 0) {
+    if (request.host_procs != wire::kHostProcsAuto) {
       return bad("IMPISHIM_GATEWAY", text,
                  "each gateway has a host of its own, so that IMPISHIM_HOST_PROCS has no meaning; "
                  "unset one of the two");
@@ -74,13 +86,8 @@ Result<JobSettings> JobSettings::from_environment() {
   const auto index = whole_number(client, 0, 31);
   if (!index) return bad("IMPISHIM_CLIENT", client, "a client's number from 0 to 31 is needed");
   request.client = *index;
-  if (const char* text = secure_getenv("IMPISHIM_HOST_PROCS"); text != nullptr) {
-    const auto procs = whole_number(text, 1, 1 << 20);
-    if (!procs)
-      return bad("IMPISHIM_HOST_PROCS", text,
-                 "a number of processes per host of at least 1 is needed");
-    request.host_procs = *procs;
-  }
+  auto hosts = read_host_size(request);
+  if (!hosts) return hosts.error();
   auto gateways = read_gateways(request);
   if (!gateways) return gateways.error();
   if (const char* text = secure_getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr)

@@ -15,12 +15,14 @@
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/topology/host_plan.hpp"
+#include "wire/topology/host_size.hpp"
 
 namespace impishim::shim {
 
 Result<std::vector<std::int32_t>> agree_on_gateways(const JobSettings& settings, MPI_Comm all) {
-  const auto host_procs =
-      settings.host_procs == 0 ? std::string() : std::to_string(settings.host_procs);
+  const auto host_procs = settings.host_procs == wire::kHostProcsAuto
+                              ? std::string()
+                              : wire::host_procs_text(settings.host_procs);
   const Result<void> outcomes[] = {
       same_as_first(all, "IMPISHIM_GATEWAY", settings.gateways),
       same_as_first(all, "IMPISHIM_FOREIGN", settings.as_lam ? "lam" : ""),
@@ -34,21 +36,25 @@ Result<std::vector<std::int32_t>> agree_on_gateways(const JobSettings& settings,
   return wire::parse_gateways(settings.gateways, size);
 }
 
-SystemPlan plan_system(const JobSettings& settings, MPI_Comm all,
-                       const std::vector<std::int32_t>& gateways) {
+SystemPlan describe_system(const JobSettings& settings, MPI_Comm all,
+                           const std::vector<std::int32_t>& gateways) {
   SystemPlan plan;
   plan.all = all;
   vendor::Comm_rank(all, &plan.rank);
   if (!gateways.empty()) plan.speaker = gateways.front();
   plan.places = gather_places(all, settings.test_node_procs);
-  plan.hosts = wire::plan_hosts(plan.places, settings.host_procs, gateways);
+  return plan;
+}
+
+void plan_hosts(SystemPlan& plan, std::int32_t host_procs,
+                const std::vector<std::int32_t>& gateways) {
+  plan.hosts = wire::plan_hosts(plan.places, host_procs, gateways);
   const auto after =
       std::upper_bound(plan.hosts.begin(), plan.hosts.end(), plan.rank,
                        [](int rank, const wire::PlannedHost& host) { return rank < host.first; });
   plan.host = *std::prev(after);
-  vendor::Comm_split(all, plan.host.first, plan.rank, &plan.host_comm);
+  vendor::Comm_split(plan.all, plan.host.first, plan.rank, &plan.host_comm);
   vendor::Comm_rank(plan.host_comm, &plan.host_rank);
-  return plan;
 }
 
 }  // namespace impishim::shim

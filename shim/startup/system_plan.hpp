@@ -42,9 +42,14 @@ struct SystemPlan {
 [[nodiscard]] Result<std::vector<std::int32_t>> agree_on_gateways(const JobSettings& settings,
                                                                   MPI_Comm all);
 
-/// Forms the hosts of the system, and makes a communicator of each. Collective.
-[[nodiscard]] SystemPlan plan_system(const JobSettings& settings, MPI_Comm all,
-                                     const std::vector<std::int32_t>& gateways);
+/// Returns the processes of the system, without hosts. Collective.
+[[nodiscard]] SystemPlan describe_system(const JobSettings& settings, MPI_Comm all,
+                                         const std::vector<std::int32_t>& gateways);
+
+/// Forms the hosts of the system, of at most `host_procs` processes (wire/topology/host_size.hpp).
+/// Makes a communicator of each. Collective.
+void plan_hosts(SystemPlan& plan, std::int32_t host_procs,
+                const std::vector<std::int32_t>& gateways);
 
 /// Blocks until all processes of `all` have an outcome. Returns the value, or on every process the
 /// same error if one has failed.

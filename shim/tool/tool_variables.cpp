@@ -10,6 +10,7 @@
 
 #include "wire/base/variable.hpp"
 #include "wire/peer/engine_counters.hpp"
+#include "wire/topology/host_size.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::shim {
@@ -64,8 +65,10 @@ std::span<const ToolSetting> tool_settings() {
                    "native ranks that alone hold connections to other systems; empty: all can"),
       text_setting("impishim_gateway_address", "IMPISHIM_GATEWAY_ADDRESS",
                    "address at which a gateway listens; empty: all interfaces"),
-      number_setting("impishim_host_procs", "IMPISHIM_HOST_PROCS", 0,
-                     "processes for each IMPI host; 0: all of a node"),
+      text_setting("impishim_host_procs", "IMPISHIM_HOST_PROCS",
+                   "processes for each IMPI host: auto (also if empty), node or a number"),
+      number_setting("impishim_max_channels", "IMPISHIM_MAX_CHANNELS", wire::kDefaultMaxChannels,
+                     "channels of a process from which hosts have more processes"),
       text_setting("impishim_fabric", "IMPISHIM_FABRIC",
                    "what channels run over: auto (also if empty), none, or providers of libfabric"),
       word_setting(1, "IMPISHIM_WIRE_FORMAT", "representation of data between systems"),

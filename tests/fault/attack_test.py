@@ -9,6 +9,7 @@ import ctypes
 import itertools
 import os
 import pathlib
+import signal
 import socket
 import stat
 import struct
@@ -22,6 +23,7 @@ from network_test import ip, made_namespaces  # noqa: E402
 from support import ARGUMENTS, Case, Run, main  # noqa: E402
 
 ATTACKER = pathlib.Path(__file__).resolve().parent / "attacker.py"
+HOLDING_PROXY = pathlib.Path(__file__).resolve().parent / "holding_proxy.py"
 OTHER_USER = 65534
 HOSTS = ("127.0.0.5", "127.0.0.6")
 MAGIC = 0x494D504D
@@ -108,21 +110,25 @@ def payloads(recorder):
 
 class Attacks(Case):
     def attacked(self, how, *words, first=None):
-        """System 0 joins, the attacker does what it can, then comes system 1: both must end well.
-        The two and the attacker."""
+        """Both systems join, but what system 1 says is held back when system 0 listens. The attacker
+        does what it can, then comes system 1: both must end well. The two and the attacker."""
         with Machine() as machine:
             server = machine.run(
                 ARGUMENTS.impirun, "-server", "2", IMPISHIM_HOST_ADDRESS="127.0.0.1"
             )
             address = server.await_line("out", ":")
             zero = machine.client(0, address, *(first or ("-np", "1", ARGUMENTS.program)))
+            proxy = machine.run(sys.executable, HOLDING_PROXY, address)
             attacker = machine.attacker(how, *words)
-            with server, zero, attacker:
-                attacker.await_line("out", "ready")
-                with machine.client(1, address, "-np", "1", ARGUMENTS.program) as one:
-                    for run in (one, zero, server):
+            with server, zero, proxy, attacker:
+                through = proxy.await_line("out", "proxy").split()[1]
+                with machine.client(1, through, "-np", "1", ARGUMENTS.program) as one:
+                    attacker.await_line("out", "ready")
+                    proxy.process.send_signal(signal.SIGUSR1)
+                    for run in (one, zero, server, attacker):
                         self.expect(run, 0)
-                    self.expect(attacker, 0)
+                    proxy.process.terminate()
+                    self.expect(proxy, 0)
                     self.assertIn("rank 1: system 1, host 1", zero.out)
                     return zero, one, attacker
 

@@ -181,6 +181,10 @@ def main():
         default=[],
         help="ranks of the next system that are gateways; empty: none",
     )
+    parser.add_argument(
+        "--host-procs",
+        help="IMPISHIM_HOST_PROCS, unless the environment has it or there are gateways",
+    )
     parser.add_argument("--yielding", help="the library that makes MPICH's waiting ranks yield")
     parser.add_argument("--alternate", help="the program of every second system")
     parser.add_argument("program", nargs="+")
@@ -190,8 +194,15 @@ def main():
         [int(count) for count in arguments.shape.split("+")] if arguments.shape[0].isdigit() else []
     )
     native = [arguments.mpiexec, "-n", str(sum(counts) or arguments.ranks)] + arguments.program
-    plain = {"LD_PRELOAD": arguments.yielding or ""}
-    with_library = {"LD_PRELOAD": f"{arguments.yielding or ''}:{arguments.library}"}
+    hosts = {}
+    if (
+        arguments.host_procs
+        and not any(arguments.gateway)
+        and "IMPISHIM_HOST_PROCS" not in os.environ
+    ):
+        hosts["IMPISHIM_HOST_PROCS"] = arguments.host_procs
+    plain = {"LD_PRELOAD": arguments.yielding or "", **hosts}
+    with_library = {**plain, "LD_PRELOAD": f"{arguments.yielding or ''}:{arguments.library}"}
     command = joined_command(arguments, counts) if counts else native
     outcome = run(
         command, arguments.timeout, with_library if arguments.shape == "preload" else plain

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 #include "wire/base/result.hpp"
+#include "wire/topology/host_size.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -70,7 +71,7 @@ struct Options {
   int procs = 0;
   int systems = 0;
   std::string mpi;
-  int host_procs = 0;
+  std::string host_procs;
   std::string gateways;
   bool verbose = false;
   bool new_key = false;
@@ -97,6 +98,12 @@ std::string known_mpi(const std::string& text) {
   return text == "mpich" || text == "openmpi" || text == "abi"
              ? ""
              : fmt::format("\"{}\" is not mpich, openmpi or abi", text);
+}
+
+std::string host_procs(const std::string& text) {
+  return wire::parse_host_procs(text)
+             ? ""
+             : fmt::format("\"{}\" is not auto, node or a number of at least 1", text);
 }
 
 Result<Options> parse_options(std::vector<std::string> words) {
@@ -135,8 +142,8 @@ Result<Options> parse_options(std::vector<std::string> words) {
                  "scripts and interpreters)")
       ->check(known_mpi);
   app.add_option("--host-procs", options.host_procs,
-                 "processes per IMPI host (IMPISHIM_HOST_PROCS)")
-      ->check(number(1, 1 << 20));
+                 "processes per IMPI host: auto, node or a number (IMPISHIM_HOST_PROCS)")
+      ->check(host_procs);
   app.add_option("--gateway", options.gateways,
                  "ranks of this system that alone hold connections to others, e.g. 0 or 0,8,16 "
                  "(IMPISHIM_GATEWAY)")
@@ -176,11 +183,11 @@ Result<void> check_form(const Options& options) {
     return usage("-auth and -timeout belong to -server");
   if (!server && !options.name_server && options.port != 0)
     return usage("-port belongs to -server and -name-server");
-  if (server && (options.procs != 0 || !options.mpi.empty() || options.host_procs != 0 ||
+  if (server && (options.procs != 0 || !options.mpi.empty() || !options.host_procs.empty() ||
                  !options.gateways.empty())) {
     return usage("-np, -mpi, -host-procs and -gateway do not belong to -server");
   }
-  if (options.host_procs != 0 && !options.gateways.empty()) {
+  if (!options.host_procs.empty() && !options.gateways.empty()) {
     return usage("-host-procs and -gateway exclude each other: each gateway has a host of its own");
   }
   if (client && options.verbose)

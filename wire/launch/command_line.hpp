@@ -43,8 +43,8 @@ struct CommandLine {
 
   std::vector<Section> sections;  ///< one for a client; one for each system in the local forms
   std::string mpi;  ///< -mpi NAME: the MPI library, if the program does not show which one it uses
-  int host_procs = 0;    ///< -host-procs K; 0 if not set
-  bool verbose = false;  ///< -v
+  std::string host_procs;  ///< -host-procs K; empty if not set
+  bool verbose = false;    ///< -v
 };
 
 /// The option with which launchers run impirun in front of a program: `impirun -rank-output SOCKET

@@ -38,8 +38,8 @@ Result<std::vector<std::string>> environment_words(const LaunchRequest& request,
     preload = fmt::format("LD_PRELOAD={}:{}", before, *library);
   std::vector<std::string> words = {"env", preload, "IMPISHIM_SERVER=" + request.server,
                                     fmt::format("IMPISHIM_CLIENT={}", request.client)};
-  if (request.line.host_procs > 0)
-    words.push_back(fmt::format("IMPISHIM_HOST_PROCS={}", request.line.host_procs));
+  if (!request.line.host_procs.empty())
+    words.push_back("IMPISHIM_HOST_PROCS=" + request.line.host_procs);
   if (!request.section.gateways.empty())
     words.push_back("IMPISHIM_GATEWAY=" + request.section.gateways);
   // Some launchers do not pass on the whole environment.

@@ -18,6 +18,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "wire/base/bytes.hpp"
 #include "wire/base/descriptor.hpp"
@@ -33,6 +34,7 @@
 #include "wire/startup/negotiation.hpp"
 #include "wire/startup/server_stream.hpp"
 #include "wire/startup/startup_message.hpp"
+#include "wire/topology/host_size.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -218,11 +220,57 @@ Result<void> ServerConnection::join(std::int32_t client, const AuthenticationMet
   return {};
 }
 
+namespace {
+
+std::vector<std::byte> encode_size(const SystemSize& size) {
+  ByteWriter out;
+  out.put(size.procs);
+  out.put(size.host_procs);
+  out.put(size.max_channels);
+  out.put(std::uint32_t{size.has_gateways ? 1U : 0U});
+  return out.take();
+}
+
+/// Decodes the sizes of the clients in the mask.
+Result<std::vector<SystemSize>> decode_sizes(const CollAnswer& answer, std::int32_t clients) {
+  std::vector<SystemSize> sizes;
+  ByteReader reader(answer.data);
+  for (std::int32_t client = 0; client < clients; ++client) {
+    if ((answer.client_mask >> static_cast<unsigned>(client) & 1U) == 0) continue;
+    const auto procs = reader.get<std::int32_t>();
+    const auto host_procs = reader.get<std::int32_t>();
+    const auto max_channels = reader.get<std::int32_t>();
+    const auto gateways = reader.get<std::uint32_t>();
+    if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1)
+      return server_error(fmt::format("client {} has announced an impossible size", client));
+    sizes.push_back({client, *procs, *host_procs, *max_channels, *gateways != 0});
+  }
+  if (reader.remaining() != 0) return server_error("it passed on more sizes than clients");
+  return sizes;
+}
+
+}  // namespace
+
+Result<std::vector<SystemSize>> ServerConnection::exchange_sizes(const SystemSize& own) {
+  constexpr auto kLabel = static_cast<std::uint32_t>(StartupLabel::kSystemSize);
+  if (!stream_->ours()) return std::vector<SystemSize>();
+  stream_->begin(ServerStream::Phase::kLabels);
+  auto sent = stream_->send(encode_coll(kLabel, encode_size(own)));
+  if (!sent) return sent.error();
+  auto message = stream_->await(StartupCommand::kColl);
+  if (!message) return message.error();
+  auto answer = parse_coll_answer(message->payload);
+  if (!answer) return answer.error();
+  if (answer->label != kLabel)
+    return server_error(fmt::format("it answered label 0x{:x} first", answer->label));
+  return decode_sizes(*answer, client_count_);
+}
+
 Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
   stream_->begin(ServerStream::Phase::kLabels);
   ByteWriter all;
   for (const auto& [label, data] : contributions(options)) {
-    if (label <= kLastStandardLabel || stream_->ours()) all.put_bytes(encode_coll(label, data));
+    if (is_standard(label) || stream_->ours()) all.put_bytes(encode_coll(label, data));
   }
   if (stream_->ours()) {
     auto own = JobSecret::random();

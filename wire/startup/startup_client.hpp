@@ -16,6 +16,7 @@
 #include "wire/startup/authentication.hpp"
 #include "wire/startup/server_stream.hpp"
 #include "wire/startup/startup_message.hpp"
+#include "wire/topology/host_size.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
@@ -95,6 +96,10 @@ class ServerConnection {
                                                         const AuthenticationMethods& methods,
                                                         int timeout_ms,
                                                         ServerPatience patience = {});
+  /// Tells the other clients the size of this system, before exchange(). Returns the sizes of all
+  /// clients that tell theirs, in the order of the clients: none if the server is foreign. Blocks
+  /// until all have told it or have sent another label. Fails with kTimeout as connect() does.
+  [[nodiscard]] Result<std::vector<SystemSize>> exchange_sizes(const SystemSize& own);
   /// Sends COLL for every mandatory label and for our own labels, then DONE. Checks and negotiates
   /// the answers. Blocks until all clients are done. Fails with kTimeout as connect() does.
   [[nodiscard]] Result<Agreement> exchange(const JoinOptions& options);

@@ -45,6 +45,12 @@ enum class StartupCommand : std::uint32_t {
 /// The labels of IMPI 2.3.5. Values are per client (0x1000), per host (0x2000) and per proc
 /// (0x3000).
 enum class StartupLabel : std::uint32_t {
+  /// Our label, the first that an impishim client sends. Its answer precedes the other labels,
+  /// since
+  /// the hosts depend on it: procs:Int4, host procs:Int4, most channels:Int4 and gateways:Uint4 (0
+  /// or
+  /// 1). See SystemSize in host_size.hpp.
+  kSystemSize = 0x0F00,
   kVersion = 0x1000,
   kNHosts = 0x1100,
   kNProcs = 0x1200,
@@ -78,9 +84,10 @@ enum class StartupLabel : std::uint32_t {
   kSecret = 0x49530030,
 };
 
-/// Labels above this value are not in the specification, which groups its labels in steps of
-/// 0x1000.
-inline constexpr std::uint32_t kLastStandardLabel = 0xFFFF;
+/// Returns true for the labels of the specification, which groups them in steps of 0x1000.
+[[nodiscard]] constexpr bool is_standard(std::uint32_t label) {
+  return label >= 0x1000 && label <= 0xFFFF;
+}
 
 inline constexpr std::int32_t kAuthNone = 0;
 inline constexpr std::int32_t kAuthKey = 1;

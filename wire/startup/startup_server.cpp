@@ -258,7 +258,7 @@ void StartupServer::answer_labels() {
     payload.put_bytes(each.data);
     for (const auto& [client, to] : by_client_) {
       const bool sent = (each.client_mask >> static_cast<unsigned>(client) & 1U) != 0;
-      if (each.label > kLastStandardLabel && !sent && !connections_[to].announced) continue;
+      if (!is_standard(each.label) && !sent && !connections_[to].announced) continue;
       send(to, encode_startup(StartupCommand::kColl, payload.bytes()));
     }
   }

@@ -233,7 +233,7 @@ TEST(StartupClient, ForeignServerMakesAllSystemsForeign) {
     static_cast<void>(peer.receive_until(command(StartupCommand::kDone)));
     for (const auto& [label, value] :
          test::concatenate({test::joining(0, {2}), test::joining(1, {1})})) {
-      if (label > kLastStandardLabel) continue;
+      if (!is_standard(label)) continue;
       peer.send(
           encode_startup(StartupCommand::kColl, bytes_of(label, value.client_mask) + value.data));
     }
