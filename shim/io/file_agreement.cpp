@@ -71,6 +71,10 @@ int greatest(Job& job, Communicator& communicator, std::vector<std::int64_t>& va
 
 }  // namespace
 
+std::int32_t own_system(const Communicator& communicator) {
+  return communicator.master_of[static_cast<std::size_t>(communicator.rank)];
+}
+
 std::vector<std::int32_t> ranks_of_system(const Communicator& communicator, std::int32_t system) {
   std::vector<std::int32_t> ranks;
   for (std::int32_t rank = 0; rank < communicator.size(); ++rank) {
@@ -124,7 +128,7 @@ int share_news(Job& job, Communicator& communicator, std::int32_t from, HomeNews
 
 std::vector<int> agree_on_sight(Job& job, Communicator& communicator, bool here, int& code) {
   std::vector<std::int64_t> blind(communicator.masters.size());
-  blind[static_cast<std::size_t>(communicator.client_color)] = here ? 0 : 1;
+  blind[static_cast<std::size_t>(own_system(communicator))] = here ? 0 : 1;
   code = greatest(job, communicator, blind);
   std::vector<int> sees;
   sees.reserve(blind.size());

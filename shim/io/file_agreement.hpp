@@ -16,8 +16,11 @@ namespace impishim::shim {
 struct File;
 struct Job;
 
-/// Returns the processes of a system, as ranks in `communicator`. `system` is an index in its
-/// `masters`, as everywhere here.
+/// Returns the system of this process, an index in the communicator's `masters`, as everywhere
+/// here. That is in the order of ranks; IMPI_CLIENT_COLOR is in the order of clients.
+[[nodiscard]] std::int32_t own_system(const Communicator& communicator);
+
+/// Returns the processes of a system, as ranks in `communicator`.
 [[nodiscard]] std::vector<std::int32_t> ranks_of_system(const Communicator& communicator,
                                                         std::int32_t system);
 

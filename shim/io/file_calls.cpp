@@ -61,7 +61,7 @@ int change_length(Job& job, File& file, const char* function, const Change& chan
   if (code != MPI_SUCCESS) return code;
   FileStatus status = FileStatus::kDone;
   int vendors = MPI_SUCCESS;
-  if (file.communicator.client_color == file.opening.home) {
+  if (own_system(file.communicator) == file.opening.home) {
     vendors = change();
     status = file_status_of_code(vendors);
   }

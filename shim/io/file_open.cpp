@@ -78,7 +78,7 @@ class Opening {
   [[nodiscard]] FileStatus open(MPI_File& handle, int& code);
 
  private:
-  [[nodiscard]] bool at_home() const { return own_.client_color == opening_.home; }
+  [[nodiscard]] bool at_home() const { return own_system(own_) == opening_.home; }
   [[nodiscard]] bool leads() const { return own_.rank == home_ranks_.front(); }
   [[nodiscard]] FileStatus open_natively(int mode, MPI_File& handle);
   [[nodiscard]] FileStatus open_without_data(MPI_File& handle);
@@ -193,7 +193,7 @@ FileStatus Opening::open(MPI_File& handle, int& code) {
       at_home() || (may_share(hints_) && wire::sees_same_file(opening_.path, news.token));
   const std::vector<int> systems = agree_on_sight(job_, own_, sees, code);
   if (code != MPI_SUCCESS) return here;
-  opening_.sees = systems[static_cast<std::size_t>(own_.client_color)] != 0;
+  opening_.sees = systems[static_cast<std::size_t>(own_system(own_))] != 0;
   opening_.all_see = std::ranges::find(systems, 0) == systems.end();
   if (!at_home()) here = open_elsewhere(handle);
   if (here == FileStatus::kDone) here = make_file(handle, news.token);
