@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -165,9 +166,9 @@ std::span<const ToolCategory> tool_categories() {
 }
 
 const ToolWords* tool_words(MPI_T_enum handle) {
-  for (const ToolWords& each : kToolWords)
-    if (tool_enum(&each) == handle) return &each;
-  return nullptr;
+  const auto found = std::ranges::find_if(
+      kToolWords, [&](const ToolWords& each) { return tool_enum(&each) == handle; });
+  return found == kToolWords.end() ? nullptr : &*found;
 }
 
 MPI_T_enum tool_enum(const ToolWords* words) {
