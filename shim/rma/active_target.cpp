@@ -61,11 +61,10 @@ int fence(Job& job, Window& window, int assertion) {
   if (mistake != nullptr) return raise_mistake(window, mistake, kFunction);
   const int flushed = flush_vendor(window, OutstandingRequests::kAllTargets);
   if (flushed != MPI_SUCCESS) return flushed;
-  wire::WindowService& service = one_sided(job).service();
-  service.push();  // so that the requests travel beside what tells their number
   std::uint64_t sent_here = 0;
   if (const int code = count_requests(job, window, kFunction, sent_here); code != MPI_SUCCESS)
     return code;
+  wire::WindowService& service = one_sided(job).service();
   drive_until(job, true, [&] { return service.applied(window.id()) >= sent_here; });
   service.pass_fence(window.id());
   // Members of this system access each other's memory by the vendor's MPI, past the service: none

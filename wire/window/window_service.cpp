@@ -55,11 +55,6 @@ void WindowService::add(WindowId window, WindowTarget& target) {
   windows_.emplace(window, std::make_unique<Window>(target));
 }
 
-void WindowService::push() {
-  const MutexLock lock(mutex_);
-  remote_.push();
-}
-
 void WindowService::pass_fence(WindowId window) {
   const MutexLock lock(mutex_);
   const auto found = windows_.find(window);

@@ -91,8 +91,6 @@ class WindowService final : public PollObserver {
   /// Sends kPost or kComplete.
   void tell(WorldRank target, WindowRequest request);
 
-  /// Sends the requests that wait for a later one to the same process.
-  void push();
   /// Counts a fence that this process has passed: everything that was sent to it before has been
   /// applied. Requests of processes that have passed more fences are held back until then, since
   /// accesses behind a fence must see what came before it at their target (MPI-4.0 12.5.1).
