@@ -10,9 +10,9 @@
 namespace impishim::wire::test {
 
 /// While one lives, each accept4(2) of this program fails as it does in a process without a free
-/// descriptor. Link no_descriptors.cpp into the test. Other calls keep their descriptors: UBSan
-/// examines a type through a pipe, and takes a process without descriptors for one with broken
-/// types.
+/// descriptor. Link no_descriptors.cpp into the test. The descriptors themselves stay: UBSan
+/// examines a type through a pipe, in any thread, and takes a process without descriptors for one
+/// with broken types.
 class NoDescriptors {
  public:
   NoDescriptors();
