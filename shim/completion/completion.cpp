@@ -207,7 +207,11 @@ int Test(MPI_Request* handle, int* flag, MPI_Status* status) {
   const MPI_Comm comm = comm_of(*handle);
   TestResult result = test_handle(job, handle, status);
   if (!result.done) {
-    progress_once(job, true);
+    if (is_own_request(*handle)) {
+      progress_once(job, true);
+    } else {
+      progress_for_vendor(job);
+    }
     result = test_handle(job, handle, status);
   }
   *flag = result.done ? 1 : 0;

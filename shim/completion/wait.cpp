@@ -47,6 +47,10 @@ constexpr std::chrono::microseconds kShortestSleep{50};
 /// Fraction of the time that a wait for the vendor has already slept: most that a further sleep
 /// adds to it.
 constexpr int kSleepFraction = 32;
+/// A thread that polls for the vendor alone leaves the engine out for this time after a poll that
+/// found something, and twice as long after each further one, up to the longest.
+constexpr std::chrono::microseconds kShortestEnginePause{1};
+constexpr std::chrono::microseconds kLongestEnginePause{16};
 /// Yields between two checks of how long a wait has lasted.
 constexpr std::uint32_t kYieldsPerStallCheck = 64;
 
@@ -109,6 +113,19 @@ bool progress_vendor_and_queues(Job& job, bool came, std::uint32_t polls) {
     job.vendor_progress->make();
   }
   return moved;
+}
+
+void progress_for_vendor(Job& job) {
+  static thread_local std::chrono::steady_clock::time_point next_poll;
+  static thread_local std::chrono::microseconds pause = kShortestEnginePause;
+  const auto now = std::chrono::steady_clock::now();
+  bool came = false;
+  if (now >= next_poll) {
+    came = job.engine->poll(true) != 0;
+    pause = came ? kShortestEnginePause : std::min(2 * pause, kLongestEnginePause);
+    next_poll = now + pause;
+  }
+  progress_vendor_and_queues(job, came, 1);
 }
 
 WaitPolicy::WaitPolicy(const Job& job) : pace_(crowded(job) ? kCrowdedPace : kAmplePace) {}

@@ -25,6 +25,11 @@ inline bool progress_once(Job& job, bool application_waits) {
   return progress_vendor_and_queues(job, came, 1) || came;
 }
 
+/// Does one round for a thread that polls for what only the vendor can bring. It leaves the engine
+/// out if this thread has polled it just now, and in vain: that poll asks the kernel about each
+/// channel, which takes longer than the vendor needs for a message or an access.
+void progress_for_vendor(Job& job);
+
 /// Returns true if the rest of the round may be skipped because an engine poll ended the wait.
 /// Returns false if the rest has been skipped for long.
 [[nodiscard]] bool can_defer_progress();

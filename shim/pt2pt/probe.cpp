@@ -54,6 +54,15 @@ bool may_be_remote(const Communicator& communicator, int source) {
   return source == MPI_ANY_SOURCE || communicator.local_ranks[static_cast<std::size_t>(source)] < 0;
 }
 
+/// Makes progress between two looks.
+void progress_for(Job& job, const Communicator& communicator, int source) {
+  if (may_be_remote(communicator, source)) {
+    progress_once(job, true);
+  } else {
+    progress_for_vendor(job);
+  }
+}
+
 /// Polls both sides in turn, and begins with the other side each time.
 int look(Job& job, const Communicator& communicator, int source, int tag, bool* found,
          MPI_Status* status) {
@@ -127,7 +136,7 @@ int Iprobe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* 
   if (found) set_empty_status(status, MPI_PROC_NULL);
   if (!found) code = look(job, *communicator, source, tag, &found, status);
   if (!found && code == MPI_SUCCESS) {
-    progress_once(job, true);
+    progress_for(job, *communicator, source);
     code = look(job, *communicator, source, tag, &found, status);
   }
   *flag = found ? 1 : 0;
@@ -173,7 +182,7 @@ int Improbe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Message
   } else {
     code = take(job, *communicator, source, tag, message, status);
     if (*message == MPI_MESSAGE_NULL && code == MPI_SUCCESS) {
-      progress_once(job, true);
+      progress_for(job, *communicator, source);
       code = take(job, *communicator, source, tag, message, status);
     }
   }
