@@ -38,6 +38,7 @@
 #include "shim/values/receive_sources.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/progress/progress_thread.hpp"
+#include "wire/startup/own_server.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/topology/current_map.hpp"
 #include "wire/window/window_service.hpp"
@@ -65,7 +66,9 @@ struct Job {
   std::string wire_format;  ///< IMPISHIM_WIRE_FORMAT: auto, or the name of a format
   std::unique_ptr<wire::Engine> engine;
   std::unique_ptr<wire::ProgressThread> progress;
-  /// Only on the process of the system that communicates with the server.
+  /// Only on the process of the system that communicates with the server; own_server only if that
+  /// process is its own server, which must outlive the connection.
+  std::unique_ptr<wire::OwnServer> own_server;
   std::optional<wire::ServerConnection> server;
 
   // Objects behind the user's handles. Communicators and requests refer to those before them.

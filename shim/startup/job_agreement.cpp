@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -29,6 +30,7 @@
 #include "wire/packet/packet.hpp"
 #include "wire/startup/authentication.hpp"
 #include "wire/startup/bootstrap.hpp"
+#include "wire/startup/own_server.hpp"
 #include "wire/startup/proc_info.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/topology/host_plan.hpp"
@@ -43,9 +45,12 @@ namespace {
 constexpr int kLeastTagUb = 32767;
 
 Result<wire::HostId> own_address(const JobSettings& settings) {
-  return settings.address.empty()
-             ? wire::address_towards(settings.server)
-             : wire::parse_own_address("IMPISHIM_HOST_ADDRESS", settings.address);
+  if (!settings.address.empty())
+    return wire::parse_own_address("IMPISHIM_HOST_ADDRESS", settings.address);
+  if (!settings.server.empty()) return wire::address_towards(settings.server);
+  // Other jobs will connect, so the loopback address is for a machine that has no other.
+  auto address = wire::address_for_others();
+  return address ? address : wire::parse_address("127.0.0.1");
 }
 
 /// Returns the vendor's MPI_TAG_UB. Messages inside this system carry the user's tags through the
@@ -81,18 +86,34 @@ Result<wire::JoinOptions> join_options(const JobSettings& settings, const System
   return options;
 }
 
-/// Connects to the server, and exchanges sizes with the other systems.
-Result<JobEntry> enter_at_server(const JobSettings& settings, const wire::SystemSize& size) {
+/// Connects to the server. Opens one before if this system is the whole job.
+Result<wire::ServerConnection> connect_to_server(const JobSettings& settings,
+                                                 std::unique_ptr<wire::OwnServer>& own) {
+  if (settings.server.empty()) {
+    auto opened = wire::OwnServer::open(kConnectTimeoutMs);
+    if (!opened) return opened.error();
+    own = std::move(*opened);
+    return wire::ServerConnection::connect(own->address(), settings.client, own->methods(),
+                                           kConnectTimeoutMs);
+  }
   auto methods = wire::AuthenticationMethods::from_environment();
   if (!methods) return methods.error();
-  auto server = wire::ServerConnection::connect(settings.server, settings.client, *methods,
-                                                kConnectTimeoutMs);
+  return wire::ServerConnection::connect(settings.server, settings.client, *methods,
+                                         kConnectTimeoutMs);
+}
+
+/// Connects to the server, and exchanges sizes with the other systems.
+Result<JobEntry> enter_at_server(const JobSettings& settings, const wire::SystemSize& size) {
+  JobEntry entry;
+  auto server = connect_to_server(settings, entry.own_server);
   if (!server) return server.error();
   const auto sizes = server->exchange_sizes(size);
   if (!sizes) return sizes.error();
   const auto host_procs = wire::choose_host_procs(*sizes, server->client_count());
   if (!host_procs) return host_procs.error();
-  return JobEntry{std::move(*server), *host_procs};
+  entry.server = std::move(*server);
+  entry.host_procs = *host_procs;
+  return entry;
 }
 
 /// Agrees with the other systems, on the process that speaks for this one.
@@ -202,7 +223,10 @@ Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan&
     auto options = join_options(settings, plan, gathered);
     if (options) options->concurrent = concurrent;
     agreed = options ? negotiate(std::move(*entry.server), *options) : options.error();
-    if (agreed) encoded = wire::encode_job_map(agreed->map);
+    if (agreed) {
+      agreed->own_server = std::move(entry.own_server);
+      encoded = wire::encode_job_map(agreed->map);
+    }
   }
   sleeping_barrier(plan.all);
   encoded = broadcast_bytes(plan.all, plan.speaker, std::move(encoded));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/connect/host_mesh.hpp"
+#include "wire/startup/own_server.hpp"
 #include "wire/startup/proc_info.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/topology/host_size.hpp"
@@ -21,7 +23,9 @@ namespace impishim::shim {
 
 /// What joining has brought before the hosts of this system are planned.
 struct JobEntry {
-  /// Only on the process that communicates with the server.
+  /// Both only on the process that communicates with the server; the first only if settings.server
+  /// is empty.
+  std::unique_ptr<wire::OwnServer> own_server;
   std::optional<wire::ServerConnection> server;
   std::int32_t host_procs = wire::kHostProcsNode;  ///< see choose_host_procs()
 };
@@ -53,7 +57,8 @@ struct HostOpening {
 struct JobAgreement {
   wire::JobMap map;
   std::optional<JobSecret> secret;  ///< of the job, or of this system alone
-  /// Only on the process that communicates with the server.
+  /// As in JobEntry.
+  std::unique_ptr<wire::OwnServer> own_server;
   std::optional<wire::ServerConnection> server;
 };
 

@@ -98,6 +98,7 @@ Result<void> connect(const JobSettings& settings, const SystemPlan& plan, HostOp
                      JobAgreement agreement, Job& job) {
   job.map = std::move(agreement.map);
   job.here = job.map.client(settings.client).first_proc + plan.rank;
+  job.own_server = std::move(agreement.own_server);
   job.server = std::move(agreement.server);
   job.speaks_for_host = plan.connects();
   const JoiningProcess process{settings, plan, job.map, job.here};
@@ -166,6 +167,7 @@ void leave(Job& job) {
     auto finished = job.server->finish();
     if (!finished) log(LogLevel::kWarn, "{}", finished.error().text);
   }
+  job.own_server.reset();
   release_ended(job);
   for (Communicator* each : job.communicators.all()) free_hidden_handles(*each);
   if (job.joined_world != MPI_COMM_WORLD) vendor::Comm_free(&job.joined_world);

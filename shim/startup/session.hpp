@@ -16,8 +16,8 @@ namespace impishim::shim {
 
 /// The settings from the environment.
 struct JobSettings {
-  bool wanted = false;  ///< IMPISHIM_SERVER and IMPISHIM_CLIENT are set
-  std::string server;
+  bool wanted = false;  ///< IMPISHIM_SERVER and IMPISHIM_CLIENT are set, or IMPISHIM_SERVER=self
+  std::string server;   ///< empty: this system is the whole job, and its own server
   std::int32_t client = 0;
   wire::RelayOptions relay;
   Diagnostics diagnostics;

@@ -36,6 +36,31 @@ Error bad(const char* variable, const char* text, const char* allowed) {
   return Error{ErrorKind::kConfiguration, fmt::format("{}={}: {}", variable, text, allowed)};
 }
 
+/// Reads where the job meets.
+Result<void> read_server(JobSettings& request) {
+  const char* server = secure_getenv("IMPISHIM_SERVER");
+  const char* client = secure_getenv("IMPISHIM_CLIENT");
+  request.wanted = server != nullptr || client != nullptr;
+  if (!request.wanted) return {};
+  if (server != nullptr && std::strcmp(server, "self") == 0) {
+    return client == nullptr ? Result<void>()
+                             : bad("IMPISHIM_CLIENT", client,
+                                   "with IMPISHIM_SERVER=self this system is the whole job; unset "
+                                   "it");
+  }
+  if (server == nullptr || client == nullptr) {
+    return Error{ErrorKind::kConfiguration,
+                 fmt::format("{} is set but {} is not: a joined job needs both (impirun sets them)",
+                             server != nullptr ? "IMPISHIM_SERVER" : "IMPISHIM_CLIENT",
+                             server != nullptr ? "IMPISHIM_CLIENT" : "IMPISHIM_SERVER")};
+  }
+  request.server = server;
+  const auto index = whole_number(client, 0, 31);
+  if (!index) return bad("IMPISHIM_CLIENT", client, "a client's number from 0 to 31 is needed");
+  request.client = *index;
+  return {};
+}
+
 Result<void> read_host_size(JobSettings& request) {
   if (const char* text = secure_getenv("IMPISHIM_HOST_PROCS"); text != nullptr) {
     const auto procs = wire::parse_host_procs(text);
@@ -72,20 +97,9 @@ Result<void> read_gateways(JobSettings& request) {
 
 Result<JobSettings> JobSettings::from_environment() {
   JobSettings request;
-  const char* server = secure_getenv("IMPISHIM_SERVER");
-  const char* client = secure_getenv("IMPISHIM_CLIENT");
-  if (server == nullptr && client == nullptr) return request;
-  if (server == nullptr || client == nullptr) {
-    return Error{ErrorKind::kConfiguration,
-                 fmt::format("{} is set but {} is not: a joined job needs both (impirun sets them)",
-                             server != nullptr ? "IMPISHIM_SERVER" : "IMPISHIM_CLIENT",
-                             server != nullptr ? "IMPISHIM_CLIENT" : "IMPISHIM_SERVER")};
-  }
-  request.wanted = true;
-  request.server = server;
-  const auto index = whole_number(client, 0, 31);
-  if (!index) return bad("IMPISHIM_CLIENT", client, "a client's number from 0 to 31 is needed");
-  request.client = *index;
+  auto wanted = read_server(request);
+  if (!wanted) return wanted.error();
+  if (!request.wanted) return request;
   auto hosts = read_host_size(request);
   if (!hosts) return hosts.error();
   auto gateways = read_gateways(request);

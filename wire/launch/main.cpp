@@ -33,7 +33,7 @@
 #include "wire/launch/launch_plan.hpp"
 #include "wire/launch/name_server.hpp"
 #include "wire/launch/rank_output.hpp"
-#include "wire/launch/rendezvous.hpp"
+#include "wire/startup/rendezvous.hpp"
 #include "wire/launch/scratch_folder.hpp"
 #include "wire/launch/supervisor.hpp"
 #include "wire/port/name_service.hpp"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """ Jobs that were started apart find each other by `impirun -name-server`: a server of two systems,
-and clients of one and two systems, one after the other. """
+and clients of one and two systems, one after the other; and a job that only an mpiexec has started.
+"""
 
 import argparse
 import os
@@ -12,12 +13,18 @@ import subprocess
 import sys
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from run_system_test import LAUNCHER_VARIABLES  # noqa: E402
+
 PARSER = argparse.ArgumentParser()
 PARSER.add_argument("--impirun", required=True)
 PARSER.add_argument("--server", required=True, help="program of the server's first system")
 PARSER.add_argument("--other", required=True, help="program of the other systems")
+PARSER.add_argument("--mpiexec", required=True, help="launcher of the other systems' MPI")
+PARSER.add_argument("--library", required=True, help="libimpishim.so for that MPI")
 ARGUMENTS, REST = PARSER.parse_known_args()
 LIMIT_S = 60
+ALONE = {**LAUNCHER_VARIABLES, "IMPISHIM_HOST_ADDRESS": "127.0.0.1"}
 
 
 class Job:
@@ -58,6 +65,12 @@ def program(arguments, *systems):
     return words
 
 
+def without_impirun(arguments):
+    """Two ranks that mpiexec starts with the library, and that join no other system."""
+    joining = ["env", f"LD_PRELOAD={ARGUMENTS.library}", "IMPISHIM_SERVER=self"]
+    return [ARGUMENTS.mpiexec, "-n", "2", *joining, ARGUMENTS.other, *arguments]
+
+
 def command_lines():
     """Those of all processes of this machine."""
     found = []
@@ -94,6 +107,35 @@ class Services(unittest.TestCase):
 
     def test_a_job_with_threads_meets_jobs_without(self):
         self.serve(IMPISHIM_TEST_THREADS="1")
+
+    def test_a_job_without_impirun_connects(self):
+        systems = (1, ARGUMENTS.server), (1, ARGUMENTS.other)
+        with self.start(program(["serve", "1", "weather"], *systems)) as server:
+            self.assertEqual(server.line(), "published")
+            with self.start(without_impirun(["use", "weather"]), **ALONE) as client:
+                self.assertEqual(client.finish(), (0, "used\n"))
+            self.assertEqual(server.finish(), (0, "served 1 jobs\n"))
+
+    def test_a_job_without_impirun_accepts(self):
+        systems = (1, ARGUMENTS.server), (1, ARGUMENTS.other)
+        with self.start(without_impirun(["serve", "2", "weather"]), **ALONE) as server:
+            self.assertEqual(server.line(), "published")
+            with self.start(program(["use", "weather"], *systems)) as client:
+                self.assertEqual(client.finish(), (0, "used\n"))
+            with self.start(without_impirun(["use", "weather"]), **ALONE) as client:
+                self.assertEqual(client.finish(), (0, "used\n"))
+            self.assertEqual(server.finish(), (0, "served 2 jobs\n"))
+
+    def test_a_job_without_impirun_has_no_number(self):
+        done = subprocess.run(
+            without_impirun(["use", "weather"]),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            env={**os.environ, **ALONE, "IMPISHIM_CLIENT": "0"},
+        )
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("IMPISHIM_CLIENT=0: with IMPISHIM_SERVER=self", done.stderr)
 
     def test_no_service_is_an_error(self):
         with self.start(

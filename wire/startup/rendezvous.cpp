@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/launch/rendezvous.hpp"
+#include "wire/startup/rendezvous.hpp"
 
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -53,8 +53,6 @@ constexpr auto kAcceptPause = std::chrono::seconds(1);
 constexpr KeepaliveTimes kProbeTimes{.idle_s = 1, .interval_s = 1, .probes = 5};
 constexpr auto kDeadMachine = std::chrono::seconds(30);
 
-void tell(const std::string& text) { fmt::print(stderr, "impirun: {}\n", text); }
-
 /// Returns the address that the clients are told. A machine without a network still serves itself.
 Result<HostId> served_address(const RendezvousOptions& options) {
   if (options.this_machine) return parse_address("127.0.0.1");
@@ -90,6 +88,10 @@ Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_
 }
 
 }  // namespace
+
+void Rendezvous::tell(const std::string& text) const {
+  fmt::print(stderr, "{}: {}\n", options_.name, text);
+}
 
 Rendezvous::Rendezvous(const RendezvousOptions& options)
     : options_(options),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The rendezvous server and its sockets: the main part of `impirun -server` (IMPI 2.3).
+/// The rendezvous server and its sockets: the main part of `impirun -server` and of
+/// a process that is its own server (IMPI 2.3).
 #pragma once
 
 #include <chrono>
@@ -28,6 +29,7 @@ struct RendezvousOptions {
   /// A descriptor; each byte read from it is the number of a client whose processes have ended; -1:
   /// none.
   int ended_clients = -1;
+  std::string name = "impirun";  ///< before each report
   AuthenticationMethods methods;
   std::vector<std::int32_t> preference = {kAuthKey, kAuthNone};
   StartupLimits limits;
@@ -64,6 +66,7 @@ class Rendezvous {
   };
 
   explicit Rendezvous(const RendezvousOptions& options);
+  void tell(const std::string& text) const;
   [[nodiscard]] Result<void> listen();
   [[nodiscard]] Result<void> check_time_left(Clock::time_point deadline);
   void speak_if_late();
