@@ -20,6 +20,7 @@ PARSER = argparse.ArgumentParser()
 PARSER.add_argument("--impirun", required=True)
 PARSER.add_argument("--server", required=True, help="program of the server's first system")
 PARSER.add_argument("--other", required=True, help="program of the other systems")
+PARSER.add_argument("--spawn", required=True, help="program of that MPI that spawns itself")
 PARSER.add_argument("--mpiexec", required=True, help="launcher of the other systems' MPI")
 PARSER.add_argument("--library", required=True, help="libimpishim.so for that MPI")
 ARGUMENTS, REST = PARSER.parse_known_args()
@@ -65,10 +66,10 @@ def program(arguments, *systems):
     return words
 
 
-def without_impirun(arguments):
+def without_impirun(path, *arguments):
     """Two ranks that mpiexec starts with the library, and that join no other system."""
     joining = ["env", f"LD_PRELOAD={ARGUMENTS.library}", "IMPISHIM_SERVER=self"]
-    return [ARGUMENTS.mpiexec, "-n", "2", *joining, ARGUMENTS.other, *arguments]
+    return [ARGUMENTS.mpiexec, "-n", "2", *joining, path, *arguments]
 
 
 def command_lines():
@@ -112,23 +113,30 @@ class Services(unittest.TestCase):
         systems = (1, ARGUMENTS.server), (1, ARGUMENTS.other)
         with self.start(program(["serve", "1", "weather"], *systems)) as server:
             self.assertEqual(server.line(), "published")
-            with self.start(without_impirun(["use", "weather"]), **ALONE) as client:
+            with self.start(without_impirun(ARGUMENTS.other, "use", "weather"), **ALONE) as client:
                 self.assertEqual(client.finish(), (0, "used\n"))
             self.assertEqual(server.finish(), (0, "served 1 jobs\n"))
 
     def test_a_job_without_impirun_accepts(self):
         systems = (1, ARGUMENTS.server), (1, ARGUMENTS.other)
-        with self.start(without_impirun(["serve", "2", "weather"]), **ALONE) as server:
+        with self.start(
+            without_impirun(ARGUMENTS.other, "serve", "2", "weather"), **ALONE
+        ) as server:
             self.assertEqual(server.line(), "published")
             with self.start(program(["use", "weather"], *systems)) as client:
                 self.assertEqual(client.finish(), (0, "used\n"))
-            with self.start(without_impirun(["use", "weather"]), **ALONE) as client:
+            with self.start(without_impirun(ARGUMENTS.other, "use", "weather"), **ALONE) as client:
                 self.assertEqual(client.finish(), (0, "used\n"))
             self.assertEqual(server.finish(), (0, "served 2 jobs\n"))
 
+    def test_a_job_without_impirun_spawns(self):
+        variables = {**ALONE, "IMPISHIM_IMPIRUN": ARGUMENTS.impirun}
+        with self.start(without_impirun(ARGUMENTS.spawn, "world"), **variables) as parents:
+            self.assertEqual(parents.finish(), (0, "children of 2 ranks: right\n"))
+
     def test_a_job_without_impirun_has_no_number(self):
         done = subprocess.run(
-            without_impirun(["use", "weather"]),
+            without_impirun(ARGUMENTS.other, "use", "weather"),
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
