@@ -55,9 +55,9 @@ def end_on_signals():
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
-def run(command, variables=None, last_words=None):
-    """Output of a command, and the command as a text. `last_words`: for a program that may not come
-    back from MPI_Finalize, what it prints before."""
+def run(command, variables=None, last_words=None, folder=None):
+    """Output of a command that runs in `folder`, and the command as a text. `last_words`: for a
+    program that may not come back from MPI_Finalize, what it prints before."""
     end_on_signals()
     words = [str(word) for word in command]
     shown = " ".join([f"{name}={value}" for name, value in (variables or {}).items()] + words)
@@ -74,6 +74,7 @@ def run(command, variables=None, last_words=None):
             stderr=subprocess.PIPE,
             text=True,
             env={**environment, **(variables or {})},
+            cwd=folder,
             start_new_session=True,
         )
     except OSError as error:
