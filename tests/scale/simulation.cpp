@@ -45,6 +45,7 @@ void count_queues(const JobMap& job, ScaleFigures& figures) {
     figures.fewest_remote_queues = std::min(figures.fewest_remote_queues, represented.size());
     figures.local_queues = std::max(figures.local_queues, local_partners(job, proc).size());
   }
+  figures.most_to_other_systems = most_to_other_systems;
   figures.balance = static_cast<double>(most_to_other_systems) * job.size() /
                     static_cast<double>(to_other_systems);
   figures.connections_of_a_host = *std::max_element(connections.begin(), connections.end());

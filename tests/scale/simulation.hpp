@@ -19,9 +19,10 @@ struct ScaleShape {
 /// Maxima are over all processes or hosts of the job.
 struct ScaleFigures {
   std::int32_t procs = 0;
-  std::size_t local_queues = 0;          ///< most that a process keeps to others of its host
-  std::size_t remote_queues = 0;         ///< most channels to other hosts that a process owns
-  std::size_t fewest_remote_queues = 0;  ///< what the least loaded process owns
+  std::size_t local_queues = 0;           ///< most that a process keeps to others of its host
+  std::size_t remote_queues = 0;          ///< most channels to other hosts that a process owns
+  std::size_t fewest_remote_queues = 0;   ///< what the least loaded process owns
+  std::size_t most_to_other_systems = 0;  ///< most channels of a process to hosts of other systems
   std::size_t connections_of_a_host = 0;
   std::size_t routing_bytes =
       0;  ///< heap of a process for the map of the job and its table of peers
