@@ -265,6 +265,24 @@ def hops(setting):
     return [ratio_part("", three, one, "us")]
 
 
+def computing_relay(setting):
+    """Ranks 1 and 2 share a processor. Rank 0 represents its host, so that their messages take two
+    hops through it; it sleeps, or computes on the other processor."""
+    words = [setting.program("point_to_point"), "8", pairs.BATCH_US, "201", "1,2"]
+    command = [setting.build / "bin/impirun", "-np", "2", *words, ":", "-np", "1", *words]
+    sleeping = {"IMPISHIM_HOST_PROCS": "node"}
+
+    def latency(variables):
+        return numbers("latency 8", command, variables)[0]
+
+    busy, idle = taking_turns(
+        setting.rounds,
+        [lambda: latency({**sleeping, "BENCH_COMPUTE": "1"}), lambda: latency(sleeping)],
+    )
+    behind = f"{show_number(statistics.median(busy))} - {show_number(statistics.median(idle))} us"
+    return [Part("", [mine - other for mine, other in zip(busy, idle)], behind)]
+
+
 def alltoall(setting):
     arguments = [ALLTOALL_BYTES, ALLTOALL_BUDGET_US, "calls", "alltoall"]
     label = f"time alltoall {ALLTOALL_BYTES}"
@@ -385,6 +403,15 @@ ROWS = [
         message_rate,
     ),
     Row("hops", "three hops with idle relays, 8 B latency / one hop", "<=", 2, "", None, hops),
+    Row(
+        "computing-relay",
+        "two hops by a relay that computes: 8 B latency, more than by one that sleeps",
+        "<=",
+        60,
+        "us",
+        None,
+        computing_relay,
+    ),
     Row(
         "alltoall",
         "all-to-all of 64 B among 3 + 3 ranks / Open MPI over tcp, time",
