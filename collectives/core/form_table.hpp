@@ -58,9 +58,10 @@ struct OwnChoice {
 
 /// The first row whose conditions hold is chosen. If none does, IMPI's choice above is used.
 inline constexpr std::array kOwnChoices{
-    // One one-way delay. With many clients the number of messages grows with the square; it would
-    // cost more than further delays.
-    OwnChoice{Collective::kBarrier, Form::kExchange, Clients::kFew, Length::kAny, kNothing},
+    // One one-way delay. The number of messages grows with the square of the clients, but a message
+    // costs a master a microsecond, and a further delay between clusters more than all of them
+    // (tests/scale/collectives).
+    OwnChoice{Collective::kBarrier, Form::kExchange, Clients::kAny, Length::kAny, kNothing},
     OwnChoice{Collective::kBarrier, Form::kDoubling, Clients::kAny, Length::kAny, kNothing},
 
     // One one-way delay, but the root sends long data once for each other client; in a tree other
@@ -96,6 +97,7 @@ inline constexpr std::array kOwnChoices{
     // range of ranks goes to the root.
     OwnChoice{Collective::kReduce, Form::kSliced, Clients::kAny, Length::kLong, kSlices},
     OwnChoice{Collective::kReduce, Form::kLinear, Clients::kFew, Length::kAny, kNothing},
+    OwnChoice{Collective::kReduce, Form::kLinear, Clients::kAny, Length::kTiny, kNothing},
     OwnChoice{Collective::kReduce, Form::kTree, Clients::kAny, Length::kAny, kNothing},
 
     // With two clients an exchange moves no more bytes than any other form. With more, it sends
@@ -104,6 +106,7 @@ inline constexpr std::array kOwnChoices{
     OwnChoice{Collective::kAllreduce, Form::kSliced, Clients::kAny, Length::kLong, kSlices},
     OwnChoice{Collective::kAllreduce, Form::kExchange, Clients::kTwo, Length::kAny, kAlike},
     OwnChoice{Collective::kAllreduce, Form::kExchange, Clients::kFew, Length::kShort, kAlike},
+    OwnChoice{Collective::kAllreduce, Form::kExchange, Clients::kAny, Length::kTiny, kAlike},
     OwnChoice{Collective::kAllreduce, Form::kDoubling, Clients::kAny, Length::kShort,
               kAlike | kInOrder},
     OwnChoice{Collective::kAllreduce, Form::kScattered, Clients::kAny, Length::kLong, kInOrder},
@@ -115,6 +118,7 @@ inline constexpr std::array kOwnChoices{
     // Totals of earlier ranks cross once to each later client. With many clients each round doubles
     // the number of known totals.
     OwnChoice{Collective::kScan, Form::kExchange, Clients::kFew, Length::kAny, kNothing},
+    OwnChoice{Collective::kScan, Form::kExchange, Clients::kAny, Length::kTiny, kNothing},
     OwnChoice{Collective::kScan, Form::kDoubling, Clients::kAny, Length::kAny, kInOrder},
     OwnChoice{Collective::kScan, Form::kExchange, Clients::kAny, Length::kAny, kNothing},
 };

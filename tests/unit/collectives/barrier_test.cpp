@@ -32,17 +32,19 @@ TEST(BarrierTest, ImpiFormsSendOneMessageUpAndOneDownForEveryMasterButTheFirst) 
   });
 }
 
-TEST(BarrierTest, OwnFormsTakeOneDelayAmongFewAndTheLogarithmAmongMany) {
+TEST(BarrierTest, OwnFormsTakeOneDelayOrTheLogarithm) {
   for_each_job([](SimulatedJob& job) {
-    ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); }))
-        << job.failure();
-    const auto clients = static_cast<std::size_t>(job.membership(0).client_count());
-    const auto rounds = static_cast<std::size_t>(std::bit_width(clients - 1));
-    const bool few = clients <= 4;
-    EXPECT_EQ(job.delays(), clients == 1 ? 0 : (few ? 1 : static_cast<std::int32_t>(rounds)));
-    EXPECT_EQ(job.messages().size(), clients * (few ? clients - 1 : rounds));
-    EXPECT_TRUE(
-        std::ranges::all_of(job.messages(), [](const Message& m) { return m.elements == 0; }));
+    for (const bool doubles : {false, true}) {
+      if (doubles) job.limits.overrides = parse_overrides("barrier=doubling").value();
+      ASSERT_TRUE(job.run([](std::int32_t, const Team& team) { return barrier(team); }))
+          << job.failure();
+      const auto clients = static_cast<std::size_t>(job.membership(0).client_count());
+      const auto rounds = static_cast<std::size_t>(std::bit_width(clients - 1));
+      EXPECT_EQ(job.delays(), clients == 1 ? 0 : (doubles ? static_cast<std::int32_t>(rounds) : 1));
+      EXPECT_EQ(job.messages().size(), clients * (doubles ? rounds : clients - 1));
+      EXPECT_TRUE(
+          std::ranges::all_of(job.messages(), [](const Message& m) { return m.elements == 0; }));
+    }
   });
 }
 

@@ -71,9 +71,8 @@ TEST(ReduceTest, OwnFormsSendSegmentsOfEachClientsResult) {
         EXPECT_EQ(job.crossings().size(), messages_to(job, root, with));
         const bool tree =
             job.limits.overrides.forms[static_cast<std::size_t>(Collective::kReduce)] ==
-                Form::kTree ||
-            (clients_of(job) > 4 && with.commutative);
-        if (!tree && with.count > 0 && clients_of(job) > 1 && clients_of(job) < 5) {
+            Form::kTree;
+        if (!tree && with.count > 0 && clients_of(job) > 1) {
           EXPECT_EQ(job.delays(), 1);
         }
       }

@@ -82,10 +82,6 @@ TEST(ScanTest, TotalsOfRunsCrossToWhereTheyAreNeeded) {
       check_both(job, with, [&] {
         const auto clients = static_cast<std::int32_t>(clients_of(job));
         const auto runs = ranges_of_ranks(job.membership(0));
-        const bool doubles =
-            clients > 4 && runs.size() == clients_of(job) &&
-            !job.limits.overrides.forms[static_cast<std::size_t>(Collective::kScan)];
-        if (doubles) return;
         const std::uint64_t totals = totals_that_cross(runs, clients);
         EXPECT_EQ(job.crossings().size(), totals * segments_of(with.count));
         EXPECT_EQ(job.crossing_elements(), 2 * totals * with.count);

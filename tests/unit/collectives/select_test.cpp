@@ -37,13 +37,18 @@ TEST(SelectTest, TakesOnlyFormsOfImpiIfAForeignImplementationTakesPart) {
 TEST(SelectTest, FollowsNumbersOfClientsAndBytes) {
   const Limits limits;
   EXPECT_EQ(choose(Collective::kBarrier, 4, 0, limits), Form::kExchange);
-  EXPECT_EQ(choose(Collective::kBarrier, 5, 0, limits), Form::kDoubling);
+  EXPECT_EQ(choose(Collective::kBarrier, 32, 0, limits), Form::kExchange);
   EXPECT_EQ(choose(Collective::kAllreduce, 2, 8, limits), Form::kExchange);
   EXPECT_EQ(choose(Collective::kAllreduce, 2, kMega, limits), Form::kExchange);
   EXPECT_EQ(choose(Collective::kAllreduce, 2, kMega, limits, kEverything), Form::kSliced);
   EXPECT_EQ(choose(Collective::kAllreduce, 3, kMega, limits), Form::kScattered);
-  EXPECT_EQ(choose(Collective::kAllreduce, 9, 8, limits), Form::kDoubling);
-  EXPECT_EQ(choose(Collective::kAllreduce, 9, 8, limits, kNothing), Form::kRooted);
+  EXPECT_EQ(choose(Collective::kAllreduce, 9, 1023, limits), Form::kExchange);
+  EXPECT_EQ(choose(Collective::kAllreduce, 9, 1024, limits), Form::kDoubling);
+  EXPECT_EQ(choose(Collective::kAllreduce, 9, 1024, limits, kNothing), Form::kRooted);
+  EXPECT_EQ(choose(Collective::kReduce, 9, 1023, limits), Form::kLinear);
+  EXPECT_EQ(choose(Collective::kReduce, 9, 1024, limits), Form::kTree);
+  EXPECT_EQ(choose(Collective::kScan, 9, 1023, limits), Form::kExchange);
+  EXPECT_EQ(choose(Collective::kScan, 9, 1024, limits), Form::kDoubling);
 }
 
 TEST(SelectTest, NeverComputesTheSameTwiceWhereDataIsRepresentedDifferently) {
