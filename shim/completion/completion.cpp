@@ -207,12 +207,12 @@ int Test(MPI_Request* handle, int* flag, MPI_Status* status) {
   const MPI_Comm comm = comm_of(*handle);
   TestResult result = test_handle(job, handle, status);
   if (!result.done) {
-    if (is_own_request(*handle)) {
-      progress_once(job, true);
-    } else {
+    // The vendor has made its own progress in the first test.
+    if (!is_own_request(*handle)) {
       progress_for_vendor(job);
+    } else if (progress_for_test(job)) {
+      result = test_handle(job, handle, status);
     }
-    result = test_handle(job, handle, status);
   }
   *flag = result.done ? 1 : 0;
   return result.done ? raise_if_own(comm, result.code) : MPI_SUCCESS;
@@ -247,8 +247,7 @@ int Testall(Job& job, int count, MPI_Request* requests, int* flag, MPI_Status* s
   job.engine->send_batches();
   bool ready = all_ready(job, count, requests);
   if (!ready) {
-    progress_once(job, true);
-    ready = all_ready(job, count, requests);
+    ready = progress_for_test(job) && all_ready(job, count, requests);
   }
   *flag = ready ? 1 : 0;
   if (!ready) return MPI_SUCCESS;
@@ -289,10 +288,8 @@ int Testany(Job& job, int count, MPI_Request* requests, int* index, int* flag, M
   }
   job.engine->send_batches();
   AnyResult result = test_any(job, count, requests, status);
-  if (result.index == MPI_UNDEFINED && result.some_active) {
-    progress_once(job, true);
+  if (result.index == MPI_UNDEFINED && result.some_active && progress_for_test(job))
     result = test_any(job, count, requests, status);
-  }
   *index = result.index;
   *flag = result.index != MPI_UNDEFINED || !result.some_active ? 1 : 0;
   if (!result.some_active) set_empty_status(status, MPI_ANY_SOURCE);
@@ -333,8 +330,7 @@ int Testsome(Job& job, int incount, MPI_Request* requests, int* outcount, int* i
   MPI_Comm comm = MPI_COMM_WORLD;
   job.engine->send_batches();
   int active = test_some(job, incount, requests, outcount, indices, statuses, &first_error, &comm);
-  if (active > 0 && *outcount == 0) {
-    progress_once(job, true);
+  if (active > 0 && *outcount == 0 && progress_for_test(job)) {
     active = test_some(job, incount, requests, outcount, indices, statuses, &first_error, &comm);
   }
   if (active == 0) *outcount = MPI_UNDEFINED;
@@ -369,10 +365,7 @@ int Request_get_status(Job& job, MPI_Request handle, int* flag, MPI_Status* stat
   }
   Request& request = request_pool().at(handle);
   bool done = !request.active || test_request(job, request);
-  if (!done) {
-    progress_once(job, true);
-    done = test_request(job, request);
-  }
+  if (!done) done = progress_for_test(job) && test_request(job, request);
   *flag = done ? 1 : 0;
   return done ? raise_if_own(request.comm(), read_status(job, request, status)) : MPI_SUCCESS;
 }

@@ -25,6 +25,11 @@ inline bool progress_once(Job& job, bool application_waits) {
   return progress_vendor_and_queues(job, came, 1) || came;
 }
 
+/// Does one round for a call that tests requests, has found none complete, and does not wait.
+/// Returns false if it need not test them again: testing asks the vendor, which takes longer than
+/// the round, and yields the processor where the vendor is told to.
+[[nodiscard]] bool progress_for_test(Job& job);
+
 /// Does one round for a thread that polls for what only the vendor can bring. It leaves the engine
 /// out if this thread has polled it just now, and in vain: that poll asks the kernel about each
 /// channel, which takes longer than the vendor needs for a message or an access.

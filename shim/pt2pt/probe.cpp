@@ -54,13 +54,12 @@ bool may_be_remote(const Communicator& communicator, int source) {
   return source == MPI_ANY_SOURCE || communicator.local_ranks[static_cast<std::size_t>(source)] < 0;
 }
 
-/// Makes progress between two looks.
-void progress_for(Job& job, const Communicator& communicator, int source) {
-  if (may_be_remote(communicator, source)) {
-    progress_once(job, true);
-  } else {
-    progress_for_vendor(job);
-  }
+/// Makes progress after a look in vain. Returns true if another look may find a message. The vendor
+/// has made its own progress in the first one.
+bool progress_for(Job& job, const Communicator& communicator, int source) {
+  if (may_be_remote(communicator, source)) return progress_for_test(job);
+  progress_for_vendor(job);
+  return false;
 }
 
 /// Polls both sides in turn, and begins with the other side each time.
@@ -135,10 +134,8 @@ int Iprobe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* 
   bool found = source == MPI_PROC_NULL;
   if (found) set_empty_status(status, MPI_PROC_NULL);
   if (!found) code = look(job, *communicator, source, tag, &found, status);
-  if (!found && code == MPI_SUCCESS) {
-    progress_for(job, *communicator, source);
+  if (!found && code == MPI_SUCCESS && progress_for(job, *communicator, source))
     code = look(job, *communicator, source, tag, &found, status);
-  }
   *flag = found ? 1 : 0;
   return code;
 }
@@ -181,10 +178,9 @@ int Improbe(Job& job, int source, int tag, MPI_Comm comm, int* flag, MPI_Message
     set_empty_status(status, MPI_PROC_NULL);
   } else {
     code = take(job, *communicator, source, tag, message, status);
-    if (*message == MPI_MESSAGE_NULL && code == MPI_SUCCESS) {
-      progress_for(job, *communicator, source);
+    if (*message == MPI_MESSAGE_NULL && code == MPI_SUCCESS &&
+        progress_for(job, *communicator, source))
       code = take(job, *communicator, source, tag, message, status);
-    }
   }
   *flag = *message != MPI_MESSAGE_NULL ? 1 : 0;
   return code;
