@@ -279,6 +279,7 @@ int main(int argc, char** argv) {
             kMostRanks);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  if (rank == 0) printf("ranks %d\n", size);
   const int periodic = 1;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
   int right_all = 1;

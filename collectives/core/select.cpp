@@ -62,7 +62,7 @@ Form choose(Collective collective, std::int32_t clients, std::uint64_t bytes, co
             std::uint8_t has) {
   if (limits.impi_only)
     return impi_form(collective, clients, bytes, limits);  // as the foreign one chooses
-  const auto forced = limits.overrides.forms[static_cast<std::size_t>(collective)];
+  const auto forced = limits.overrides.form(collective, bytes);
   if (forced && is_impi_form(collective, *forced)) return *forced;
   if (limits.same_representation) has |= kAlike;
   for (const OwnChoice& row : kOwnChoices) {

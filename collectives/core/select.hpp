@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "wire/base/result.hpp"
 
@@ -59,19 +61,33 @@ enum Property : std::uint8_t {
   kSlices = 4,   ///< the operation commutes, and every client has more than one member
 };
 
+/// A form that the user has chosen, for data of at least `from` bytes. Nothing: the table's own
+/// choice.
+struct ChosenForm {
+  std::uint64_t from = 0;
+  std::optional<Form> form;
+  bool operator==(const ChosenForm&) const = default;
+};
+
 /// The settings of the variable IMPISHIM_COLLECTIVES. They are the same on all systems.
 struct Overrides {
-  std::array<std::optional<Form>, kCollectiveCount> forms;  ///< by Collective
+  std::array<std::vector<ChosenForm>, kCollectiveCount> forms;  ///< by Collective; `from` ascends
   std::uint64_t segment = 65536;  ///< bytes in one message of longer data: one packet, sent eagerly
   std::uint64_t long_from =
       262144;  ///< bytes from which own forms optimize for bandwidth instead of delay
   bool operator==(const Overrides&) const = default;
+  /// Returns the form that the user has chosen for data of this size. Nothing if there is none.
+  [[nodiscard]] std::optional<Form> form(Collective collective, std::uint64_t bytes) const;
 };
 
-/// Parses `name=value` items separated by commas, e.g.
-/// `bcast=linear,allreduce=exchange,segment=65536`. Empty text means all defaults. Fails with
-/// kConfiguration; the text names the wrong word and the allowed ones.
+/// Parses `name=value` items separated by commas or line ends, e.g.
+/// `bcast=linear,allreduce@65536=exchange,segment=65536`. A form holds from the number of bytes
+/// behind the @ on, or for all sizes; `default` is the table's own choice. What follows a # in a
+/// line is a comment. Empty text means all defaults. Fails with kConfiguration; the text names the
+/// wrong word and the allowed ones.
 [[nodiscard]] Result<Overrides> parse_overrides(std::string_view text);
+/// Does the same with the value of IMPISHIM_COLLECTIVES: `@FILE` stands for the contents of a file.
+[[nodiscard]] Result<Overrides> read_overrides(const std::string& value);
 /// Returns a hash that is equal for equal choices on every machine. Different choices have
 /// different hashes, except for collisions. `as_lam`: IMPISHIM_FOREIGN=lam is set.
 [[nodiscard]] std::uint64_t fingerprint(const Overrides& overrides, bool as_lam = false);

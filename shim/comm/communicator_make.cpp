@@ -197,11 +197,11 @@ int inherit_error_handler(MPI_Comm parent, MPI_Comm made) {
 }
 
 int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle, wire::ContextId context,
-                      RankList members, std::shared_ptr<const Topology> topology) {
+                      RankList members, std::shared_ptr<const Topology> topology,
+                      MPI_Comm companion) {
   int code = inherit_error_handler(parent, *handle);
   if (code == MPI_SUCCESS && is_native(job, members)) return code;
-  MPI_Comm companion = MPI_COMM_NULL;
-  if (code == MPI_SUCCESS) code = split_off(*handle, &companion);
+  if (code == MPI_SUCCESS && companion == MPI_COMM_NULL) code = split_off(*handle, &companion);
   if (code != MPI_SUCCESS) {
     vendor::Comm_free(handle);
     return code;

@@ -36,10 +36,12 @@ namespace impishim::shim {
 
 /// Makes `handle` the spanning communicator of `members`, with the error handler of `parent`.
 /// `handle` is the vendor's communicator of the local `members` in their order. If all members are
-/// local it stays native. Frees it on an error.
+/// local it stays native. Frees it on an error. `companion` is a second communicator of the same
+/// processes, or null: one is made then.
 [[nodiscard]] int make_communicator(Job& job, MPI_Comm parent, MPI_Comm* handle,
                                     wire::ContextId context, RankList members,
-                                    std::shared_ptr<const Topology> topology = nullptr);
+                                    std::shared_ptr<const Topology> topology = nullptr,
+                                    MPI_Comm companion = MPI_COMM_NULL);
 
 /// Gives `made` the error handler of the communicator from which it was made (MPI-3.1 8.3). The
 /// vendors do not always do so.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "shim/startup/native_exchange.hpp"
 #include "shim/startup/proc_links.hpp"
 #include "shim/startup/startup_limits.hpp"
 #include "shim/startup/startup_watch.hpp"
@@ -119,8 +120,10 @@ Result<LocalConnections> connect_local(const JoiningProcess& process,
   // A gateway keeps all connections.
   const bool gives = plan.connects() && plan.host.gateway < 0;
   auto opened = gives ? open_giver(connections) : Result<void>();
-  vendor::Bcast(connections.token.data(), static_cast<int>(connections.token.size()), MPI_CHAR,
-                plan.connector(), plan.host_comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Ibcast(connections.token.data(), static_cast<int>(connections.token.size()), MPI_CHAR,
+                 plan.connector(), plan.host_comm, &request);
+  wait_politely(request);
   const auto first_place = plan.places.begin() + plan.host.first;
   const bool by_fabric = process.settings.fabric.local();
   auto channels = link_procs({process.map,

@@ -2,6 +2,7 @@
 #include "shim/startup/native_exchange.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <time.h>
 
 #include <cstddef>
@@ -26,6 +27,34 @@ void sleeping_barrier(MPI_Comm comm) {
   }
 }
 
+void wait_politely(MPI_Request request) {
+  constexpr int kYields = 100;
+  const timespec pause{0, 50'000};  // the vendor's progress has no event to await
+  int done = 0;
+  for (int polls = 0; vendor::Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0;
+       ++polls) {
+    if (polls < kYields) {
+      sched_yield();
+    } else {
+      nanosleep(&pause, nullptr);
+    }
+  }
+}
+
+MPI_Comm duplicate(MPI_Comm comm) {
+  MPI_Comm made = MPI_COMM_NULL;
+  int size = 0;
+  vendor::Comm_size(comm, &size);
+  if (size == 1) {
+    vendor::Comm_dup(comm, &made);
+    return made;
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Comm_idup(comm, &made, &request);
+  wait_politely(request);
+  return made;
+}
+
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root,
                                                  std::span<const std::byte> mine) {
   int rank = 0;
@@ -34,13 +63,16 @@ std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root,
   vendor::Comm_size(comm, &size);
   const int my_size = static_cast<int>(mine.size());
   std::vector<int> sizes(static_cast<std::size_t>(size));
-  vendor::Gather(&my_size, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Igather(&my_size, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, comm, &request);
+  wait_politely(request);
   std::vector<int> offsets(sizes.size());
   std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), 0);
   std::vector<std::byte> all(
       rank == root ? static_cast<std::size_t>(std::accumulate(sizes.begin(), sizes.end(), 0)) : 0);
-  vendor::Gatherv(mine.data(), my_size, MPI_BYTE, all.data(), sizes.data(), offsets.data(),
-                  MPI_BYTE, root, comm);
+  vendor::Igatherv(mine.data(), my_size, MPI_BYTE, all.data(), sizes.data(), offsets.data(),
+                   MPI_BYTE, root, comm, &request);
+  wait_politely(request);
   std::vector<std::vector<std::byte>> parts;
   if (rank != root) return parts;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -52,9 +84,12 @@ std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root,
 
 std::vector<std::byte> broadcast_bytes(MPI_Comm comm, int root, std::vector<std::byte> bytes) {
   int size = static_cast<int>(bytes.size());
-  vendor::Bcast(&size, 1, MPI_INT, root, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Ibcast(&size, 1, MPI_INT, root, comm, &request);
+  wait_politely(request);
   bytes.resize(static_cast<std::size_t>(size));
-  vendor::Bcast(bytes.data(), size, MPI_BYTE, root, comm);
+  vendor::Ibcast(bytes.data(), size, MPI_BYTE, root, comm, &request);
+  wait_politely(request);
   return bytes;
 }
 
@@ -66,7 +101,9 @@ std::optional<Error> first_error(MPI_Comm comm, const std::optional<Error>& mine
   const int none = 2 * size;
   const int candidate = !mine ? none : mine->kind == ErrorKind::kAborted ? size + rank : rank;
   int lowest = none;
-  vendor::Allreduce(&candidate, &lowest, 1, MPI_INT, MPI_MIN, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Iallreduce(&candidate, &lowest, 1, MPI_INT, MPI_MIN, comm, &request);
+  wait_politely(request);
   if (lowest == none) return std::nullopt;
   lowest %= size;
   std::vector<std::byte> bytes;

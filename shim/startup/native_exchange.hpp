@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Small exchanges among the processes of one system during startup. They use the vendor's
-/// collectives.
+/// nonblocking collectives: its blocking ones spin, and where processes share processors each of
+/// their rounds waits for the end of the spinning processes' time slices.
 #pragma once
 
 #include <mpi.h>
@@ -18,6 +19,10 @@ namespace impishim::shim {
 /// Blocks until all processes of `comm` have called it. Sleeps between polls: the vendor's barrier
 /// would spin while others wait for the network.
 void sleeping_barrier(MPI_Comm comm);
+/// Completes a request of the vendor's. Yields between polls, and sleeps if it takes long.
+void wait_politely(MPI_Request request);
+/// Returns a duplicate of `comm`. Collective over it.
+[[nodiscard]] MPI_Comm duplicate(MPI_Comm comm);
 /// Returns the bytes of every process in rank order on `root`, and an empty vector elsewhere.
 [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, int root,
                                                                std::span<const std::byte> mine);

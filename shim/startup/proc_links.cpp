@@ -30,16 +30,6 @@ namespace {
 /// The tag of messages in which procs of a host report why they cannot reach the gateway.
 constexpr int kGivenUpTag = 1;
 
-/// Returns the lowest rank of `comm` on this node.
-int node_leader(MPI_Comm comm, int rank) {
-  MPI_Comm node = MPI_COMM_NULL;
-  vendor::Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-  int leader = rank;
-  vendor::Bcast(&leader, 1, MPI_INT, 0, node);
-  vendor::Comm_free(&node);
-  return leader;
-}
-
 /// The local partners of one process, grouped by how it reaches them: indices in the host.
 struct Partners {
   std::vector<std::int32_t> near;
@@ -145,7 +135,9 @@ std::vector<std::string> tokens_of_all(MPI_Comm comm, const std::string& mine) {
   vendor::Comm_size(comm, &size);
   constexpr int kSize = wire::kTokenSize;
   std::string all(static_cast<std::size_t>(size) * wire::kTokenSize, '\0');
-  vendor::Allgather(mine.data(), kSize, MPI_CHAR, all.data(), kSize, MPI_CHAR, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Iallgather(mine.data(), kSize, MPI_CHAR, all.data(), kSize, MPI_CHAR, comm, &request);
+  wait_politely(request);
   std::vector<std::string> tokens;
   for (std::size_t at = 0; at < all.size(); at += wire::kTokenSize)
     tokens.push_back(all.substr(at, wire::kTokenSize));
@@ -161,10 +153,15 @@ std::vector<std::int32_t> gather_places(MPI_Comm comm, int node_procs) {
   vendor::Comm_size(comm, &size);
   using Place = std::array<std::uint64_t, 3>;
   const auto network = wire::network_namespace();
-  const int leader = node_procs > 0 ? rank - rank % node_procs : node_leader(comm, rank);
-  const Place mine = {static_cast<std::uint64_t>(leader), network[0], network[1]};
+  // Procs of one kernel and network reach each other by abstract sockets. MPI_Comm_split_type tells
+  // nearly the same, half a second later where procs share processors.
+  const std::uint64_t node =
+      node_procs > 0 ? static_cast<std::uint64_t>(rank / node_procs) : wire::running_kernel();
+  const Place mine = {node, network[0], network[1]};
   std::vector<Place> all(static_cast<std::size_t>(size));
-  vendor::Allgather(mine.data(), 3, MPI_UINT64_T, all.data(), 3, MPI_UINT64_T, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Iallgather(mine.data(), 3, MPI_UINT64_T, all.data(), 3, MPI_UINT64_T, comm, &request);
+  wait_politely(request);
   std::map<Place, std::int32_t> numbers;
   std::vector<std::int32_t> places;
   places.reserve(all.size());

@@ -43,11 +43,13 @@ std::unique_ptr<Job> make_job(const JobSettings& settings, int thread_level, boo
   job->client = settings.client;
   job->diagnostics = settings.diagnostics;
   job->wire_format = settings.wire_format;
-  vendor::Comm_dup(MPI_COMM_WORLD, &job->private_comm);
+  job->private_comm = duplicate(MPI_COMM_WORLD);
   job->vendor_progress.emplace();
   vendor::Comm_group(job->private_comm, &job->native_group);
   int highest[2] = {thread_level, settings.poll_native ? 1 : 0};
-  vendor::Allreduce(MPI_IN_PLACE, highest, 2, MPI_INT, MPI_MAX, job->private_comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  vendor::Iallreduce(MPI_IN_PLACE, highest, 2, MPI_INT, MPI_MAX, job->private_comm, &request);
+  wait_politely(request);
   concurrent = highest[0] == MPI_THREAD_MULTIPLE;
   job->polls_collectives = concurrent || highest[1] != 0;
   return job;
@@ -120,8 +122,8 @@ Result<void> make_joined_world(const JobSettings& settings, Job& job) {
   if (job.map.clients().size() == 1) return {};
   std::vector<wire::WorldRank> members(static_cast<std::size_t>(job.map.size()));
   std::iota(members.begin(), members.end(), 0);
-  if (make_communicator(job, MPI_COMM_WORLD, &job.joined_world, 0, std::move(members)) !=
-      MPI_SUCCESS) {
+  if (make_communicator(job, MPI_COMM_WORLD, &job.joined_world, 0, std::move(members), nullptr,
+                        duplicate(job.private_comm)) != MPI_SUCCESS) {
     return Error{ErrorKind::kSystem,
                  "the MPI library could not make the communicators of the joined world"};
   }

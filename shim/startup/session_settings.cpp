@@ -151,7 +151,7 @@ Result<JobSettings> JobSettings::from_environment() {
   if (!relay) return relay.error();
   request.relay = *relay;
   if (const char* text = secure_getenv("IMPISHIM_COLLECTIVES"); text != nullptr) {
-    auto overrides = collectives::parse_overrides(text);
+    auto overrides = collectives::read_overrides(text);
     if (!overrides) return overrides.error();
     request.collectives = *overrides;
   }

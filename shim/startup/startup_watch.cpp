@@ -4,6 +4,7 @@
 #include <time.h>
 #include <optional>
 
+#include "shim/startup/native_exchange.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
@@ -27,7 +28,7 @@ void pause() {
 
 StartupWatch::StartupWatch(MPI_Comm comm, int speaker, wire::ServerConnection* server)
     : all_(comm), speaker_(speaker), server_(server) {
-  vendor::Comm_dup(all_, &verdicts_);
+  verdicts_ = duplicate(all_);
   if (server_ == nullptr) {
     vendor::Ibcast(&verdict_, 1, MPI_INT, speaker_, verdicts_, &request_);
     return;

@@ -53,7 +53,13 @@ void plan_hosts(SystemPlan& plan, std::int32_t host_procs,
       std::upper_bound(plan.hosts.begin(), plan.hosts.end(), plan.rank,
                        [](int rank, const wire::PlannedHost& host) { return rank < host.first; });
   plan.host = *std::prev(after);
-  vendor::Comm_split(plan.all, plan.host.first, plan.rank, &plan.host_comm);
+  const bool alone = std::ranges::all_of(
+      plan.hosts, [](const wire::PlannedHost& host) { return host.count == 1; });
+  if (alone) {
+    vendor::Comm_dup(MPI_COMM_SELF, &plan.host_comm);
+  } else {
+    vendor::Comm_split(plan.all, plan.host.first, plan.rank, &plan.host_comm);
+  }
   vendor::Comm_rank(plan.host_comm, &plan.host_rank);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <span>
 #include <string>
 #include <utility>
@@ -50,6 +52,16 @@ std::array<std::uint64_t, 2> network_namespace() {
   struct stat found {};
   if (stat("/proc/self/ns/net", &found) != 0) return {0, 0};
   return {found.st_dev, found.st_ino};
+}
+
+std::uint64_t running_kernel() {
+  std::string text;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+  utsname machine{};
+  if (uname(&machine) == 0) text += machine.nodename;
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
 }
 
 Result<std::string> random_token() {

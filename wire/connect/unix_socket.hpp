@@ -18,6 +18,8 @@ namespace impishim::wire {
 /// Returns device and inode of the network namespace of this process. Names of sockets are valid
 /// only inside it. Returns zeros if the kernel does not provide them.
 [[nodiscard]] std::array<std::uint64_t, 2> network_namespace();
+/// Identifies the running kernel among the machines of a job: a hash of its boot id and node name.
+[[nodiscard]] std::uint64_t running_kernel();
 
 /// Number of characters of random_token().
 inline constexpr std::size_t kTokenSize = 32;

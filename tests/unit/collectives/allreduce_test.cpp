@@ -105,7 +105,7 @@ TEST(AllreduceTest, CrossesAsOftenAsTheFormulasSay) {
           check_allreduce(job, with);
           if (runs_of_job(job, with.commutative).size() != clients) return;  // another form
           const bool doubles =
-              job.limits.overrides.forms[static_cast<std::size_t>(Collective::kAllreduce)] ==
+              job.limits.overrides.form(Collective::kAllreduce, 0) ==
               Form::kDoubling;
           expect_traffic(
               job, doubles ? of_doubling(clients, with.count) : of_parts(clients, with.count));

@@ -70,7 +70,7 @@ TEST(ReduceTest, OwnFormsSendSegmentsOfEachClientsResult) {
         check_reduce(job, with, root);
         EXPECT_EQ(job.crossings().size(), messages_to(job, root, with));
         const bool tree =
-            job.limits.overrides.forms[static_cast<std::size_t>(Collective::kReduce)] ==
+            job.limits.overrides.form(Collective::kReduce, 0) ==
             Form::kTree;
         if (!tree && with.count > 0 && clients_of(job) > 1) {
           EXPECT_EQ(job.delays(), 1);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 
 namespace impishim::collectives::test {
@@ -94,9 +95,12 @@ TEST(OverridesTest, ErrorsNameTheBadWordAndWhatIsAllowed) {
   };
   EXPECT_THAT(text_of("brodcast=linear"),
               testing::HasSubstr("there is no 'brodcast'; allowed are barrier, bcast"));
-  EXPECT_THAT(text_of("barrier=sliced"),
-              testing::HasSubstr(
-                  "barrier has no form 'sliced'; allowed are linear, tree, exchange, doubling"));
+  EXPECT_THAT(
+      text_of("barrier=sliced"),
+      testing::HasSubstr(
+          "barrier has no form 'sliced'; allowed are linear, tree, exchange, doubling, default"));
+  EXPECT_THAT(text_of("bcast@64k=tree"),
+              testing::HasSubstr("bcast@64k=tree: a number of bytes is needed behind the @"));
   EXPECT_THAT(text_of("barrier"), testing::HasSubstr("'barrier' is not of the form name=value"));
   EXPECT_THAT(text_of("barrier=tree,"), testing::HasSubstr("'' is not of the form"));
   for (const char* bad :
@@ -105,12 +109,42 @@ TEST(OverridesTest, ErrorsNameTheBadWordAndWhatIsAllowed) {
   }
 }
 
+TEST(OverridesTest, FormsDependOnSizes) {
+  const Limits limits = with(
+      "allreduce@65536=scattered,allreduce@8=doubling,allreduce@1000000=default,bcast=tree,bcast="
+      "linear");
+  EXPECT_EQ(choose(Collective::kAllreduce, 2, 7, limits), Form::kExchange) << "not chosen";
+  EXPECT_EQ(choose(Collective::kAllreduce, 2, 8, limits), Form::kDoubling);
+  EXPECT_EQ(choose(Collective::kAllreduce, 2, 65535, limits), Form::kDoubling);
+  EXPECT_EQ(choose(Collective::kAllreduce, 2, 65536, limits), Form::kScattered);
+  EXPECT_EQ(choose(Collective::kAllreduce, 2, kMega, limits), Form::kExchange) << "the table's";
+  EXPECT_EQ(choose(Collective::kBcast, 9, 8, limits), Form::kLinear) << "the later item";
+}
+
+TEST(OverridesTest, ComeFromAFile) {
+  const std::string path = testing::TempDir() + "/overrides";
+  std::ofstream(path) << "# measured\n\nallreduce@8 = doubling # short\nbcast=tree,segment=1000\n";
+  EXPECT_EQ(*read_overrides("@" + path),
+            *parse_overrides("allreduce@8=doubling,bcast=tree,segment=1000"));
+  EXPECT_EQ(*read_overrides("bcast=tree"), *parse_overrides("bcast=tree"));
+  std::ofstream(path) << "bcast=chain";
+  const auto wrong = read_overrides("@" + path);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_THAT(wrong.error().text, testing::HasSubstr("bcast has no form 'chain'"));
+  EXPECT_THAT(wrong.error().text, testing::HasSubstr(path));
+  const auto none = read_overrides("@/no/such/file");
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().text,
+              testing::HasSubstr("/no/such/file cannot be read: No such file or directory"));
+}
+
 TEST(OverridesTest, FingerprintsTellThemApart) {
   const auto print = [](const char* text) { return fingerprint(*parse_overrides(text)); };
   EXPECT_EQ(print("barrier=tree,segment=65536"), print("segment=65536,barrier=tree"));
   EXPECT_NE(print(""), print("barrier=tree"));
   EXPECT_NE(print("barrier=tree"), print("bcast=tree"));
   EXPECT_NE(print("segment=1"), print("long=1"));
+  EXPECT_NE(print("barrier=tree"), print("barrier@1=tree"));
   EXPECT_NE(fingerprint(Overrides(), false), fingerprint(Overrides(), true)) << "IMPISHIM_FOREIGN";
 }
 
