@@ -52,8 +52,9 @@ void send_messages(int from, int to) {
 
 /// Returns on rank 0, for each rank, the kinds of which it has counted a packet for each message.
 std::vector<int> observe(int from, int to) {
-  MPI_Barrier(MPI_COMM_WORLD);
+  // Before the barrier: a representative may pass messages on before it has left it.
   const auto before = counted();
+  MPI_Barrier(MPI_COMM_WORLD);
   send_messages(from, to);
   MPI_Barrier(MPI_COMM_WORLD);
   const auto after = counted();
