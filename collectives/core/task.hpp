@@ -132,8 +132,8 @@ struct Task::promise_type {
     return {};
   }
   TaskAwaiter await_transform(Task&& task) {
-    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): clang 14 does not see that
-    // coroutines construct their promise
+    // clang 14 does not see that coroutines construct their promise.
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign)
     task.coroutine_.promise().chain = chain;
     return {task.coroutine_};
   }

@@ -56,7 +56,8 @@ constexpr std::uint64_t kToolMiB = kToolKiB * kToolKiB;
 
 std::span<const ToolSetting> tool_settings() {
   static const std::array table = {
-      text_setting("impishim_server", "IMPISHIM_SERVER", "address:port of the rendezvous server, or self"),
+      text_setting("impishim_server", "IMPISHIM_SERVER",
+                   "address:port of the rendezvous server, or self"),
       number_setting("impishim_client", "IMPISHIM_CLIENT", 0, "number of this system"),
       word_setting(2, "IMPISHIM_WORLD", "what MPI_COMM_WORLD is: the joined job or this system"),
       text_setting(

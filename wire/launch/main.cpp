@@ -33,12 +33,12 @@
 #include "wire/launch/launch_plan.hpp"
 #include "wire/launch/name_server.hpp"
 #include "wire/launch/rank_output.hpp"
-#include "wire/startup/rendezvous.hpp"
 #include "wire/launch/scratch_folder.hpp"
 #include "wire/launch/supervisor.hpp"
 #include "wire/port/name_service.hpp"
 #include "wire/port/open_port.hpp"
 #include "wire/startup/authentication.hpp"
+#include "wire/startup/rendezvous.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/startup/startup_server.hpp"
 

@@ -134,8 +134,10 @@ void check_post_start() {
   const std::array<int, 2> around = {(rank + size - 1) % size, (rank + 1) % size};
   MPI_Group neighbours = MPI_GROUP_NULL;
   MPI_Group_incl(world, around[0] == around[1] ? 1 : 2, around.data(), &neighbours);
+  // Each round keeps its data: MPICH 4.0.2 alone may read long data after MPI_Win_complete.
+  std::vector<std::vector<int>> all;
   for (int round = 0; round < 4; ++round) {
-    const std::vector<int> data(kLong, 100 * round + rank);
+    const std::vector<int>& data = all.emplace_back(kLong, 100 * round + rank);
     const int count = round % 2 == 0 ? 1 : kLong;
     MPI_Win_post(neighbours, 0, window.window());
     MPI_Win_start(neighbours, 0, window.window());

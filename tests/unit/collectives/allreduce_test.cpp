@@ -105,8 +105,7 @@ TEST(AllreduceTest, CrossesAsOftenAsTheFormulasSay) {
           check_allreduce(job, with);
           if (runs_of_job(job, with.commutative).size() != clients) return;  // another form
           const bool doubles =
-              job.limits.overrides.form(Collective::kAllreduce, 0) ==
-              Form::kDoubling;
+              job.limits.overrides.form(Collective::kAllreduce, 0) == Form::kDoubling;
           expect_traffic(
               job, doubles ? of_doubling(clients, with.count) : of_parts(clients, with.count));
           if (clients == 1 || with.count < 37) return;

@@ -69,9 +69,7 @@ TEST(ReduceTest, OwnFormsSendSegmentsOfEachClientsResult) {
       for (std::int32_t root = 0; root < job.size(); root += with.count == 3 ? 1 : 5) {
         check_reduce(job, with, root);
         EXPECT_EQ(job.crossings().size(), messages_to(job, root, with));
-        const bool tree =
-            job.limits.overrides.form(Collective::kReduce, 0) ==
-            Form::kTree;
+        const bool tree = job.limits.overrides.form(Collective::kReduce, 0) == Form::kTree;
         if (!tree && with.count > 0 && clients_of(job) > 1) {
           EXPECT_EQ(job.delays(), 1);
         }

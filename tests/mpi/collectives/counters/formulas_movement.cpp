@@ -17,8 +17,7 @@ int log2_up(int n) {
 }  // namespace
 
 Traffic Formulas::barrier() const {
-  const std::string usual = set_.impi ? (m() <= set_.max_linear ? "linear" : "tree")
-                                      : (set_.few(m()) ? "exchange" : "doubling");
+  const std::string usual = set_.impi ? (m() <= set_.max_linear ? "linear" : "tree") : "exchange";
   const std::string form = set_.form("barrier", usual);
   if (form == "exchange") return {1LL * m() * (m() - 1), 0};
   if (form == "doubling") return {1LL * m() * log2_up(m()), 0};

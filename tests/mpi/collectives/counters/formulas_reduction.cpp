@@ -56,7 +56,7 @@ std::string Formulas::allreduce_form(const Elements& data, bool in_order, bool s
   const bool is_long = data.length() >= set_.long_from;
   std::vector<std::string> wishes{set_.forced("allreduce")};
   if (is_long) wishes.push_back("sliced");
-  if (m() <= 2 || (set_.few(m()) && !is_long)) wishes.push_back("exchange");
+  if (m() <= 2 || (set_.few(m()) && !is_long) || set_.tiny(data)) wishes.push_back("exchange");
   wishes.push_back(is_long ? "scattered" : "doubling");
   wishes.push_back("rooted");
   return *std::find_if(wishes.begin(), wishes.end(), possible);
@@ -128,7 +128,8 @@ Traffic Formulas::scan(const Elements& data) const {
   const std::vector<int> runs = members_.runs();
   const bool in_order = members_.in_order();
   std::string form =
-      set_.impi ? "chain" : set_.form("scan", set_.few(m()) ? "exchange" : "doubling");
+      set_.impi ? "chain"
+                : set_.form("scan", set_.few(m()) || set_.tiny(data) ? "exchange" : "doubling");
   if (form == "doubling" && !in_order) form = "exchange";
   if (form == "chain") {
     const auto steps = static_cast<long long>(runs.size()) - 1;

@@ -51,6 +51,8 @@ struct Setting {
   /// The forced form, or else `usual`. For collectives that can take any of their forms at any
   /// time.
   [[nodiscard]] std::string form(const std::string& collective, const std::string& usual) const;
+  /// True if one delay counts more than the number of messages, for any number of clients.
+  [[nodiscard]] bool tiny(const Elements& data) const { return data.length() < xsize; }
   [[nodiscard]] bool few(int clients) const { return clients <= (max_linear > 2 ? max_linear : 2); }
 
   /// Messages of a reduction's data: whole elements in each.
