@@ -20,6 +20,7 @@
 
 #include "collectives/core/form_table.hpp"
 #include "collectives/core/select.hpp"
+#include "wire/base/hash.hpp"
 #include "wire/base/result.hpp"
 
 namespace impishim::collectives {
@@ -169,9 +170,7 @@ std::uint64_t fingerprint(const Overrides& overrides, bool as_lam) {
       text += fmt::format(" {} from {}", each.form ? static_cast<int>(*each.form) : -1, each.from);
   }
   if (as_lam) text += " lam";
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
+  return fnv1a(text);
 }
 
 }  // namespace impishim::collectives

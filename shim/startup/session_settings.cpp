@@ -54,6 +54,9 @@ Result<void> read_server(JobSettings& request) {
                              server != nullptr ? "IMPISHIM_SERVER" : "IMPISHIM_CLIENT",
                              server != nullptr ? "IMPISHIM_CLIENT" : "IMPISHIM_SERVER")};
   }
+  if (*server == '\0')
+    return bad("IMPISHIM_SERVER", server,
+               "the address:port of the rendezvous server is needed, or self");
   request.server = server;
   const auto index = whole_number(client, 0, 31);
   if (!index) return bad("IMPISHIM_CLIENT", client, "a client's number from 0 to 31 is needed");

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "wire/base/descriptor.hpp"
+#include "wire/base/hash.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 
@@ -59,9 +60,7 @@ std::uint64_t running_kernel() {
   std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
   utsname machine{};
   if (uname(&machine) == 0) text += machine.nodename;
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
+  return fnv1a(text);
 }
 
 Result<std::string> random_token() {

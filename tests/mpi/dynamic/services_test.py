@@ -134,16 +134,26 @@ class Services(unittest.TestCase):
         with self.start(without_impirun(ARGUMENTS.spawn, "world"), **variables) as parents:
             self.assertEqual(parents.finish(), (0, "children of 2 ranks: right\n"))
 
-    def test_a_job_without_impirun_has_no_number(self):
+    def refused(self, server, says):
+        words = [
+            word.replace("IMPISHIM_SERVER=self", f"IMPISHIM_SERVER={server}")
+            for word in without_impirun(ARGUMENTS.other, "use", "weather")
+        ]
         done = subprocess.run(
-            without_impirun(ARGUMENTS.other, "use", "weather"),
+            words,
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
             env={**os.environ, **ALONE, "IMPISHIM_CLIENT": "0"},
         )
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("IMPISHIM_CLIENT=0: with IMPISHIM_SERVER=self", done.stderr)
+        self.assertIn(says, done.stderr)
+
+    def test_a_job_without_impirun_has_no_number(self):
+        self.refused("self", "IMPISHIM_CLIENT=0: with IMPISHIM_SERVER=self")
+
+    def test_an_empty_server_is_no_job_of_its_own(self):
+        self.refused("", "IMPISHIM_SERVER=: the address:port of the rendezvous server is needed")
 
     def test_no_service_is_an_error(self):
         with self.start(
