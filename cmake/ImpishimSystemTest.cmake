@@ -166,8 +166,10 @@ function(impishim_add_system_test name)
         ${arg_PROGRAM}
                          "--ranks;${arg_RANKS};${arg_CHECK}" "${arg_ARGS}")
       if(arg_VARIABLES)
+        # Tests run beside each other: a file of one is named <test>.
+        string(REPLACE "<test>" ${name}.${combination}.${shape} variables "${arg_VARIABLES}")
         set_tests_properties(${name}.${combination}.${shape} PROPERTIES ENVIRONMENT
-          "${arg_VARIABLES}")
+          "${variables}")
       endif()
     endforeach()
   endforeach()

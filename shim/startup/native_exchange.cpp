@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <optional>
@@ -20,16 +21,13 @@ namespace impishim::shim {
 void sleeping_barrier(MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   vendor::Ibarrier(comm, &request);
-  int done = 0;
-  while (vendor::Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
-    const timespec pause{0, 200'000};  // the vendor's progress has no event to await
-    nanosleep(&pause, nullptr);
-  }
+  wait_politely(request);
 }
 
 void wait_politely(MPI_Request request) {
   constexpr int kYields = 100;
-  const timespec pause{0, 50'000};  // the vendor's progress has no event to await
+  constexpr long kLongestNs = 200'000;
+  timespec pause{0, 50'000};  // the vendor's progress has no event to await
   int done = 0;
   for (int polls = 0; vendor::Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0;
        ++polls) {
@@ -37,6 +35,7 @@ void wait_politely(MPI_Request request) {
       sched_yield();
     } else {
       nanosleep(&pause, nullptr);
+      pause.tv_nsec = std::min(2 * pause.tv_nsec, kLongestNs);
     }
   }
 }
