@@ -61,6 +61,15 @@ void BlockingCreation::enter(const GreatestOfLocal& greatest) {
   }
 }
 
+void complete_duplications(Job& job) {
+  CreationOrder& order = job.creation_order;
+  for (int round = 1; !job.polls_collectives || round <= kMostRounds; ++round) {
+    const std::uint64_t latest = order.latest();
+    if (latest == 0) return;
+    drive_until(job, true, [&] { return order.over(latest); });
+  }
+}
+
 int greatest_of_native(Job& job, MPI_Comm comm, std::uint64_t& value) {
   int inter = 0;
   int code = vendor::Comm_test_inter(comm, &inter);
@@ -80,17 +89,22 @@ int greatest_of_native(Job& job, MPI_Comm comm, std::uint64_t& value) {
   return MPI_SUCCESS;
 }
 
+bool has_one_member(MPI_Comm comm) {
+  if (comm == MPI_COMM_SELF) return true;
+  int size = 0;
+  int inter = 0;
+  return comm != MPI_COMM_NULL && vendor::Comm_test_inter(comm, &inter) == MPI_SUCCESS &&
+         inter == 0 && vendor::Comm_size(comm, &size) == MPI_SUCCESS && size == 1;
+}
+
 bool needs_agreement(Job& job, MPI_Comm parent) {
   // All members must come to the same answer, and not all need be connected with another job.
-  if (job.map.at_start().clients().size() == 1 || parent == MPI_COMM_NULL ||
-      parent == MPI_COMM_SELF)
-    return false;
+  if (job.map.at_start().clients().size() == 1 || parent == MPI_COMM_NULL) return false;
   int inter = 0;
   RankList members;
   if (vendor::Comm_test_inter(parent, &inter) != MPI_SUCCESS) return false;
   if (members_of_native(job, parent, false, members) != MPI_SUCCESS) return false;
-  if (inter == 0)
-    return members.size() > 1 && std::ranges::find(members, kNoMember) == members.end();
+  if (inter == 0) return std::ranges::find(members, kNoMember) == members.end();
   RankList remote;
   if (members_of_native(job, parent, true, remote) != MPI_SUCCESS) return false;
   return std::ranges::find(members, kNoMember) == members.end() &&

@@ -44,6 +44,13 @@ class BlockingCreation {
   int code_ = MPI_SUCCESS;
 };
 
+/// Waits until this process has no duplication of a spanning communicator in progress, before a
+/// blocking function of the vendor's that creates a communicator of this process alone. Such a
+/// function waits inside the vendor's MPI for those duplications. There it competes for the
+/// vendor's lock with the threads that progress them. Returns also if other threads start
+/// duplications all the time.
+void complete_duplications(Job& job);
+
 /// A GreatestOfLocal among the members of a vendor's intracommunicator.
 [[nodiscard]] int greatest_among(Job& job, MPI_Comm among, std::uint64_t& value);
 /// A GreatestOfLocal among the members of any communicator of the vendor's.
@@ -54,10 +61,17 @@ class BlockingCreation {
 /// do not take part in agreements.
 [[nodiscard]] bool needs_agreement(Job& job, MPI_Comm parent);
 
+/// Returns true if a communicator of the vendor's has this process as its only member.
+[[nodiscard]] bool has_one_member(MPI_Comm comm);
+
 /// Calls `create`, a blocking function of the vendor's that creates a communicator from `parent`, a
 /// native communicator. Obtains a BlockingCreation first if one is needed.
 template <class Create>
 int create_native(Job& job, MPI_Comm parent, Create&& create) {
+  if (has_one_member(parent)) {
+    complete_duplications(job);
+    return create();
+  }
   if (!needs_agreement(job, parent)) return create();
   const BlockingCreation creation(
       job, [&](std::uint64_t& value) { return greatest_of_native(job, parent, value); });

@@ -28,6 +28,7 @@
 #include "collectives/core/task.hpp"
 #include "shim/coll/collective.hpp"
 #include "shim/coll/collective_queue.hpp"
+#include "shim/comm/blocking_creation.hpp"
 #include "shim/comm/communicator_make.hpp"
 #include "shim/comm/context.hpp"
 #include "shim/comm/vendor_poller.hpp"
@@ -75,14 +76,6 @@ constexpr bool kIdupAloneFailsBesideThreads = false;
 #else
 constexpr bool kIdupAloneFailsBesideThreads = true;
 #endif
-
-bool has_one_member(MPI_Comm comm) {
-  if (comm == MPI_COMM_SELF) return true;
-  int size = 0;
-  int inter = 0;
-  return comm != MPI_COMM_NULL && vendor::Comm_test_inter(comm, &inter) == MPI_SUCCESS &&
-         inter == 0 && vendor::Comm_size(comm, &size) == MPI_SUCCESS && size == 1;
-}
 
 /// Returns true if the vendor's blocking form must duplicate a communicator (see above).
 bool needs_blocking_form(const Job& job, MPI_Comm comm) {
@@ -236,9 +229,10 @@ collectives::Task duplicate(Collective& call, const collectives::Team& team,
 
 /// Duplicates a native communicator.
 template <class VendorDup, class VendorIdup>
-int idup_native(const Job& job, MPI_Comm comm, MPI_Request* request, VendorDup&& vendor_dup,
+int idup_native(Job& job, MPI_Comm comm, MPI_Request* request, VendorDup&& vendor_dup,
                 VendorIdup&& vendor_idup) {
   if (!needs_blocking_form(job, comm)) return vendor_idup(request);
+  complete_duplications(job);
   const int code = dup_alone(job, comm, vendor_dup);
   // Returns a complete request.
   return code == MPI_SUCCESS ? vendor::Irecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm, request)

@@ -25,6 +25,11 @@ std::uint64_t CreationOrder::hold() {
   return under_way_.empty() ? 0 : *under_way_.rbegin();
 }
 
+std::uint64_t CreationOrder::latest() {
+  const MutexLock lock(mutex_);
+  return under_way_.empty() ? 0 : *under_way_.rbegin();
+}
+
 void CreationOrder::release() {
   const MutexLock lock(mutex_);
   --holders_;

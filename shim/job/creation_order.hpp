@@ -22,6 +22,8 @@ class CreationOrder {
   /// progress, or 0.
   [[nodiscard]] std::uint64_t hold();
   void release();
+  /// Returns the number of the latest duplication in progress, or 0.
+  [[nodiscard]] std::uint64_t latest();
   /// Returns true if all duplications up to `number` are complete.
   [[nodiscard]] bool over(std::uint64_t number);
 
