@@ -202,9 +202,11 @@ class Attempts {
   bool is_connected(Attempt& attempt) {
     auto done = attempt.connector->advance();
     if (done) return *done;
-    // A peer that closes without proving itself may be the gateway, which has given up.
-    turned_away_ = turned_away_ || (attempt.connector->connected() &&
-                                    done.error().kind != ErrorKind::kAuthentication);
+    // A peer that closes without proving itself may be the gateway, which has given up. So may a
+    // machine where nobody listens.
+    turned_away_ =
+        turned_away_ || attempt.connector->port_is_closed() ||
+        (attempt.connector->connected() && done.error().kind != ErrorKind::kAuthentication);
     give_up(attempt, done.error().text);
     return false;
   }
@@ -225,7 +227,7 @@ class Attempts {
   const GatewayOffer& offer_;
   LinkTerms terms_;
   std::vector<Attempt> attempts_;
-  bool turned_away_ = false;  ///< true if the gateway was reached and has given up
+  bool turned_away_ = false;  ///< true if the gateway may have given up
 };
 
 /// Returns a socket that listens at `address`, or at every address of the machine if there is none.

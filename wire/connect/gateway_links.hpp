@@ -71,7 +71,8 @@ class GatewayListener {
 /// Connects the proc with index `my_index` to its gateway. Tries all addresses at once and takes
 /// the first one where the gateway proves itself. Blocks for at most `timeout_ms`. Fails with
 /// kConnection if no address works; the text contains the reason for each. Fails with kAborted if
-/// the gateway has given up, because of an error of its own or of another process.
+/// the gateway may have given up, because of an error of its own or of another process: it closed
+/// the connection, or no process listens there.
 [[nodiscard]] Result<Descriptor> connect_to_gateway(const GatewayOffer& offer,
                                                     std::int32_t my_index, int timeout_ms);
 

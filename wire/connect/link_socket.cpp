@@ -92,8 +92,9 @@ Result<bool> LinkConnector::advance() {
     socklen_t size = sizeof(connect_error_);
     if (connect_error_ == 0)
       getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &connect_error_, &size);
+    // A peer that closes at once resets a connection that it has accepted.
+    connected_ = connect_error_ == 0 || connect_error_ == ECONNRESET;
     if (connect_error_ != 0) return connection_error(connect_error_);
-    connected_ = true;
   }
   return wire::advance(socket_.get(), handshake_);
 }
