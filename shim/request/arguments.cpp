@@ -36,8 +36,20 @@ namespace {
                fmt::format("rank {} is not within 0 ... {}", rank, communicator.size() - 1));
 }
 
+// MPI allows no null datatype, but MPICH accepts one for zero elements, and programs pass it.
+#ifdef OPEN_MPI
+constexpr bool kNothingNeedsType = true;
+#else
+constexpr bool kNothingNeedsType = false;
+#endif
+
+/// Returns true for zero elements of the null datatype where the vendor accepts them.
+bool is_nothing(std::int64_t count, MPI_Datatype datatype) {
+  return !kNothingNeedsType && count == 0 && datatype == MPI_DATATYPE_NULL;
+}
+
 bool is_data(int count, MPI_Datatype datatype) {
-  return count >= 0 && datatype != MPI_DATATYPE_NULL;
+  return count >= 0 && (datatype != MPI_DATATYPE_NULL || is_nothing(count, datatype));
 }
 bool is_tag(const Job& job, int tag) { return tag >= 0 && tag <= job.map.values().tag_ub; }
 bool is_rank(const Communicator& communicator, int rank) {
@@ -68,7 +80,7 @@ namespace {
 template <class Address, class Buffer>
 int describe(const char* function, Address address, std::int64_t count, MPI_Datatype datatype,
              Buffer& buffer) {
-  buffer.layout = predefined_layout(datatype);
+  buffer.layout = predefined_layout(is_nothing(count, datatype) ? MPI_BYTE : datatype);
   if (buffer.layout != nullptr) [[likely]] {
     if (address == nullptr && count != 0)
       return error_code(MPI_ERR_BUFFER, function, "the address of the data is null");
