@@ -52,8 +52,8 @@ Result<std::vector<wire::HostConnection>> give_connections(const JoiningProcess&
   std::vector<wire::HostConnection> own;
   const std::int32_t my_host = process.host();
   const wire::WorldRank first = process.here - process.plan.host_rank;
-  const auto give = [&](std::int32_t host, Descriptor socket) -> Result<void> {
-    const wire::WorldRank owner = wire::representative(process.map, my_host, host);
+  const auto give = [&](std::int32_t host, std::int32_t lane, Descriptor socket) -> Result<void> {
+    const wire::WorldRank owner = wire::lane_owner(process.map, my_host, host, lane);
     if (owner != process.here)
       return connectors.giver->give(owner - first, host, socket, kConnectTimeoutMs);
     own.emplace_back(host, std::move(socket));
@@ -103,7 +103,7 @@ Result<std::vector<wire::HostChannel>> make_channels(const JoiningProcess& proce
   if (!own) return own.error();
   // The other hosts may still be connecting, within the same timeout.
   auto channels =
-      wire::make_host_channels(process.map, process.host(), std::move(*own), 2 * kConnectTimeoutMs);
+      wire::make_host_channels(process.map, process.here, std::move(*own), 2 * kConnectTimeoutMs);
   if (!channels || process.settings.test_delay_ms == 0) return channels;
   auto delayed = delay_channels(*channels, process.settings.test_delay_ms);
   if (!delayed) return delayed.error();

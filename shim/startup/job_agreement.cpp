@@ -183,8 +183,9 @@ Result<JobEntry> enter_job(const JobSettings& settings, const SystemPlan& plan, 
   Result<JobEntry> entered = JobEntry{};
   std::vector<std::byte> host_procs;
   if (plan.rank == plan.speaker) {
-    const wire::SystemSize size{settings.client, static_cast<std::int32_t>(plan.places.size()),
-                                settings.host_procs, settings.max_channels, has_gateways};
+    const wire::SystemSize size{settings.client,     static_cast<std::int32_t>(plan.places.size()),
+                                settings.host_procs, settings.max_channels,
+                                settings.lanes,      has_gateways};
     entered = enter_at_server(settings, size);
     if (entered) {
       ByteWriter out;
@@ -225,6 +226,7 @@ Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan&
     agreed = options ? negotiate(std::move(*entry.server), *options) : options.error();
     if (agreed) {
       agreed->own_server = std::move(entry.own_server);
+      agreed->map.set_lanes(settings.lanes);
       encoded = wire::encode_job_map(agreed->map);
     }
   }

@@ -23,6 +23,7 @@ struct JobSettings {
   Diagnostics diagnostics;
   int host_procs = wire::kHostProcsAuto;         ///< IMPISHIM_HOST_PROCS
   int max_channels = wire::kDefaultMaxChannels;  ///< IMPISHIM_MAX_CHANNELS
+  int lanes = 1;                                 ///< IMPISHIM_LANES
   /// IMPISHIM_GATEWAY: native ranks; empty: all ranks can reach the other systems.
   std::string gateways;
   std::string gateway_address;  ///< IMPISHIM_GATEWAY_ADDRESS; empty: all of a gateway's interfaces

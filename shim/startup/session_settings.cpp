@@ -72,7 +72,8 @@ Result<void> read_host_size(JobSettings& request) {
                  "use auto (default), node, or a number of processes per host of at least 1");
     request.host_procs = *procs;
   }
-  return read_variable("IMPISHIM_MAX_CHANNELS", 1, 1 << 20, request.max_channels);
+  const auto channels = read_variable("IMPISHIM_MAX_CHANNELS", 1, 1 << 20, request.max_channels);
+  return channels ? read_variable("IMPISHIM_LANES", 1, 1 << 20, request.lanes) : channels;
 }
 
 /// Reads IMPISHIM_GATEWAY. The valid ranks are known only to the system as a whole, so join()

@@ -71,6 +71,7 @@ std::span<const ToolSetting> tool_settings() {
                    "processes for each IMPI host: auto (also if empty), node or a number"),
       number_setting("impishim_max_channels", "IMPISHIM_MAX_CHANNELS", wire::kDefaultMaxChannels,
                      "channels of a process from which hosts have more processes"),
+      number_setting("impishim_lanes", "IMPISHIM_LANES", 1, "most channels between two hosts"),
       text_setting("impishim_fabric", "IMPISHIM_FABRIC",
                    "what channels run over: auto (also if empty), none, or providers of libfabric"),
       word_setting(1, "IMPISHIM_WIRE_FORMAT", "representation of data between systems"),

@@ -36,7 +36,7 @@ constexpr std::size_t kRingBytes = 2 * (kRingCapacity + 4096);
 std::int32_t procs_of_a_host(const JobSize& size) {
   std::vector<SystemSize> systems;
   for (std::int32_t client = 0; client < size.systems; ++client)
-    systems.push_back({.client = client, .procs = size.procs_of_a_system});
+    systems.push_back({.client = client, .procs = size.procs_of_a_system, .lanes = size.lanes});
   const auto chosen = choose_host_procs(systems, size.systems);
   if (!chosen) throw std::logic_error(chosen.error().text);
   return std::min(*chosen, size.procs_of_a_node);
@@ -99,7 +99,7 @@ JobCost cost_of(const JobSize& size, std::size_t routes) {
   const auto planned = hosts_of_a_system(size);
   const auto hosts = static_cast<std::int32_t>(planned.size()) * size.systems;
   const std::int32_t procs = planned.front().count;
-  const ScaleFigures figures = simulate({size.systems, hosts, procs}, routes);
+  const ScaleFigures figures = simulate({size.systems, hosts, procs, size.lanes}, routes);
   JobCost cost;
   cost.host_procs = procs;
   cost.channels = figures.most_to_other_systems;
@@ -108,6 +108,8 @@ JobCost cost_of(const JobSize& size, std::size_t routes) {
   cost.routing_bytes = figures.routing_bytes;
   cost.channel_bytes = cost.descriptors * heap_of_channel();
   cost.ring_bytes = cost.local_links * kRingBytes;
+  for (std::size_t hops = 1; hops < figures.routes.size(); ++hops)
+    cost.hops += static_cast<double>(hops * figures.routes[hops]) / static_cast<double>(routes);
   cost.relayed = 1.0 - static_cast<double>(figures.routes[1]) / static_cast<double>(routes);
   return cost;
 }

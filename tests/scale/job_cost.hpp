@@ -13,6 +13,7 @@ struct JobSize {
   std::int32_t systems = 2;
   std::int32_t procs_of_a_system = 1;
   std::int32_t procs_of_a_node = 32;
+  std::int32_t lanes = 1;  ///< IMPISHIM_LANES
 };
 
 /// Maxima are over all processes.
@@ -25,6 +26,7 @@ struct JobCost {
   std::size_t channel_bytes = 0;  ///< heap of the engine for the channels and links
   std::size_t ring_bytes = 0;     ///< shared memory of the links, if each has been used fully
   double relayed = 0;             ///< share of the routes with more than one hop
+  double hops = 0;                ///< mean of the routes
 };
 
 /// What the process of a system that speaks with the rendezvous server sends and receives.

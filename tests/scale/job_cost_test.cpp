@@ -28,6 +28,16 @@ TEST(JobCost, HostsOfFourShareChannelsToAThousandProcesses) {
   EXPECT_NEAR(cost.relayed, 15.0 / 16, 0.01);
 }
 
+TEST(JobCost, LanesChangeHopsIntoLocalLinks) {
+  const JobCost one = cost_of({.procs_of_a_system = 1024}, kRoutes);
+  const JobCost sixteen = cost_of({.procs_of_a_system = 1024, .lanes = 16}, kRoutes);
+  EXPECT_EQ(sixteen.host_procs, 16);
+  EXPECT_EQ(sixteen.channels, one.channels);
+  EXPECT_EQ(sixteen.local_links, 15U);
+  EXPECT_NEAR(one.hops, 2.5, 0.02);
+  EXPECT_NEAR(sixteen.hops, 2.0 - 1.0 / 16, 0.02);
+}
+
 TEST(JobCost, TheLargestJobsHaveHostsOfWholeNodes) {
   const JobCost cost = cost_of({.procs_of_a_system = 160'000}, kRoutes);
   EXPECT_EQ(cost.host_procs, 32);

@@ -61,10 +61,26 @@ void show_hosts_by_size() {
   }
 }
 
+void show_lanes() {
+  fmt::print("\nIMPISHIM_LANES, nodes of 32 processes: most of a process; mean of the routes\n\n");
+  fmt::print("{:>10} {:>6} {:>10} {:>8} {:>11} {:>12} {:>10} {:>6}\n", "processes", "lanes",
+             "of a host", "channels", "local links", "engine, KiB", "rings, MiB", "hops");
+  for (const int each : {256, 1024, 4096, 160000}) {
+    for (const int lanes : {1, 4, 32}) {
+      const JobCost cost = cost_of({.procs_of_a_system = each, .lanes = lanes}, kRoutes / 10);
+      fmt::print("{:>10} {:>6} {:>10} {:>8} {:>11} {:>12.1f} {:>10.1f} {:>6.2f}\n",
+                 fmt::format("2 x {}", each), lanes, cost.host_procs, cost.channels,
+                 cost.local_links, static_cast<double>(cost.channel_bytes) / kKibi,
+                 static_cast<double>(cost.ring_bytes) / kMebi, cost.hops);
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
   show_large_hosts();
   show_hosts_by_size();
+  show_lanes();
   return 0;
 }

@@ -22,12 +22,14 @@ using testing::IsEmpty;
 struct Shape {
   std::vector<std::vector<int>> procs_of_hosts;
   std::vector<int> gateways;
+  std::int32_t lanes = 1;
 };
 
 JobMap job_of(const Shape& shape) {
   JobShape job;
   job.procs_of_hosts = shape.procs_of_hosts;
   job.gateways = shape.gateways;
+  job.values.lanes = shape.lanes;
   return make_job(job);
 }
 
@@ -38,7 +40,13 @@ std::vector<Shape> shapes() {
           {{{4}, {3}}, {3, -1}},
           {{{3, 2}, {2, 2}}, {1, 1, -1, -1}},
           {{{5, 1, 2}, {3}, {2, 4}}, {4, 0, 1, -1, 0, 2}},
-          {{{6}}, {3}}};
+          {{{6}}, {3}},
+          {{{4}, {4}}, {-1, -1}, 2},
+          {{{4}, {4}}, {-1, -1}, 4},
+          {{{4, 4}, {4, 4}}, {}, 3},
+          {{{5, 1, 2}, {3}, {2, 4}}, {}, 3},
+          {{{5, 1, 2}, {3}, {2, 4}}, {4, 0, 1, -1, -1, -1}, 2},
+          {{{6}}, {-1}, 3}};
 }
 
 const Host& host_of(const JobMap& job, WorldRank proc) { return job.host(job.proc(proc).host); }
@@ -51,8 +59,7 @@ TEST(Routes, EverybodyReachesEverybodyAlongLinks) {
         int hops = 0;
         for (WorldRank at = from; at != to; ++hops) {
           ASSERT_LT(hops, 3) << from << " to " << to;
-          const NextHop hop = next_linked_hop(job, at, to);
-          const std::int32_t my_host = job.proc(at).host;
+          const NextHop hop = next_linked_hop(job, at, from, to);
           if (hop.kind == NextHop::Kind::kLocal) {
             EXPECT_THAT(local_partners(job, at), testing::Contains(hop.proc)) << at << " to " << to;
             at = hop.proc;
@@ -60,13 +67,13 @@ TEST(Routes, EverybodyReachesEverybodyAlongLinks) {
             ASSERT_EQ(hop.kind, NextHop::Kind::kRemote);
             EXPECT_THAT(hosts_represented_by(job, at), testing::Contains(hop.host))
                 << at << " to " << to;
-            at = representative(job, hop.host, my_host);
+            at = receiver_of(job, from, hop.host);
           }
         }
         // What crosses hosts needs no other links than next_hop() does: the engine and the shuffle
         // share them.
         if (&host_of(job, from) != &host_of(job, to)) {
-          EXPECT_EQ(next_hop(job, from, to).proc, next_linked_hop(job, from, to).proc);
+          EXPECT_EQ(next_hop(job, from, from, to).proc, next_linked_hop(job, from, from, to).proc);
         }
       }
     }
@@ -93,14 +100,29 @@ TEST(Routes, EveryChannelHasOneOwner) {
       std::vector<std::int32_t> owned;
       for (WorldRank proc = it.first_proc; proc < it.first_proc + it.proc_count; ++proc) {
         for (const std::int32_t remote : hosts_represented_by(job, proc)) {
-          EXPECT_EQ(representative(job, host, remote), proc);
+          EXPECT_EQ(sender_for(job, proc, remote), proc);
           owned.push_back(remote);
         }
       }
-      std::sort(owned.begin(), owned.end());
-      EXPECT_EQ(owned.size(), job.hosts().size() - 1);
-      EXPECT_EQ(std::adjacent_find(owned.begin(), owned.end()), owned.end());
+      for (std::int32_t remote = 0; remote < static_cast<std::int32_t>(job.hosts().size());
+           ++remote) {
+        const auto channels = std::count(owned.begin(), owned.end(), remote);
+        EXPECT_EQ(channels, remote == host ? 0 : lanes_between(job, host, remote));
+      }
     }
+  }
+}
+
+/// With as many lanes as procs, each proc has a channel of its own to each host.
+TEST(Routes, LanesSaveTheFirstHop) {
+  const JobMap job = job_of({{{4, 4}, {4, 4}}, {}, 4});
+  for (WorldRank from = 0; from < 8; ++from) {
+    std::int32_t received_here = 0;
+    for (WorldRank to = 8; to < 16; ++to) {
+      EXPECT_EQ(next_hop(job, from, from, to).kind, NextHop::Kind::kRemote);
+      received_here += receiver_of(job, from, job.proc(to).host) == to ? 1 : 0;
+    }
+    EXPECT_EQ(received_here, 2) << "one in each of the two hosts";
   }
 }
 
@@ -110,12 +132,12 @@ TEST(Routes, AGatewayIsTheMiddleOfAStar) {
   EXPECT_THAT(local_partners(job, 2), ElementsAre(0, 1, 3));
   EXPECT_THAT(hosts_represented_by(job, 2), ElementsAre(1, 2));
   EXPECT_THAT(hosts_represented_by(job, 0), IsEmpty());
-  EXPECT_EQ(representative(job, 0, 1), 2);
-  EXPECT_EQ(representative(job, 0, 2), 2);
+  EXPECT_EQ(sender_for(job, 0, 1), 2);
+  EXPECT_EQ(sender_for(job, 3, 2), 2);
   EXPECT_EQ(connecting_proc(job.hosts()[0]), 2);
   EXPECT_EQ(connecting_proc(job.hosts()[1]), 4);
-  EXPECT_EQ(next_linked_hop(job, 0, 3).proc, 2);
-  EXPECT_EQ(next_linked_hop(job, 2, 3).proc, 3);
+  EXPECT_EQ(next_linked_hop(job, 0, 0, 3).proc, 2);
+  EXPECT_EQ(next_linked_hop(job, 2, 0, 3).proc, 3);
 }
 
 }  // namespace

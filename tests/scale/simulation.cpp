@@ -32,7 +32,7 @@ void count_queues(const JobMap& job, ScaleFigures& figures) {
     const auto represented = hosts_represented_by(job, proc);
     std::size_t carrying = 0;  // inside a system the vendor's MPI carries
     for (const std::int32_t host : represented) {
-      if (representative(job, host_of(job, proc), host) != proc) {
+      if (sender_for(job, proc, host) != proc) {
         throw std::logic_error(
             fmt::format("rank {} takes itself for the owner of a channel to host {}", proc, host));
       }
@@ -51,10 +51,9 @@ void count_queues(const JobMap& job, ScaleFigures& figures) {
   figures.connections_of_a_host = *std::max_element(connections.begin(), connections.end());
 }
 
-/// Whom a packet that leaves `here` for `hop` reaches.
-WorldRank reached(const JobMap& job, WorldRank here, const NextHop& hop) {
-  return hop.kind == NextHop::Kind::kLocal ? hop.proc
-                                           : representative(job, hop.host, host_of(job, here));
+/// Whom a packet of `source` reaches by `hop`.
+WorldRank reached(const JobMap& job, WorldRank source, const NextHop& hop) {
+  return hop.kind == NextHop::Kind::kLocal ? hop.proc : receiver_of(job, source, hop.host);
 }
 
 void follow_routes(const JobMap& job, std::size_t routes, ScaleFigures& figures) {
@@ -70,7 +69,7 @@ void follow_routes(const JobMap& job, std::size_t routes, ScaleFigures& figures)
     for (WorldRank at = from; at != to; ++hops) {
       if (hops == figures.routes.size() - 1)
         throw std::logic_error(fmt::format("no end of a route from {} to {}", from, to));
-      at = reached(job, at, next_hop(job, at, to));
+      at = reached(job, from, next_hop(job, at, from, to));
     }
     ++figures.routes[hops];
   }
@@ -100,6 +99,7 @@ JobMap make_large_job(const ScaleShape& shape) {
   }
   auto job = JobMap::create(std::move(clients), std::move(hosts), std::move(procs), {});
   if (!job) throw std::logic_error(job.error().text);
+  job->set_lanes(shape.lanes);
   return std::move(job).value();
 }
 

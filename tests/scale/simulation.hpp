@@ -14,6 +14,7 @@ struct ScaleShape {
   std::int32_t systems = 2;
   std::int32_t hosts = 10000;         ///< of the whole job, divided evenly over the systems
   std::int32_t procs_of_a_host = 32;  ///< of each
+  std::int32_t lanes = 1;             ///< between two hosts, at most
 };
 
 /// Maxima are over all processes or hosts of the job.

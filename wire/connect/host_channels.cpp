@@ -32,11 +32,11 @@ struct Group {
 
 /// Returns the name of the other host and of the process there that owns the connection. For a
 /// foreign host the owner is unknown, and the name is that of the host alone.
-std::string peer_name(const JobMap& job, std::int32_t my_host, std::int32_t host) {
+std::string peer_name(const JobMap& job, WorldRank here, std::int32_t host) {
   const std::int32_t client = job.host(host).client;
   if (!job.client(client).impishim) return host_name(job, host);
   return fmt::format("{}, {}", host_name(job, host),
-                     process_name(job, representative(job, host, my_host)));
+                     process_name(job, receiver_of(job, here, host)));
 }
 
 }  // namespace
@@ -45,10 +45,10 @@ std::unique_ptr<Channel> over_socket(FabricLink link) {
   return std::make_unique<TcpChannel>(std::move(link.socket), std::move(link.peer_name));
 }
 
-Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int32_t my_host,
+Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, WorldRank here,
                                                     std::vector<HostConnection> connections,
                                                     int timeout_ms) {
-  const std::int32_t client = job.host(my_host).client;
+  const std::int32_t client = job.proc(here).client;
   std::vector<HostChannel> channels(connections.size());
   std::map<std::pair<std::string, bool>, Group>
       groups;  // key: the provider, and true if a socket may replace it
@@ -58,7 +58,7 @@ Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, std::int3
     const std::int32_t other = job.host(host).client;
     const Client& first = job.client(std::min(client, other));
     const Client& second = job.client(std::max(client, other));
-    FabricLink link{std::move(socket), peer_name(job, my_host, host)};
+    FabricLink link{std::move(socket), peer_name(job, here, host)};
     const std::string provider = common_fabric(first, second);
     if (provider.empty()) {
       channels[i].channel = over_socket(std::move(link));

@@ -21,12 +21,12 @@ namespace impishim::wire {
 /// A remote host, and the socket that is connected to it.
 using HostConnection = std::pair<std::int32_t, Descriptor>;
 
-/// Returns the channels of `my_host` over `connections`, in the same order. A channel uses the
-/// libfabric provider that both clients have (common_fabric), or else the socket, which is the form
-/// that IMPI defines. The owners of the other ends must call this function at the same time. If no
-/// user has named a provider, hosts that cannot reach each other through it keep their socket.
+/// Returns the channels of the process `here` over `connections`, in the same order. A channel uses
+/// the libfabric provider that both clients have (common_fabric), or else the socket, which is the
+/// form that IMPI defines. The owners of the other ends must call this function at the same time.
+/// If no user has named a provider, hosts that cannot reach each other through it keep their
+/// socket.
 [[nodiscard]] Result<std::vector<HostChannel>> make_host_channels(
-    const JobMap& job, std::int32_t my_host, std::vector<HostConnection> connections,
-    int timeout_ms);
+    const JobMap& job, WorldRank here, std::vector<HostConnection> connections, int timeout_ms);
 
 }  // namespace impishim::wire

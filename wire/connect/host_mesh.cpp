@@ -26,6 +26,7 @@
 #include "wire/connect/link_socket.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/topology/job_map.hpp"
+#include "wire/topology/route.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -65,12 +66,15 @@ class Dance {
     std::size_t awaited = 0;
     for (std::int32_t each = 0; each < host_count(); ++each) {
       if (!is_partner(each)) continue;
-      ++awaited;
-      if (each < my_host_) outgoing_[each].terms = terms_towards(each);
+      for (std::int32_t lane = 0; lane < lanes_towards(each); ++lane) {
+        ++awaited;
+        if (each < my_host_)
+          outgoing_[each + lane * host_count()].terms = terms_towards(each, lane);
+      }
     }
     while (connected_.size() < awaited) {
-      for (auto& [host, connection] : outgoing_) {
-        auto started = start_connecting(host, connection);
+      for (auto& [end, connection] : outgoing_) {
+        auto started = start_connecting(end, connection);
         if (!started) return started;
       }
       if (Clock::now() >= deadline) return missing();
@@ -83,6 +87,11 @@ class Dance {
 
  private:
   [[nodiscard]] const Host& host(std::int32_t number) const { return job_.host(number); }
+  /// Returns the number of a host from the number of a lane's end, lane * number of hosts + number.
+  [[nodiscard]] std::int32_t host_at(std::int32_t end) const { return end % host_count(); }
+  [[nodiscard]] std::int32_t lanes_towards(std::int32_t number) const {
+    return lanes_between(job_, my_host_, number);
+  }
   [[nodiscard]] std::int32_t host_count() const {
     return static_cast<std::int32_t>(job_.hosts().size());
   }
@@ -100,21 +109,20 @@ class Dance {
                                (client_of(number).impishim && client_of(my_host_).impishim));
   }
 
-  [[nodiscard]] std::optional<LinkTerms> terms_towards(std::int32_t number) const {
+  [[nodiscard]] std::optional<LinkTerms> terms_towards(std::int32_t number,
+                                                       std::int32_t lane) const {
     if (!proves(number)) return std::nullopt;
-    return LinkTerms{*options_.secret, LinkPurpose::kHosts, my_host_, number};
+    return LinkTerms{*options_.secret, LinkPurpose::kHosts, my_host_ + lane * host_count(), number};
   }
 
   [[nodiscard]] LinkAcceptor::Options acceptor_options() {
     LinkAcceptor::Options options;
     if (options_.secret)
       options.terms = LinkTerms{*options_.secret, LinkPurpose::kHosts, -1, my_host_};
-    options.judge = [this](std::int32_t number, const SocketAddress& from) {
-      return judge(number, from);
+    options.judge = [this](std::int32_t end, const SocketAddress& from) {
+      return judge(end, from);
     };
-    options.take = [this](std::int32_t number, Descriptor socket) {
-      hand_on(number, std::move(socket));
-    };
+    options.take = [this](std::int32_t end, Descriptor socket) { hand_on(end, std::move(socket)); };
     return options;
   }
 
@@ -143,12 +151,13 @@ class Dance {
     return {};
   }
 
-  [[nodiscard]] LinkJudgement judge(std::int32_t number, const SocketAddress& from) const {
+  [[nodiscard]] LinkJudgement judge(std::int32_t end, const SocketAddress& from) const {
     using Kind = LinkJudgement::Kind;
-    if (number <= my_host_ || number >= host_count() || !is_partner(number)) {
+    const std::int32_t number = end < 0 ? end : host_at(end);
+    if (number <= my_host_ || !is_partner(number) || end / host_count() >= lanes_towards(number)) {
       return {Kind::kTurnAway,
               {},
-              fmt::format("it claims to be host {}, which does not connect here", number)};
+              fmt::format("it claims to be host {}, which does not connect here", end)};
     }
     const bool proven = proves(number);
     const Kind otherwise = proven ? Kind::kRefuse : Kind::kTurnAway;
@@ -156,25 +165,25 @@ class Dance {
       return {otherwise, Refusal::kWrongAddress,
               fmt::format("it claims to be {}", host_name(job_, number))};
     }
-    if (connected_.count(number) != 0) {
+    if (connected_.count(end) != 0) {
       return {otherwise, Refusal::kTaken, fmt::format("host {} is connected already", number)};
     }
     return {proven ? Kind::kProve : Kind::kTrust, {}, {}};
   }
 
-  [[nodiscard]] Result<void> start_connecting(std::int32_t number, Outgoing& connection) {
+  [[nodiscard]] Result<void> start_connecting(std::int32_t end, Outgoing& connection) {
     if (connection.connector || Clock::now() < connection.retry_at) return {};
-    const Host& there = host(number);
-    auto started =
-        LinkConnector::start({there.address, there.port, host(my_host_).address, my_host_,
-                              connection.terms ? &*connection.terms : nullptr});
+    const Host& there = host(host_at(end));
+    const std::int32_t me = my_host_ + end - host_at(end);
+    auto started = LinkConnector::start({there.address, there.port, host(my_host_).address, me,
+                                         connection.terms ? &*connection.terms : nullptr});
     if (started) {
       connection.connector.emplace(std::move(*started));
       return {};
     }
     const Error& error = started.error();
     if (error.kind != ErrorKind::kConnection) return error;
-    retry(number, connection, error);
+    retry(host_at(end), connection, error);
     return {};
   }
 
@@ -198,11 +207,11 @@ class Dance {
 
   [[nodiscard]] Result<void> wait_for_event() {
     std::vector<pollfd> polled;
-    std::vector<std::int32_t> numbers;
-    for (const auto& [number, connection] : outgoing_) {
+    std::vector<std::int32_t> ends;
+    for (const auto& [lane_end, connection] : outgoing_) {
       if (!connection.connector) continue;
       polled.push_back(connection.connector->polled());
-      numbers.push_back(number);
+      ends.push_back(lane_end);
     }
     acceptor_.append_polled(polled);
     const std::size_t end = polled.size();
@@ -211,16 +220,17 @@ class Dance {
       if (errno == EINTR) return {};
       return Error{ErrorKind::kSystem, fmt::format("poll failed: {}", std::strerror(errno))};
     }
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (polled[i].revents != 0) go_on_connecting(numbers[i]);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (polled[i].revents != 0) go_on_connecting(ends[i]);
     }
-    acceptor_.handle(std::span(polled).subspan(numbers.size(), end - numbers.size()));
+    acceptor_.handle(std::span(polled).subspan(ends.size(), end - ends.size()));
     if (!error_ && options_.given_up) error_ = options_.given_up();
     return error_ ? Result<void>(*error_) : Result<void>();
   }
 
-  void go_on_connecting(std::int32_t number) {
-    Outgoing& connection = outgoing_.at(number);
+  void go_on_connecting(std::int32_t end) {
+    Outgoing& connection = outgoing_.at(end);
+    const std::int32_t number = host_at(end);
     auto done = connection.connector->advance();
     if (!done && connection.was_there && connection.connector->port_is_closed()) {
       // A host of this library listens from before its announcement until all hosts are connected.
@@ -232,26 +242,37 @@ class Dance {
     if (!done) return retry(number, connection, done.error());
     if (!*done) return;
     Descriptor socket = connection.connector->take();
-    outgoing_.erase(number);
-    hand_on(number, std::move(socket));
+    outgoing_.erase(end);
+    hand_on(end, std::move(socket));
   }
 
-  void hand_on(std::int32_t number, Descriptor socket) {
-    connected_.insert(number);
+  void hand_on(std::int32_t end, Descriptor socket) {
+    connected_.insert(end);
     if (error_) return;
-    auto taken = take_(number, std::move(socket));
+    auto taken = take_(host_at(end), end / host_count(), std::move(socket));
     if (!taken) error_ = taken.error();
+  }
+
+  /// Returns the end of the first lane to a host that is not connected, or nothing if all are.
+  [[nodiscard]] std::optional<std::int32_t> missing_end(std::int32_t number) const {
+    if (!is_partner(number)) return std::nullopt;
+    for (std::int32_t lane = 0; lane < lanes_towards(number); ++lane) {
+      const std::int32_t end = number + lane * host_count();
+      if (connected_.count(end) == 0) return end;
+    }
+    return std::nullopt;
   }
 
   [[nodiscard]] Error missing() {
     acceptor_.close_rest();
     std::string names;
     for (std::int32_t each = 0; each < host_count(); ++each) {
-      if (!is_partner(each) || connected_.count(each) != 0) continue;
+      const auto end = missing_end(each);
+      if (!end) continue;
       names += (names.empty() ? "" : ", ") + host_name(job_, each);
-      const auto tried = outgoing_.find(each);
+      const auto tried = outgoing_.find(*end);
       const std::string why =
-          tried != outgoing_.end() ? tried->second.last_error : acceptor_.turned_away(each);
+          tried != outgoing_.end() ? tried->second.last_error : acceptor_.turned_away(*end);
       if (!why.empty()) names += ": " + why;
     }
     const std::string trouble =
@@ -267,9 +288,9 @@ class Dance {
   const DanceOptions& options_;
   const ConnectionSink& take_;
   LinkAcceptor acceptor_;
-  std::map<std::int32_t, Outgoing> outgoing_;
-  std::set<std::int32_t> connected_;
-  std::optional<Error> error_;  ///< set to end the dance
+  std::map<std::int32_t, Outgoing> outgoing_;  ///< by the end of the lane, as host_at() takes it
+  std::set<std::int32_t> connected_;           ///< ends of lanes
+  std::optional<Error> error_;                 ///< set to end the dance
 };
 
 }  // namespace

@@ -30,8 +30,9 @@ class HostListener {
   std::uint16_t port_ = 0;
 };
 
-/// Takes over a connection. `host` is the number of the remote host.
-using ConnectionSink = std::function<Result<void>(std::int32_t host, Descriptor socket)>;
+/// Takes over a connection, with the number of the remote host and that of the lane (route.hpp).
+using ConnectionSink =
+    std::function<Result<void>(std::int32_t host, std::int32_t lane, Descriptor socket)>;
 
 struct DanceOptions {
   /// The secret that the systems of this library negotiated at startup. Without it only foreign
@@ -45,9 +46,10 @@ struct DanceOptions {
   std::function<bool(std::int32_t host)> is_partner{};
 };
 
-/// Connects from the advertised address to every host with a lower number, and accepts a connection
-/// from every host with a higher number. The source address of an accepted connection must be the
-/// address that its host advertised.
+/// Connects from the advertised address to every host with a lower number, and accepts connections
+/// from every host with a higher number, one for each lane between the two. On a further lane a
+/// host calls itself lane * number of hosts + number. The source address of an accepted connection
+/// must be the address that its host advertised.
 ///
 /// Between impishim systems, and inside a system, both ends then prove that they belong to the job
 /// (link_handshake.hpp). A host of a foreign system is trusted because of its address and number,

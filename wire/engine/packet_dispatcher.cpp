@@ -151,13 +151,14 @@ Result<void> PacketDispatcher::find_route(Link& link, const PacketHeader& header
   }
   if (route.destination != settings.here) {
     route.relay_to = parts_.peers.relays_from(link, route)
-                         ? parts_.peers.link_towards(route.destination)
+                         ? parts_.peers.link_towards(route.source, route.destination)
                          : nullptr;
     if (route.relay_to == nullptr || route.relay_to == &link) {
       return broken(
           fmt::format("a packet for rank {}, which is not to be reached here", route.destination));
     }
-    route.to_be_relayed = parts_.peers.relayed_beyond(*route.relay_to, route.destination);
+    route.to_be_relayed =
+        parts_.peers.relayed_beyond(*route.relay_to, route.source, route.destination);
   }
   link.latest_route = route;
   return {};

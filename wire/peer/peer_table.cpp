@@ -79,8 +79,8 @@ Link& PeerTable::add_link(std::unique_ptr<Channel> channel, OutputOwner& owner,
 Peer& PeerTable::make_peer(WorldRank rank) {
   auto& slot = peers_[static_cast<std::size_t>(rank)];
   slot = std::make_unique<Peer>(rank, marks_towards(rank));
-  slot->link = link_towards(rank);
-  slot->relayed = slot->link != nullptr && relayed_beyond(*slot->link, rank);
+  slot->link = link_towards(settings_.here, rank);
+  slot->relayed = slot->link != nullptr && relayed_beyond(*slot->link, settings_.here, rank);
   slot->format = settings_.format_of(rank);
   PacketHeader header;
   header.src = settings_.my_id;
@@ -95,8 +95,8 @@ FlowMarks PeerTable::marks_towards(WorldRank rank) const {
   return FlowMarks::by_size(values.ackmark, values.hiwater, settings_.datalen);
 }
 
-Link* PeerTable::link_towards(WorldRank destination) const {
-  const NextHop hop = next_hop(settings_.job, settings_.here, destination);
+Link* PeerTable::link_towards(WorldRank source, WorldRank destination) const {
+  const NextHop hop = next_hop(settings_.job, settings_.here, source, destination);
   if (hop.kind == NextHop::Kind::kRemote) {
     const auto found = host_links_.find(hop.host);
     return found == host_links_.end() ? nullptr : found->second;
@@ -106,13 +106,12 @@ Link* PeerTable::link_towards(WorldRank destination) const {
                                                                             : found->second;
 }
 
-bool PeerTable::relayed_beyond(const Link& link, WorldRank destination) const {
+bool PeerTable::relayed_beyond(const Link& link, WorldRank source, WorldRank destination) const {
   if (link.local_proc >= 0) return destination != link.local_proc;
   const JobMap& job = settings_.job;
-  const std::int32_t my_host = job.proc(settings_.here).host;
   const Host& host = job.host(link.remote_host);
   return job.client(host.client).impishim &&
-         representative(job, link.remote_host, my_host) != destination;
+         receiver_of(job, source, link.remote_host) != destination;
 }
 
 WorldRank PeerTable::source_over(const Link& link, const ProcId& id) const {
@@ -125,10 +124,14 @@ WorldRank PeerTable::source_over(const Link& link, const ProcId& id) const {
 bool PeerTable::speaks_for(const Link& link, WorldRank source) const {
   const JobMap& job = settings_.job;
   const std::int32_t host = job.proc(source).host;
-  if (link.remote_host >= 0) return host == link.remote_host;
+  if (link.remote_host >= 0) {
+    return host == link.remote_host &&
+           (job.values().lanes == 1 || job.host(host).direct ||
+            receiver_of(job, source, job.proc(settings_.here).host) == settings_.here);
+  }
   const std::int32_t my_host = job.proc(settings_.here).host;
   return source == link.local_proc ||
-         (host != my_host && representative(job, my_host, host) == link.local_proc);
+         (host != my_host && receiver_of(job, source, my_host) == link.local_proc);
 }
 
 bool PeerTable::relays_from(const Link& link, const PacketRoute& route) const {

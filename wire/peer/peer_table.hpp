@@ -75,17 +75,19 @@ class PeerTable {
     return host_links_;
   }
 
-  /// Returns the link by which packets for a process leave, or null if there is none.
-  [[nodiscard]] Link* link_towards(WorldRank destination) const;
-  /// Returns true if the peer of `link` passes on packets for `destination`. False for other
-  /// implementations, which are not asked for anything.
-  [[nodiscard]] bool relayed_beyond(const Link& link, WorldRank destination) const;
+  /// Returns the link by which packets from one process for another leave, or null if there is
+  /// none.
+  [[nodiscard]] Link* link_towards(WorldRank source, WorldRank destination) const;
+  /// Returns true if the peer of `link` passes on packets of `source` for `destination`. False for
+  /// other implementations, which are not asked for anything.
+  [[nodiscard]] bool relayed_beyond(const Link& link, WorldRank source,
+                                    WorldRank destination) const;
   /// Returns the world rank of the process that a packet names as its source, or -1. A direct host
   /// has one process.
   [[nodiscard]] WorldRank source_over(const Link& link, const ProcId& id) const;
-  /// Returns true if packets of `source` may come over `link`. A host sends for its own processes.
-  /// A process of this host sends for itself, and for the processes of those hosts towards which it
-  /// represents this host.
+  /// Returns true if packets of `source` may come over `link`. A host sends for those of its own
+  /// processes whose lane it is. A process of this host sends for itself, and for the processes of
+  /// other hosts whose lane it owns.
   [[nodiscard]] bool speaks_for(const Link& link, WorldRank source) const;
   /// Returns true if this process relays packets on `route` that come over `link`. It relays
   /// packets from a host to processes of this host, and packets that a process of this host itself

@@ -160,7 +160,8 @@ Result<std::vector<std::unique_ptr<Channel>>> connect_members(
   const std::int32_t my_host = mine.accepts ? rank : before + rank;
   const std::int32_t first_of_theirs = mine.accepts ? before : 0;
   std::vector<std::unique_ptr<Channel>> channels(theirs.members.size());
-  const auto take = [&](std::int32_t host, Descriptor socket) -> Result<void> {
+  const auto take = [&](std::int32_t host, std::int32_t /*lane*/,
+                        Descriptor socket) -> Result<void> {
     const auto place = static_cast<std::size_t>(host - first_of_theirs);
     channels[place] = std::make_unique<TcpChannel>(
         std::move(socket),

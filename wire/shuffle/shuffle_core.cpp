@@ -40,12 +40,12 @@ ShuffleCore::ShuffleCore(const JobMap& job, WorldRank here, const ShuffleOptions
 
 /// Returns the queue for the next hop, or nothing if the message has arrived.
 std::optional<ShuffleCore::OutputKey> ShuffleCore::next_queue(const ShuffleMessage& message) const {
-  const NextHop hop = next_linked_hop(job_, here_, message.destination);
+  const NextHop hop = next_linked_hop(job_, here_, message.source, message.destination);
   switch (hop.kind) {
     case NextHop::Kind::kArrived:
       break;
     case NextHop::Kind::kRemote:
-      return OutputKey{ShuffleQueueKind::kRemote, representative(job_, hop.host, my_host_)};
+      return OutputKey{ShuffleQueueKind::kRemote, receiver_of(job_, message.source, hop.host)};
     case NextHop::Kind::kLocal:
       return OutputKey{
           message.source == here_ ? ShuffleQueueKind::kLocalOrigin : ShuffleQueueKind::kLocalRelay,
@@ -128,7 +128,7 @@ bool ShuffleCore::belongs_here(const ShuffleMessage& message, WorldRank neighbou
   switch (came_by) {
     case ShuffleQueueKind::kLocalOrigin: {
       if (message.source != neighbour || host_of(neighbour) != my_host_) return false;
-      const NextHop to_here = next_linked_hop(job_, neighbour, message.destination);
+      const NextHop to_here = next_linked_hop(job_, neighbour, message.source, message.destination);
       return to_here.kind == NextHop::Kind::kLocal && to_here.proc == here_;
     }
     case ShuffleQueueKind::kRemote:

@@ -228,6 +228,7 @@ std::vector<std::byte> encode_size(const SystemSize& size) {
   out.put(size.procs);
   out.put(size.host_procs);
   out.put(size.max_channels);
+  out.put(size.lanes);
   out.put(std::uint32_t{size.has_gateways ? 1U : 0U});
   return out.take();
 }
@@ -241,10 +242,11 @@ Result<std::vector<SystemSize>> decode_sizes(const CollAnswer& answer, std::int3
     const auto procs = reader.get<std::int32_t>();
     const auto host_procs = reader.get<std::int32_t>();
     const auto max_channels = reader.get<std::int32_t>();
+    const auto lanes = reader.get<std::int32_t>();
     const auto gateways = reader.get<std::uint32_t>();
-    if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1)
+    if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1 || *lanes < 1)
       return server_error(fmt::format("client {} has announced an impossible size", client));
-    sizes.push_back({client, *procs, *host_procs, *max_channels, *gateways != 0});
+    sizes.push_back({client, *procs, *host_procs, *max_channels, *lanes, *gateways != 0});
   }
   if (reader.remaining() != 0) return server_error("it passed on more sizes than clients");
   return sizes;

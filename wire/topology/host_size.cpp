@@ -36,6 +36,9 @@ Result<void> check_same(std::span<const SystemSize> systems) {
     if (each.max_channels != first->max_channels)
       return differ("IMPISHIM_MAX_CHANNELS", *first, std::to_string(first->max_channels), each,
                     std::to_string(each.max_channels));
+    if (each.lanes != first->lanes)
+      return differ("IMPISHIM_LANES", *first, std::to_string(first->lanes), each,
+                    std::to_string(each.lanes));
   }
   return {};
 }
@@ -76,7 +79,9 @@ Result<std::int32_t> choose_host_procs(std::span<const SystemSize> systems, std:
   if (foreign || std::ranges::any_of(systems, &SystemSize::has_gateways)) return kHostProcsNode;
   const std::int64_t remote = most_remote(systems);
   std::int32_t procs = 1;
-  while (std::int64_t{procs} * procs * without->max_channels < remote) ++procs;
+  while (std::int64_t{procs} * procs * without->max_channels <
+         remote * std::min(procs, without->lanes))
+    ++procs;
   return procs;
 }
 

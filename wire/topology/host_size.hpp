@@ -29,6 +29,7 @@ struct SystemSize {
   std::int32_t procs = 0;
   std::int32_t host_procs = kHostProcsAuto;         ///< IMPISHIM_HOST_PROCS
   std::int32_t max_channels = kDefaultMaxChannels;  ///< IMPISHIM_MAX_CHANNELS
+  std::int32_t lanes = 1;                           ///< IMPISHIM_LANES
   bool has_gateways = false;
   bool operator==(const SystemSize&) const = default;
 };
@@ -37,10 +38,11 @@ struct SystemSize {
 /// of a job that run this library; `clients` counts all.
 ///
 /// With kHostProcsAuto it is the smallest k for which no proc has more than `max_channels`
-/// channels: the k procs of a host share the channels to the P/k hosts of P remote procs (P/k^2
-/// each). Jobs with gateways or foreign clients have hosts of whole nodes: a gateway relays for
-/// all, and a foreign client may be slow with many hosts. Fails with kConfiguration if the systems'
-/// settings differ; the text names the variable and both values.
+/// channels: the k procs of a host share the channels to the P/k hosts of P remote procs (L * P/k^2
+/// each, with L lanes between two hosts, at most k). Jobs with gateways or foreign clients have
+/// hosts of whole nodes: a gateway relays for all, and a foreign client may be slow with many
+/// hosts. Fails with kConfiguration if the systems' settings differ; the text names the variable
+/// and both values.
 [[nodiscard]] Result<std::int32_t> choose_host_procs(std::span<const SystemSize> systems,
                                                      std::int32_t clients);
 

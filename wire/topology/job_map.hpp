@@ -70,6 +70,7 @@ struct NegotiatedValues {
   std::int32_t coll_xsize = 1024;  ///< bytes from which collectives use their long form
   std::int32_t coll_maxlinear =
       4;  ///< largest number of masters for which collectives use their linear form
+  std::int32_t lanes = 1;  ///< most channels between two hosts of this library (route.hpp)
 };
 
 /// Returns the libfabric provider between two clients, or inside one client: the first provider of
@@ -123,6 +124,9 @@ class JobMap {
   [[nodiscard]] const std::vector<std::string>& node_names() const { return node_names_; }
   /// Sets the node names: printable, and one for each host or none at all.
   void set_node_names(std::vector<std::string> names) { node_names_ = std::move(names); }
+  /// Sets the number of channels between two hosts, at least 1. All impishim clients have agreed on
+  /// it (host_size.hpp).
+  void set_lanes(std::int32_t lanes) { values_.lanes = lanes; }
   [[nodiscard]] WorldRank size() const { return static_cast<WorldRank>(procs_.size()); }
 
   /// Returns the world rank of the process `id`, or -1 if it is not in this job. The index does not

@@ -24,7 +24,8 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
   for (const std::uint32_t value :
        {values.version_major, values.version_minor, values.datalen, values.ackmark, values.hiwater})
     out.put(value);
-  for (const std::int32_t value : {values.tag_ub, values.coll_xsize, values.coll_maxlinear})
+  for (const std::int32_t value :
+       {values.tag_ub, values.coll_xsize, values.coll_maxlinear, values.lanes})
     out.put(value);
   out.put(static_cast<std::uint32_t>(map.clients().size()));
   out.put(static_cast<std::uint32_t>(map.hosts().size()));
@@ -86,7 +87,8 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
   for (std::uint32_t* value : {&values.version_major, &values.version_minor, &values.datalen,
                                &values.ackmark, &values.hiwater})
     get(*value);
-  for (std::int32_t* value : {&values.tag_ub, &values.coll_xsize, &values.coll_maxlinear})
+  for (std::int32_t* value :
+       {&values.tag_ub, &values.coll_xsize, &values.coll_maxlinear, &values.lanes})
     get(*value);
   std::uint32_t client_count = 0;
   std::uint32_t host_count = 0;

@@ -15,11 +15,14 @@ std::int32_t other_hosts(const JobMap& job) {
   return static_cast<std::int32_t>(job.hosts().size()) - 1;
 }
 
-/// Returns the number of procs of `host` that relay. The lowest procs own the channels, as many
-/// procs as there are other hosts; the remaining procs do not relay. If there is no other host, the
-/// lowest proc relays among the others.
+/// Returns the number of procs of `host` that relay. The lowest procs own the channels: those whose
+/// turn comes for the other hosts, and with several lanes the procs behind them. The remaining
+/// procs do not relay. If there is no other host, the lowest proc relays among the others.
 std::int32_t relaying_procs(const JobMap& job, const Host& host) {
-  return std::clamp(other_hosts(job), 1, host.proc_count);
+  const std::int32_t hosts = other_hosts(job);
+  if (hosts == 0) return 1;
+  const std::int64_t owners = std::int64_t{hosts} + job.values().lanes - 1;
+  return static_cast<std::int32_t>(std::min<std::int64_t>(owners, host.proc_count));
 }
 
 bool relays(const JobMap& job, const Host& host, WorldRank proc) {
@@ -32,12 +35,21 @@ bool relays(const JobMap& job, const Host& host, WorldRank proc) {
 std::vector<std::int32_t> hosts_represented_by(const JobMap& job, WorldRank proc) {
   const std::int32_t my_host = job.proc(proc).host;
   const Host& host = host_of(job, proc);
-  if (host.gateway >= 0 && !relays(job, host, proc)) return {};
-  const std::int32_t first = host.gateway >= 0 ? 0 : proc - host.first_proc;
-  const std::int32_t turns = host.gateway >= 0 ? 1 : host.proc_count;
+  const std::int32_t index = proc - host.first_proc;
+  if (host.gateway >= 0 && index != host.gateway) return {};
   std::vector<std::int32_t> hosts;
-  for (std::int32_t ordinal = first; ordinal < other_hosts(job); ordinal += turns) {
-    hosts.push_back(ordinal < my_host ? ordinal : ordinal + 1);
+  for (std::int32_t ordinal = 0; ordinal < other_hosts(job); ++ordinal) {
+    if (host.gateway < 0) {
+      // The lanes of a host in turn `ordinal` belong to the procs from that turn on.
+      const std::int32_t place =
+          (index - ordinal % host.proc_count + host.proc_count) % host.proc_count;
+      if (place >= job.values().lanes) {
+        ordinal += place - job.values().lanes;
+        continue;
+      }
+    }
+    const std::int32_t other = ordinal < my_host ? ordinal : ordinal + 1;
+    if (sender_for(job, proc, other) == proc) hosts.push_back(other);
   }
   return hosts;
 }
@@ -52,8 +64,9 @@ std::vector<WorldRank> local_partners(const JobMap& job, WorldRank proc) {
   return procs;
 }
 
-NextHop next_linked_hop(const JobMap& job, WorldRank here, WorldRank destination) {
-  NextHop hop = next_hop(job, here, destination);
+NextHop next_linked_hop(const JobMap& job, WorldRank here, WorldRank source,
+                        WorldRank destination) {
+  NextHop hop = next_hop(job, here, source, destination);
   if (hop.kind != NextHop::Kind::kLocal) return hop;
   const Host& host = host_of(job, here);
   if (relays(job, host, here) || relays(job, host, hop.proc)) return hop;

@@ -5,13 +5,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <future>
+#include <map>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/wire/channel/loopback.hpp"
@@ -64,6 +67,54 @@ TEST_P(DanceOfHosts, JoinsForeignSystemsWithAWarningEach) {
   const auto hosts = floor.size();
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), hosts > 1 ? hosts : 0) << log;
   EXPECT_EQ(log.find("of another IMPI implementation") != std::string::npos, hosts > 1);
+}
+
+/// The sockets of one host by the other host and the lane.
+using Lanes = std::map<std::pair<std::int32_t, std::int32_t>, Descriptor>;
+
+Lanes lanes_of(Floor& floor, std::int32_t host) {
+  Lanes lanes;
+  const auto take = [&](std::int32_t other, std::int32_t lane, Descriptor socket) {
+    EXPECT_TRUE(lanes.emplace(std::pair(other, lane), std::move(socket)).second);
+    return Result<void>();
+  };
+  DanceOptions options = floor.options;
+  options.timeout_ms = kLongMs;
+  auto connected = connect_hosts(
+      floor.job, host, std::move(floor.listeners[static_cast<std::size_t>(host)]), options, take);
+  EXPECT_TRUE(connected.ok());
+  return lanes;
+}
+
+/// Each end says its host and lane, and hears those of the other.
+TEST(HostMesh, JoinsEachLaneOnce) {
+  constexpr std::int32_t kLanes = 3;
+  Floor floor({"127.0.0.1", "127.0.0.1", "127.0.0.1"}, Systems::kOurs, 4);
+  floor.job.set_lanes(kLanes);
+  std::vector<std::future<Lanes>> started;
+  for (std::int32_t host = 0; host < floor.size(); ++host)
+    started.push_back(
+        std::async(std::launch::async, [&floor, host] { return lanes_of(floor, host); }));
+  std::vector<Lanes> hosts;
+  for (auto& each : started) hosts.push_back(each.get());
+  const auto word = [](std::int32_t host, std::int32_t lane) { return host * 10 + lane; };
+  for (std::int32_t host = 0; host < floor.size(); ++host) {
+    const Lanes& lanes = hosts[static_cast<std::size_t>(host)];
+    ASSERT_EQ(lanes.size(), 2U * kLanes);
+    for (const auto& [end, socket] : lanes) {
+      const std::int32_t mine = word(host, end.second);
+      ASSERT_EQ(send(socket.get(), &mine, sizeof(mine), 0), ssize_t{sizeof(mine)});
+    }
+  }
+  for (std::int32_t host = 0; host < floor.size(); ++host) {
+    for (const auto& [end, socket] : hosts[static_cast<std::size_t>(host)]) {
+      std::int32_t theirs = -1;
+      pollfd ready{socket.get(), POLLIN, 0};
+      ASSERT_EQ(poll(&ready, 1, kLongMs), 1);
+      ASSERT_EQ(recv(socket.get(), &theirs, sizeof(theirs), 0), ssize_t{sizeof(theirs)});
+      EXPECT_EQ(theirs, word(end.first, end.second));
+    }
+  }
 }
 
 TEST(HostMesh, TakesBothFormsOfAnIpv4Address) {

@@ -27,19 +27,22 @@ using ConnectedHosts = Result<std::vector<HostChannel>>;
 /// Of which library the systems are.
 enum class Systems : std::uint8_t { kOurs, kForeign };
 
-/// One host for each address, one proc for each host, each host in a system of its own.
+/// One host for each address, `procs_of_host` procs for each host, each host in a system of its
+/// own.
 inline JobMap job_of(const std::vector<HostId>& addresses, const std::vector<std::uint16_t>& ports,
-                     Systems systems = Systems::kOurs) {
+                     Systems systems = Systems::kOurs, std::int32_t procs_of_host = 1) {
   std::vector<Host> hosts(addresses.size());
-  std::vector<ProcId> procs(addresses.size());
+  std::vector<ProcId> procs;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     hosts[i].address = addresses[i];
     hosts[i].port = ports[i];
-    hosts[i].proc_count = 1;
-    procs[i] = {addresses[i], static_cast<std::int64_t>(i + 1)};
+    hosts[i].proc_count = procs_of_host;
+    for (std::int32_t proc = 0; proc < procs_of_host; ++proc)
+      procs.push_back({addresses[i], static_cast<std::int64_t>(procs.size() + 1)});
   }
   Client client;
-  client.host_count = client.proc_count = 1;
+  client.host_count = 1;
+  client.proc_count = procs_of_host;
   client.impishim = systems == Systems::kOurs;
   const std::vector<Client> clients(addresses.size(), client);
   auto job = JobMap::create(clients, std::move(hosts), std::move(procs), NegotiatedValues{});
@@ -49,7 +52,8 @@ inline JobMap job_of(const std::vector<HostId>& addresses, const std::vector<std
 
 /// Hosts with open listeners and the job that describes them.
 struct Floor {
-  explicit Floor(const std::vector<std::string>& texts, Systems systems = Systems::kOurs) {
+  explicit Floor(const std::vector<std::string>& texts, Systems systems = Systems::kOurs,
+                 std::int32_t procs_of_host = 1) {
     std::vector<std::uint16_t> ports;
     for (const std::string& text : texts) {
       addresses.push_back(host_id(text));
@@ -58,7 +62,7 @@ struct Floor {
       ports.push_back(listener->port());
       listeners.push_back(std::move(listener).value());
     }
-    job = job_of(addresses, ports, systems);
+    job = job_of(addresses, ports, systems, procs_of_host);
     if (systems == Systems::kOurs) options.secret = *JobSecret::random();
   }
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(addresses.size()); }
@@ -68,7 +72,7 @@ struct Floor {
   }
   [[nodiscard]] ConnectedHosts collect(std::int32_t host, int timeout_ms) {
     std::vector<HostChannel> channels;
-    const auto take = [&](std::int32_t other, Descriptor socket) {
+    const auto take = [&](std::int32_t other, std::int32_t /*lane*/, Descriptor socket) {
       channels.push_back(
           {other, std::make_unique<TcpChannel>(std::move(socket), host_name(job, other))});
       return Result<void>();

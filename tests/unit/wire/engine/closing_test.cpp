@@ -25,6 +25,7 @@ JobShape two_hosts(std::uint32_t seed) {
   shape.procs_of_hosts = {{2}, {2}};
   shape.seed = seed;
   shape.values.datalen = 1000;
+  shape.values.lanes = seed % 2 == 0 ? 1 : 2;
   return shape;
 }
 

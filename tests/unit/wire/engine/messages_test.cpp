@@ -30,6 +30,7 @@ JobShape shape_of(std::uint32_t seed, Format format = Format::kNative) {
   shape.seed = seed;
   shape.format = format;
   shape.values.datalen = kDatalen;
+  shape.values.lanes = seed % 2 == 0 ? 1 : 2;
   return shape;
 }
 

@@ -104,8 +104,11 @@ class RawNeighbours {
   [[nodiscard]] RawLink& local(WorldRank proc) { return locals_.at(proc); }
   /// The link over which the packets of rank `from` come.
   [[nodiscard]] RawLink& link_of(WorldRank from) {
-    const NextHop hop = next_hop(job_, here_, from);
-    return hop.kind == NextHop::Kind::kRemote ? hosts_.at(hop.host) : locals_.at(hop.proc);
+    const std::int32_t my_host = job_.proc(here_).host;
+    const std::int32_t its_host = job_.proc(from).host;
+    if (its_host == my_host) return locals_.at(from);
+    const WorldRank receiver = receiver_of(job_, from, my_host);
+    return receiver == here_ ? hosts_.at(its_host) : locals_.at(receiver);
   }
 
   /// From rank `from` to the engine's, to be changed at will.

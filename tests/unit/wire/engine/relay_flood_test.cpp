@@ -33,6 +33,7 @@ class RelayFlood : public testing::TestWithParam<std::uint32_t> {
     shape.procs_of_hosts = {{3, 3}, {3, 3}};
     shape.seed = GetParam();
     shape.values.datalen = kDatalen;
+    shape.values.lanes = GetParam() % 2 == 0 ? 1 : 2;
     shape.values.ackmark = 200;
     shape.values.hiwater = 400;  // far more than the relays may hold
     shape.relay.local_sender_limit = local_limit;

@@ -96,13 +96,11 @@ TEST_P(Relays, CountThePacketsOfOthersOnly) {
   for (int rank = 0; rank < job.size(); ++rank)
     relayed += job.engine(rank).counters().packets_relayed;
   // A process on the way relays it, and nobody else.
-  const auto host_of = [&](WorldRank proc) { return job.job().proc(proc).host; };
   const WorldRank last = job.size() - 1;
   std::uint64_t on_the_way = 0;
   for (WorldRank at = 0; at != last;) {
-    const NextHop hop = next_hop(job.job(), at, last);
-    at = hop.kind == NextHop::Kind::kLocal ? hop.proc
-                                           : representative(job.job(), hop.host, host_of(at));
+    const NextHop hop = next_hop(job.job(), at, 0, last);
+    at = hop.kind == NextHop::Kind::kLocal ? hop.proc : receiver_of(job.job(), 0, hop.host);
     if (at != last) ++on_the_way;
   }
   EXPECT_LE(on_the_way, 2U);

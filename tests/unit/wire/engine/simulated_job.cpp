@@ -57,15 +57,17 @@ SimulatedJob::SimulatedJob(const JobShape& shape) : job_(make_job(shape)) {
   const auto hosts = static_cast<std::int32_t>(job_.hosts().size());
   for (std::int32_t low = 0; low < hosts; ++low) {
     for (std::int32_t high = low + 1; high < hosts; ++high) {
-      MemoryChannelOptions channel;
-      channel.capacity = 1U << 17U;
-      channel.seed = next_seed();
-      channel.cut_after = shape.cut_after;
-      auto [left, right] = MemoryChannel::make_pair(channel);
-      options[static_cast<std::size_t>(representative(job_, low, high))].host_channels.push_back(
-          {high, std::move(left)});
-      options[static_cast<std::size_t>(representative(job_, high, low))].host_channels.push_back(
-          {low, std::move(right)});
+      for (std::int32_t lane = 0; lane < lanes_between(job_, low, high); ++lane) {
+        MemoryChannelOptions channel;
+        channel.capacity = 1U << 17U;
+        channel.seed = next_seed();
+        channel.cut_after = shape.cut_after;
+        auto [left, right] = MemoryChannel::make_pair(channel);
+        options[static_cast<std::size_t>(lane_owner(job_, low, high, lane))]
+            .host_channels.push_back({high, std::move(left)});
+        options[static_cast<std::size_t>(lane_owner(job_, high, low, lane))]
+            .host_channels.push_back({low, std::move(right)});
+      }
     }
     const Host& host = job_.host(low);
     for (std::int32_t a = host.first_proc; a < host.first_proc + host.proc_count; ++a) {

@@ -17,7 +17,7 @@ const JobShape kShape{.procs_of_hosts = {{2}, {2}, {1}},
                       .foreign = {2}};
 
 WorldRank representative_towards(const PathParts& parts, std::int32_t host) {
-  return representative(parts.settings.job, 0, host);
+  return sender_for(parts.settings.job, 0, host);
 }
 
 TEST(PeerTable, ACreditLimitIsOnLinksToProcessesOfThisLibraryOnly) {
@@ -31,11 +31,11 @@ TEST(PeerTable, ACreditLimitIsOnLinksToProcessesOfThisLibraryOnly) {
 TEST(PeerTable, PacketsLeaveByTheRepresentative) {
   PathParts parts(kShape, 0);
   const WorldRank representative = representative_towards(parts, 1);
-  Link* const link = parts.peers.link_towards(2);
+  Link* const link = parts.peers.link_towards(0, 2);
   ASSERT_NE(link, nullptr);
   EXPECT_EQ(link, representative == 0 ? &parts.link_to_host(1) : &parts.link_to_proc(1));
-  EXPECT_EQ(parts.peers.link_towards(1), &parts.link_to_proc(1));
-  EXPECT_EQ(parts.peers.link_towards(0), nullptr);
+  EXPECT_EQ(parts.peers.link_towards(0, 1), &parts.link_to_proc(1));
+  EXPECT_EQ(parts.peers.link_towards(0, 0), nullptr);
   EXPECT_EQ(parts.peers.peer(2).link, link);
 }
 

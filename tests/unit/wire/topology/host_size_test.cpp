@@ -60,6 +60,16 @@ TEST(HostSize, AsTheSystemsWantIt) {
   EXPECT_EQ(chosen(systems), 5);
 }
 
+TEST(HostSize, LanesTakeChannels) {
+  auto systems = systems_of({1024, 1024});
+  for (SystemSize& each : systems) each.lanes = 4;
+  EXPECT_EQ(chosen(systems), 8);
+  for (SystemSize& each : systems) each.lanes = 100;  // a host of 16 has at most 16 lanes
+  EXPECT_EQ(chosen(systems), 16);
+  systems[1].lanes = 2;
+  EXPECT_THAT(refused(systems), HasSubstr("IMPISHIM_LANES is 100 in system 0 and 2 in system 1"));
+}
+
 TEST(HostSize, WholeNodesWithGatewaysAndForeignClients) {
   auto systems = systems_of({2, 2});
   systems[1].has_gateways = true;

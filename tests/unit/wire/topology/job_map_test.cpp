@@ -64,10 +64,10 @@ TEST(JobMapCodec, CutAnywhere) {
 }
 
 TEST(JobMapCodec, CountsThatOverflow) {
-  // host_count of client 1, proc_count of host 1: after 8 values, 3 counts, clients of 28 bytes and
+  // host_count of client 1, proc_count of host 1: after 9 values, 3 counts, clients of 28 bytes and
   // hosts of 26.
-  constexpr std::size_t kHostsOfSecondClient = 44 + 28;
-  constexpr std::size_t kProcsOfSecondHost = 44 + 2 * 28 + 26 + 18;
+  constexpr std::size_t kHostsOfSecondClient = 48 + 28;
+  constexpr std::size_t kProcsOfSecondHost = 48 + 2 * 28 + 26 + 18;
   for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
     auto bytes = encode_job_map(sample());
     store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});
@@ -77,7 +77,7 @@ TEST(JobMapCodec, CountsThatOverflow) {
 
 TEST(JobMapCodec, AGatewayOutsideItsHost) {
   // That of host 2, the last of three.
-  constexpr std::size_t kGateway = 44 + 2 * 28 + 2 * 26 + 22;
+  constexpr std::size_t kGateway = 48 + 2 * 28 + 2 * 26 + 22;
   auto bytes = encode_job_map(sample());
   for (const std::int32_t gateway : {3, -2, INT32_MAX}) {
     store_big_endian(bytes.data() + kGateway, gateway);
