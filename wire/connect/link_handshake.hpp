@@ -14,7 +14,8 @@
 ///
 /// Instead of challenge or welcome the acceptor may send another verdict (Refusal) and close.
 /// `number` is the connector's host number, with that of the lane (host_mesh.hpp), or its index in
-/// the host. On the first lane the first four bytes are therefore those of IMPI 2.3.8. With the job's secret as key,
+/// the host. On the first lane the first four bytes are therefore those of IMPI 2.3.8. With the
+/// job's secret as key,
 ///
 ///     proof(step) = HMAC-SHA-256("impishim link v1":16 bytes  purpose:Uint4  step:Uint4
 ///                                connector:Int4  acceptor:Int4
