@@ -27,7 +27,8 @@ namespace {
 
 /// Above this many unexpected bytes, a starving wait acknowledges them only once per
 /// kStarvedPauseNs. Memory then grows slowly where it must grow, and not at all where the wait ends
-/// by itself.
+/// by itself. The same holds while a message contests a receive: the end of the contest may be all
+/// that the wait needs, and a wildcard receive would otherwise let in a window for each message.
 constexpr std::uint64_t kUnexpectedComfort = 64ULL << 20U;
 constexpr std::uint64_t kStarvedPauseNs = 10'000'000;
 
@@ -40,7 +41,7 @@ std::uint64_t now_ns() {
 }  // namespace
 
 void ReceivePath::take_unexpected() {
-  if (queue_.unexpected_bytes() > kUnexpectedComfort) {
+  if (queue_.unexpected_bytes() > kUnexpectedComfort || queue_.contested() > 0) {
     const std::uint64_t now = now_ns();
     if (now - starved_at_ns_ < kStarvedPauseNs) return;
     starved_at_ns_ = now;
