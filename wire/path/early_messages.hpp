@@ -23,6 +23,8 @@ class EarlyMessages {
   /// Makes a message for which there is room. Returns null if memory is exhausted.
   [[nodiscard]] EarlyMessage* make(std::uint64_t bytes) {
     auto made = std::make_unique<EarlyMessage>();
+    // std::make_unique throws if memory is exhausted.
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory)
     made->memory.reset(new (std::nothrow) std::byte[bytes]);
     if (made->memory == nullptr) return nullptr;
     made->bytes = bytes;
