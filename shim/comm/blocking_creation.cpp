@@ -61,7 +61,17 @@ void BlockingCreation::enter(const GreatestOfLocal& greatest) {
   }
 }
 
+namespace {
+
+thread_local int duplication_starts __attribute__((tls_model("initial-exec"))) = 0;
+
+}  // namespace
+
+DuplicationStart::DuplicationStart() { ++duplication_starts; }
+DuplicationStart::~DuplicationStart() { --duplication_starts; }
+
 void complete_duplications(Job& job) {
+  if (duplication_starts != 0) return;
   CreationOrder& order = job.creation_order;
   for (int round = 1; !job.polls_collectives || round <= kMostRounds; ++round) {
     const std::uint64_t latest = order.latest();

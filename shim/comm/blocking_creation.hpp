@@ -48,8 +48,18 @@ class BlockingCreation {
 /// blocking function of the vendor's that creates a communicator of this process alone. Such a
 /// function waits inside the vendor's MPI for those duplications. There it competes for the
 /// vendor's lock with the threads that progress them. Returns also if other threads start
-/// duplications all the time.
+/// duplications all the time, and at once inside a DuplicationStart.
 void complete_duplications(Job& job);
+
+/// Marks that this thread is inside the vendor's function that starts a duplication. The user's
+/// callbacks run there, and what they create cannot wait for that duplication.
+class DuplicationStart {
+ public:
+  DuplicationStart();
+  ~DuplicationStart();
+  DuplicationStart(const DuplicationStart&) = delete;
+  DuplicationStart& operator=(const DuplicationStart&) = delete;
+};
 
 /// A GreatestOfLocal among the members of a vendor's intracommunicator.
 [[nodiscard]] int greatest_among(Job& job, MPI_Comm among, std::uint64_t& value);

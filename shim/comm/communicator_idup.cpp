@@ -180,6 +180,7 @@ struct Duplication {
 template <class VendorDup, class VendorIdup>
 void start_duplicate(VendorCall& vendor_call, const Job& job, MPI_Comm from, VendorDup&& vendor_dup,
                      VendorIdup&& vendor_idup) {
+  const DuplicationStart start;
   if (needs_blocking_form(job, from)) {
     vendor_call.run([&] { return dup_alone(job, from, vendor_dup); });
   } else {

@@ -22,12 +22,12 @@ void CreationOrder::end_duplication(std::uint64_t number) {
 std::uint64_t CreationOrder::hold() {
   const MutexLock lock(mutex_);
   ++holders_;
-  return under_way_.empty() ? 0 : *under_way_.rbegin();
+  return latest_in_progress();
 }
 
 std::uint64_t CreationOrder::latest() {
   const MutexLock lock(mutex_);
-  return under_way_.empty() ? 0 : *under_way_.rbegin();
+  return latest_in_progress();
 }
 
 void CreationOrder::release() {

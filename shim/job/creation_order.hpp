@@ -28,6 +28,10 @@ class CreationOrder {
   [[nodiscard]] bool over(std::uint64_t number);
 
  private:
+  [[nodiscard]] std::uint64_t latest_in_progress() const IMPISHIM_REQUIRES(mutex_) {
+    return under_way_.empty() ? 0 : *under_way_.rbegin();
+  }
+
   Mutex mutex_;
   std::set<std::uint64_t> under_way_ IMPISHIM_GUARDED_BY(mutex_);
   std::uint64_t begun_ IMPISHIM_GUARDED_BY(mutex_) = 0;

@@ -53,7 +53,7 @@ Result<std::vector<wire::HostConnection>> give_connections(const JoiningProcess&
   const std::int32_t my_host = process.host();
   const wire::WorldRank first = process.here - process.plan.host_rank;
   const auto give = [&](std::int32_t host, std::int32_t lane, Descriptor socket) -> Result<void> {
-    const wire::WorldRank owner = wire::lane_owner(process.map, my_host, host, lane);
+    const wire::WorldRank owner = wire::representative(process.map, my_host, host, lane);
     if (owner != process.here)
       return connectors.giver->give(owner - first, host, socket, kConnectTimeoutMs);
     own.emplace_back(host, std::move(socket));

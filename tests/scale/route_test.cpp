@@ -67,7 +67,7 @@ TEST(Routes, EverybodyReachesEverybodyAlongLinks) {
             ASSERT_EQ(hop.kind, NextHop::Kind::kRemote);
             EXPECT_THAT(hosts_represented_by(job, at), testing::Contains(hop.host))
                 << at << " to " << to;
-            at = receiver_of(job, from, hop.host);
+            at = receiving_representative(job, from, hop.host);
           }
         }
         // What crosses hosts needs no other links than next_hop() does: the engine and the shuffle
@@ -100,7 +100,7 @@ TEST(Routes, EveryChannelHasOneOwner) {
       std::vector<std::int32_t> owned;
       for (WorldRank proc = it.first_proc; proc < it.first_proc + it.proc_count; ++proc) {
         for (const std::int32_t remote : hosts_represented_by(job, proc)) {
-          EXPECT_EQ(sender_for(job, proc, remote), proc);
+          EXPECT_EQ(sending_representative(job, proc, remote), proc);
           owned.push_back(remote);
         }
       }
@@ -120,7 +120,7 @@ TEST(Routes, LanesSaveTheFirstHop) {
     std::int32_t received_here = 0;
     for (WorldRank to = 8; to < 16; ++to) {
       EXPECT_EQ(next_hop(job, from, from, to).kind, NextHop::Kind::kRemote);
-      received_here += receiver_of(job, from, job.proc(to).host) == to ? 1 : 0;
+      received_here += receiving_representative(job, from, job.proc(to).host) == to ? 1 : 0;
     }
     EXPECT_EQ(received_here, 2) << "one in each of the two hosts";
   }
@@ -132,8 +132,8 @@ TEST(Routes, AGatewayIsTheMiddleOfAStar) {
   EXPECT_THAT(local_partners(job, 2), ElementsAre(0, 1, 3));
   EXPECT_THAT(hosts_represented_by(job, 2), ElementsAre(1, 2));
   EXPECT_THAT(hosts_represented_by(job, 0), IsEmpty());
-  EXPECT_EQ(sender_for(job, 0, 1), 2);
-  EXPECT_EQ(sender_for(job, 3, 2), 2);
+  EXPECT_EQ(sending_representative(job, 0, 1), 2);
+  EXPECT_EQ(sending_representative(job, 3, 2), 2);
   EXPECT_EQ(connecting_proc(job.hosts()[0]), 2);
   EXPECT_EQ(connecting_proc(job.hosts()[1]), 4);
   EXPECT_EQ(next_linked_hop(job, 0, 0, 3).proc, 2);

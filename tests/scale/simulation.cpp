@@ -32,7 +32,7 @@ void count_queues(const JobMap& job, ScaleFigures& figures) {
     const auto represented = hosts_represented_by(job, proc);
     std::size_t carrying = 0;  // inside a system the vendor's MPI carries
     for (const std::int32_t host : represented) {
-      if (sender_for(job, proc, host) != proc) {
+      if (sending_representative(job, proc, host) != proc) {
         throw std::logic_error(
             fmt::format("rank {} takes itself for the owner of a channel to host {}", proc, host));
       }
@@ -53,7 +53,8 @@ void count_queues(const JobMap& job, ScaleFigures& figures) {
 
 /// Whom a packet of `source` reaches by `hop`.
 WorldRank reached(const JobMap& job, WorldRank source, const NextHop& hop) {
-  return hop.kind == NextHop::Kind::kLocal ? hop.proc : receiver_of(job, source, hop.host);
+  return hop.kind == NextHop::Kind::kLocal ? hop.proc
+                                           : receiving_representative(job, source, hop.host);
 }
 
 void follow_routes(const JobMap& job, std::size_t routes, ScaleFigures& figures) {

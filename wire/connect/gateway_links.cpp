@@ -202,8 +202,8 @@ class Attempts {
   bool is_connected(Attempt& attempt) {
     auto done = attempt.connector->advance();
     if (done) return *done;
-    // A peer that closes without proving itself may be the gateway, which has given up. So may a
-    // machine where nobody listens.
+    // A gateway that has given up closes its port and its connections. It cannot be told from
+    // another process that does so.
     turned_away_ =
         turned_away_ || attempt.connector->port_is_closed() ||
         (attempt.connector->connected() && done.error().kind != ErrorKind::kAuthentication);

@@ -36,7 +36,7 @@ std::string peer_name(const JobMap& job, WorldRank here, std::int32_t host) {
   const std::int32_t client = job.host(host).client;
   if (!job.client(client).impishim) return host_name(job, host);
   return fmt::format("{}, {}", host_name(job, host),
-                     process_name(job, receiver_of(job, here, host)));
+                     process_name(job, receiving_representative(job, here, host)));
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ bool PeerTable::relayed_beyond(const Link& link, WorldRank source, WorldRank des
   const JobMap& job = settings_.job;
   const Host& host = job.host(link.remote_host);
   return job.client(host.client).impishim &&
-         receiver_of(job, source, link.remote_host) != destination;
+         receiving_representative(job, source, link.remote_host) != destination;
 }
 
 WorldRank PeerTable::source_over(const Link& link, const ProcId& id) const {
@@ -127,11 +127,11 @@ bool PeerTable::speaks_for(const Link& link, WorldRank source) const {
   if (link.remote_host >= 0) {
     return host == link.remote_host &&
            (job.values().lanes == 1 || job.host(host).direct ||
-            receiver_of(job, source, job.proc(settings_.here).host) == settings_.here);
+            receiving_representative(job, source, job.proc(settings_.here).host) == settings_.here);
   }
   const std::int32_t my_host = job.proc(settings_.here).host;
   return source == link.local_proc ||
-         (host != my_host && receiver_of(job, source, my_host) == link.local_proc);
+         (host != my_host && receiving_representative(job, source, my_host) == link.local_proc);
 }
 
 bool PeerTable::relays_from(const Link& link, const PacketRoute& route) const {

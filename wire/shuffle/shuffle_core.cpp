@@ -45,7 +45,8 @@ std::optional<ShuffleCore::OutputKey> ShuffleCore::next_queue(const ShuffleMessa
     case NextHop::Kind::kArrived:
       break;
     case NextHop::Kind::kRemote:
-      return OutputKey{ShuffleQueueKind::kRemote, receiver_of(job_, message.source, hop.host)};
+      return OutputKey{ShuffleQueueKind::kRemote,
+                       receiving_representative(job_, message.source, hop.host)};
     case NextHop::Kind::kLocal:
       return OutputKey{
           message.source == here_ ? ShuffleQueueKind::kLocalOrigin : ShuffleQueueKind::kLocalRelay,

@@ -97,7 +97,7 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
   get(host_count);
   get(proc_count);
   const Error bad{ErrorKind::kProtocol, "a job map that is cut or garbled"};
-  if (!complete || client_count > bytes.size() || host_count > bytes.size() ||
+  if (!complete || values.lanes < 1 || client_count > bytes.size() || host_count > bytes.size() ||
       proc_count > bytes.size())
     return bad;
   std::vector<Client> clients(client_count);

@@ -35,22 +35,18 @@ bool relays(const JobMap& job, const Host& host, WorldRank proc) {
 std::vector<std::int32_t> hosts_represented_by(const JobMap& job, WorldRank proc) {
   const std::int32_t my_host = job.proc(proc).host;
   const Host& host = host_of(job, proc);
-  const std::int32_t index = proc - host.first_proc;
-  if (host.gateway >= 0 && index != host.gateway) return {};
+  if (host.gateway >= 0 && !relays(job, host, proc)) return {};
+  const std::int32_t turns = host.gateway >= 0 ? 1 : host.proc_count;
+  const std::int32_t index = host.gateway >= 0 ? 0 : proc - host.first_proc;
   std::vector<std::int32_t> hosts;
-  for (std::int32_t ordinal = 0; ordinal < other_hosts(job); ++ordinal) {
-    if (host.gateway < 0) {
-      // The lanes of a host in turn `ordinal` belong to the procs from that turn on.
-      const std::int32_t place =
-          (index - ordinal % host.proc_count + host.proc_count) % host.proc_count;
-      if (place >= job.values().lanes) {
-        ordinal += place - job.values().lanes;
-        continue;
-      }
+  for (std::int32_t lane = 0; lane < std::min(job.values().lanes, turns); ++lane) {
+    for (std::int32_t ordinal = (index - lane + turns) % turns; ordinal < other_hosts(job);
+         ordinal += turns) {
+      const std::int32_t other = ordinal < my_host ? ordinal : ordinal + 1;
+      if (lane < lanes_between(job, my_host, other)) hosts.push_back(other);
     }
-    const std::int32_t other = ordinal < my_host ? ordinal : ordinal + 1;
-    if (sender_for(job, proc, other) == proc) hosts.push_back(other);
   }
+  std::ranges::sort(hosts);
   return hosts;
 }
 

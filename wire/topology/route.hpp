@@ -6,12 +6,13 @@
 /// and a proc owns at most one lane to each remote host. The packets of one proc to one host all
 /// use the same lane, so they never overtake each other.
 ///
-/// A route is: SRC -> the owner of SRC's lane in SRC's host -> the owner of SRC's lane in DST's
-/// host
-/// -> DST. A hop disappears if SRC or DST is itself such an owner. A route has at most three hops
-/// and always ends, because each hop moves to the next of these four roles. If a host has a
-/// gateway, the gateway owns its only lane to each other host. Processes of another job
-/// (Host::direct) are no hosts in this sense: each process has its own channels to them.
+/// The owner of a lane is the *representative* of its host for that lane. A packet goes from SRC to
+/// the representative of SRC's host, then to the representative of DST's host, both of SRC's lane,
+/// and then to DST. A hop disappears if SRC or DST is itself a representative. A route has at most
+/// three hops and always ends, because each hop moves to the next of these four roles. If a host
+/// has a gateway, the gateway represents it on its only lane to each other host. Processes of
+/// another job (Host::direct) are no hosts in this sense: each process has its own channels to
+/// them.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +41,8 @@ namespace impishim::wire {
 /// the host's procs in turn. The numbering of other hosts skips `host` itself. With a single other
 /// host, the owner of the first lane is the lowest proc, which is more often a master than any
 /// other.
-[[nodiscard]] inline WorldRank lane_owner(const JobMap& job, std::int32_t host,
-                                          std::int32_t remote_host, std::int32_t lane) {
+[[nodiscard]] inline WorldRank representative(const JobMap& job, std::int32_t host,
+                                              std::int32_t remote_host, std::int32_t lane) {
   const Host& here = job.host(host);
   if (here.gateway >= 0) return here.first_proc + here.gateway;
   const std::int32_t ordinal = remote_host < host ? remote_host : remote_host - 1;
@@ -62,14 +63,15 @@ namespace impishim::wire {
 }
 
 /// Returns the proc of `source`'s host that sends the packets of `source` to `remote_host`.
-[[nodiscard]] inline WorldRank sender_for(const JobMap& job, WorldRank source,
-                                          std::int32_t remote_host) {
-  return lane_owner(job, job.proc(source).host, remote_host, lane_of(job, source, remote_host));
+[[nodiscard]] inline WorldRank sending_representative(const JobMap& job, WorldRank source,
+                                                      std::int32_t remote_host) {
+  return representative(job, job.proc(source).host, remote_host, lane_of(job, source, remote_host));
 }
 
 /// Returns the proc of `host`, another host, that receives the packets of `source`.
-[[nodiscard]] inline WorldRank receiver_of(const JobMap& job, WorldRank source, std::int32_t host) {
-  return lane_owner(job, host, job.proc(source).host, lane_of(job, source, host));
+[[nodiscard]] inline WorldRank receiving_representative(const JobMap& job, WorldRank source,
+                                                        std::int32_t host) {
+  return representative(job, host, job.proc(source).host, lane_of(job, source, host));
 }
 
 /// Returns the hosts to which `proc` owns a channel, ascending. With one lane, their number is at
@@ -108,7 +110,7 @@ struct NextHop {
   const std::int32_t its_host = job.proc(destination).host;
   if (my_host == its_host) return {NextHop::Kind::kLocal, destination, its_host};
   if (job.host(its_host).direct) return {NextHop::Kind::kRemote, destination, its_host};
-  const WorldRank owner = sender_for(job, source, its_host);
+  const WorldRank owner = sending_representative(job, source, its_host);
   if (owner == here) return {NextHop::Kind::kRemote, destination, its_host};
   return {NextHop::Kind::kLocal, owner, its_host};
 }

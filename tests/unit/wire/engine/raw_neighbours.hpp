@@ -107,7 +107,7 @@ class RawNeighbours {
     const std::int32_t my_host = job_.proc(here_).host;
     const std::int32_t its_host = job_.proc(from).host;
     if (its_host == my_host) return locals_.at(from);
-    const WorldRank receiver = receiver_of(job_, from, my_host);
+    const WorldRank receiver = receiving_representative(job_, from, my_host);
     return receiver == here_ ? hosts_.at(its_host) : locals_.at(receiver);
   }
 

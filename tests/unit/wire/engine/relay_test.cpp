@@ -100,7 +100,8 @@ TEST_P(Relays, CountThePacketsOfOthersOnly) {
   std::uint64_t on_the_way = 0;
   for (WorldRank at = 0; at != last;) {
     const NextHop hop = next_hop(job.job(), at, 0, last);
-    at = hop.kind == NextHop::Kind::kLocal ? hop.proc : receiver_of(job.job(), 0, hop.host);
+    at = hop.kind == NextHop::Kind::kLocal ? hop.proc
+                                           : receiving_representative(job.job(), 0, hop.host);
     if (at != last) ++on_the_way;
   }
   EXPECT_LE(on_the_way, 2U);

@@ -63,9 +63,9 @@ SimulatedJob::SimulatedJob(const JobShape& shape) : job_(make_job(shape)) {
         channel.seed = next_seed();
         channel.cut_after = shape.cut_after;
         auto [left, right] = MemoryChannel::make_pair(channel);
-        options[static_cast<std::size_t>(lane_owner(job_, low, high, lane))]
+        options[static_cast<std::size_t>(representative(job_, low, high, lane))]
             .host_channels.push_back({high, std::move(left)});
-        options[static_cast<std::size_t>(lane_owner(job_, high, low, lane))]
+        options[static_cast<std::size_t>(representative(job_, high, low, lane))]
             .host_channels.push_back({low, std::move(right)});
       }
     }

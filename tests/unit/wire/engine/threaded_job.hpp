@@ -47,8 +47,8 @@ class ThreadedJob {
         if (host < my_host) continue;
         auto [left, right] = socket_channels();
         mine.host_channels.push_back({host, std::move(left)});
-        options[static_cast<std::size_t>(receiver_of(job, rank, host))].host_channels.push_back(
-            {my_host, std::move(right)});
+        options[static_cast<std::size_t>(receiving_representative(job, rank, host))]
+            .host_channels.push_back({my_host, std::move(right)});
       }
     }
     for (EngineOptions& each : options) {

@@ -17,7 +17,7 @@ const JobShape kShape{.procs_of_hosts = {{2}, {2}, {1}},
                       .foreign = {2}};
 
 WorldRank representative_towards(const PathParts& parts, std::int32_t host) {
-  return sender_for(parts.settings.job, 0, host);
+  return sending_representative(parts.settings.job, 0, host);
 }
 
 TEST(PeerTable, ACreditLimitIsOnLinksToProcessesOfThisLibraryOnly) {

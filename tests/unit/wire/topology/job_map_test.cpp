@@ -75,6 +75,17 @@ TEST(JobMapCodec, CountsThatOverflow) {
   }
 }
 
+TEST(JobMapCodec, NoLanes) {
+  constexpr std::size_t kLanes = 8 * 4;  // behind the other values
+  auto bytes = encode_job_map(sample());
+  for (const std::int32_t lanes : {0, -1}) {
+    store_big_endian(bytes.data() + kLanes, lanes);
+    EXPECT_FALSE(decode_job_map(bytes).ok()) << lanes;
+  }
+  store_big_endian(bytes.data() + kLanes, std::int32_t{3});
+  EXPECT_EQ(decode_job_map(bytes)->values().lanes, 3);
+}
+
 TEST(JobMapCodec, AGatewayOutsideItsHost) {
   // That of host 2, the last of three.
   constexpr std::size_t kGateway = 48 + 2 * 28 + 2 * 26 + 22;
