@@ -252,6 +252,21 @@ TEST_P(Relief, WhatNobodyHasAskedForHoldsNothingBack) {
   EXPECT_EQ(any.bytes(), wanted.data);
 }
 
+/// The end of the contest may be all that the wait needs. Without a limit, each poll would let in as
+/// many messages as flow control permits.
+TEST_P(Relief, AContestLetsInNoFloodWhileTheProgramWaits) {
+  constexpr unsigned kMessages = 4000;
+  job.only_these_wait({0, 1, 2});
+  Receive any(kAnySource, 5, kDatalen);
+  post(any);
+  std::vector<std::unique_ptr<Send>> flood;
+  for (unsigned i = 0; i < kMessages; ++i)
+    flood.push_back(std::make_unique<Send>(job, 0, 2, 5, pattern(kDatalen, i)));
+  job.settle();
+  EXPECT_EQ(job.engine(2).contested_count(), 1U);
+  EXPECT_LT(job.engine(2).counters().unexpected_messages, kMessages / 2);
+}
+
 TEST(ReliefLimit, IsForAllMessagesTogether) {
   JobShape shape = shape_of(0);
   shape.relay.early_message_limit = kLong + 100;
