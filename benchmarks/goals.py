@@ -232,37 +232,48 @@ def relayed_packets(prefix):
     ]
 
 
-def hops(setting):
-    """Ranks 0 and 2 represent their hosts for each other; 1 and 3 reach each other through them,
-    who sleep outside MPI. The kernel would start a relay's thread on its waker's processor, which
+def latency_between(setting, leader, follower, relayed, **variables):
+    """Half a round trip of 8 B in microseconds, with hosts of whole nodes. The relays, ranks 0 and
+    2, sleep outside MPI. The kernel would start a relay's thread on its waker's processor, which
     over loopback is the other relay's."""
+    words = [setting.program("point_to_point"), "8", pairs.BATCH_US, "201", f"{leader},{follower}"]
+    with tempfile.TemporaryDirectory() as folder:
+        found = numbers(
+            "latency 8",
+            setting.joined_apart(2, *words),
+            {"IMPISHIM_STATS": f"{folder}/traffic", "IMPISHIM_HOST_PROCS": "node", **variables},
+        )
+        passed_on = relayed_packets(f"{folder}/traffic")
+    # Besides the measured messages only a few are on their way, at the start and the end.
+    if (min(passed_on[0], passed_on[2]) > 1000) != relayed:
+        fail(
+            f"messages between ranks {leader} and {follower} did not go the way that is measured: passed on {passed_on}"
+        )
+    return found[0]
 
-    def latency_between(leader, follower, relayed):
-        with tempfile.TemporaryDirectory() as folder:
-            words = [
-                setting.program("point_to_point"),
-                "8",
-                pairs.BATCH_US,
-                "201",
-                f"{leader},{follower}",
-            ]
-            found = numbers(
-                "latency 8",
-                setting.joined_apart(2, *words),
-                {"IMPISHIM_STATS": f"{folder}/traffic", "IMPISHIM_HOST_PROCS": "node"},
-            )
-            passed_on = relayed_packets(f"{folder}/traffic")
-            # Besides the measured messages only a few are on their way, at the start and the end.
-            if (min(passed_on[0], passed_on[2]) > 1000) != relayed:
-                fail(
-                    f"messages between ranks {leader} and {follower} did not go the way that is measured: passed on {passed_on}"
-                )
-            return found[0]
 
+def hops(setting):
+    """Ranks 0 and 2 represent their hosts for each other; 1 and 3 reach each other through them."""
     three, one = taking_turns(
-        setting.rounds, [lambda: latency_between(1, 3, True), lambda: latency_between(0, 2, False)]
+        setting.rounds,
+        [
+            lambda: latency_between(setting, 1, 3, True),
+            lambda: latency_between(setting, 0, 2, False),
+        ],
     )
     return [ratio_part("", three, one, "us")]
+
+
+def lanes(setting):
+    """Ranks 1 and 3, with a lane of their own and through the representatives."""
+    own, shared = taking_turns(
+        setting.rounds,
+        [
+            lambda: latency_between(setting, 1, 3, False, IMPISHIM_LANES="2"),
+            lambda: latency_between(setting, 1, 3, True),
+        ],
+    )
+    return [ratio_part("", own, shared, "us")]
 
 
 def computing_relay(setting):
@@ -403,6 +414,7 @@ ROWS = [
         message_rate,
     ),
     Row("hops", "three hops with idle relays, 8 B latency / one hop", "<=", 2, "", None, hops),
+    Row("lanes", "two lanes, 8 B latency / three hops on one lane", "<=", 0.7, "", None, lanes),
     Row(
         "computing-relay",
         "two hops by a relay that computes: 8 B latency, more than by one that sleeps",

@@ -183,9 +183,12 @@ Result<JobEntry> enter_job(const JobSettings& settings, const SystemPlan& plan, 
   Result<JobEntry> entered = JobEntry{};
   std::vector<std::byte> host_procs;
   if (plan.rank == plan.speaker) {
-    const wire::SystemSize size{settings.client,     static_cast<std::int32_t>(plan.places.size()),
-                                settings.host_procs, settings.max_channels,
-                                settings.lanes,      has_gateways};
+    const wire::SystemSize size{.client = settings.client,
+                                .procs = static_cast<std::int32_t>(plan.places.size()),
+                                .host_procs = settings.host_procs,
+                                .max_channels = settings.max_channels,
+                                .lanes = settings.lanes,
+                                .has_gateways = has_gateways};
     entered = enter_at_server(settings, size);
     if (entered) {
       ByteWriter out;

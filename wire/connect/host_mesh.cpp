@@ -208,13 +208,13 @@ class Dance {
   [[nodiscard]] Result<void> wait_for_event() {
     std::vector<pollfd> polled;
     std::vector<std::int32_t> ends;
-    for (const auto& [lane_end, connection] : outgoing_) {
+    for (const auto& [end, connection] : outgoing_) {
       if (!connection.connector) continue;
       polled.push_back(connection.connector->polled());
-      ends.push_back(lane_end);
+      ends.push_back(end);
     }
     acceptor_.append_polled(polled);
-    const std::size_t end = polled.size();
+    const std::size_t watched = polled.size();
     polled.push_back({options_.watched, POLLIN, 0});
     if (poll(polled.data(), polled.size(), static_cast<int>(kRetryPause.count())) < 0) {
       if (errno == EINTR) return {};
@@ -223,7 +223,7 @@ class Dance {
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (polled[i].revents != 0) go_on_connecting(ends[i]);
     }
-    acceptor_.handle(std::span(polled).subspan(ends.size(), end - ends.size()));
+    acceptor_.handle(std::span(polled).subspan(ends.size(), watched - ends.size()));
     if (!error_ && options_.given_up) error_ = options_.given_up();
     return error_ ? Result<void>(*error_) : Result<void>();
   }
