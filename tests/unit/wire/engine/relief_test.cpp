@@ -252,8 +252,8 @@ TEST_P(Relief, WhatNobodyHasAskedForHoldsNothingBack) {
   EXPECT_EQ(any.bytes(), wanted.data);
 }
 
-/// The end of the contest may be all that the wait needs. Without a limit, each poll would let in as
-/// many messages as flow control permits.
+/// The end of the contest may be all that the wait needs. Without a limit, each poll would let in
+/// as many messages as flow control permits.
 TEST_P(Relief, AContestLetsInNoFloodWhileTheProgramWaits) {
   constexpr unsigned kMessages = 4000;
   job.only_these_wait({0, 1, 2});
