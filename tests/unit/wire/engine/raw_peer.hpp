@@ -21,8 +21,8 @@ namespace impishim::wire::test {
 /// on a third host.
 class RawPeer {
  public:
-  explicit RawPeer(JobShape shape = {.procs_of_hosts = {{1}, {1}, {1}},
-                                     .values = {.datalen = 1000}})
+  explicit RawPeer(const JobShape& shape = {.procs_of_hosts = {{1}, {1}, {1}},
+                                            .values = {.datalen = 1000}})
       : job_(make_job(shape)) {
     auto [near, far] = MemoryChannel::make_pair({});
     EngineOptions options;

@@ -18,7 +18,7 @@ using test::DrivenServer;
 using test::impi;
 using test::Peer;
 using test::ScriptedServer;
-using test::operator+;
+using test::operator+;  // NOLINT(misc-unused-using-decls): clang-tidy 14 overlooks operators
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

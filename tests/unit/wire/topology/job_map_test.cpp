@@ -100,8 +100,8 @@ TEST(JobMapCodec, AGatewayOutsideItsHost) {
 }
 
 TEST(JobMap, CountsMustDescribeExactlyWhatIsThere) {
-  const auto make = [](std::vector<std::pair<int, int>> clients, std::vector<int> host_procs,
-                       int procs) {
+  const auto make = [](const std::vector<std::pair<int, int>>& clients,
+                       const std::vector<int>& host_procs, int procs) {
     std::vector<Client> all_clients;
     for (const auto& [hosts, count] : clients) {
       Client client;
