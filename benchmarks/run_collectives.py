@@ -4,9 +4,10 @@
 flat MPI over TCP, and the one-way delays that latency-bound collectives take when the systems are
 far apart.
 
-Contestants take turns, round after round, and compare themselves with the flat MPI of the same
-round; a row's ratio is the median of the rounds' ratios. Programs check their results. Ends with
-the cause if a run fails. """
+Contestants take turns, round after round, and compare themselves with the faster of flat Open MPI
+and flat MPICH in the same round; a row's ratio is the median of the rounds' ratios. Flat MPICH
+takes part where each rank has a processor: its ranks spin, and where they share processors a
+collective takes milliseconds. Programs check their results. Ends with the cause if a run fails. """
 
 import argparse
 import os
@@ -30,33 +31,47 @@ DELAY_MS = 10
 # One-way delays that two systems need, from a common start to the end of the last process.
 LEAST_DELAYS = {"barrier": 1, "bcast": 1, "reduce": 1, "allreduce": 1}
 DELAY_GOAL = 1.2
-FLAT_GOAL = 1.0
+FLAT_GOAL = 1.05
 BUDGET_US = 50000
+FLAT = ["flat Open MPI", "flat MPICH"]
+# The transport of Debian's MPICH is UCX.
+MPICH_OVER_TCP = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo", "MPIR_CVAR_NOLOCAL": "1"}
 LOOPBACK = {"calls": "one call behind a barrier, mean of all ranks", "row": "calls in a row"}
 
 
-def contestants(build):
+RANKS = 4
+
+
+def contestants(build, flat):
+    """The command of each contestant. `flat` names the flat ones that take part."""
     impirun, programs = build / "bin/impirun", build / "tests/programs"
     mpich, openmpi = programs / "bench_collectives_mpich", programs / "bench_collectives_openmpi"
-    flat = [*openmpi_over_tcp(4, yields=True), openmpi]
-    return [
-        ("flat", flat, openmpi, None),
-        ("MPICH 2+2", None, mpich, [impirun, "-np", "2", mpich, ":", "-np", "2", mpich]),
-        ("Open MPI 2+2", None, openmpi, [impirun, "-np", "2", openmpi, ":", "-np", "2", openmpi]),
-        ("mixed 2+2", None, mpich, [impirun, "-np", "2", mpich, ":", "-np", "2", openmpi]),
-    ]
+    flat_commands = {
+        FLAT[0]: [*openmpi_over_tcp(RANKS, yields=True), openmpi],
+        FLAT[1]: ["mpiexec.mpich", "-np", str(RANKS), mpich],
+    }
+    return {
+        **{name: flat_commands[name] for name in flat},
+        "MPICH 2+2": [impirun, "-np", "2", mpich, ":", "-np", "2", mpich],
+        "Open MPI 2+2": [impirun, "-np", "2", openmpi, ":", "-np", "2", openmpi],
+        "mixed 2+2": [impirun, "-np", "2", mpich, ":", "-np", "2", openmpi],
+    }
 
 
-def with_arguments(contestant, arguments):
+def with_arguments(command, arguments):
     """The command, with the program's arguments behind every program."""
-    _, flat, program, joined = contestant
-    command = flat or joined
     out = []
     for word in command:
         out.append(word)
-        if str(word) == str(program) or "bench_collectives" in str(word):
+        if "bench_collectives" in str(word):
             out += arguments
     return out
+
+
+def variables_of(name):
+    """The environment of a contestant."""
+    # Open MPI's processes yield, as those that share processors must.
+    return {"OMPI_MCA_mpi_yield_when_idle": "1", **(MPICH_OVER_TCP if name == FLAT[1] else {})}
 
 
 def times_of(command, variables):
@@ -71,60 +86,61 @@ def times_of(command, variables):
     return found
 
 
-def loopback_rows(build, sizes, rounds, only, mode):
-    all_rounds = {contestant[0]: [] for contestant in contestants(build)}
+def measure_rounds(commands, sizes, rounds, only, mode):
+    """The times of each contestant: one dictionary for each round."""
+    all_rounds = {name: [] for name in commands}
     for _ in range(rounds):
-        for contestant in contestants(build):
+        for name, command in commands.items():
             arguments = [",".join(map(str, sizes)), BUDGET_US, mode, *only]
-            # Open MPI's processes yield, as those that share processors must.
-            all_rounds[contestant[0]].append(
-                times_of(
-                    with_arguments(contestant, arguments), {"OMPI_MCA_mpi_yield_when_idle": "1"}
-                )
+            all_rounds[name].append(
+                times_of(with_arguments(command, arguments), variables_of(name))
             )
-    rows = []
-    for size in sizes:
-        for collective in [name for name, its_size in all_rounds["flat"][0] if its_size == size]:
-            for name, measured in all_rounds.items():
-                values = [found[collective, size] for found in measured]
-                ratios = [
-                    value / flat[collective, size]
-                    for value, flat in zip(values, all_rounds["flat"])
-                ]
-                ratio = statistics.median(ratios)
-                verdict = (
-                    None
-                    if name == "flat" or mode != "calls"
-                    else "pass"
-                    if ratio <= FLAT_GOAL
-                    else "short"
-                )
-                rows.append(
-                    {
-                        "group": LOOPBACK[mode],
-                        "name": f"{collective}: {name}",
-                        "collective": collective,
-                        "contestant": name,
-                        "size": size,
-                        "unit": "us",
-                        "median": statistics.median(values),
-                        "values": values,
-                        "ratio": ratio,
-                        "ratios": ratios,
-                        "goal": FLAT_GOAL if verdict else None,
-                        "verdict": verdict,
-                    }
-                )
-    return rows
+    return all_rounds
+
+
+def loopback_row(all_rounds, name, collective, size, mode):
+    """The row of a contestant; the reference of a round is the faster flat MPI."""
+    values = [found[collective, size] for found in all_rounds[name]]
+    references = [
+        min(times[collective, size] for times in flat)
+        for flat in zip(*(all_rounds[flat] for flat in FLAT if flat in all_rounds))
+    ]
+    ratios = [value / reference for value, reference in zip(values, references)]
+    ratio = statistics.median(ratios)
+    has_goal = name not in FLAT and mode == "calls"
+    return {
+        "group": LOOPBACK[mode],
+        "name": f"{collective}: {name}",
+        "collective": collective,
+        "contestant": name,
+        "size": size,
+        "unit": "us",
+        "median": statistics.median(values),
+        "values": values,
+        "ratio": ratio,
+        "ratios": ratios,
+        "goal": FLAT_GOAL if has_goal else None,
+        "verdict": ("pass" if ratio <= FLAT_GOAL else "short") if has_goal else None,
+    }
+
+
+def loopback_rows(commands, sizes, rounds, only, mode):
+    all_rounds = measure_rounds(commands, sizes, rounds, only, mode)
+    return [
+        loopback_row(all_rounds, name, collective, size, mode)
+        for size in sizes
+        for collective in [name for name, its_size in all_rounds[FLAT[0]][0] if its_size == size]
+        for name in all_rounds
+    ]
 
 
 def delay_rows(build, rounds, only):
     rows = []
-    for contestant in contestants(build)[1:]:
+    for name, command in contestants(build, []).items():
         measured = [
             times_of(
-                with_arguments(contestant, ["8", BUDGET_US, "delays", *only]),
-                {"IMPISHIM_TEST_DELAY_MS": str(DELAY_MS), "OMPI_MCA_mpi_yield_when_idle": "1"},
+                with_arguments(command, ["8", BUDGET_US, "delays", *only]),
+                {**variables_of(name), "IMPISHIM_TEST_DELAY_MS": str(DELAY_MS)},
             )
             for _ in range(rounds)
         ]
@@ -136,9 +152,9 @@ def delay_rows(build, rounds, only):
             rows.append(
                 {
                     "group": f"collectives, {DELAY_MS} ms between systems",
-                    "name": f"{collective}: {contestant[0]}",
+                    "name": f"{collective}: {name}",
                     "collective": collective,
-                    "contestant": contestant[0],
+                    "contestant": name,
                     "size": 8,
                     "unit": "one-way delays",
                     "median": median,
@@ -151,15 +167,19 @@ def delay_rows(build, rounds, only):
 
 
 def print_loopback(rows, sizes, mode):
-    names = list(dict.fromkeys(row["contestant"] for row in rows))
+    everyone = dict.fromkeys(row["contestant"] for row in rows)
+    flat = [name for name in everyone if name in FLAT]
+    names = [name for name in everyone if name not in FLAT]
     goal = f"; goal <= {FLAT_GOAL:.2f}" if mode == "calls" else ""
     print(
-        f"\nCollectives on 2 + 2 ranks: {LOOPBACK[mode]}, us; x: ratio to Open MPI over TCP on 4 ranks (flat){goal}"
+        f"\nCollectives on 2 + 2 ranks: {LOOPBACK[mode]}, us; x: ratio to {' or '.join(flat)} over TCP, the faster one, "
+        f"on {RANKS} ranks{goal}"
     )
     for size in sizes:
         print(
-            f"\n  {show_size(size):<22} {'flat':>9}"
-            + "".join(f"  {name:>24}" for name in names[1:])
+            f"\n  {show_size(size):<22}"
+            + "".join(f" {name:>13}" for name in flat)
+            + "".join(f"  {name:>24}" for name in names)
         )
         for collective in dict.fromkeys(row["collective"] for row in rows):
             cells = {
@@ -167,8 +187,10 @@ def print_loopback(rows, sizes, mode):
                 for row in rows
                 if row["collective"] == collective and row["size"] == size
             }
-            line = f"  {collective:<22} {show_number(cells['flat']['median']):>9}"
-            for name in names[1:]:
+            line = f"  {collective:<22}"
+            for name in flat:
+                line += f" {show_number(cells[name]['median']):>13}"
+            for name in names:
                 line += f"  {show_number(cells[name]['median']):>8}  x {cells[name]['ratio']:6.3f} {cells[name]['verdict'] or '':>5}"
             print(line)
 
@@ -214,6 +236,11 @@ def main():
     parser.add_argument(
         "--modes", type=lambda text: text.split(","), default=list(LOOPBACK), help="of calls,row"
     )
+    parser.add_argument(
+        "--flat-mpich",
+        action="store_true",
+        help="flat MPICH takes part although ranks share processors",
+    )
     parser.add_argument("--no-delays", action="store_true", help="without the rows with a delay")
     options = parser.parse_args()
     os.environ["IMPI_AUTH_NONE"] = "1"
@@ -226,9 +253,15 @@ def main():
         f"{machine['processor']}, {machine['processors']} processors, MPICH {machine['mpich']}, Open MPI {machine['openmpi']}; "
         f"medians of {rounds} rounds"
     )
+    with_mpich = options.flat_mpich or machine["processors"] >= RANKS
+    if not with_mpich:
+        print(
+            f"flat MPICH does not take part: {RANKS} spinning ranks on {machine['processors']} processors (--flat-mpich)"
+        )
+    commands = contestants(options.build, FLAT if with_mpich else FLAT[:1])
     rows = []
     for mode in options.modes:
-        measured = loopback_rows(options.build, sizes, rounds, options.only, mode)
+        measured = loopback_rows(commands, sizes, rounds, options.only, mode)
         print_loopback(measured, sizes, mode)
         rows += measured
     if not options.no_delays:

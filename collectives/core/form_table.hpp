@@ -115,6 +115,10 @@ inline constexpr std::array kOwnChoices{
     // Only data that its receiver needs crosses, in one one-way delay, for any number of clients.
     OwnChoice{Collective::kReduceScatter, Form::kExchange, Clients::kAny, Length::kAny, kNothing},
 
+    // The pipeline moves and combines least, and with two clients its segments cross once, as in
+    // an exchange.
+    OwnChoice{Collective::kScan, Form::kPipeline, Clients::kTwo, Length::kLong,
+              kInOrder | kManySegments},
     // Totals of earlier ranks cross once to each later client. With many clients each round doubles
     // the number of known totals.
     OwnChoice{Collective::kScan, Form::kExchange, Clients::kFew, Length::kAny, kNothing},

@@ -29,8 +29,9 @@ namespace {
 constexpr std::array<std::string_view, kCollectiveCount> kNames{
     "barrier",    "bcast",    "gather",    "gatherv", "scatter",   "scatterv",       "allgather",
     "allgatherv", "alltoall", "alltoallv", "reduce",  "allreduce", "reduce_scatter", "scan"};
-constexpr std::array<std::string_view, 9> kFormNames{
-    "linear", "tree", "rooted", "chain", "direct", "exchange", "doubling", "scattered", "sliced"};
+constexpr std::array<std::string_view, 10> kFormNames{"linear", "tree",     "rooted",   "chain",
+                                                      "direct", "exchange", "doubling", "scattered",
+                                                      "sliced", "pipeline"};
 
 /// Stands for the table's own choice.
 constexpr std::string_view kDefault = "default";

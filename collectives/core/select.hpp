@@ -49,6 +49,7 @@ enum class Form : std::uint8_t {
                ///< others
   kSliced,     ///< the data is divided among the members of each client, and each communicates with
                ///< its counterparts at the same time
+  kPipeline,   ///< segments from each rank to the next
 };
 
 /// Bit flags for what a form can depend on besides the numbers of clients and bytes.
@@ -56,9 +57,10 @@ enum Property : std::uint8_t {
   kNothing = 0,
   kAlike =
       1,  ///< all clients represent data alike and combine it alike (Limits::same_representation)
-  kInOrder = 2,  ///< one result per client is enough: the operation commutes, or each client's
-                 ///< ranks are consecutive
-  kSlices = 4,   ///< the operation commutes, and every client has more than one member
+  kInOrder = 2,       ///< one result per client is enough: the operation commutes, or each client's
+                      ///< ranks are consecutive
+  kSlices = 4,        ///< the operation commutes, and every client has more than one member
+  kManySegments = 8,  ///< the data has at least one segment for each rank
 };
 
 /// A form that the user has chosen, for data of at least `from` bytes. Nothing: the table's own

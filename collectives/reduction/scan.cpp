@@ -50,10 +50,13 @@ Task scan_or_exscan(const Team& team, ScanCall call) {
   const std::int32_t clients = team.membership.client_count();
   if (clients == 1) return scan_inside(team, call);
   const bool blocks = one_for_each_client(ranges_of_ranks(team.membership), team.membership);
-  const auto has = static_cast<std::uint8_t>(blocks ? kInOrder : kNothing);
+  std::uint8_t has = blocks ? kInOrder : kNothing;
+  if (blocks && suits_pipeline(team.membership, Segments(call.contribution, team.limits)))
+    has |= kManySegments;
   const Form form =
       choose(Collective::kScan, clients, call.contribution.external_bytes(), team.limits, has);
   if (form == Form::kChain) return scan_in_chain(team, call);
+  if (form == Form::kPipeline) return scan_in_pipeline(team, call);
   return blocks ? scan_of_blocks(team, call, form) : scan_of_ranges(team, call);
 }
 

@@ -91,6 +91,23 @@ TEST(ScanTest, TotalsOfRunsCrossToWhereTheyAreNeeded) {
   });
 }
 
+TEST(ScanTest, SegmentsTravelFromRankToRankInAPipeline) {
+  for_each_job([](SimulatedJob& job) {
+    for_each_case(job, {"scan=pipeline"}, [&](const ReductionCase& with) {
+      check_both(job, with, [&] {
+        const std::uint64_t clients = clients_of(job);
+        const std::uint64_t segments = segments_of(with.count);
+        if (clients == 1 || segments < static_cast<std::uint64_t>(job.size())) return;
+        if (ranges_of_ranks(job.membership(0)).size() != clients) return;
+        const auto steps = static_cast<std::uint64_t>(job.size()) - 1;
+        EXPECT_EQ(job.messages().size(), steps * segments);
+        EXPECT_EQ(job.crossings().size(), (clients - 1) * segments);
+        EXPECT_EQ(job.crossing_elements(), 2 * (clients - 1) * with.count);
+      });
+    });
+  });
+}
+
 TEST(ScanTest, DoublingTakesTheLogarithmOfDelays) {
   for_each_job([](SimulatedJob& job) {
     for_each_case(job, {"scan=doubling"}, [&](const ReductionCase& with) {

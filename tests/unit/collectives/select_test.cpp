@@ -11,7 +11,7 @@ namespace impishim::collectives::test {
 namespace {
 
 constexpr std::uint64_t kMega = 1 << 20;
-constexpr auto kEverything = static_cast<std::uint8_t>(kInOrder | kSlices);
+constexpr auto kEverything = static_cast<std::uint8_t>(kInOrder | kSlices | kManySegments);
 
 Limits with(const std::string& overrides) {
   Limits limits;
@@ -50,6 +50,9 @@ TEST(SelectTest, FollowsNumbersOfClientsAndBytes) {
   EXPECT_EQ(choose(Collective::kReduce, 9, 1024, limits), Form::kTree);
   EXPECT_EQ(choose(Collective::kScan, 9, 1023, limits), Form::kExchange);
   EXPECT_EQ(choose(Collective::kScan, 9, 1024, limits), Form::kDoubling);
+  EXPECT_EQ(choose(Collective::kScan, 2, kMega, limits, kEverything), Form::kPipeline);
+  EXPECT_EQ(choose(Collective::kScan, 2, kMega, limits, kInOrder), Form::kExchange);
+  EXPECT_EQ(choose(Collective::kScan, 3, kMega, limits, kEverything), Form::kExchange);
 }
 
 TEST(SelectTest, NeverComputesTheSameTwiceWhereDataIsRepresentedDifferently) {

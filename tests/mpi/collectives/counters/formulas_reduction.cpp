@@ -127,10 +127,14 @@ Traffic Formulas::scan(const Elements& data) const {
   if (m() == 1) return {};
   const std::vector<int> runs = members_.runs();
   const bool in_order = members_.in_order();
+  const bool pipelines = in_order && set_.segments(data) >= members_.size();
+  const std::string otherwise = set_.few(m()) || set_.tiny(data) ? "exchange" : "doubling";
+  const bool is_long = m() == 2 && data.length() >= set_.long_from;
   std::string form =
-      set_.impi ? "chain"
-                : set_.form("scan", set_.few(m()) || set_.tiny(data) ? "exchange" : "doubling");
+      set_.impi ? "chain" : set_.form("scan", is_long && pipelines ? "pipeline" : otherwise);
+  if (form == "pipeline" && !pipelines) form = otherwise;
   if (form == "doubling" && !in_order) form = "exchange";
+  if (form == "pipeline") return {(m() - 1) * set_.segments(data), (m() - 1) * data.bytes()};
   if (form == "chain") {
     const auto steps = static_cast<long long>(runs.size()) - 1;
     return {steps, steps * data.bytes()};
