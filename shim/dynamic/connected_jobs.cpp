@@ -54,7 +54,7 @@ ConnectedJobs::ConnectedJobs(Job& job) : job_(job), job_number_(number_of(job.ma
 ConnectedJobs::~ConnectedJobs() { job_.connected_jobs.store(nullptr, std::memory_order_release); }
 
 Result<std::string> ConnectedJobs::open_port() {
-  auto opened = wire::OpenPort::open(job_.map.proc(job_.here).id.host);
+  auto opened = wire::OpenPort::open(job_.map.proc(job_.here).id.host, job_.ports);
   if (!opened) return opened.error();
   std::string name = (*opened)->name().text();
   const MutexLock lock(mutex_);

@@ -138,7 +138,7 @@ class GroupConnection {
   /// tells so later, since the others wait for it.
   int gather_members() {
     std::uint16_t port = 1;
-    auto listener = wire::HostListener::open(job_.map.proc(job_.here).id.host);
+    auto listener = wire::HostListener::open(job_.map.proc(job_.here).id.host, job_.ports);
     if (listener) {
       port = listener->port();
       listener_.emplace(std::move(*listener));

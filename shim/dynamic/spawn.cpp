@@ -220,7 +220,7 @@ class Spawn {
   Result<wire::PortConnection> start() {
     auto launcher = wire::find_launcher(path_of_this_library());
     if (!launcher) return launcher.error();
-    auto port = wire::OpenPort::open(job_.map.proc(job_.here).id.host);
+    auto port = wire::OpenPort::open(job_.map.proc(job_.here).id.host, job_.ports);
     if (!port) return port.error();
     SpawnRequest request = unpack(packed_);
     wire::SpawnPlan plan;

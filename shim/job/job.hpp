@@ -36,6 +36,7 @@
 #include "shim/job/stand_watch.hpp"
 #include "shim/job/vendor_progress.hpp"
 #include "shim/values/receive_sources.hpp"
+#include "wire/connect/host_listener.hpp"
 #include "wire/engine/engine.hpp"
 #include "wire/progress/progress_thread.hpp"
 #include "wire/startup/own_server.hpp"
@@ -63,6 +64,7 @@ struct Job {
   /// then delay the other threads' wildcard receives.
   bool polls_collectives = false;
 
+  wire::PortRange ports;    ///< IMPISHIM_PORT, also for what listens later
   std::string wire_format;  ///< IMPISHIM_WIRE_FORMAT: auto, or the name of a format
   std::unique_ptr<wire::Engine> engine;
   std::unique_ptr<wire::ProgressThread> progress;

@@ -62,15 +62,13 @@ int native_tag_ub(MPI_Comm all) {
   return found != 0 ? *tag_ub : kLeastTagUb;
 }
 
-/// Returns what this system announces. `gathered` has the encoded ProcInfo of each process.
+/// Returns what this system announces.
 Result<wire::JoinOptions> join_options(const JobSettings& settings, const SystemPlan& plan,
-                                       std::span<const std::vector<std::byte>> gathered) {
-  auto procs = wire::decode_all(gathered);
-  if (!procs) return procs.error();
+                                       std::span<const wire::ProcInfo> procs) {
   auto values = wire::ClientValues::from_environment();
   if (!values) return values.error();
-  auto fabrics = wire::fabrics_of_system((*procs)[static_cast<std::size_t>(plan.rank)].fabrics,
-                                         *procs, settings.fabric.automatic);
+  auto fabrics = wire::fabrics_of_system(procs[static_cast<std::size_t>(plan.rank)].fabrics, procs,
+                                         settings.fabric.automatic);
   if (!fabrics) return fabrics.error();
   wire::JoinOptions options;
   options.values = *values;
@@ -82,7 +80,7 @@ Result<wire::JoinOptions> join_options(const JobSettings& settings, const System
   options.fabrics = std::move(*fabrics);
   options.fabric_required = !settings.fabric.automatic;
   for (const wire::PlannedHost& planned : plan.hosts)
-    options.hosts.push_back(wire::local_host(planned, *procs));
+    options.hosts.push_back(wire::local_host(planned, procs));
   return options;
 }
 
@@ -116,17 +114,33 @@ Result<JobEntry> enter_at_server(const JobSettings& settings, const wire::System
   return entry;
 }
 
-/// Agrees with the other systems, on the process that speaks for this one.
-Result<JobAgreement> negotiate(wire::ServerConnection server, const wire::JoinOptions& options) {
-  auto agreed = server.exchange(options);
+/// Notes at which addresses the hosts of this system reach each other.
+void note_inner_addresses(const SystemPlan& plan, std::span<const wire::ProcInfo> procs,
+                          std::int32_t client, wire::JobMap& map) {
+  std::int32_t host = map.client(client).first_host;
+  for (const wire::PlannedHost& planned : plan.hosts)
+    map.set_inner_address(host++, wire::listener_of(planned, procs).inner_address);
+}
+
+/// Agrees with the other systems, on the process that speaks for this one. `gathered` has the
+/// encoded ProcInfo of each process.
+Result<JobAgreement> negotiate(const JobSettings& settings, const SystemPlan& plan, JobEntry& entry,
+                               std::span<const std::vector<std::byte>> gathered, bool concurrent) {
+  const auto procs = wire::decode_all(gathered);
+  if (!procs) return procs.error();
+  auto options = join_options(settings, plan, *procs);
+  if (!options) return options.error();
+  options->concurrent = concurrent;
+  auto agreed = entry.server->exchange(*options);
   if (!agreed) return agreed.error();
   // If the server is foreign, the system has its own secret.
   auto own = JobSecret::random();
   if (!own) return own.error();
   JobAgreement agreement;
   agreement.map = std::move(agreed->map);
+  note_inner_addresses(plan, *procs, settings.client, agreement.map);
   agreement.secret = agreed->secret.value_or(*own);
-  agreement.server = std::move(server);
+  agreement.server = std::move(entry.server);
   return agreement;
 }
 
@@ -160,6 +174,11 @@ Result<HostOpening> describe_host(const JobSettings& settings) {
   auto address = own_address(settings);
   if (!address) return address.error();
   opening.info.address = *address;
+  if (!settings.listen_address.empty()) {
+    auto own = wire::parse_own_address("IMPISHIM_LISTEN_ADDRESS", settings.listen_address);
+    if (!own) return own.error();
+    opening.info.inner_address = *own;
+  }
   auto fabrics = wire::usable_providers(settings.fabric);
   if (!fabrics) return fabrics.error();
   opening.info.fabrics = std::move(*fabrics);
@@ -210,7 +229,9 @@ Result<HostOpening> open_host(const JobSettings& settings, const SystemPlan& pla
   if (!plan.connects()) return HostOpening{};
   auto opening = describe_host(settings);
   if (!opening) return opening;
-  auto listener = wire::HostListener::open(opening->info.address);
+  const wire::ProcInfo& info = opening->info;
+  auto listener = wire::HostListener::open(
+      settings.listen_address.empty() ? info.address : info.inner_address, settings.ports);
   if (!listener) return listener.error();
   opening->listener = std::move(*listener);
   opening->info.port = opening->listener->port();
@@ -224,9 +245,7 @@ Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan&
   Result<JobAgreement> agreed = JobAgreement{};
   std::vector<std::byte> encoded;
   if (plan.rank == plan.speaker) {
-    auto options = join_options(settings, plan, gathered);
-    if (options) options->concurrent = concurrent;
-    agreed = options ? negotiate(std::move(*entry.server), *options) : options.error();
+    agreed = negotiate(settings, plan, entry, gathered, concurrent);
     if (agreed) {
       agreed->own_server = std::move(entry.own_server);
       agreed->map.set_lanes(settings.lanes);

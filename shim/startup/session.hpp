@@ -9,6 +9,7 @@
 #include "collectives/core/select.hpp"
 #include "shim/job/job.hpp"
 #include "wire/base/result.hpp"
+#include "wire/connect/host_listener.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/topology/host_size.hpp"
 
@@ -28,6 +29,8 @@ struct JobSettings {
   std::string gateways;
   std::string gateway_address;  ///< IMPISHIM_GATEWAY_ADDRESS; empty: all of a gateway's interfaces
   std::string address;          ///< IMPISHIM_HOST_ADDRESS; empty: determined automatically
+  std::string listen_address;   ///< IMPISHIM_LISTEN_ADDRESS; empty: the host's address
+  wire::PortRange ports;        ///< IMPISHIM_PORT
   bool split_world = false;     ///< IMPISHIM_WORLD=split
   bool poll_native = false;     ///< IMPISHIM_NATIVE_COLLECTIVES=polled
   std::string wire_format;      ///< IMPISHIM_WIRE_FORMAT: auto, native, external32, wide

@@ -97,6 +97,24 @@ Result<void> read_gateways(JobSettings& request) {
   return {};
 }
 
+/// Reads where the hosts of this system listen.
+Result<void> read_listening(JobSettings& request) {
+  if (const char* text = secure_getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr)
+    request.address = text;
+  if (const char* text = secure_getenv("IMPISHIM_PORT"); text != nullptr) {
+    const auto ports = wire::PortRange::parse("IMPISHIM_PORT", text);
+    if (!ports) return ports.error();
+    request.ports = *ports;
+  }
+  const char* text = secure_getenv("IMPISHIM_LISTEN_ADDRESS");
+  if (text == nullptr) return {};
+  request.listen_address = text;
+  if (!request.address.empty() && request.ports.first != 0) return {};
+  return bad("IMPISHIM_LISTEN_ADDRESS", text,
+             "an address translator forwards a known port: set IMPISHIM_HOST_ADDRESS to the "
+             "address at which others reach this machine, and IMPISHIM_PORT to the port there");
+}
+
 }  // namespace
 
 Result<JobSettings> JobSettings::from_environment() {
@@ -108,8 +126,8 @@ Result<JobSettings> JobSettings::from_environment() {
   if (!hosts) return hosts.error();
   auto gateways = read_gateways(request);
   if (!gateways) return gateways.error();
-  if (const char* text = secure_getenv("IMPISHIM_HOST_ADDRESS"); text != nullptr)
-    request.address = text;
+  auto listening = read_listening(request);
+  if (!listening) return listening.error();
   if (const char* text = secure_getenv("IMPISHIM_WORLD"); text != nullptr) {
     request.split_world = std::strcmp(text, "split") == 0;
     if (!request.split_world && std::strcmp(text, "joined") != 0)

@@ -63,6 +63,10 @@ std::span<const ToolSetting> tool_settings() {
       text_setting(
           "impishim_host_address", "IMPISHIM_HOST_ADDRESS",
           "address that this host advertises; empty: that of the connection to the server"),
+      text_setting("impishim_listen_address", "IMPISHIM_LISTEN_ADDRESS",
+                   "address at which this host listens; empty: impishim_host_address"),
+      text_setting("impishim_port", "IMPISHIM_PORT",
+                   "port or range of ports of this node's hosts; empty: the kernel chooses"),
       text_setting("impishim_gateway", "IMPISHIM_GATEWAY",
                    "native ranks that alone hold connections to other systems; empty: all can"),
       text_setting("impishim_gateway_address", "IMPISHIM_GATEWAY_ADDRESS",

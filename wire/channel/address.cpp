@@ -176,8 +176,55 @@ Result<std::string> kind_of_many(const HostId& address) {
 
 }  // namespace
 
+namespace {
+
+/// Returns true for a link-local IPv6 address, which is meaningless without the name of the link.
+bool is_of_link(const HostId& host, int family) {
+  return family == AF_INET6 && host[0] == std::byte{0xfe} &&
+         (host[1] & std::byte{0xc0}) == std::byte{0x80};
+}
+
+/// Returns the addresses of the interfaces that are up and that `wanted` accepts, without
+/// link-local ones; IPv4 comes before IPv6.
+template <class Wanted>
+Result<std::vector<HostId>> addresses_of(const Wanted& wanted) {
+  ifaddrs* interfaces = nullptr;
+  if (getifaddrs(&interfaces) != 0) {
+    return Error{ErrorKind::kSystem,
+                 fmt::format("cannot list this machine's addresses: {}", std::strerror(errno))};
+  }
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(interfaces, freeifaddrs);
+  std::vector<HostId> found;
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const ifaddrs* each = interfaces; each != nullptr; each = each->ifa_next) {
+      if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != family) continue;
+      if ((each->ifa_flags & IFF_UP) == 0 || !wanted(*each)) continue;
+      SocketAddress address;
+      std::memcpy(&address.storage, each->ifa_addr,
+                  family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+      if (!is_of_link(address.host(), family)) found.push_back(address.host());
+    }
+  }
+  return found;
+}
+
+Result<HostId> address_of_interface(const std::string& name) {
+  auto found = addresses_of([&](const ifaddrs& each) { return name == each.ifa_name; });
+  if (!found) return found.error();
+  if (!found->empty()) return found->front();
+  return Error{ErrorKind::kConfiguration,
+               fmt::format("the interface {} is down or has no address", name)};
+}
+
+}  // namespace
+
+Result<std::vector<HostId>> addresses_of_interfaces() {
+  return addresses_of([](const ifaddrs& each) { return (each.ifa_flags & IFF_LOOPBACK) == 0; });
+}
+
 Result<HostId> parse_own_address(const std::string& variable, const std::string& text) {
-  auto address = parse_address(text);
+  auto address =
+      if_nametoindex(text.c_str()) != 0 ? address_of_interface(text) : parse_address(text);
   if (!address)
     return Error{address.error().kind, fmt::format("{}: {}", variable, address.error().text)};
   auto many = kind_of_many(*address);
@@ -228,37 +275,6 @@ Result<HostId> address_towards(const std::string& server) {
             server, std::strerror(errno))};
   }
   return here.host();
-}
-
-namespace {
-
-/// Returns true for a link-local IPv6 address, which is meaningless without the name of the link.
-bool is_of_link(const HostId& host, int family) {
-  return family == AF_INET6 && host[0] == std::byte{0xfe} &&
-         (host[1] & std::byte{0xc0}) == std::byte{0x80};
-}
-
-}  // namespace
-
-Result<std::vector<HostId>> addresses_of_interfaces() {
-  ifaddrs* interfaces = nullptr;
-  if (getifaddrs(&interfaces) != 0) {
-    return Error{ErrorKind::kSystem,
-                 fmt::format("cannot list this machine's addresses: {}", std::strerror(errno))};
-  }
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(interfaces, freeifaddrs);
-  std::vector<HostId> found;
-  for (const int family : {AF_INET, AF_INET6}) {
-    for (const ifaddrs* each = interfaces; each != nullptr; each = each->ifa_next) {
-      if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != family) continue;
-      if ((each->ifa_flags & IFF_UP) == 0 || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
-      SocketAddress address;
-      std::memcpy(&address.storage, each->ifa_addr,
-                  family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-      if (!is_of_link(address.host(), family)) found.push_back(address.host());
-    }
-  }
-  return found;
 }
 
 Result<HostId> address_for_others() {

@@ -20,8 +20,9 @@ namespace impishim::wire {
 /// Parses a numeric address or resolves a host name. An IPv4 address becomes 12 zero bytes and 4
 /// bytes. Fails with kConfiguration if the name is unknown.
 [[nodiscard]] Result<HostId> parse_address(const std::string& text);
-/// Parses `text`, the value of the variable `variable`, as the address of this machine for others.
-/// Fails with kConfiguration if it is unknown, or if it is not the address of a single machine (the
+/// Parses `text`, the value of the variable `variable`, as the address of this machine for others:
+/// a numeric address, a host name, or the name of an interface, whose first address it is. Fails
+/// with kConfiguration if it is unknown, or if it is not the address of a single machine (the
 /// wildcard, a broadcast or a multicast address). The text names the variable.
 [[nodiscard]] Result<HostId> parse_own_address(const std::string& variable,
                                                const std::string& text);

@@ -106,7 +106,7 @@ class GatewayAcceptor {
     };
     // A proc that has reached one address of this machine closes its attempts at the other
     // addresses.
-    options.may_end_early = true;
+    options.may_end_early = [](const SocketAddress& /*from*/) { return true; };
     return options;
   }
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -38,7 +39,7 @@ constexpr auto kRetryPause = std::chrono::milliseconds(50);
 /// Pause before a refused connection is tried again.
 constexpr auto kRefusedPause = std::chrono::seconds(1);
 
-/// A connection to a host with a lower number that is being established.
+/// A connection to another host that is being established.
 struct Outgoing {
   std::optional<LinkTerms> terms;  ///< nothing if that host is foreign
   std::optional<LinkConnector> connector;
@@ -68,8 +69,7 @@ class Dance {
       if (!is_partner(each)) continue;
       for (std::int32_t lane = 0; lane < lanes_towards(each); ++lane) {
         ++awaited;
-        if (each < my_host_)
-          outgoing_[each + lane * host_count()].terms = terms_towards(each, lane);
+        begin_connecting(each, lane);
       }
     }
     while (connected_.size() < awaited) {
@@ -112,7 +112,18 @@ class Dance {
   [[nodiscard]] std::optional<LinkTerms> terms_towards(std::int32_t number,
                                                        std::int32_t lane) const {
     if (!proves(number)) return std::nullopt;
-    return LinkTerms{*options_.secret, LinkPurpose::kHosts, my_host_ + lane * host_count(), number};
+    return LinkTerms{*options_.secret, LinkPurpose::kHosts, my_host_ + lane * host_count(), number,
+                     number > my_host_};
+  }
+
+  /// Prepares a connection to a host. A host with a higher number should connect itself; this one
+  /// only helps out, and only if both prove their identity.
+  void begin_connecting(std::int32_t number, std::int32_t lane) {
+    const bool reversed = number > my_host_;
+    if (reversed && !proves(number)) return;
+    Outgoing& connection = outgoing_[number + lane * host_count()];
+    connection.terms = terms_towards(number, lane);
+    if (reversed) connection.retry_at = Clock::now() + options_.reversal_delay;
   }
 
   [[nodiscard]] LinkAcceptor::Options acceptor_options() {
@@ -123,6 +134,11 @@ class Dance {
       return judge(end, from);
     };
     options.take = [this](std::int32_t end, Descriptor socket) { hand_on(end, std::move(socket)); };
+    // Of the two connections of a pair one is dropped.
+    options.may_end_early = [this](const SocketAddress& from) {
+      return std::ranges::any_of(
+          job_.hosts(), [&](const Host& each) { return same_address(from.host(), each.address); });
+    };
     return options;
   }
 
@@ -154,28 +170,29 @@ class Dance {
   [[nodiscard]] LinkJudgement judge(std::int32_t end, const SocketAddress& from) const {
     using Kind = LinkJudgement::Kind;
     const std::int32_t number = end < 0 ? end : host_at(end);
-    if (number <= my_host_ || !is_partner(number) || end / host_count() >= lanes_towards(number)) {
+    const bool proven = number >= 0 && is_partner(number) && proves(number);
+    const bool reversed = number < my_host_;
+    if (number < 0 || !is_partner(number) || end / host_count() >= lanes_towards(number) ||
+        (reversed && !proven)) {
       return {Kind::kTurnAway,
               {},
               fmt::format("it claims to be host {}, which does not connect here", end)};
     }
-    const bool proven = proves(number);
-    const Kind otherwise = proven ? Kind::kRefuse : Kind::kTurnAway;
-    if (!same_address(from.host(), host(number).address)) {
-      return {otherwise, Refusal::kWrongAddress,
-              fmt::format("it claims to be {}", host_name(job_, number))};
+    if (!proven && !same_address(from.host(), host(number).address))
+      return {Kind::kTurnAway, {}, fmt::format("it claims to be {}", host_name(job_, number))};
+    if (connected_.contains(end) || decided_.contains(end)) {
+      return {proven ? Kind::kRefuse : Kind::kTurnAway, Refusal::kTaken,
+              fmt::format("host {} is connected already", number)};
     }
-    if (connected_.count(end) != 0) {
-      return {otherwise, Refusal::kTaken, fmt::format("host {} is connected already", number)};
-    }
-    return {proven ? Kind::kProve : Kind::kTrust, {}, {}};
+    return {proven ? Kind::kProve : Kind::kTrust, {}, {}, reversed};
   }
 
   [[nodiscard]] Result<void> start_connecting(std::int32_t end, Outgoing& connection) {
     if (connection.connector || Clock::now() < connection.retry_at) return {};
     const Host& there = host(host_at(end));
     const std::int32_t me = my_host_ + end - host_at(end);
-    auto started = LinkConnector::start({there.address, there.port, host(my_host_).address, me,
+    const HostId& address = job_.address_from(host(my_host_).client, host_at(end));
+    auto started = LinkConnector::start({address, there.port, listener_.address(), me,
                                          connection.terms ? &*connection.terms : nullptr});
     if (started) {
       connection.connector.emplace(std::move(*started));
@@ -188,6 +205,8 @@ class Dance {
   }
 
   void retry(std::int32_t number, Outgoing& connection, const Error& error) {
+    // A host that helps out leaves the reports to the other one.
+    const bool reversed = number > my_host_;
     const bool refused = error.kind != ErrorKind::kConnection;
     std::string reason = error.text;
     if (connection.connector && connection.connector->connected() && !refused) {
@@ -200,7 +219,7 @@ class Dance {
     connection.connector.reset();
     connection.retry_at =
         Clock::now() + (refused ? Clock::duration(kRefusedPause) : Clock::duration(kRetryPause));
-    if (!refused || std::exchange(connection.told, true)) return;
+    if (!refused || reversed || std::exchange(connection.told, true)) return;
     log(LogLevel::kError, "cannot connect to {}: {}; trying again", host_name(job_, number),
         error.text);
   }
@@ -220,10 +239,11 @@ class Dance {
       if (errno == EINTR) return {};
       return Error{ErrorKind::kSystem, fmt::format("poll failed: {}", std::strerror(errno))};
     }
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-      if (polled[i].revents != 0) go_on_connecting(ends[i]);
-    }
+    // A decision of a host that has then closed its port must be read before the port is tried.
     acceptor_.handle(std::span(polled).subspan(ends.size(), watched - ends.size()));
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (polled[i].revents != 0 && outgoing_.contains(ends[i])) go_on_connecting(ends[i]);
+    }
     if (!error_ && options_.given_up) error_ = options_.given_up();
     return error_ ? Result<void>(*error_) : Result<void>();
   }
@@ -232,6 +252,17 @@ class Dance {
     Outgoing& connection = outgoing_.at(end);
     const std::int32_t number = host_at(end);
     auto done = connection.connector->advance();
+    if (done && connection.connector->must_decide()) {
+      decided_.insert(end);
+      connection.connector->keep();
+      done = connection.connector->advance();
+    }
+    if (!done && decided_.erase(end) == 0 && is_dropped(end, *connection.connector)) {
+      connection.last_error = done.error().text;
+      connection.connector.reset();
+      connection.retry_at = Clock::now() + kRefusedPause;
+      return;
+    }
     if (!done && connection.was_there && connection.connector->port_is_closed()) {
       // A host of this library listens from before its announcement until all hosts are connected.
       error_ = Error{
@@ -241,13 +272,18 @@ class Dance {
     }
     if (!done) return retry(number, connection, done.error());
     if (!*done) return;
-    Descriptor socket = connection.connector->take();
-    outgoing_.erase(end);
-    hand_on(end, std::move(socket));
+    hand_on(end, connection.connector->take());
+  }
+
+  /// Returns true if a connection has failed because another one of the same pair is being
+  /// completed.
+  [[nodiscard]] bool is_dropped(std::int32_t end, const LinkConnector& connector) const {
+    return acceptor_.is_greeting(end) || connector.refusal() == Refusal::kTaken;
   }
 
   void hand_on(std::int32_t end, Descriptor socket) {
     connected_.insert(end);
+    outgoing_.erase(end);
     if (error_) return;
     auto taken = take_(host_at(end), end / host_count(), std::move(socket));
     if (!taken) error_ = taken.error();
@@ -271,8 +307,9 @@ class Dance {
       if (!end) continue;
       names += (names.empty() ? "" : ", ") + host_name(job_, each);
       const auto tried = outgoing_.find(*end);
-      const std::string why =
-          tried != outgoing_.end() ? tried->second.last_error : acceptor_.turned_away(*end);
+      std::string why = acceptor_.turned_away(*end);
+      if (tried != outgoing_.end() && !tried->second.last_error.empty())
+        why += (why.empty() ? "" : "; from here: ") + tried->second.last_error;
       if (!why.empty()) names += ": " + why;
     }
     const std::string trouble =
@@ -290,28 +327,13 @@ class Dance {
   LinkAcceptor acceptor_;
   std::map<std::int32_t, Outgoing> outgoing_;  ///< by the end of the lane, as host_at() takes it
   std::set<std::int32_t> connected_;           ///< ends of lanes
-  std::optional<Error> error_;                 ///< set to end the dance
+  /// Ends of lanes whose reversed connection this host keeps. Of the two connections of a pair, the
+  /// host with the lower number completes only one.
+  std::set<std::int32_t> decided_;
+  std::optional<Error> error_;  ///< set to end the dance
 };
 
 }  // namespace
-
-Result<HostListener> HostListener::open(const HostId& address, std::uint16_t port) {
-  HostListener listener;
-  SocketAddress here = SocketAddress::of(address, port);
-  listener.socket_ =
-      Descriptor(::socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener.socket_.valid() || bind(listener.socket_.get(), here.get(), here.size) != 0 ||
-      listen(listener.socket_.get(), 1024) != 0 ||
-      getsockname(listener.socket_.get(), here.get(), &here.size) != 0) {
-    return Error{
-        ErrorKind::kConfiguration,
-        fmt::format(
-            "cannot listen on {}: {}; set IMPISHIM_HOST_ADDRESS to an address of this machine",
-            port == 0 ? address_text(address) : address_text(address, port), std::strerror(errno))};
-  }
-  listener.port_ = here.port();
-  return listener;
-}
 
 Result<void> connect_hosts(const JobMap& job, std::int32_t my_host, HostListener listener,
                            const DanceOptions& options, const ConnectionSink& take) {

@@ -1,38 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Connections between hosts: the listening port of a host, and the exchange of connect and accept
-/// that IMPI 2.3.8 calls "dance". The procs of one host are connected by shared_memory_links.hpp.
+/// Connections between hosts: the exchange of connect and accept that IMPI 2.3.8 calls "dance". The
+/// procs of one host are connected by shared_memory_links.hpp.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
-#include "wire/channel/address.hpp"
+#include "wire/connect/host_listener.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 
-/// The listening socket of a host, bound to its advertised address and a port that the kernel
-/// chooses, unless one is given.
-class HostListener {
- public:
-  [[nodiscard]] static Result<HostListener> open(const HostId& address, std::uint16_t port = 0);
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] const Descriptor& socket() const { return socket_; }
-
- private:
-  Descriptor socket_;
-  std::uint16_t port_ = 0;
-};
-
 /// Takes over a connection, with the number of the remote host and that of the lane (route.hpp).
 using ConnectionSink =
     std::function<Result<void>(std::int32_t host, std::int32_t lane, Descriptor socket)>;
+
+/// Time for which a host waits for the connection of another one before it connects itself.
+inline constexpr auto kReversalDelay = std::chrono::milliseconds(500);
 
 struct DanceOptions {
   /// The secret that the systems of this library negotiated at startup. Without it only foreign
@@ -44,16 +34,21 @@ struct DanceOptions {
   std::function<std::optional<Error>()> given_up;
   /// Returns true if that host is to be connected with this one. Both must agree. Empty: all are.
   std::function<bool(std::int32_t host)> is_partner{};
+  std::chrono::milliseconds reversal_delay = kReversalDelay;
 };
 
-/// Connects from the advertised address to every host with a lower number, and accepts connections
+/// Connects from the listener's address to every host with a lower number, and accepts connections
 /// from every host with a higher number, one for each lane between the two. On a further lane a
-/// host calls itself lane * number of hosts + number. The source address of an accepted connection
-/// must be the address that its host advertised.
+/// host calls itself lane * number of hosts + number.
 ///
 /// Between impishim systems, and inside a system, both ends then prove that they belong to the job
-/// (link_handshake.hpp). A host of a foreign system is trusted because of its address and number,
-/// as IMPI 2.3.8 defines. The system's first host warns about that, whatever IMPISHIM_LOG is.
+/// (link_handshake.hpp), from whatever address they come. If a firewall or an address translator
+/// lets only one direction through, that one is used: a host that has waited kReversalDelay for one
+/// with a higher number connects to it as well, and the host with the lower number decides which
+/// connection is kept.
+///
+/// A host of a foreign system is trusted because of its number and its address, which must be the
+/// advertised one (IMPI 2.3.8). The system's first host warns about that, whatever IMPISHIM_LOG is.
 ///
 /// Each connection goes to `take` as soon as it is proven; an error of `take` ends the dance.
 /// Strangers are turned away and reported, bounded in number (link_acceptor.hpp), and delay no
@@ -61,8 +56,7 @@ struct DanceOptions {
 /// connected.
 ///
 /// Fails with kTimeout if hosts are missing; the text names each of them and the reason of its
-/// latest failure. Fails with kConfiguration if there is no secret or no libcrypto, or if the
-/// advertised address does not belong to this machine.
+/// latest failure. Fails with kConfiguration if there is no secret or no libcrypto.
 [[nodiscard]] Result<void> connect_hosts(const JobMap& job, std::int32_t my_host,
                                          HostListener listener, const DanceOptions& options,
                                          const ConnectionSink& take);

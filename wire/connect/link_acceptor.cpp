@@ -141,11 +141,17 @@ void LinkAcceptor::turn_away(List::iterator place, const Error& reason) {
   }
   std::string line = fmt::format("{}turned away {}: {}", options_.log_prefix, who, reason.text);
   log(LogLevel::kDebug, "{}", line);
-  if (!options_.may_end_early || (!place->greeted && reason.kind != ErrorKind::kConnection)) {
+  const bool may_end_early = options_.may_end_early && options_.may_end_early(place->from);
+  if (!may_end_early || (!place->greeted && reason.kind != ErrorKind::kConnection)) {
     if (const auto due = report_.add(std::move(line), Clock::now()))
       log(LogLevel::kError, "{}", *due);
   }
   (place->greeted ? greeted_ : strangers_).erase(place);
+}
+
+bool LinkAcceptor::is_greeting(std::int32_t number) const {
+  return std::ranges::any_of(
+      greeted_, [&](const Pending& each) { return each.handshake->number() == number; });
 }
 
 std::string LinkAcceptor::turned_away(std::int32_t number) const {
@@ -155,7 +161,10 @@ std::string LinkAcceptor::turned_away(std::int32_t number) const {
 
 void LinkAcceptor::close_rest() {
   while (!strangers_.empty()) {
-    turn_away(strangers_.begin(), {ErrorKind::kConnection, "all that were awaited are connected"});
+    // A dropped attempt of a process of the job may still be unread.
+    const bool unread = !strangers_.front().handshake->has_claimed();
+    turn_away(strangers_.begin(), {unread ? ErrorKind::kConnection : ErrorKind::kAborted,
+                                   "all that were awaited are connected"});
   }
   greeted_.clear();
   // Prints the pending report now, because there is no later occasion.

@@ -48,9 +48,9 @@ class LinkAcceptor {
     /// Takes over a connection whose handshake is complete. From then on, judge() must know about
     /// it.
     std::function<void(std::int32_t number, Descriptor socket)> take;
-    /// True if connectors normally drop attempts; then a connection that ends early is not
-    /// reported.
-    bool may_end_early = false;
+    /// Returns true if connectors at that address normally drop attempts; then a connection that
+    /// ends early is not reported. Empty: none does.
+    std::function<bool(const SocketAddress& from)> may_end_early{};
   };
 
   /// `listener` must be non-blocking and outlive this object.
@@ -68,6 +68,9 @@ class LinkAcceptor {
   bool drop_oldest_stranger(const std::string& reason);
   /// Returns the reason why no connection can be accepted, or an empty text if that is possible.
   [[nodiscard]] const std::string& trouble() const { return rest_.trouble(); }
+  /// Returns true if a connection that claims this number has shown a valid hello, and its
+  /// handshake goes on.
+  [[nodiscard]] bool is_greeting(std::int32_t number) const;
   /// Returns the reason why the latest connection with this number was turned away, or an empty
   /// text if there was none.
   [[nodiscard]] std::string turned_away(std::int32_t number) const;

@@ -50,10 +50,6 @@ std::string refusal_text(Refusal refusal) {
   switch (refusal) {
     case Refusal::kNotAwaited:
       return "it does not await this process";
-    case Refusal::kWrongAddress:
-      return "it sees this process at another address than the advertised one: is there address "
-             "translation between them? "
-             "Set IMPISHIM_HOST_ADDRESS";
     case Refusal::kTaken:
       return "another connection has taken this process's place";
     case Refusal::kNoProof:
@@ -103,14 +99,28 @@ Result<ConnectorHandshake> ConnectorHandshake::prove(const LinkTerms& terms) {
 
 Result<void> ConnectorHandshake::step() {
   const auto verdict = load_big_endian<std::uint32_t>(input().data());
-  if (verdict != kGoOn)
-    return Error{ErrorKind::kAborted, refusal_text(static_cast<Refusal>(verdict))};
+  if (verdict != kGoOn) {
+    refusal_ = static_cast<Refusal>(verdict);
+    return Error{ErrorKind::kAborted, refusal_text(*refusal_)};
+  }
   if (input().size() == kChallengeSize) return check_challenge();
-  if (answered_)
-    finish();
-  else
+  if (!answered_) {
     want(kChallengeSize);
+  } else if (terms_->reversed) {
+    must_decide_ = true;
+    want_new(0);
+  } else {
+    finish();
+  }
   return {};
+}
+
+void ConnectorHandshake::keep() {
+  std::array<std::byte, kVerdictSize> decision;
+  store_big_endian(decision.data(), kGoOn);
+  say(decision);
+  must_decide_ = false;
+  finish();
 }
 
 Result<void> ConnectorHandshake::check_challenge() {
@@ -143,9 +153,11 @@ Result<void> AcceptorHandshake::step() {
     case Stage::kHello:
       return take_hello();
     case Stage::kAnswer:
+      return take_answer();
+    case Stage::kDecision:
       break;
   }
-  return take_answer();
+  return take_decision();
 }
 
 Result<void> AcceptorHandshake::take_number() {
@@ -172,8 +184,12 @@ Result<void> AcceptorHandshake::take_hello() {
         Refusal::kNoProof,
         fmt::format("it claims to be number {} and does not know this job's secret", number_));
   }
-  if (judgement_.kind == LinkJudgement::Kind::kRefuse)
-    return refuse(judgement_.refusal, judgement_.reason);
+  if (judgement_.kind == LinkJudgement::Kind::kRefuse) {
+    const Error refused = refuse(judgement_.refusal, judgement_.reason);
+    // A process of the job that has another connection is no stranger.
+    return judgement_.refusal == Refusal::kTaken ? Error{ErrorKind::kConnection, refused.text}
+                                                 : refused;
+  }
   if (!judge_->is_new(connector_nonce_)) {
     return refuse(Refusal::kRepeated,
                   fmt::format("it repeats a recorded message of number {}", number_));
@@ -205,6 +221,18 @@ Result<void> AcceptorHandshake::take_answer() {
   std::array<std::byte, kVerdictSize> welcome;
   store_big_endian(welcome.data(), kGoOn);
   say(welcome);
+  if (again.reversed) {
+    stage_ = Stage::kDecision;
+    want_new(kVerdictSize);
+  } else {
+    finish();
+  }
+  return {};
+}
+
+Result<void> AcceptorHandshake::take_decision() {
+  if (load_big_endian<std::uint32_t>(input().data()) != kGoOn)
+    return stranger(fmt::format("number {} does not keep the connection", number_));
   finish();
   return {};
 }

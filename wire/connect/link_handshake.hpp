@@ -3,19 +3,24 @@
 /// ends show that they know the job's secret before a byte of the channel is sent. The classes are
 /// state machines without sockets; link_socket.hpp and link_acceptor.hpp drive them.
 ///
-/// The connector is the host with the higher number, or a proc that connects to its gateway. It
-/// exchanges these messages with the acceptor, in big-endian order. Each nonce and each proof has
-/// 32 bytes.
+/// The connector is usually the host with the higher number, or a proc that connects to its
+/// gateway. It exchanges these messages with the acceptor, in big-endian order. Each nonce and each
+/// proof has 32 bytes.
 ///
 ///     connector  hello      number:Int4  magic:Uint4 (0x494d504d)  nonce_c  proof(1)
 ///     acceptor   challenge  verdict:Uint4 (0)  nonce_a  proof(2)
 ///     connector  answer     proof(3)
 ///     acceptor   welcome    verdict:Uint4 (0)
 ///
-/// Instead of challenge or welcome the acceptor may send another verdict (Refusal) and close.
-/// `number` is the connector's host number, with that of the lane (host_mesh.hpp), or its index in
-/// the host. On the first lane the first four bytes are therefore those of IMPI 2.3.8. With the
-/// job's secret as key,
+/// If the connector is the host with the lower number (a reversed connection), it decides whether
+/// the connection is kept, because a connection in the other direction may be complete first:
+///
+///     connector  decision   verdict:Uint4 (0)
+///
+/// Without a decision the connector closes. Instead of challenge or welcome the acceptor may send
+/// another verdict (Refusal) and close. `number` is the connector's host number, with that of the
+/// lane (host_mesh.hpp), or its index in the host. On the first lane the first four bytes are
+/// therefore those of IMPI 2.3.8. With the job's secret as key,
 ///
 ///     proof(step) = HMAC-SHA-256("impishim link v1":16 bytes  purpose:Uint4  step:Uint4
 ///                                connector:Int4  acceptor:Int4
@@ -62,15 +67,15 @@ struct LinkTerms {
   LinkPurpose purpose = LinkPurpose::kHosts;
   std::int32_t connector = 0;
   std::int32_t acceptor = 0;
+  bool reversed = false;  ///< true if the connector decides whether the connection is kept
 };
 
 /// Reasons why an acceptor closes a connection whose process may belong to the job.
 enum class Refusal : std::uint32_t {
-  kNotAwaited = 1,    ///< a process with its number does not connect here
-  kWrongAddress = 2,  ///< it does not come from the address that its host advertised
-  kTaken = 3,         ///< a process with the same number and the right proof is connected already
-  kNoProof = 4,       ///< it does not know the job's secret
-  kRepeated = 5,      ///< its hello was used before
+  kNotAwaited = 1,  ///< a process with its number does not connect here
+  kTaken = 3,       ///< a process with the same number and the right proof is connected already
+  kNoProof = 4,     ///< it does not know the job's secret
+  kRepeated = 5,    ///< its hello was used before
 };
 
 /// Returns one sentence for the connector's user.
@@ -150,6 +155,12 @@ class ConnectorHandshake final : public LinkHandshake {
   explicit ConnectorHandshake(std::int32_t number);
   /// Connects to a process of this job. Fails as fill_with_random() and hmac_sha256() do.
   [[nodiscard]] static Result<ConnectorHandshake> prove(const LinkTerms& terms);
+  /// Returns the acceptor's reason if it has refused.
+  [[nodiscard]] std::optional<Refusal> refusal() const { return refusal_; }
+  /// Returns true if the acceptor of a reversed connection waits for the decision.
+  [[nodiscard]] bool must_decide() const { return must_decide_; }
+  /// Tells the acceptor that the connection is kept. Only if must_decide().
+  void keep();
 
  private:
   explicit ConnectorHandshake(const LinkTerms& terms);
@@ -159,6 +170,8 @@ class ConnectorHandshake final : public LinkHandshake {
   std::optional<LinkTerms> terms_;  ///< nothing if the acceptor is foreign
   LinkNonce nonce_{};
   bool answered_ = false;
+  bool must_decide_ = false;
+  std::optional<Refusal> refusal_;
 };
 
 /// An acceptor's decision about the number that a connection claims.
@@ -171,7 +184,8 @@ struct LinkJudgement {
   };
   Kind kind = Kind::kProve;
   Refusal refusal = Refusal::kNotAwaited;
-  std::string reason{};  ///< of kTurnAway and kRefuse, for the log
+  std::string reason{};   ///< of kTurnAway and kRefuse, for the log
+  bool reversed = false;  ///< true if the connector decides whether the connection is kept
 };
 
 /// The questions of an acceptor to its owner.
@@ -198,14 +212,15 @@ class AcceptorHandshake final : public LinkHandshake {
   [[nodiscard]] bool has_claimed() const { return stage_ != Stage::kNumber; }
   /// Returns true if the hello has shown that the connector knows the job's secret, or knew it when
   /// the hello was recorded.
-  [[nodiscard]] bool has_greeted() const { return stage_ == Stage::kAnswer; }
+  [[nodiscard]] bool has_greeted() const { return stage_ >= Stage::kAnswer; }
 
  private:
-  enum class Stage : std::uint8_t { kNumber, kHello, kAnswer };
+  enum class Stage : std::uint8_t { kNumber, kHello, kAnswer, kDecision };
   [[nodiscard]] Result<void> step() override;
   [[nodiscard]] Result<void> take_number();
   [[nodiscard]] Result<void> take_hello();
   [[nodiscard]] Result<void> take_answer();
+  [[nodiscard]] Result<void> take_decision();
   [[nodiscard]] Error refuse(Refusal refusal, const std::string& reason);
 
   const LinkTerms* terms_;

@@ -45,6 +45,10 @@ class LinkConnector {
   /// Continues after events. Returns true when the handshake is done and the socket can be taken.
   /// Fails as wire::advance() does, and with kAborted if the acceptor refuses.
   [[nodiscard]] Result<bool> advance();
+  /// These are as in ConnectorHandshake. After keep(), call advance().
+  [[nodiscard]] std::optional<Refusal> refusal() const { return handshake_.refusal(); }
+  [[nodiscard]] bool must_decide() const { return handshake_.must_decide(); }
+  void keep() { handshake_.keep(); }
   [[nodiscard]] Descriptor take() { return std::move(socket_); }
   /// Returns true if the acceptor's machine has accepted the TCP connection.
   [[nodiscard]] bool connected() const { return connected_; }

@@ -29,7 +29,7 @@ Result<std::unique_ptr<wire::OpenPort>> open_name_server(std::uint16_t port) {
   const auto address = named == nullptr ? wire::address_for_others()
                                         : wire::parse_own_address("IMPISHIM_HOST_ADDRESS", named);
   if (!address) return address.error();
-  return wire::OpenPort::open(*address, port);
+  return wire::OpenPort::open(*address, wire::PortRange::only(port));
 }
 
 Result<std::unique_ptr<wire::OpenPort>> open_own_name_server() {

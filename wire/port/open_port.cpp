@@ -58,8 +58,8 @@ Result<Descriptor> finish(LinkConnector& connector) {
 
 }  // namespace
 
-Result<std::unique_ptr<OpenPort>> OpenPort::open(const HostId& address, std::uint16_t port) {
-  auto listener = HostListener::open(address, port);
+Result<std::unique_ptr<OpenPort>> OpenPort::open(const HostId& address, PortRange ports) {
+  auto listener = HostListener::open(address, ports);
   if (!listener) return listener.error();
   auto secret = JobSecret::random();
   if (!secret) return secret.error();

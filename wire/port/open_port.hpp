@@ -12,7 +12,7 @@
 #include "wire/base/mutex.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
-#include "wire/connect/host_mesh.hpp"
+#include "wire/connect/host_listener.hpp"
 #include "wire/connect/link_acceptor.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/port/conversation.hpp"
@@ -30,10 +30,10 @@ struct PortConnection {
 /// its name are turned away and bounded in number (link_acceptor.hpp).
 class OpenPort {
  public:
-  /// Listens at `address` and `port`; 0: the kernel chooses one. Fails as HostListener::open()
+  /// Listens at `address` and the first free port of `ports`. Fails as HostListener::open()
   /// does, and with kSystem if there are no random bytes.
   [[nodiscard]] static Result<std::unique_ptr<OpenPort>> open(const HostId& address,
-                                                              std::uint16_t port = 0);
+                                                              PortRange ports = {});
   /// For open() only.
   OpenPort(HostListener listener, PortName name);
   OpenPort(const OpenPort&) = delete;

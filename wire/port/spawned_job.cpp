@@ -50,9 +50,10 @@ constexpr std::array<std::string_view, 18> kOfLaunchers = {"PMI_",
                                                            "OMPI_MCA_initial_wdir"};
 
 /// Variables of this process's own job.
-constexpr std::array<std::string_view, 7> kOfThisJob = {
-    "IMPISHIM_SERVER=",          "IMPISHIM_CLIENT=", "IMPISHIM_HOST_ADDRESS=", "IMPISHIM_GATEWAY=",
-    "IMPISHIM_GATEWAY_ADDRESS=", "IMPISHIM_PARENT=", "IMPISHIM_SPAWN_MPI="};
+constexpr std::array<std::string_view, 8> kOfThisJob = {
+    "IMPISHIM_LISTEN_ADDRESS=", "IMPISHIM_SERVER=",   "IMPISHIM_CLIENT=",
+    "IMPISHIM_HOST_ADDRESS=",   "IMPISHIM_GATEWAY=",  "IMPISHIM_GATEWAY_ADDRESS=",
+    "IMPISHIM_PARENT=",         "IMPISHIM_SPAWN_MPI="};
 
 bool begins_as_one(std::string_view entry, auto& beginnings) {
   return std::ranges::any_of(beginnings,

@@ -44,6 +44,7 @@ Error cut_off() {
 std::vector<std::byte> ProcInfo::encode() const {
   ByteWriter out;
   out.put_bytes(address);
+  out.put_bytes(inner_address);
   out.put(port);
   out.put(pid);
   put_text(out, node);
@@ -55,11 +56,13 @@ Result<ProcInfo> ProcInfo::decode(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   ProcInfo info;
   const auto address_bytes = in.get_bytes(info.address.size());
+  const auto inner_bytes = in.get_bytes(info.inner_address.size());
   const auto port = in.get<std::uint16_t>();
   const auto pid = in.get<std::int64_t>();
   auto node = get_text(in);
-  if (!address_bytes || !port || !pid || !node) return cut_off();
+  if (!address_bytes || !inner_bytes || !port || !pid || !node) return cut_off();
   std::copy(address_bytes->begin(), address_bytes->end(), info.address.begin());
+  std::copy(inner_bytes->begin(), inner_bytes->end(), info.inner_address.begin());
   info.port = *port;
   info.pid = *pid;
   info.node = std::move(*node);
@@ -94,19 +97,23 @@ std::vector<std::string> common_fabrics(std::vector<std::string> mine,
   return mine;
 }
 
+const ProcInfo& listener_of(const PlannedHost& planned, std::span<const ProcInfo> procs) {
+  return procs[static_cast<std::size_t>(planned.first + std::max(planned.gateway, 0))];
+}
+
 LocalHost local_host(const PlannedHost& planned, std::span<const ProcInfo> procs) {
   LocalHost host;
   host.gateway = planned.gateway;
+  const ProcInfo& listener = listener_of(planned, procs);
+  host.address = listener.address;
+  host.port = listener.port;
+  host.node = listener.node;
+  // Several nodes may share an address: those of a gateway, and those behind an address translator.
+  const bool pids_may_repeat = planned.gateway >= 0 || listener.inner_address != HostId{};
   for (std::int32_t each = planned.first; each < planned.first + planned.count; ++each) {
     const ProcInfo& info = procs[static_cast<std::size_t>(each)];
-    if (each - planned.first == std::max(planned.gateway, 0)) {
-      host.address = info.address;
-      host.port = info.port;
-      host.node = info.node;
-    }
-    // The procs of a gateway may run on several nodes, so pids may repeat.
     const std::int64_t node_bits =
-        planned.gateway < 0 ? 0 : (static_cast<std::int64_t>(each) + 1) << 32;
+        pids_may_repeat ? (static_cast<std::int64_t>(each) + 1) << 32 : 0;
     host.procs.push_back({info.address, info.pid + node_bits});
   }
   return host;

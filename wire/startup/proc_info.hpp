@@ -17,6 +17,7 @@ namespace impishim::wire {
 /// One process, as its system gathers it.
 struct ProcInfo {
   HostId address{};
+  HostId inner_address{};  ///< as in Host
   std::uint16_t port = 0;  ///< 0: the process does not make its host's connections
   std::int64_t pid = 0;
   std::string node;                  ///< the operating system's name of this machine
@@ -35,6 +36,10 @@ struct ProcInfo {
 /// Returns the elements of `mine` that every other listening process of the system has too.
 [[nodiscard]] std::vector<std::string> common_fabrics(std::vector<std::string> mine,
                                                       std::span<const ProcInfo> procs);
+
+/// Returns the process that listens for a planned host.
+[[nodiscard]] const ProcInfo& listener_of(const PlannedHost& planned,
+                                          std::span<const ProcInfo> procs);
 
 /// Returns the description of a planned host. Its processes have the native ranks planned.first and
 /// following; `procs` contains their own data.

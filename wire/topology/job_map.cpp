@@ -142,6 +142,11 @@ JobMap JobMap::extended(const std::vector<Client>& clients,
   return map;
 }
 
+const HostId& JobMap::address_from(std::int32_t client, std::int32_t host) const {
+  const Host& it = this->host(host);
+  return it.client == client && it.inner_address != HostId{} ? it.inner_address : it.address;
+}
+
 WorldRank JobMap::latest_rank_of(const ProcId& id) const {
   for (WorldRank rank = size() - 1; rank >= 0 && host(proc(rank).host).direct; --rank) {
     if (proc(rank).id == id) return rank;

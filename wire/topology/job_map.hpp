@@ -50,6 +50,9 @@ struct Host {
   /// True for a host of another job: its only proc has a channel of its own to each process here
   /// that it is connected with.
   bool direct = false;
+  /// The address at which the hosts of its own system reach it. It differs from `address` behind an
+  /// address translator, and only that system's processes know it. Zeros: `address`.
+  HostId inner_address{};
 };
 
 /// A process of the job.
@@ -127,6 +130,11 @@ class JobMap {
   /// Sets the number of channels between two hosts, at least 1. All impishim clients have agreed on
   /// it (host_size.hpp).
   void set_lanes(std::int32_t lanes) { values_.lanes = lanes; }
+  void set_inner_address(std::int32_t host, const HostId& address) {
+    hosts_[static_cast<std::size_t>(host)].inner_address = address;
+  }
+  /// Returns the address at which the hosts of `client` reach `host`.
+  [[nodiscard]] const HostId& address_from(std::int32_t client, std::int32_t host) const;
   [[nodiscard]] WorldRank size() const { return static_cast<WorldRank>(procs_.size()); }
 
   /// Returns the world rank of the process `id`, or -1 if it is not in this job. The index does not

@@ -49,6 +49,7 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
     out.put(host.port);
     out.put(host.proc_count);
     out.put(host.gateway);
+    out.put_bytes(host.inner_address);
   }
   for (const Proc& proc : map.procs()) {
     out.put_bytes(proc.id.host);
@@ -126,6 +127,7 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
     get(host.port);
     get(host.proc_count);
     get(host.gateway);
+    get_address(host.inner_address);
   }
   std::vector<ProcId> procs(proc_count);
   for (ProcId& proc : procs) {

@@ -104,6 +104,12 @@ TEST(OwnAddress, OfOneMachineIsTaken) {
   EXPECT_EQ(none.error().text.rfind("IMPISHIM_GATEWAY_ADDRESS: \"no such host\"", 0), 0U);
 }
 
+TEST(OwnAddress, IsThatOfAnInterface) {
+  auto parsed = parse_own_address("IMPISHIM_HOST_ADDRESS", "lo");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().text;
+  EXPECT_EQ(*parsed, address("127.0.0.1"));
+}
+
 TEST(Address, OfNobodyIsAConfigurationError) {
   auto parsed = parse_address("no such host");
   ASSERT_FALSE(parsed.ok());

@@ -274,16 +274,6 @@ TEST(HostMesh, NamesTheMissingWhenTimeIsOver) {
   EXPECT_THAT(connected.error().text, HasSubstr("host 2 (system 2, 127.0.0.3 port 4711)"));
 }
 
-TEST(HostMesh, ConnectsFromNoAddressButItsOwn) {
-  Floor floor({"127.0.0.1", "127.0.0.2"});
-  // An address of nobody here (RFC 5737).
-  floor.job = job_of({host_id("127.0.0.1"), host_id("192.0.2.1")}, {floor.listeners[0].port(), 1});
-  ConnectedHosts connected = floor.start(1).get();
-  ASSERT_FALSE(connected.ok());
-  EXPECT_EQ(connected.error().kind, ErrorKind::kConfiguration);
-  EXPECT_THAT(connected.error().text, HasSubstr("IMPISHIM_HOST_ADDRESS"));
-}
-
 TEST(HostMesh, EndsAtOnceWhenTheJobIsGivenUp) {
   Floor floor({"127.0.0.1", "127.0.0.2"});
   std::array<int, 2> news{};
@@ -303,6 +293,80 @@ TEST(HostMesh, EndsAtOnceWhenTheJobIsGivenUp) {
   ConnectedHosts connected = waiting.get();
   ASSERT_FALSE(connected.ok());
   EXPECT_EQ(connected.error().text, "client 1 was lost");
+}
+
+TEST(HostListener, TakesTheFirstFreePortOfItsRange) {
+  const HostId here = host_id("127.0.0.8");
+  // Ports of the kernel's choice that are free now.
+  const std::uint16_t first = HostListener::open(here)->port();
+  const PortRange two{first, static_cast<std::uint16_t>(first + 1)};
+  auto one = HostListener::open(here, two);
+  auto other = HostListener::open(here, two);
+  ASSERT_TRUE(one.ok() && other.ok());
+  EXPECT_EQ(one->port(), first);
+  EXPECT_EQ(other->port(), first + 1);
+  auto none = HostListener::open(here, two);
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().text, HasSubstr("IMPISHIM_HOST_PROCS=node"));
+}
+
+TEST(HostListener, RefusesWhatIsNoRangeOfPorts) {
+  const auto parsed = PortRange::parse("IMPISHIM_PORT", "4711-4719");
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->first, 4711);
+  EXPECT_EQ(parsed->last, 4719);
+  for (const char* bad : {"", "0", "65536", "47 11", "4719-4711", "1-", "-1", "1-2-3", "any"}) {
+    const auto refused = PortRange::parse("IMPISHIM_PORT", bad);
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_THAT(refused.error().text, HasSubstr(fmt::format("IMPISHIM_PORT={}: a port", bad)));
+  }
+}
+
+/// Returns a floor where nothing listens at the port that host `closed` advertises, as behind a
+/// firewall.
+Floor floor_with_closed_port(std::int32_t closed, const HostId& nowhere) {
+  Floor floor({"127.0.0.2", "127.0.0.3", "127.0.0.4"});
+  std::vector<std::uint16_t> ports;
+  for (const HostListener& each : floor.listeners) ports.push_back(each.port());
+  std::vector<HostId> addresses = floor.addresses;
+  addresses[static_cast<std::size_t>(closed)] = nowhere;
+  floor.job = job_of(addresses, ports);
+  return floor;
+}
+
+TEST(HostMesh, JoinsHostsThatAcceptNothing) {
+  for (const std::int32_t closed : {0, 1, 2}) {
+    Floor floor = floor_with_closed_port(closed, host_id("127.0.0.9"));
+    floor.options.reversal_delay = std::chrono::milliseconds(20);
+    testing::internal::CaptureStderr();
+    auto connected = connect_all(floor);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    expect_joined(connected);
+  }
+}
+
+/// Both directions race; each pair must agree on one connection.
+TEST(HostMesh, KeepsOneConnectionOfTwo) {
+  constexpr int kRounds = 100;
+  testing::internal::CaptureStderr();
+  for (int round = 0; round < kRounds; ++round) {
+    Floor floor({"127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1"});
+    floor.options.reversal_delay = std::chrono::milliseconds(round % 3);
+    auto connected = connect_all(floor);
+    expect_joined(connected);
+    if (HasFatalFailure()) break;
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(HostMesh, TellsWhatBothDirectionsSaid) {
+  Floor floor = floor_with_closed_port(2, host_id("127.0.0.9"));
+  floor.options.reversal_delay = std::chrono::milliseconds(20);
+  ConnectedHosts connected = floor.start(0, 500).get();
+  ASSERT_FALSE(connected.ok());
+  EXPECT_EQ(connected.error().kind, ErrorKind::kTimeout);
+  EXPECT_THAT(connected.error().text, HasSubstr("host 2 (system 2, 127.0.0.9"));
+  EXPECT_THAT(connected.error().text, HasSubstr("Connection refused"));
 }
 
 TEST(HostListener, ListensOnItsOwnAddressesOnly) {

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sites that reach each other only in part: firewalls, address translation, forwarded ports,
+asymmetric routes. Made of network namespaces.
+
+The sites `left` and `right` are joined by a router, where the rendezvous server runs. Needs root,
+the right to make namespaces, and nftables; without them each test is skipped and says so. """
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
+from network_test import inside, ip, made_namespaces  # noqa: E402
+from support import ARGUMENTS, Case, main  # noqa: E402
+
+LEFT, RIGHT = "10.99.0.1", "192.168.7.2"
+ROUTER = "10.99.0.254"
+ROUTER_AT_RIGHT = "192.168.7.1"
+
+
+def cable(one, other, name):
+    ip("link", "add", name, "netns", one, "type", "veth", "peer", "name", name, "netns", other)
+
+
+def attach(namespace, device, address):
+    ip("-n", namespace, "address", "add", address, "dev", device)
+    for each in ("lo", device):
+        ip("-n", namespace, "link", "set", each, "up")
+
+
+def write_setting(namespace, name, value):
+    subprocess.run(
+        ["ip", "netns", "exec", namespace, "sh", "-c", f"echo {value} > /proc/sys/net/{name}"],
+        check=True,
+    )
+
+
+class Sites:
+    """Namespaces `left`, `router` and `right`. The router forwards what its rules accept."""
+
+    def __init__(self):
+        self.left, self.router, self.right = (f"impishim-{side}-{os.getpid()}" for side in "wxy")
+
+    def __enter__(self):
+        made_namespaces((self.left, self.router, self.right))
+        cable(self.left, self.router, "west")
+        cable(self.right, self.router, "east")
+        attach(self.left, "west", f"{LEFT}/24")
+        attach(self.router, "west", f"{ROUTER}/24")
+        attach(self.right, "east", f"{RIGHT}/24")
+        attach(self.router, "east", f"{ROUTER_AT_RIGHT}/24")
+        ip("-n", self.left, "route", "add", "default", "via", ROUTER)
+        ip("-n", self.right, "route", "add", "default", "via", ROUTER_AT_RIGHT)
+        write_setting(self.router, "ipv4/ip_forward", 1)
+        return self
+
+    def __exit__(self, *_):
+        for namespace in (self.left, self.router, self.right):
+            subprocess.run(["ip", "netns", "delete", namespace], check=False, capture_output=True)
+
+    def rules(self, *lines):
+        """Gives the router these rules of nftables."""
+        try:
+            subprocess.run(
+                ["ip", "netns", "exec", self.router, "nft", "-f", "-"],
+                input="\n".join(lines) + "\n",
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+        except (OSError, subprocess.CalledProcessError) as error:
+            reason = getattr(error, "stderr", None) or error
+            raise unittest.SkipTest(f"nftables cannot be used here: {reason}") from None
+
+    def admit(self, *accepted):
+        """Forwards new connections only if one of these matches accepts them."""
+        self.rules(
+            "add table inet fire",
+            "add chain inet fire road { type filter hook forward priority 0 ; policy drop ; }",
+            "add rule inet fire road ct state established,related accept",
+            *(f"add rule inet fire road {match} accept" for match in accepted),
+        )
+
+
+class Reach(Case):
+    def joined(self, sites, left, right):
+        """The server on the router, and a system of two ranks at each site with these
+        variables."""
+        server = inside(sites.router, "-server", "2", IMPISHIM_HOST_ADDRESS=ROUTER)
+        address = server.await_line("out", ":")
+        systems = [
+            inside(
+                site, "-client", str(number), address, "-np", "2", ARGUMENTS.program, **variables
+            )
+            for number, (site, variables) in enumerate(((sites.left, left), (sites.right, right)))
+        ]
+        return server, systems
+
+    def expect_joined(self, sites, left=None, right=None, hosts=range(4)):
+        server, (at_left, at_right) = self.joined(sites, left or {}, right or {})
+        with server, at_left, at_right:
+            for run in (at_left, at_right, server):
+                self.expect(run, 0)
+            for rank, (system, host) in enumerate(zip((0, 0, 1, 1), hosts)):
+                self.assertIn(
+                    f"rank {rank}: system {system}, host {host}", at_left.out + at_right.out
+                )
+
+    def test_nothing_enters_the_higher_system(self):
+        with Sites() as sites:
+            sites.admit("iifname east")
+            self.expect_joined(sites)
+
+    def test_nothing_enters_the_lower_system(self):
+        with Sites() as sites:
+            sites.admit("iifname west")
+            self.expect_joined(sites)
+
+    def test_address_translation(self):
+        """No machine at the left knows a way to the addresses at the right."""
+        with Sites() as sites:
+            ip("-n", sites.left, "route", "delete", "default")
+            sites.rules(
+                "add table ip translate",
+                "add chain ip translate out { type nat hook postrouting priority 100 ; }",
+                "add rule ip translate out oifname west masquerade",
+            )
+            self.expect_joined(sites)
+
+    def test_forwarded_ports(self):
+        """The translator forwards two known ports to the right, and nothing leaves there."""
+        with Sites() as sites:
+            sites.admit("iifname west")
+            sites.rules(
+                "add table ip translate",
+                "add chain ip translate in { type nat hook prerouting priority -100 ; }",
+                f"add rule ip translate in iifname west tcp dport 4720-4721 dnat to {RIGHT}",
+            )
+            self.expect_joined(
+                sites,
+                right={
+                    "IMPISHIM_HOST_ADDRESS": ROUTER,
+                    "IMPISHIM_LISTEN_ADDRESS": "east",
+                    "IMPISHIM_PORT": "4720-4721",
+                },
+            )
+
+    def test_one_port(self):
+        with Sites() as sites:
+            sites.admit("iifname east tcp dport 4711")
+            self.expect_joined(
+                sites,
+                left={"IMPISHIM_PORT": "4711", "IMPISHIM_HOST_PROCS": "node"},
+                right={"IMPISHIM_HOST_PROCS": "node"},
+                hosts=(0, 0, 1, 1),
+            )
+
+    def test_both_closed(self):
+        with Sites() as sites:
+            sites.admit()
+            server, (at_left, at_right) = self.joined(sites, {}, {})
+            with server, at_left, at_right:
+                for run in (at_left, at_right, server):
+                    self.assertNotEqual(run.end(), 0, run)
+                # The system that gives up first tells why, and the other one may learn of that.
+                for run, other in ((at_left, RIGHT), (at_right, LEFT)):
+                    self.assertRegex(
+                        run.err,
+                        rf"no connection with host .*{other}.* in time|client \d at .* was lost",
+                        run,
+                    )
+                self.assertIn("no connection with host", at_left.err + at_right.err)
+
+    def test_asymmetric_routes(self):
+        """Bytes to the right take one cable, and those to the left another one."""
+        with Sites() as sites:
+            cable(sites.left, sites.right, "south")
+            attach(sites.left, "south", "10.98.0.1/24")
+            attach(sites.right, "south", "10.98.0.2/24")
+            for site in (sites.left, sites.right):
+                for device in ("all", "default", "south"):
+                    write_setting(site, f"ipv4/conf/{device}/rp_filter", 0)
+            sites.admit("ip saddr 10.98.0.2", f"ip daddr {ROUTER}")
+            self.expect_joined(
+                sites,
+                left={"IMPISHIM_HOST_ADDRESS": "west"},
+                right={"IMPISHIM_HOST_ADDRESS": "south"},
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/connect/host_listener.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/base/variable.hpp"
+#include "wire/channel/address.hpp"
+#include "wire/packet/packet.hpp"
+
+namespace impishim::wire {
+namespace {
+
+std::optional<std::uint16_t> port_number(const std::string& text) {
+  const auto port = parse_number<std::uint16_t>(text.c_str());
+  return port && *port > 0 ? port : std::nullopt;
+}
+
+/// Returns a socket that listens at `here`, and stores its port there. An invalid one has its cause
+/// in errno.
+Descriptor listening_at(SocketAddress& here) {
+  Descriptor socket(::socket(here.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // A port that the user names may still be in use by closed connections of the last job.
+  const int on = 1;
+  if (socket.valid() && here.port() != 0)
+    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (socket.valid() && bind(socket.get(), here.get(), here.size) == 0 &&
+      listen(socket.get(), 1024) == 0 && getsockname(socket.get(), here.get(), &here.size) == 0) {
+    return socket;
+  }
+  const int error = errno;
+  socket.reset();
+  errno = error;
+  return socket;
+}
+
+Error cannot_listen(const HostId& address, PortRange ports, int error) {
+  const std::string where =
+      ports.first == 0 ? address_text(address)
+      : ports.first == ports.last
+          ? address_text(address, ports.first)
+          : fmt::format("{}, ports {} to {}", address_text(address), ports.first, ports.last);
+  std::string cure = "set IMPISHIM_HOST_ADDRESS to an address of this machine";
+  if (error == EADDRINUSE) {
+    cure =
+        "each host of this machine needs one port; give IMPISHIM_PORT a wider range, or set "
+        "IMPISHIM_HOST_PROCS=node";
+  } else if (error == EACCES) {
+    cure = "give IMPISHIM_PORT a port above 1023";
+  }
+  return {ErrorKind::kConfiguration,
+          fmt::format("cannot listen on {}: {}; {}", where, std::strerror(error), cure)};
+}
+
+}  // namespace
+
+Result<PortRange> PortRange::parse(const std::string& variable, const std::string& text) {
+  const auto dash = text.find('-');
+  const auto first = port_number(text.substr(0, dash));
+  const auto last = dash == std::string::npos ? first : port_number(text.substr(dash + 1));
+  if (first && last && *first <= *last) return PortRange{*first, *last};
+  return Error{ErrorKind::kConfiguration,
+               fmt::format("{}={}: a port from 1 to 65535 is needed, or a range as in 4711-4719",
+                           variable, text)};
+}
+
+Result<HostListener> HostListener::open(const HostId& address, PortRange ports) {
+  HostListener listener;
+  listener.address_ = address;
+  int error = 0;
+  for (std::uint32_t port = ports.first; port <= ports.last; ++port) {
+    SocketAddress here = SocketAddress::of(address, static_cast<std::uint16_t>(port));
+    listener.socket_ = listening_at(here);
+    if (listener.socket_.valid()) {
+      listener.port_ = here.port();
+      return listener;
+    }
+    error = errno;
+    if (error != EADDRINUSE) break;
+  }
+  return cannot_listen(address, ports, error);
+}
+
+}  // namespace impishim::wire
