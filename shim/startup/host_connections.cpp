@@ -102,8 +102,8 @@ Result<std::vector<wire::HostChannel>> make_channels(const JoiningProcess& proce
                                      : take_connections(process, connectors.token);
   if (!own) return own.error();
   // The other hosts may still be connecting, within the same timeout.
-  auto channels =
-      wire::make_host_channels(process.map, process.here, std::move(*own), 2 * kConnectTimeoutMs);
+  auto channels = wire::make_host_channels(process.map, process.here, std::move(*own),
+                                           connectors.secret, 2 * kConnectTimeoutMs);
   if (!channels || process.settings.test_delay_ms == 0) return channels;
   auto delayed = delay_channels(*channels, process.settings.test_delay_ms);
   if (!delayed) return delayed.error();

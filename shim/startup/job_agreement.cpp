@@ -101,10 +101,11 @@ Result<wire::ServerConnection> connect_to_server(const JobSettings& settings,
 }
 
 /// Connects to the server, and exchanges sizes with the other systems.
-Result<JobEntry> enter_at_server(const JobSettings& settings, const wire::SystemSize& size) {
+Result<JobEntry> enter_at_server(const JobSettings& settings, wire::SystemSize size) {
   JobEntry entry;
   auto server = connect_to_server(settings, entry.own_server);
   if (!server) return server.error();
+  size.encryption = server->encryption();
   const auto sizes = server->exchange_sizes(size);
   if (!sizes) return sizes.error();
   const auto host_procs = wire::choose_host_procs(*sizes, server->client_count());
@@ -138,6 +139,7 @@ Result<JobAgreement> negotiate(const JobSettings& settings, const SystemPlan& pl
   if (!own) return own.error();
   JobAgreement agreement;
   agreement.map = std::move(agreed->map);
+  agreement.map.set_encryption(entry.server->encryption());
   note_inner_addresses(plan, *procs, settings.client, agreement.map);
   agreement.secret = agreed->secret.value_or(*own);
   agreement.server = std::move(entry.server);

@@ -15,12 +15,14 @@
 #include "shim/startup/native_exchange.hpp"
 #include "shim/vendor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/connect/gateway_links.hpp"
 #include "wire/connect/process_name.hpp"
 #include "wire/connect/shared_memory_links.hpp"
 #include "wire/connect/unix_socket.hpp"
 #include "wire/fabric/fabric.hpp"
+#include "wire/tls/tls_session.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
 
@@ -56,12 +58,22 @@ Result<void> link_near(const ProcLinks& links, const wire::Host& host, wire::Sha
   return {};
 }
 
-/// Turns connections to the procs with these indices into channels.
-Result<void> add_channels(const ProcLinks& links, const wire::Host& host,
+/// Turns connections to the procs with these indices into channels. `secret` is the gateway's.
+Result<void> add_channels(const ProcLinks& links, const wire::Host& host, const JobSecret& secret,
                           const std::vector<std::int32_t>& indices,
                           std::vector<wire::FabricLink> connections, Links& linked) {
   const auto& system = links.job.client(host.client);
-  auto channels = wire::make_inner_channels(system, std::move(connections), links.timeout_ms);
+  const std::int32_t mine = links.here - host.first_proc;
+  std::vector<wire::TlsTerms> terms;
+  for (const std::int32_t index : indices) {
+    if (links.job.values().encryption == wire::Encryption::kNone) break;
+    auto made = mine == host.gateway ? wire::gateway_terms(wire::TlsRole::kServer, secret, index)
+                                     : wire::gateway_terms(wire::TlsRole::kClient, secret, mine);
+    if (!made) return made.error();
+    terms.push_back(*made);
+  }
+  auto channels =
+      wire::make_inner_channels(system, std::move(connections), terms, links.timeout_ms);
   if (!channels) return channels.error();
   for (std::size_t i = 0; i < indices.size(); ++i) {
     linked.push_back({host.first_proc + indices[i], std::move((*channels)[i])});
@@ -101,6 +113,7 @@ Result<void> accept_far(const ProcLinks& links, const wire::Host& host,
                         wire::GatewayListener listener, const std::vector<std::int32_t>& far,
                         Links& linked) {
   const wire::ProcessNamer name = namer_of(links, host);
+  const JobSecret secret = listener.offer().secret;
   auto sockets = listener.accept(
       far, links.timeout_ms, [&] { return given_up(links.host_comm); }, name);
   if (!sockets) return sockets.error();
@@ -108,7 +121,7 @@ Result<void> accept_far(const ProcLinks& links, const wire::Host& host,
   for (std::size_t i = 0; i < far.size(); ++i) {
     connections.push_back({std::move((*sockets)[i]), name(far[i])});
   }
-  return add_channels(links, host, far, std::move(connections), linked);
+  return add_channels(links, host, secret, far, std::move(connections), linked);
 }
 
 /// Runs on a proc whose gateway is in another place. Its timeout is shorter than the gateway's,
@@ -126,7 +139,7 @@ Result<void> connect_far(const ProcLinks& links, const wire::Host& host,
   }
   std::vector<wire::FabricLink> connections;
   connections.push_back({std::move(*socket), namer_of(links, host)(host.gateway)});
-  return add_channels(links, host, {host.gateway}, std::move(connections), linked);
+  return add_channels(links, host, offer->secret, {host.gateway}, std::move(connections), linked);
 }
 
 /// Returns the token of each rank of `comm`. Each has kTokenSize characters.

@@ -50,7 +50,7 @@ class Machine:
             "ip", "netns", "exec", self.name, *words, IMPI_AUTH_KEY="8103957724619", **environment
         )
 
-    def client(self, number, server, *words):
+    def client(self, number, server, *words, **environment):
         return self.run(
             ARGUMENTS.impirun,
             "-client",
@@ -58,6 +58,7 @@ class Machine:
             server,
             *words,
             IMPISHIM_HOST_ADDRESS=HOSTS[number],
+            **environment,
         )
 
     def attacker(self, how, *words):
@@ -172,6 +173,43 @@ class Attacks(Case):
             zero, _, attacker = self.attacked("replay", recording)
         self.assertIn("got " + REFUSED, attacker.out)
         self.assertIn("it claims to be number 1 and does not know this job's secret", zero.err)
+
+    def overheard(self, **environment):
+        """All bytes on the network of a job whose messages contain a known text."""
+        with Machine() as machine, machine.recorder() as recorder:
+            server = machine.run(
+                ARGUMENTS.impirun, "-server", "2", IMPISHIM_HOST_ADDRESS="127.0.0.1", **environment
+            )
+            address = server.await_line("out", ":")
+            systems = [
+                machine.client(
+                    number, address, "-np", "1", ARGUMENTS.foreign_program, "say", **environment
+                )
+                for number in (0, 1)
+            ]
+            with server, systems[0], systems[1]:
+                for run in (*systems, server):
+                    self.expect(run, 0)
+                self.assertIn("heard: the pass phrase of the job", systems[1].out)
+                self.assertNotIn("Warning", server.err)
+            return b"".join(payloads(recorder))
+
+    def test_an_eavesdropper_hears_a_plain_job(self):
+        heard = self.overheard()
+        self.assertIn(b"the pass phrase of the job", heard)
+        self.assertIn(struct.pack(">Q", 8103957724619), heard)
+
+    def test_an_eavesdropper_hears_nothing_of_an_encrypted_job(self):
+        heard = self.overheard(IMPISHIM_SECRET="known to both systems", IMPISHIM_TLS="on")
+        self.assertGreater(len(heard), 1000)
+        for secret in (
+            b"the pass phrase",
+            struct.pack(">Q", 8103957724619),
+            b"known to both",
+            b"COLL",
+            b"IMPISHIM",
+        ):
+            self.assertNotIn(secret, heard)
 
     def flooded(self, zero):
         """Hundreds of connections have two lines at most."""

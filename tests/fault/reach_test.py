@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
@@ -85,10 +86,12 @@ class Sites:
 
 
 class Reach(Case):
-    def joined(self, sites, left, right):
+    def joined(self, sites, left, right, server_variables=None):
         """The server on the router, and a system of two ranks at each site with these
         variables."""
-        server = inside(sites.router, "-server", "2", IMPISHIM_HOST_ADDRESS=ROUTER)
+        server = inside(
+            sites.router, "-server", "2", IMPISHIM_HOST_ADDRESS=ROUTER, **(server_variables or {})
+        )
         address = server.await_line("out", ":")
         systems = [
             inside(
@@ -98,8 +101,8 @@ class Reach(Case):
         ]
         return server, systems
 
-    def expect_joined(self, sites, left=None, right=None, hosts=range(4)):
-        server, (at_left, at_right) = self.joined(sites, left or {}, right or {})
+    def expect_joined(self, sites, left=None, right=None, hosts=range(4), server=None):
+        server, (at_left, at_right) = self.joined(sites, left or {}, right or {}, server)
         with server, at_left, at_right:
             for run in (at_left, at_right, server):
                 self.expect(run, 0)
@@ -146,6 +149,23 @@ class Reach(Case):
                     "IMPISHIM_PORT": "4720-4721",
                 },
             )
+
+    def test_one_secret_and_address_translation(self):
+        """Encrypted by default, since the sites have addresses of their own."""
+        with Sites() as sites, tempfile.TemporaryDirectory() as folder:
+            secret = pathlib.Path(folder) / "secret"
+            secret.write_text(
+                subprocess.check_output([ARGUMENTS.impirun, "-new-secret"], text=True)
+            )
+            secret.chmod(0o600)
+            ip("-n", sites.left, "route", "delete", "default")
+            sites.rules(
+                "add table ip translate",
+                "add chain ip translate out { type nat hook postrouting priority 100 ; }",
+                "add rule ip translate out oifname west masquerade",
+            )
+            variables = {"IMPISHIM_SECRET_FILE": str(secret)}
+            self.expect_joined(sites, variables, variables, server=variables)
 
     def test_one_port(self):
         with Sites() as sites:

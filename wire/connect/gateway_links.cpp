@@ -33,6 +33,9 @@
 #include "wire/connect/process_name.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/tls/channel_key.hpp"
+#include "wire/tls/tls_handshake.hpp"
+#include "wire/tls/tls_session.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
@@ -325,15 +328,44 @@ Result<Descriptor> connect_to_gateway(const GatewayOffer& offer, std::int32_t my
   return Attempts(offer, my_index).run(Clock::now() + std::chrono::milliseconds(timeout_ms));
 }
 
-Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(const Client& system,
-                                                                  std::vector<FabricLink> links,
-                                                                  int timeout_ms) {
+Result<TlsTerms> gateway_terms(TlsRole role, const JobSecret& secret, std::int32_t index) {
+  TlsTerms terms;
+  terms.role = role;
+  terms.identity = fmt::format("impishim gateway and process {}", index);
+  auto key = channel_key(secret, terms.identity);
+  if (!key) return key.error();
+  terms.key = *key;
+  wipe(*key);
+  return terms;
+}
+
+namespace {
+
+Result<std::vector<std::unique_ptr<Channel>>> make_encrypted_channels(
+    const Client& system, std::vector<FabricLink> links, const std::vector<TlsTerms>& terms,
+    int timeout_ms) {
+  if (system.fabric_required)
+    return Error{ErrorKind::kConfiguration,
+                 "IMPISHIM_FABRIC names a provider, whose channels cannot be encrypted: unset it, "
+                 "or set IMPISHIM_TLS=off"};
+  std::vector<TlsLink> encrypted;
+  for (std::size_t i = 0; i < links.size(); ++i)
+    encrypted.push_back({std::move(links[i].socket), terms[i], std::move(links[i].peer_name)});
+  return make_tls_channels(std::move(encrypted), timeout_ms);
+}
+
+}  // namespace
+
+Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(
+    const Client& system, std::vector<FabricLink> links, const std::vector<TlsTerms>& terms,
+    int timeout_ms) {
   for (FabricLink& link : links) {
     SocketAddress there;
     if (getpeername(link.socket.get(), there.get(), &there.size) == 0) {
       link.peer_name += fmt::format(" ({})", address_text(there.host(), there.port()));
     }
   }
+  if (!terms.empty()) return make_encrypted_channels(system, std::move(links), terms, timeout_ms);
   if (const std::string provider = common_fabric(system, system); !provider.empty()) {
     return make_fabric_channels(
         provider, std::move(links), timeout_ms,

@@ -25,6 +25,7 @@
 #include "wire/connect/process_name.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/tls/tls_session.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
@@ -76,11 +77,19 @@ class GatewayListener {
 [[nodiscard]] Result<Descriptor> connect_to_gateway(const GatewayOffer& offer,
                                                     std::int32_t my_index, int timeout_ms);
 
+/// Returns the terms on which the gateway, a TLS server, and the proc with index `index` encrypt
+/// their link. Fails as hmac_sha256() does.
+[[nodiscard]] Result<TlsTerms> gateway_terms(TlsRole role, const JobSecret& secret,
+                                             std::int32_t index);
+
 /// Returns the channels of a process of `system` over all its links to or from the gateway, in the
-/// same order. They use the libfabric provider that the system prefers, or else the socket. Both
-/// ends must call this function at the same time. If no user has named a provider, ends that cannot
-/// reach each other through it keep their socket. Blocks for at most `timeout_ms`.
+/// same order. With `terms`, one for each link, they are encrypted sockets. Otherwise they use the
+/// libfabric provider that the system prefers, or else the socket. Both ends must call this
+/// function at the same time. If no user has named a provider, ends that cannot reach each other
+/// through it keep their socket. Blocks for at most `timeout_ms`. Fails with kConfiguration if
+/// links are to be encrypted and a provider is required.
 [[nodiscard]] Result<std::vector<std::unique_ptr<Channel>>> make_inner_channels(
-    const Client& system, std::vector<FabricLink> links, int timeout_ms);
+    const Client& system, std::vector<FabricLink> links, const std::vector<TlsTerms>& terms,
+    int timeout_ms);
 
 }  // namespace impishim::wire

@@ -8,16 +8,21 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/tcp_channel.hpp"
 #include "wire/connect/host_mesh.hpp"
 #include "wire/connect/process_name.hpp"
 #include "wire/fabric/fabric.hpp"
+#include "wire/tls/channel_key.hpp"
+#include "wire/tls/tls_handshake.hpp"
+#include "wire/tls/tls_session.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
 
@@ -45,37 +50,106 @@ std::unique_ptr<Channel> over_socket(FabricLink link) {
   return std::make_unique<TcpChannel>(std::move(link.socket), std::move(link.peer_name));
 }
 
+namespace {
+
+/// The process's links, sorted by what their channels run over.
+class Links {
+ public:
+  Links(const JobMap& job, WorldRank here, const std::optional<JobSecret>& secret)
+      : job_(job), here_(here), my_host_(job.proc(here).host), secret_(secret) {}
+
+  /// Takes the connection for channel `place`.
+  Result<void> add(std::size_t place, HostConnection connection) {
+    auto& [host, socket] = connection;
+    const std::int32_t client = job_.proc(here_).client;
+    const std::int32_t other = job_.host(host).client;
+    const Client& first = job_.client(std::min(client, other));
+    const Client& second = job_.client(std::max(client, other));
+    const bool required = first.fabric_required || second.fabric_required;
+    const std::string provider = common_fabric(first, second);
+    FabricLink link{std::move(socket), peer_name(job_, here_, host)};
+    if (job_.is_encrypted(my_host_, host)) {
+      if (required && !provider.empty()) {
+        return Error{ErrorKind::kConfiguration,
+                     fmt::format("IMPISHIM_FABRIC names {}, whose channels cannot be encrypted: "
+                                 "unset it, or set IMPISHIM_TLS=off",
+                                 provider)};
+      }
+      return add_encrypted(place, host, std::move(link));
+    }
+    Group& group =
+        provider.empty() ? plain_ : groups_[std::pair<std::string, bool>(provider, required)];
+    group.links.push_back(std::move(link));
+    group.places.push_back(place);
+    return {};
+  }
+
+  /// Makes the channels.
+  Result<void> connect(std::vector<HostChannel>& channels, int timeout_ms) {
+    for (std::size_t i = 0; i < plain_.links.size(); ++i)
+      channels[plain_.places[i]].channel = over_socket(std::move(plain_.links[i]));
+    if (!encrypted_.empty()) {
+      auto made = make_tls_channels(std::move(encrypted_), timeout_ms);
+      if (!made) return made.error();
+      for (std::size_t i = 0; i < made->size(); ++i)
+        channels[encrypted_places_[i]].channel = std::move((*made)[i]);
+    }
+    for (auto& [key, group] : groups_) {
+      const auto& [provider, required] = key;
+      auto made = make_fabric_channels(provider, std::move(group.links), timeout_ms,
+                                       required ? SocketFallback() : SocketFallback(over_socket));
+      if (!made) return made.error();
+      for (std::size_t i = 0; i < made->size(); ++i)
+        channels[group.places[i]].channel = std::move((*made)[i]);
+    }
+    return {};
+  }
+
+ private:
+  Result<void> add_encrypted(std::size_t place, std::int32_t host, FabricLink link) {
+    if (!secret_)
+      return Error{ErrorKind::kConfiguration, "the systems have not agreed on a secret of the job"};
+    // Each process owns at most one lane to a host, so two processes name a connection.
+    const WorldRank there = receiving_representative(job_, here_, host);
+    TlsTerms terms;
+    terms.role = here_ < there ? TlsRole::kServer : TlsRole::kClient;
+    terms.identity =
+        fmt::format("impishim ranks {} and {}", std::min(here_, there), std::max(here_, there));
+    auto key = channel_key(*secret_, terms.identity);
+    if (!key) return key.error();
+    terms.key = *key;
+    wipe(*key);
+    encrypted_.push_back({std::move(link.socket), std::move(terms), std::move(link.peer_name)});
+    encrypted_places_.push_back(place);
+    return {};
+  }
+
+  const JobMap& job_;
+  WorldRank here_;
+  std::int32_t my_host_;
+  const std::optional<JobSecret>& secret_;
+  Group plain_;
+  std::vector<TlsLink> encrypted_;
+  std::vector<std::size_t> encrypted_places_;
+  /// By the provider, and true if no socket may replace it.
+  std::map<std::pair<std::string, bool>, Group> groups_;
+};
+
+}  // namespace
+
 Result<std::vector<HostChannel>> make_host_channels(const JobMap& job, WorldRank here,
                                                     std::vector<HostConnection> connections,
+                                                    const std::optional<JobSecret>& secret,
                                                     int timeout_ms) {
-  const std::int32_t client = job.proc(here).client;
   std::vector<HostChannel> channels(connections.size());
-  std::map<std::pair<std::string, bool>, Group>
-      groups;  // key: the provider, and true if a socket may replace it
+  Links links(job, here, secret);
   for (std::size_t i = 0; i < connections.size(); ++i) {
-    auto& [host, socket] = connections[i];
-    channels[i].host = host;
-    const std::int32_t other = job.host(host).client;
-    const Client& first = job.client(std::min(client, other));
-    const Client& second = job.client(std::max(client, other));
-    FabricLink link{std::move(socket), peer_name(job, here, host)};
-    const std::string provider = common_fabric(first, second);
-    if (provider.empty()) {
-      channels[i].channel = over_socket(std::move(link));
-      continue;
-    }
-    Group& group = groups[{provider, first.fabric_required || second.fabric_required}];
-    group.links.push_back(std::move(link));
-    group.places.push_back(i);
+    channels[i].host = connections[i].first;
+    auto added = links.add(i, std::move(connections[i]));
+    if (!added) return added.error();
   }
-  for (auto& [key, group] : groups) {
-    const auto& [provider, required] = key;
-    auto made = make_fabric_channels(provider, std::move(group.links), timeout_ms,
-                                     required ? SocketFallback() : SocketFallback(over_socket));
-    if (!made) return made.error();
-    for (std::size_t i = 0; i < made->size(); ++i)
-      channels[group.places[i]].channel = std::move((*made)[i]);
-  }
+  auto connected = links.connect(channels, timeout_ms);
+  if (!connected) return connected.error();
   return channels;
 }
 

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/topology/job_map.hpp"
@@ -23,10 +25,12 @@ using HostConnection = std::pair<std::int32_t, Descriptor>;
 
 /// Returns the channels of the process `here` over `connections`, in the same order. A channel uses
 /// the libfabric provider that both clients have (common_fabric), or else the socket, which is the
-/// form that IMPI defines. The owners of the other ends must call this function at the same time.
-/// If no user has named a provider, hosts that cannot reach each other through it keep their
-/// socket.
+/// form that IMPI defines. Between hosts whose connections are encrypted (JobMap::is_encrypted())
+/// it uses TLS 1.3 over the socket, with a key made from `secret`, the job's, for these two
+/// processes. The owners of the other ends must call this function at the same time. If no user has
+/// named a provider, hosts that cannot reach each other through it keep their socket.
 [[nodiscard]] Result<std::vector<HostChannel>> make_host_channels(
-    const JobMap& job, WorldRank here, std::vector<HostConnection> connections, int timeout_ms);
+    const JobMap& job, WorldRank here, std::vector<HostConnection> connections,
+    const std::optional<JobSecret>& secret, int timeout_ms);
 
 }  // namespace impishim::wire

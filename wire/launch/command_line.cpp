@@ -22,10 +22,10 @@ namespace {
 /// Returns all options with the number of words that follow each.
 const std::map<std::string, int>& option_words() {
   static const std::map<std::string, int> words = {
-      {"server", 1},  {"port", 1},    {"auth", 1},        {"timeout", 1}, {"client", 2},
-      {"np", 1},      {"n", 1},       {"systems", 1},     {"mpi", 1},     {"host-procs", 1},
-      {"gateway", 1}, {"new-key", 0}, {"name-server", 0}, {"v", 0},       {"help", 0},
-      {"version", 0}, {"h", 0}};
+      {"server", 1},  {"port", 1},    {"auth", 1},       {"timeout", 1},     {"client", 2},
+      {"np", 1},      {"n", 1},       {"systems", 1},    {"mpi", 1},         {"host-procs", 1},
+      {"gateway", 1}, {"new-key", 0}, {"new-secret", 0}, {"name-server", 0}, {"v", 0},
+      {"help", 0},    {"version", 0}, {"h", 0}};
   return words;
 }
 
@@ -75,6 +75,7 @@ struct Options {
   std::string gateways;
   bool verbose = false;
   bool new_key = false;
+  bool new_secret = false;
   bool name_server = false;
   bool version = false;
   std::string help;
@@ -117,10 +118,14 @@ Result<Options> parse_options(std::vector<std::string> words) {
       "  impirun -systems K -n N program args...  (N processes, split over K systems on this "
       "machine)\n"
       "  impirun -new-key                         (prints a random authentication key)\n"
+      "  impirun -new-secret                      (prints a random secret for "
+      "IMPISHIM_SECRET_FILE)\n"
       "  impirun -name-server [-port P]           (keeps names for MPI_Publish_name)\n\n"
       "Authentication: IMPI_AUTH_KEY=<decimal number>, IMPI_AUTH_KEY_FILE=<file that holds it>, or "
       "IMPI_AUTH_NONE in the\n"
-      "environment of server and clients.",
+      "environment of server and clients. Encryption as well: IMPISHIM_SECRET=<text> or "
+      "IMPISHIM_SECRET_FILE=<file\n"
+      "that holds it>.",
       "impirun"};
   app.add_option("--server", options.server, "be the rendezvous server of N clients")
       ->check(number(1, 32));
@@ -152,6 +157,8 @@ Result<Options> parse_options(std::vector<std::string> words) {
   app.add_flag("-v", options.verbose,
                "tell at once who has joined (otherwise only if joining takes more than 2 s)");
   app.add_flag("--new-key", options.new_key, "print a random 64-bit key for IMPI_AUTH_KEY");
+  app.add_flag("--new-secret", options.new_secret,
+               "print a random secret for IMPISHIM_SECRET_FILE, which encrypts the job");
   app.add_flag("--name-server", options.name_server,
                "keep names that jobs publish (MPI_Publish_name) until SIGTERM; prints the "
                "IMPISHIM_NAME_SERVER that they need");
@@ -281,6 +288,11 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
     if (options->new_key) {
       if (words.size() > 1) return usage("-new-key stands alone");
       line.mode = CommandLine::Mode::kNewKey;
+      return line;
+    }
+    if (options->new_secret) {
+      if (words.size() > 1) return usage("-new-secret stands alone");
+      line.mode = CommandLine::Mode::kNewSecret;
       return line;
     }
     auto form = check_form(*options);

@@ -26,6 +26,7 @@ struct CommandLine {
     kHelp,
     kVersion,
     kNewKey,
+    kNewSecret,
     kNameServer
   };
   Mode mode = Mode::kLocal;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/launch/launcher.hpp"
+#include <fmt/format.h>
 #include <stdlib.h>
 
 #include <cstdlib>
@@ -23,14 +24,23 @@ LauncherKind launcher_kind(const std::string& path) {
 
 std::vector<std::string> extra_options(LauncherKind kind) {
   if (kind == LauncherKind::kHydra) return {"-print-all-exitcodes"};
-  if (kind == LauncherKind::kOpenMpi && secure_getenv("IMPI_AUTH_KEY") != nullptr)
-    return {"-x", "IMPI_AUTH_KEY"};
-  return {};
+  std::vector<std::string> words;
+  if (kind != LauncherKind::kOpenMpi) return words;
+  for (const char* name :
+       {"IMPI_AUTH_KEY", "IMPISHIM_SECRET", "IMPISHIM_SECRET_FILE", "IMPISHIM_TLS"}) {
+    if (secure_getenv(name) != nullptr) words.insert(words.end(), {"-x", name});
+  }
+  return words;
 }
 
 Result<std::vector<std::string>> key_words(LauncherKind kind, KeyFile& key_file) {
   std::vector<std::string> words;
-  if (kind != LauncherKind::kOther || secure_getenv("IMPI_AUTH_KEY") == nullptr) return words;
+  if (kind != LauncherKind::kOther) return words;
+  for (const char* name : {"IMPISHIM_SECRET_FILE", "IMPISHIM_TLS"}) {
+    if (const char* value = secure_getenv(name); value != nullptr)
+      words.push_back(fmt::format("{}={}", name, value));
+  }
+  if (secure_getenv("IMPI_AUTH_KEY") == nullptr) return words;
   auto path = key_file.path();
   if (!path) return path.error();
   words.push_back("IMPI_AUTH_KEY_FILE=" + path->string());

@@ -27,6 +27,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/launch/command_line.hpp"
 #include "wire/launch/key_file.hpp"
@@ -41,6 +42,7 @@
 #include "wire/startup/rendezvous.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/startup/startup_server.hpp"
+#include "wire/tls/shared_secret.hpp"
 
 namespace impishim::launch {
 namespace {
@@ -179,11 +181,23 @@ int print_new_key() {
   return key ? print(fmt::format("{}\n", *key)) : complain(key.error(), kFailureStatus);
 }
 
+int print_new_secret() {
+  std::array<std::byte, 32> secret{};
+  auto filled = fill_with_random(secret);
+  if (!filled) return complain(filled.error(), kFailureStatus);
+  std::string text;
+  for (const std::byte each : secret) text += fmt::format("{:02x}", std::to_integer<int>(each));
+  return print(text + "\n");
+}
+
 /// Returns and exports a new key for a job on this machine, which only this job knows.
 Result<wire::AuthenticationMethods> private_key() {
   auto key = random_key();
   if (!key) return key.error();
+  auto shared = wire::SharedSecret::from_environment();
+  if (!shared) return shared.error();
   wire::AuthenticationMethods methods;
+  methods.shared = std::move(*shared);
   methods.key = true;
   methods.key_value = *key;
   unsetenv("IMPI_AUTH_KEY_FILE");
@@ -306,6 +320,8 @@ int run(const std::vector<std::string>& words) {
       return print(fmt::format("impirun {} (IMPI 0.0)\n", IMPISHIM_VERSION));
     case CommandLine::Mode::kNewKey:
       return print_new_key();
+    case CommandLine::Mode::kNewSecret:
+      return print_new_secret();
     case CommandLine::Mode::kNameServer:
       return run_name_server(*line);
     case CommandLine::Mode::kServer:

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,19 +14,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/channel/keepalive.hpp"
 #include "wire/channel/poller.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/startup/startup_message.hpp"
 #include "wire/startup/startup_server.hpp"
+#include "wire/tls/shared_secret.hpp"
+#include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -85,6 +92,12 @@ Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_
   std::memcpy(here.get(), &any, sizeof(any));
   here.size = sizeof(any);
   return Descriptor(socket(AF_INET, kType, 0));
+}
+
+Result<std::unique_ptr<TlsSession>> encrypted_session(const JobSecret& secret) {
+  auto terms = rendezvous_terms(TlsRole::kServer, secret);
+  if (!terms) return terms.error();
+  return TlsSession::make(*terms);
 }
 
 }  // namespace
@@ -212,7 +225,9 @@ Result<void> Rendezvous::serve() {
 void Rendezvous::say_goodbye() {
   const auto end = Clock::now() + kGoodbyeTime;
   const auto is_told = [](const auto& each) {
-    return each.second.output.empty() && all_acknowledged(each.second.socket.get());
+    return each.second.output.empty() &&
+           (!each.second.session || each.second.session->output().empty()) &&
+           all_acknowledged(each.second.socket.get());
   };
   while (!std::ranges::all_of(connections_, is_told) && Clock::now() < end) {
     // The kernel sends no event when bytes are acknowledged.
@@ -266,12 +281,19 @@ void Rendezvous::accept_one() {
     if (!evict_stranger()) stop_accepting_for_a_while();
     return;
   }
+  std::unique_ptr<TlsSession> session;
+  if (options_.methods.shared.secret) {
+    auto made = encrypted_session(*options_.methods.shared.secret);
+    if (!made) return tell(made.error().text);
+    session = std::move(*made);
+  }
   const int id = next_id_++;
   auto added = poller_.add(socket.get(), EPOLLIN, static_cast<std::uint64_t>(id));
   if (!added) return tell(added.error().text);
   set_keepalive(socket.get());
   send_at_once(socket.get());
   connections_[id].socket = std::move(socket);
+  connections_[id].session = std::move(session);
   server_.connected(id, fmt::format("{} port {}", address_text(from.host()), from.port()));
 }
 
@@ -288,34 +310,83 @@ void Rendezvous::read_from(int id, Connection& connection) {
   const std::size_t most = server_.is_authenticated(id) ? buffer.size() : kStrangersBytes;
   const ssize_t size = recv(connection.socket.get(), buffer.data(), most, 0);
   if (size > 0) {
-    if (!connection.closing)
-      server_.received(id, std::span(buffer).first(static_cast<std::size_t>(size)));
-    return;
+    const auto bytes = std::span(buffer).first(static_cast<std::size_t>(size));
+    if (connection.closing) return;
+    return connection.session ? decrypt(id, connection, bytes) : server_.received(id, bytes);
   }
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   server_.disconnected(id);
   drop(id);
 }
 
+/// Passes what has arrived encrypted on to the server.
+void Rendezvous::decrypt(int id, Connection& connection, std::span<const std::byte> bytes) {
+  TlsSession& session = *connection.session;
+  std::array<std::byte, TlsSession::kRecordSize> plain;
+  const iovec room{plain.data(), plain.size()};
+  while (!bytes.empty() && connection.session && !connection.closing) {
+    bytes = bytes.subspan(session.feed(bytes));
+    auto went_on = session.done() ? Result<void>() : session.advance_handshake();
+    if (!went_on) return refuse(id, connection, went_on.error());
+    while (session.done()) {
+      const auto size = session.read({&room, 1});
+      if (!size && size.error().kind == ErrorKind::kConnection) return;  // the socket ends, too
+      if (!size) return refuse(id, connection, size.error());
+      if (*size == 0) break;
+      server_.received(id, std::span(plain).first(*size));
+    }
+  }
+  write_to(id, connection);
+}
+
+/// Ends a connection that does not know the secret, or whose records are damaged.
+void Rendezvous::refuse(int id, Connection& connection, const Error& reason) {
+  // One without an alert speaks plain IMPI, and is told so in plain bytes.
+  const bool speaks_tls = !connection.session->output().empty();
+  if (!speaks_tls) connection.session.reset();
+  server_.refused(id, speaks_tls ? reason.text
+                                 : "this server encrypts: set the same IMPISHIM_SECRET or "
+                                   "IMPISHIM_SECRET_FILE as it has");
+}
+
+/// Returns the bytes for the socket. Encrypts what waits for that, as far as there is room.
+std::span<const std::byte> Rendezvous::next_output(Connection& connection) {
+  if (!connection.session) return connection.output;
+  TlsSession& session = *connection.session;
+  if (session.output().empty() && session.done() && !connection.output.empty()) {
+    const iovec piece{connection.output.data(), connection.output.size()};
+    const auto size = session.write({&piece, 1});
+    connection.output.erase(
+        connection.output.begin(),
+        connection.output.begin() +
+            static_cast<std::ptrdiff_t>(size ? *size : connection.output.size()));
+  }
+  if (connection.closing && !session.done()) connection.output.clear();
+  if (connection.closing && connection.output.empty()) session.close();
+  return session.output();
+}
+
 void Rendezvous::write_to(int id, Connection& connection) {
-  while (!connection.output.empty()) {
-    const ssize_t size = send(connection.socket.get(), connection.output.data(),
-                              connection.output.size(), MSG_NOSIGNAL);
+  for (auto bytes = next_output(connection); !bytes.empty(); bytes = next_output(connection)) {
+    const ssize_t size = send(connection.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (size < 0) {
       if (errno == EAGAIN || errno == EINTR) break;
       server_.disconnected(id);
       return drop(id);
     }
-    connection.output.erase(connection.output.begin(), connection.output.begin() + size);
+    if (connection.session)
+      connection.session->remove_output(static_cast<std::size_t>(size));
+    else
+      connection.output.erase(connection.output.begin(), connection.output.begin() + size);
   }
-  if (connection.output.empty() && connection.closing) {
+  const bool written = next_output(connection).empty() && connection.output.empty();
+  if (written && connection.closing) {
     // Closing only our direction lets the final message reach the peer. A full close with unread
     // bytes would send a reset, which could overtake the message.
     shutdown(connection.socket.get(), SHUT_WR);
     if (!connection.drop_at) connection.drop_at = Clock::now() + kClosingTime;
   }
-  const std::uint32_t wanted =
-      EPOLLIN | (connection.output.empty() ? 0U : static_cast<std::uint32_t>(EPOLLOUT));
+  const std::uint32_t wanted = EPOLLIN | (written ? 0U : static_cast<std::uint32_t>(EPOLLOUT));
   auto changed = poller_.modify(connection.socket.get(), wanted, static_cast<std::uint64_t>(id));
   if (!changed) tell(changed.error().text);
 }

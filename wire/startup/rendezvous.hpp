@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "wire/base/result.hpp"
 #include "wire/channel/poller.hpp"
 #include "wire/startup/startup_server.hpp"
+#include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
 
@@ -57,7 +60,8 @@ class Rendezvous {
 
   struct Connection {
     Descriptor socket;
-    std::vector<std::byte> output;
+    std::unique_ptr<TlsSession> session;  ///< null if the connection is not encrypted
+    std::vector<std::byte> output;        ///< not yet encrypted
     bool closing = false;
     /// Time since which the server waits for an answer of the peer's machine.
     std::optional<Clock::time_point> probed;
@@ -79,6 +83,9 @@ class Rendezvous {
   void read_ended_clients();
   void handle(int id, std::uint32_t events);
   void read_from(int id, Connection& connection);
+  void decrypt(int id, Connection& connection, std::span<const std::byte> bytes);
+  void refuse(int id, Connection& connection, const Error& reason);
+  [[nodiscard]] static std::span<const std::byte> next_output(Connection& connection);
   void write_to(int id, Connection& connection);
   void probe(Connection& connection);
   void check_connections();

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
@@ -24,8 +25,12 @@
 #include "wire/base/log.hpp"
 #include "wire/base/printable.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/keepalive.hpp"
 #include "wire/startup/startup_message.hpp"
+#include "wire/tls/shared_secret.hpp"
+#include "wire/tls/tls_handshake.hpp"
+#include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
 namespace {
@@ -50,8 +55,35 @@ std::int64_t whole_seconds(std::chrono::nanoseconds time) {
 }  // namespace
 
 ServerStream::ServerStream(Descriptor socket, std::string server, ServerPatience patience)
-    : socket_(std::move(socket)), server_(std::move(server)), patience_(patience) {
+    : socket_(std::move(socket)),
+      socket_number_(socket_.get()),
+      server_(std::move(server)),
+      patience_(patience) {
   begin(Phase::kMethod);
+}
+
+Result<void> ServerStream::encrypt(const JobSecret& secret, int timeout_ms) {
+  auto terms = rendezvous_terms(TlsRole::kClient, secret);
+  if (!terms) return terms.error();
+  std::vector<TlsLink> links;
+  links.push_back({std::move(socket_), std::move(*terms), "the rendezvous server at " + server_});
+  auto channels = make_tls_channels(std::move(links), timeout_ms);
+  if (!channels) {
+    return Error{channels.error().kind,
+                 channels.error().text +
+                     "; server and systems need the same IMPISHIM_SECRET or IMPISHIM_SECRET_FILE, "
+                     "and the same IMPISHIM_TLS"};
+  }
+  encrypted_ = std::move(channels->front());
+  begin(Phase::kMethod);
+  return {};
+}
+
+void ServerStream::shutdown_output() {
+  if (encrypted_)
+    encrypted_->shutdown_output();
+  else
+    shutdown(socket_.get(), SHUT_WR);
 }
 
 void ServerStream::begin(Phase phase) {
@@ -103,7 +135,7 @@ Result<void> ServerStream::wait_for(short events) {
       return Error{ErrorKind::kTimeout,
                    fmt::format("rendezvous server: {} has not answered in time", server_)};
     }
-    if (is_unanswered(socket_.get(), kDeadMachine)) return dead_machine();
+    if (is_unanswered(socket_number_, kDeadMachine)) return dead_machine();
     if (now >= next_report_) {
       log_line(LogLevel::kError,
                fmt::format("waiting for {}, {} s", awaited(), whole_seconds(now - waiting_since_)));
@@ -113,6 +145,12 @@ Result<void> ServerStream::wait_for(short events) {
     if (limit) until = std::min(until, heard_ + *limit);
     if (patience_.all) until = std::min(until, since_ + *patience_.all);
     pollfd ready{socket_.get(), events, 0};
+    if (encrypted_) {
+      // Its own descriptor is readable when there is input, or room if that is wanted.
+      encrypted_->set_want_output((events & POLLOUT) != 0);
+      ready = {encrypted_->descriptor(), POLLIN, 0};
+      if (!encrypted_->prepare_to_sleep()) return {};
+    }
     const int count =
         poll(&ready, 1,
              static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
@@ -121,41 +159,69 @@ Result<void> ServerStream::wait_for(short events) {
   }
 }
 
+Result<std::size_t> ServerStream::send_some(std::span<const std::byte> bytes, int& error) {
+  error = 0;
+  if (encrypted_) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): try_send() only reads
+    const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    return encrypted_->try_send({&piece, 1});
+  }
+  const ssize_t size =
+      ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (size >= 0) return static_cast<std::size_t>(size);
+  error = errno;
+  if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR) return std::size_t{0};
+  return Error{ErrorKind::kConnection, std::strerror(error)};
+}
+
+Result<std::size_t> ServerStream::receive_some(std::span<std::byte> room, int& error) {
+  error = 0;
+  if (encrypted_) {
+    const iovec piece{room.data(), room.size()};
+    return encrypted_->try_receive({&piece, 1});
+  }
+  const ssize_t size = recv(socket_.get(), room.data(), room.size(), MSG_DONTWAIT);
+  if (size > 0) return static_cast<std::size_t>(size);
+  error = size == 0 ? ECONNRESET : errno;
+  if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR) return std::size_t{0};
+  return Error{ErrorKind::kConnection, std::strerror(error)};
+}
+
 Result<bool> ServerStream::read_available() {
   std::array<std::byte, 65536> bytes;
-  const ssize_t size = recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return false;
-  if (size <= 0) {
-    const int error = size == 0 ? ECONNRESET : errno;
+  int error = 0;
+  const auto size = receive_some(bytes, error);
+  if (!size) {
     ended_ = true;
-    closed_ = error == ECONNRESET || error == EPIPE;
+    closed_ = error == 0 || error == ECONNRESET || error == EPIPE;
     if (!said_.empty()) return server_error(said_);
+    if (encrypted_ && size.error().kind != ErrorKind::kConnection) return size.error();
     if (closed_) return server_error("it disconnected");
     if (error != ETIMEDOUT) return server_error(std::strerror(error));
     return dead_machine();
   }
+  if (*size == 0) return false;
   heard_ = Clock::now();
-  decoder_.feed(std::span(bytes).first(static_cast<std::size_t>(size)));
+  decoder_.feed(std::span(bytes).first(*size));
   return true;
 }
 
 Result<void> ServerStream::send(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent =
-        ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(sent));
+    int error = 0;
+    const auto sent = send_some(bytes, error);
+    if (sent && *sent > 0) {
+      bytes = bytes.subspan(*sent);
       heard_ = Clock::now();  // the server reads, so it is alive
       continue;
     }
     // A server that has closed the connection has sent its reason before that.
-    if (errno == EPIPE || errno == ECONNRESET) {
+    if (!sent && (error == 0 || error == EPIPE || error == ECONNRESET)) {
       auto last_words = message();
       while (last_words) last_words = message();
       return last_words.error();
     }
-    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-      return server_error(std::strerror(errno));
+    if (!sent) return server_error(std::strerror(error));
     auto waited = wait_for(POLLIN | POLLOUT);
     if (!waited) return waited;
     auto read = read_available();
@@ -234,7 +300,8 @@ Result<int> ServerStream::watch() {
   watch_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   event.events = EPOLLIN;
-  if (!watch_.valid() || epoll_ctl(watch_.get(), EPOLL_CTL_ADD, socket_.get(), &event) != 0) {
+  if (!watch_.valid() ||
+      epoll_ctl(watch_.get(), EPOLL_CTL_ADD, watched_descriptor(), &event) != 0) {
     return Error{ErrorKind::kSystem,
                  fmt::format("cannot watch the rendezvous server: {}", std::strerror(errno))};
   }
@@ -259,7 +326,7 @@ std::optional<Error> ServerStream::given_up() {
   if (gone) return std::nullopt;
   log(LogLevel::kWarn, "the rendezvous server at {} has disconnected; the job goes on without it",
       server_);
-  epoll_ctl(watch_.get(), EPOLL_CTL_DEL, socket_.get(), nullptr);
+  epoll_ctl(watch_.get(), EPOLL_CTL_DEL, watched_descriptor(), nullptr);
   return std::nullopt;
 }
 

@@ -5,12 +5,15 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
+#include "wire/channel/channel.hpp"
 #include "wire/startup/startup_message.hpp"
 
 namespace impishim::wire {
@@ -35,6 +38,11 @@ class ServerStream {
 
   /// `server` is the server's address, for messages.
   ServerStream(Descriptor socket, std::string server, ServerPatience patience);
+
+  /// Encrypts the connection: both ends prove that they know the secret. Call it before any other
+  /// function. Blocks at most `timeout_ms`. Fails as make_tls_channels() does; the text says what
+  /// may differ.
+  [[nodiscard]] Result<void> encrypt(const JobSecret& secret, int timeout_ms);
 
   /// Sends all bytes, and reads what arrives meanwhile. Fails as message() does.
   [[nodiscard]] Result<void> send(std::span<const std::byte> bytes);
@@ -64,26 +72,39 @@ class ServerStream {
   /// watched.
   [[nodiscard]] std::optional<Error> given_up();
 
-  [[nodiscard]] int socket() const { return socket_.get(); }
+  /// Tells the server that nothing more will be sent.
+  void shutdown_output();
+  /// Returns the socket, which must not be written to or read from.
+  [[nodiscard]] int socket() const { return socket_number_; }
   /// Closes the descriptors in a child of fork(); the child must not use anything else of the
   /// stream. Async-signal-safe.
   void close_in_forked_child() {
     socket_.reset();
+    if (encrypted_) encrypted_->close_in_forked_child();
     watch_.reset();
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// As try_send() of a Channel; the number is errno, or 0 if it is not known.
+  [[nodiscard]] Result<std::size_t> send_some(std::span<const std::byte> bytes, int& error);
+  [[nodiscard]] Result<std::size_t> receive_some(std::span<std::byte> room, int& error);
   [[nodiscard]] bool is_for_stream(const StartupMessage& message);
   /// Returns true if any bytes arrived.
   [[nodiscard]] Result<bool> read_available();
   [[nodiscard]] Result<void> wait_for(short events);
+  [[nodiscard]] int watched_descriptor() const {
+    return encrypted_ ? encrypted_->descriptor() : socket_.get();
+  }
   [[nodiscard]] Error dead_machine() const;
   [[nodiscard]] std::optional<std::chrono::milliseconds> bound() const;
   [[nodiscard]] std::string awaited() const;
 
-  Descriptor socket_;
+  Descriptor socket_;  ///< not valid if the connection is encrypted
+  std::unique_ptr<Channel>
+      encrypted_;  ///< owns the socket; null if the connection is not encrypted
+  int socket_number_;
   std::string server_;
   ServerPatience patience_;
   StartupDecoder decoder_;

@@ -152,7 +152,7 @@ void StartupServer::stop_contending(std::int32_t client) {
 }
 
 void StartupServer::admit(int id, Connection& connection, std::int32_t client) {
-  if (connection.method == kAuthNone) {
+  if (connection.method == kAuthNone && !methods_.shared.secret) {
     tell(fmt::format("Warning: {} has authenticated with IMPI_AUTH_NONE.", connection.peer));
   }
   connection.client = client;

@@ -159,6 +159,10 @@ Result<bool> report_ended(const std::string& server, const EndedLaunch& launch,
   const auto used = std::chrono::floor<milliseconds>(std::chrono::steady_clock::now() - begin);
   patience.all = std::max(timeout - used, milliseconds(0));
   ServerStream stream(std::move(*socket), server, patience);
+  if (methods.shared.secret) {
+    auto encrypted = stream.encrypt(*methods.shared.secret, static_cast<int>(timeout.count()));
+    if (!encrypted) return encrypted.error();
+  }
   auto key = choose_method(stream, methods);
   if (!key) return key.error();
   ByteWriter all;
@@ -185,6 +189,12 @@ Result<ServerConnection> ServerConnection::connect(const std::string& server, st
     if (!socket) return attempt == 0 ? socket.error() : turned_away;
     ServerConnection connection;
     connection.stream_ = std::make_unique<ServerStream>(std::move(*socket), server, patience);
+    if (methods.shared.secret) {
+      auto encrypted = connection.stream_->encrypt(*methods.shared.secret, timeout_ms);
+      if (!encrypted) return encrypted.error();
+      connection.encryption_ = methods.shared.encryption;
+    }
+    connection.may_be_clear_ = methods.shared.is_off;
     auto joined = connection.join(client, methods);
     if (joined) return connection;
     const bool again = connection.stream_->ended_without_reason() && !connection.stream_->ours();
@@ -229,6 +239,7 @@ std::vector<std::byte> encode_size(const SystemSize& size) {
   out.put(size.host_procs);
   out.put(size.max_channels);
   out.put(size.lanes);
+  out.put(static_cast<std::int32_t>(size.encryption));
   out.put(std::uint32_t{size.has_gateways ? 1U : 0U});
   return out.take();
 }
@@ -243,10 +254,14 @@ Result<std::vector<SystemSize>> decode_sizes(const CollAnswer& answer, std::int3
     const auto host_procs = reader.get<std::int32_t>();
     const auto max_channels = reader.get<std::int32_t>();
     const auto lanes = reader.get<std::int32_t>();
+    const auto encryption = reader.get<std::int32_t>();
     const auto gateways = reader.get<std::uint32_t>();
-    if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1 || *lanes < 1)
+    if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1 ||
+        *lanes < 1 || *encryption < 0 ||
+        *encryption > static_cast<std::int32_t>(Encryption::kEverywhere))
       return server_error(fmt::format("client {} has announced an impossible size", client));
-    sizes.push_back({client, *procs, *host_procs, *max_channels, *lanes, *gateways != 0});
+    sizes.push_back({client, *procs, *host_procs, *max_channels, *lanes,
+                     static_cast<Encryption>(*encryption), *gateways != 0});
   }
   if (reader.remaining() != 0) return server_error("it passed on more sizes than clients");
   return sizes;
@@ -268,6 +283,31 @@ Result<std::vector<SystemSize>> ServerConnection::exchange_sizes(const SystemSiz
     return server_error(fmt::format("it answered label 0x{:x} first", answer->label));
   return decode_sizes(*answer, client_count_);
 }
+
+namespace {
+
+bool is_loopback(const HostId& address) {
+  constexpr std::size_t kFirstOfIpv4 = 12;
+  if (is_ipv4(address)) return address[kFirstOfIpv4] == std::byte{127};
+  HostId loopback{};
+  loopback.back() = std::byte{1};
+  return address == loopback;
+}
+
+/// Warns if the hosts have different addresses, and are therefore on several machines.
+void warn_of_clear(const JobMap& map) {
+  const HostId& first = map.host(0).address;
+  const bool one_machine = std::ranges::all_of(map.hosts(), [&](const Host& each) {
+    return same_address(each.address, first) || (is_loopback(each.address) && is_loopback(first));
+  });
+  if (one_machine) return;
+  log_line(LogLevel::kWarn,
+           "everything between the systems crosses the network in clear: give all systems and the "
+           "server one IMPISHIM_SECRET_FILE (impirun -new-secret), or set IMPISHIM_TLS=off on a "
+           "trusted network");
+}
+
+}  // namespace
 
 Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
   stream_->begin(ServerStream::Phase::kLabels);
@@ -291,6 +331,7 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
   if (!labels) return labels.error();
   auto map = negotiate(client_count_, *labels);
   if (!map) return map.error();
+  if (encryption_ == Encryption::kNone && !may_be_clear_) warn_of_clear(*map);
   Agreement agreement{std::move(*map), std::nullopt};
   if (!stream_->ours()) return agreement;
   const auto contributed = labels->find(static_cast<std::uint32_t>(StartupLabel::kSecret));
@@ -305,7 +346,7 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
 Result<void> ServerConnection::finish() {
   auto sent = stream_->send(encode_startup(StartupCommand::kFini, {}));
   if (!sent) return sent;
-  shutdown(stream_->socket(), SHUT_WR);
+  stream_->shutdown_output();
   stream_.reset();
   return {};
 }

@@ -101,7 +101,8 @@ class ServerConnection {
   /// until all have told it or have sent another label. Fails with kTimeout as connect() does.
   [[nodiscard]] Result<std::vector<SystemSize>> exchange_sizes(const SystemSize& own);
   /// Sends COLL for every mandatory label and for our own labels, then DONE. Checks and negotiates
-  /// the answers. Blocks until all clients are done. Fails with kTimeout as connect() does.
+  /// the answers. Blocks until all clients are done. Warns if systems on several machines will talk
+  /// in clear and no user has said so. Fails with kTimeout as connect() does.
   [[nodiscard]] Result<Agreement> exchange(const JoinOptions& options);
   /// Sends FINI and closes the connection.
   [[nodiscard]] Result<void> finish();
@@ -111,6 +112,8 @@ class ServerConnection {
   /// Returns this side's address of the connection, which other systems can probably reach.
   [[nodiscard]] Result<HostId> local_address() const;
   [[nodiscard]] std::int32_t client_count() const { return client_count_; }
+  /// Returns which connections of the job are encrypted, as this system's user wishes.
+  [[nodiscard]] Encryption encryption() const { return encryption_; }
   /// Returns true if the server is an impishim server.
   [[nodiscard]] bool server_is_ours() const { return stream_->ours(); }
   /// These two may be called after exchange(), while the job connects: see ServerStream::watch()
@@ -123,6 +126,8 @@ class ServerConnection {
 
   std::unique_ptr<ServerStream> stream_;
   std::int32_t client_count_ = 0;
+  Encryption encryption_ = Encryption::kNone;
+  bool may_be_clear_ = false;  ///< true if the user has said that nothing is to be encrypted
 };
 
 }  // namespace impishim::wire

@@ -288,6 +288,12 @@ void StartupServer::evicted(int id) {
   connections_.erase(found);
 }
 
+void StartupServer::refused(int id, const std::string& reason) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end() || found->second.stage == Stage::kTurnedAway) return;
+  turn_away(id, found->second, reason, ErrorKind::kAuthentication);
+}
+
 void StartupServer::disconnected(int id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;

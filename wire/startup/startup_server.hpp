@@ -78,6 +78,8 @@ class StartupServer {
   /// Reports that the caller has closed a connection that had not authenticated, to make room for
   /// newer ones.
   void evicted(int connection);
+  /// Reports that the caller takes no further bytes of the connection, and why. The peer is told.
+  void refused(int connection, const std::string& reason);
   /// Reports that the peer's machine has answered since kProbe.
   void alive(int connection);
   /// Reports that the processes of `client` have ended and will send nothing more.

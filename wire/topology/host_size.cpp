@@ -28,6 +28,11 @@ Error differ(const char* variable, const SystemSize& first, const std::string& v
 Result<void> check_same(std::span<const SystemSize> systems) {
   const SystemSize* first = nullptr;
   for (const SystemSize& each : systems) {
+    if (each.encryption != systems.front().encryption)
+      return differ("IMPISHIM_TLS", systems.front(), encryption_text(systems.front().encryption),
+                    each, encryption_text(each.encryption));
+  }
+  for (const SystemSize& each : systems) {
     if (each.has_gateways) continue;
     if (first == nullptr) first = &each;
     if (each.host_procs != first->host_procs)

@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rank 0 and the last rank exchange a message, rank 0 says so, and all ranks wait for one that
-// never comes.
+// never comes. With the argument "say", rank 0 sends the last rank a known text instead.
+#include <array>
 #include <cstdio>
+#include <cstring>
 
 #include "tests/support/check.hpp"
+
+namespace {
+
+int say(int rank, int last) {
+  std::array<char, 64> text{"the pass phrase of the job"};
+  constexpr int kSize = static_cast<int>(text.size());
+  if (rank == 0) MPI_Send(text.data(), kSize, MPI_CHAR, last, 0, MPI_COMM_WORLD);
+  if (rank == last) {
+    text = {};
+    MPI_Recv(text.data(), kSize, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    std::printf("heard: %s\n", text.data());
+  }
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rank = impishim_test::rank_in(MPI_COMM_WORLD);
   const int last = impishim_test::size_of(MPI_COMM_WORLD) - 1;
+  if (argc > 1 && std::strcmp(argv[1], "say") == 0) return say(rank, last);
   int value = rank;
   if (rank == 0 || rank == last) {
     MPI_Sendrecv_replace(&value, 1, MPI_INT, last - rank, 0, last - rank, 0, MPI_COMM_WORLD,

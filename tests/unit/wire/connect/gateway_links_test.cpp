@@ -73,8 +73,8 @@ TEST(GatewayLinks, EveryProcGetsAChannelOfItsOwn) {
     of_procs.push_back({std::move(*connection), "the gateway"});
     of_gateway.push_back({std::move((*accepted)[of_gateway.size()]), "a process of this host"});
   }
-  auto gateway = make_inner_channels(Client{}, std::move(of_gateway), kLongMs);
-  auto procs = make_inner_channels(Client{}, std::move(of_procs), kLongMs);
+  auto gateway = make_inner_channels(Client{}, std::move(of_gateway), {}, kLongMs);
+  auto procs = make_inner_channels(Client{}, std::move(of_procs), {}, kLongMs);
   ASSERT_TRUE(gateway.ok() && procs.ok());
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_THAT((*procs)[i]->peer_name(), AllOf(HasSubstr("the gateway (127.0.0.1:"),

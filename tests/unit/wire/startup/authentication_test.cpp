@@ -64,7 +64,7 @@ TEST_F(KeyFile, HoldsADecimalNumber) {
     EXPECT_THAT(reason(), HasSubstr("must hold one decimal 64-bit number")) << text;
   }
   write(std::string(1 << 16, '1'));
-  EXPECT_THAT(reason(), HasSubstr("must hold one decimal 64-bit number"));
+  EXPECT_THAT(reason(), HasSubstr("is longer than 64 bytes"));
 }
 
 TEST_F(KeyFile, OpenToOthersIsRefused) {

@@ -22,8 +22,8 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
-constexpr AuthenticationMethods kKey{.none = false, .key = true, .key_value = 0x1122334455667788};
+const AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
+const AuthenticationMethods kKey{.none = false, .key = true, .key_value = 0x1122334455667788};
 
 /// Reports the end over a new connection. Returns whether the server says that the client has never
 /// joined.

@@ -28,7 +28,7 @@ using test::text_bytes;
 using test::operator+;
 using testing::HasSubstr;
 
-constexpr AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
+const AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
 constexpr int kTimeoutMs = 30000;
 
 /// What connect() to a server that becomes silent ends with.

@@ -27,8 +27,8 @@ using test::text_bytes;
 using test::operator+;
 using testing::HasSubstr;
 
-constexpr AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
-constexpr AuthenticationMethods kBoth{.none = true, .key = true, .key_value = 0x1122334455667788};
+const AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
+const AuthenticationMethods kBoth{.none = true, .key = true, .key_value = 0x1122334455667788};
 constexpr int kTimeoutMs = 30000;
 
 TEST(StartupClient, AuthenticatesWithoutAKey) {

@@ -20,9 +20,8 @@ using test::text_bytes;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr AuthenticationMethods kBoth{.none = true, .key = true, .key_value = 0x0102030405060708};
-constexpr AuthenticationMethods kOnlyKey{
-    .none = false, .key = true, .key_value = 0x0102030405060708};
+const AuthenticationMethods kBoth{.none = true, .key = true, .key_value = 0x0102030405060708};
+const AuthenticationMethods kOnlyKey{.none = false, .key = true, .key_value = 0x0102030405060708};
 
 TEST(StartupServer, AnswersAuthWithTheMethodItPrefers) {
   struct Case {

@@ -23,13 +23,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
+const AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
 constexpr int kTimeoutMs = 30000;
 constexpr auto kLabel = static_cast<std::uint32_t>(StartupLabel::kSystemSize);
 
 Bytes size_bytes(std::int32_t procs, std::int32_t host_procs, std::int32_t channels,
-                 std::uint32_t gateways, std::int32_t lanes = 1) {
-  return bytes_of(procs, host_procs, channels, lanes, gateways);
+                 std::uint32_t gateways, std::int32_t lanes = 1, std::int32_t encryption = 0) {
+  return bytes_of(procs, host_procs, channels, lanes, encryption, gateways);
 }
 
 /// exchange_sizes() as client 1 of 3, against a server that answers like this. `sent` becomes what
@@ -42,14 +42,14 @@ Result<std::vector<SystemSize>> sizes_from(const Bytes& answer, bool ours = true
     static_cast<void>(peer.receive(20));
     if (ours) peer.send(command(StartupCommand::kHello));
     peer.send(impi(3));
-    const Bytes asked = peer.receive(ours ? 32 : 0);
+    const Bytes asked = peer.receive(ours ? 36 : 0);
     if (sent != nullptr) *sent = asked;
     peer.send(answer);
     peer.end_output();
   });
   auto connection = ServerConnection::connect(server.address, 1, kNone, kTimeoutMs);
   if (!connection) return connection.error();
-  return connection->exchange_sizes({1, 4, kHostProcsAuto, 64, 1, false});
+  return connection->exchange_sizes({1, 4, kHostProcsAuto, 64, 1, Encryption::kNone, false});
 }
 
 Bytes answered(std::uint32_t label, std::uint32_t mask, const Bytes& data) {
@@ -59,10 +59,11 @@ Bytes answered(std::uint32_t label, std::uint32_t mask, const Bytes& data) {
 TEST(SystemSizes, AreThoseOfTheClientsInTheMask) {
   Bytes sent;
   const auto sizes = sizes_from(
-      answered(kLabel, 6, size_bytes(4, -1, 64, 0) + size_bytes(8, 0, 32, 1, 3)), true, &sent);
+      answered(kLabel, 6, size_bytes(4, -1, 64, 0) + size_bytes(8, 0, 32, 1, 3, 2)), true, &sent);
   ASSERT_TRUE(sizes.ok()) << sizes.error().text;
-  EXPECT_THAT(*sizes, ElementsAre(SystemSize{1, 4, kHostProcsAuto, 64, 1, false},
-                                  SystemSize{2, 8, kHostProcsNode, 32, 3, true}));
+  EXPECT_THAT(*sizes,
+              ElementsAre(SystemSize{1, 4, kHostProcsAuto, 64, 1, Encryption::kNone, false},
+                          SystemSize{2, 8, kHostProcsNode, 32, 3, Encryption::kEverywhere, true}));
   EXPECT_EQ(sent, encode_coll(kLabel, size_bytes(4, -1, 64, 0)));
 }
 
@@ -75,12 +76,13 @@ TEST(SystemSizes, ForeignServersAreNotAsked) {
 TEST(SystemSizes, ImpossibleAnswersAreRefused) {
   for (const Bytes& data :
        {size_bytes(0, -1, 64, 0), size_bytes(4, -2, 64, 0), size_bytes(4, 0, 0, 0),
-        size_bytes(4, 0, 64, 0, 0), Bytes(19), Bytes()}) {
+        size_bytes(4, 0, 64, 0, 0), size_bytes(4, 0, 64, 0, 1, 3), size_bytes(4, 0, 64, 0, 1, -1),
+        Bytes(23), Bytes()}) {
     const auto sizes = sizes_from(answered(kLabel, 2, data));
     ASSERT_FALSE(sizes.ok());
     EXPECT_THAT(sizes.error().text, HasSubstr("client 1 has announced an impossible size"));
   }
-  EXPECT_THAT(sizes_from(answered(kLabel, 2, Bytes(21))).error().text, HasSubstr("impossible"));
+  EXPECT_THAT(sizes_from(answered(kLabel, 2, Bytes(25))).error().text, HasSubstr("impossible"));
   EXPECT_THAT(
       sizes_from(answered(kLabel, 2, size_bytes(4, 0, 1, 0) + size_bytes(4, 0, 1, 0))).error().text,
       HasSubstr("more sizes than clients"));

@@ -70,6 +70,14 @@ TEST(HostSize, LanesTakeChannels) {
   EXPECT_THAT(refused(systems), HasSubstr("IMPISHIM_LANES is 100 in system 0 and 2 in system 1"));
 }
 
+TEST(HostSize, AllSystemsEncryptAlike) {
+  auto systems = systems_of({2, 2});
+  systems[1].encryption = Encryption::kEverywhere;
+  systems[0].has_gateways = true;
+  EXPECT_THAT(refused(systems), HasSubstr("IMPISHIM_TLS is off, or there is no secret in system 0 "
+                                          "and on in system 1"));
+}
+
 TEST(HostSize, WholeNodesWithGatewaysAndForeignClients) {
   auto systems = systems_of({2, 2});
   systems[1].has_gateways = true;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A channel over TCP whose bytes are encrypted (TlsSession).
+///
+/// The kernel may take less ciphertext than try_send() has accepted. The rest waits here, at most
+/// TlsSession::kBufferSize bytes, and leaves in the owner's next calls. descriptor() is an epoll
+/// descriptor. It watches the socket for input, and for room while ciphertext waits. It also
+/// watches an event that is ready while decrypted or undecrypted input is left in this object.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
+#include "wire/channel/tcp_channel.hpp"
+#include "wire/tls/tls_session.hpp"
+
+namespace impishim::wire {
+
+/// A channel over a session whose handshake is complete. It owns the socket and the session.
+class TlsChannel final : public Channel {
+ public:
+  /// Takes the socket and the session, with all bytes that the session has read or must still send.
+  /// Fails with kSystem if no descriptors are left.
+  [[nodiscard]] static Result<std::unique_ptr<Channel>> make(Descriptor socket,
+                                                             std::unique_ptr<TlsSession> session,
+                                                             std::string peer_name);
+  /// For make() only: `events` watches the socket and `ready`.
+  TlsChannel(Descriptor socket, std::unique_ptr<TlsSession> session, std::string peer_name,
+             Descriptor events, Descriptor ready);
+  /// Waits, for a bounded time, until the kernel has taken the last bytes.
+  ~TlsChannel() override;
+
+  /// Encrypts what there is room for, and sends it in one call. Returns 0 if ciphertext that the
+  /// kernel does not take fills the buffer. Fails with kConnection if the peer is gone.
+  [[nodiscard]] Result<std::size_t> try_send(std::span<const iovec> pieces) override;
+  /// Decrypts into the pieces, and reads the socket at most once. Fails with kConnection at the end
+  /// of the stream ("end of stream" after close_notify, otherwise a text with "cut"), and with
+  /// kProtocol for a damaged record.
+  [[nodiscard]] Result<std::size_t> try_receive(std::span<const iovec> pieces) override;
+  [[nodiscard]] int descriptor() const override { return events_.get(); }
+  [[nodiscard]] std::uint32_t epoll_events() const override;
+  [[nodiscard]] bool announces_input() const override { return true; }
+  /// With true, descriptor() is ready when the kernel takes ciphertext.
+  bool set_want_output(bool want) override;
+  [[nodiscard]] bool prepare_to_sleep() override;
+  void end_sleep() override {}
+  /// Sends close_notify behind all output, and then ends the stream. If the kernel does not take
+  /// everything now, later calls do the rest.
+  void shutdown_output() override;
+  [[nodiscard]] bool peer_is_silent() override { return socket_.peer_is_silent(); }
+  void close_in_forked_child() override;
+  [[nodiscard]] std::string peer_name() const override { return socket_.peer_name(); }
+
+ private:
+  void flush();
+  void read_socket();
+  void watch_socket();
+  void announce_input();
+  [[nodiscard]] bool has_input() const { return input_error_ || session_->has_input(); }
+
+  TcpChannel socket_;
+  std::unique_ptr<TlsSession> session_;
+  Descriptor events_;
+  Descriptor ready_;  ///< always readable; watched while input is left here
+  std::uint32_t socket_events_;
+  bool announced_ = false;
+  bool want_output_ = false;
+  bool end_wanted_ = false;
+  bool end_sent_ = false;
+  std::optional<Error> input_error_;   ///< of the socket
+  std::optional<Error> output_error_;  ///< of the socket
+};
+
+}  // namespace impishim::wire

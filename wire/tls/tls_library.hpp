@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/// OpenSSL's libssl and libcrypto, loaded when the first encrypted channel is made. Include this
+/// header in sources of wire/tls only: it needs OpenSSL's headers.
+#pragma once
+
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/types.h>
+
+#include "wire/base/result.hpp"
+
+/// The functions that are used: the member of TlsLibrary, and OpenSSL's name.
+#define IMPISHIM_TLS_FUNCTIONS(APPLY)                                     \
+  APPLY(library_context_new, OSSL_LIB_CTX_new)                            \
+  APPLY(initialize, OPENSSL_init_ssl)                                     \
+  APPLY(method, TLS_method)                                               \
+  APPLY(context_new, SSL_CTX_new_ex)                                      \
+  APPLY(context_control, SSL_CTX_ctrl)                                    \
+  APPLY(context_clear_options, SSL_CTX_clear_options)                     \
+  APPLY(context_set_options, SSL_CTX_set_options)                         \
+  APPLY(context_set_ciphersuites, SSL_CTX_set_ciphersuites)               \
+  APPLY(context_set_num_tickets, SSL_CTX_set_num_tickets)                 \
+  APPLY(context_set_block_padding, SSL_CTX_set_block_padding)             \
+  APPLY(context_set_max_early_data, SSL_CTX_set_max_early_data)           \
+  APPLY(context_set_security_level, SSL_CTX_set_security_level)           \
+  APPLY(set_verify, SSL_set_verify)                                       \
+  APPLY(connection_new, SSL_new)                                          \
+  APPLY(connection_free, SSL_free)                                        \
+  APPLY(set_accept_state, SSL_set_accept_state)                           \
+  APPLY(set_connect_state, SSL_set_connect_state)                         \
+  APPLY(set_bio, SSL_set_bio)                                             \
+  APPLY(set_ex_data, SSL_set_ex_data)                                     \
+  APPLY(set_info_callback, SSL_set_info_callback)                         \
+  APPLY(get_ex_data, SSL_get_ex_data)                                     \
+  APPLY(set_psk_use_session_callback, SSL_set_psk_use_session_callback)   \
+  APPLY(set_psk_find_session_callback, SSL_set_psk_find_session_callback) \
+  APPLY(do_handshake, SSL_do_handshake)                                   \
+  APPLY(read, SSL_read_ex)                                                \
+  APPLY(write, SSL_write_ex)                                              \
+  APPLY(shutdown, SSL_shutdown)                                           \
+  APPLY(pending, SSL_pending)                                             \
+  APPLY(version, SSL_version)                                             \
+  APPLY(session_reused, SSL_session_reused)                               \
+  APPLY(key_update, SSL_key_update)                                       \
+  APPLY(get_current_cipher, SSL_get_current_cipher)                       \
+  APPLY(cipher_find, SSL_CIPHER_find)                                     \
+  APPLY(cipher_get_name, SSL_CIPHER_get_name)                             \
+  APPLY(session_new, SSL_SESSION_new)                                     \
+  APPLY(session_free, SSL_SESSION_free)                                   \
+  APPLY(session_set_master_key, SSL_SESSION_set1_master_key)              \
+  APPLY(session_set_cipher, SSL_SESSION_set_cipher)                       \
+  APPLY(session_set_protocol_version, SSL_SESSION_set_protocol_version)   \
+  APPLY(alert_text, SSL_alert_desc_string_long)                           \
+  APPLY(bio_get_new_index, BIO_get_new_index)                             \
+  APPLY(bio_method_new, BIO_meth_new)                                     \
+  APPLY(bio_method_set_write, BIO_meth_set_write)                         \
+  APPLY(bio_method_set_read, BIO_meth_set_read)                           \
+  APPLY(bio_method_set_control, BIO_meth_set_ctrl)                        \
+  APPLY(bio_new, BIO_new)                                                 \
+  APPLY(bio_set_data, BIO_set_data)                                       \
+  APPLY(bio_get_data, BIO_get_data)                                       \
+  APPLY(bio_set_init, BIO_set_init)                                       \
+  APPLY(bio_set_flags, BIO_set_flags)                                     \
+  APPLY(bio_clear_flags, BIO_clear_flags)                                 \
+  APPLY(error_clear, ERR_clear_error)                                     \
+  APPLY(error_set_mark, ERR_set_mark)                                     \
+  APPLY(error_pop_to_mark, ERR_pop_to_mark)                               \
+  APPLY(error_peek_last, ERR_peek_last_error)                             \
+  APPLY(error_reason_text, ERR_reason_error_string)
+
+namespace impishim::wire {
+
+/// OpenSSL's functions, and a context for all sessions of the process. It allows TLS 1.3 with a key
+/// that both ends know, and nothing else. The program's openssl.cnf does not change it.
+struct TlsLibrary {
+#define IMPISHIM_TLS_MEMBER(member, symbol) \
+  decltype(&(symbol)) member = nullptr;  // NOLINT(bugprone-macro-parentheses)
+  IMPISHIM_TLS_FUNCTIONS(IMPISHIM_TLS_MEMBER)
+#undef IMPISHIM_TLS_MEMBER
+
+  SSL_CTX* context = nullptr;
+  /// True if the processor has instructions for AES.
+  bool has_aes = false;
+
+  /// Returns the library. The first call loads it, which takes some milliseconds. Thread-safe.
+  /// Fails with kConfiguration if libssl is not installed or is too old, and with kSystem if it
+  /// cannot be initialized.
+  [[nodiscard]] static Result<const TlsLibrary*> load();
+};
+
+}  // namespace impishim::wire
