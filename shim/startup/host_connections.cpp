@@ -44,6 +44,15 @@ Result<void> open_giver(LocalConnections& connections) {
   return {};
 }
 
+/// Returns where the relay of the rendezvous server is.
+Result<wire::RelayPoint> relay_point(const std::string& server, const wire::RelayToken& token) {
+  auto parts = wire::split_address_and_port(server);
+  if (!parts) return parts.error();
+  auto host = wire::parse_address(parts->first);
+  if (!host) return host.error();
+  return wire::RelayPoint{wire::SocketAddress::of(*host, parts->second), token};
+}
+
 /// Connects this host to the others, and gives each connection to the process that owns it. Returns
 /// those of this process.
 Result<std::vector<wire::HostConnection>> give_connections(const JoiningProcess& process,
@@ -59,10 +68,15 @@ Result<std::vector<wire::HostConnection>> give_connections(const JoiningProcess&
     own.emplace_back(host, std::move(socket));
     return {};
   };
-  auto connected = wire::connect_hosts(
-      process.map, my_host, std::move(*connectors.listener),
-      {connectors.secret, kConnectTimeoutMs, watch.descriptor(), [&] { return watch.given_up(); }},
-      give);
+  wire::DanceOptions options{connectors.secret, kConnectTimeoutMs, watch.descriptor(),
+                             [&] { return watch.given_up(); }};
+  if (connectors.relay) {
+    auto point = relay_point(process.settings.server, *connectors.relay);
+    if (!point) return point.error();
+    options.relay = *point;
+  }
+  auto connected =
+      wire::connect_hosts(process.map, my_host, std::move(*connectors.listener), options, give);
   connectors.giver.reset();  // processes that still wait are notified that no connection will come
   if (!connected) return connected.error();
   return own;

@@ -47,6 +47,7 @@ struct LocalConnections {
 struct HostConnectors {
   std::optional<wire::HostListener> listener;  ///< only on the process that makes the connections
   const std::optional<JobSecret>& secret;
+  const std::optional<wire::RelayToken>& relay;
   std::string token;
   std::optional<wire::HandoverGiver> giver;
   wire::ServerConnection* server;  ///< null on all processes but plan.speaker

@@ -142,16 +142,25 @@ Result<JobAgreement> negotiate(const JobSettings& settings, const SystemPlan& pl
   agreement.map.set_encryption(entry.server->encryption());
   note_inner_addresses(plan, *procs, settings.client, agreement.map);
   agreement.secret = agreed->secret.value_or(*own);
+  agreement.relay = entry.server->relay();
   agreement.server = std::move(entry.server);
   return agreement;
 }
 
-/// Distributes the secret from the speaker to all processes of this system.
-void share_secret(const SystemPlan& plan, std::optional<JobSecret>& secret) {
+/// Distributes the secret and the relay's token from the speaker to all processes of this system.
+void share_secrets(const SystemPlan& plan, JobAgreement& agreement) {
   std::vector<std::byte> bytes;
-  if (secret) bytes.assign(secret->bytes().begin(), secret->bytes().end());
+  if (agreement.secret)
+    bytes.assign(agreement.secret->bytes().begin(), agreement.secret->bytes().end());
+  if (agreement.secret && agreement.relay)
+    bytes.insert(bytes.end(), agreement.relay->begin(), agreement.relay->end());
   bytes = broadcast_bytes(plan.all, plan.speaker, std::move(bytes));
-  if (bytes.size() == JobSecret::kSize) secret.emplace(std::span(bytes).first<JobSecret::kSize>());
+  const std::span<const std::byte> all(bytes);
+  if (all.size() >= JobSecret::kSize) agreement.secret.emplace(all.first<JobSecret::kSize>());
+  if (all.size() == JobSecret::kSize + sizeof(wire::RelayToken)) {
+    agreement.relay.emplace();
+    std::ranges::copy(all.subspan(JobSecret::kSize), agreement.relay->begin());
+  }
   wipe(bytes);
 }
 
@@ -256,16 +265,14 @@ Result<JobAgreement> agree_on_job(const JobSettings& settings, const SystemPlan&
   }
   sleeping_barrier(plan.all);
   encoded = broadcast_bytes(plan.all, plan.speaker, std::move(encoded));
-  std::optional<JobSecret> secret;
-  if (agreed) secret = agreed->secret;
-  share_secret(plan, secret);
+  JobAgreement nothing;
+  share_secrets(plan, agreed ? *agreed : nothing);
   if (!agreed) return agreed;
   if (encoded.empty())
     return Error{ErrorKind::kAborted, "the process that speaks for this system could not join"};
   auto map = wire::decode_job_map(encoded);
   if (!map) return map.error();
   agreed->map = std::move(*map);
-  agreed->secret = secret;
   return agreed;
 }
 

@@ -56,7 +56,8 @@ struct HostOpening {
 /// What the systems have agreed on.
 struct JobAgreement {
   wire::JobMap map;
-  std::optional<JobSecret> secret;  ///< of the job, or of this system alone
+  std::optional<JobSecret> secret;        ///< of the job, or of this system alone
+  std::optional<wire::RelayToken> relay;  ///< of the server's relay, if it has one
   /// As in JobEntry.
   std::unique_ptr<wire::OwnServer> own_server;
   std::optional<wire::ServerConnection> server;

@@ -108,9 +108,10 @@ Result<void> connect(const JobSettings& settings, const SystemPlan& plan, HostOp
   auto local = common_outcome(plan.all, connect_local(process, opening.gateway_address));
   if (!local) return local.error();
   auto hosts = common_outcome(
-      plan.all, connect_hosts(process, {std::move(opening.listener), agreement.secret,
-                                        std::move(local->token), std::move(local->giver),
-                                        job.server ? &*job.server : nullptr}));
+      plan.all,
+      connect_hosts(process, {std::move(opening.listener), agreement.secret, agreement.relay,
+                              std::move(local->token), std::move(local->giver),
+                              job.server ? &*job.server : nullptr}));
   if (!hosts) return hosts.error();
   start_engine(settings, job, std::move(*hosts), std::move(local->channels));
   return {};

@@ -86,11 +86,16 @@ class Sites:
 
 
 class Reach(Case):
-    def joined(self, sites, left, right, server_variables=None):
+    def joined(self, sites, left, right, server_variables=None, server_words=()):
         """The server on the router, and a system of two ranks at each site with these
         variables."""
         server = inside(
-            sites.router, "-server", "2", IMPISHIM_HOST_ADDRESS=ROUTER, **(server_variables or {})
+            sites.router,
+            "-server",
+            "2",
+            *server_words,
+            IMPISHIM_HOST_ADDRESS=ROUTER,
+            **(server_variables or {}),
         )
         address = server.await_line("out", ":")
         systems = [
@@ -101,8 +106,13 @@ class Reach(Case):
         ]
         return server, systems
 
-    def expect_joined(self, sites, left=None, right=None, hosts=range(4), server=None):
-        server, (at_left, at_right) = self.joined(sites, left or {}, right or {}, server)
+    def expect_joined(
+        self, sites, left=None, right=None, hosts=range(4), server=None, server_words=()
+    ):
+        """Returns what the systems have written to standard error."""
+        server, (at_left, at_right) = self.joined(
+            sites, left or {}, right or {}, server, server_words
+        )
         with server, at_left, at_right:
             for run in (at_left, at_right, server):
                 self.expect(run, 0)
@@ -110,6 +120,7 @@ class Reach(Case):
                 self.assertIn(
                     f"rank {rank}: system {system}, host {host}", at_left.out + at_right.out
                 )
+            return at_left.err + at_right.err
 
     def test_nothing_enters_the_higher_system(self):
         with Sites() as sites:
@@ -176,6 +187,26 @@ class Reach(Case):
                 right={"IMPISHIM_HOST_PROCS": "node"},
                 hosts=(0, 0, 1, 1),
             )
+
+    def test_both_closed_and_a_relay(self):
+        with Sites() as sites:
+            sites.admit()
+            told = self.expect_joined(sites, server_words=("-relay",))
+            self.assertIn("systems 0 and 1 reach each other only through the relay", told)
+
+    def test_both_closed_and_an_encrypted_job_over_a_relay(self):
+        with Sites() as sites:
+            sites.admit()
+            variables = {"IMPISHIM_SECRET": "of the two sites and the server"}
+            self.expect_joined(
+                sites, variables, variables, server=variables, server_words=("-relay",)
+            )
+
+    def test_one_direction_needs_no_relay(self):
+        with Sites() as sites:
+            sites.admit("iifname west")
+            told = self.expect_joined(sites, server_words=("-relay",))
+            self.assertNotIn("relay", told)
 
     def test_both_closed(self):
         with Sites() as sites:

@@ -26,6 +26,7 @@
 #include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/relay/relay_dial.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
 
@@ -47,6 +48,14 @@ struct Outgoing {
   std::string last_error;  ///< reason why the latest attempt failed
   bool told = false;       ///< true if the user has been told that it is refused
   bool was_there = false;  ///< true if an impishim host has been seen listening there
+};
+
+/// A connection through the relay that is being established.
+struct Relayed {
+  std::optional<RelayDial> dial;
+  std::optional<LinkConnector> connector;  ///< behind the dial, on the host with the lower number
+  Clock::time_point retry_at;
+  std::string last_error;
 };
 
 class Dance {
@@ -77,6 +86,7 @@ class Dance {
         auto started = start_connecting(end, connection);
         if (!started) return started;
       }
+      for (auto& [end, connection] : relayed_) start_dialling(end, connection);
       if (Clock::now() >= deadline) return missing();
       auto waited = wait_for_event();
       if (!waited) return waited;
@@ -123,6 +133,10 @@ class Dance {
     if (reversed && !proves(number)) return;
     Outgoing& connection = outgoing_[number + lane * host_count()];
     connection.terms = terms_towards(number, lane);
+    const bool may_relay =
+        options_.relay && proves(number) && host(number).client != host(my_host_).client;
+    if (may_relay)
+      relayed_[number + lane * host_count()].retry_at = Clock::now() + options_.relay_delay;
     if (reversed) connection.retry_at = Clock::now() + options_.reversal_delay;
   }
 
@@ -204,6 +218,21 @@ class Dance {
     return {};
   }
 
+  void start_dialling(std::int32_t end, Relayed& connection) {
+    if (connection.dial || connection.connector || Clock::now() < connection.retry_at) return;
+    const std::int32_t me = my_host_ + end - host_at(end);
+    auto dial = RelayDial::start(options_.relay->address, options_.relay->token, me, end);
+    if (!dial) return redial(connection, dial.error());
+    connection.dial.emplace(std::move(*dial));
+  }
+
+  static void redial(Relayed& connection, const Error& error) {
+    connection.last_error = error.text;
+    connection.dial.reset();
+    connection.connector.reset();
+    connection.retry_at = Clock::now() + kRefusedPause;
+  }
+
   void retry(std::int32_t number, Outgoing& connection, const Error& error) {
     // A host that helps out leaves the reports to the other one.
     const bool reversed = number > my_host_;
@@ -232,6 +261,13 @@ class Dance {
       polled.push_back(connection.connector->polled());
       ends.push_back(end);
     }
+    const std::size_t direct = ends.size();
+    for (const auto& [end, connection] : relayed_) {
+      if (!connection.dial && !connection.connector) continue;
+      polled.push_back(connection.dial ? connection.dial->polled()
+                                       : connection.connector->polled());
+      ends.push_back(end);
+    }
     acceptor_.append_polled(polled);
     const std::size_t watched = polled.size();
     polled.push_back({options_.watched, POLLIN, 0});
@@ -242,22 +278,64 @@ class Dance {
     // A decision of a host that has then closed its port must be read before the port is tried.
     acceptor_.handle(std::span(polled).subspan(ends.size(), watched - ends.size()));
     for (std::size_t i = 0; i < ends.size(); ++i) {
-      if (polled[i].revents != 0 && outgoing_.contains(ends[i])) go_on_connecting(ends[i]);
+      if (polled[i].revents == 0 || !outgoing_.contains(ends[i])) continue;
+      if (i < direct)
+        go_on_connecting(ends[i]);
+      else
+        go_on_relaying(ends[i]);
     }
     if (!error_ && options_.given_up) error_ = options_.given_up();
     return error_ ? Result<void>(*error_) : Result<void>();
   }
 
+  /// Continues a handshake, and decides if this host must.
+  Result<bool> advance(std::int32_t end, LinkConnector& connector) {
+    auto done = connector.advance();
+    if (!done || !connector.must_decide()) return done;
+    if (!decided_.insert(end).second)
+      return Error{ErrorKind::kConnection, "another connection to this host is kept"};
+    connector.keep();
+    done = connector.advance();
+    if (!done) decided_.erase(end);
+    return done;
+  }
+
+  void go_on_relaying(std::int32_t end) {
+    Relayed& connection = relayed_.at(end);
+    if (connection.connector) {
+      auto done = advance(end, *connection.connector);
+      if (!done) return redial(connection, done.error());
+      if (!*done) return;
+      warn_of_relay(host_at(end));
+      return hand_on(end, connection.connector->take());
+    }
+    auto done = connection.dial->advance();
+    if (!done) return redial(connection, done.error());
+    if (!*done) return;
+    Descriptor socket = connection.dial->take();
+    connection.dial.reset();
+    connection.retry_at = Clock::now() + LinkAcceptor::kIntroductionTime;
+    if (host_at(end) < my_host_) return acceptor_.adopt(std::move(socket), options_.relay->address);
+    auto connector = LinkConnector::over(std::move(socket), *outgoing_.at(end).terms);
+    if (!connector) return redial(connection, connector.error());
+    connection.connector.emplace(std::move(*connector));
+    go_on_relaying(end);  // its hello is to be sent
+  }
+
+  void warn_of_relay(std::int32_t number) {
+    if (client_of(my_host_).first_host != my_host_ || std::exchange(told_of_relay_, true)) return;
+    log_line(LogLevel::kWarn,
+             fmt::format("systems {} and {} reach each other only through the relay of the "
+                         "rendezvous server, which costs speed: open a port at one of the two "
+                         "sites (IMPISHIM_PORT)",
+                         host(my_host_).client, host(number).client));
+  }
+
   void go_on_connecting(std::int32_t end) {
     Outgoing& connection = outgoing_.at(end);
     const std::int32_t number = host_at(end);
-    auto done = connection.connector->advance();
-    if (done && connection.connector->must_decide()) {
-      decided_.insert(end);
-      connection.connector->keep();
-      done = connection.connector->advance();
-    }
-    if (!done && decided_.erase(end) == 0 && is_dropped(end, *connection.connector)) {
+    auto done = advance(end, *connection.connector);
+    if (!done && is_dropped(end, *connection.connector)) {
       connection.last_error = done.error().text;
       connection.connector.reset();
       connection.retry_at = Clock::now() + kRefusedPause;
@@ -284,6 +362,7 @@ class Dance {
   void hand_on(std::int32_t end, Descriptor socket) {
     connected_.insert(end);
     outgoing_.erase(end);
+    relayed_.erase(end);
     if (error_) return;
     auto taken = take_(host_at(end), end / host_count(), std::move(socket));
     if (!taken) error_ = taken.error();
@@ -310,6 +389,9 @@ class Dance {
       std::string why = acceptor_.turned_away(*end);
       if (tried != outgoing_.end() && !tried->second.last_error.empty())
         why += (why.empty() ? "" : "; from here: ") + tried->second.last_error;
+      const auto relayed = relayed_.find(*end);
+      if (relayed != relayed_.end() && !relayed->second.last_error.empty())
+        why += (why.empty() ? "" : "; ") + relayed->second.last_error;
       if (!why.empty()) names += ": " + why;
     }
     const std::string trouble =
@@ -326,7 +408,9 @@ class Dance {
   const ConnectionSink& take_;
   LinkAcceptor acceptor_;
   std::map<std::int32_t, Outgoing> outgoing_;  ///< by the end of the lane, as host_at() takes it
-  std::set<std::int32_t> connected_;           ///< ends of lanes
+  std::map<std::int32_t, Relayed> relayed_;    ///< likewise
+  bool told_of_relay_ = false;
+  std::set<std::int32_t> connected_;  ///< ends of lanes
   /// Ends of lanes whose reversed connection this host keeps. Of the two connections of a pair, the
   /// host with the lower number completes only one.
   std::set<std::int32_t> decided_;

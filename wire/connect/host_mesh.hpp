@@ -12,7 +12,9 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
+#include "wire/channel/address.hpp"
 #include "wire/connect/host_listener.hpp"
+#include "wire/relay/relay_hello.hpp"
 #include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
@@ -23,6 +25,15 @@ using ConnectionSink =
 
 /// Time for which a host waits for the connection of another one before it connects itself.
 inline constexpr auto kReversalDelay = std::chrono::milliseconds(500);
+
+/// Time for which a host tries both directions before it turns to the relay.
+inline constexpr auto kRelayDelay = std::chrono::seconds(3);
+
+/// The relay of the rendezvous server, for hosts that cannot connect in either direction.
+struct RelayPoint {
+  SocketAddress address;
+  RelayToken token{};
+};
 
 struct DanceOptions {
   /// The secret that the systems of this library negotiated at startup. Without it only foreign
@@ -35,6 +46,8 @@ struct DanceOptions {
   /// Returns true if that host is to be connected with this one. Both must agree. Empty: all are.
   std::function<bool(std::int32_t host)> is_partner{};
   std::chrono::milliseconds reversal_delay = kReversalDelay;
+  std::optional<RelayPoint> relay{};
+  std::chrono::milliseconds relay_delay = kRelayDelay;
 };
 
 /// Connects from the listener's address to every host with a lower number, and accepts connections
@@ -45,7 +58,9 @@ struct DanceOptions {
 /// (link_handshake.hpp), from whatever address they come. If a firewall or an address translator
 /// lets only one direction through, that one is used: a host that has waited kReversalDelay for one
 /// with a higher number connects to it as well, and the host with the lower number decides which
-/// connection is kept.
+/// connection is kept. If neither direction works within kRelayDelay, hosts of different systems
+/// meet at the relay, where there is one; the host with the lower number is the connector there.
+/// The system's first host warns about that.
 ///
 /// A host of a foreign system is trusted because of its number and its address, which must be the
 /// advertised one (IMPI 2.3.8). The system's first host warns about that, whatever IMPISHIM_LOG is.

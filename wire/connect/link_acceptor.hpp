@@ -64,6 +64,8 @@ class LinkAcceptor {
   /// Handles the result of poll(2). `polled` must be exactly the entries that append_polled()
   /// appended.
   void handle(std::span<const pollfd> polled);
+  /// Takes in a connection that was made in another way.
+  void adopt(Descriptor socket, const SocketAddress& from) { begin(std::move(socket), from); }
   /// Closes the oldest stranger to free its descriptor. Returns false if there is none.
   bool drop_oldest_stranger(const std::string& reason);
   /// Returns the reason why no connection can be accepted, or an empty text if that is possible.

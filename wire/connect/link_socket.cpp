@@ -81,6 +81,15 @@ Result<LinkConnector> LinkConnector::start(const Target& target) {
   return made;
 }
 
+Result<LinkConnector> LinkConnector::over(Descriptor socket, const LinkTerms& terms) {
+  auto handshake = ConnectorHandshake::prove(terms);
+  if (!handshake) return handshake.error();
+  LinkConnector made(std::move(*handshake));
+  made.socket_ = std::move(socket);
+  made.connected_ = true;
+  return made;
+}
+
 bool LinkConnector::port_is_closed() const { return connect_error_ == ECONNREFUSED; }
 
 pollfd LinkConnector::polled() const {

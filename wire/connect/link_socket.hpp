@@ -41,6 +41,8 @@ class LinkConnector {
   /// Starts a connection. Fails with kConfiguration if `from` does not belong to this machine.
   /// Other errors may be temporary, and the caller can try again.
   [[nodiscard]] static Result<LinkConnector> start(const Target& target);
+  /// Uses a connection to a process of the job, from the handshake on.
+  [[nodiscard]] static Result<LinkConnector> over(Descriptor socket, const LinkTerms& terms);
   [[nodiscard]] pollfd polled() const;
   /// Continues after events. Returns true when the handshake is done and the socket can be taken.
   /// Fails as wire::advance() does, and with kAborted if the acceptor refuses.

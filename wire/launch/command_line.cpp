@@ -22,10 +22,10 @@ namespace {
 /// Returns all options with the number of words that follow each.
 const std::map<std::string, int>& option_words() {
   static const std::map<std::string, int> words = {
-      {"server", 1},  {"port", 1},    {"auth", 1},       {"timeout", 1},     {"client", 2},
-      {"np", 1},      {"n", 1},       {"systems", 1},    {"mpi", 1},         {"host-procs", 1},
-      {"gateway", 1}, {"new-key", 0}, {"new-secret", 0}, {"name-server", 0}, {"v", 0},
-      {"help", 0},    {"version", 0}, {"h", 0}};
+      {"server", 1},  {"port", 1},    {"auth", 1},       {"timeout", 1}, {"client", 2},
+      {"np", 1},      {"n", 1},       {"systems", 1},    {"mpi", 1},     {"host-procs", 1},
+      {"gateway", 1}, {"new-key", 0}, {"new-secret", 0}, {"relay", 0},   {"name-server", 0},
+      {"v", 0},       {"help", 0},    {"version", 0},    {"h", 0}};
   return words;
 }
 
@@ -74,6 +74,7 @@ struct Options {
   std::string host_procs;
   std::string gateways;
   bool verbose = false;
+  bool relay = false;
   bool new_key = false;
   bool new_secret = false;
   bool name_server = false;
@@ -111,7 +112,7 @@ Result<Options> parse_options(std::vector<std::string> words) {
   Options options;
   CLI::App app{
       "Starts and joins MPI jobs of several systems: one MPI_COMM_WORLD over all of them.\n\n"
-      "  impirun -server N [-port P] [-auth list] [-timeout S]\n"
+      "  impirun -server N [-port P] [-relay] [-auth list] [-timeout S]\n"
       "  impirun -client I address:port -np N program args...\n"
       "  impirun -client I address:port -- launcher args... program args...\n"
       "  impirun -np 2 ./a : -np 2 ./b          (all on this machine, a system each)\n"
@@ -156,6 +157,8 @@ Result<Options> parse_options(std::vector<std::string> words) {
           [](const std::string& text) { return text.empty() ? "a list of ranks is needed" : ""; });
   app.add_flag("-v", options.verbose,
                "tell at once who has joined (otherwise only if joining takes more than 2 s)");
+  app.add_flag("--relay", options.relay,
+               "server: pass on the traffic of hosts that cannot connect to each other");
   app.add_flag("--new-key", options.new_key, "print a random 64-bit key for IMPI_AUTH_KEY");
   app.add_flag("--new-secret", options.new_secret,
                "print a random secret for IMPISHIM_SECRET_FILE, which encrypts the job");
@@ -186,6 +189,7 @@ Result<void> check_form(const Options& options) {
   const bool server = options.server != 0;
   const bool client = !options.client.empty();
   if (server && client) return usage("-server and -client exclude each other");
+  if (!server && options.relay) return usage("-relay belongs to -server");
   if (!server && (options.auth || options.timeout != 0))
     return usage("-auth and -timeout belong to -server");
   if (!server && !options.name_server && options.port != 0)
@@ -310,6 +314,7 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& words) {
       line.clients = options->server;
       line.port = options->port;
       line.preference = options->auth;
+      line.relay = options->relay;
       line.timeout_s = options->timeout;
       return line;
     }

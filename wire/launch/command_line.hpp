@@ -45,7 +45,8 @@ struct CommandLine {
   std::vector<Section> sections;  ///< one for a client; one for each system in the local forms
   std::string mpi;  ///< -mpi NAME: the MPI library, if the program does not show which one it uses
   std::string host_procs;  ///< -host-procs K; empty if not set
-  bool verbose = false;    ///< -v
+  bool verbose = false;
+  bool relay = false;  ///< of a server    ///< -v
 };
 
 /// The option with which launchers run impirun in front of a program: `impirun -rank-output SOCKET

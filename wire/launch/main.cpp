@@ -64,6 +64,7 @@ int run_server(const CommandLine& line) {
   wire::RendezvousOptions options;
   options.verbose = line.verbose;
   options.clients = line.clients;
+  options.relays = line.relay;
   options.port = static_cast<std::uint16_t>(line.port);
   options.timeout_ms = line.timeout_s == 0 ? -1 : line.timeout_s * 1000;
   auto methods = wire::AuthenticationMethods::from_environment();

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +30,6 @@
 #include "wire/packet/packet.hpp"
 #include "wire/startup/startup_message.hpp"
 #include "wire/startup/startup_server.hpp"
-#include "wire/tls/shared_secret.hpp"
 #include "wire/tls/tls_session.hpp"
 
 namespace impishim::wire {
@@ -39,6 +37,7 @@ namespace {
 
 constexpr std::uint64_t kListenerToken = 0;
 constexpr std::uint64_t kEndedToken = Poller::kWakeToken - 1;
+constexpr std::uint64_t kRelayEventToken = Poller::kWakeToken - 2;
 /// Limit of simultaneous connections. A job has at most 32, and the others are strangers. The limit
 /// is below the usual limit of 1024 descriptors.
 constexpr std::size_t kMaxConnections = 512;
@@ -94,12 +93,6 @@ Descriptor listening_socket(bool this_machine, SocketAddress& here, std::uint16_
   return Descriptor(socket(AF_INET, kType, 0));
 }
 
-Result<std::unique_ptr<TlsSession>> encrypted_session(const JobSecret& secret) {
-  auto terms = rendezvous_terms(TlsRole::kServer, secret);
-  if (!terms) return terms.error();
-  return TlsSession::make(*terms);
-}
-
 }  // namespace
 
 void Rendezvous::tell(const std::string& text) const {
@@ -140,7 +133,38 @@ Result<void> Rendezvous::listen() {
     auto added = poller_.add(options_.ended_clients, EPOLLIN, kEndedToken);
     if (!added) return added;
   }
+  auto relaying = options_.relays ? open_relay() : Result<void>();
+  if (!relaying) return relaying;
   return poller_.add(listener_.get(), EPOLLIN, kListenerToken);
+}
+
+Result<void> Rendezvous::open_relay() {
+  RelayToken token;
+  auto filled = fill_with_random(token);
+  if (!filled) return filled;
+  auto opened = RelayService::open(token);
+  if (!opened) return opened.error();
+  relay_.emplace(std::move(*opened));
+  server_.offer_relay(token);
+  return poller_.add(relay_->descriptor(), EPOLLIN, kRelayEventToken);
+}
+
+/// Lets the relay work, and prints what it reports.
+void Rendezvous::serve_relay() {
+  relay_->handle(Clock::now());
+  for (const RelayReport& report : relay_->take_reports()) {
+    if (!report.progress || options_.verbose) tell(report.text);
+  }
+}
+
+/// Gives a connection whose first bytes are those of a relay's hello to the relay.
+void Rendezvous::give_to_relay(int id, Connection& connection, std::span<const std::byte> bytes) {
+  auto removed = poller_.remove(connection.socket.get());
+  if (!removed) tell(removed.error().text);
+  relay_->adopt(std::move(connection.socket), connection.peer, bytes, Clock::now());
+  server_.gave_to_relay(id);
+  connections_.erase(id);
+  serve_relay();
 }
 
 /// Fails with kTimeout if not all clients have joined in time. The clients have then been told.
@@ -171,6 +195,7 @@ std::chrono::microseconds Rendezvous::time_to_next(Clock::time_point deadline) c
     next = std::min(next, started_ + std::chrono::milliseconds(kQuietMs));
   if (!connections_.empty()) next = std::min(next, next_check_);
   if (accept_again_at_) next = std::min(next, *accept_again_at_);
+  if (relay_) next = std::min(next, relay_->next_limit().value_or(next));
   if (next == Clock::time_point::max()) return microseconds(-1);
   return std::max(std::chrono::ceil<microseconds>(next - Clock::now()), microseconds(0));
 }
@@ -185,10 +210,13 @@ Result<void> Rendezvous::handle_events(std::chrono::microseconds timeout) {
       accept_one();
     } else if (events[i].data.u64 == kEndedToken) {
       read_ended_clients();
+    } else if (events[i].data.u64 == kRelayEventToken) {
+      serve_relay();
     } else {
       handle(static_cast<int>(events[i].data.u64), events[i].events);
     }
   }
+  if (relay_ && relay_->next_limit() && *relay_->next_limit() <= Clock::now()) serve_relay();
   check_connections();
   act();
   return {};
@@ -207,7 +235,14 @@ Result<void> Rendezvous::serve() {
     say_goodbye();
     return handled;
   }
-  if (server_.finished()) return {};
+  if (server_.finished()) {
+    // The last bytes between hosts may still be on their way.
+    const auto end = Clock::now() + kGoodbyeTime;
+    while (relay_ && relay_->pairs() > 0 && Clock::now() < end) {
+      if (!handle_events(kProbeCheck)) break;
+    }
+    return {};
+  }
   const Error nobody{ErrorKind::kConnection,
                      "no program has joined: all have ended without MPI_Init, or libimpishim.so "
                      "was not loaded into them (a "
@@ -283,7 +318,7 @@ void Rendezvous::accept_one() {
   }
   std::unique_ptr<TlsSession> session;
   if (options_.methods.shared.secret) {
-    auto made = encrypted_session(*options_.methods.shared.secret);
+    auto made = encrypted_session();
     if (!made) return tell(made.error().text);
     session = std::move(*made);
   }
@@ -294,7 +329,8 @@ void Rendezvous::accept_one() {
   send_at_once(socket.get());
   connections_[id].socket = std::move(socket);
   connections_[id].session = std::move(session);
-  server_.connected(id, fmt::format("{} port {}", address_text(from.host()), from.port()));
+  connections_[id].peer = fmt::format("{} port {}", address_text(from.host()), from.port());
+  server_.connected(id, connections_[id].peer);
 }
 
 void Rendezvous::handle(int id, std::uint32_t events) {
@@ -312,58 +348,15 @@ void Rendezvous::read_from(int id, Connection& connection) {
   if (size > 0) {
     const auto bytes = std::span(buffer).first(static_cast<std::size_t>(size));
     if (connection.closing) return;
+    // No message of startup, and no TLS record, begins like the relay's hello.
+    const bool begins = !std::exchange(connection.has_begun, true);
+    if (relay_ && begins && bytes[0] == std::byte{kRelayCommand >> 24U})
+      return give_to_relay(id, connection, bytes);
     return connection.session ? decrypt(id, connection, bytes) : server_.received(id, bytes);
   }
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   server_.disconnected(id);
   drop(id);
-}
-
-/// Passes what has arrived encrypted on to the server.
-void Rendezvous::decrypt(int id, Connection& connection, std::span<const std::byte> bytes) {
-  TlsSession& session = *connection.session;
-  std::array<std::byte, TlsSession::kRecordSize> plain;
-  const iovec room{plain.data(), plain.size()};
-  while (!bytes.empty() && connection.session && !connection.closing) {
-    bytes = bytes.subspan(session.feed(bytes));
-    auto went_on = session.done() ? Result<void>() : session.advance_handshake();
-    if (!went_on) return refuse(id, connection, went_on.error());
-    while (session.done()) {
-      const auto size = session.read({&room, 1});
-      if (!size && size.error().kind == ErrorKind::kConnection) return;  // the socket ends, too
-      if (!size) return refuse(id, connection, size.error());
-      if (*size == 0) break;
-      server_.received(id, std::span(plain).first(*size));
-    }
-  }
-  write_to(id, connection);
-}
-
-/// Ends a connection that does not know the secret, or whose records are damaged.
-void Rendezvous::refuse(int id, Connection& connection, const Error& reason) {
-  // One without an alert speaks plain IMPI, and is told so in plain bytes.
-  const bool speaks_tls = !connection.session->output().empty();
-  if (!speaks_tls) connection.session.reset();
-  server_.refused(id, speaks_tls ? reason.text
-                                 : "this server encrypts: set the same IMPISHIM_SECRET or "
-                                   "IMPISHIM_SECRET_FILE as it has");
-}
-
-/// Returns the bytes for the socket. Encrypts what waits for that, as far as there is room.
-std::span<const std::byte> Rendezvous::next_output(Connection& connection) {
-  if (!connection.session) return connection.output;
-  TlsSession& session = *connection.session;
-  if (session.output().empty() && session.done() && !connection.output.empty()) {
-    const iovec piece{connection.output.data(), connection.output.size()};
-    const auto size = session.write({&piece, 1});
-    connection.output.erase(
-        connection.output.begin(),
-        connection.output.begin() +
-            static_cast<std::ptrdiff_t>(size ? *size : connection.output.size()));
-  }
-  if (connection.closing && !session.done()) connection.output.clear();
-  if (connection.closing && connection.output.empty()) session.close();
-  return session.output();
 }
 
 void Rendezvous::write_to(int id, Connection& connection) {

@@ -15,6 +15,7 @@
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/poller.hpp"
+#include "wire/relay/relay_service.hpp"
 #include "wire/startup/startup_server.hpp"
 #include "wire/tls/tls_session.hpp"
 
@@ -29,6 +30,7 @@ struct RendezvousOptions {
   /// true: report at once which clients have joined; false: only if joining takes longer than
   /// kQuietMs
   bool verbose = false;
+  bool relays = false;  ///< true: joins hosts that cannot connect to each other (relay_service.hpp)
   /// A descriptor; each byte read from it is the number of a client whose processes have ended; -1:
   /// none.
   int ended_clients = -1;
@@ -62,6 +64,8 @@ class Rendezvous {
     Descriptor socket;
     std::unique_ptr<TlsSession> session;  ///< null if the connection is not encrypted
     std::vector<std::byte> output;        ///< not yet encrypted
+    std::string peer;
+    bool has_begun = false;  ///< true if it has sent something
     bool closing = false;
     /// Time since which the server waits for an answer of the peer's machine.
     std::optional<Clock::time_point> probed;
@@ -72,6 +76,7 @@ class Rendezvous {
   explicit Rendezvous(const RendezvousOptions& options);
   void tell(const std::string& text) const;
   [[nodiscard]] Result<void> listen();
+  [[nodiscard]] Result<void> open_relay();
   [[nodiscard]] Result<void> check_time_left(Clock::time_point deadline);
   void speak_if_late();
   [[nodiscard]] Result<void> handle_events(std::chrono::microseconds timeout);
@@ -83,6 +88,10 @@ class Rendezvous {
   void read_ended_clients();
   void handle(int id, std::uint32_t events);
   void read_from(int id, Connection& connection);
+  void give_to_relay(int id, Connection& connection, std::span<const std::byte> bytes);
+  void serve_relay();
+  // The following are in rendezvous_encryption.cpp.
+  [[nodiscard]] Result<std::unique_ptr<TlsSession>> encrypted_session() const;
   void decrypt(int id, Connection& connection, std::span<const std::byte> bytes);
   void refuse(int id, Connection& connection, const Error& reason);
   [[nodiscard]] static std::span<const std::byte> next_output(Connection& connection);
@@ -99,6 +108,7 @@ class Rendezvous {
   Descriptor listener_;
   std::string address_;
   Poller poller_;
+  std::optional<RelayService> relay_;
   std::map<int, Connection> connections_;
   Clock::time_point started_;
   int next_id_ = 1;

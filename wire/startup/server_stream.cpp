@@ -237,6 +237,10 @@ bool ServerStream::is_for_stream(const StartupMessage& message) {
       return true;
     case StartupCommand::kHello:
       ours_ = true;
+      if (message.payload.size() == sizeof(RelayToken)) {
+        relay_.emplace();
+        std::ranges::copy(message.payload, relay_->begin());
+      }
       return true;
     case StartupCommand::kWaiting:
       notice_ = parse_waiting(message.payload);

@@ -14,6 +14,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
+#include "wire/relay/relay_hello.hpp"
 #include "wire/startup/startup_message.hpp"
 
 namespace impishim::wire {
@@ -61,6 +62,8 @@ class ServerStream {
 
   /// Returns true if the server has answered kHello, so it is an impishim server.
   [[nodiscard]] bool ours() const { return ours_; }
+  /// Returns the token of the server's relay, if the server has answered kHello with one.
+  [[nodiscard]] const std::optional<RelayToken>& relay() const { return relay_; }
   /// Returns true if the server has closed the connection without a reason.
   [[nodiscard]] bool ended_without_reason() const { return closed_ && said_.empty(); }
 
@@ -110,6 +113,7 @@ class ServerStream {
   StartupDecoder decoder_;
   Phase phase_ = Phase::kMethod;
   bool ours_ = false;
+  std::optional<RelayToken> relay_;
   bool ended_ = false;   ///< true if nothing more will arrive
   bool closed_ = false;  ///< true if the server closed it
   std::string said_;

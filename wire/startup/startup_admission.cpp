@@ -52,7 +52,8 @@ void StartupServer::check_key(int id, Connection& connection, std::span<const st
 void StartupServer::greet(int id, Connection& connection) {
   if (connection.announced) return;
   connection.announced = true;
-  send(id, encode_startup(StartupCommand::kHello, {}));
+  send(id, encode_startup(StartupCommand::kHello, relay_ ? std::span<const std::byte>(*relay_)
+                                                         : std::span<const std::byte>()));
 }
 
 void StartupServer::join(int id, Connection& connection, const StartupMessage& message) {

@@ -116,6 +116,8 @@ class ServerConnection {
   [[nodiscard]] Encryption encryption() const { return encryption_; }
   /// Returns true if the server is an impishim server.
   [[nodiscard]] bool server_is_ours() const { return stream_->ours(); }
+  /// Returns the token of the server's relay, or nothing if it has none.
+  [[nodiscard]] const std::optional<RelayToken>& relay() const { return stream_->relay(); }
   /// These two may be called after exchange(), while the job connects: see ServerStream::watch()
   /// and given_up().
   [[nodiscard]] Result<int> watch() { return stream_->watch(); }

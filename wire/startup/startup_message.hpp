@@ -31,7 +31,7 @@ enum class StartupCommand : std::uint32_t {
   // each other:
   /// The client's announcement, between authentication and IMPI; foreign servers skip it as an
   /// unknown command. Our server answers with the same command before its IMPI. The payload is
-  /// empty. Later versions may send a payload, which is skipped.
+  /// empty, or in an answer the token of the server's relay (RelayToken).
   kHello = 0x49534849,
   kWaiting = 0x49535754,  ///< server to client while the server waits: a WaitingNotice
   kNote = 0x49534e54,     ///< server to client: text for the user of the client

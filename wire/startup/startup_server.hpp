@@ -15,6 +15,7 @@
 
 #include "wire/base/result.hpp"
 #include "wire/base/stranger_report.hpp"
+#include "wire/relay/relay_hello.hpp"
 #include "wire/startup/label_collection.hpp"
 #include "wire/startup/startup_client.hpp"
 #include "wire/startup/startup_message.hpp"
@@ -78,6 +79,10 @@ class StartupServer {
   /// Reports that the caller has closed a connection that had not authenticated, to make room for
   /// newer ones.
   void evicted(int connection);
+  /// Offers the relay with this token to all clients of this library that join later.
+  void offer_relay(const RelayToken& token) { relay_ = token; }
+  /// Reports that a connection, which has sent nothing to this server, now belongs to the relay.
+  void gave_to_relay(int connection) { connections_.erase(connection); }
   /// Reports that the caller takes no further bytes of the connection, and why. The peer is told.
   void refused(int connection, const std::string& reason);
   /// Reports that the peer's machine has answered since kProbe.
@@ -164,6 +169,7 @@ class StartupServer {
   std::int32_t clients_;
   AuthenticationMethods methods_;
   std::vector<std::int32_t> preference_;
+  std::optional<RelayToken> relay_;
   StartupLimits limits_;
   Clock::time_point now_;
   std::optional<Clock::time_point> started_;  ///< the first time that at() set

@@ -92,7 +92,9 @@ TEST(TlsChannel, TellsBytesBeforeAnError) {
   room.resize(*some);
   EXPECT_EQ(room, good);
   ASSERT_TRUE(readable(far.channel->descriptor(), kLongMs));
-  EXPECT_FALSE(receive_some(*far.channel, room).ok());
+  const auto refused = receive_some(*far.channel, room);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::kProtocol);
   Bytes alert(100);
   EXPECT_GT(recv(far.socket.get(), alert.data(), alert.size(), 0), 0);
 }

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -372,34 +371,43 @@ TEST_F(TlsChannelTest, TellsASenderThatThePeerIsGone) {
   EXPECT_EQ(sent.error().kind, ErrorKind::kConnection);
 }
 
+/// Returns both ends of a pipe: the one to read is first.
+std::pair<Descriptor, Descriptor> make_pipe() {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(pipe(ends.data()), 0);
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
 TEST_F(TlsChannelTest, IsClosedInAForkedChildOnlyThere) {
-  std::array<int, 2> report{};
-  ASSERT_EQ(pipe(report.data()), 0);
+  auto [report, reporter] = make_pipe();
+  auto [life, lifeline] = make_pipe();
   const pid_t child = fork();
   if (child == 0) {
     const int descriptor = near->descriptor();
     near->close_in_forked_child();
     far->close_in_forked_child();
     const char closed = fcntl(descriptor, F_GETFD) == -1 ? 'y' : 'n';
-    static_cast<void>(!write(report[1], &closed, 1));
+    static_cast<void>(!write(reporter.get(), &closed, 1));
+    lifeline.reset();
     char none = 0;
-    close(report[1]);
-    static_cast<void>(!read(report[0], &none, 1));  // until the parent ends
+    static_cast<void>(!read(life.get(), &none, 1));  // until the parent closes its end
     _exit(0);
   }
+  reporter.reset();  // a child that dies then ends the report
   char closed = 0;
-  ASSERT_EQ(read(report[0], &closed, 1), 1);
+  ASSERT_EQ(read(report.get(), &closed, 1), 1);
   EXPECT_EQ(closed, 'y');
   Bytes room(10);
   ASSERT_TRUE(send_all(*near, Bytes(10)).ok());
   ASSERT_TRUE(receive_all(*far, room).ok());
   // The child lives, and yet the end is seen.
   near.reset();
-  EXPECT_FALSE(receive_some(*far, room).ok());
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  close(report[0]);
-  close(report[1]);
+  const auto end = receive_some(*far, room);
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().kind, ErrorKind::kConnection) << end.error().text;
+  EXPECT_EQ(waitpid(child, nullptr, WNOHANG), 0);
+  lifeline.reset();
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
 }  // namespace
