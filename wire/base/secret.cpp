@@ -56,12 +56,17 @@ Result<CryptoLibrary> open_library() {
                              name, dlerror())};
   }
   CryptoLibrary it;
+  decltype(&OPENSSL_init_crypto) initialize = nullptr;
   decltype(&OSSL_LIB_CTX_new) new_context = nullptr;
   if (!find(library, "EVP_Q_digest", it.digest) || !find(library, "EVP_Q_mac", it.mac) ||
+      !find(library, "OPENSSL_init_crypto", initialize) ||
       !find(library, "OSSL_LIB_CTX_new", new_context)) {
     return Error{ErrorKind::kConfiguration,
                  fmt::format("{} lacks functions that it should have", name)};
   }
+  // A thread of this library may still encrypt while exit() runs, so OpenSSL must not clean up.
+  if (initialize(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1)
+    return Error{ErrorKind::kSystem, fmt::format("{} cannot be initialized", name)};
   it.context = new_context();
   if (it.context == nullptr)
     return Error{ErrorKind::kSystem, fmt::format("{} cannot be initialized: out of memory?", name)};

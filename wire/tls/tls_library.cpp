@@ -106,6 +106,7 @@ Result<TlsLibrary> open_library() {
   }
   it.has_aes = processor_has_aes();
   // OpenSSL would destroy itself in a handler of exit(), while the progress thread still uses it.
+  // This counts only if nothing has initialized libcrypto before; wire/base/secret.cpp does so.
   it.initialize(OPENSSL_INIT_NO_ATEXIT, nullptr);
   // The context has providers of its own, so that the program's are neither used nor changed.
   OSSL_LIB_CTX* const providers = it.library_context_new();

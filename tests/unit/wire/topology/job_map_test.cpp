@@ -64,15 +64,33 @@ TEST(JobMapCodec, CutAnywhere) {
 }
 
 TEST(JobMapCodec, CountsThatOverflow) {
-  // host_count of client 1, proc_count of host 1: after 9 values, 3 counts, clients of 28 bytes and
-  // hosts of 26.
-  constexpr std::size_t kHostsOfSecondClient = 48 + 28;
-  constexpr std::size_t kProcsOfSecondHost = 48 + 2 * 28 + 26 + 18;
+  // host_count of client 1, proc_count of host 1: after 9 values, the byte of encryption, 3 counts,
+  // clients of 28 bytes and hosts of 42.
+  constexpr std::size_t kHostsOfSecondClient = 49 + 28;
+  constexpr std::size_t kProcsOfSecondHost = 49 + 2 * 28 + 42 + 18;
   for (const std::size_t at : {kHostsOfSecondClient, kProcsOfSecondHost}) {
     auto bytes = encode_job_map(sample());
     store_big_endian(bytes.data() + at, std::int32_t{INT32_MAX});
     EXPECT_FALSE(decode_job_map(bytes).ok()) << at;
   }
+}
+
+TEST(JobMapCodec, EncryptionAndInnerAddressesSurvive) {
+  JobMap job = sample();
+  HostId inner{};
+  inner.back() = std::byte{7};
+  job.set_encryption(Encryption::kEverywhere);
+  job.set_inner_address(1, inner);
+  auto decoded = decode_job_map(encode_job_map(job));
+  ASSERT_TRUE(decoded.ok()) << decoded.error().text;
+  EXPECT_EQ(decoded->values().encryption, Encryption::kEverywhere);
+  EXPECT_TRUE(decoded->is_encrypted(0, 1));
+  EXPECT_EQ(decoded->address_from(decoded->host(1).client, 1), inner);
+  EXPECT_EQ(decoded->address_from(decoded->host(1).client + 1, 1), decoded->host(1).address);
+  constexpr std::size_t kEncryption = 9 * 4;
+  auto bytes = encode_job_map(job);
+  bytes[kEncryption] = std::byte{3};
+  EXPECT_FALSE(decode_job_map(bytes).ok());
 }
 
 TEST(JobMapCodec, NoLanes) {
@@ -88,7 +106,7 @@ TEST(JobMapCodec, NoLanes) {
 
 TEST(JobMapCodec, AGatewayOutsideItsHost) {
   // That of host 2, the last of three.
-  constexpr std::size_t kGateway = 48 + 2 * 28 + 2 * 26 + 22;
+  constexpr std::size_t kGateway = 49 + 2 * 28 + 2 * 42 + 22;
   auto bytes = encode_job_map(sample());
   for (const std::int32_t gateway : {3, -2, INT32_MAX}) {
     store_big_endian(bytes.data() + kGateway, gateway);
