@@ -119,7 +119,7 @@ class Links {
     if (!key) return key.error();
     terms.key = *key;
     wipe(*key);
-    encrypted_.push_back({std::move(link.socket), std::move(terms), std::move(link.peer_name)});
+    encrypted_.push_back({std::move(link.socket), terms, std::move(link.peer_name)});
     encrypted_places_.push_back(place);
     return {};
   }

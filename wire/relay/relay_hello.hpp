@@ -29,7 +29,10 @@ inline constexpr std::size_t kRelayAnswerSize = 12;
 struct RelayEnds {
   std::int32_t own = 0;    ///< of the host that sends the hello
   std::int32_t other = 0;  ///< of the host that it wants to be connected to
-  auto operator<=>(const RelayEnds&) const = default;
+  bool operator==(const RelayEnds&) const = default;
+  bool operator<(const RelayEnds& than) const {
+    return own == than.own ? other < than.other : own < than.own;
+  }
 };
 
 struct RelayHello {

@@ -2,11 +2,12 @@
 #include "wire/relay/relay_socket.hpp"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
+#include <netinet/in.h>  // IWYU pragma: keep (IPPROTO_TCP)
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>

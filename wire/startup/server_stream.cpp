@@ -66,7 +66,7 @@ Result<void> ServerStream::encrypt(const JobSecret& secret, int timeout_ms) {
   auto terms = rendezvous_terms(TlsRole::kClient, secret);
   if (!terms) return terms.error();
   std::vector<TlsLink> links;
-  links.push_back({std::move(socket_), std::move(*terms), "the rendezvous server at " + server_});
+  links.push_back({std::move(socket_), *terms, "the rendezvous server at " + server_});
   auto channels = make_tls_channels(std::move(links), timeout_ms);
   if (!channels) {
     return Error{channels.error().kind,

@@ -37,7 +37,10 @@ constexpr std::size_t kMaxContendingBytes = std::size_t{1} << 20U;
 
 StartupServer::StartupServer(std::int32_t clients, AuthenticationMethods methods,
                              std::vector<std::int32_t> preference, StartupLimits limits)
-    : clients_(clients), methods_(methods), preference_(std::move(preference)), limits_(limits) {}
+    : clients_(clients),
+      methods_(std::move(methods)),
+      preference_(std::move(preference)),
+      limits_(limits) {}
 
 void StartupServer::connected(int connection, std::string peer) {
   Connection& added = connections_[connection];

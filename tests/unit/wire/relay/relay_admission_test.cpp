@@ -215,7 +215,7 @@ TEST_F(RelayAdmission, BoundsStrangers) {
 
 TEST_F(RelayAdmission, BoundsConnections) {
   open({.connections = 4});
-  auto [first, second] = pair_of(1, 2);
+  const auto hosts = pair_of(1, 2);
   auto third = come(3, 4);
   auto fourth = connect(test::bytes_of("R"));
   reports.clear();

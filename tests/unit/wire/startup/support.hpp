@@ -47,7 +47,7 @@ class DrivenServer {
                                                          .key = false,
                                                          .key_value = 0},
                         std::vector<std::int32_t> preference = {kAuthKey, kAuthNone})
-      : server(clients, methods, std::move(preference)) {
+      : server(clients, std::move(methods), std::move(preference)) {
     server.at(now_);
   }
 
