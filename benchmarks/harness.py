@@ -2,6 +2,7 @@
 """What the measurements of scripts/bench have in common: running contestants, describing the
 machine, numbers, the report."""
 
+import argparse
 import json
 import os
 import pathlib
@@ -174,6 +175,18 @@ def enter_scheduling_group(machine):
             f"{scheduling_group.AUTOGROUPS} at 0",
             file=sys.stderr,
         )
+
+
+def rounds_parser(doc, rounds):
+    """The options that measurements in rounds have in common; `doc` is the module's text."""
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--build", required=True, type=pathlib.Path, help="build tree")
+    parser.add_argument("--output", type=pathlib.Path, help="where the JSON goes")
+    parser.add_argument("--rounds", type=int, default=rounds, help="rounds (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="three rounds")
+    return parser
 
 
 def report(title, output, machine, rounds, started, rows, goals=None):

@@ -6,19 +6,17 @@ loopback: half a round trip of 8 B, and a stream of 8 MiB messages.
 Encrypted and plain runs take turns, round after round; a row's figure is the median of the rounds'
 differences or ratios. Ends with the cause if a run fails. """
 
-import argparse
 import os
-import pathlib
 import statistics
 import time
 
-from harness import describe_machine, enter_scheduling_group, fail, report, run
+from harness import describe_machine, enter_scheduling_group, fail, report, rounds_parser, run
 
 SHORT, LONG = 8, 8 << 20
 TOLERANCE = 1.05
 # Encrypted beside plain: microseconds more, and the share of the speed.
 LATENCY_GOAL_US, STREAM_GOAL = 1.0, 0.6
-ENCRYPTED = {"IMPISHIM_SECRET": os.urandom(32).hex(), "IMPISHIM_TLS": "on"}
+ENCRYPTED = {"IMPISHIM_SECRET": os.urandom(32).hex()}
 BATCH_US, BATCHES = "20000", "21"
 
 
@@ -89,13 +87,7 @@ def rows_of(mpi, pairs):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--build", required=True, type=pathlib.Path, help="build tree")
-    parser.add_argument("--output", type=pathlib.Path, help="where the JSON goes")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds (default: %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="three rounds")
+    parser = rounds_parser(__doc__, 9)
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     machine = describe_machine()

@@ -7,14 +7,12 @@ as the job has systems.
 Contestants take turns, round after round; a row's ratio is the median of the rounds' ratios. Ends
 with the cause if a run fails. """
 
-import argparse
 import os
-import pathlib
 import statistics
 import subprocess
 import time
 
-from harness import describe_machine, enter_scheduling_group, fail, report, run
+from harness import describe_machine, enter_scheduling_group, fail, report, rounds_parser, run
 
 GOAL = 1.25
 TOLERANCE = 1.05
@@ -95,13 +93,7 @@ def row_of(mpi, name, pairs):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--build", required=True, type=pathlib.Path, help="build tree")
-    parser.add_argument("--output", type=pathlib.Path, help="where the JSON goes")
-    parser.add_argument("--rounds", type=int, default=15, help="rounds (default: %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="three rounds")
+    parser = rounds_parser(__doc__, 15)
     parser.add_argument("--only", default="", help="MPI and shape, as in 'mpich 2+2'")
     arguments = parser.parse_args()
     build = arguments.build.resolve()

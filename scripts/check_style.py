@@ -38,7 +38,7 @@ INNER = {
         "packet": "base",
         "topology": "base packet",
         "channel": "base packet",
-        "tls": "base topology channel",
+        "tls": "base channel",
         "relay": "base packet channel",
         "fabric": "base channel",
         "connect": "base packet topology channel tls relay fabric",

@@ -125,7 +125,7 @@ class GroupConnection {
     if (communicator != nullptr && has_foreign_members(job_, *communicator))
       return refuse(call_.comm, call_.function,
                     "a member's system runs another IMPI implementation");
-    if (job_.map.at_start().values().encryption != wire::Encryption::kNone)
+    if (job_.map.at_start().values().encrypted)
       return refuse(call_.comm, call_.function,
                     "the job is encrypted (IMPISHIM_SECRET, IMPISHIM_TLS), and connections with "
                     "other jobs cannot be: set IMPISHIM_TLS=off to send everything in clear");

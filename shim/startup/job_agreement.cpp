@@ -88,7 +88,9 @@ Result<wire::JoinOptions> join_options(const JobSettings& settings, const System
 Result<wire::ServerConnection> connect_to_server(const JobSettings& settings,
                                                  std::unique_ptr<wire::OwnServer>& own) {
   if (settings.server.empty()) {
-    auto opened = wire::OwnServer::open(kConnectTimeoutMs);
+    auto shared = wire::SharedSecret::from_environment();
+    if (!shared) return shared.error();
+    auto opened = wire::OwnServer::open(kConnectTimeoutMs, *shared);
     if (!opened) return opened.error();
     own = std::move(*opened);
     return wire::ServerConnection::connect(own->address(), settings.client, own->methods(),
@@ -105,7 +107,7 @@ Result<JobEntry> enter_at_server(const JobSettings& settings, wire::SystemSize s
   JobEntry entry;
   auto server = connect_to_server(settings, entry.own_server);
   if (!server) return server.error();
-  size.encryption = server->encryption();
+  size.encrypted = server->encrypted();
   const auto sizes = server->exchange_sizes(size);
   if (!sizes) return sizes.error();
   const auto host_procs = wire::choose_host_procs(*sizes, server->client_count());
@@ -139,7 +141,7 @@ Result<JobAgreement> negotiate(const JobSettings& settings, const SystemPlan& pl
   if (!own) return own.error();
   JobAgreement agreement;
   agreement.map = std::move(agreed->map);
-  agreement.map.set_encryption(entry.server->encryption());
+  agreement.map.set_encrypted(entry.server->encrypted());
   note_inner_addresses(plan, *procs, settings.client, agreement.map);
   agreement.secret = agreed->secret.value_or(*own);
   agreement.relay = entry.server->relay();

@@ -66,7 +66,7 @@ Result<void> add_channels(const ProcLinks& links, const wire::Host& host, const 
   const std::int32_t mine = links.here - host.first_proc;
   std::vector<wire::TlsTerms> terms;
   for (const std::int32_t index : indices) {
-    if (links.job.values().encryption == wire::Encryption::kNone) break;
+    if (!links.job.values().encrypted) break;
     auto made = mine == host.gateway ? wire::gateway_terms(wire::TlsRole::kServer, secret, index)
                                      : wire::gateway_terms(wire::TlsRole::kClient, secret, mine);
     if (!made) return made.error();

@@ -67,9 +67,10 @@ std::span<const ToolSetting> tool_settings() {
                    "address at which this host listens; empty: impishim_host_address"),
       text_setting("impishim_port", "IMPISHIM_PORT",
                    "port or range of ports of this node's hosts; empty: the kernel chooses"),
-      text_setting("impishim_tls", "IMPISHIM_TLS",
-                   "which connections are encrypted, if there is a secret: auto (also if empty), "
-                   "on or off"),
+      text_setting(
+          "impishim_tls", "IMPISHIM_TLS",
+          "encryption: auto (also if empty; if there is a secret), on (a secret is required) "
+          "or off"),
       text_setting("impishim_gateway", "IMPISHIM_GATEWAY",
                    "native ranks that alone hold connections to other systems; empty: all can"),
       text_setting("impishim_gateway_address", "IMPISHIM_GATEWAY_ADDRESS",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/base/secret.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -16,6 +15,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include "wire/base/openssl_library.hpp"
 #include "wire/base/result.hpp"
 
 namespace impishim {
@@ -33,34 +33,17 @@ struct CryptoLibrary {
   [[nodiscard]] static const Result<CryptoLibrary>& load();
 };
 
-/// RTLD_DEEPBIND: a program may contain another OpenSSL, and libcrypto must not bind to the
-/// functions of that one. Sanitizers do not allow this flag.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
-#else
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
-
-template <class Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
 Result<CryptoLibrary> open_library() {
   const std::string name = fmt::format("libcrypto.so.{}", OPENSSL_SHLIB_VERSION);
-  void* library = dlopen(name.c_str(), kOpenFlags);
-  if (library == nullptr) {
-    return Error{ErrorKind::kConfiguration,
-                 fmt::format("OpenSSL's {} cannot be loaded ({}): install it (Debian: libssl3)",
-                             name, dlerror())};
-  }
+  const auto library = load_openssl(name);
+  if (!library) return library.error();
   CryptoLibrary it;
   decltype(&OPENSSL_init_crypto) initialize = nullptr;
   decltype(&OSSL_LIB_CTX_new) new_context = nullptr;
-  if (!find(library, "EVP_Q_digest", it.digest) || !find(library, "EVP_Q_mac", it.mac) ||
-      !find(library, "OPENSSL_init_crypto", initialize) ||
-      !find(library, "OSSL_LIB_CTX_new", new_context)) {
+  if (!find_function(*library, "EVP_Q_digest", it.digest) ||
+      !find_function(*library, "EVP_Q_mac", it.mac) ||
+      !find_function(*library, "OPENSSL_init_crypto", initialize) ||
+      !find_function(*library, "OSSL_LIB_CTX_new", new_context)) {
     return Error{ErrorKind::kConfiguration,
                  fmt::format("{} lacks functions that it should have", name)};
   }

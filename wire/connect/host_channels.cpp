@@ -56,7 +56,7 @@ namespace {
 class Links {
  public:
   Links(const JobMap& job, WorldRank here, const std::optional<JobSecret>& secret)
-      : job_(job), here_(here), my_host_(job.proc(here).host), secret_(secret) {}
+      : job_(job), here_(here), secret_(secret) {}
 
   /// Takes the connection for channel `place`.
   Result<void> add(std::size_t place, HostConnection connection) {
@@ -68,7 +68,7 @@ class Links {
     const bool required = first.fabric_required || second.fabric_required;
     const std::string provider = common_fabric(first, second);
     FabricLink link{std::move(socket), peer_name(job_, here_, host)};
-    if (job_.is_encrypted(my_host_, host)) {
+    if (job_.values().encrypted) {
       if (required && !provider.empty()) {
         return Error{ErrorKind::kConfiguration,
                      fmt::format("IMPISHIM_FABRIC names {}, whose channels cannot be encrypted: "
@@ -126,7 +126,6 @@ class Links {
 
   const JobMap& job_;
   WorldRank here_;
-  std::int32_t my_host_;
   const std::optional<JobSecret>& secret_;
   Group plain_;
   std::vector<TlsLink> encrypted_;

@@ -25,10 +25,10 @@ using HostConnection = std::pair<std::int32_t, Descriptor>;
 
 /// Returns the channels of the process `here` over `connections`, in the same order. A channel uses
 /// the libfabric provider that both clients have (common_fabric), or else the socket, which is the
-/// form that IMPI defines. Between hosts whose connections are encrypted (JobMap::is_encrypted())
-/// it uses TLS 1.3 over the socket, with a key made from `secret`, the job's, for these two
-/// processes. The owners of the other ends must call this function at the same time. If no user has
-/// named a provider, hosts that cannot reach each other through it keep their socket.
+/// form that IMPI defines. In an encrypted job it uses TLS 1.3 over the socket, with a key made
+/// from `secret`, the job's, for these two processes. The owners of the other ends must call this
+/// function at the same time. If no user has named a provider, hosts that cannot reach each other
+/// through it keep their socket.
 [[nodiscard]] Result<std::vector<HostChannel>> make_host_channels(
     const JobMap& job, WorldRank here, std::vector<HostConnection> connections,
     const std::optional<JobSecret>& secret, int timeout_ms);

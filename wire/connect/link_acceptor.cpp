@@ -78,7 +78,7 @@ bool LinkAcceptor::accept_one() {
   Descriptor socket(accept4(listener_.get(), from.get(), &from.size, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket.valid()) {
     rest_.accepted();
-    begin(std::move(socket), from);
+    adopt(std::move(socket), from);
     return true;
   }
   const int error = errno;
@@ -92,7 +92,7 @@ bool LinkAcceptor::accept_one() {
   return false;
 }
 
-void LinkAcceptor::begin(Descriptor socket, const SocketAddress& from) {
+void LinkAcceptor::adopt(Descriptor socket, const SocketAddress& from) {
   Pending& pending = strangers_.emplace_back();
   pending.socket = std::move(socket);
   pending.from = from;

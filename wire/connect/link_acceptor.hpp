@@ -64,8 +64,8 @@ class LinkAcceptor {
   /// Handles the result of poll(2). `polled` must be exactly the entries that append_polled()
   /// appended.
   void handle(std::span<const pollfd> polled);
-  /// Takes in a connection that was made in another way.
-  void adopt(Descriptor socket, const SocketAddress& from) { begin(std::move(socket), from); }
+  /// Begins the handshake of a connection that was accepted, or made in another way.
+  void adopt(Descriptor socket, const SocketAddress& from);
   /// Closes the oldest stranger to free its descriptor. Returns false if there is none.
   bool drop_oldest_stranger(const std::string& reason);
   /// Returns the reason why no connection can be accepted, or an empty text if that is possible.
@@ -93,7 +93,6 @@ class LinkAcceptor {
   void accept_some();
   /// Returns false if there is no connection to accept at the moment.
   bool accept_one();
-  void begin(Descriptor socket, const SocketAddress& from);
   /// Continues the handshake of `place`, and removes the entry when the handshake ends.
   void drive(List::iterator place);
   void turn_away(List::iterator place, const Error& reason);

@@ -28,7 +28,7 @@ OwnServer::OwnServer(Rendezvous rendezvous, const AuthenticationMethods& methods
 
 OwnServer::~OwnServer() { thread_.join(); }
 
-Result<std::unique_ptr<OwnServer>> OwnServer::open(int timeout_ms) {
+Result<std::unique_ptr<OwnServer>> OwnServer::open(int timeout_ms, const SharedSecret& shared) {
   std::array<std::byte, sizeof(std::uint64_t)> key;
   auto filled = fill_with_random(key);
   if (!filled) return filled.error();
@@ -36,6 +36,7 @@ Result<std::unique_ptr<OwnServer>> OwnServer::open(int timeout_ms) {
   options.this_machine = true;
   options.timeout_ms = timeout_ms;
   options.name = "impishim";
+  options.methods.shared = shared;
   options.methods.key = true;
   options.methods.key_value = std::bit_cast<std::uint64_t>(key);
   options.preference = {kAuthKey};

@@ -75,6 +75,7 @@ class ServerStream {
   /// watched.
   [[nodiscard]] std::optional<Error> given_up();
 
+  [[nodiscard]] bool encrypted() const { return encrypted_ != nullptr; }
   /// Tells the server that nothing more will be sent.
   void shutdown_output();
   /// Returns the socket, which must not be written to or read from.

@@ -192,7 +192,6 @@ Result<ServerConnection> ServerConnection::connect(const std::string& server, st
     if (methods.shared.secret) {
       auto encrypted = connection.stream_->encrypt(*methods.shared.secret, timeout_ms);
       if (!encrypted) return encrypted.error();
-      connection.encryption_ = methods.shared.encryption;
     }
     connection.may_be_clear_ = methods.shared.is_off;
     auto joined = connection.join(client, methods);
@@ -239,7 +238,7 @@ std::vector<std::byte> encode_size(const SystemSize& size) {
   out.put(size.host_procs);
   out.put(size.max_channels);
   out.put(size.lanes);
-  out.put(static_cast<std::int32_t>(size.encryption));
+  out.put(std::uint32_t{size.encrypted ? 1U : 0U});
   out.put(std::uint32_t{size.has_gateways ? 1U : 0U});
   return out.take();
 }
@@ -254,14 +253,13 @@ Result<std::vector<SystemSize>> decode_sizes(const CollAnswer& answer, std::int3
     const auto host_procs = reader.get<std::int32_t>();
     const auto max_channels = reader.get<std::int32_t>();
     const auto lanes = reader.get<std::int32_t>();
-    const auto encryption = reader.get<std::int32_t>();
+    const auto encrypted = reader.get<std::uint32_t>();
     const auto gateways = reader.get<std::uint32_t>();
     if (!gateways || *procs < 1 || *host_procs < kHostProcsAuto || *max_channels < 1 ||
-        *lanes < 1 || *encryption < 0 ||
-        *encryption > static_cast<std::int32_t>(Encryption::kEverywhere))
+        *lanes < 1 || *encrypted > 1)
       return server_error(fmt::format("client {} has announced an impossible size", client));
-    sizes.push_back({client, *procs, *host_procs, *max_channels, *lanes,
-                     static_cast<Encryption>(*encryption), *gateways != 0});
+    sizes.push_back(
+        {client, *procs, *host_procs, *max_channels, *lanes, *encrypted != 0, *gateways != 0});
   }
   if (reader.remaining() != 0) return server_error("it passed on more sizes than clients");
   return sizes;
@@ -331,7 +329,7 @@ Result<Agreement> ServerConnection::exchange(const JoinOptions& options) {
   if (!labels) return labels.error();
   auto map = negotiate(client_count_, *labels);
   if (!map) return map.error();
-  if (encryption_ == Encryption::kNone && !may_be_clear_) warn_of_clear(*map);
+  if (!encrypted() && !may_be_clear_) warn_of_clear(*map);
   Agreement agreement{std::move(*map), std::nullopt};
   if (!stream_->ours()) return agreement;
   const auto contributed = labels->find(static_cast<std::uint32_t>(StartupLabel::kSecret));

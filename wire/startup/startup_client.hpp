@@ -112,8 +112,8 @@ class ServerConnection {
   /// Returns this side's address of the connection, which other systems can probably reach.
   [[nodiscard]] Result<HostId> local_address() const;
   [[nodiscard]] std::int32_t client_count() const { return client_count_; }
-  /// Returns which connections of the job are encrypted, as this system's user wishes.
-  [[nodiscard]] Encryption encryption() const { return encryption_; }
+  /// Returns true if this system's user has a secret, so that the job is to be encrypted.
+  [[nodiscard]] bool encrypted() const { return stream_->encrypted(); }
   /// Returns true if the server is an impishim server.
   [[nodiscard]] bool server_is_ours() const { return stream_->ours(); }
   /// Returns the token of the server's relay, or nothing if it has none.
@@ -128,7 +128,6 @@ class ServerConnection {
 
   std::unique_ptr<ServerStream> stream_;
   std::int32_t client_count_ = 0;
-  Encryption encryption_ = Encryption::kNone;
   bool may_be_clear_ = false;  ///< true if the user has said that nothing is to be encrypted
 };
 

@@ -80,10 +80,7 @@ Result<SharedSecret> SharedSecret::from_environment() {
         "IMPISHIM_TLS=on needs a secret: set IMPISHIM_SECRET, or IMPISHIM_SECRET_FILE to a "
         "file that holds it (impirun -new-secret makes one)"};
   }
-  if (!*secret) return SharedSecret{};
-  return SharedSecret{
-      .encryption = wish == "on" ? Encryption::kEverywhere : Encryption::kBetweenNodes,
-      .secret = std::move(*secret)};
+  return SharedSecret{.secret = std::move(*secret)};
 }
 
 Result<TlsTerms> rendezvous_terms(TlsRole role, const JobSecret& secret) {

@@ -7,15 +7,13 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/tls/tls_session.hpp"
-#include "wire/topology/encryption.hpp"
 
 namespace impishim::wire {
 
-/// The user's choice.
+/// The user's choice. With a secret, all connections of the job that leave a system are encrypted.
 struct SharedSecret {
-  Encryption encryption = Encryption::kNone;
-  std::optional<JobSecret> secret{};  ///< nothing if `encryption` is kNone
-  bool is_off = false;                ///< true if IMPISHIM_TLS=off
+  std::optional<JobSecret> secret{};
+  bool is_off = false;  ///< true if IMPISHIM_TLS=off
 
   /// Reads IMPISHIM_SECRET or IMPISHIM_SECRET_FILE (any number of bytes, read_private_file()), and
   /// IMPISHIM_TLS. Fails with kConfiguration if IMPISHIM_TLS is not auto, on or off, or if it is on

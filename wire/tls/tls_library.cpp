@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/tls/tls_library.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <openssl/opensslv.h>
@@ -13,6 +12,7 @@
 #include <cstdint>
 #include <string>
 
+#include "wire/base/openssl_library.hpp"
 #include "wire/base/result.hpp"
 
 #if defined(__aarch64__)
@@ -22,15 +22,6 @@
 
 namespace impishim::wire {
 namespace {
-
-/// As for libcrypto (wire/base/secret.cpp). libssl brings libcrypto with it. If the process has
-/// loaded libcrypto.so.3 already, the linker uses that one: there is one libcrypto, and all its
-/// functions are looked up through libssl's handle, so that both always belong together.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
-#else
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
 
 constexpr const char* kAesFirst = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
 constexpr const char* kChaChaFirst = "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256";
@@ -43,12 +34,6 @@ bool processor_has_aes() {
 #else
   return false;
 #endif
-}
-
-template <class Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
 }
 
 /// Sets everything that matters here. OpenSSL has applied the section system_default of the
@@ -88,16 +73,14 @@ bool set_up(TlsLibrary& it) {
 
 Result<TlsLibrary> open_library() {
   const std::string name = fmt::format("libssl.so.{}", OPENSSL_SHLIB_VERSION);
-  void* library = dlopen(name.c_str(), kOpenFlags);
-  if (library == nullptr) {
-    return Error{ErrorKind::kConfiguration,
-                 fmt::format("OpenSSL's {} cannot be loaded ({}): install it (Debian: libssl3)",
-                             name, dlerror())};
-  }
+  // libssl brings libcrypto with it. If the process has loaded libcrypto already, the linker uses
+  // that one. All functions are looked up through libssl's handle, so that they belong together.
+  const auto library = load_openssl(name);
+  if (!library) return library.error();
   TlsLibrary it;
   const char* missing = nullptr;
 #define IMPISHIM_TLS_FIND(member, symbol) \
-  if (!find(library, #symbol, it.member)) missing = #symbol;
+  if (!find_function(*library, #symbol, it.member)) missing = #symbol;
   IMPISHIM_TLS_FUNCTIONS(IMPISHIM_TLS_FIND)
 #undef IMPISHIM_TLS_FIND
   if (missing != nullptr) {

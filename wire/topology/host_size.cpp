@@ -27,10 +27,10 @@ Error differ(const char* variable, const SystemSize& first, const std::string& v
 /// Fails if the settings of two systems differ. Systems with gateways have no hosts to divide.
 Result<void> check_same(std::span<const SystemSize> systems) {
   const SystemSize* first = nullptr;
+  const auto tls = [](const SystemSize& system) { return system.encrypted ? "in use" : "off"; };
   for (const SystemSize& each : systems) {
-    if (each.encryption != systems.front().encryption)
-      return differ("IMPISHIM_TLS", systems.front(), encryption_text(systems.front().encryption),
-                    each, encryption_text(each.encryption));
+    if (each.encrypted != systems.front().encrypted)
+      return differ("IMPISHIM_TLS", systems.front(), tls(systems.front()), each, tls(each));
   }
   for (const SystemSize& each : systems) {
     if (each.has_gateways) continue;

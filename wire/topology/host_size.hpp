@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "wire/base/result.hpp"
-#include "wire/topology/encryption.hpp"
 
 namespace impishim::wire {
 
@@ -31,7 +30,7 @@ struct SystemSize {
   std::int32_t host_procs = kHostProcsAuto;         ///< IMPISHIM_HOST_PROCS
   std::int32_t max_channels = kDefaultMaxChannels;  ///< IMPISHIM_MAX_CHANNELS
   std::int32_t lanes = 1;                           ///< IMPISHIM_LANES
-  Encryption encryption = Encryption::kNone;        ///< IMPISHIM_TLS
+  bool encrypted = false;  ///< there is a secret, and IMPISHIM_TLS is not off
   bool has_gateways = false;
   bool operator==(const SystemSize&) const = default;
 };

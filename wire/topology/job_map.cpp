@@ -142,12 +142,6 @@ JobMap JobMap::extended(const std::vector<Client>& clients,
   return map;
 }
 
-bool JobMap::is_encrypted(std::int32_t host, std::int32_t other) const {
-  if (values_.encryption != Encryption::kBetweenNodes)
-    return values_.encryption == Encryption::kEverywhere;
-  return this->host(host).address != this->host(other).address;
-}
-
 const HostId& JobMap::address_from(std::int32_t client, std::int32_t host) const {
   const Host& it = this->host(host);
   return it.client == client && it.inner_address != HostId{} ? it.inner_address : it.address;

@@ -10,7 +10,6 @@
 
 #include "wire/base/result.hpp"
 #include "wire/packet/packet.hpp"
-#include "wire/topology/encryption.hpp"
 
 namespace impishim::wire {
 
@@ -75,7 +74,7 @@ struct NegotiatedValues {
   std::int32_t coll_maxlinear =
       4;  ///< largest number of masters for which collectives use their linear form
   std::int32_t lanes = 1;  ///< most channels between two hosts of this library (route.hpp)
-  Encryption encryption = Encryption::kNone;
+  bool encrypted = false;  ///< our own: the connections between hosts are encrypted
 };
 
 /// Returns the libfabric provider between two clients, or inside one client: the first provider of
@@ -132,11 +131,8 @@ class JobMap {
   /// Sets the number of channels between two hosts, at least 1. All impishim clients have agreed on
   /// it (host_size.hpp).
   void set_lanes(std::int32_t lanes) { values_.lanes = lanes; }
-  /// Sets which connections are encrypted. All impishim clients have agreed on it.
-  void set_encryption(Encryption encryption) { values_.encryption = encryption; }
-  /// Returns true if the connections between two hosts are encrypted. Two hosts with one address
-  /// are on one machine.
-  [[nodiscard]] bool is_encrypted(std::int32_t host, std::int32_t other) const;
+  /// Sets that the connections between hosts are encrypted. All impishim clients have agreed on it.
+  void set_encrypted(bool encrypted) { values_.encrypted = encrypted; }
   void set_inner_address(std::int32_t host, const HostId& address) {
     hosts_[static_cast<std::size_t>(host)].inner_address = address;
   }

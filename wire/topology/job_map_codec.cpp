@@ -27,7 +27,7 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
   for (const std::int32_t value :
        {values.tag_ub, values.coll_xsize, values.coll_maxlinear, values.lanes})
     out.put(value);
-  out.put(static_cast<std::uint8_t>(values.encryption));
+  out.put(static_cast<std::uint8_t>(values.encrypted));
   out.put(static_cast<std::uint32_t>(map.clients().size()));
   out.put(static_cast<std::uint32_t>(map.hosts().size()));
   out.put(static_cast<std::uint32_t>(map.procs().size()));
@@ -92,8 +92,8 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
   for (std::int32_t* value :
        {&values.tag_ub, &values.coll_xsize, &values.coll_maxlinear, &values.lanes})
     get(*value);
-  std::uint8_t encryption = 0;
-  get(encryption);
+  std::uint8_t encrypted = 0;
+  get(encrypted);
   std::uint32_t client_count = 0;
   std::uint32_t host_count = 0;
   std::uint32_t proc_count = 0;
@@ -101,11 +101,10 @@ Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
   get(host_count);
   get(proc_count);
   const Error bad{ErrorKind::kProtocol, "a job map that is cut or garbled"};
-  if (!complete || values.lanes < 1 ||
-      encryption > static_cast<std::uint8_t>(Encryption::kEverywhere) ||
-      client_count > bytes.size() || host_count > bytes.size() || proc_count > bytes.size())
+  if (!complete || values.lanes < 1 || encrypted > 1 || client_count > bytes.size() ||
+      host_count > bytes.size() || proc_count > bytes.size())
     return bad;
-  values.encryption = static_cast<Encryption>(encryption);
+  values.encrypted = encrypted != 0;
   std::vector<Client> clients(client_count);
   for (Client& client : clients) {
     std::uint8_t impishim = 0;

@@ -29,7 +29,6 @@ AuthenticationMethods methods_with(const std::optional<JobSecret>& secret) {
   AuthenticationMethods methods;
   methods.none = true;
   methods.shared.secret = secret;
-  if (secret) methods.shared.encryption = Encryption::kBetweenNodes;
   return methods;
 }
 

@@ -72,10 +72,10 @@ TEST(HostSize, LanesTakeChannels) {
 
 TEST(HostSize, AllSystemsEncryptAlike) {
   auto systems = systems_of({2, 2});
-  systems[1].encryption = Encryption::kEverywhere;
+  systems[1].encrypted = true;
   systems[0].has_gateways = true;
-  EXPECT_THAT(refused(systems), HasSubstr("IMPISHIM_TLS is off, or there is no secret in system 0 "
-                                          "and on in system 1"));
+  EXPECT_THAT(refused(systems),
+              HasSubstr("IMPISHIM_TLS is off in system 0 and in use in system 1"));
 }
 
 TEST(HostSize, WholeNodesWithGatewaysAndForeignClients) {

@@ -79,17 +79,16 @@ TEST(JobMapCodec, EncryptionAndInnerAddressesSurvive) {
   JobMap job = sample();
   HostId inner{};
   inner.back() = std::byte{7};
-  job.set_encryption(Encryption::kEverywhere);
+  job.set_encrypted(true);
   job.set_inner_address(1, inner);
   auto decoded = decode_job_map(encode_job_map(job));
   ASSERT_TRUE(decoded.ok()) << decoded.error().text;
-  EXPECT_EQ(decoded->values().encryption, Encryption::kEverywhere);
-  EXPECT_TRUE(decoded->is_encrypted(0, 1));
+  EXPECT_TRUE(decoded->values().encrypted);
   EXPECT_EQ(decoded->address_from(decoded->host(1).client, 1), inner);
   EXPECT_EQ(decoded->address_from(decoded->host(1).client + 1, 1), decoded->host(1).address);
-  constexpr std::size_t kEncryption = 9 * 4;
+  constexpr std::size_t kEncrypted = 9 * 4;
   auto bytes = encode_job_map(job);
-  bytes[kEncryption] = std::byte{3};
+  bytes[kEncrypted] = std::byte{2};
   EXPECT_FALSE(decode_job_map(bytes).ok());
 }
 
