@@ -14,7 +14,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
 from network_test import inside, ip, made_namespaces  # noqa: E402
-from support import ARGUMENTS, Case, main  # noqa: E402
+from support import ARGUMENTS, Case, Run, main  # noqa: E402
+
+TUNNEL = pathlib.Path(__file__).resolve().parent / "tunnel.py"
 
 LEFT, RIGHT = "10.99.0.1", "192.168.7.2"
 ROUTER = "10.99.0.254"
@@ -36,6 +38,21 @@ def write_setting(namespace, name, value):
         ["ip", "netns", "exec", namespace, "sh", "-c", f"echo {value} > /proc/sys/net/{name}"],
         check=True,
     )
+
+
+class Islands:
+    """Namespaces `left` and `right`, which have a loopback and nothing else."""
+
+    def __enter__(self):
+        self.left, self.right = (f"impishim-{side}-{os.getpid()}" for side in "uv")
+        made_namespaces((self.left, self.right))
+        for namespace in (self.left, self.right):
+            ip("-n", namespace, "link", "set", "lo", "up")
+        return self
+
+    def __exit__(self, *_):
+        for namespace in (self.left, self.right):
+            subprocess.run(["ip", "netns", "delete", namespace], check=False, capture_output=True)
 
 
 class Sites:
@@ -207,6 +224,41 @@ class Reach(Case):
             sites.admit("iifname west")
             told = self.expect_joined(sites, server_words=("-relay",))
             self.assertNotIn("relay", told)
+
+    def test_one_forwarded_port(self):
+        """The recipe of README.md: two machines without a network between them, and a tunnel from a
+        port at the right to the server at the left."""
+        with Islands() as islands, tempfile.TemporaryDirectory() as folder:
+            path = str(pathlib.Path(folder) / "tunnel")
+            variables = {"IMPISHIM_SECRET": "of the two sites"}
+            server = inside(islands.left, "-server", "2", "-port", "5000", "-relay", **variables)
+            server.await_line("out", ":5000")
+            ends = [
+                Run("ip", "netns", "exec", site, sys.executable, TUNNEL, *words)
+                for site, words in ((islands.left, (path, "5000")), (islands.right, ("5000", path)))
+            ]
+            with server, ends[0], ends[1]:
+                for end in ends:
+                    end.await_line("out", "tunnel")
+                at_left, at_right = (
+                    inside(
+                        site,
+                        "-client",
+                        str(number),
+                        "127.0.0.1:5000",
+                        "-np",
+                        "2",
+                        ARGUMENTS.program,
+                        **variables,
+                    )
+                    for number, site in enumerate((islands.left, islands.right))
+                )
+                with at_left, at_right:
+                    for run in (at_left, at_right, server):
+                        self.expect(run, 0)
+                    self.assertIn("rank 3: system 1, host 3", at_left.out + at_right.out)
+                for end in ends:
+                    end.process.terminate()
 
     def test_both_closed(self):
         with Sites() as sites:
