@@ -53,7 +53,7 @@ INNER = {
         "shuffle": "base data topology message engine",
         "window": "base data topology message engine",
         "file": "base data topology message engine",
-        "launch": "base packet channel tls topology port startup",
+        "launch": "base packet channel tls topology connect port startup",
     },
     "collectives": {
         "core": "",

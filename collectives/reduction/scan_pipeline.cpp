@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scan of long data where each client's ranks are consecutive: segments travel from rank to rank.
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

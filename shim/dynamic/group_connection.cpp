@@ -32,7 +32,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/channel.hpp"
-#include "wire/connect/host_mesh.hpp"
+#include "wire/connect/host_listener.hpp"
 #include "wire/port/group_agreement.hpp"
 #include "wire/port/group_info.hpp"
 #include "wire/port/open_port.hpp"

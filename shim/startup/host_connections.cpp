@@ -18,6 +18,7 @@
 #include "shim/vendor.hpp"
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/channel/address.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/channel/delayed_channel.hpp"
 #include "wire/connect/handover.hpp"
@@ -26,6 +27,7 @@
 #include "wire/connect/shared_memory_links.hpp"
 #include "wire/connect/unix_socket.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/relay/relay_hello.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
 

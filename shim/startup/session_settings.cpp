@@ -14,6 +14,7 @@
 #include "shim/startup/session.hpp"
 #include "wire/base/result.hpp"
 #include "wire/base/variable.hpp"
+#include "wire/connect/host_listener.hpp"
 #include "wire/data/basic_type.hpp"
 #include "wire/fabric/fabric.hpp"
 #include "wire/peer/relay_options.hpp"

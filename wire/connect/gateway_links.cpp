@@ -24,6 +24,7 @@
 #include "wire/base/bytes.hpp"
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"
+#include "wire/base/secret.hpp"
 #include "wire/channel/address.hpp"
 #include "wire/channel/channel.hpp"
 #include "wire/connect/host_channels.hpp"

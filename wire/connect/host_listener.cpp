@@ -9,7 +9,6 @@
 #include <cstring>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "wire/base/descriptor.hpp"
 #include "wire/base/result.hpp"

@@ -22,11 +22,13 @@
 #include "wire/base/log.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/connect/host_listener.hpp"
 #include "wire/connect/link_acceptor.hpp"
 #include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"
 #include "wire/packet/packet.hpp"
 #include "wire/relay/relay_dial.hpp"
+#include "wire/relay/relay_hello.hpp"
 #include "wire/topology/job_map.hpp"
 #include "wire/topology/route.hpp"
 

@@ -19,6 +19,7 @@
 #include "wire/base/quiet_thread.hpp"
 #include "wire/base/result.hpp"
 #include "wire/channel/address.hpp"
+#include "wire/connect/host_listener.hpp"
 #include "wire/port/name_service.hpp"
 #include "wire/port/open_port.hpp"
 

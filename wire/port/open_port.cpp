@@ -21,7 +21,7 @@
 #include "wire/base/secret.hpp"
 #include "wire/channel/accept_rest.hpp"
 #include "wire/channel/address.hpp"
-#include "wire/connect/host_mesh.hpp"
+#include "wire/connect/host_listener.hpp"
 #include "wire/connect/link_acceptor.hpp"
 #include "wire/connect/link_handshake.hpp"
 #include "wire/connect/link_socket.hpp"

@@ -15,6 +15,7 @@
 #include "wire/startup/authentication.hpp"
 #include "wire/startup/rendezvous.hpp"
 #include "wire/startup/startup_message.hpp"
+#include "wire/tls/shared_secret.hpp"
 
 namespace impishim::wire {
 

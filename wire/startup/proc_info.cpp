@@ -98,7 +98,8 @@ std::vector<std::string> common_fabrics(std::vector<std::string> mine,
 }
 
 const ProcInfo& listener_of(const PlannedHost& planned, std::span<const ProcInfo> procs) {
-  return procs[static_cast<std::size_t>(planned.first + std::max(planned.gateway, 0))];
+  return procs[static_cast<std::size_t>(planned.first) +
+               static_cast<std::size_t>(std::max(planned.gateway, 0))];
 }
 
 LocalHost local_host(const PlannedHost& planned, std::span<const ProcInfo> procs) {

@@ -17,7 +17,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +27,8 @@
 #include "wire/channel/keepalive.hpp"
 #include "wire/channel/poller.hpp"
 #include "wire/packet/packet.hpp"
+#include "wire/relay/relay_hello.hpp"
+#include "wire/relay/relay_service.hpp"
 #include "wire/startup/startup_message.hpp"
 #include "wire/startup/startup_server.hpp"
 #include "wire/tls/tls_session.hpp"

@@ -27,6 +27,7 @@
 #include "wire/base/result.hpp"
 #include "wire/base/secret.hpp"
 #include "wire/channel/keepalive.hpp"
+#include "wire/relay/relay_hello.hpp"
 #include "wire/startup/startup_message.hpp"
 #include "wire/tls/shared_secret.hpp"
 #include "wire/tls/tls_handshake.hpp"

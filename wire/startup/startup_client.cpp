@@ -36,6 +36,7 @@
 #include "wire/startup/server_stream.hpp"
 #include "wire/startup/startup_message.hpp"
 #include "wire/topology/host_size.hpp"
+#include "wire/topology/job_map.hpp"
 
 namespace impishim::wire {
 namespace {

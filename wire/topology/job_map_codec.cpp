@@ -64,85 +64,104 @@ std::vector<std::byte> encode_job_map(const JobMap& map) {
   return out.take();
 }
 
-Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
-  ByteReader in(bytes);
-  bool complete = true;
-  const auto get = [&]<class Integer>(Integer& value) {
-    const auto got = in.get<Integer>();
-    complete = complete && got.has_value();
+namespace {
+
+/// Reads the parts of an encoded map. After the bytes have ended, or a part was impossible, values
+/// are those of a default, and complete() is false.
+class MapReader {
+ public:
+  explicit MapReader(std::span<const std::byte> bytes) : in_(bytes) {}
+  [[nodiscard]] bool complete() const { return complete_; }
+  [[nodiscard]] std::size_t remaining() const { return in_.remaining(); }
+
+  template <class Integer>
+  void get(Integer& value) {
+    const auto got = in_.get<Integer>();
+    complete_ = complete_ && got.has_value();
     if (got) value = *got;
-  };
-  const auto get_address = [&](HostId& address) {
-    const auto got = in.get_bytes(address.size());
-    complete = complete && got.has_value();
+  }
+  void get_flag(bool& flag) {
+    std::uint8_t value = 0;
+    get(value);
+    complete_ = complete_ && value <= 1;
+    flag = value != 0;
+  }
+  void get_address(HostId& address) {
+    const auto got = in_.get_bytes(address.size());
+    complete_ = complete_ && got.has_value();
     if (got) std::copy(got->begin(), got->end(), address.begin());
-  };
-  const auto get_name = [&](std::string& name) {
-    const auto size = in.get<std::uint8_t>();
-    const auto got = size ? in.get_bytes(*size) : std::nullopt;
-    complete = complete && got.has_value();
+  }
+  void get_name(std::string& name) {
+    const auto size = in_.get<std::uint8_t>();
+    const auto got = size ? in_.get_bytes(*size) : std::nullopt;
+    complete_ = complete_ && got.has_value();
     if (got)
       std::ranges::transform(*got, std::back_inserter(name),
                              [](std::byte each) { return std::to_integer<char>(each); });
-  };
-  NegotiatedValues values;
-  for (std::uint32_t* value : {&values.version_major, &values.version_minor, &values.datalen,
-                               &values.ackmark, &values.hiwater})
-    get(*value);
-  for (std::int32_t* value :
-       {&values.tag_ub, &values.coll_xsize, &values.coll_maxlinear, &values.lanes})
-    get(*value);
-  std::uint8_t encrypted = 0;
-  get(encrypted);
-  std::uint32_t client_count = 0;
-  std::uint32_t host_count = 0;
-  std::uint32_t proc_count = 0;
-  get(client_count);
-  get(host_count);
-  get(proc_count);
-  const Error bad{ErrorKind::kProtocol, "a job map that is cut or garbled"};
-  if (!complete || values.lanes < 1 || encrypted > 1 || client_count > bytes.size() ||
-      host_count > bytes.size() || proc_count > bytes.size())
-    return bad;
-  values.encrypted = encrypted != 0;
-  std::vector<Client> clients(client_count);
-  for (Client& client : clients) {
-    std::uint8_t impishim = 0;
-    std::uint8_t concurrent = 0;
+  }
+  void get_values(NegotiatedValues& values) {
+    for (std::uint32_t* value : {&values.version_major, &values.version_minor, &values.datalen,
+                                 &values.ackmark, &values.hiwater})
+      get(*value);
+    for (std::int32_t* value :
+         {&values.tag_ub, &values.coll_xsize, &values.coll_maxlinear, &values.lanes})
+      get(*value);
+    get_flag(values.encrypted);
+    complete_ = complete_ && values.lanes >= 1;
+  }
+  void get_client(Client& client) {
     get(client.host_count);
     get(client.proc_count);
-    get(impishim);
+    get_flag(client.impishim);
     get(client.representation);
     get(client.collectives);
-    get(concurrent);
-    std::uint8_t required = 0;
+    get_flag(client.concurrent);
+    get_flag(client.fabric_required);
     std::uint8_t fabrics = 0;
-    get(required);
     get(fabrics);
-    for (; complete && fabrics > 0; --fabrics) get_name(client.fabrics.emplace_back());
-    complete = complete && impishim <= 1 && concurrent <= 1 && required <= 1;
-    client.fabric_required = required != 0;
-    client.impishim = impishim != 0;
-    client.concurrent = concurrent != 0;
+    for (; complete_ && fabrics > 0; --fabrics) get_name(client.fabrics.emplace_back());
   }
-  std::vector<Host> hosts(host_count);
-  for (Host& host : hosts) {
+  void get_host(Host& host) {
     get_address(host.address);
     get(host.port);
     get(host.proc_count);
     get(host.gateway);
     get_address(host.inner_address);
   }
+
+ private:
+  ByteReader in_;
+  bool complete_ = true;
+};
+
+}  // namespace
+
+Result<JobMap> decode_job_map(std::span<const std::byte> bytes) {
+  MapReader in(bytes);
+  NegotiatedValues values;
+  in.get_values(values);
+  std::uint32_t client_count = 0;
+  std::uint32_t host_count = 0;
+  std::uint32_t proc_count = 0;
+  for (std::uint32_t* count : {&client_count, &host_count, &proc_count}) in.get(*count);
+  const Error bad{ErrorKind::kProtocol, "a job map that is cut or garbled"};
+  if (!in.complete() || client_count > bytes.size() || host_count > bytes.size() ||
+      proc_count > bytes.size())
+    return bad;
+  std::vector<Client> clients(client_count);
+  for (Client& client : clients) in.get_client(client);
+  std::vector<Host> hosts(host_count);
+  for (Host& host : hosts) in.get_host(host);
   std::vector<ProcId> procs(proc_count);
   for (ProcId& proc : procs) {
-    get_address(proc.host);
-    get(proc.pid);
+    in.get_address(proc.host);
+    in.get(proc.pid);
   }
-  std::uint8_t named = 0;
-  get(named);
-  std::vector<std::string> nodes(complete && named == 1 ? host_count : 0);
-  for (std::string& node : nodes) get_name(node);
-  if (!complete || named > 1 || in.remaining() != 0) return bad;
+  bool named = false;
+  in.get_flag(named);
+  std::vector<std::string> nodes(in.complete() && named ? host_count : 0);
+  for (std::string& node : nodes) in.get_name(node);
+  if (!in.complete() || in.remaining() != 0) return bad;
   auto map = JobMap::create(std::move(clients), std::move(hosts), std::move(procs), values);
   if (map) map->set_node_names(std::move(nodes));
   return map;

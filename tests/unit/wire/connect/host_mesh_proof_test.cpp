@@ -25,7 +25,6 @@ namespace impishim::wire {
 namespace {
 
 using test::complete;
-using test::connect_all;
 using test::connect_by_hand;
 using test::ConnectedHosts;
 using test::expect_joined;
@@ -38,7 +37,6 @@ using test::NoDescriptors;
 using test::prove;
 using test::say;
 using test::say_rank;
-using test::Systems;
 using test::verdict;
 using test::was_turned_away;
 using testing::AllOf;

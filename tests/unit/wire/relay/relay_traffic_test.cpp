@@ -53,7 +53,9 @@ class RelayTraffic : public test::RelayByHand {
 };
 
 TEST_F(RelayTraffic, PassesTwentyMegabytesBothWaysToASlowReader) {
-  auto [left, right] = pair_of(1, 2);
+  auto hosts = pair_of(1, 2);
+  auto& left = hosts.first;
+  auto& right = hosts.second;
   const auto to_right = test::random_bytes(20'000'000, 31);
   const auto to_left = test::random_bytes(20'000'000, 32);
   std::span<const std::byte> left_rest = to_right;
@@ -73,8 +75,12 @@ TEST_F(RelayTraffic, PassesTwentyMegabytesBothWaysToASlowReader) {
 }
 
 TEST_F(RelayTraffic, StopsASenderWhoseReaderDoesNotRead) {
-  auto [sender, reader] = pair_of(1, 2, kSmallBuffers);
-  auto [other, partner] = pair_of(3, 4, kSmallBuffers);
+  auto pair_sender = pair_of(1, 2, kSmallBuffers);
+  auto& sender = pair_sender.first;
+  auto& reader = pair_sender.second;
+  auto pair_other = pair_of(3, 4, kSmallBuffers);
+  auto& other = pair_other.first;
+  auto& partner = pair_other.second;
   const auto bytes = test::random_bytes(8U << 20U, 41);
   const std::size_t sent = fill(sender, bytes);
   // The kernel doubles the sizes of the four buffers between sender and reader.
@@ -94,7 +100,9 @@ TEST_F(RelayTraffic, StopsASenderWhoseReaderDoesNotRead) {
 
 TEST_F(RelayTraffic, PassesThroughASmallBufferWhoseContentWraps) {
   open({.buffer_size = 4099});
-  auto [left, right] = pair_of(1, 2, kSmallBuffers);
+  auto hosts = pair_of(1, 2, kSmallBuffers);
+  auto& left = hosts.first;
+  auto& right = hosts.second;
   EXPECT_TRUE(passes(left, right, test::random_bytes(1'000'000, 51), 5001));
   const auto more = test::random_bytes(1'000'000, 52);
   const std::size_t sent = fill(right, more);
@@ -109,7 +117,9 @@ TEST_F(RelayTraffic, PassesThroughASmallBufferWhoseContentWraps) {
 }
 
 TEST_F(RelayTraffic, KeepsTheOtherDirectionAfterAHalfClose) {
-  auto [left, right] = pair_of(1, 2);
+  auto hosts = pair_of(1, 2);
+  auto& left = hosts.first;
+  auto& right = hosts.second;
   left.send_some(test::bytes_of("the end"));
   ASSERT_EQ(shutdown(left.socket.get(), SHUT_WR), 0);
   EXPECT_TRUE(until([&] { return receive(right).ended; }));
@@ -124,7 +134,9 @@ TEST_F(RelayTraffic, KeepsTheOtherDirectionAfterAHalfClose) {
 }
 
 TEST_F(RelayTraffic, PassesOnAllBytesBeforeTheEndOfTheStream) {
-  auto [left, right] = pair_of(1, 2, kSmallBuffers);
+  auto hosts = pair_of(1, 2, kSmallBuffers);
+  auto& left = hosts.first;
+  auto& right = hosts.second;
   const auto bytes = test::random_bytes(8U << 20U, 71);
   const std::size_t sent = fill(left, bytes);
   ASSERT_LT(sent, bytes.size());
@@ -139,7 +151,9 @@ TEST_F(RelayTraffic, PassesOnAllBytesBeforeTheEndOfTheStream) {
 // Both directions of the sender's socket have ended, which epoll reports whether one asks or not,
 // while the relay's buffer is full.
 TEST_F(RelayTraffic, DoesNotSpinOnASocketThatHasHungUp) {
-  auto [left, right] = pair_of(1, 2, kSmallBuffers);
+  auto hosts = pair_of(1, 2, kSmallBuffers);
+  auto& left = hosts.first;
+  auto& right = hosts.second;
   const auto bytes = test::random_bytes(8U << 20U, 81);
   const std::size_t sent = fill(left, bytes);
   ASSERT_LT(sent, bytes.size());
@@ -163,7 +177,9 @@ TEST_F(RelayTraffic, DoesNotSpinOnASocketThatHasHungUp) {
 }
 
 TEST_F(RelayTraffic, ClosesBothAfterAFailure) {
-  auto [left, right] = pair_of(1, 2);
+  auto hosts = pair_of(1, 2);
+  auto& left = hosts.first;
+  auto& right = hosts.second;
   reports.clear();
   const linger reset{1, 0};
   ASSERT_EQ(setsockopt(right.socket.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
@@ -176,7 +192,9 @@ TEST_F(RelayTraffic, ClosesBothAfterAFailure) {
 }
 
 TEST_F(RelayTraffic, ResetsTheOtherEndIfAFailureLosesBytes) {
-  auto [left, right] = pair_of(1, 2, kSmallBuffers);
+  auto hosts = pair_of(1, 2, kSmallBuffers);
+  auto& left = hosts.first;
+  auto& right = hosts.second;
   const auto bytes = test::random_bytes(8U << 20U, 91);
   ASSERT_GT(fill(left, bytes), 262144U);
   const linger reset{1, 0};
@@ -189,7 +207,9 @@ TEST_F(RelayTraffic, ResetsTheOtherEndIfAFailureLosesBytes) {
 }
 
 TEST_F(RelayTraffic, ClosesBothIfThePeerOfASenderIsGone) {
-  auto [left, right] = pair_of(1, 2);
+  auto hosts = pair_of(1, 2);
+  auto& left = hosts.first;
+  auto& right = hosts.second;
   right.socket.reset();
   EXPECT_TRUE(until([&] {
     left.send_some(test::bytes_of("is anybody there?"));
@@ -228,7 +248,9 @@ TEST_F(RelayTraffic, ServesManyPairs) {
 }
 
 TEST_F(RelayTraffic, HasNoEventsWithoutTraffic) {
-  auto [left, right] = pair_of(1, 2);
+  auto hosts = pair_of(1, 2);
+  auto& left = hosts.first;
+  auto& right = hosts.second;
   auto waiting = come(3, 4);
   auto newcomer = connect(test::bytes_of("R"));
   EXPECT_TRUE(becomes_quiet());
@@ -242,7 +264,9 @@ TEST_F(RelayTraffic, HasNoEventsWithoutTraffic) {
 
 TEST_F(RelayTraffic, ChecksForSilentMachinesFromTimeToTime) {
   EXPECT_FALSE(service->next_limit().has_value());
-  auto [left, right] = pair_of(1, 2);
+  auto hosts = pair_of(1, 2);
+  auto& left = hosts.first;
+  auto& right = hosts.second;
   for (int i = 0; i < 20; ++i) {
     const auto limit = service->next_limit();
     ASSERT_TRUE(limit.has_value());

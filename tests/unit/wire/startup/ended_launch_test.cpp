@@ -17,7 +17,7 @@ using test::DrivenServer;
 using test::expect_turned_away;
 using test::Peer;
 using test::ScriptedServer;
-using test::operator+;
+using test::operator+;  // NOLINT(misc-unused-using-decls): clang-tidy 14 overlooks operators
 using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::HasSubstr;

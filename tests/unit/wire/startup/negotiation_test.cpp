@@ -247,7 +247,7 @@ TEST(Negotiation, SomebodyElsesUseOfOurLabelIsIgnored) {
   LabelData& own = labels[number_of(StartupLabel::kImpishim)];
   own.data = test::text_bytes("anything");
   EXPECT_FALSE(negotiate(3, labels)->clients()[0].impishim);
-  own.data = test::text_bytes("NOTSHIM!\0\0\0\1\0\0\0\0\0\0\0\0");
+  own.data = test::text_bytes("NOTSHIM!" + std::string(24, '\0'));
   EXPECT_FALSE(negotiate(3, labels)->clients()[0].impishim);
 }
 

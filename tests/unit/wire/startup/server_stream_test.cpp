@@ -25,7 +25,7 @@ using test::Peer;
 using test::ScriptedServer;
 using test::sound_answers;
 using test::text_bytes;
-using test::operator+;
+using test::operator+;  // NOLINT(misc-unused-using-decls): clang-tidy 14 overlooks operators
 using testing::HasSubstr;
 
 const AuthenticationMethods kNone{.none = true, .key = false, .key_value = 0};
