@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/resume/connection_slot.hpp"
+
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "wire/base/descriptor.hpp"
+#include "wire/base/mutex.hpp"
+#include "wire/base/result.hpp"
+#include "wire/channel/channel.hpp"
+
+namespace impishim::wire {
+
+Result<std::shared_ptr<WakeEvent>> WakeEvent::make() {
+  Descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event.valid())
+    return Error{ErrorKind::kSystem, fmt::format("eventfd(2) fails: {}", strerror(errno))};
+  return std::make_shared<WakeEvent>(std::move(event));
+}
+
+void WakeEvent::raise() {
+  // A full counter is raised already.
+  static_cast<void>(eventfd_write(event_.get(), 1));
+}
+
+void WakeEvent::clear() {
+  eventfd_t count = 0;
+  static_cast<void>(eventfd_read(event_.get(), &count));
+}
+
+Result<std::shared_ptr<ConnectionSlot>> ConnectionSlot::make(std::shared_ptr<WakeEvent> service) {
+  auto delivered = WakeEvent::make();
+  if (!delivered) return delivered.error();
+  return std::make_shared<ConnectionSlot>(std::move(service), std::move(*delivered));
+}
+
+void ConnectionSlot::report_loss(std::string reason) {
+  {
+    const MutexLock lock(mutex_);
+    loss_ = std::move(reason);
+  }
+  service_->raise();
+}
+
+std::optional<ConnectionSlot::Delivery> ConnectionSlot::take() {
+  const MutexLock lock(mutex_);
+  delivered_->clear();
+  has_delivery_.store(false, std::memory_order_release);
+  return std::exchange(delivery_, std::nullopt);
+}
+
+std::optional<std::string> ConnectionSlot::take_loss() {
+  const MutexLock lock(mutex_);
+  return std::exchange(loss_, std::nullopt);
+}
+
+void ConnectionSlot::put(Delivery delivery) {
+  const MutexLock lock(mutex_);
+  loss_.reset();
+  delivery_ = std::move(delivery);
+  has_delivery_.store(true, std::memory_order_release);
+  delivered_->raise();
+}
+
+void ConnectionSlot::deliver(std::unique_ptr<Channel> connection) { put(std::move(connection)); }
+
+void ConnectionSlot::give_up(Error error) { put(std::move(error)); }
+
+}  // namespace impishim::wire
